@@ -1,0 +1,40 @@
+//! Batches: the loads of many items are issued before any is looked at, so that
+//! their cache misses overlap. The protocol of each item is that of one by one.
+
+use crate::{cuckoo::Cuckoo, hash::Class, layout::Layout};
+
+/// Items whose loads are in flight together: more than the line-fill buffers of
+/// a core (10 to 24 on those at hand), few enough to stay in its first cache.
+pub(crate) const GROUP: usize = 32;
+
+impl<L: Layout> Cuckoo<L> {
+    /// `contains` for up to [`GROUP`] hashes at once.
+    #[inline]
+    pub(crate) fn contains_group(&self, hashes: &[u64], results: &mut [bool]) {
+        debug_assert!(hashes.len() <= GROUP && hashes.len() == results.len());
+        let looked = |&hash: &u64| {
+            let class = self.class(hash);
+            (class, self.look(class))
+        };
+        let mut group = [looked(&0); GROUP];
+        for (slot, hash) in group.iter_mut().zip(hashes) {
+            *slot = looked(hash);
+        }
+        for (result, &(class, seen)) in results.iter_mut().zip(&group) {
+            *result = self.judge(class, seen);
+        }
+    }
+
+    /// The classes of up to [`GROUP`] hashes, with their words brought into the
+    /// cache for the writes to come.
+    #[inline]
+    pub(crate) fn touch_group(&self, hashes: &[u64]) -> [Class; GROUP] {
+        debug_assert!(hashes.len() <= GROUP);
+        let mut classes = [self.class(0); GROUP];
+        for (class, &hash) in classes.iter_mut().zip(hashes) {
+            *class = self.class(hash);
+            self.look(*class);
+        }
+        classes
+    }
+}

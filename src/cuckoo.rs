@@ -1,0 +1,295 @@
+//! The filter's operations on classes, in one layout: the protocol.
+//!
+//! `docs/DESIGN.md` has the states, the proof and what pairs with what; the
+//! names of the events there are the [`Event`]s here.
+
+use crate::{
+    fault::{self, Event, Fault},
+    hash::Class,
+    layout::Layout,
+    len::Len,
+    stats::Counters,
+    table::{Prepared, Table},
+    version::{Version, Versions},
+    word::{Mark, Word},
+};
+
+/// Attempts of a lookup, after the last of which it answers true.
+pub(crate) const ATTEMPTS: usize = 8;
+
+/// The buckets of one filter with all that the protocol needs.
+pub(crate) struct Cuckoo<L> {
+    pub(crate) table: Table<L>,
+    pub(crate) versions: Versions,
+    pub(crate) len: Len,
+    pub(crate) counters: Counters,
+}
+
+/// What a lookup has loaded.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<L> {
+    version: Version,
+    p: Word<L>,
+    q: Word<L>,
+}
+
+impl<L: Layout> Cuckoo<L> {
+    /// An empty filter of `buckets` buckets; `None` if there is no memory.
+    pub(crate) fn new(buckets: usize) -> Option<Self> {
+        let table = Table::new(buckets)?;
+        let len = Len::new(table.bytes());
+        let versions = Versions::new(buckets)?;
+        Some(Self { table, versions, len, counters: Counters::default() })
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn bytes(&self) -> usize {
+        self.table.bytes() + self.versions.bytes() + self.len.bytes()
+    }
+
+    #[inline(always)]
+    pub(crate) fn class(&self, hash: u64) -> Class {
+        Class::of_hash::<L>(hash, self.table.buckets())
+    }
+
+    // contains
+
+    /// True if the class is present. Wait-free; writes nothing.
+    #[inline(always)]
+    pub(crate) fn contains(&self, class: Class) -> bool {
+        let seen = self.look(class);
+        self.judge(class, seen)
+    }
+
+    /// The loads of a lookup: the version, then P, then Q.
+    #[inline(always)]
+    pub(crate) fn look(&self, class: Class) -> Seen<L> {
+        let version = self.versions.observe(class.p);
+        let p = self.table.load(Event::ReadP, class.p);
+        let q = self.table.load(Event::ReadQ, class.q);
+        Seen { version, p, q }
+    }
+
+    /// The answer of a lookup: a match in quiet words is a copy; no match is
+    /// none if no relocation towards P came between. All else is rare.
+    #[inline(always)]
+    pub(crate) fn judge(&self, class: Class, seen: Seen<L>) -> bool {
+        let Seen { version, p, q } = seen;
+        if Word::either_matches(p, q, class.fingerprint) {
+            Word::both_quiet(p, q) || self.contains_again(class)
+        } else {
+            let valid = self.versions.validate(class.p, version);
+            !(valid || fault::is(Fault::ContainsNoValidate)) && self.contains_again(class)
+        }
+    }
+
+    /// A relocation crossed the lookup's way: all further attempts.
+    #[cold]
+    fn contains_again(&self, class: Class) -> bool {
+        self.counters.retried();
+        for _ in 1..ATTEMPTS {
+            if let Some(present) = self.try_contains(class) {
+                return present;
+            }
+        }
+        // One-sided: an answer true without proof costs a false positive at most.
+        self.counters.conservative();
+        true
+    }
+
+    /// One attempt: `None` if the words changed under it.
+    fn try_contains(&self, class: Class) -> Option<bool> {
+        let version = self.versions.observe(class.p);
+        let p = self.table.load(Event::ReadP, class.p).without_reservation();
+        let q = self.table.load(Event::ReadQ, class.q).without_reservation();
+        if holds_copy(p, class.fingerprint) || holds_copy(q, class.fingerprint) {
+            return Some(true);
+        }
+        let mark = |word: Word<L>| word.mark_of(class.fingerprint);
+        let undecided = mark(p).is_some() || mark(q).is_some();
+        if undecided && fault::is(Fault::ContainsTrustsMarks) {
+            return Some(true);
+        }
+        if undecided && !self.unchanged(class, p, q) && !fault::is(Fault::ContainsNoReread) {
+            return None;
+        }
+        let valid = self.versions.validate(class.p, version);
+        if !valid && !fault::is(Fault::ContainsNoValidate) {
+            return None;
+        }
+        copies(p, q, class).map(|copies| copies > 0)
+    }
+
+    /// True if both words are, once more, what they were.
+    fn unchanged(&self, class: Class, p: Word<L>, q: Word<L>) -> bool {
+        self.table.load(Event::RereadP, class.p).without_reservation() == p
+            && self.table.load(Event::RereadQ, class.q).without_reservation() == q
+    }
+
+    // count
+
+    /// The number of copies of the class at one moment during the call.
+    pub(crate) fn count(&self, class: Class) -> usize {
+        loop {
+            let version = self.versions.observe(class.p);
+            let p = self.table.load(Event::ReadP, class.p).without_reservation();
+            let q = self.table.load(Event::ReadQ, class.q).without_reservation();
+            let p_again = self.table.load(Event::RereadP, class.p).without_reservation();
+            let q_again = self.table.load(Event::RereadQ, class.q).without_reservation();
+            let valid = (p == p_again || fault::is(Fault::CountNoRereadP))
+                && (q == q_again || fault::is(Fault::CountNoRereadQ))
+                && (self.versions.validate(class.p, version) || fault::is(Fault::CountNoValidate));
+            if let (true, Some(copies)) = (valid, copies(p, q, class)) {
+                return copies;
+            }
+            crate::sync::yield_in_model();
+        }
+    }
+
+    // insert
+
+    /// Adds a copy of the class. False: no room, nothing changed. Lock-free.
+    #[inline]
+    pub(crate) fn insert(&self, class: Class) -> bool {
+        let inserted = self.claim(class) || self.insert_by_relocation(class);
+        if inserted {
+            self.len.add(1);
+        }
+        inserted
+    }
+
+    /// Claims an empty slot in either bucket; false if there is none.
+    #[inline]
+    pub(crate) fn claim(&self, class: Class) -> bool {
+        loop {
+            let p = self.table.prepare(class.p);
+            let q = self.table.prepare(class.q);
+            // The emptier bucket; of two equal ones a random one, which the
+            // fingerprint's lowest bit is.
+            let (p_empty, q_empty) = (p.word.vacancies(), q.word.vacancies());
+            let higher = q_empty > p_empty || q_empty == p_empty && class.fingerprint & 1 == 1;
+            let into = if higher { q } else { p };
+            let Some(slot) = into.word.vacancy() else { return false };
+            let new = into.word.with(slot, class.fingerprint);
+            if self.table.replace(Event::Claim, into, new) || fault::is(Fault::ClaimUnchecked) {
+                return true;
+            }
+        }
+    }
+
+    // remove
+
+    /// Takes one copy of the class. False: there was none. Lock-free.
+    #[inline]
+    pub(crate) fn remove(&self, class: Class) -> bool {
+        let removed = loop {
+            if let Some(removed) = self.try_remove(class) {
+                break removed;
+            }
+            crate::sync::yield_in_model();
+        };
+        if removed {
+            self.len.subtract(1);
+        }
+        removed
+    }
+
+    /// One attempt: `None` if another thread was faster.
+    #[inline]
+    fn try_remove(&self, class: Class) -> Option<bool> {
+        let fingerprint = class.fingerprint;
+        let version = self.versions.observe(class.p);
+        // P first, and Q only if P held no copy: a reader that has passed P
+        // already must still find in Q what is left.
+        let (first, second) =
+            if fault::is(Fault::RemoveHigherFirst) { (class.q, class.p) } else { (class.p, class.q) };
+        let first = self.table.prepare(first);
+        if holds_copy(first.word, fingerprint) {
+            return self.take(first, fingerprint);
+        }
+        let second = self.table.prepare(second);
+        if holds_copy(second.word, fingerprint) {
+            return self.take(second, fingerprint);
+        }
+        let marks = (first.word.mark_of(fingerprint), second.word.mark_of(fingerprint));
+        if marks == (None, None) {
+            let valid = self.versions.validate(class.p, version);
+            return (valid || fault::is(Fault::RemoveNoValidate)).then_some(false);
+        }
+        self.remove_marked(class, version, first, second)
+    }
+
+    /// Takes the copy that `prepared` holds: unmarked becomes empty, D becomes K.
+    #[inline]
+    fn take(&self, prepared: Prepared<L>, fingerprint: u64) -> Option<bool> {
+        let word = prepared.word;
+        let taken = match word.find(fingerprint) {
+            Some(slot) => self.table.replace(Event::Take, prepared, word.without(slot)),
+            None => self.kill(prepared),
+        };
+        taken.then_some(true)
+    }
+
+    /// S or D becomes K, so that its mover will empty it.
+    fn kill(&self, prepared: Prepared<L>) -> bool {
+        let killed = if fault::is(Fault::RemoveNoKilled) {
+            prepared.word.without_marked()
+        } else {
+            prepared.word.remarked(Mark::Killed)
+        };
+        self.table.replace(Event::Kill, prepared, killed)
+    }
+
+    /// [`try_remove`](Self::try_remove) where a move of the class is under way.
+    #[cold]
+    fn remove_marked(
+        &self,
+        class: Class,
+        version: Version,
+        first: Prepared<L>,
+        second: Prepared<L>,
+    ) -> Option<bool> {
+        let marks = [first, second].map(|prepared| prepared.word.mark_of(class.fingerprint));
+        // The original is T and the copy still S: the item can be taken in S.
+        match marks {
+            _ if fault::is(Fault::RemoveIgnoresMarks) => {}
+            [Some(Mark::Shadow), Some(Mark::Trailing)] => return self.kill(first).then_some(true),
+            [Some(Mark::Trailing), Some(Mark::Shadow)] => return self.kill(second).then_some(true),
+            _ => {}
+        }
+        let again = [first, second].map(|prepared| self.table.prepare(prepared.bucket).word);
+        if again != [first.word, second.word] && !fault::is(Fault::RemoveNoReread) {
+            return None;
+        }
+        let valid = self.versions.validate(class.p, version);
+        (valid || fault::is(Fault::RemoveNoValidate)).then_some(false)
+    }
+}
+
+/// True if the word holds a live copy by itself: unmarked or D.
+#[inline]
+pub(crate) fn holds_copy<L: Layout>(word: Word<L>, fingerprint: u64) -> bool {
+    word.find(fingerprint).is_some() || word.is_marked(Mark::Delivered, fingerprint)
+}
+
+/// The copies of the class in its two words: unmarked, D, and S with T.
+/// `None` if the words cannot have stood together.
+pub(crate) fn copies<L: Layout>(p: Word<L>, q: Word<L>, class: Class) -> Option<usize> {
+    let q = if class.p == class.q { Word::EMPTY } else { q };
+    let unmarked = p.count(class.fingerprint) + q.count(class.fingerprint);
+    let (p, q) = (p.mark_of(class.fingerprint), q.mark_of(class.fingerprint));
+    Some(unmarked + marked_copies(p, q)? + marked_copies(q, p)?)
+}
+
+/// The copies that the mark in `here` stands for, with the mark in `there`.
+fn marked_copies(here: Option<Mark>, there: Option<Mark>) -> Option<usize> {
+    match (here, there) {
+        (Some(Mark::Delivered), _) => Some(1),
+        (Some(Mark::Trailing), Some(Mark::Shadow)) => Some(1),
+        // The item is, or was until it was taken, at the other end.
+        (Some(Mark::Trailing), Some(Mark::Delivered | Mark::Killed)) => Some(0),
+        (Some(Mark::Trailing), _) => None,
+        // A shadow counts through its T; what is killed is gone.
+        (Some(Mark::Shadow | Mark::Killed) | None, _) => Some(0),
+    }
+}

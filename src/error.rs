@@ -1,0 +1,74 @@
+//! What can go wrong, and the values it went wrong with.
+
+use crate::{builder::MIN_RATE, token::TOKENS};
+use thiserror::Error;
+
+/// An item was not inserted; the filter is as it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum InsertError {
+    /// There is no room for the item: both its buckets are full, and no chain
+    /// of relocations empties a slot in either.
+    #[error("the filter is full")]
+    Full,
+    /// More calls of `insert_unique` are in flight in this process, all filters
+    /// taken together, than there are reservation tokens. `insert` does not
+    /// need one.
+    #[error("more than {TOKENS} calls of insert_unique are in flight")]
+    TooManyInFlight,
+}
+
+/// A batch was inserted in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("item {inserted} of the batch was not inserted: {error}")]
+pub struct BatchError {
+    /// How many items are in: those before this index, and none from it on.
+    pub inserted: usize,
+    /// Why the item at this index is not in.
+    #[source]
+    pub error: InsertError,
+}
+
+/// A filter cannot be built as asked.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The capacity needs more buckets than a filter can have.
+    #[error("capacity {asked} is too large: with {fingerprint_bits}-bit fingerprints at most {max} items fit")]
+    Capacity {
+        /// The capacity asked for.
+        asked: usize,
+        /// The fingerprint bits asked for, or of the layout with the most room.
+        fingerprint_bits: u32,
+        /// The largest capacity allowed.
+        max: usize,
+    },
+    /// The false-positive rate is no rate, or no layout reaches it.
+    #[error("false-positive rate {asked} is not in the range [{MIN_RATE}, 1)")]
+    FalsePositiveRate {
+        /// The rate asked for.
+        asked: f64,
+    },
+    /// There is no layout with fingerprints of this size.
+    #[error("{asked} fingerprint bits are not available: choose 10, 12, 15, 20 or 30")]
+    FingerprintBits {
+        /// The number of bits asked for.
+        asked: u32,
+    },
+    /// Fingerprints of the size asked for do not reach the rate asked for.
+    #[error("{fingerprint_bits}-bit fingerprints do not reach a false-positive rate of {asked}: allowed is [{min}, 1)")]
+    RateOfFingerprint {
+        /// The rate asked for.
+        asked: f64,
+        /// The number of bits asked for.
+        fingerprint_bits: u32,
+        /// The lowest rate that this fingerprint allows.
+        min: f64,
+    },
+    /// The allocator refused the memory for the table.
+    #[error("no memory for {buckets} buckets of 8 bytes")]
+    Memory {
+        /// Buckets of the table.
+        buckets: usize,
+    },
+}

@@ -1,0 +1,183 @@
+//! The protocol's events by name, and the switch that breaks one of them.
+//!
+//! `docs/DESIGN.md` argues over these events; each access to a shared word or
+//! version names the event that it is. In a normal build the names vanish. Under
+//! `cfg(loom)` or `cfg(guira_faults)` a test can weaken one event, and must then
+//! see a promise break: that is how we know that the tests can see anything.
+
+// Public where a test can reach it: in the builds for which `model` exists.
+#![cfg_attr(not(any(loom, guira_faults)), allow(dead_code, unreachable_pub))]
+
+use crate::sync::Ordering;
+
+/// A step of an operation, as `docs/DESIGN.md` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Event {
+    /// A reader notes the version of its pair.
+    Observe,
+    /// A reader loads the lower word of the pair.
+    ReadP,
+    /// A reader loads the higher word of the pair.
+    ReadQ,
+    /// A reader loads the lower word once more.
+    RereadP,
+    /// A reader loads the higher word once more.
+    RereadQ,
+    /// A reader compares the version with the one it observed.
+    Validate,
+    /// A writer loads a word that it is about to exchange.
+    Prepare,
+    /// insert: an empty slot becomes the fingerprint.
+    Claim,
+    /// move, step 1: an empty slot of the destination becomes S.
+    Shadow,
+    /// move, step 2: the version of the pair advances.
+    Advance,
+    /// move, step 3: the original becomes T.
+    Decide,
+    /// move, step 4: S becomes D.
+    Deliver,
+    /// move, step 5: T goes.
+    Erase,
+    /// move, step 6: D becomes unmarked, K becomes empty.
+    Settle,
+    /// move, given up: the shadow becomes empty.
+    Retract,
+    /// remove: an unmarked copy becomes empty.
+    Take,
+    /// remove: S or D becomes K.
+    Kill,
+    /// insert_unique: an empty slot becomes a token.
+    Reserve,
+    /// insert_unique: the own token becomes the fingerprint.
+    Confirm,
+    /// insert_unique: the own token becomes empty.
+    Cancel,
+}
+
+/// One thing done wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Fault {
+    /// Nothing is done wrong.
+    None,
+    /// A move does not advance the version.
+    NoAdvance,
+    /// A move advances the version only after it has decided.
+    AdvanceLate,
+    /// A move erases the original before it has brought in the copy.
+    EraseFirst,
+    /// A move decides by erasing the original at once: no T.
+    NoTrailing,
+    /// A move lets go of the copy while the original still stands: no D.
+    NoDelivered,
+    /// A chained move settles the copy before the original is replaced.
+    SettleEarly,
+    /// A move that is given up leaves its shadow behind.
+    NoRetract,
+    /// A move goes on although its source has changed.
+    DecideBlindly,
+    /// A lookup that found nothing does not validate the version.
+    ContainsNoValidate,
+    /// A lookup that found only undecided copies does not read the words again.
+    ContainsNoReread,
+    /// A lookup takes any S or T for a copy.
+    ContainsTrustsMarks,
+    /// remove does not validate the version before it answers false.
+    RemoveNoValidate,
+    /// remove does not read the words again before it answers false.
+    RemoveNoReread,
+    /// remove takes from the higher word first.
+    RemoveHigherFirst,
+    /// remove ignores an undecided or delivered copy.
+    RemoveIgnoresMarks,
+    /// remove empties a marked slot instead of leaving K.
+    RemoveNoKilled,
+    /// count does not read the lower word again.
+    CountNoRereadP,
+    /// count does not read the higher word again.
+    CountNoRereadQ,
+    /// count does not validate the version.
+    CountNoValidate,
+    /// insert_unique claims without a reservation.
+    UniqueNoReservation,
+    /// All calls of insert_unique use one token.
+    UniqueSharedToken,
+    /// insert_unique looks at the other word before it reserves, not after.
+    UniqueReadsEarly,
+    /// Other writers leave a reservation standing.
+    ReservationKept,
+    /// A lost compare-exchange of a claim is taken for a success.
+    ClaimUnchecked,
+}
+
+#[cfg(any(loom, guira_faults))]
+mod switch {
+    use super::{Event, Fault, Ordering};
+    use atomic::Atomic;
+
+    /// What is weakened now: read by every operation, set between models.
+    #[derive(Clone, Copy, bytemuck::NoUninit)]
+    #[repr(C)]
+    struct Weakness {
+        fault: u8,
+        relaxed: u8,
+        loads_are_exchanges: bool,
+        unused: u8,
+    }
+
+    const NO_EVENT: u8 = u8::MAX;
+
+    static WEAKNESS: Atomic<Weakness> = Atomic::new(Weakness {
+        fault: Fault::None as u8,
+        relaxed: NO_EVENT,
+        loads_are_exchanges: false,
+        unused: 0,
+    });
+
+    /// Breaks one thing, for all threads, until the next call.
+    pub fn weaken(fault: Fault, relaxed: Option<Event>, loads_are_exchanges: bool) {
+        let weakness = Weakness {
+            fault: fault as u8,
+            relaxed: relaxed.map_or(NO_EVENT, |event| event as u8),
+            loads_are_exchanges,
+            unused: 0,
+        };
+        WEAKNESS.store(weakness, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is(fault: Fault) -> bool {
+        WEAKNESS.load(Ordering::Relaxed).fault == fault as u8
+    }
+
+    pub(crate) fn order(event: Event, strong: Ordering) -> Ordering {
+        if WEAKNESS.load(Ordering::Relaxed).relaxed == event as u8 { Ordering::Relaxed } else { strong }
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn loads_are_exchanges() -> bool {
+        WEAKNESS.load(Ordering::Relaxed).loads_are_exchanges
+    }
+}
+
+#[cfg(any(loom, guira_faults))]
+pub use switch::weaken;
+#[cfg(loom)]
+pub(crate) use switch::loads_are_exchanges;
+#[cfg(any(loom, guira_faults))]
+pub(crate) use switch::{is, order};
+
+/// True if `fault` is switched on: never, in a normal build.
+#[cfg(not(any(loom, guira_faults)))]
+#[inline(always)]
+pub(crate) const fn is(_fault: Fault) -> bool {
+    false
+}
+
+/// The memory ordering of `event`: `strong`, in a normal build.
+#[cfg(not(any(loom, guira_faults)))]
+#[inline(always)]
+pub(crate) const fn order(_event: Event, strong: Ordering) -> Ordering {
+    strong
+}

@@ -1,0 +1,407 @@
+//! The public filter: hashes items and hands them to the protocol of its layout.
+
+use crate::{
+    batch::GROUP,
+    builder::{Builder, false_positive_rate},
+    cuckoo::Cuckoo,
+    error::{BatchError, InsertError},
+    hash::SeededState,
+    layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Layout},
+    stats::Stats,
+};
+use std::{
+    fmt,
+    hash::{BuildHasher, Hash},
+};
+
+/// A set that many threads share, which answers "surely not" or "probably".
+///
+/// All methods but [`clear`](Self::clear) take `&self`; share the filter in an
+/// [`Arc`](std::sync::Arc) or a `static`. No method waits for another thread.
+///
+/// ```
+/// use guira::CuckooFilter;
+/// use std::thread;
+///
+/// let seen = CuckooFilter::with_capacity(10_000);
+/// thread::scope(|scope| {
+///     for worker in 0..4_u32 {
+///         let seen = &seen;
+///         scope.spawn(move || {
+///             for request in 0..1_000_u32 {
+///                 seen.insert(&(worker, request)).expect("4 000 items fit");
+///             }
+///         });
+///     }
+/// });
+/// assert_eq!(seen.len(), 4_000);
+/// assert!(seen.contains(&(3_u32, 999_u32)));
+/// ```
+///
+/// # Copies
+///
+/// The filter is a multiset: [`insert`](Self::insert) adds a copy each time,
+/// and an item is present until as many copies are removed. Of one item at
+/// most 2 × S copies fit, where S is the number of slots of a bucket (2 to 6).
+/// [`insert_unique`](Self::insert_unique) keeps one copy.
+///
+/// # Removing
+///
+/// Only remove what was inserted. Two items whose hashes agree in the fingerprint
+/// and the pair of buckets are one to the filter, so removing an item that was
+/// never inserted may remove another one, which then is a false negative.
+///
+/// # Memory ordering
+///
+/// An insert that returned `Ok` happens before every call that finds its copy:
+/// what a thread wrote before it inserted is visible to a thread that found the
+/// item present, if it was present because of that insert.
+pub struct CuckooFilter<S = SeededState> {
+    pub(crate) hasher: S,
+    pub(crate) cuckoo: AnyCuckoo,
+    pub(crate) capacity: usize,
+}
+
+/// The protocol in the layout that the builder chose.
+pub(crate) enum AnyCuckoo {
+    F10x6(Cuckoo<F10x6>),
+    F12x5(Cuckoo<F12x5>),
+    F15x4(Cuckoo<F15x4>),
+    F20x3(Cuckoo<F20x3>),
+    F30x2(Cuckoo<F30x2>),
+}
+
+/// Runs `$body` with `$cuckoo` bound to the filter's cuckoo, in each layout.
+macro_rules! with_layout {
+    ($any:expr, $cuckoo:ident => $body:expr) => {
+        match $any {
+            AnyCuckoo::F10x6($cuckoo) => $body,
+            AnyCuckoo::F12x5($cuckoo) => $body,
+            AnyCuckoo::F15x4($cuckoo) => $body,
+            AnyCuckoo::F20x3($cuckoo) => $body,
+            AnyCuckoo::F30x2($cuckoo) => $body,
+        }
+    };
+}
+
+impl CuckooFilter {
+    /// A filter for `capacity` distinct items with a false-positive rate of at
+    /// most 0.1 % and a random seed, in about 2 bytes an item.
+    ///
+    /// # Panics
+    ///
+    /// If the capacity is too large or there is no memory for it; see
+    /// [`Builder::build`] for the way that returns an error.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        match Self::builder().capacity(capacity).build() {
+            Ok(filter) => filter,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The way to all other configurations.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+}
+
+/// The operations on hashes: for callers who have one already. All 64 bits must
+/// be as good as random. `filter.insert(item)` is `filter.insert_hash(h)` with
+/// `h = filter.hasher().hash_one(item)`.
+impl<S> CuckooFilter<S> {
+    /// [`insert`](Self::insert) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Self::insert).
+    #[inline]
+    pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
+        let inserted = with_layout!(&self.cuckoo, cuckoo => cuckoo.insert(cuckoo.class(hash)));
+        if inserted { Ok(()) } else { Err(InsertError::Full) }
+    }
+
+    /// [`insert_unique`](Self::insert_unique) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_unique`](Self::insert_unique).
+    #[inline]
+    pub fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
+        with_layout!(&self.cuckoo, cuckoo => cuckoo.insert_unique(cuckoo.class(hash)))
+    }
+
+    /// [`contains`](Self::contains) by hash.
+    #[inline]
+    #[must_use]
+    pub fn contains_hash(&self, hash: u64) -> bool {
+        with_layout!(&self.cuckoo, cuckoo => cuckoo.contains(cuckoo.class(hash)))
+    }
+
+    /// [`remove`](Self::remove) by hash.
+    #[inline]
+    pub fn remove_hash(&self, hash: u64) -> bool {
+        with_layout!(&self.cuckoo, cuckoo => cuckoo.remove(cuckoo.class(hash)))
+    }
+
+    /// [`count`](Self::count) by hash.
+    #[inline]
+    #[must_use]
+    pub fn count_hash(&self, hash: u64) -> usize {
+        with_layout!(&self.cuckoo, cuckoo => cuckoo.count(cuckoo.class(hash)))
+    }
+}
+
+impl<S: BuildHasher> CuckooFilter<S> {
+    /// Adds a copy of `item`. Lock-free; O(1) until the filter is nearly full.
+    ///
+    /// # Errors
+    ///
+    /// [`InsertError::Full`] if there is no room for it: nothing has changed,
+    /// and no other item was dropped. With up to `capacity` distinct items this
+    /// does not happen in practice, as long as no thread is stopped in the
+    /// middle of a relocation at the very place.
+    #[inline]
+    pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
+        self.insert_hash(self.hasher.hash_one(item))
+    }
+
+    /// Adds `item` unless it is present. `Ok(true)`: it was absent and now is in,
+    /// added by this call. `Ok(false)`: it was present at a moment of the call.
+    ///
+    /// Of any number of threads that race to add one absent item, exactly one
+    /// gets `Ok(true)`. As always, "present" may be said of an item that only
+    /// shares its class with one that is. A plain [`insert`](Self::insert) of
+    /// the item that runs at the same time may add its copy beside this one's.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let coupons = CuckooFilter::with_capacity(1_000);
+    /// assert_eq!(coupons.insert_unique("SUMMER-7QX"), Ok(true));
+    /// assert_eq!(coupons.insert_unique("SUMMER-7QX"), Ok(false));
+    /// assert_eq!(coupons.count("SUMMER-7QX"), 1);
+    /// ```
+    ///
+    /// Obstruction-free: two calls on one bucket can each undo the reservation
+    /// of the other, but each first gives the other time to finish.
+    ///
+    /// # Errors
+    ///
+    /// [`InsertError::Full`] as for [`insert`](Self::insert), and
+    /// [`InsertError::TooManyInFlight`] if more than 512 calls of this method
+    /// are in flight in the process. Nothing has changed in either case.
+    #[inline]
+    pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
+        self.insert_unique_hash(self.hasher.hash_one(item))
+    }
+
+    /// True if `item` is present; false if it surely was not at some moment of
+    /// the call. Wait-free: 4 loads, and 48 at most when relocations interfere.
+    ///
+    /// For an absent item the answer is true with the probability that
+    /// [`false_positive_rate`](Self::false_positive_rate) gives for a full filter.
+    #[inline]
+    #[must_use]
+    pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
+        self.contains_hash(self.hasher.hash_one(item))
+    }
+
+    /// Takes one copy of `item` out. True if there was one: of n copies, exactly
+    /// n removes get true, however many race. Lock-free, O(1).
+    ///
+    /// Only remove what was inserted: see [Removing](Self#removing).
+    #[inline]
+    pub fn remove<T: Hash + ?Sized>(&self, item: &T) -> bool {
+        self.remove_hash(self.hasher.hash_one(item))
+    }
+
+    /// The copies of `item`, and of items that share its class. Lock-free, O(1).
+    #[inline]
+    #[must_use]
+    pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
+        self.count_hash(self.hasher.hash_one(item))
+    }
+
+    /// [`contains`](Self::contains) for many items: `results[i]` becomes the
+    /// answer for `items[i]`. Two to three times as fast as one by one where the
+    /// table is larger than the cache.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// filter.insert_batch(&["ani", "koel"])?;
+    /// let mut found = [false; 3];
+    /// filter.contains_batch(&["ani", "guira", "koel"], &mut found);
+    /// assert_eq!(found, [true, false, true]);
+    /// # Ok::<(), guira::BatchError>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the two slices differ in length.
+    pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
+        assert_eq!(items.len(), results.len(), "a result for each item");
+        with_layout!(&self.cuckoo, cuckoo => {
+            for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
+                cuckoo.contains_group(&self.hashes(items)[..items.len()], results);
+            }
+        });
+    }
+
+    /// [`insert`](Self::insert) for many items, in order.
+    ///
+    /// # Errors
+    ///
+    /// At the first item that cannot be inserted, which [`BatchError`] names:
+    /// all before it are in, and none from it on.
+    pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
+        let mut inserted = 0;
+        with_layout!(&self.cuckoo, cuckoo => {
+            for items in items.chunks(GROUP) {
+                let classes = cuckoo.touch_group(&self.hashes(items)[..items.len()]);
+                for &class in &classes[..items.len()] {
+                    if !cuckoo.insert(class) {
+                        return Err(BatchError { inserted, error: InsertError::Full });
+                    }
+                    inserted += 1;
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// [`remove`](Self::remove) for many items, in order: `results[i]` becomes
+    /// the answer for `items[i]`.
+    ///
+    /// # Panics
+    ///
+    /// If the two slices differ in length.
+    pub fn remove_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
+        assert_eq!(items.len(), results.len(), "a result for each item");
+        with_layout!(&self.cuckoo, cuckoo => {
+            for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
+                let classes = cuckoo.touch_group(&self.hashes(items)[..items.len()]);
+                for (result, class) in results.iter_mut().zip(classes) {
+                    *result = cuckoo.remove(class);
+                }
+            }
+        });
+    }
+
+    /// The hashes of up to [`GROUP`] items.
+    #[inline]
+    fn hashes<T: Hash>(&self, items: &[T]) -> [u64; GROUP] {
+        let mut hashes = [0; GROUP];
+        for (hash, item) in hashes.iter_mut().zip(items) {
+            *hash = self.hasher.hash_one(item);
+        }
+        hashes
+    }
+}
+
+impl<S> CuckooFilter<S> {
+    /// The number of copies in the filter. Exact while no thread writes, and
+    /// otherwise off by at most the writes that overlap the call.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        with_layout!(&self.cuckoo, cuckoo => cuckoo.len.sum())
+    }
+
+    /// True if [`len`](Self::len) is 0.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of distinct items that fit, as asked for.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Used slots of all slots, from 0 to 1.
+    #[must_use]
+    pub fn load_factor(&self) -> f64 {
+        self.stats().load_factor
+    }
+
+    /// Bytes that the filter takes up, itself and on the heap; a hasher's own
+    /// heap memory is not counted.
+    #[must_use]
+    pub fn memory_usage(&self) -> usize {
+        size_of_val(self) + with_layout!(&self.cuckoo, cuckoo => cuckoo.bytes())
+    }
+
+    /// The expected share of absent items for which the filter answers true when
+    /// it holds [`capacity`](Self::capacity) items.
+    #[must_use]
+    pub fn false_positive_rate(&self) -> f64 {
+        let load = self.capacity as f64 / self.slots() as f64;
+        false_positive_rate(self.fingerprint_bits(), self.bucket_slots(), load)
+    }
+
+    /// The bits of a fingerprint.
+    #[must_use]
+    pub fn fingerprint_bits(&self) -> u32 {
+        with_layout!(&self.cuckoo, cuckoo => fingerprint_bits(cuckoo))
+    }
+
+    /// The slots of a bucket: half the copies of one item that fit.
+    #[must_use]
+    pub fn bucket_slots(&self) -> usize {
+        with_layout!(&self.cuckoo, cuckoo => bucket_slots(cuckoo))
+    }
+
+    fn slots(&self) -> usize {
+        with_layout!(&self.cuckoo, cuckoo => cuckoo.table.buckets() * bucket_slots(cuckoo))
+    }
+
+    /// The number of buckets, each of 8 bytes.
+    #[must_use]
+    pub fn buckets(&self) -> usize {
+        with_layout!(&self.cuckoo, cuckoo => cuckoo.table.buckets())
+    }
+
+    /// What the filter has been through. The counters are kept off the fast
+    /// path and are approximate while threads are at work.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        with_layout!(&self.cuckoo, cuckoo => cuckoo.counters.stats(cuckoo.len.sum(), self.slots()))
+    }
+
+    /// The hasher of the filter's items.
+    #[must_use]
+    pub fn hasher(&self) -> &S {
+        &self.hasher
+    }
+
+    /// Removes everything. O(buckets).
+    pub fn clear(&mut self) {
+        with_layout!(&mut self.cuckoo, cuckoo => {
+            cuckoo.table.clear();
+            cuckoo.len.reset();
+        });
+    }
+}
+
+const fn fingerprint_bits<L: Layout>(_: &Cuckoo<L>) -> u32 {
+    L::FINGERPRINT_BITS
+}
+
+const fn bucket_slots<L: Layout>(_: &Cuckoo<L>) -> usize {
+    L::SLOTS
+}
+
+impl<S> fmt::Debug for CuckooFilter<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CuckooFilter")
+            .field("len", &self.len())
+            .field("capacity", &self.capacity)
+            .field("fingerprint_bits", &self.fingerprint_bits())
+            .field("buckets", &self.buckets())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,100 @@
+//! The number of items: a counter in shards, so that writers seldom share a line.
+
+use crossbeam_utils::CachePadded;
+// Not through `sync`: the counter orders nothing, and in a model each of its
+// accesses would only multiply the interleavings.
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A sum over shards, each written by the threads that fall on it.
+pub(crate) struct Len {
+    shards: Shards,
+}
+
+/// One shard lies in the filter itself, so that a small filter stays small.
+enum Shards {
+    One(AtomicU64),
+    Many(Box<[CachePadded<AtomicU64>]>),
+}
+
+impl Len {
+    /// A shard for each 4 KiB of table, at most 16.
+    pub(crate) fn new(table_bytes: usize) -> Self {
+        let shards = (table_bytes / 4096).clamp(1, 16).next_power_of_two();
+        let zero = || AtomicU64::new(0);
+        let shards = if shards == 1 {
+            Shards::One(zero())
+        } else {
+            Shards::Many((0..shards).map(|_| CachePadded::new(zero())).collect())
+        };
+        Self { shards }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.shards {
+            Shards::One(_) => 0,
+            Shards::Many(shards) => size_of_val(&**shards),
+        }
+    }
+
+    /// Counts `by` items more.
+    #[inline]
+    pub(crate) fn add(&self, by: u64) {
+        // Relaxed: the counter orders nothing; words do.
+        self.shard().fetch_add(by, Ordering::Relaxed);
+    }
+
+    /// Counts `by` items less. A shard may go below 0 and wrap; the sum does not.
+    #[inline]
+    pub(crate) fn subtract(&self, by: u64) {
+        // Relaxed: as in `add`.
+        self.shard().fetch_sub(by, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn shard(&self) -> &AtomicU64 {
+        match &self.shards {
+            Shards::One(shard) => shard,
+            Shards::Many(shards) => &shards[thread_number() & (shards.len() - 1)],
+        }
+    }
+
+    /// The sum; operations that run meanwhile may be in it or not.
+    pub(crate) fn sum(&self) -> usize {
+        // Relaxed: at rest the caller has synchronized with the writers.
+        let load = |shard: &AtomicU64| shard.load(Ordering::Relaxed);
+        let sum = match &self.shards {
+            Shards::One(shard) => load(shard),
+            Shards::Many(shards) => shards.iter().map(|s| load(s)).fold(0, u64::wrapping_add),
+        };
+        // Below 0 only while an insert that is not counted yet was removed already.
+        usize::try_from(sum.cast_signed()).unwrap_or(0)
+    }
+
+    pub(crate) fn reset(&mut self) {
+        match &mut self.shards {
+            Shards::One(shard) => *shard = AtomicU64::new(0),
+            Shards::Many(shards) => {
+                for shard in shards {
+                    **shard = AtomicU64::new(0);
+                }
+            }
+        }
+    }
+}
+
+/// A small number that differs between threads as long as there are few.
+#[inline]
+pub(crate) fn thread_number() -> usize {
+    use std::{cell::Cell, sync::atomic::AtomicUsize};
+
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    thread_local!(static NUMBER: Cell<usize> = const { Cell::new(0) });
+
+    let number = NUMBER.get();
+    if number != 0 {
+        return number;
+    }
+    // Relaxed: only the atomicity of the count matters.
+    NUMBER.set(NEXT.fetch_add(1, Ordering::Relaxed));
+    NUMBER.get()
+}

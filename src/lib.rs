@@ -1,0 +1,31 @@
+//! guira
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod batch;
+mod builder;
+mod cuckoo;
+mod error;
+mod fault;
+mod filter;
+mod hash;
+mod layout;
+mod len;
+#[cfg(any(loom, guira_faults))]
+pub mod model;
+mod relocate;
+mod stats;
+mod sync;
+mod table;
+mod token;
+mod unique;
+mod version;
+mod word;
+
+pub use crate::{
+    builder::Builder,
+    error::{BatchError, BuildError, InsertError},
+    filter::CuckooFilter,
+    hash::{SeededHasher, SeededState},
+    stats::Stats,
+};

@@ -1,0 +1,151 @@
+//! The protocol in the hands of the models: the library's own code on tables of
+//! two or three buckets, with every step within reach. Exists only under
+//! `cfg(loom)` and `cfg(guira_faults)`.
+
+use crate::{
+    cuckoo::Cuckoo,
+    error::InsertError,
+    fault::Event as Step,
+    hash::{Class, alternate},
+    layout::Layout,
+    relocate::{Fill, Hop},
+};
+
+pub use crate::fault::{Event, Fault, weaken};
+
+/// 8-bit fingerprints in `SLOTS` slots.
+#[derive(Clone, Copy, Debug)]
+struct Small<const SLOTS: usize>;
+
+impl<const SLOTS: usize> Layout for Small<SLOTS> {
+    const FINGERPRINT_BITS: u32 = 8;
+    const SLOTS: usize = SLOTS;
+    const LANE_BITS: u32 = 8;
+    const PHASE_BITS: u32 = 0;
+}
+
+/// A fingerprint and its pair of buckets.
+#[derive(Clone, Copy, Debug)]
+pub struct Item(Class);
+
+impl Item {
+    /// The fingerprint.
+    pub fn fingerprint(self) -> u64 {
+        self.0.fingerprint
+    }
+}
+
+/// A filter of a few buckets with `SLOTS` slots each.
+pub struct Model<const SLOTS: usize>(Cuckoo<Small<SLOTS>>);
+
+impl<const SLOTS: usize> std::fmt::Debug for Model<SLOTS> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Model").finish_non_exhaustive()
+    }
+}
+
+impl<const SLOTS: usize> Model<SLOTS> {
+    /// A filter in which each bucket holds the given items.
+    pub fn new(residents: &[&[Item]]) -> Self {
+        let cuckoo = Cuckoo::new(residents.len()).expect("a few bytes");
+        for (bucket, items) in residents.iter().enumerate() {
+            for item in *items {
+                assert!(item.0.p == bucket || item.0.q == bucket, "{item:?} in bucket {bucket}");
+                cuckoo.len.add(1);
+                let put = cuckoo.table.update(Step::Claim, bucket, |word| {
+                    Some(word.with(word.vacancy()?, item.0.fingerprint))
+                });
+                assert!(put, "bucket {bucket} is full");
+            }
+        }
+        Self(cuckoo)
+    }
+
+    /// The `nth` item whose pair is the buckets `a` and `b`, of `buckets`.
+    pub fn item(buckets: usize, a: usize, b: usize, nth: usize) -> Item {
+        let fingerprint = (1..=255)
+            .filter(|&fingerprint| alternate(fingerprint, a, buckets) == b)
+            .nth(nth)
+            .expect("a fingerprint with this pair");
+        Item(Class::of_resident(fingerprint, a, buckets))
+    }
+
+    /// `CuckooFilter::contains`.
+    pub fn contains(&self, item: Item) -> bool {
+        self.0.contains(item.0)
+    }
+
+    /// Lookups that answered true without proof.
+    pub fn conservative_lookups(&self) -> u64 {
+        self.0.counters.stats(0, 1).conservative_lookups
+    }
+
+    /// `CuckooFilter::count`.
+    pub fn count(&self, item: Item) -> usize {
+        self.0.count(item.0)
+    }
+
+    /// `CuckooFilter::insert`.
+    pub fn insert(&self, item: Item) -> bool {
+        self.0.insert(item.0)
+    }
+
+    /// `CuckooFilter::insert_unique`.
+    ///
+    /// # Errors
+    ///
+    /// As `CuckooFilter::insert_unique`.
+    pub fn insert_unique(&self, item: Item) -> Result<bool, InsertError> {
+        self.0.insert_unique(item.0)
+    }
+
+    /// `CuckooFilter::remove`.
+    pub fn remove(&self, item: Item) -> bool {
+        self.0.remove(item.0)
+    }
+
+    /// One relocation of a copy of `item`; false if it was given up.
+    pub fn relocate(&self, item: Item, from: usize) -> bool {
+        let hop = hop(item, from);
+        let moved = self.0.move_resident(hop, false, Fill::Hole);
+        moved
+    }
+
+    /// Two relocations, `last` out of `middle` first, then `first` into the slot
+    /// that it left, and `new` into the slot of that.
+    pub fn relocate_chain(&self, first: Item, from: usize, last: Item, middle: usize, new: Item) -> bool {
+        let shadow = Fill::Shadow(first.fingerprint());
+        let moved = self.0.move_resident(hop(last, middle), false, shadow)
+            && self.0.move_resident(hop(first, from), true, Fill::Item(new.fingerprint()));
+        if moved {
+            self.0.len.add(1);
+        }
+        moved
+    }
+
+    /// The items at rest: panics if a mark, a reservation or a wrong `len` is left.
+    pub fn at_rest(&self) -> Vec<(usize, u64)> {
+        let mut found = Vec::new();
+        for bucket in 0..self.0.table.buckets() {
+            let word = self.0.table.load(Step::ReadP, bucket);
+            assert!(word.is_unmarked(), "a mark is left in bucket {bucket}: {word:?}");
+            assert!(!word.is_reserved(), "a reservation is left in bucket {bucket}: {word:?}");
+            found.extend(word.residents().map(|fingerprint| (bucket, fingerprint)));
+        }
+        assert_eq!(self.0.len.sum(), found.len(), "len and the words disagree");
+        found
+    }
+
+    /// The copies of `item` at rest.
+    pub fn copies_at_rest(&self, item: Item) -> usize {
+        let of_item = |&(bucket, fingerprint): &(usize, u64)| {
+            fingerprint == item.0.fingerprint && (bucket == item.0.p || bucket == item.0.q)
+        };
+        self.at_rest().iter().filter(|&resident| of_item(resident)).count()
+    }
+}
+
+fn hop(item: Item, from: usize) -> Hop {
+    let to = if from == item.0.p { item.0.q } else { item.0.p };
+    Hop { fingerprint: item.0.fingerprint, from, to }
+}

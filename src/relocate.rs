@@ -1,0 +1,278 @@
+//! Making room: search a path (only reading), then move a hole back along it.
+
+use crate::{
+    cuckoo::Cuckoo,
+    fault::{self, Event, Fault},
+    hash::Class,
+    layout::Layout,
+    sync,
+    word::{Mark, Word},
+};
+
+/// Buckets that a search looks at before it gives up. At the highest workable
+/// load a search needs fewer than this in all but one of a million cases;
+/// `docs/DESIGN.md` has the measurement.
+const MAX_VISITED: usize = 512;
+
+/// Searches and moves that an insert tries before it gives up: each but the
+/// last failed because another thread changed the path meanwhile.
+const MAX_ROUNDS: usize = if cfg!(loom) { 3 } else { 64 };
+
+/// One relocation: of a resident fingerprint to its alternate bucket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    /// The resident fingerprint.
+    pub(crate) fingerprint: u64,
+    /// Where it stands.
+    pub(crate) from: usize,
+    /// Its alternate bucket.
+    pub(crate) to: usize,
+}
+
+/// What a move leaves in the slot that it vacates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fill {
+    /// Nothing.
+    Hole,
+    /// The shadow of the next hop's fingerprint.
+    Shadow(u64),
+    /// The fingerprint for which the path was made.
+    Item(u64),
+}
+
+/// How a search ended.
+enum Found {
+    /// The last node has an empty slot.
+    Path,
+    /// No path, but moves under way may have hidden one.
+    Blocked,
+    /// No path.
+    Nothing,
+}
+
+/// A bucket that the search has reached.
+struct Node {
+    bucket: usize,
+    /// The resident of the parent's bucket whose alternate this bucket is.
+    fingerprint: u64,
+    /// Index of the parent; its own index for a root.
+    parent: usize,
+}
+
+/// Breadth-first search over the buckets that relocations can reach.
+#[derive(Default)]
+struct Search {
+    nodes: Vec<Node>,
+}
+
+impl Search {
+    /// Searches from `roots` for a bucket with an empty slot.
+    fn run<L: Layout>(&mut self, cuckoo: &Cuckoo<L>, roots: &[usize]) -> Found {
+        let mut blocked = false;
+        self.nodes.clear();
+        for &bucket in roots {
+            let parent = self.nodes.len();
+            self.nodes.push(Node { bucket, fingerprint: 0, parent });
+        }
+        let mut next = 0;
+        while next < self.nodes.len() && self.nodes.len() < MAX_VISITED {
+            let bucket = self.nodes[next].bucket;
+            let word = cuckoo.table.prepare(bucket).word;
+            if next < roots.len() && word.vacancy().is_some() {
+                self.nodes.truncate(next + 1);
+                return Found::Path;
+            }
+            if !word.is_unmarked() {
+                blocked = true;
+                next += 1;
+                continue;
+            }
+            for fingerprint in word.residents() {
+                let class = Class::of_resident(fingerprint, bucket, cuckoo.table.buckets());
+                let to = if class.p == bucket { class.q } else { class.p };
+                if self.is_ancestor(next, to) {
+                    continue;
+                }
+                let word = cuckoo.table.prepare(to).word;
+                if !word.is_unmarked() {
+                    blocked = true;
+                    continue;
+                }
+                self.nodes.push(Node { bucket: to, fingerprint, parent: next });
+                if word.vacancy().is_some() {
+                    return Found::Path;
+                }
+            }
+            next += 1;
+        }
+        if blocked { Found::Blocked } else { Found::Nothing }
+    }
+
+    /// True if `bucket` lies on the path to node `index`: a path that crosses
+    /// itself would undo its own moves.
+    fn is_ancestor(&self, mut index: usize, bucket: usize) -> bool {
+        loop {
+            let node = &self.nodes[index];
+            if node.bucket == bucket {
+                return true;
+            }
+            if node.parent == index {
+                return false;
+            }
+            index = node.parent;
+        }
+    }
+
+    /// The hops of the path that was found, the last one first.
+    fn hops(&self) -> impl Iterator<Item = Hop> {
+        let mut index = self.nodes.len() - 1;
+        std::iter::from_fn(move || {
+            let node = &self.nodes[index];
+            let from = &self.nodes[node.parent];
+            let hop = Hop { fingerprint: node.fingerprint, from: from.bucket, to: node.bucket };
+            (node.parent != index).then(|| {
+                index = node.parent;
+                hop
+            })
+        })
+    }
+}
+
+impl<L: Layout> Cuckoo<L> {
+    /// [`insert`](Self::insert) with both buckets full.
+    #[cold]
+    pub(crate) fn insert_by_relocation(&self, class: Class) -> bool {
+        let mut search = Search::default();
+        for _ in 0..MAX_ROUNDS {
+            match search.run(self, &[class.p, class.q]) {
+                Found::Path if self.relocate(&search, Fill::Item(class.fingerprint)) => return true,
+                Found::Path => {}
+                Found::Blocked => sync::yield_now(),
+                Found::Nothing => break,
+            }
+            if self.claim(class) {
+                return true;
+            }
+        }
+        self.counters.failed();
+        false
+    }
+
+    /// Empties a slot of `bucket`, which was full. False: no path.
+    #[cold]
+    pub(crate) fn make_room(&self, bucket: usize) -> bool {
+        let mut search = Search::default();
+        for _ in 0..MAX_ROUNDS {
+            match search.run(self, &[bucket]) {
+                Found::Path if self.relocate(&search, Fill::Hole) => return true,
+                Found::Path => {}
+                Found::Blocked => sync::yield_now(),
+                Found::Nothing => break,
+            }
+        }
+        self.counters.failed();
+        false
+    }
+
+    /// Moves the hole at the end of the path to its beginning and leaves `last`
+    /// there. False if another thread got in the way; all is whole then, too.
+    fn relocate(&self, search: &Search, last: Fill) -> bool {
+        let mut hops = search.hops().peekable();
+        let (mut length, mut shadowed) = (0, false);
+        while let Some(hop) = hops.next() {
+            let fill = hops.peek().map_or(last, |next| Fill::Shadow(next.fingerprint));
+            if !self.move_resident(hop, shadowed, fill) {
+                self.counters.relocated(length);
+                return false;
+            }
+            (length, shadowed) = (length + 1, true);
+        }
+        self.counters.relocated(length);
+        // A path without a hop is a root with an empty slot: for the caller to claim.
+        length > 0 || matches!(last, Fill::Hole)
+    }
+
+    /// One move. `shadowed`: the last hop's move left the shadow in `hop.to`.
+    /// False if it was given up, with everything as it was.
+    pub(crate) fn move_resident(&self, hop: Hop, shadowed: bool, fill: Fill) -> bool {
+        let Hop { fingerprint, from, to } = hop;
+        let pair = Class::of_resident(fingerprint, from, self.table.buckets());
+        debug_assert!(from != to && (pair.p, pair.q) == (from.min(to), from.max(to)));
+        let movable = |word: Word<L>| if word.is_unmarked() { word.find(fingerprint) } else { None };
+
+        if fault::is(Fault::EraseFirst) {
+            self.table.update(Event::Erase, from, |word| movable(word).map(|slot| word.without(slot)));
+        }
+        // 1. Bring in a shadow.
+        let shadow = |word: Word<L>| {
+            let slot = if word.is_unmarked() { word.vacancy() } else { None }?;
+            Some(word.with(slot, fingerprint).with_mark(slot, Mark::Shadow))
+        };
+        if !shadowed {
+            let movable = movable(self.table.prepare(from).word).is_some();
+            if !(movable || fault::is(Fault::EraseFirst)) || !self.table.update(Event::Shadow, to, shadow) {
+                return false;
+            }
+        }
+        // 2. Tell the readers that have passed P; those to come read P first.
+        if to == pair.p && !fault::is(Fault::NoAdvance) && !fault::is(Fault::AdvanceLate) {
+            self.versions.advance(pair.p);
+        }
+        // 3. Decide: from here on the copy is the item.
+        let decided = self.table.update(Event::Decide, from, |word| {
+            let slot = movable(word)?;
+            Some(match fault::is(Fault::NoTrailing) {
+                true => word.without(slot),
+                false => word.with_mark(slot, Mark::Trailing),
+            })
+        });
+        if !(decided || fault::is(Fault::DecideBlindly) || fault::is(Fault::EraseFirst)) {
+            if !fault::is(Fault::NoRetract) {
+                self.table.update(Event::Retract, to, |word| {
+                    debug_assert!(word.is_marked(Mark::Shadow, fingerprint));
+                    Some(word.without_marked())
+                });
+            }
+            return false;
+        }
+        if to == pair.p && fault::is(Fault::AdvanceLate) {
+            self.versions.advance(pair.p);
+        }
+        // 4. Deliver, unless a remove has taken it.
+        self.table.update(Event::Deliver, to, |word| {
+            let delivered = match fault::is(Fault::NoDelivered) {
+                true => word.unmarked(),
+                false => word.remarked(Mark::Delivered),
+            };
+            word.is_marked(Mark::Shadow, fingerprint).then_some(delivered)
+        });
+        if fault::is(Fault::SettleEarly) {
+            self.settle(fingerprint, to);
+        }
+        // 5. Erase the original, or put into its slot what is to be there next.
+        if decided && !fault::is(Fault::NoTrailing) {
+            self.table.update(Event::Erase, from, |word| {
+                debug_assert!(word.is_marked(Mark::Trailing, fingerprint));
+                let hole = word.without_marked();
+                Some(match fill {
+                    Fill::Hole => hole,
+                    Fill::Shadow(next) => hole.with(0, next).remarked(Mark::Shadow),
+                    Fill::Item(item) => hole.with(0, item),
+                })
+            });
+        }
+        // 6. Let go of the copy.
+        self.settle(fingerprint, to);
+        true
+    }
+
+    fn settle(&self, fingerprint: u64, to: usize) {
+        self.table.update(Event::Settle, to, |word| {
+            if word.is_marked(Mark::Delivered, fingerprint) {
+                Some(word.unmarked())
+            } else {
+                word.is_marked(Mark::Killed, fingerprint).then(|| word.without_marked())
+            }
+        });
+    }
+}

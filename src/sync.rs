@@ -1,0 +1,56 @@
+//! The one door to atomics: the standard library's, or loom's under `cfg(loom)`.
+
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::AtomicU64;
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic::AtomicU64;
+pub(crate) use std::sync::atomic::Ordering;
+
+/// Lets another thread run: after a lost race, never in a loop without bound.
+pub(crate) fn yield_now() {
+    #[cfg(loom)]
+    loom::thread::yield_now();
+    #[cfg(not(loom))]
+    std::thread::yield_now();
+}
+
+/// Gives a thread that is about to finish the time of some instructions.
+pub(crate) fn spin() {
+    #[cfg(not(loom))]
+    std::hint::spin_loop();
+}
+
+/// In a model, lets another thread run before a retry: loom would explore
+/// retries that meet nothing new for ever. Otherwise nothing.
+#[inline(always)]
+pub(crate) fn yield_in_model() {
+    #[cfg(loom)]
+    loom::thread::yield_now();
+}
+
+/// A load whose value the caller will hand to a compare-exchange.
+///
+/// loom forgets interleavings of a plain load that the same thread follows
+/// with a store to the same atomic (loom issues 166 and 392). As a
+/// read-modify-write that changes nothing the load is explored in full.
+#[inline(always)]
+pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {
+    #[cfg(loom)]
+    if crate::fault::loads_are_exchanges() {
+        return atomic.fetch_or(0, order);
+    }
+    atomic.load(order)
+}
+
+/// `len` atomics, all 0.
+#[cfg(loom)]
+pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
+    Some((0..len).map(|_| AtomicU64::new(0)).collect())
+}
+
+/// `len` atomics, all 0, in memory that the allocator hands out zeroed, so that
+/// a large table costs nothing until it is touched. `None`: no memory.
+#[cfg(not(loom))]
+pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
+    bytemuck::allocation::try_zeroed_slice_box(len).ok()
+}

@@ -1,0 +1,96 @@
+//! Exact insertion of an absent item: load-linked, store-conditional on a word.
+//!
+//! Of the two words of a class one is its *home*. The call puts a token into an
+//! empty slot of the home, reads the other word, and replaces the token by the
+//! fingerprint. Any other change of the home removes the token, so if it is
+//! still there, the home was the same word all the time, and the words read
+//! stood together. From then on the class can reach the other word only through
+//! the home (which would remove the token) or by a plain `insert`.
+
+use crate::{
+    cuckoo::{Cuckoo, copies, holds_copy},
+    error::InsertError,
+    fault::{self, Event, Fault},
+    hash::Class,
+    layout::{Layout, Masks},
+    sync,
+    token::Token,
+    word::Word,
+};
+
+/// How often a call lets the owner of a reservation finish before it takes the
+/// reservation away.
+const COURTESY: usize = if cfg!(loom) { 0 } else { 16 };
+
+/// Times that a call makes room in the home before it gives up: each time but
+/// the last another thread took the room.
+const MAX_ROUNDS: usize = if cfg!(loom) { 3 } else { 64 };
+
+impl Class {
+    /// The bucket in which `insert_unique` claims, and the other one. Either is
+    /// the lower one for half of all classes, so that the load stays even.
+    fn home(self) -> (usize, usize) {
+        if (self.p as u64 ^ self.fingerprint) & 1 == 0 { (self.p, self.q) } else { (self.q, self.p) }
+    }
+}
+
+impl<L: Layout> Cuckoo<L> {
+    /// Adds the class if it is absent. `Ok(true)`: it was, and now is present.
+    pub(crate) fn insert_unique(&self, class: Class) -> Result<bool, InsertError> {
+        let token = Token::acquire().ok_or(InsertError::TooManyInFlight)?;
+        let token = if fault::is(Fault::UniqueSharedToken) { 0 } else { token.value() & L::FINGERPRINT };
+        let (home, other) = class.home();
+        let (mut courtesy, mut rounds) = (COURTESY, MAX_ROUNDS);
+        loop {
+            let prepared = self.table.prepare(home);
+            let word = prepared.word.without_reservation();
+            let early = self.table.prepare(other).word.without_reservation();
+            if holds_copy(word, class.fingerprint) || holds_copy(early, class.fingerprint) {
+                return Ok(false);
+            }
+            let Some(vacancy) = word.vacancy() else {
+                rounds -= 1;
+                if rounds == 0 || !self.make_room(home) {
+                    return Err(InsertError::Full);
+                }
+                continue;
+            };
+            if prepared.is_reserved() && courtesy > 0 {
+                courtesy -= 1;
+                sync::spin();
+                continue;
+            }
+            let reserved = word.with_reservation(vacancy, token);
+            if !fault::is(Fault::UniqueNoReservation)
+                && !self.table.replace(Event::Reserve, prepared, reserved)
+            {
+                continue;
+            }
+            let prepared = match fault::is(Fault::UniqueNoReservation) {
+                true => prepared,
+                false => prepared.now(reserved),
+            };
+            let seen = match fault::is(Fault::UniqueReadsEarly) {
+                true => early,
+                false => self.table.prepare(other).word.without_reservation(),
+            };
+            let seen = if home == other { Word::EMPTY } else { seen };
+            let present = copies(word, seen, class);
+            let (event, new) = match present {
+                Some(0) => (Event::Confirm, word.with(vacancy, class.fingerprint)),
+                _ => (Event::Cancel, word),
+            };
+            if self.table.replace(event, prepared, new) {
+                match present {
+                    Some(0) => {
+                        self.len.add(1);
+                        return Ok(true);
+                    }
+                    Some(_) => return Ok(false),
+                    None => {}
+                }
+            }
+            sync::yield_in_model();
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The bucket word: slots, fingerprint matching, the mark, the reservation.
+//!
+//! A [`Word`] is a plain value. Nothing here is atomic; the table owns the
+//! atomics and exchanges whole words.
+//!
+//! ```text
+//! packed (10 × 6):   63  60 59      50      ...      19      10 9        0
+//!                   [ UMMM ][ slot 5 ]      ...     [ slot 1 ] [  slot 0  ]
+//! aligned (15 × 4):  63 62       48   47 46      32   31 30      16   15 14       0
+//!                   [U][ slot 3 ]    [M][ slot 2 ]   [M][ slot 1 ]   [M][ slot 0 ]
+//! ```
+//!
+//! * A slot holds a fingerprint, or 0 when it is empty.
+//! * `M` is the code of the [`Mark`]. If there is a mark, it is on slot 0: which
+//!   fingerprint stands in which slot means nothing, so marking a slot swaps it
+//!   with slot 0 in the same exchange, and no bits are needed to say which.
+//! * `U` says that the last slot, which is empty, holds a reservation's token.
+//! * Growable layouts keep the word's phase in further control bits.
+
+use crate::layout::{Layout, Masks, deposit, extract};
+use std::{fmt, marker::PhantomData};
+
+/// What a relocation is doing with the fingerprint in slot 0.
+///
+/// The letters are those of the protocol in `docs/DESIGN.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub(crate) enum Mark {
+    /// S: a copy being brought in; the move is not decided yet.
+    Shadow = 1,
+    /// T: the original of a decided move, about to be erased.
+    Trailing = 2,
+    /// D: the copy of a decided move, live, held until the original is gone.
+    Delivered = 3,
+    /// K: a shadow or delivered copy whose item a remove has taken.
+    Killed = 4,
+}
+
+impl Mark {
+    const ALL: [Mark; 4] = [Mark::Shadow, Mark::Trailing, Mark::Delivered, Mark::Killed];
+}
+
+/// One bucket: the value of one atomic 64-bit word.
+pub(crate) struct Word<L> {
+    bits: u64,
+    layout: PhantomData<L>,
+}
+
+impl<L> Clone for Word<L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L> Copy for Word<L> {}
+
+impl<L> PartialEq for Word<L> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bits == other.bits
+    }
+}
+
+impl<L: Layout> fmt::Debug for Word<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slots: Vec<u64> = (0..L::SLOTS).map(|slot| self.slot(slot)).collect();
+        f.debug_struct("Word")
+            .field("slots", &slots)
+            .field("mark", &self.mark())
+            .field("reserved", &self.is_reserved())
+            .field("phase", &self.phase())
+            .finish()
+    }
+}
+
+impl<L: Layout> Word<L> {
+    /// No fingerprint, no mark, no reservation, phase 0.
+    pub(crate) const EMPTY: Self = Self::from_bits(0);
+
+    const LAST: usize = L::SLOTS - 1;
+
+    /// The word with the given representation.
+    #[inline(always)]
+    pub(crate) const fn from_bits(bits: u64) -> Self {
+        let () = L::CHECKED;
+        Self { bits, layout: PhantomData }
+    }
+
+    /// The word's representation.
+    #[inline(always)]
+    pub(crate) const fn bits(self) -> u64 {
+        self.bits
+    }
+
+    // Matching. The broadcast fingerprint is xored in, so that equal slots
+    // become 0; `empty_slots` then finds the zero slots.
+
+    /// True if neither word is marked or reserved.
+    #[inline(always)]
+    pub(crate) fn both_quiet(p: Self, q: Self) -> bool {
+        (p.bits | q.bits) & L::CONTROL == 0
+    }
+
+    /// True if any slot of either word, marked or not, equals `fingerprint`.
+    /// A reservation's token may match as well: quiet words have none.
+    #[inline(always)]
+    pub(crate) fn either_matches(p: Self, q: Self, fingerprint: u64) -> bool {
+        let broadcast = fingerprint * L::ONES;
+        let p = Self::from_bits(p.bits ^ broadcast);
+        let q = Self::from_bits(q.bits ^ broadcast);
+        p.empty_slots() | q.empty_slots() != 0
+    }
+
+    /// The top bit of every slot that is 0.
+    ///
+    /// Adding `LOWS` carries into a slot's top bit unless its lower bits are
+    /// all 0, and never out of the slot, as both summands have a 0 there. So
+    /// the result is exact for each slot, which the shorter
+    /// `(x - ONES) & !x & TOPS` is only for the lowest one (Warren, *Hacker's
+    /// Delight*, 2nd ed., §6-1).
+    #[inline(always)]
+    const fn empty_slots(self) -> u64 {
+        !(((self.bits & L::LOWS) + L::LOWS) | self.bits) & L::TOPS
+    }
+
+    /// The top bit of every unmarked slot that equals `fingerprint`.
+    /// The word must not be reserved.
+    #[inline(always)]
+    fn unmarked_matches(self, fingerprint: u64) -> u64 {
+        debug_assert!(!self.is_reserved());
+        let matches = Self::from_bits(self.bits ^ fingerprint * L::ONES).empty_slots();
+        if self.bits & L::MARK == 0 { matches } else { matches & !L::FINGERPRINT }
+    }
+
+    #[inline(always)]
+    const fn lowest(tops: u64) -> Option<usize> {
+        if tops == 0 { None } else { Some((tops.trailing_zeros() / L::LANE_BITS) as usize) }
+    }
+
+    /// A slot that holds `fingerprint` without a mark.
+    #[inline]
+    pub(crate) fn find(self, fingerprint: u64) -> Option<usize> {
+        Self::lowest(self.unmarked_matches(fingerprint))
+    }
+
+    /// How many slots hold `fingerprint` without a mark.
+    #[inline]
+    pub(crate) fn count(self, fingerprint: u64) -> usize {
+        self.unmarked_matches(fingerprint).count_ones() as usize
+    }
+
+    /// An empty slot. The word must not be reserved.
+    #[inline]
+    pub(crate) fn vacancy(self) -> Option<usize> {
+        debug_assert!(!self.is_reserved());
+        Self::lowest(self.empty_slots())
+    }
+
+    /// How many slots are empty. The word must not be reserved.
+    #[inline]
+    pub(crate) fn vacancies(self) -> u32 {
+        debug_assert!(!self.is_reserved());
+        self.empty_slots().count_ones()
+    }
+
+    /// The fingerprints that have no mark. The word must not be reserved.
+    pub(crate) fn residents(self) -> impl Iterator<Item = u64> {
+        debug_assert!(!self.is_reserved());
+        let first = usize::from(self.mark().is_some());
+        (first..L::SLOTS).map(move |slot| self.slot(slot)).filter(|&fingerprint| fingerprint != 0)
+    }
+
+    // Slots.
+
+    const fn slot(self, slot: usize) -> u64 {
+        self.bits >> (L::LANE_BITS * slot as u32) & L::FINGERPRINT
+    }
+
+    const fn set(self, slot: usize, fingerprint: u64) -> Self {
+        let shift = L::LANE_BITS * slot as u32;
+        Self::from_bits(self.bits & !(L::FINGERPRINT << shift) | fingerprint << shift)
+    }
+
+    /// The word with `fingerprint` in the empty slot `slot`.
+    #[inline]
+    pub(crate) fn with(self, slot: usize, fingerprint: u64) -> Self {
+        debug_assert!(self.slot(slot) == 0 && fingerprint != 0 && fingerprint <= L::FINGERPRINT);
+        Self::from_bits(self.bits | fingerprint << (L::LANE_BITS * slot as u32))
+    }
+
+    /// The word with slot `slot` emptied.
+    #[inline]
+    pub(crate) fn without(self, slot: usize) -> Self {
+        self.set(slot, 0)
+    }
+
+    // The mark.
+
+    /// The mark on slot 0, if any.
+    pub(crate) fn mark(self) -> Option<Mark> {
+        let bits = self.bits & L::MARK;
+        Mark::ALL.into_iter().find(|&mark| bits == Self::code(mark))
+    }
+
+    /// The mark on slot 0, if slot 0 holds `fingerprint`.
+    pub(crate) fn mark_of(self, fingerprint: u64) -> Option<Mark> {
+        if self.slot(0) == fingerprint { self.mark() } else { None }
+    }
+
+    /// True if slot 0 holds `fingerprint` under `mark`.
+    #[inline]
+    pub(crate) fn is_marked(self, mark: Mark, fingerprint: u64) -> bool {
+        self.bits & L::MARK == Self::code(mark) && self.slot(0) == fingerprint
+    }
+
+    /// True if there is no mark.
+    #[inline]
+    pub(crate) fn is_unmarked(self) -> bool {
+        self.bits & L::MARK == 0
+    }
+
+    const fn code(mark: Mark) -> u64 {
+        deposit(mark as u64, L::MARK)
+    }
+
+    /// The unmarked word with slot `slot` brought to slot 0 and marked.
+    pub(crate) fn with_mark(self, slot: usize, mark: Mark) -> Self {
+        debug_assert!(self.is_unmarked() && !self.is_reserved());
+        let (first, marked) = (self.slot(0), self.slot(slot));
+        self.set(slot, first).set(0, marked).remarked(mark)
+    }
+
+    /// The word with the mark on slot 0 replaced.
+    #[inline]
+    pub(crate) fn remarked(self, mark: Mark) -> Self {
+        Self::from_bits(self.bits & !L::MARK | Self::code(mark))
+    }
+
+    /// The word with slot 0's mark taken off and its fingerprint left.
+    #[inline]
+    pub(crate) fn unmarked(self) -> Self {
+        Self::from_bits(self.bits & !L::MARK)
+    }
+
+    /// The word with slot 0 unmarked and emptied.
+    #[inline]
+    pub(crate) fn without_marked(self) -> Self {
+        self.unmarked().without(0)
+    }
+
+    // The reservation.
+
+    /// True if the last slot holds a reservation's token.
+    #[inline]
+    pub(crate) fn is_reserved(self) -> bool {
+        self.bits & L::RESERVED != 0
+    }
+
+    /// The word as everybody but the reservation's owner sees it: the slot of
+    /// the token is empty.
+    #[inline]
+    pub(crate) fn without_reservation(self) -> Self {
+        if self.is_reserved() {
+            Self::from_bits(self.bits & !L::RESERVED).without(Self::LAST)
+        } else {
+            self
+        }
+    }
+
+    /// The word with a reservation under `token`; the last slot is emptied for
+    /// it into `vacancy`. The word must not be reserved.
+    pub(crate) fn with_reservation(self, vacancy: usize, token: u64) -> Self {
+        debug_assert!(!self.is_reserved() && self.slot(vacancy) == 0 && token <= L::FINGERPRINT);
+        let displaced = self.slot(Self::LAST);
+        let word = self.set(vacancy, displaced).set(Self::LAST, token);
+        Self::from_bits(word.bits | L::RESERVED)
+    }
+
+    // The phase.
+
+    /// The growth phase.
+    pub(crate) fn phase(self) -> u64 {
+        extract(self.bits, L::PHASE)
+    }
+
+    /// The word with another growth phase.
+    #[must_use]
+    pub(crate) fn with_phase(self, phase: u64) -> Self {
+        debug_assert!(phase >> L::PHASE_BITS == 0);
+        Self::from_bits(self.bits & !L::PHASE | deposit(phase, L::PHASE))
+    }
+}
