@@ -4,6 +4,7 @@
 //! names of the events there are the [`Event`]s here.
 
 use crate::{
+    error::InsertError,
     fault::{self, Event, Fault},
     hash::Class,
     layout::Layout,
@@ -34,17 +35,23 @@ pub(crate) struct Seen<L> {
 }
 
 impl<L: Layout> Cuckoo<L> {
-    /// An empty filter of `buckets` buckets; `None` if there is no memory.
-    pub(crate) fn new(buckets: usize) -> Option<Self> {
-        let table = Table::new(buckets)?;
-        let len = Len::new(table.bytes());
+    /// An empty filter of `buckets` buckets that can double `levels` times;
+    /// `None` if there is no memory.
+    pub(crate) fn new(buckets: usize, levels: u32) -> Option<Self> {
+        let table = Table::new(buckets, levels)?;
+        let len = Len::new(buckets << levels);
         let versions = Versions::new(buckets)?;
-        Some(Self { table, versions, len, counters: Counters::default() })
+        Some(Self {
+            table,
+            versions,
+            len,
+            counters: Counters::default(),
+        })
     }
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        self.table.bytes() + self.versions.bytes() + self.len.bytes()
+        self.table.planes.bytes() + self.versions.bytes() + self.len.bytes()
     }
 
     #[inline(always)]
@@ -65,8 +72,8 @@ impl<L: Layout> Cuckoo<L> {
     #[inline(always)]
     pub(crate) fn look(&self, class: Class) -> Seen<L> {
         let version = self.versions.observe(class.p);
-        let p = self.table.load(Event::ReadP, class.p);
-        let q = self.table.load(Event::ReadQ, class.q);
+        let p = self.table.load(Event::ReadP, class.fingerprint, class.p);
+        let q = self.table.load(Event::ReadQ, class.fingerprint, class.q);
         Seen { version, p, q }
     }
 
@@ -100,8 +107,14 @@ impl<L: Layout> Cuckoo<L> {
     /// One attempt: `None` if the words changed under it.
     fn try_contains(&self, class: Class) -> Option<bool> {
         let version = self.versions.observe(class.p);
-        let p = self.table.load(Event::ReadP, class.p).without_reservation();
-        let q = self.table.load(Event::ReadQ, class.q).without_reservation();
+        let p = self
+            .table
+            .load(Event::ReadP, class.fingerprint, class.p)
+            .without_reservation();
+        let q = self
+            .table
+            .load(Event::ReadQ, class.fingerprint, class.q)
+            .without_reservation();
         if holds_copy(p, class.fingerprint) || holds_copy(q, class.fingerprint) {
             return Some(true);
         }
@@ -122,8 +135,15 @@ impl<L: Layout> Cuckoo<L> {
 
     /// True if both words are, once more, what they were.
     fn unchanged(&self, class: Class, p: Word<L>, q: Word<L>) -> bool {
-        self.table.load(Event::RereadP, class.p).without_reservation() == p
-            && self.table.load(Event::RereadQ, class.q).without_reservation() == q
+        self.table
+            .load(Event::RereadP, class.fingerprint, class.p)
+            .without_reservation()
+            == p
+            && self
+                .table
+                .load(Event::RereadQ, class.fingerprint, class.q)
+                .without_reservation()
+                == q
     }
 
     // count
@@ -132,10 +152,22 @@ impl<L: Layout> Cuckoo<L> {
     pub(crate) fn count(&self, class: Class) -> usize {
         loop {
             let version = self.versions.observe(class.p);
-            let p = self.table.load(Event::ReadP, class.p).without_reservation();
-            let q = self.table.load(Event::ReadQ, class.q).without_reservation();
-            let p_again = self.table.load(Event::RereadP, class.p).without_reservation();
-            let q_again = self.table.load(Event::RereadQ, class.q).without_reservation();
+            let p = self
+                .table
+                .load(Event::ReadP, class.fingerprint, class.p)
+                .without_reservation();
+            let q = self
+                .table
+                .load(Event::ReadQ, class.fingerprint, class.q)
+                .without_reservation();
+            let p_again = self
+                .table
+                .load(Event::RereadP, class.fingerprint, class.p)
+                .without_reservation();
+            let q_again = self
+                .table
+                .load(Event::RereadQ, class.fingerprint, class.q)
+                .without_reservation();
             let valid = (p == p_again || fault::is(Fault::CountNoRereadP))
                 && (q == q_again || fault::is(Fault::CountNoRereadQ))
                 && (self.versions.validate(class.p, version) || fault::is(Fault::CountNoValidate));
@@ -148,30 +180,33 @@ impl<L: Layout> Cuckoo<L> {
 
     // insert
 
-    /// Adds a copy of the class. False: no room, nothing changed. Lock-free.
+    /// Adds a copy of the class. An error says that nothing has changed. Lock-free.
     #[inline]
-    pub(crate) fn insert(&self, class: Class) -> bool {
-        let inserted = self.claim(class) || self.insert_by_relocation(class);
-        if inserted {
-            self.len.add(1);
+    pub(crate) fn insert(&self, class: Class) -> Result<(), InsertError> {
+        if !self.claim(class) {
+            self.insert_by_relocation(class)?;
         }
-        inserted
+        self.len.add(1);
+        self.table.planes.sweep_some();
+        Ok(())
     }
 
     /// Claims an empty slot in either bucket; false if there is none.
     #[inline]
     pub(crate) fn claim(&self, class: Class) -> bool {
         loop {
-            let p = self.table.prepare(class.p);
-            let q = self.table.prepare(class.q);
+            let p = self.table.prepare(class.fingerprint, class.p);
+            let q = self.table.prepare(class.fingerprint, class.q);
             // The emptier bucket; of two equal ones a random one, which the
             // fingerprint's lowest bit is.
             let (p_empty, q_empty) = (p.word.vacancies(), q.word.vacancies());
             let higher = q_empty > p_empty || q_empty == p_empty && class.fingerprint & 1 == 1;
             let into = if higher { q } else { p };
-            let Some(slot) = into.word.vacancy() else { return false };
+            let Some(slot) = into.word.vacancy() else {
+                return false;
+            };
             let new = into.word.with(slot, class.fingerprint);
-            if self.table.replace(Event::Claim, into, new) || fault::is(Fault::ClaimUnchecked) {
+            if into.replace(Event::Claim, new) || fault::is(Fault::ClaimUnchecked) {
                 return true;
             }
         }
@@ -201,43 +236,28 @@ impl<L: Layout> Cuckoo<L> {
         let version = self.versions.observe(class.p);
         // P first, and Q only if P held no copy: a reader that has passed P
         // already must still find in Q what is left.
-        let (first, second) =
-            if fault::is(Fault::RemoveHigherFirst) { (class.q, class.p) } else { (class.p, class.q) };
-        let first = self.table.prepare(first);
+        let (first, second) = if fault::is(Fault::RemoveHigherFirst) {
+            (class.q, class.p)
+        } else {
+            (class.p, class.q)
+        };
+        let first = self.table.prepare(fingerprint, first);
         if holds_copy(first.word, fingerprint) {
-            return self.take(first, fingerprint);
+            return take(first, fingerprint);
         }
-        let second = self.table.prepare(second);
+        let second = self.table.prepare(fingerprint, second);
         if holds_copy(second.word, fingerprint) {
-            return self.take(second, fingerprint);
+            return take(second, fingerprint);
         }
-        let marks = (first.word.mark_of(fingerprint), second.word.mark_of(fingerprint));
+        let marks = (
+            first.word.mark_of(fingerprint),
+            second.word.mark_of(fingerprint),
+        );
         if marks == (None, None) {
             let valid = self.versions.validate(class.p, version);
             return (valid || fault::is(Fault::RemoveNoValidate)).then_some(false);
         }
         self.remove_marked(class, version, first, second)
-    }
-
-    /// Takes the copy that `prepared` holds: unmarked becomes empty, D becomes K.
-    #[inline]
-    fn take(&self, prepared: Prepared<L>, fingerprint: u64) -> Option<bool> {
-        let word = prepared.word;
-        let taken = match word.find(fingerprint) {
-            Some(slot) => self.table.replace(Event::Take, prepared, word.without(slot)),
-            None => self.kill(prepared),
-        };
-        taken.then_some(true)
-    }
-
-    /// S or D becomes K, so that its mover will empty it.
-    fn kill(&self, prepared: Prepared<L>) -> bool {
-        let killed = if fault::is(Fault::RemoveNoKilled) {
-            prepared.word.without_marked()
-        } else {
-            prepared.word.remarked(Mark::Killed)
-        };
-        self.table.replace(Event::Kill, prepared, killed)
     }
 
     /// [`try_remove`](Self::try_remove) where a move of the class is under way.
@@ -246,24 +266,43 @@ impl<L: Layout> Cuckoo<L> {
         &self,
         class: Class,
         version: Version,
-        first: Prepared<L>,
-        second: Prepared<L>,
+        first: Prepared<'_, L>,
+        second: Prepared<'_, L>,
     ) -> Option<bool> {
         let marks = [first, second].map(|prepared| prepared.word.mark_of(class.fingerprint));
         // The original is T and the copy still S: the item can be taken in S.
         match marks {
             _ if fault::is(Fault::RemoveIgnoresMarks) => {}
-            [Some(Mark::Shadow), Some(Mark::Trailing)] => return self.kill(first).then_some(true),
-            [Some(Mark::Trailing), Some(Mark::Shadow)] => return self.kill(second).then_some(true),
+            [Some(Mark::Shadow), Some(Mark::Trailing)] => return kill(first).then_some(true),
+            [Some(Mark::Trailing), Some(Mark::Shadow)] => return kill(second).then_some(true),
             _ => {}
         }
-        let again = [first, second].map(|prepared| self.table.prepare(prepared.bucket).word);
-        if again != [first.word, second.word] && !fault::is(Fault::RemoveNoReread) {
+        if !self.unchanged(class, first.word, second.word) && !fault::is(Fault::RemoveNoReread) {
             return None;
         }
         let valid = self.versions.validate(class.p, version);
         (valid || fault::is(Fault::RemoveNoValidate)).then_some(false)
     }
+}
+
+/// Takes the copy that the word holds: unmarked becomes empty, D becomes K.
+#[inline]
+fn take<L: Layout>(prepared: Prepared<'_, L>, fingerprint: u64) -> Option<bool> {
+    let word = prepared.word;
+    let taken = match word.find(fingerprint) {
+        Some(slot) => prepared.replace(Event::Take, word.without(slot)),
+        None => kill(prepared),
+    };
+    taken.then_some(true)
+}
+
+/// S or D becomes K, so that its mover will empty it.
+fn kill<L: Layout>(prepared: Prepared<'_, L>) -> bool {
+    let killed = match fault::is(Fault::RemoveNoKilled) {
+        true => prepared.word.without_marked(),
+        false => prepared.word.remarked(Mark::Killed),
+    };
+    prepared.replace(Event::Kill, killed)
 }
 
 /// True if the word holds a live copy by itself: unmarked or D.

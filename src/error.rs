@@ -1,6 +1,6 @@
 //! What can go wrong, and the values it went wrong with.
 
-use crate::{builder::MIN_RATE, token::TOKENS};
+use crate::{geometry::MIN_RATE, token::TOKENS};
 use thiserror::Error;
 
 /// An item was not inserted; the filter is as it was.
@@ -16,6 +16,10 @@ pub enum InsertError {
     /// need one.
     #[error("more than {TOKENS} calls of insert_unique are in flight")]
     TooManyInFlight,
+    /// The filter would have to grow, and the allocator refused the memory. It
+    /// goes on at its present size; later inserts try again.
+    #[error("no memory for the filter to grow")]
+    Memory,
 }
 
 /// A batch was inserted in part.
@@ -30,11 +34,13 @@ pub struct BatchError {
 }
 
 /// A filter cannot be built as asked.
-#[derive(Clone, Copy, Debug, PartialEq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// The capacity needs more buckets than a filter can have.
-    #[error("capacity {asked} is too large: with {fingerprint_bits}-bit fingerprints at most {max} items fit")]
+    #[error(
+        "capacity {asked} is too large: with {fingerprint_bits}-bit fingerprints at most {max} items fit"
+    )]
     Capacity {
         /// The capacity asked for.
         asked: usize,
@@ -50,13 +56,17 @@ pub enum BuildError {
         asked: f64,
     },
     /// There is no layout with fingerprints of this size.
-    #[error("{asked} fingerprint bits are not available: choose 10, 12, 15, 20 or 30")]
+    #[error("{asked} fingerprint bits are not on offer: choose one of {allowed:?}")]
     FingerprintBits {
         /// The number of bits asked for.
         asked: u32,
+        /// The numbers of bits that there are.
+        allowed: Vec<u32>,
     },
     /// Fingerprints of the size asked for do not reach the rate asked for.
-    #[error("{fingerprint_bits}-bit fingerprints do not reach a false-positive rate of {asked}: allowed is [{min}, 1)")]
+    #[error(
+        "{fingerprint_bits}-bit fingerprints do not reach a false-positive rate of {asked}: allowed is [{min}, 1)"
+    )]
     RateOfFingerprint {
         /// The rate asked for.
         asked: f64,
@@ -64,6 +74,29 @@ pub enum BuildError {
         fingerprint_bits: u32,
         /// The lowest rate that this fingerprint allows.
         min: f64,
+    },
+    /// The filter is to grow to less than it starts with.
+    #[error("max_capacity {asked} is less than the capacity, {capacity}")]
+    MaxCapacity {
+        /// The maximal capacity asked for.
+        asked: usize,
+        /// The capacity asked for.
+        capacity: usize,
+    },
+    /// No layout can double often enough at this rate.
+    #[error(
+        "a filter for {asked} items cannot grow to {max_capacity} at a false-positive rate of \
+         {rate}: it must start with a capacity of at least {min}"
+    )]
+    Growth {
+        /// The capacity asked for.
+        asked: usize,
+        /// The maximal capacity asked for.
+        max_capacity: usize,
+        /// The rate asked for.
+        rate: f64,
+        /// The least capacity from which the filter can grow as far.
+        min: usize,
     },
     /// The allocator refused the memory for the table.
     #[error("no memory for {buckets} buckets of 8 bytes")]

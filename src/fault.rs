@@ -54,6 +54,18 @@ pub enum Event {
     Confirm,
     /// insert_unique: the own token becomes empty.
     Cancel,
+    /// A thread reads how many levels are complete.
+    Hint,
+    /// split: the word is frozen.
+    Freeze,
+    /// split: the new word is made.
+    Copy,
+    /// split: what went to the new word leaves the old one, which thaws.
+    Cut,
+    /// sweep: the mark moves on.
+    Sweep,
+    /// sweep: the level is complete.
+    Complete,
 }
 
 /// One thing done wrong.
@@ -110,6 +122,18 @@ pub enum Fault {
     ReservationKept,
     /// A lost compare-exchange of a claim is taken for a success.
     ClaimUnchecked,
+    /// A writer goes on with a frozen word as with any other.
+    FrozenIgnored,
+    /// A split cuts the old word before it has made the new one.
+    CutFirst,
+    /// A split loses the mark.
+    MarkDropped,
+    /// A split does not freeze the word first.
+    NoFreeze,
+    /// The hint says that a level is complete before it is.
+    HintEarly,
+    /// A chained move fills the slot it leaves without regard to the plane.
+    FillAnyPlane,
 }
 
 #[cfg(any(loom, guira_faults))]
@@ -152,7 +176,11 @@ mod switch {
     }
 
     pub(crate) fn order(event: Event, strong: Ordering) -> Ordering {
-        if WEAKNESS.load(Ordering::Relaxed).relaxed == event as u8 { Ordering::Relaxed } else { strong }
+        if WEAKNESS.load(Ordering::Relaxed).relaxed == event as u8 {
+            Ordering::Relaxed
+        } else {
+            strong
+        }
     }
 
     #[cfg(loom)]
@@ -161,10 +189,10 @@ mod switch {
     }
 }
 
-#[cfg(any(loom, guira_faults))]
-pub use switch::weaken;
 #[cfg(loom)]
 pub(crate) use switch::loads_are_exchanges;
+#[cfg(any(loom, guira_faults))]
+pub use switch::weaken;
 #[cfg(any(loom, guira_faults))]
 pub(crate) use switch::{is, order};
 

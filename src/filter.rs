@@ -2,11 +2,12 @@
 
 use crate::{
     batch::GROUP,
-    builder::{Builder, false_positive_rate},
+    builder::Builder,
     cuckoo::Cuckoo,
     error::{BatchError, InsertError},
+    geometry::Geometry,
     hash::SeededState,
-    layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Layout},
+    layout::{F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2},
     stats::Stats,
 };
 use std::{
@@ -59,7 +60,7 @@ use std::{
 pub struct CuckooFilter<S = SeededState> {
     pub(crate) hasher: S,
     pub(crate) cuckoo: AnyCuckoo,
-    pub(crate) capacity: usize,
+    pub(crate) geometry: Geometry,
 }
 
 /// The protocol in the layout that the builder chose.
@@ -69,6 +70,12 @@ pub(crate) enum AnyCuckoo {
     F15x4(Cuckoo<F15x4>),
     F20x3(Cuckoo<F20x3>),
     F30x2(Cuckoo<F30x2>),
+    G9x6(Cuckoo<G9x6>),
+    G11x5(Cuckoo<G11x5>),
+    G14x4(Cuckoo<G14x4>),
+    G18x3(Cuckoo<G18x3>),
+    G27x2(Cuckoo<G27x2>),
+    G28x2(Cuckoo<G28x2>),
 }
 
 /// Runs `$body` with `$cuckoo` bound to the filter's cuckoo, in each layout.
@@ -80,6 +87,12 @@ macro_rules! with_layout {
             AnyCuckoo::F15x4($cuckoo) => $body,
             AnyCuckoo::F20x3($cuckoo) => $body,
             AnyCuckoo::F30x2($cuckoo) => $body,
+            AnyCuckoo::G9x6($cuckoo) => $body,
+            AnyCuckoo::G11x5($cuckoo) => $body,
+            AnyCuckoo::G14x4($cuckoo) => $body,
+            AnyCuckoo::G18x3($cuckoo) => $body,
+            AnyCuckoo::G27x2($cuckoo) => $body,
+            AnyCuckoo::G28x2($cuckoo) => $body,
         }
     };
 }
@@ -118,8 +131,7 @@ impl<S> CuckooFilter<S> {
     /// As [`insert`](Self::insert).
     #[inline]
     pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
-        let inserted = with_layout!(&self.cuckoo, cuckoo => cuckoo.insert(cuckoo.class(hash)));
-        if inserted { Ok(()) } else { Err(InsertError::Full) }
+        with_layout!(&self.cuckoo, cuckoo => cuckoo.insert(cuckoo.class(hash)))
     }
 
     /// [`insert_unique`](Self::insert_unique) by hash.
@@ -263,9 +275,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
             for items in items.chunks(GROUP) {
                 let classes = cuckoo.touch_group(&self.hashes(items)[..items.len()]);
                 for &class in &classes[..items.len()] {
-                    if !cuckoo.insert(class) {
-                        return Err(BatchError { inserted, error: InsertError::Full });
-                    }
+                    cuckoo.insert(class).map_err(|error| BatchError { inserted, error })?;
                     inserted += 1;
                 }
             }
@@ -316,16 +326,30 @@ impl<S> CuckooFilter<S> {
         self.len() == 0
     }
 
-    /// The number of distinct items that fit, as asked for.
+    /// The number of distinct items that fit: as asked for, or, once a growable
+    /// filter has doubled, what fits at its present size.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.capacity
+        self.geometry.capacity_at(self.level())
+    }
+
+    /// The number of distinct items that fit when the filter has grown as far as
+    /// it may; for a fixed filter [`capacity`](Self::capacity).
+    #[must_use]
+    pub fn max_capacity(&self) -> usize {
+        self.geometry.max_capacity
+    }
+
+    /// Completes the doubling that has begun, if any: O(buckets). While inserts
+    /// go on they do this piece by piece; this is for a filter that falls idle.
+    pub fn finish_growth(&self) {
+        with_layout!(&self.cuckoo, cuckoo => cuckoo.table.planes.sweep_all());
     }
 
     /// Used slots of all slots, from 0 to 1.
     #[must_use]
     pub fn load_factor(&self) -> f64 {
-        self.stats().load_factor
+        self.len() as f64 / (self.buckets() * self.bucket_slots()) as f64
     }
 
     /// Bytes that the filter takes up, itself and on the heap; a hasher's own
@@ -339,37 +363,44 @@ impl<S> CuckooFilter<S> {
     /// it holds [`capacity`](Self::capacity) items.
     #[must_use]
     pub fn false_positive_rate(&self) -> f64 {
-        let load = self.capacity as f64 / self.slots() as f64;
-        false_positive_rate(self.fingerprint_bits(), self.bucket_slots(), load)
+        self.geometry.rate_at(self.level())
     }
 
     /// The bits of a fingerprint.
     #[must_use]
     pub fn fingerprint_bits(&self) -> u32 {
-        with_layout!(&self.cuckoo, cuckoo => fingerprint_bits(cuckoo))
+        self.geometry.layout.fingerprint_bits
     }
 
     /// The slots of a bucket: half the copies of one item that fit.
     #[must_use]
     pub fn bucket_slots(&self) -> usize {
-        with_layout!(&self.cuckoo, cuckoo => bucket_slots(cuckoo))
-    }
-
-    fn slots(&self) -> usize {
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.table.buckets() * bucket_slots(cuckoo))
+        self.geometry.layout.slots
     }
 
     /// The number of buckets, each of 8 bytes.
     #[must_use]
     pub fn buckets(&self) -> usize {
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.table.buckets())
+        with_layout!(&self.cuckoo, cuckoo => cuckoo.table.planes.words())
+    }
+
+    /// How often the filter has doubled.
+    fn level(&self) -> u32 {
+        with_layout!(&self.cuckoo, cuckoo => cuckoo.table.planes.level())
     }
 
     /// What the filter has been through. The counters are kept off the fast
     /// path and are approximate while threads are at work.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.counters.stats(cuckoo.len.sum(), self.slots()))
+        with_layout!(&self.cuckoo, cuckoo => Stats {
+            items: self.len(),
+            load_factor: self.load_factor(),
+            memory_usage: self.memory_usage(),
+            level: self.level(),
+            buckets_to_split: cuckoo.table.planes.words_to_split(),
+            ..cuckoo.counters.stats()
+        })
     }
 
     /// The hasher of the filter's items.
@@ -381,25 +412,17 @@ impl<S> CuckooFilter<S> {
     /// Removes everything. O(buckets).
     pub fn clear(&mut self) {
         with_layout!(&mut self.cuckoo, cuckoo => {
-            cuckoo.table.clear();
+            cuckoo.table.planes.clear();
             cuckoo.len.reset();
         });
     }
-}
-
-const fn fingerprint_bits<L: Layout>(_: &Cuckoo<L>) -> u32 {
-    L::FINGERPRINT_BITS
-}
-
-const fn bucket_slots<L: Layout>(_: &Cuckoo<L>) -> usize {
-    L::SLOTS
 }
 
 impl<S> fmt::Debug for CuckooFilter<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CuckooFilter")
             .field("len", &self.len())
-            .field("capacity", &self.capacity)
+            .field("capacity", &self.capacity())
             .field("fingerprint_bits", &self.fingerprint_bits())
             .field("buckets", &self.buckets())
             .finish_non_exhaustive()

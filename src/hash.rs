@@ -28,7 +28,11 @@ impl Class {
     #[inline(always)]
     pub(crate) fn of_resident(fingerprint: u64, bucket: usize, buckets: usize) -> Self {
         let other = alternate(fingerprint, bucket, buckets);
-        Self { fingerprint, p: bucket.min(other), q: bucket.max(other) }
+        Self {
+            fingerprint,
+            p: bucket.min(other),
+            q: bucket.max(other),
+        }
     }
 }
 
@@ -51,7 +55,11 @@ const fn scale(hash: u64, buckets: usize) -> usize {
 #[inline(always)]
 pub(crate) const fn alternate(fingerprint: u64, bucket: usize, buckets: usize) -> usize {
     let sum = scale(fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15), buckets);
-    if sum >= bucket { sum - bucket } else { sum + buckets - bucket }
+    if sum >= bucket {
+        sum - bucket
+    } else {
+        sum + buckets - bucket
+    }
 }
 
 /// The default [`BuildHasher`]: rapidhash V3, keyed by a 64-bit seed.
@@ -83,7 +91,10 @@ impl SeededState {
     /// The hasher with this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
-        Self { seed, secrets: RapidSecrets::seed(seed) }
+        Self {
+            seed,
+            secrets: RapidSecrets::seed(seed),
+        }
     }
 
     /// The hasher with a seed from the operating system's randomness.
@@ -111,7 +122,10 @@ impl BuildHasher for SeededState {
 
     #[inline]
     fn build_hasher(&self) -> SeededHasher {
-        SeededHasher { state: 0, secrets: self.secrets }
+        SeededHasher {
+            state: 0,
+            secrets: self.secrets,
+        }
     }
 }
 

@@ -49,7 +49,10 @@ pub(crate) trait Masks: Layout {
 
     /// Refuses, at compile time, a layout whose parts overlap or do not fit.
     const CHECKED: () = {
-        assert!(Self::SLOTS >= 2, "the mark and the reservation need a slot each");
+        assert!(
+            Self::SLOTS >= 2,
+            "the mark and the reservation need a slot each"
+        );
         assert!(Self::FINGERPRINT_BITS <= Self::LANE_BITS && Self::FINGERPRINT_BITS <= 32);
         assert!(Self::LANE_BITS as usize * Self::SLOTS <= 64);
         assert!((!Self::PAYLOAD).count_ones() >= 4 + Self::PHASE_BITS);
@@ -65,20 +68,6 @@ pub(crate) const fn deposit(bits: u64, mask: u64) -> u64 {
         let lowest = mask & mask.wrapping_neg();
         if index < 64 && bits >> index & 1 == 1 {
             result |= lowest;
-        }
-        mask ^= lowest;
-        index += 1;
-    }
-    result
-}
-
-/// Collects the bits of `bits` under `mask` into the low bits; undoes [`deposit`].
-pub(crate) const fn extract(bits: u64, mask: u64) -> u64 {
-    let (mut result, mut mask, mut index) = (0, mask, 0);
-    while mask != 0 {
-        let lowest = mask & mask.wrapping_neg();
-        if bits & lowest != 0 {
-            result |= 1 << index;
         }
         mask ^= lowest;
         index += 1;
@@ -114,4 +103,20 @@ layouts! {
     F20x3: 20 x 3, lane 20, phase 0;
     /// 30 bits × 2 slots, in aligned 32-bit lanes.
     F30x2: 30 x 2, lane 32, phase 0;
+}
+
+// Growable filters: one bit of each slot, or two, goes to the word's phase.
+layouts! {
+    /// 9 bits × 6 slots, 6 bits of phase.
+    G9x6: 9 x 6, lane 9, phase 6;
+    /// 11 bits × 5 slots, 5 bits of phase.
+    G11x5: 11 x 5, lane 11, phase 5;
+    /// 14 bits × 4 slots, in aligned 16-bit lanes, 4 bits of phase.
+    G14x4: 14 x 4, lane 16, phase 4;
+    /// 18 bits × 3 slots, 6 bits of phase.
+    G18x3: 18 x 3, lane 18, phase 6;
+    /// 27 bits × 2 slots, in aligned 32-bit lanes, 6 bits of phase.
+    G27x2: 27 x 2, lane 32, phase 6;
+    /// 28 bits × 2 slots, in aligned 32-bit lanes, 4 bits of phase.
+    G28x2: 28 x 2, lane 32, phase 4;
 }

@@ -8,6 +8,8 @@ mod cuckoo;
 mod error;
 mod fault;
 mod filter;
+mod geometry;
+mod grow;
 mod hash;
 mod layout;
 mod len;

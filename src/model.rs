@@ -47,14 +47,19 @@ impl<const SLOTS: usize> std::fmt::Debug for Model<SLOTS> {
 impl<const SLOTS: usize> Model<SLOTS> {
     /// A filter in which each bucket holds the given items.
     pub fn new(residents: &[&[Item]]) -> Self {
-        let cuckoo = Cuckoo::new(residents.len()).expect("a few bytes");
+        let cuckoo = Cuckoo::new(residents.len(), 0).expect("a few bytes");
         for (bucket, items) in residents.iter().enumerate() {
             for item in *items {
-                assert!(item.0.p == bucket || item.0.q == bucket, "{item:?} in bucket {bucket}");
+                assert!(
+                    item.0.p == bucket || item.0.q == bucket,
+                    "{item:?} in bucket {bucket}"
+                );
                 cuckoo.len.add(1);
-                let put = cuckoo.table.update(Step::Claim, bucket, |word| {
-                    Some(word.with(word.vacancy()?, item.0.fingerprint))
-                });
+                let put = cuckoo
+                    .table
+                    .update(Step::Claim, item.0.fingerprint, bucket, |word| {
+                        Some(word.with(word.vacancy()?, item.0.fingerprint))
+                    });
                 assert!(put, "bucket {bucket} is full");
             }
         }
@@ -77,7 +82,7 @@ impl<const SLOTS: usize> Model<SLOTS> {
 
     /// Lookups that answered true without proof.
     pub fn conservative_lookups(&self) -> u64 {
-        self.0.counters.stats(0, 1).conservative_lookups
+        self.0.counters.stats().conservative_lookups
     }
 
     /// `CuckooFilter::count`.
@@ -87,7 +92,7 @@ impl<const SLOTS: usize> Model<SLOTS> {
 
     /// `CuckooFilter::insert`.
     pub fn insert(&self, item: Item) -> bool {
-        self.0.insert(item.0)
+        self.0.insert(item.0).is_ok()
     }
 
     /// `CuckooFilter::insert_unique`.
@@ -106,17 +111,30 @@ impl<const SLOTS: usize> Model<SLOTS> {
 
     /// One relocation of a copy of `item`; false if it was given up.
     pub fn relocate(&self, item: Item, from: usize) -> bool {
-        let hop = hop(item, from);
-        let moved = self.0.move_resident(hop, false, Fill::Hole);
-        moved
+        self.0
+            .move_resident(hop(item, from), false, Fill::Hole)
+            .is_some()
     }
 
     /// Two relocations, `last` out of `middle` first, then `first` into the slot
     /// that it left, and `new` into the slot of that.
-    pub fn relocate_chain(&self, first: Item, from: usize, last: Item, middle: usize, new: Item) -> bool {
+    pub fn relocate_chain(
+        &self,
+        first: Item,
+        from: usize,
+        last: Item,
+        middle: usize,
+        new: Item,
+    ) -> bool {
         let shadow = Fill::Shadow(first.fingerprint());
-        let moved = self.0.move_resident(hop(last, middle), false, shadow)
-            && self.0.move_resident(hop(first, from), true, Fill::Item(new.fingerprint()));
+        let moved = self
+            .0
+            .move_resident(hop(last, middle), false, shadow)
+            .is_some()
+            && self
+                .0
+                .move_resident(hop(first, from), true, Fill::Item(new.fingerprint()))
+                .is_some();
         if moved {
             self.0.len.add(1);
         }
@@ -127,9 +145,15 @@ impl<const SLOTS: usize> Model<SLOTS> {
     pub fn at_rest(&self) -> Vec<(usize, u64)> {
         let mut found = Vec::new();
         for bucket in 0..self.0.table.buckets() {
-            let word = self.0.table.load(Step::ReadP, bucket);
-            assert!(word.is_unmarked(), "a mark is left in bucket {bucket}: {word:?}");
-            assert!(!word.is_reserved(), "a reservation is left in bucket {bucket}: {word:?}");
+            let word = self.0.table.load(Step::ReadP, 0, bucket);
+            assert!(
+                word.is_unmarked(),
+                "a mark is left in bucket {bucket}: {word:?}"
+            );
+            assert!(
+                !word.is_reserved(),
+                "a reservation is left in bucket {bucket}: {word:?}"
+            );
             found.extend(word.residents().map(|fingerprint| (bucket, fingerprint)));
         }
         assert_eq!(self.0.len.sum(), found.len(), "len and the words disagree");
@@ -141,11 +165,18 @@ impl<const SLOTS: usize> Model<SLOTS> {
         let of_item = |&(bucket, fingerprint): &(usize, u64)| {
             fingerprint == item.0.fingerprint && (bucket == item.0.p || bucket == item.0.q)
         };
-        self.at_rest().iter().filter(|&resident| of_item(resident)).count()
+        self.at_rest()
+            .iter()
+            .filter(|&resident| of_item(resident))
+            .count()
     }
 }
 
 fn hop(item: Item, from: usize) -> Hop {
     let to = if from == item.0.p { item.0.q } else { item.0.p };
-    Hop { fingerprint: item.0.fingerprint, from, to }
+    Hop {
+        fingerprint: item.0.fingerprint,
+        from,
+        to,
+    }
 }

@@ -2,7 +2,9 @@
 
 use crate::{
     cuckoo::Cuckoo,
+    error::InsertError,
     fault::{self, Event, Fault},
+    grow::{Refusal, low_bits},
     hash::Class,
     layout::Layout,
     sync,
@@ -14,9 +16,17 @@ use crate::{
 /// `docs/DESIGN.md` has the measurement.
 const MAX_VISITED: usize = 512;
 
+/// The same for a filter that can grow: to split a few words is cheaper than a
+/// long search.
+const MAX_VISITED_TO_GROW: usize = 64;
+
 /// Searches and moves that an insert tries before it gives up: each but the
 /// last failed because another thread changed the path meanwhile.
 const MAX_ROUNDS: usize = if cfg!(loom) { 3 } else { 64 };
+
+/// A growable filter whose load factor is lower has no room for the item because
+/// of many copies or crafted keys, which a split does not pull apart.
+const MIN_LOAD_TO_GROW: f64 = 0.5;
 
 /// One relocation: of a resident fingerprint to its alternate bucket.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +50,15 @@ pub(crate) enum Fill {
     Item(u64),
 }
 
+/// What a move has left in the slot that it vacated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Nothing.
+    Hole,
+    /// What it was to leave there.
+    Fill,
+}
+
 /// How a search ended.
 enum Found {
     /// The last node has an empty slot.
@@ -53,7 +72,8 @@ enum Found {
 /// A bucket that the search has reached.
 struct Node {
     bucket: usize,
-    /// The resident of the parent's bucket whose alternate this bucket is.
+    /// The resident of the parent's bucket whose alternate this bucket is; of a
+    /// root, the fingerprint that wants in.
     fingerprint: u64,
     /// Index of the parent; its own index for a root.
     parent: usize,
@@ -66,18 +86,33 @@ struct Search {
 }
 
 impl Search {
-    /// Searches from `roots` for a bucket with an empty slot.
-    fn run<L: Layout>(&mut self, cuckoo: &Cuckoo<L>, roots: &[usize]) -> Found {
+    /// Searches from `roots`, buckets of `fingerprint`, for one with an empty slot.
+    fn run<L: Layout>(&mut self, cuckoo: &Cuckoo<L>, fingerprint: u64, roots: &[usize]) -> Found {
+        let planes = &cuckoo.table.planes;
+        let can_grow = planes.level() < planes.max_level();
+        let max_visited = if can_grow {
+            MAX_VISITED_TO_GROW
+        } else {
+            MAX_VISITED
+        };
         let mut blocked = false;
         self.nodes.clear();
         for &bucket in roots {
             let parent = self.nodes.len();
-            self.nodes.push(Node { bucket, fingerprint: 0, parent });
+            self.nodes.push(Node {
+                bucket,
+                fingerprint,
+                parent,
+            });
         }
         let mut next = 0;
-        while next < self.nodes.len() && self.nodes.len() < MAX_VISITED {
-            let bucket = self.nodes[next].bucket;
-            let word = cuckoo.table.prepare(bucket).word;
+        while next < self.nodes.len() && self.nodes.len() < max_visited {
+            let Node {
+                bucket,
+                fingerprint,
+                ..
+            } = self.nodes[next];
+            let word = cuckoo.table.prepare(fingerprint, bucket).word;
             if next < roots.len() && word.vacancy().is_some() {
                 self.nodes.truncate(next + 1);
                 return Found::Path;
@@ -93,19 +128,27 @@ impl Search {
                 if self.is_ancestor(next, to) {
                     continue;
                 }
-                let word = cuckoo.table.prepare(to).word;
+                let word = cuckoo.table.prepare(fingerprint, to).word;
                 if !word.is_unmarked() {
                     blocked = true;
                     continue;
                 }
-                self.nodes.push(Node { bucket: to, fingerprint, parent: next });
+                self.nodes.push(Node {
+                    bucket: to,
+                    fingerprint,
+                    parent: next,
+                });
                 if word.vacancy().is_some() {
                     return Found::Path;
                 }
             }
             next += 1;
         }
-        if blocked { Found::Blocked } else { Found::Nothing }
+        if blocked {
+            Found::Blocked
+        } else {
+            Found::Nothing
+        }
     }
 
     /// True if `bucket` lies on the path to node `index`: a path that crosses
@@ -129,7 +172,11 @@ impl Search {
         std::iter::from_fn(move || {
             let node = &self.nodes[index];
             let from = &self.nodes[node.parent];
-            let hop = Hop { fingerprint: node.fingerprint, from: from.bucket, to: node.bucket };
+            let hop = Hop {
+                fingerprint: node.fingerprint,
+                from: from.bucket,
+                to: node.bucket,
+            };
             (node.parent != index).then(|| {
                 index = node.parent;
                 hop
@@ -139,79 +186,130 @@ impl Search {
 }
 
 impl<L: Layout> Cuckoo<L> {
-    /// [`insert`](Self::insert) with both buckets full.
+    /// [`claim`](Self::claim) with both buckets full.
     #[cold]
-    pub(crate) fn insert_by_relocation(&self, class: Class) -> bool {
+    pub(crate) fn insert_by_relocation(&self, class: Class) -> Result<(), InsertError> {
         let mut search = Search::default();
         for _ in 0..MAX_ROUNDS {
-            match search.run(self, &[class.p, class.q]) {
-                Found::Path if self.relocate(&search, Fill::Item(class.fingerprint)) => return true,
+            match search.run(self, class.fingerprint, &[class.p, class.q]) {
+                Found::Path if self.relocate(&search, Fill::Item(class.fingerprint)) => {
+                    return Ok(());
+                }
                 Found::Path => {}
                 Found::Blocked => sync::yield_now(),
-                Found::Nothing => break,
+                Found::Nothing => self.grow(&search, class)?,
             }
             if self.claim(class) {
-                return true;
+                return Ok(());
             }
         }
-        self.counters.failed();
-        false
+        Err(self.full())
     }
 
-    /// Empties a slot of `bucket`, which was full. False: no path.
+    /// Empties a slot of `home`, a bucket of the class, which was full.
     #[cold]
-    pub(crate) fn make_room(&self, bucket: usize) -> bool {
+    pub(crate) fn make_room(&self, class: Class, home: usize) -> Result<(), InsertError> {
         let mut search = Search::default();
         for _ in 0..MAX_ROUNDS {
-            match search.run(self, &[bucket]) {
-                Found::Path if self.relocate(&search, Fill::Hole) => return true,
+            match search.run(self, class.fingerprint, &[home]) {
+                Found::Path if self.relocate(&search, Fill::Hole) => return Ok(()),
                 Found::Path => {}
                 Found::Blocked => sync::yield_now(),
-                Found::Nothing => break,
+                Found::Nothing => return self.grow(&search, class),
             }
         }
+        Err(self.full())
+    }
+
+    /// No path: splits words that the search has seen, if that can help.
+    fn grow(&self, search: &Search, class: Class) -> Result<(), InsertError> {
+        let full_of_class = |bucket| {
+            let word = self.table.prepare(class.fingerprint, bucket).word;
+            word.count(class.fingerprint) == L::SLOTS
+        };
+        if full_of_class(class.p) && full_of_class(class.q) {
+            return Err(self.full());
+        }
+        let enough = |level| {
+            let slots = (self.table.buckets() * L::SLOTS) << level;
+            self.len.sum() as f64 >= MIN_LOAD_TO_GROW * slots as f64
+        };
+        let seen = search
+            .nodes
+            .iter()
+            .map(|node| (node.fingerprint, node.bucket));
+        match self.table.planes.make_room(seen, enough) {
+            Ok(()) => Ok(()),
+            Err(Refusal::Full) => Err(self.full()),
+            Err(Refusal::Memory) => Err(InsertError::Memory),
+        }
+    }
+
+    fn full(&self) -> InsertError {
         self.counters.failed();
-        false
+        InsertError::Full
     }
 
     /// Moves the hole at the end of the path to its beginning and leaves `last`
     /// there. False if another thread got in the way; all is whole then, too.
     fn relocate(&self, search: &Search, last: Fill) -> bool {
         let mut hops = search.hops().peekable();
-        let (mut length, mut shadowed) = (0, false);
+        let (mut length, mut filled) = (0, matches!(last, Fill::Hole));
+        let mut shadowed = false;
         while let Some(hop) = hops.next() {
-            let fill = hops.peek().map_or(last, |next| Fill::Shadow(next.fingerprint));
-            if !self.move_resident(hop, shadowed, fill) {
-                self.counters.relocated(length);
-                return false;
-            }
-            (length, shadowed) = (length + 1, true);
+            let fill = hops
+                .peek()
+                .map_or(last, |next| Fill::Shadow(next.fingerprint));
+            let Some(moved) = self.move_resident(hop, shadowed, fill) else {
+                filled = false;
+                break;
+            };
+            length += 1;
+            shadowed = moved == Left::Fill;
+            filled = shadowed || matches!(fill, Fill::Hole);
         }
         self.counters.relocated(length);
-        // A path without a hop is a root with an empty slot: for the caller to claim.
-        length > 0 || matches!(last, Fill::Hole)
+        filled
     }
 
-    /// One move. `shadowed`: the last hop's move left the shadow in `hop.to`.
-    /// False if it was given up, with everything as it was.
-    pub(crate) fn move_resident(&self, hop: Hop, shadowed: bool, fill: Fill) -> bool {
-        let Hop { fingerprint, from, to } = hop;
+    /// One move. `shadowed`: the move of the hop before left the shadow in `hop.to`.
+    /// `None` if it was given up, with everything as it was.
+    pub(crate) fn move_resident(&self, hop: Hop, shadowed: bool, fill: Fill) -> Option<Left> {
+        let Hop {
+            fingerprint,
+            from,
+            to,
+        } = hop;
         let pair = Class::of_resident(fingerprint, from, self.table.buckets());
         debug_assert!(from != to && (pair.p, pair.q) == (from.min(to), from.max(to)));
-        let movable = |word: Word<L>| if word.is_unmarked() { word.find(fingerprint) } else { None };
+        let movable = |word: Word<L>| {
+            if word.is_unmarked() {
+                word.find(fingerprint)
+            } else {
+                None
+            }
+        };
 
         if fault::is(Fault::EraseFirst) {
-            self.table.update(Event::Erase, from, |word| movable(word).map(|slot| word.without(slot)));
+            self.table.update(Event::Erase, fingerprint, from, |word| {
+                movable(word).map(|slot| word.without(slot))
+            });
         }
         // 1. Bring in a shadow.
         let shadow = |word: Word<L>| {
-            let slot = if word.is_unmarked() { word.vacancy() } else { None }?;
+            let slot = if word.is_unmarked() {
+                word.vacancy()
+            } else {
+                None
+            }?;
             Some(word.with(slot, fingerprint).with_mark(slot, Mark::Shadow))
         };
         if !shadowed {
-            let movable = movable(self.table.prepare(from).word).is_some();
-            if !(movable || fault::is(Fault::EraseFirst)) || !self.table.update(Event::Shadow, to, shadow) {
-                return false;
+            let movable = movable(self.table.prepare(fingerprint, from).word).is_some();
+            if !(movable || fault::is(Fault::EraseFirst))
+                || !self.table.update(Event::Shadow, fingerprint, to, shadow)
+            {
+                return None;
             }
         }
         // 2. Tell the readers that have passed P; those to come read P first.
@@ -219,7 +317,7 @@ impl<L: Layout> Cuckoo<L> {
             self.versions.advance(pair.p);
         }
         // 3. Decide: from here on the copy is the item.
-        let decided = self.table.update(Event::Decide, from, |word| {
+        let decided = self.table.update(Event::Decide, fingerprint, from, |word| {
             let slot = movable(word)?;
             Some(match fault::is(Fault::NoTrailing) {
                 true => word.without(slot),
@@ -228,50 +326,62 @@ impl<L: Layout> Cuckoo<L> {
         });
         if !(decided || fault::is(Fault::DecideBlindly) || fault::is(Fault::EraseFirst)) {
             if !fault::is(Fault::NoRetract) {
-                self.table.update(Event::Retract, to, |word| {
+                self.table.update(Event::Retract, fingerprint, to, |word| {
                     debug_assert!(word.is_marked(Mark::Shadow, fingerprint));
                     Some(word.without_marked())
                 });
             }
-            return false;
+            return None;
         }
         if to == pair.p && fault::is(Fault::AdvanceLate) {
             self.versions.advance(pair.p);
         }
         // 4. Deliver, unless a remove has taken it.
-        self.table.update(Event::Deliver, to, |word| {
+        self.table.update(Event::Deliver, fingerprint, to, |word| {
             let delivered = match fault::is(Fault::NoDelivered) {
                 true => word.unmarked(),
                 false => word.remarked(Mark::Delivered),
             };
-            word.is_marked(Mark::Shadow, fingerprint).then_some(delivered)
+            word.is_marked(Mark::Shadow, fingerprint)
+                .then_some(delivered)
         });
         if fault::is(Fault::SettleEarly) {
             self.settle(fingerprint, to);
         }
-        // 5. Erase the original, or put into its slot what is to be there next.
+        // 5. Erase the original, or put into its slot what is to be there next:
+        // if that belongs into the same plane of the bucket.
+        let mut left = Left::Hole;
         if decided && !fault::is(Fault::NoTrailing) {
-            self.table.update(Event::Erase, from, |word| {
+            self.table.update(Event::Erase, fingerprint, from, |word| {
                 debug_assert!(word.is_marked(Mark::Trailing, fingerprint));
                 let hole = word.without_marked();
-                Some(match fill {
-                    Fill::Hole => hole,
-                    Fill::Shadow(next) => hole.with(0, next).remarked(Mark::Shadow),
-                    Fill::Item(item) => hole.with(0, item),
-                })
+                let fits = |other| {
+                    low_bits(fingerprint ^ other, word.level()) == 0
+                        || fault::is(Fault::FillAnyPlane)
+                };
+                let (new, leaves) = match fill {
+                    Fill::Shadow(next) if fits(next) => {
+                        (hole.with(0, next).remarked(Mark::Shadow), Left::Fill)
+                    }
+                    Fill::Item(item) if fits(item) => (hole.with(0, item), Left::Fill),
+                    _ => (hole, Left::Hole),
+                };
+                left = leaves;
+                Some(new)
             });
         }
         // 6. Let go of the copy.
         self.settle(fingerprint, to);
-        true
+        Some(left)
     }
 
     fn settle(&self, fingerprint: u64, to: usize) {
-        self.table.update(Event::Settle, to, |word| {
+        self.table.update(Event::Settle, fingerprint, to, |word| {
             if word.is_marked(Mark::Delivered, fingerprint) {
                 Some(word.unmarked())
             } else {
-                word.is_marked(Mark::Killed, fingerprint).then(|| word.without_marked())
+                word.is_marked(Mark::Killed, fingerprint)
+                    .then(|| word.without_marked())
             }
         });
     }

@@ -5,13 +5,20 @@ use crossbeam_utils::CachePadded;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a filter has been through; see [`CuckooFilter::stats`](crate::CuckooFilter::stats).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
     /// Items in the filter, as [`len`](crate::CuckooFilter::len) gives them.
     pub items: usize,
     /// Used slots of all slots, from 0 to 1.
     pub load_factor: f64,
+    /// Bytes that the filter takes up.
+    pub memory_usage: usize,
+    /// How often the filter has doubled.
+    pub level: u32,
+    /// Buckets that must still be split to complete the doubling that has begun;
+    /// 0 if none has.
+    pub buckets_to_split: usize,
     /// Residents moved to their alternate bucket to make room.
     pub relocations: u64,
     /// Relocations that the longest path so far took.
@@ -44,12 +51,16 @@ impl Counters {
     pub(crate) fn relocated(&self, path: u64) {
         self.relocations.total.fetch_add(path, Ordering::Relaxed);
         if self.relocations.longest_path.load(Ordering::Relaxed) < path {
-            self.relocations.longest_path.fetch_max(path, Ordering::Relaxed);
+            self.relocations
+                .longest_path
+                .fetch_max(path, Ordering::Relaxed);
         }
     }
 
     pub(crate) fn failed(&self) {
-        self.relocations.failed_inserts.fetch_add(1, Ordering::Relaxed);
+        self.relocations
+            .failed_inserts
+            .fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn retried(&self) {
@@ -60,16 +71,16 @@ impl Counters {
         self.conservative_lookups.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn stats(&self, items: usize, slots: usize) -> Stats {
+    /// The part of [`Stats`] that is counted here; the rest is 0.
+    pub(crate) fn stats(&self) -> Stats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Stats {
-            items,
-            load_factor: items as f64 / slots as f64,
             relocations: get(&self.relocations.total),
             longest_path: get(&self.relocations.longest_path),
             failed_inserts: get(&self.relocations.failed_inserts),
             retried_lookups: get(&self.retried_lookups),
             conservative_lookups: get(&self.conservative_lookups),
+            ..Stats::default()
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The one door to atomics: the standard library's, or loom's under `cfg(loom)`.
 
+use crate::grow::Block;
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::AtomicU64;
 #[cfg(not(loom))]
@@ -53,4 +54,63 @@ pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
 #[cfg(not(loom))]
 pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
     bytemuck::allocation::try_zeroed_slice_box(len).ok()
+}
+
+/// A block that is published once, by whichever thread comes first; the others
+/// use that one. Nobody waits.
+pub(crate) struct OnceBlock {
+    words: usize,
+    #[cfg(not(loom))]
+    block: once_cell::race::OnceBox<Block>,
+    #[cfg(loom)]
+    published: AtomicU64,
+    #[cfg(loom)]
+    block: Block,
+}
+
+#[cfg(not(loom))]
+impl OnceBlock {
+    pub(crate) fn new(words: usize) -> Self {
+        Self {
+            words,
+            block: once_cell::race::OnceBox::new(),
+        }
+    }
+
+    /// The block, if it is published. Acquire: its words are seen zeroed.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> Option<&Block> {
+        self.block.get()
+    }
+
+    /// The block, published now if it was not; `None` if there is no memory.
+    pub(crate) fn publish(&self) -> Option<&Block> {
+        if self.block.get().is_none() {
+            // An error says that another thread was first: its block counts.
+            let _ = self.block.set(Box::new(Block::new(self.words)?));
+        }
+        self.block.get()
+    }
+}
+
+#[cfg(loom)]
+impl OnceBlock {
+    pub(crate) fn new(words: usize) -> Self {
+        let block = Block::new(words).expect("a few bytes");
+        Self {
+            words,
+            published: AtomicU64::new(0),
+            block,
+        }
+    }
+
+    pub(crate) fn get(&self) -> Option<&Block> {
+        (self.published.load(Ordering::Acquire) == 1).then_some(&self.block)
+    }
+
+    pub(crate) fn publish(&self) -> Option<&Block> {
+        self.published.fetch_max(1, Ordering::AcqRel);
+        debug_assert!(self.words > 0);
+        Some(&self.block)
+    }
 }

@@ -1,33 +1,79 @@
-//! The array of bucket words, and the only owner of their atomics.
+//! The words of a filter, and the only owner of their atomics.
+//!
+//! A bucket is addressed by its index and a fingerprint: in a growable filter
+//! the fingerprint decides which of the bucket's words, one for each plane, is
+//! the one that counts ([`crate::grow`]). A fixed filter has one plane, and the
+//! fingerprint is not looked at.
 
 use crate::{
-    fault::{self, Event},
+    fault::{self, Event, Fault},
+    grow::Planes,
     layout::Layout,
     sync::{self, AtomicU64, Ordering},
     word::Word,
 };
-use std::marker::PhantomData;
 
 /// The buckets of one filter.
 pub(crate) struct Table<L> {
-    words: Box<[AtomicU64]>,
-    layout: PhantomData<L>,
+    pub(crate) planes: Planes<L>,
 }
 
 /// A word as a writer read it, kept for the compare-exchange to come.
-#[derive(Clone, Copy)]
-pub(crate) struct Prepared<L> {
-    pub(crate) bucket: usize,
+pub(crate) struct Prepared<'a, L> {
+    atomic: &'a AtomicU64,
     /// The word as it stands in the table.
     raw: Word<L>,
     /// The word with its reservation dropped: what writers compute with.
     pub(crate) word: Word<L>,
 }
 
-impl<L: Layout> Prepared<L> {
+impl<L> Clone for Prepared<'_, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L> Copy for Prepared<'_, L> {}
+
+impl<'a, L: Layout> Prepared<'a, L> {
+    /// A writer's load.
+    ///
+    /// Acquire: pairs with the Release of every exchange, so that whoever sees
+    /// a step sees all that came before it.
+    #[inline(always)]
+    pub(crate) fn load(atomic: &'a AtomicU64) -> Self {
+        let order = fault::order(Event::Prepare, Ordering::Acquire);
+        let raw = Word::<L>::from_bits(sync::load_for_update(atomic, order));
+        let kept = fault::is(Fault::ReservationKept);
+        Self {
+            atomic,
+            raw,
+            word: if kept { raw } else { raw.without_reservation() },
+        }
+    }
+
+    /// Exchanges the whole word for `new` if it still is as it was prepared.
+    ///
+    /// AcqRel: Release pairs with the Acquire of a reader's and a writer's load;
+    /// Acquire hands on what the word's earlier writers released. Relaxed on
+    /// failure: the caller prepares again.
+    #[inline(always)]
+    pub(crate) fn replace(self, event: Event, new: Word<L>) -> bool {
+        let order = fault::order(event, Ordering::AcqRel);
+        self.atomic
+            .compare_exchange(self.raw.bits(), new.bits(), order, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// True if the word has not been made by a split yet: it has no level.
+    #[inline]
+    pub(crate) fn is_unmade(self) -> bool {
+        self.raw == Word::EMPTY
+    }
+
     /// True if another thread's reservation stands in the word.
     #[inline]
-    pub(crate) fn is_reserved(&self) -> bool {
+    pub(crate) fn is_reserved(self) -> bool {
         self.raw.is_reserved()
     }
 
@@ -39,76 +85,56 @@ impl<L: Layout> Prepared<L> {
 }
 
 impl<L: Layout> Table<L> {
-    /// `buckets` empty words; `None` if there is no memory for them.
-    pub(crate) fn new(buckets: usize) -> Option<Self> {
-        Some(Self { words: sync::zeroed(buckets)?, layout: PhantomData })
+    /// `buckets` empty buckets that can double `levels` times; `None` if there
+    /// is no memory for them.
+    pub(crate) fn new(buckets: usize, levels: u32) -> Option<Self> {
+        Some(Self {
+            planes: Planes::new(buckets, levels)?,
+        })
     }
 
+    /// Buckets of a plane: of the whole table, unless it has grown.
+    #[inline(always)]
     pub(crate) fn buckets(&self) -> usize {
-        self.words.len()
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.words)
+        self.planes.buckets()
     }
 
     /// A reader's load.
     ///
     /// Acquire: pairs with the Release of every exchange, so that whoever sees
-    /// the effect of a relocation's step sees all earlier steps (DESIGN, I2).
+    /// the effect of a relocation's step sees all that came before it.
     #[inline(always)]
-    pub(crate) fn load(&self, event: Event, bucket: usize) -> Word<L> {
-        count_load();
-        Word::from_bits(self.words[bucket].load(fault::order(event, Ordering::Acquire)))
+    pub(crate) fn load(&self, event: Event, fingerprint: u64, bucket: usize) -> Word<L> {
+        self.planes.route(fingerprint, bucket, |atomic| {
+            count_load();
+            Word::from_bits(atomic.load(fault::order(event, Ordering::Acquire)))
+        })
     }
 
-    /// A writer's load.
-    ///
-    /// Acquire: as for [`load`](Self::load).
+    /// A writer's load: of a word that is not frozen.
     #[inline(always)]
-    pub(crate) fn prepare(&self, bucket: usize) -> Prepared<L> {
-        let order = fault::order(Event::Prepare, Ordering::Acquire);
-        let raw = Word::<L>::from_bits(sync::load_for_update(&self.words[bucket], order));
-        let kept = fault::is(fault::Fault::ReservationKept);
-        Prepared { bucket, raw, word: if kept { raw } else { raw.without_reservation() } }
+    pub(crate) fn prepare(&self, fingerprint: u64, bucket: usize) -> Prepared<'_, L> {
+        self.planes.route_for_update(fingerprint, bucket)
     }
 
-    /// Exchanges the whole word for `new` if it still is as it was prepared.
-    ///
-    /// AcqRel: Release pairs with the Acquire of [`load`](Self::load) and
-    /// [`prepare`](Self::prepare); Acquire continues what the word's earlier
-    /// writers released. Relaxed on failure: the caller prepares again.
-    #[inline(always)]
-    pub(crate) fn replace(&self, event: Event, prepared: Prepared<L>, new: Word<L>) -> bool {
-        let order = fault::order(event, Ordering::AcqRel);
-        self.words[prepared.bucket]
-            .compare_exchange(prepared.raw.bits(), new.bits(), order, Ordering::Relaxed)
-            .is_ok()
-    }
-
-    /// Prepares `bucket` again and again until `change` gives up or its word
+    /// Prepares the bucket again and again until `change` gives up or its word
     /// has been exchanged for what `change` made of it. True if exchanged.
     #[inline]
     pub(crate) fn update(
         &self,
         event: Event,
+        fingerprint: u64,
         bucket: usize,
         mut change: impl FnMut(Word<L>) -> Option<Word<L>>,
     ) -> bool {
         loop {
-            let prepared = self.prepare(bucket);
-            let Some(new) = change(prepared.word) else { return false };
-            if self.replace(event, prepared, new) {
+            let prepared = self.prepare(fingerprint, bucket);
+            let Some(new) = change(prepared.word) else {
+                return false;
+            };
+            if prepared.replace(event, new) {
                 return true;
             }
-        }
-    }
-
-    /// Empties every bucket.
-    pub(crate) fn clear(&mut self) {
-        for word in &mut self.words {
-            // Relaxed: `&mut self` excludes every other thread.
-            word.store(0, Ordering::Relaxed);
         }
     }
 }

@@ -63,7 +63,10 @@ mod tests {
         let tokens: Vec<Vec<Token>> = thread::scope(|scope| {
             let taker = || (0..TOKENS / 8).map(|_| Token::acquire().unwrap()).collect();
             let takers: Vec<_> = (0..7).map(|_| scope.spawn(taker)).collect();
-            takers.into_iter().map(|taker| taker.join().unwrap()).collect()
+            takers
+                .into_iter()
+                .map(|taker| taker.join().unwrap())
+                .collect()
         });
         let values: HashSet<u64> = tokens.iter().flatten().map(Token::value).collect();
         assert_eq!(values.len(), TOKENS / 8 * 7);

@@ -30,7 +30,11 @@ impl Class {
     /// The bucket in which `insert_unique` claims, and the other one. Either is
     /// the lower one for half of all classes, so that the load stays even.
     fn home(self) -> (usize, usize) {
-        if (self.p as u64 ^ self.fingerprint) & 1 == 0 { (self.p, self.q) } else { (self.q, self.p) }
+        if (self.p as u64 ^ self.fingerprint) & 1 == 0 {
+            (self.p, self.q)
+        } else {
+            (self.q, self.p)
+        }
     }
 }
 
@@ -38,21 +42,30 @@ impl<L: Layout> Cuckoo<L> {
     /// Adds the class if it is absent. `Ok(true)`: it was, and now is present.
     pub(crate) fn insert_unique(&self, class: Class) -> Result<bool, InsertError> {
         let token = Token::acquire().ok_or(InsertError::TooManyInFlight)?;
-        let token = if fault::is(Fault::UniqueSharedToken) { 0 } else { token.value() & L::FINGERPRINT };
+        let token = if fault::is(Fault::UniqueSharedToken) {
+            0
+        } else {
+            token.value() & L::FINGERPRINT
+        };
         let (home, other) = class.home();
         let (mut courtesy, mut rounds) = (COURTESY, MAX_ROUNDS);
         loop {
-            let prepared = self.table.prepare(home);
+            let prepared = self.table.prepare(class.fingerprint, home);
             let word = prepared.word.without_reservation();
-            let early = self.table.prepare(other).word.without_reservation();
+            let early = self
+                .table
+                .prepare(class.fingerprint, other)
+                .word
+                .without_reservation();
             if holds_copy(word, class.fingerprint) || holds_copy(early, class.fingerprint) {
                 return Ok(false);
             }
             let Some(vacancy) = word.vacancy() else {
-                rounds -= 1;
-                if rounds == 0 || !self.make_room(home) {
+                if rounds == 0 {
                     return Err(InsertError::Full);
                 }
+                rounds -= 1;
+                self.make_room(class, home)?;
                 continue;
             };
             if prepared.is_reserved() && courtesy > 0 {
@@ -61,8 +74,7 @@ impl<L: Layout> Cuckoo<L> {
                 continue;
             }
             let reserved = word.with_reservation(vacancy, token);
-            if !fault::is(Fault::UniqueNoReservation)
-                && !self.table.replace(Event::Reserve, prepared, reserved)
+            if !fault::is(Fault::UniqueNoReservation) && !prepared.replace(Event::Reserve, reserved)
             {
                 continue;
             }
@@ -72,7 +84,11 @@ impl<L: Layout> Cuckoo<L> {
             };
             let seen = match fault::is(Fault::UniqueReadsEarly) {
                 true => early,
-                false => self.table.prepare(other).word.without_reservation(),
+                false => self
+                    .table
+                    .prepare(class.fingerprint, other)
+                    .word
+                    .without_reservation(),
             };
             let seen = if home == other { Word::EMPTY } else { seen };
             let present = copies(word, seen, class);
@@ -80,10 +96,11 @@ impl<L: Layout> Cuckoo<L> {
                 Some(0) => (Event::Confirm, word.with(vacancy, class.fingerprint)),
                 _ => (Event::Cancel, word),
             };
-            if self.table.replace(event, prepared, new) {
+            if prepared.replace(event, new) {
                 match present {
                     Some(0) => {
                         self.len.add(1);
+                        self.table.planes.sweep_some();
                         return Ok(true);
                     }
                     Some(_) => return Ok(false),

@@ -25,7 +25,10 @@ impl Versions {
     /// 4 KiB, which stay in the first-level cache of every core that reads.
     pub(crate) fn new(buckets: usize) -> Option<Self> {
         let stripes = (buckets / 8).next_power_of_two().min(512);
-        Some(Self { stripes: sync::zeroed(stripes)?, mask: stripes - 1 })
+        Some(Self {
+            stripes: sync::zeroed(stripes)?,
+            mask: stripes - 1,
+        })
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -17,7 +17,7 @@
 //! * `U` says that the last slot, which is empty, holds a reservation's token.
 //! * Growable layouts keep the word's phase in further control bits.
 
-use crate::layout::{Layout, Masks, deposit, extract};
+use crate::layout::{Layout, Masks, deposit};
 use std::{fmt, marker::PhantomData};
 
 /// What a relocation is doing with the fingerprint in slot 0.
@@ -82,7 +82,10 @@ impl<L: Layout> Word<L> {
     #[inline(always)]
     pub(crate) const fn from_bits(bits: u64) -> Self {
         let () = L::CHECKED;
-        Self { bits, layout: PhantomData }
+        Self {
+            bits,
+            layout: PhantomData,
+        }
     }
 
     /// The word's representation.
@@ -128,12 +131,20 @@ impl<L: Layout> Word<L> {
     fn unmarked_matches(self, fingerprint: u64) -> u64 {
         debug_assert!(!self.is_reserved());
         let matches = Self::from_bits(self.bits ^ fingerprint * L::ONES).empty_slots();
-        if self.bits & L::MARK == 0 { matches } else { matches & !L::FINGERPRINT }
+        if self.bits & L::MARK == 0 {
+            matches
+        } else {
+            matches & !L::FINGERPRINT
+        }
     }
 
     #[inline(always)]
     const fn lowest(tops: u64) -> Option<usize> {
-        if tops == 0 { None } else { Some((tops.trailing_zeros() / L::LANE_BITS) as usize) }
+        if tops == 0 {
+            None
+        } else {
+            Some((tops.trailing_zeros() / L::LANE_BITS) as usize)
+        }
     }
 
     /// A slot that holds `fingerprint` without a mark.
@@ -166,7 +177,9 @@ impl<L: Layout> Word<L> {
     pub(crate) fn residents(self) -> impl Iterator<Item = u64> {
         debug_assert!(!self.is_reserved());
         let first = usize::from(self.mark().is_some());
-        (first..L::SLOTS).map(move |slot| self.slot(slot)).filter(|&fingerprint| fingerprint != 0)
+        (first..L::SLOTS)
+            .map(move |slot| self.slot(slot))
+            .filter(|&fingerprint| fingerprint != 0)
     }
 
     // Slots.
@@ -203,7 +216,11 @@ impl<L: Layout> Word<L> {
 
     /// The mark on slot 0, if slot 0 holds `fingerprint`.
     pub(crate) fn mark_of(self, fingerprint: u64) -> Option<Mark> {
-        if self.slot(0) == fingerprint { self.mark() } else { None }
+        if self.slot(0) == fingerprint {
+            self.mark()
+        } else {
+            None
+        }
     }
 
     /// True if slot 0 holds `fingerprint` under `mark`.
@@ -275,16 +292,67 @@ impl<L: Layout> Word<L> {
         Self::from_bits(word.bits | L::RESERVED)
     }
 
-    // The phase.
+    // The phase of a growable filter's word: 2k at level k, 2k + 1 frozen there.
 
-    /// The growth phase.
-    pub(crate) fn phase(self) -> u64 {
-        extract(self.bits, L::PHASE)
+    /// How often the word has been split: it holds the fingerprints that agree
+    /// in so many low bits.
+    #[inline(always)]
+    pub(crate) fn level(self) -> u32 {
+        (self.phase() >> 1) as u32
     }
 
-    /// The word with another growth phase.
-    #[must_use]
-    pub(crate) fn with_phase(self, phase: u64) -> Self {
+    /// True while the word is being split.
+    #[inline(always)]
+    pub(crate) fn is_frozen(self) -> bool {
+        self.phase() & 1 == 1
+    }
+
+    /// The word on the verge of its split: it does not change any more.
+    pub(crate) fn frozen(self) -> Self {
+        debug_assert!(!self.is_frozen() && !self.is_reserved());
+        self.with_phase(self.phase() + 1)
+    }
+
+    /// What the split of a frozen word leaves in it, and what goes to the new
+    /// word: the fingerprints with a 0 and with a 1 in the bit of its level,
+    /// each in the slot where it stood, and the mark with its fingerprint.
+    pub(crate) fn split(self) -> (Self, Self) {
+        debug_assert!(self.is_frozen() && !self.is_reserved());
+        let bit = self.level();
+        let next = self.with_phase(self.phase() + 1);
+        (0..L::SLOTS).fold((next, next), |(stays, goes), slot| {
+            let out_of = |word: Self| {
+                if slot == 0 {
+                    word.without_marked()
+                } else {
+                    word.without(slot)
+                }
+            };
+            match self.slot(slot) >> bit & 1 {
+                0 => (stays, out_of(goes)),
+                _ => (out_of(stays), goes),
+            }
+        })
+    }
+
+    #[inline(always)]
+    fn phase(self) -> u64 {
+        if L::PHASE_BITS == 0 {
+            return 0;
+        }
+        // The phase's bits lie in one run, or in two of equal length.
+        let low = L::PHASE.trailing_zeros();
+        let run = (!(L::PHASE >> low)).trailing_zeros();
+        let rest = L::PHASE >> low >> run;
+        let first = self.bits >> low & ((1 << run) - 1);
+        if rest == 0 {
+            return first;
+        }
+        let second = self.bits >> low >> run >> rest.trailing_zeros();
+        first | (second & (rest >> rest.trailing_zeros())) << run
+    }
+
+    fn with_phase(self, phase: u64) -> Self {
         debug_assert!(phase >> L::PHASE_BITS == 0);
         Self::from_bits(self.bits & !L::PHASE | deposit(phase, L::PHASE))
     }

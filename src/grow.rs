@@ -1,0 +1,357 @@
+//! Growth while in use: planes, a level for each word, and the split.
+//!
+//! A plane is one word for each bucket. At level g, a fingerprint lives in the
+//! plane whose number is its g low bits; its pair is the same two buckets in
+//! every plane. To split a word from level k to k + 1 moves the fingerprints
+//! that have bit k set to the same bucket of the plane 2^k further on, slot by
+//! slot; no key is needed for it, and two items of one class stay of one class.
+//!
+//! Each word carries its own level, so words can be split one by one while all
+//! threads go on. At every moment exactly one word counts for a fingerprint and
+//! a bucket; this changes only when a split is completed. `docs/DESIGN.md` has
+//! the proof.
+
+use crate::{
+    fault::{self, Event, Fault},
+    layout::Layout,
+    sync::{self, AtomicU64, OnceBlock, Ordering},
+    table::Prepared,
+    word::Word,
+};
+use crossbeam_utils::CachePadded;
+use std::marker::PhantomData;
+
+/// Words that one insert splits while the filter grows: a line of them.
+const CHUNK: usize = if cfg!(loom) { 1 } else { 8 };
+
+/// All words of a filter.
+pub(crate) struct Planes<L> {
+    /// Plane 0.
+    first: Box<[AtomicU64]>,
+    growth: Growth,
+    layout: PhantomData<L>,
+}
+
+/// What only growable filters have: next to nothing in a fixed one.
+#[derive(Default)]
+struct Growth {
+    /// `blocks[k]` holds what level k + 1 needs.
+    blocks: Box<[OnceBlock]>,
+    /// All words are at this level or above. A shortcut for routing.
+    hint: AtomicU64,
+}
+
+/// What a filter needs to go from level k to k + 1; published when it does.
+pub(crate) struct Block {
+    /// The planes from 2^k to 2^(k + 1) - 1.
+    words: Box<[AtomicU64]>,
+    /// How many words of the planes before them are split for sure: the first ones.
+    swept: CachePadded<AtomicU64>,
+}
+
+impl Growth {
+    fn new(buckets: usize, levels: u32) -> Self {
+        let blocks = (0..levels)
+            .map(|level| OnceBlock::new(buckets << level))
+            .collect();
+        Self {
+            blocks,
+            ..Self::default()
+        }
+    }
+
+    /// The blocks that there are.
+    fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.blocks.iter().map_while(OnceBlock::get)
+    }
+}
+
+impl Block {
+    pub(crate) fn new(words: usize) -> Option<Self> {
+        Some(Self {
+            words: sync::zeroed(words)?,
+            swept: CachePadded::new(AtomicU64::new(0)),
+        })
+    }
+}
+
+/// Why a filter does not grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It has its largest size, or growing would not help.
+    Full,
+    /// The allocator has no memory for the new planes.
+    Memory,
+}
+
+impl<L: Layout> Planes<L> {
+    pub(crate) fn new(buckets: usize, levels: u32) -> Option<Self> {
+        let growth = Growth::new(buckets, levels);
+        Some(Self {
+            first: sync::zeroed(buckets)?,
+            growth,
+            layout: PhantomData,
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn buckets(&self) -> usize {
+        self.first.len()
+    }
+
+    /// Levels that all words have reached.
+    pub(crate) fn level(&self) -> u32 {
+        // Acquire: pairs with the Release of `complete_level`.
+        self.growth
+            .hint
+            .load(fault::order(Event::Hint, Ordering::Acquire)) as u32
+    }
+
+    /// The level at which the filter has its largest size.
+    pub(crate) fn max_level(&self) -> u32 {
+        self.growth.blocks.len() as u32
+    }
+
+    /// Words that there are.
+    pub(crate) fn words(&self) -> usize {
+        self.first.len()
+            + self
+                .growth
+                .blocks()
+                .map(|block| block.words.len())
+                .sum::<usize>()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let of_block = |block: &Block| size_of::<Block>() + size_of_val(&*block.words);
+        size_of_val(&*self.first)
+            + size_of_val(&*self.growth.blocks)
+            + self.growth.blocks().map(of_block).sum::<usize>()
+    }
+
+    /// Empties the filter and gives back the memory of its growth.
+    pub(crate) fn clear(&mut self) {
+        for word in &mut self.first {
+            *word = AtomicU64::new(0);
+        }
+        self.growth = Growth::new(self.buckets(), self.max_level());
+    }
+
+    // Routing
+
+    /// The word that counts for `fingerprint` in `bucket`, read by `load`: as
+    /// many loads as there are levels above the hint, at most.
+    #[inline(always)]
+    pub(crate) fn route(
+        &self,
+        fingerprint: u64,
+        bucket: usize,
+        load: impl Fn(&AtomicU64) -> Word<L>,
+    ) -> Word<L> {
+        if L::PHASE_BITS == 0 {
+            return load(&self.first[bucket]);
+        }
+        let mut plane = low_bits(fingerprint, self.level());
+        loop {
+            let word = load(self.atomic(plane, bucket));
+            if low_bits(fingerprint, word.level()) == plane {
+                return word;
+            }
+            plane = next_plane(fingerprint, plane);
+        }
+    }
+
+    /// [`route`](Self::route) for a writer, who completes the split of a frozen
+    /// word before it goes on.
+    #[inline(always)]
+    pub(crate) fn route_for_update(&self, fingerprint: u64, bucket: usize) -> Prepared<'_, L> {
+        if L::PHASE_BITS == 0 {
+            return Prepared::load(&self.first[bucket]);
+        }
+        let mut plane = low_bits(fingerprint, self.level());
+        loop {
+            let prepared = Prepared::load(self.atomic(plane, bucket));
+            if prepared.word.is_frozen() && !fault::is(Fault::FrozenIgnored) {
+                self.complete_split(plane, bucket, prepared);
+            } else if low_bits(fingerprint, prepared.word.level()) == plane {
+                return prepared;
+            } else {
+                plane = next_plane(fingerprint, plane);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn atomic(&self, plane: u64, bucket: usize) -> &AtomicU64 {
+        if plane == 0 {
+            return &self.first[bucket];
+        }
+        let level = plane.ilog2();
+        let block = self.growth.blocks[level as usize].get();
+        let block = block.expect("a block is published before a word of it is made");
+        &block.words[((plane - (1 << level)) as usize) * self.buckets() + bucket]
+    }
+
+    // Splitting
+
+    /// Brings a word from `level` to the next one. Any number of threads may do
+    /// this at once, and any of them may stop.
+    fn split(&self, plane: u64, bucket: usize, level: u32) {
+        loop {
+            let prepared = Prepared::<L>::load(self.atomic(plane, bucket));
+            if prepared.word.level() > level {
+                return;
+            }
+            if prepared.word.is_frozen() {
+                self.complete_split(plane, bucket, prepared);
+            } else {
+                prepared.replace(Event::Freeze, prepared.word.frozen());
+            }
+        }
+    }
+
+    /// A frozen word does not change, so whoever completes its split makes the
+    /// same two words of it. An exchange that fails was done by another thread.
+    #[cold]
+    fn complete_split(&self, plane: u64, bucket: usize, frozen: Prepared<'_, L>) {
+        let (stays, goes) = frozen.word.split();
+        let new = Prepared::<L>::load(self.atomic(plane | 1 << frozen.word.level(), bucket));
+        // A word that has been made is never 0 again: it has a level.
+        let copy = || new.is_unmade() && new.replace(Event::Copy, goes);
+        if fault::is(Fault::CutFirst) {
+            frozen.replace(Event::Cut, stays);
+            copy();
+        } else {
+            copy();
+            // From here on the new word counts for what went there.
+            frozen.replace(Event::Cut, stays);
+        }
+    }
+
+    /// Splits the first few of `words` that can be split, begins a level for it
+    /// if need be, and is bounded. `worthwhile` says whether the filter is full
+    /// enough for another level.
+    ///
+    /// The words are those that a search has seen to be full, nearest first:
+    /// where the split of a pair leaves it full, that of its neighbours helps.
+    #[cold]
+    pub(crate) fn make_room(
+        &self,
+        words: impl Iterator<Item = (u64, usize)>,
+        worthwhile: impl Fn(u32) -> bool,
+    ) -> Result<(), Refusal> {
+        let level = self.level();
+        if self.block(level).is_none() {
+            if level == self.max_level() || !worthwhile(level) {
+                return Err(Refusal::Full);
+            }
+            self.growth.blocks[level as usize]
+                .publish()
+                .ok_or(Refusal::Memory)?;
+        }
+        let unsplit = words.filter(|&(fingerprint, bucket)| {
+            self.route_for_update(fingerprint, bucket).word.level() == level
+        });
+        let mut split = 0;
+        for (fingerprint, bucket) in unsplit.take(CHUNK) {
+            self.split(low_bits(fingerprint, level), bucket, level);
+            split += 1;
+        }
+        if split == 0 {
+            self.sweep(level);
+        }
+        Ok(())
+    }
+
+    // The sweep
+
+    /// Splits a few words, if the filter is between two levels.
+    #[inline(always)]
+    pub(crate) fn sweep_some(&self) {
+        if L::PHASE_BITS != 0 && self.block(self.level()).is_some() {
+            self.sweep(self.level());
+        }
+    }
+
+    /// Completes the level that was begun, if any.
+    pub(crate) fn sweep_all(&self) {
+        while self.block(self.level()).is_some() {
+            self.sweep(self.level());
+        }
+    }
+
+    /// Words that the sweep has still to come by; 0 between levels.
+    pub(crate) fn words_to_split(&self) -> usize {
+        let level = self.level();
+        self.block(level).map_or(0, |block| {
+            // Acquire: as in `sweep`.
+            (self.buckets() << level) - block.swept.load(Ordering::Acquire) as usize
+        })
+    }
+
+    /// The block for the level after `level`, if it was begun.
+    #[inline(always)]
+    fn block(&self, level: u32) -> Option<&Block> {
+        self.growth.blocks.get(level as usize)?.get()
+    }
+
+    /// Splits a chunk of words and moves the sweep's mark on, over all that are
+    /// split.
+    ///
+    /// Nobody owns a chunk: the mark moves on when the words say that they are
+    /// split, so a thread that stops in the middle delays nobody.
+    #[cold]
+    fn sweep(&self, level: u32) {
+        let Some(block) = self.block(level) else {
+            return;
+        };
+        let words = self.buckets() << level;
+        // Acquire: pairs with the Release of the exchange below.
+        let mut swept = block.swept.load(Ordering::Acquire) as usize;
+        // Threads keep out of each other's way, if there is work ahead.
+        let ahead = swept + crate::len::thread_number() % 4 * CHUNK;
+        let start = if ahead < words && !self.is_split(ahead, level) {
+            ahead
+        } else {
+            swept
+        };
+        for word in start..words.min(start + CHUNK) {
+            self.split((word / self.buckets()) as u64, word % self.buckets(), level);
+        }
+        while swept < words && self.is_split(swept, level) {
+            swept += 1;
+        }
+        // AcqRel: whoever reads the mark finds all words before it split.
+        block
+            .swept
+            .fetch_max(swept as u64, fault::order(Event::Sweep, Ordering::AcqRel));
+        if swept == words || fault::is(Fault::HintEarly) {
+            // Release: pairs with the Acquire of `level`: whoever sees the hint
+            // finds every word as it promises.
+            let order = fault::order(Event::Complete, Ordering::AcqRel);
+            self.growth.hint.fetch_max(u64::from(level) + 1, order);
+        }
+    }
+
+    fn is_split(&self, word: usize, level: u32) -> bool {
+        let atomic = self.atomic((word / self.buckets()) as u64, word % self.buckets());
+        Word::<L>::from_bits(atomic.load(Ordering::Acquire)).level() > level
+    }
+}
+
+/// The plane of a fingerprint at a level.
+#[inline(always)]
+pub(crate) const fn low_bits(fingerprint: u64, level: u32) -> u64 {
+    fingerprint & ((1 << level) - 1)
+}
+
+/// The next plane on the way of a fingerprint that went from `plane` at a later
+/// split: cut just above its next bit that is set.
+#[inline(always)]
+const fn next_plane(fingerprint: u64, plane: u64) -> u64 {
+    let length = u64::BITS - plane.leading_zeros();
+    low_bits(
+        fingerprint,
+        length + (fingerprint >> length).trailing_zeros() + 1,
+    )
+}
