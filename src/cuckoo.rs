@@ -6,6 +6,7 @@
 use crate::{
     error::InsertError,
     fault::{self, Event, Fault},
+    frontier::{Frontiers, chunk_buckets},
     hash::Class,
     layout::Layout,
     len::Len,
@@ -22,6 +23,7 @@ pub(crate) const ATTEMPTS: usize = 8;
 pub(crate) struct Cuckoo<L> {
     pub(crate) table: Table<L>,
     pub(crate) versions: Versions,
+    pub(crate) frontiers: Frontiers,
     pub(crate) len: Len,
     pub(crate) counters: Counters,
 }
@@ -38,14 +40,18 @@ impl<L: Layout> Cuckoo<L> {
     /// An empty filter of `buckets` buckets that can double `levels` times;
     /// `None` if there is no memory.
     pub(crate) fn new(buckets: usize, levels: u32) -> Option<Self> {
-        let table = Table::new(buckets, levels)?;
-        let len = Len::new(buckets << levels);
-        let versions = Versions::new(buckets)?;
+        Self::with_table(Table::new(buckets, levels)?)
+    }
+
+    /// The filter whose words are those of `table`, none of them counted yet.
+    pub(crate) fn with_table(table: Table<L>) -> Option<Self> {
+        let (buckets, levels) = (table.buckets(), table.planes.max_level());
         Some(Self {
-            table,
-            versions,
-            len,
+            versions: Versions::new(buckets)?,
+            frontiers: Frontiers::new(chunk_buckets(levels)),
+            len: Len::new(buckets << levels),
             counters: Counters::default(),
+            table,
         })
     }
 

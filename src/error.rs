@@ -1,6 +1,7 @@
 //! What can go wrong, and the values it went wrong with.
 
 use crate::{geometry::MIN_RATE, token::TOKENS};
+use std::io;
 use thiserror::Error;
 
 /// An item was not inserted; the filter is as it was.
@@ -102,6 +103,79 @@ pub enum BuildError {
     #[error("no memory for {buckets} buckets of 8 bytes")]
     Memory {
         /// Buckets of the table.
+        buckets: usize,
+    },
+}
+
+/// Bytes are not a snapshot that can be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// The reader failed.
+    #[error("the snapshot could not be read: {0}")]
+    Io(#[from] io::Error),
+    /// The bytes end before the snapshot does.
+    #[error("the snapshot is truncated")]
+    Truncated,
+    /// The bytes go on after the snapshot.
+    #[error("{count} bytes follow the snapshot")]
+    TrailingBytes {
+        /// How many.
+        count: usize,
+    },
+    /// The bytes do not begin as a snapshot does.
+    #[error("this is not a snapshot: it does not begin with the magic number")]
+    Magic,
+    /// The snapshot has a format that this release does not know.
+    #[error("the snapshot has format version {found}; this release reads version {supported}")]
+    Version {
+        /// The version of the snapshot.
+        found: u32,
+        /// The version that can be read.
+        supported: u32,
+    },
+    /// The bytes were changed.
+    #[error(
+        "the snapshot is damaged: its checksum is {stored:#010x}, that of its bytes {computed:#010x}"
+    )]
+    Checksum {
+        /// The checksum in the snapshot.
+        stored: u32,
+        /// The checksum of the bytes before it.
+        computed: u32,
+    },
+    /// The snapshot's filter hashed its items with another hasher.
+    #[error(
+        "the snapshot was made with another hasher: that one hashes the probe to {found:#x}, this one to {expected:#x}"
+    )]
+    Hasher {
+        /// The probe's hash in the snapshot.
+        found: u64,
+        /// The probe's hash by the hasher at hand.
+        expected: u64,
+    },
+    /// The snapshot's header describes no filter.
+    #[error("the snapshot describes an impossible filter: {what} {found}")]
+    Geometry {
+        /// What cannot be.
+        what: &'static str,
+        /// Its value.
+        found: u64,
+    },
+    /// A bucket holds what no filter can have written.
+    #[error("bucket {bucket} of plane {plane} cannot hold the word {bits:#018x}")]
+    Word {
+        /// The bucket.
+        bucket: usize,
+        /// The plane; 0 unless the filter has grown.
+        plane: usize,
+        /// The word.
+        bits: u64,
+    },
+    /// The allocator refused the memory for the filter.
+    #[error("no memory for {buckets} buckets of 8 bytes")]
+    Memory {
+        /// Buckets of the filter.
         buckets: usize,
     },
 }

@@ -66,6 +66,10 @@ pub enum Event {
     Sweep,
     /// sweep: the level is complete.
     Complete,
+    /// snapshot: the scan goes on to a chunk of buckets.
+    Enter,
+    /// snapshot: the scan loads a word.
+    Scan,
 }
 
 /// One thing done wrong.
@@ -134,6 +138,12 @@ pub enum Fault {
     HintEarly,
     /// A chained move fills the slot it leaves without regard to the plane.
     FillAnyPlane,
+    /// A move does not heed the frontier of a snapshot.
+    FrontierIgnored,
+    /// Neither movers nor snapshots have a fence.
+    NoFence,
+    /// A snapshot leaves out shadows.
+    ScanNoShadows,
 }
 
 #[cfg(any(loom, guira_faults))]

@@ -1,13 +1,12 @@
 //! The public filter: hashes items and hands them to the protocol of its layout.
 
 use crate::{
+    any::{AnyCuckoo, with_layout},
     batch::GROUP,
     builder::Builder,
-    cuckoo::Cuckoo,
     error::{BatchError, InsertError},
     geometry::Geometry,
     hash::SeededState,
-    layout::{F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2},
     stats::Stats,
 };
 use std::{
@@ -61,40 +60,6 @@ pub struct CuckooFilter<S = SeededState> {
     pub(crate) hasher: S,
     pub(crate) cuckoo: AnyCuckoo,
     pub(crate) geometry: Geometry,
-}
-
-/// The protocol in the layout that the builder chose.
-pub(crate) enum AnyCuckoo {
-    F10x6(Cuckoo<F10x6>),
-    F12x5(Cuckoo<F12x5>),
-    F15x4(Cuckoo<F15x4>),
-    F20x3(Cuckoo<F20x3>),
-    F30x2(Cuckoo<F30x2>),
-    G9x6(Cuckoo<G9x6>),
-    G11x5(Cuckoo<G11x5>),
-    G14x4(Cuckoo<G14x4>),
-    G18x3(Cuckoo<G18x3>),
-    G27x2(Cuckoo<G27x2>),
-    G28x2(Cuckoo<G28x2>),
-}
-
-/// Runs `$body` with `$cuckoo` bound to the filter's cuckoo, in each layout.
-macro_rules! with_layout {
-    ($any:expr, $cuckoo:ident => $body:expr) => {
-        match $any {
-            AnyCuckoo::F10x6($cuckoo) => $body,
-            AnyCuckoo::F12x5($cuckoo) => $body,
-            AnyCuckoo::F15x4($cuckoo) => $body,
-            AnyCuckoo::F20x3($cuckoo) => $body,
-            AnyCuckoo::F30x2($cuckoo) => $body,
-            AnyCuckoo::G9x6($cuckoo) => $body,
-            AnyCuckoo::G11x5($cuckoo) => $body,
-            AnyCuckoo::G14x4($cuckoo) => $body,
-            AnyCuckoo::G18x3($cuckoo) => $body,
-            AnyCuckoo::G27x2($cuckoo) => $body,
-            AnyCuckoo::G28x2($cuckoo) => $body,
-        }
-    };
 }
 
 impl CuckooFilter {

@@ -1,9 +1,9 @@
 //! Which layout, how many buckets, how many doublings: arithmetic only.
 
 use crate::{
+    any::{AnyCuckoo, of_layout},
     cuckoo::Cuckoo,
-    error::BuildError,
-    filter::AnyCuckoo,
+    error::{BuildError, SnapshotError},
     layout::{F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2, Layout},
 };
 
@@ -95,6 +95,9 @@ impl LayoutFacts {
     /// How often a filter can double: the phase counts two for each level and
     /// one more while a word is frozen, and never wraps.
     const fn max_levels(&self) -> u32 {
+        if self.phase_bits == 0 {
+            return 0;
+        }
         let of_phase = ((1 << self.phase_bits) - 1) / 2;
         let of_bits = self.fingerprint_bits.saturating_sub(MIN_BITS);
         if of_phase < of_bits {
@@ -287,25 +290,56 @@ impl Geometry {
             .rate(self.capacity_at(level) as f64 / slots as f64, level)
     }
 
-    /// The empty table.
+    /// The empty filter.
     pub(crate) fn cuckoo(self) -> Result<AnyCuckoo, BuildError> {
         let Self {
             buckets, levels, ..
         } = self;
-        let cuckoo = match self.layout.fingerprint_bits {
-            9 => Cuckoo::new(buckets, levels).map(AnyCuckoo::G9x6),
-            10 => Cuckoo::new(buckets, levels).map(AnyCuckoo::F10x6),
-            11 => Cuckoo::new(buckets, levels).map(AnyCuckoo::G11x5),
-            12 => Cuckoo::new(buckets, levels).map(AnyCuckoo::F12x5),
-            14 => Cuckoo::new(buckets, levels).map(AnyCuckoo::G14x4),
-            15 => Cuckoo::new(buckets, levels).map(AnyCuckoo::F15x4),
-            18 => Cuckoo::new(buckets, levels).map(AnyCuckoo::G18x3),
-            20 => Cuckoo::new(buckets, levels).map(AnyCuckoo::F20x3),
-            27 => Cuckoo::new(buckets, levels).map(AnyCuckoo::G27x2),
-            28 => Cuckoo::new(buckets, levels).map(AnyCuckoo::G28x2),
-            _ => Cuckoo::new(buckets, levels).map(AnyCuckoo::F30x2),
+        let memory = BuildError::Memory { buckets };
+        of_layout!(self.layout.fingerprint_bits, L => Cuckoo::<L>::new(buckets, levels).ok_or(memory)?)
+            .ok_or(BuildError::Memory { buckets })
+    }
+
+    /// The geometry that a snapshot says it has, if there can be such a one.
+    pub(crate) fn from_snapshot(
+        (fingerprint_bits, slots, levels): (u32, usize, u32),
+        [buckets, capacity, max_capacity]: [u64; 3],
+    ) -> Result<Self, SnapshotError> {
+        let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
+        let growable = GROWABLE
+            .iter()
+            .find(|layout| layout.fingerprint_bits == fingerprint_bits);
+        let fixed = FIXED
+            .iter()
+            .find(|layout| layout.fingerprint_bits == fingerprint_bits);
+        let Some(layout) = fixed.or(growable) else {
+            return refuse("fingerprint bits", u64::from(fingerprint_bits));
         };
-        cuckoo.ok_or(BuildError::Memory { buckets })
+        if slots != layout.slots {
+            return refuse("slots of a bucket", slots as u64);
+        }
+        if levels > layout.max_levels() {
+            return refuse("levels", u64::from(levels));
+        }
+        if buckets == 0 || buckets > (MAX_BUCKETS as u64) >> levels {
+            return refuse("buckets", buckets);
+        }
+        let most = (layout.slots as u64 * buckets) << levels;
+        if max_capacity > most {
+            return refuse("maximal capacity", max_capacity);
+        }
+        if capacity > max_capacity {
+            return refuse("capacity", capacity);
+        }
+        let [buckets, capacity, max_capacity] =
+            [buckets, capacity, max_capacity].map(|number| number as usize);
+        Ok(Self {
+            layout,
+            buckets,
+            levels,
+            capacity,
+            max_capacity,
+        })
     }
 }
 

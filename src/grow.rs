@@ -12,6 +12,7 @@
 //! the proof.
 
 use crate::{
+    error::SnapshotError,
     fault::{self, Event, Fault},
     layout::Layout,
     sync::{self, AtomicU64, OnceBlock, Ordering},
@@ -19,7 +20,7 @@ use crate::{
     word::Word,
 };
 use crossbeam_utils::CachePadded;
-use std::marker::PhantomData;
+use std::{marker::PhantomData, ops::Range};
 
 /// Words that one insert splits while the filter grows: a line of them.
 const CHUNK: usize = if cfg!(loom) { 1 } else { 8 };
@@ -127,6 +128,95 @@ impl<L: Layout> Planes<L> {
         size_of_val(&*self.first)
             + size_of_val(&*self.growth.blocks)
             + self.growth.blocks().map(of_block).sum::<usize>()
+    }
+
+    // Snapshots
+
+    /// A level that no word is above of, unless growth goes on.
+    pub(crate) fn scan_level(&self) -> u32 {
+        let level = self.level();
+        level + u32::from(self.block(level).is_some())
+    }
+
+    /// Loads the words of `buckets` in the first 2^`level` planes as a snapshot
+    /// keeps them, into `image`, plane by plane; 0 where there is no word, or
+    /// none that counts. False if there are planes beyond.
+    ///
+    /// A word is loaded after the one that it was split from; if it is in the
+    /// image of that one already, it does not count.
+    pub(crate) fn scan(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
+        let width = buckets.len();
+        for plane in 0..1_usize << level {
+            let (before, rest) = image.split_at_mut(plane * width);
+            for (index, bucket) in buckets.clone().enumerate() {
+                if plane != 0 && !descends::<L>(before, width, plane, index) {
+                    rest[index] = 0;
+                    continue;
+                }
+                // Acquire: pairs with the Release of every exchange, above all
+                // with that of the split that made the planes to come.
+                let order = fault::order(Event::Scan, Ordering::Acquire);
+                let word = self.atomic(plane as u64, bucket).load(order);
+                let word = Word::<L>::from_bits(word).image();
+                if word.level() > level {
+                    return false;
+                }
+                rest[index] = word.bits();
+            }
+        }
+        true
+    }
+
+    /// An empty filter that has room for the images of the first 2^`level` planes.
+    pub(crate) fn for_images(buckets: usize, levels: u32, level: u32) -> Option<Self> {
+        let planes = Self::new(buckets, levels)?;
+        for block in planes.growth.blocks.iter().take(level as usize) {
+            block.publish()?;
+        }
+        Some(planes)
+    }
+
+    /// Stores an image that [`scan`](Self::scan) made of `buckets`; the lowest
+    /// level of its words. An error is a word that no scan can have made.
+    pub(crate) fn restore(
+        &self,
+        buckets: Range<usize>,
+        level: u32,
+        image: &[u64],
+    ) -> Result<u32, SnapshotError> {
+        let width = buckets.len();
+        let mut lowest = level;
+        for plane in 0..1_usize << level {
+            let (before, rest) = image.split_at(plane * width);
+            for (index, bucket) in buckets.clone().enumerate() {
+                let word = Word::<L>::from_bits(rest[index]);
+                let counts = plane == 0 || descends::<L>(before, width, plane, index);
+                let born = plane.checked_ilog2().map_or(0, |bit| bit + 1);
+                let fits = match counts {
+                    true => word.is_image(plane as u64) && (born..=level).contains(&word.level()),
+                    false => word == Word::EMPTY,
+                };
+                if !fits {
+                    return Err(SnapshotError::Word {
+                        bucket,
+                        plane,
+                        bits: word.bits(),
+                    });
+                }
+                if counts {
+                    lowest = lowest.min(word.level());
+                    // Relaxed: nobody else has the filter yet.
+                    self.atomic(plane as u64, bucket)
+                        .store(word.bits(), Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(lowest)
+    }
+
+    /// After all images are stored: the lowest level of their words.
+    pub(crate) fn set_level(&mut self, level: u32) {
+        self.growth.hint = AtomicU64::new(u64::from(level));
     }
 
     /// Empties the filter and gives back the memory of its growth.
@@ -337,6 +427,14 @@ impl<L: Layout> Planes<L> {
         let atomic = self.atomic((word / self.buckets()) as u64, word % self.buckets());
         Word::<L>::from_bits(atomic.load(Ordering::Acquire)).level() > level
     }
+}
+
+/// True if the word at `index` of `plane` counts beside the images of the planes
+/// before it: that of the word that it was split from does not hold its part.
+fn descends<L: Layout>(before: &[u64], width: usize, plane: usize, index: usize) -> bool {
+    let born = plane.ilog2();
+    let parent = plane ^ 1 << born;
+    Word::<L>::from_bits(before[parent * width + index]).level() > born
 }
 
 /// The plane of a fingerprint at a level.

@@ -18,8 +18,8 @@ enum Shards {
 
 impl Len {
     /// A shard for each 4 KiB of table, at most 16.
-    pub(crate) fn new(table_bytes: usize) -> Self {
-        let shards = (table_bytes / 4096).clamp(1, 16).next_power_of_two();
+    pub(crate) fn new(buckets: usize) -> Self {
+        let shards = (buckets / 512).clamp(1, 16).next_power_of_two();
         let zero = || AtomicU64::new(0);
         let shards = if shards == 1 {
             Shards::One(zero())

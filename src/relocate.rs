@@ -129,7 +129,7 @@ impl Search {
                     continue;
                 }
                 let word = cuckoo.table.prepare(fingerprint, to).word;
-                if !word.is_unmarked() {
+                if !word.is_unmarked() || !cuckoo.frontiers.seem_to_permit(bucket, to) {
                     blocked = true;
                     continue;
                 }
@@ -316,14 +316,16 @@ impl<L: Layout> Cuckoo<L> {
         if to == pair.p && !fault::is(Fault::NoAdvance) && !fault::is(Fault::AdvanceLate) {
             self.versions.advance(pair.p);
         }
-        // 3. Decide: from here on the copy is the item.
-        let decided = self.table.update(Event::Decide, fingerprint, from, |word| {
+        // 3. Decide: from here on the copy is the item. Not across a snapshot.
+        let trail = |word: Word<L>| {
             let slot = movable(word)?;
             Some(match fault::is(Fault::NoTrailing) {
                 true => word.without(slot),
                 false => word.with_mark(slot, Mark::Trailing),
             })
-        });
+        };
+        let decided = self.frontiers.permit(from, to)
+            && self.table.update(Event::Decide, fingerprint, from, trail);
         if !(decided || fault::is(Fault::DecideBlindly) || fault::is(Fault::EraseFirst)) {
             if !fault::is(Fault::NoRetract) {
                 self.table.update(Event::Retract, fingerprint, to, |word| {

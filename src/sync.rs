@@ -2,10 +2,10 @@
 
 use crate::grow::Block;
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::AtomicU64;
-#[cfg(not(loom))]
-pub(crate) use std::sync::atomic::AtomicU64;
+pub(crate) use loom::sync::atomic::{AtomicU64, fence};
 pub(crate) use std::sync::atomic::Ordering;
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic::{AtomicU64, fence};
 
 /// Lets another thread run: after a lost race, never in a loop without bound.
 pub(crate) fn yield_now() {

@@ -17,7 +17,10 @@
 //! * `U` says that the last slot, which is empty, holds a reservation's token.
 //! * Growable layouts keep the word's phase in further control bits.
 
-use crate::layout::{Layout, Masks, deposit};
+use crate::{
+    fault::{self, Fault},
+    layout::{Layout, Masks, deposit},
+};
 use std::{fmt, marker::PhantomData};
 
 /// What a relocation is doing with the fingerprint in slot 0.
@@ -333,6 +336,33 @@ impl<L: Layout> Word<L> {
                 _ => (out_of(stays), goes),
             }
         })
+    }
+
+    // The image in a snapshot.
+
+    /// The word as a snapshot keeps it: at rest. Shadows and delivered copies
+    /// become residents; what trails or is killed goes; a split has not begun.
+    pub(crate) fn image(self) -> Self {
+        let word = self.without_reservation();
+        let word = match word.mark() {
+            Some(Mark::Shadow) if fault::is(Fault::ScanNoShadows) => word.without_marked(),
+            Some(Mark::Shadow | Mark::Delivered) => word.unmarked(),
+            Some(Mark::Trailing | Mark::Killed) => word.without_marked(),
+            None => word,
+        };
+        word.with_phase(word.phase() & !1)
+    }
+
+    /// True if the word is one that [`image`](Self::image) may give in the
+    /// given plane: a snapshot has been read from outside.
+    pub(crate) fn is_image(self, plane: u64) -> bool {
+        let unused = !(L::PAYLOAD | L::CONTROL | L::PHASE);
+        let at_rest = self.bits & (L::CONTROL | unused) == 0 && !self.is_frozen();
+        let mask = (1 << self.level().min(63)) - 1;
+        at_rest
+            && self
+                .residents()
+                .all(|fingerprint| fingerprint & mask == plane)
     }
 
     #[inline(always)]

@@ -1,0 +1,99 @@
+//! The protocol in whichever layout a filter has.
+
+use crate::{
+    cuckoo::Cuckoo,
+    layout::{F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2},
+};
+
+/// One variant for each layout. A filter's variant never changes, so the branch
+/// on it is predicted.
+pub(crate) enum AnyCuckoo {
+    F10x6(Cuckoo<F10x6>),
+    F12x5(Cuckoo<F12x5>),
+    F15x4(Cuckoo<F15x4>),
+    F20x3(Cuckoo<F20x3>),
+    F30x2(Cuckoo<F30x2>),
+    G9x6(Cuckoo<G9x6>),
+    G11x5(Cuckoo<G11x5>),
+    G14x4(Cuckoo<G14x4>),
+    G18x3(Cuckoo<G18x3>),
+    G27x2(Cuckoo<G27x2>),
+    G28x2(Cuckoo<G28x2>),
+}
+
+/// Runs `$body` with `$cuckoo` bound to the filter's cuckoo, in each layout.
+macro_rules! with_layout {
+    ($any:expr, $cuckoo:ident => $body:expr) => {{
+        use $crate::any::AnyCuckoo as Any;
+        match $any {
+            Any::F10x6($cuckoo) => $body,
+            Any::F12x5($cuckoo) => $body,
+            Any::F15x4($cuckoo) => $body,
+            Any::F20x3($cuckoo) => $body,
+            Any::F30x2($cuckoo) => $body,
+            Any::G9x6($cuckoo) => $body,
+            Any::G11x5($cuckoo) => $body,
+            Any::G14x4($cuckoo) => $body,
+            Any::G18x3($cuckoo) => $body,
+            Any::G27x2($cuckoo) => $body,
+            Any::G28x2($cuckoo) => $body,
+        }
+    }};
+}
+
+/// The variant whose fingerprints have `$bits` bits, made by `$make`, in which
+/// `$layout` is its layout. `None` for any other number of bits.
+macro_rules! of_layout {
+    ($bits:expr, $layout:ident => $make:expr) => {{
+        use $crate::{any::AnyCuckoo as Any, layout};
+        match $bits {
+            10 => {
+                type $layout = layout::F10x6;
+                Some(Any::F10x6($make))
+            }
+            12 => {
+                type $layout = layout::F12x5;
+                Some(Any::F12x5($make))
+            }
+            15 => {
+                type $layout = layout::F15x4;
+                Some(Any::F15x4($make))
+            }
+            20 => {
+                type $layout = layout::F20x3;
+                Some(Any::F20x3($make))
+            }
+            30 => {
+                type $layout = layout::F30x2;
+                Some(Any::F30x2($make))
+            }
+            9 => {
+                type $layout = layout::G9x6;
+                Some(Any::G9x6($make))
+            }
+            11 => {
+                type $layout = layout::G11x5;
+                Some(Any::G11x5($make))
+            }
+            14 => {
+                type $layout = layout::G14x4;
+                Some(Any::G14x4($make))
+            }
+            18 => {
+                type $layout = layout::G18x3;
+                Some(Any::G18x3($make))
+            }
+            27 => {
+                type $layout = layout::G27x2;
+                Some(Any::G27x2($make))
+            }
+            28 => {
+                type $layout = layout::G28x2;
+                Some(Any::G28x2($make))
+            }
+            _ => None,
+        }
+    }};
+}
+
+pub(crate) use {of_layout, with_layout};
