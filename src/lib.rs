@@ -1,4 +1,57 @@
-//! guira
+//! A cuckoo filter that many threads share without a lock.
+//!
+//! A filter answers whether an item is in a set: "surely not", or "probably". It
+//! needs one to four bytes an item, whatever the items' size, and unlike a Bloom
+//! filter it can forget items again. This one is for servers: one filter, any
+//! number of threads that insert, look up and remove at the same time.
+//!
+//! ```
+//! use guira::CuckooFilter;
+//!
+//! let denied = CuckooFilter::builder()
+//!     .capacity(1_000_000)
+//!     .false_positive_rate(0.001)
+//!     .build()?;
+//! denied.insert("203.0.113.7")?;
+//! assert!(denied.contains("203.0.113.7"));
+//! assert!(denied.remove("203.0.113.7"));
+//! assert!(!denied.contains("203.0.113.7"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it promises
+//!
+//! | | |
+//! |---|---|
+//! | [`contains`](CuckooFilter::contains) | Wait-free: a bounded number of loads, no store. If an item is present during the whole call, the answer is true, whatever other threads do. |
+//! | [`insert`](CuckooFilter::insert) | Lock-free. `Ok`: the item is in. `Full`: nothing has changed; no other item is ever dropped. |
+//! | [`insert_unique`](CuckooFilter::insert_unique) | Of any number of threads that race to add an absent item, exactly one is told that it did. |
+//! | [`remove`](CuckooFilter::remove) | Lock-free. Of n copies exactly n removes get true, and a remove of a present item gets true. |
+//! | [`len`](CuckooFilter::len) | Exact while no thread writes. |
+//! | a stopped thread | Delays nobody, wherever it stops. |
+//! | [capacity](Builder::capacity) | So many distinct items fit; it is not rounded to a power of two. |
+//! | [false-positive rate](Builder::false_positive_rate) | Kept when the filter is full, and at every size of a filter that [grows](Builder::max_capacity). |
+//! | [snapshots](CuckooFilter::write_to) | Hold every item that was present throughout, though all threads go on. |
+//! | bytes from outside | Give a typed error, or a filter; they never make it panic. |
+//!
+//! `docs/DESIGN.md` in the repository has the protocol, its proof, and for each
+//! promise the model that checks it and the negative control that shows that the
+//! model can fail.
+//!
+//! # When not to use it
+//!
+//! * When an answer "probably" is not enough: use a concurrent hash set.
+//! * When nothing is ever removed and rates above 0.4 % will do: a Bloom filter
+//!   is smaller there.
+//! * When you must remove items that may never have been inserted: see
+//!   [Removing](CuckooFilter#removing).
+//! * On platforms without 64-bit atomics: it does not compile there.
+//!
+//! # Features
+//!
+//! * `serde`: `Serialize` and `Deserialize` for [`CuckooFilter`], as the bytes of
+//!   a snapshot.
+
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
