@@ -136,7 +136,7 @@ impl<L: Layout> Cuckoo<L> {
         if !valid && !fault::is(Fault::ContainsNoValidate) {
             return None;
         }
-        copies(p, q, class).map(|copies| copies > 0)
+        copies(p, q, class.fingerprint).map(|copies| copies > 0)
     }
 
     /// True if both words are, once more, what they were.
@@ -177,7 +177,7 @@ impl<L: Layout> Cuckoo<L> {
             let valid = (p == p_again || fault::is(Fault::CountNoRereadP))
                 && (q == q_again || fault::is(Fault::CountNoRereadQ))
                 && (self.versions.validate(class.p, version) || fault::is(Fault::CountNoValidate));
-            if let (true, Some(copies)) = (valid, copies(p, q, class)) {
+            if let (true, Some(copies)) = (valid, copies(p, q, class.fingerprint)) {
                 return copies;
             }
             crate::sync::yield_in_model();
@@ -319,10 +319,9 @@ pub(crate) fn holds_copy<L: Layout>(word: Word<L>, fingerprint: u64) -> bool {
 
 /// The copies of the class in its two words: unmarked, D, and S with T.
 /// `None` if the words cannot have stood together.
-pub(crate) fn copies<L: Layout>(p: Word<L>, q: Word<L>, class: Class) -> Option<usize> {
-    let q = if class.p == class.q { Word::EMPTY } else { q };
-    let unmarked = p.count(class.fingerprint) + q.count(class.fingerprint);
-    let (p, q) = (p.mark_of(class.fingerprint), q.mark_of(class.fingerprint));
+pub(crate) fn copies<L: Layout>(p: Word<L>, q: Word<L>, fingerprint: u64) -> Option<usize> {
+    let unmarked = p.count(fingerprint) + q.count(fingerprint);
+    let (p, q) = (p.mark_of(fingerprint), q.mark_of(fingerprint));
     Some(unmarked + marked_copies(p, q)? + marked_copies(q, p)?)
 }
 

@@ -48,32 +48,33 @@ pub(crate) struct LayoutFacts {
     pub(crate) fingerprint_bits: u32,
     pub(crate) slots: usize,
     phase_bits: u32,
-    /// The load factor to which a large table fills.
+    /// The load factor to which a large plane fills.
     load: f64,
+    /// Slots that remain empty beyond it: small planes have denser corners.
+    margin: f64,
 }
 
 /// Measured: see "Headroom" in `docs/DESIGN.md`.
 static FIXED: [LayoutFacts; 5] = [
-    LayoutFacts::of::<F10x6>(0.97),
-    LayoutFacts::of::<F12x5>(0.96),
-    LayoutFacts::of::<F15x4>(0.95),
-    LayoutFacts::of::<F20x3>(0.92),
-    LayoutFacts::of::<F30x2>(0.84),
+    LayoutFacts::of::<F10x6>(0.975, 12.0),
+    LayoutFacts::of::<F12x5>(0.97, 16.0),
+    LayoutFacts::of::<F15x4>(0.955, 20.0),
+    LayoutFacts::of::<F20x3>(0.93, 24.0),
+    LayoutFacts::of::<F30x2>(0.85, 48.0),
 ];
 
 /// Measured: see "Headroom" in `docs/DESIGN.md`.
 static GROWABLE: [LayoutFacts; 6] = [
-    LayoutFacts::of::<G9x6>(0.97),
-    LayoutFacts::of::<G11x5>(0.96),
-    LayoutFacts::of::<G14x4>(0.95),
-    LayoutFacts::of::<G18x3>(0.92),
-    LayoutFacts::of::<G27x2>(0.84),
-    LayoutFacts::of::<G28x2>(0.84),
+    LayoutFacts::of::<G9x6>(0.975, 12.0),
+    LayoutFacts::of::<G11x5>(0.97, 16.0),
+    LayoutFacts::of::<G14x4>(0.955, 20.0),
+    LayoutFacts::of::<G18x3>(0.93, 24.0),
+    LayoutFacts::of::<G27x2>(0.85, 48.0),
+    LayoutFacts::of::<G28x2>(0.85, 48.0),
 ];
 
-/// What a small plane needs beyond the load factor of a large one, in square
-/// roots of its slots. Measured: as above.
-const MARGIN: f64 = 0.6;
+/// The part of its slots that the smallest plane leaves empty. Measured: as above.
+const SMALL_MARGIN: f64 = 0.6;
 
 /// With the planes, items are spread at random over tables that cannot help each
 /// other: the logarithm of the odds against the fullest one's being too full.
@@ -83,12 +84,13 @@ const LN_ODDS: f64 = 10.0;
 const MIN_BITS: u32 = 7;
 
 impl LayoutFacts {
-    const fn of<L: Layout>(load: f64) -> Self {
+    const fn of<L: Layout>(load: f64, margin: f64) -> Self {
         Self {
             fingerprint_bits: L::FINGERPRINT_BITS,
             slots: L::SLOTS,
             phase_bits: L::PHASE_BITS,
             load,
+            margin,
         }
     }
 
@@ -127,11 +129,11 @@ impl LayoutFacts {
 
     /// The items that fit into planes of `buckets` buckets after `level` doublings.
     fn room(&self, buckets: usize, level: u32) -> usize {
-        if buckets == 1 && level == 0 {
-            return self.slots;
+        if buckets == 2 && level == 0 {
+            return 2 * self.slots;
         }
         let slots = (self.slots * buckets) as f64;
-        let of_plane = (slots * self.load - MARGIN * slots.sqrt()).max(0.0);
+        let of_plane = slots * self.load - self.margin.min(SMALL_MARGIN * slots);
         if level == 0 {
             return of_plane as usize;
         }
@@ -152,17 +154,17 @@ impl LayoutFacts {
         }
         let slots = self.slots as f64 * load.min(1.0) * f64::from(level).exp2();
         let for_rate = (capacity as f64 / slots).ceil() as usize;
-        // `room` grows with the number of buckets: the least that suffices.
-        let (mut low, mut high) = (for_rate.max(1), usize::MAX >> 8 >> level);
+        // `room` grows with the number of pairs of buckets: the least that suffices.
+        let (mut low, mut high) = (for_rate.div_ceil(2).max(1), usize::MAX >> 9 >> level);
         while low < high {
             let middle = low.midpoint(high);
-            if self.room(middle, level) >= capacity {
+            if self.room(2 * middle, level) >= capacity {
                 high = middle
             } else {
                 low = middle + 1
             }
         }
-        Some(low)
+        Some(2 * low)
     }
 
     /// The items that fit into the largest table at `rate`.
@@ -321,7 +323,7 @@ impl Geometry {
         if levels > layout.max_levels() {
             return refuse("levels", u64::from(levels));
         }
-        if buckets == 0 || buckets > (MAX_BUCKETS as u64) >> levels {
+        if buckets == 0 || buckets % 2 != 0 || buckets > (MAX_BUCKETS as u64) >> levels {
             return refuse("buckets", buckets);
         }
         let most = (layout.slots as u64 * buckets) << levels;

@@ -86,7 +86,10 @@ pub(crate) enum Refusal {
 }
 
 impl<L: Layout> Planes<L> {
+    /// `buckets` buckets, an even number, that can double `levels` times; `None`
+    /// if there is no memory.
     pub(crate) fn new(buckets: usize, levels: u32) -> Option<Self> {
+        debug_assert!(buckets >= 2 && buckets.is_multiple_of(2));
         let growth = Growth::new(buckets, levels);
         Some(Self {
             first: sync::zeroed(buckets)?,

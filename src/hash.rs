@@ -11,7 +11,7 @@ pub(crate) struct Class {
     pub(crate) fingerprint: u64,
     /// The lower bucket of the pair.
     pub(crate) p: usize,
-    /// The higher bucket of the pair; `p` again if the pair is one bucket.
+    /// The higher bucket of the pair.
     pub(crate) q: usize,
 }
 
@@ -49,12 +49,13 @@ const fn scale(hash: u64, buckets: usize) -> usize {
     ((hash as u128 * buckets as u128) >> 64) as usize
 }
 
-/// The other bucket of the pair, for any number of buckets: (H(fp) - b) mod m
-/// is its own inverse. (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §3.1, use
-/// b xor H(fp), which needs a power of two.) H is Fibonacci hashing: 2^64 / φ.
+/// The other bucket of the pair, for any even number m of buckets: (H(fp) - b)
+/// mod m is its own inverse, and as H(fp) is odd, one bucket is even and the other
+/// odd: no pair is one bucket. (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §3.1,
+/// use b xor H(fp), which needs a power of two.) H is Fibonacci hashing: 2^64 / φ.
 #[inline(always)]
 pub(crate) const fn alternate(fingerprint: u64, bucket: usize, buckets: usize) -> usize {
-    let sum = scale(fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15), buckets);
+    let sum = scale(fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15), buckets) | 1;
     if sum >= bucket {
         sum - bucket
     } else {

@@ -15,7 +15,6 @@ use crate::{
     layout::{Layout, Masks},
     sync,
     token::Token,
-    word::Word,
 };
 
 /// How often a call lets the owner of a reservation finish before it takes the
@@ -90,8 +89,7 @@ impl<L: Layout> Cuckoo<L> {
                     .word
                     .without_reservation(),
             };
-            let seen = if home == other { Word::EMPTY } else { seen };
-            let present = copies(word, seen, class);
+            let present = copies(word, seen, class.fingerprint);
             let (event, new) = match present {
                 Some(0) => (Event::Confirm, word.with(vacancy, class.fingerprint)),
                 _ => (Event::Cancel, word),
