@@ -94,6 +94,11 @@ fn random_text(seed: u64, lines: usize) -> Vec<u8> {
     text
 }
 
+/// The numbers from 0 to `count` - 1, one a line.
+fn numbers(count: u32) -> String {
+    (0..count).map(|number| number.to_string() + "\n").collect()
+}
+
 /// A directory of the test's own, removed at the end.
 struct Directory(PathBuf);
 
@@ -210,7 +215,7 @@ fn the_closing_line_counts() {
 
 #[test]
 fn the_stated_number_of_dropped_lines_is_about_right() {
-    let text: String = (0..100_000).map(|line| format!("{line}\n")).collect();
+    let text = numbers(100_000);
     let arguments = ["--false-positive-rate=0.01", "--capacity=100000"];
     let output = run(example().args(arguments), text.as_bytes());
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -250,7 +255,7 @@ fn an_unreadable_file_is_named() {
 
 #[test]
 fn a_full_filter_is_an_error_that_says_what_to_do() {
-    let text: String = (0..200_000).map(|line| format!("{line}\n")).collect();
+    let text = numbers(200_000);
     for threads in ["1", "4"] {
         let output = run(
             dedup().args(["--capacity=1000", "--threads", threads]),
@@ -282,7 +287,7 @@ fn a_rate_out_of_range_is_an_error() {
 #[test]
 fn a_reader_that_leaves_ends_it_quietly() {
     let directory = Directory::new("pipe");
-    let text: String = (0..1_000_000).map(|line| format!("{line}\n")).collect();
+    let text = numbers(1_000_000);
     let file = directory.file("text", text.as_bytes());
     let mut child = dedup()
         .arg(file)
