@@ -31,6 +31,9 @@
 //! Where it is not known whether a commit took effect, the copy stays. One too
 //! many costs a lookup in vain; one too few would lose an item.
 
+#[cfg(test)]
+mod tests;
+
 use guira::{BuildError, CuckooFilter};
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
 use serde::Serialize;
@@ -102,8 +105,11 @@ struct FilterStats {
 impl Store {
     /// Opens the database at `path`, and fills a filter with its keys.
     pub(crate) fn open(path: &Path, capacity: usize) -> Result<Self, OpenError> {
+        Self::new(Database::create(path).map_err(redb::Error::from)?, capacity)
+    }
+
+    fn new(database: Database, capacity: usize) -> Result<Self, OpenError> {
         let filter = CuckooFilter::builder().capacity(capacity).build()?;
-        let database = Database::create(path).map_err(redb::Error::from)?;
         let store = Self {
             database,
             filter,
