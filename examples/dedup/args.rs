@@ -1,0 +1,58 @@
+//! The command line.
+
+use clap::{Parser, value_parser};
+use std::{num::NonZero, path::PathBuf, thread};
+
+/// Passes each distinct line of its input on once.
+///
+/// The lines come out in no particular order: threads work on blocks of some
+/// 256 KiB, and whichever is done first writes first. Within a block the order
+/// is kept. A line is the bytes up to a line feed, which need not be UTF-8; a
+/// carriage return before the line feed is part of the line.
+///
+/// The filter never passes a line on twice. With the probability given by
+/// --false-positive-rate it takes a new line for one that it has seen, and
+/// drops it.
+///
+/// Exit status: 0, also if nobody reads the output any more; 1 if an input
+/// cannot be read or the output cannot be written; 2 if there are more distinct
+/// lines than the filter has room for, and for a wrong command line.
+#[derive(Debug, Parser)]
+#[command(name = "dedup")]
+pub(crate) struct Args {
+    /// Distinct lines that the filter has room for
+    ///
+    /// Without this option: as many as the files have lines, for which they are
+    /// read an extra time, and one million for each input that is not a
+    /// regular file.
+    #[arg(long, value_name = "LINES")]
+    pub(crate) capacity: Option<usize>,
+
+    /// Highest share of new lines that may be dropped by mistake
+    #[arg(long, value_name = "RATE", default_value_t = 1e-8)]
+    pub(crate) false_positive_rate: f64,
+
+    /// Worker threads, from 1 to 512 [default: one for each processor]
+    #[arg(long, value_parser = value_parser!(u16).range(1..=512))]
+    threads: Option<u16>,
+
+    /// No progress bar and no closing line
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+
+    /// Files to read; `-`, or none at all, is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+impl Args {
+    pub(crate) fn threads(&self) -> usize {
+        match self.threads {
+            Some(threads) => threads.into(),
+            // More than 512 calls of `insert_unique` cannot be in flight.
+            None => thread::available_parallelism()
+                .map_or(1, NonZero::get)
+                .min(512),
+        }
+    }
+}

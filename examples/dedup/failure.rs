@@ -1,0 +1,37 @@
+//! What ends the program early, and with which exit status.
+
+use guira::{BuildError, InsertError};
+use std::{io, process::ExitCode};
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    #[error("cannot read {name}: {error}")]
+    Read { name: String, error: io::Error },
+    #[error("cannot write to standard output: {0}")]
+    Write(io::Error),
+    #[error("cannot make the filter: {0}")]
+    Build(#[from] BuildError),
+    #[error(
+        "the filter is full: it has room for {capacity} distinct lines, and there are more; \
+         run again with a larger --capacity"
+    )]
+    Full { capacity: usize },
+    #[error("{0}")]
+    Insert(InsertError),
+}
+
+impl Failure {
+    /// True if whoever read the output has seen enough, as in `dedup | head`.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Full { .. } => ExitCode::from(2),
+            _ if self.is_broken_pipe() => ExitCode::SUCCESS,
+            _ => ExitCode::FAILURE,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! From files to blocks of whole lines.
+
+use crate::failure::Failure;
+use std::{
+    fs::{self, File},
+    io::{self, ErrorKind, Read},
+    mem,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+/// Bytes asked for at once. A block is what one read returned, so that a slow
+/// pipe is passed on as it comes.
+const READ: usize = 256 * 1024;
+
+/// The room for an input whose lines cannot be counted beforehand.
+const LINES_OF_A_STREAM: usize = 1_000_000;
+
+#[derive(Debug)]
+pub(crate) enum Input {
+    Stdin,
+    File(PathBuf),
+}
+
+impl Input {
+    /// The inputs that the command line names: standard input if none.
+    pub(crate) fn all(files: &[PathBuf]) -> Vec<Self> {
+        let input = |path: &PathBuf| match path.as_path() {
+            path if path == Path::new("-") => Self::Stdin,
+            path => Self::File(path.to_owned()),
+        };
+        if files.is_empty() {
+            vec![Self::Stdin]
+        } else {
+            files.iter().map(input).collect()
+        }
+    }
+
+    /// Its bytes; `None` if that is not known before it has been read.
+    pub(crate) fn bytes(&self) -> Result<Option<u64>, Failure> {
+        let Self::File(path) = self else {
+            return Ok(None);
+        };
+        let metadata = fs::metadata(path).map_err(|error| self.failure(error))?;
+        Ok(metadata.is_file().then_some(metadata.len()))
+    }
+
+    fn open(&self) -> Result<Box<dyn Read>, Failure> {
+        Ok(match self {
+            Self::Stdin => Box::new(io::stdin().lock()),
+            Self::File(path) => Box::new(File::open(path).map_err(|error| self.failure(error))?),
+        })
+    }
+
+    fn failure(&self, error: io::Error) -> Failure {
+        let name = match self {
+            Self::Stdin => "standard input".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        };
+        Failure::Read { name, error }
+    }
+
+    /// Gives each piece that a read returned to `sink`, until `sink` breaks off.
+    fn read(
+        &self,
+        mut sink: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Failure> {
+        let mut source = self.open()?;
+        let mut buffer = vec![0; READ];
+        loop {
+            match source.read(&mut buffer) {
+                Ok(0) => return Ok(ControlFlow::Continue(())),
+                Ok(read) => {
+                    if sink(&buffer[..read]).is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failure(error)),
+            }
+        }
+    }
+
+    fn count_lines(&self) -> Result<usize, Failure> {
+        let mut lines = 0;
+        let mut ended = true;
+        // Breaks off nowhere.
+        let _ = self.read(|piece| {
+            lines += piece.iter().filter(|&&byte| byte == b'\n').count();
+            ended = piece.ends_with(b"\n");
+            ControlFlow::Continue(())
+        })?;
+        Ok(lines + usize::from(!ended))
+    }
+
+    /// Gives blocks of whole lines to `sink`, until `sink` breaks off. Only the
+    /// last block of an input may end without a line feed.
+    pub(crate) fn read_blocks(
+        &self,
+        mut sink: impl FnMut(Vec<u8>) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Failure> {
+        let mut begun = Vec::new();
+        let flow = self.read(|piece| {
+            let Some(end) = piece.iter().rposition(|&byte| byte == b'\n') else {
+                begun.extend_from_slice(piece);
+                return ControlFlow::Continue(());
+            };
+            let (lines, rest) = piece.split_at(end + 1);
+            let mut block = mem::take(&mut begun);
+            block.extend_from_slice(lines);
+            begun.extend_from_slice(rest);
+            sink(block)
+        })?;
+        Ok(if flow.is_continue() && !begun.is_empty() {
+            sink(begun)
+        } else {
+            flow
+        })
+    }
+}
+
+/// The lines of all inputs: counted in regular files, assumed elsewhere.
+pub(crate) fn expected_lines(inputs: &[Input]) -> Result<usize, Failure> {
+    inputs.iter().try_fold(0_usize, |lines, input| {
+        let more = match input.bytes()? {
+            Some(_) => input.count_lines()?,
+            None => LINES_OF_A_STREAM,
+        };
+        Ok(lines.saturating_add(more))
+    })
+}

@@ -1,0 +1,64 @@
+//! Passes each distinct line on once: `sort -u` without the sorting, by several
+//! threads that share one filter.
+//!
+//! ```text
+//! cargo run --release --example dedup -- Cargo.lock
+//! ```
+
+mod args;
+mod failure;
+mod input;
+mod pipeline;
+mod report;
+
+use args::Args;
+use clap::Parser;
+use failure::Failure;
+use guira::CuckooFilter;
+use input::Input;
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+    time::Instant,
+};
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.is_broken_pipe() {
+                say(format_args!("dedup: {failure}"));
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), Failure> {
+    let started = Instant::now();
+    let inputs = Input::all(&args.files);
+    let capacity = match args.capacity {
+        Some(capacity) => capacity,
+        None => input::expected_lines(&inputs)?,
+    };
+    let filter = CuckooFilter::builder()
+        .capacity(capacity)
+        .false_positive_rate(args.false_positive_rate)
+        .build()?;
+    let progress = report::progress(&inputs, args.quiet)?;
+    let totals = pipeline::run(&inputs, &filter, args.threads(), &progress);
+    progress.finish_and_clear();
+    let totals = totals?;
+    if !args.quiet {
+        say(format_args!(
+            "{}",
+            report::closing_line(&totals, &filter, started.elapsed())
+        ));
+    }
+    Ok(())
+}
+
+/// A line on standard error. If nobody can read it, there is nobody to tell.
+fn say(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr(), "{line}");
+}

@@ -1,0 +1,302 @@
+//! The example `dedup` from end to end, against a `HashSet`.
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use std::{
+    collections::HashSet,
+    env, fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread,
+};
+
+/// A lower rate than any test could notice.
+const RATE: &str = "--false-positive-rate=1e-8";
+
+/// The example, told to drop no line by mistake.
+fn dedup() -> Command {
+    let mut command = example();
+    command.arg(RATE);
+    command
+}
+
+/// The example that `cargo test` has built beside this test.
+fn example() -> Command {
+    let test = env::current_exe().unwrap();
+    let profile = test.parent().and_then(Path::parent).unwrap();
+    let example = profile
+        .join("examples")
+        .join(format!("dedup{}", env::consts::EXE_SUFFIX));
+    assert!(
+        example.exists(),
+        "{} is not built: run `cargo test` without a choice of targets, or `cargo build --example dedup`",
+        example.display()
+    );
+    Command::new(example)
+}
+
+/// Runs `command` with `input` on its standard input.
+fn run(command: &mut Command, input: &[u8]) -> Output {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    thread::scope(|scope| {
+        // A child that fails early does not read everything.
+        scope.spawn(move || drop(stdin.write_all(input)));
+        child.wait_with_output().unwrap()
+    })
+}
+
+fn lines(text: &[u8]) -> Vec<&[u8]> {
+    let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
+    if lines.last().is_some_and(|last| last.is_empty()) {
+        lines.pop();
+    }
+    lines
+}
+
+/// The law: every distinct line of `inputs` once, and nothing else. At this
+/// rate fewer than one line in a thousand runs is dropped by mistake.
+#[track_caller]
+fn assert_distinct(output: &Output, inputs: &[&[u8]]) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert!(output.stdout.is_empty() || output.stdout.ends_with(b"\n"));
+    let expected: HashSet<&[u8]> = inputs.iter().flat_map(|input| lines(input)).collect();
+    let kept = lines(&output.stdout);
+    let distinct: HashSet<&[u8]> = kept.iter().copied().collect();
+    assert_eq!(kept.len(), distinct.len(), "a line was passed on twice");
+    assert!(distinct.is_subset(&expected), "a line was made up");
+    assert_eq!(distinct.len(), expected.len(), "a line was dropped");
+}
+
+/// `lines` lines of random bytes, each about four times.
+fn random_text(seed: u64, lines: usize) -> Vec<u8> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let pool: Vec<Vec<u8>> = (0..lines / 4)
+        .map(|_| {
+            let length = random.random_range(0..60);
+            (0..length)
+                .map(|_| random.random::<u8>())
+                .filter(|&byte| byte != b'\n')
+                .collect()
+        })
+        .collect();
+    let mut text = Vec::new();
+    for _ in 0..lines {
+        text.extend_from_slice(&pool[random.random_range(0..pool.len())]);
+        text.push(b'\n');
+    }
+    text
+}
+
+/// The numbers from 0 to `count` - 1, one a line.
+fn numbers(count: u32) -> String {
+    (0..count).map(|number| number.to_string() + "\n").collect()
+}
+
+/// A directory of the test's own, removed at the end.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("guira-dedup-{}-{name}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, content: &[u8]) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn standard_input_with_any_number_of_threads() {
+    let text = random_text(1, 100_000);
+    for threads in ["1", "2", "3", "8", "64"] {
+        let output = run(dedup().args(["--threads", threads]), &text);
+        assert_distinct(&output, &[&text]);
+    }
+}
+
+#[test]
+fn files_and_standard_input_together() {
+    let directory = Directory::new("files");
+    let (a, b, c) = (
+        random_text(2, 60_000),
+        random_text(3, 500),
+        random_text(2, 30_000),
+    );
+    let files = [directory.file("a", &a), directory.file("b", &b)];
+    for threads in ["1", "2", "5"] {
+        let output = run(dedup().args(["--threads", threads]).args(&files), &c);
+        assert_distinct(&output, &[&a, &b]);
+        let output = run(
+            dedup().args(["--threads", threads]).args(&files).arg("-"),
+            &c,
+        );
+        assert_distinct(&output, &[&a, &b, &c]);
+    }
+}
+
+#[test]
+fn every_thread_meets_every_line() {
+    // One block's worth of lines again and again: the threads race for each.
+    let block = random_text(4, 10_000);
+    let text = block.repeat(20);
+    for _ in 0..5 {
+        assert_distinct(&run(dedup().args(["--threads", "8"]), &text), &[&text]);
+    }
+}
+
+#[test]
+fn one_thread_keeps_the_order() {
+    let output = run(dedup().args(["--threads", "1"]), b"c\na\nc\nb\na\n");
+    assert_eq!(output.stdout, b"c\na\nb\n");
+}
+
+#[test]
+fn the_last_line_needs_no_line_feed() {
+    let output = run(dedup().args(["--threads", "1"]), b"a\nb\na");
+    assert_eq!(output.stdout, b"a\nb\n");
+    let directory = Directory::new("last-line");
+    let files = [
+        directory.file("a", b"x\nend"),
+        directory.file("b", b"end\nof file"),
+    ];
+    let output = run(dedup().args(["--threads", "1"]).args(files), b"");
+    assert_eq!(output.stdout, b"x\nend\nof file\n");
+}
+
+#[test]
+fn lines_are_bytes_and_kept_as_they_are() {
+    let text = b"dos\r\ndos\n\xff\xfe\n\n\xff\xfe\n \ndos\r\n\n\0\n";
+    let output = run(dedup().args(["--threads", "1"]), text);
+    assert_eq!(output.stdout, b"dos\r\ndos\n\xff\xfe\n\n \n\0\n");
+}
+
+#[test]
+fn a_line_may_be_longer_than_a_block() {
+    let mut text = vec![b'x'; 3_000_000];
+    text.extend_from_slice(b"\nshort\n");
+    let text = text.repeat(2);
+    assert_distinct(&run(&mut dedup(), &text), &[&text]);
+}
+
+#[test]
+fn empty_input_has_no_lines() {
+    let output = run(&mut dedup(), b"");
+    assert_distinct(&output, &[]);
+    let directory = Directory::new("empty");
+    assert_distinct(&run(dedup().arg(directory.file("empty", b"")), b""), &[]);
+}
+
+#[test]
+fn the_closing_line_counts() {
+    let output = run(&mut dedup(), b"a\nb\na\nb\nc");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.starts_with("5 lines, 3 distinct; "), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    let output = run(dedup().arg("--quiet"), b"a\nb\na\nb\nc");
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn the_stated_number_of_dropped_lines_is_about_right() {
+    let text = numbers(100_000);
+    let arguments = ["--false-positive-rate=0.01", "--capacity=100000"];
+    let output = run(example().args(arguments), text.as_bytes());
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let dropped = 100_000 - lines(&output.stdout).len();
+    let stated: f64 = stderr
+        .split(": ")
+        .nth(1)
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    // A sum of rare, independent events: 8 standard deviations on either side.
+    let deviation = 8.0 * stated.sqrt();
+    assert!(
+        (dropped as f64 - stated).abs() < deviation,
+        "{dropped} dropped, but {stderr}"
+    );
+}
+
+#[test]
+fn an_unreadable_file_is_named() {
+    let directory = Directory::new("unreadable");
+    let good = directory.file("good", b"a\n");
+    for bad in [directory.0.join("no-such-file"), directory.0.clone()] {
+        for capacity in [&[][..], &["--capacity=10"][..]] {
+            let output = run(dedup().args(capacity).args([&good, &bad]), b"");
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(1), "{stderr}");
+            let start = format!("dedup: cannot read {}: ", bad.display());
+            assert!(stderr.starts_with(&start), "{stderr}");
+            assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        }
+    }
+}
+
+#[test]
+fn a_full_filter_is_an_error_that_says_what_to_do() {
+    let text = numbers(200_000);
+    for threads in ["1", "4"] {
+        let output = run(
+            dedup().args(["--capacity=1000", "--threads", threads]),
+            text.as_bytes(),
+        );
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains("room for 1000 distinct lines"), "{stderr}");
+        assert!(stderr.contains("--capacity"), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        let kept = lines(&output.stdout);
+        assert!(kept.len() >= 1_000, "{} kept", kept.len());
+        assert_eq!(kept.len(), kept.iter().collect::<HashSet<_>>().len());
+    }
+}
+
+#[test]
+fn a_rate_out_of_range_is_an_error() {
+    let output = run(example().arg("--false-positive-rate=2"), b"a\n");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        String::from_utf8(output.stderr)
+            .unwrap()
+            .contains("false-positive rate 2")
+    );
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_reader_that_leaves_ends_it_quietly() {
+    let directory = Directory::new("pipe");
+    let text = numbers(1_000_000);
+    let file = directory.file("text", text.as_bytes());
+    let mut child = dedup()
+        .arg(file)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
