@@ -235,9 +235,6 @@ impl<L: Layout> Cuckoo<L> {
             }
             return false;
         }
-        if to == pair.p && fault::is(Fault::AdvanceLate) {
-            self.versions.advance(pair.p);
-        }
         // 4. Deliver, unless a remove has taken it.
         self.table.update(Event::Deliver, to, |word| {
             let delivered = match fault::is(Fault::NoDelivered) {
@@ -260,6 +257,9 @@ impl<L: Layout> Cuckoo<L> {
                     Fill::Item(item) => hole.with(0, item),
                 })
             });
+        }
+        if to == pair.p && fault::is(Fault::AdvanceLate) {
+            self.versions.advance(pair.p);
         }
         // 6. Let go of the copy.
         self.settle(fingerprint, to);

@@ -1,7 +1,7 @@
 //! The array of bucket words, and the only owner of their atomics.
 
 use crate::{
-    fault::{self, Event},
+    fault::{self, Event, Fault},
     layout::Layout,
     sync::{self, AtomicU64, Ordering},
     word::Word,
@@ -69,8 +69,7 @@ impl<L: Layout> Table<L> {
     pub(crate) fn prepare(&self, bucket: usize) -> Prepared<L> {
         let order = fault::order(Event::Prepare, Ordering::Acquire);
         let raw = Word::<L>::from_bits(sync::load_for_update(&self.words[bucket], order));
-        let kept = fault::is(fault::Fault::ReservationKept);
-        Prepared { bucket, raw, word: if kept { raw } else { raw.without_reservation() } }
+        Prepared { bucket, raw, word: raw.without_reservation() }
     }
 
     /// Exchanges the whole word for `new` if it still is as it was prepared.
@@ -81,6 +80,12 @@ impl<L: Layout> Table<L> {
     #[inline(always)]
     pub(crate) fn replace(&self, event: Event, prepared: Prepared<L>, new: Word<L>) -> bool {
         let order = fault::order(event, Ordering::AcqRel);
+        let owner = matches!(event, Event::Reserve | Event::Confirm | Event::Cancel);
+        let new = if fault::is(Fault::ReservationKept) && !owner {
+            new.with_reservation_of(prepared.raw)
+        } else {
+            new
+        };
         self.words[prepared.bucket]
             .compare_exchange(prepared.raw.bits(), new.bits(), order, Ordering::Relaxed)
             .is_ok()
