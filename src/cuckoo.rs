@@ -100,7 +100,7 @@ impl<L: Layout> Cuckoo<L> {
     #[cold]
     fn contains_again(&self, class: Class) -> bool {
         self.counters.retried();
-        for _ in 1..ATTEMPTS {
+        for _ in 1..fault::attempts(ATTEMPTS) {
             if let Some(present) = self.try_contains(class) {
                 return present;
             }

@@ -80,7 +80,7 @@ pub enum Fault {
     None,
     /// A move does not advance the version.
     NoAdvance,
-    /// A move advances the version only after it has decided.
+    /// A move advances the version only after it has erased the original.
     AdvanceLate,
     /// A move erases the original before it has brought in the copy.
     EraseFirst,
@@ -158,7 +158,8 @@ mod switch {
         fault: u8,
         relaxed: u8,
         loads_are_exchanges: bool,
-        unused: u8,
+        /// Attempts of a lookup; 0: as many as in a normal build.
+        attempts: u8,
     }
 
     const NO_EVENT: u8 = u8::MAX;
@@ -167,7 +168,7 @@ mod switch {
         fault: Fault::None as u8,
         relaxed: NO_EVENT,
         loads_are_exchanges: false,
-        unused: 0,
+        attempts: 0,
     });
 
     /// Breaks one thing, for all threads, until the next call.
@@ -176,9 +177,24 @@ mod switch {
             fault: fault as u8,
             relaxed: relaxed.map_or(NO_EVENT, |event| event as u8),
             loads_are_exchanges,
-            unused: 0,
+            attempts: 0,
         };
         WEAKNESS.store(weakness, Ordering::SeqCst);
+    }
+
+    /// Lets a lookup make at most `attempts`, until the next call of [`weaken`]:
+    /// a model cannot disturb as many as a normal build makes.
+    pub fn limit_attempts(attempts: u8) {
+        let weakness = Weakness { attempts, ..WEAKNESS.load(Ordering::Relaxed) };
+        WEAKNESS.store(weakness, Ordering::SeqCst);
+    }
+
+    /// The attempts of a lookup: `normal`, or the limit.
+    pub(crate) fn attempts(normal: usize) -> usize {
+        match WEAKNESS.load(Ordering::Relaxed).attempts {
+            0 => normal,
+            limit => limit.into(),
+        }
     }
 
     pub(crate) fn is(fault: Fault) -> bool {
@@ -199,12 +215,12 @@ mod switch {
     }
 }
 
+#[cfg(any(loom, guira_faults))]
+pub use switch::{limit_attempts, weaken};
 #[cfg(loom)]
 pub(crate) use switch::loads_are_exchanges;
 #[cfg(any(loom, guira_faults))]
-pub use switch::weaken;
-#[cfg(any(loom, guira_faults))]
-pub(crate) use switch::{is, order};
+pub(crate) use switch::{attempts, is, order};
 
 /// True if `fault` is switched on: never, in a normal build.
 #[cfg(not(any(loom, guira_faults)))]
@@ -218,4 +234,11 @@ pub(crate) const fn is(_fault: Fault) -> bool {
 #[inline(always)]
 pub(crate) const fn order(_event: Event, strong: Ordering) -> Ordering {
     strong
+}
+
+/// The attempts of a lookup: `normal`, in a normal build.
+#[cfg(not(any(loom, guira_faults)))]
+#[inline(always)]
+pub(crate) const fn attempts(normal: usize) -> usize {
+    normal
 }

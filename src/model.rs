@@ -11,7 +11,7 @@ use crate::{
     relocate::{Fill, Hop},
 };
 
-pub use crate::fault::{Event, Fault, weaken};
+pub use crate::fault::{Event, Fault, limit_attempts, weaken};
 
 /// 8-bit fingerprints in `SLOTS` slots.
 #[derive(Clone, Copy, Debug)]

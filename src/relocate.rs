@@ -335,9 +335,6 @@ impl<L: Layout> Cuckoo<L> {
             }
             return None;
         }
-        if to == pair.p && fault::is(Fault::AdvanceLate) {
-            self.versions.advance(pair.p);
-        }
         // 4. Deliver, unless a remove has taken it.
         self.table.update(Event::Deliver, fingerprint, to, |word| {
             let delivered = match fault::is(Fault::NoDelivered) {
@@ -371,6 +368,9 @@ impl<L: Layout> Cuckoo<L> {
                 left = leaves;
                 Some(new)
             });
+        }
+        if to == pair.p && fault::is(Fault::AdvanceLate) {
+            self.versions.advance(pair.p);
         }
         // 6. Let go of the copy.
         self.settle(fingerprint, to);

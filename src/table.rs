@@ -60,6 +60,12 @@ impl<'a, L: Layout> Prepared<'a, L> {
     #[inline(always)]
     pub(crate) fn replace(self, event: Event, new: Word<L>) -> bool {
         let order = fault::order(event, Ordering::AcqRel);
+        let owner = matches!(event, Event::Reserve | Event::Confirm | Event::Cancel);
+        let new = if fault::is(Fault::ReservationKept) && !owner {
+            new.with_reservation_of(self.raw)
+        } else {
+            new
+        };
         self.atomic
             .compare_exchange(self.raw.bits(), new.bits(), order, Ordering::Relaxed)
             .is_ok()

@@ -295,6 +295,16 @@ impl<L: Layout> Word<L> {
         Self::from_bits(word.bits | L::RESERVED)
     }
 
+    /// The word with the reservation that stands in `other`, if its slot is
+    /// still empty: what a writer must not do.
+    pub(crate) fn with_reservation_of(self, other: Self) -> Self {
+        if other.is_reserved() && self.slot(Self::LAST) == 0 {
+            self.with_reservation(Self::LAST, other.slot(Self::LAST))
+        } else {
+            self
+        }
+    }
+
     // The phase of a growable filter's word: 2k at level k, 2k + 1 frozen there.
 
     /// How often the word has been split: it holds the fingerprints that agree

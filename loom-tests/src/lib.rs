@@ -1,1 +1,381 @@
+//! Runs one model of the protocol in every way in which loom may see more.
+//!
+//! A [`Scenario`] is a small filter, two to four threads with one operation or
+//! a few each, and a law. [`Scenario::holds`] explores it in both load modes and
+//! with each thread in turn as the main one; [`Scenario::must_fail`] weakens one
+//! thing and expects the law to break. `README.md` says why all that is needed.
+#![cfg(loom)]
 
+use guira::model::{Event, Fault, Item, Model, weaken};
+use std::{
+    any::Any,
+    collections::BTreeSet,
+    io::{self, Write},
+    panic::{self, AssertUnwindSafe},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// What one thread does; its result becomes part of the outcome.
+type Part<const SLOTS: usize> = Arc<dyn Fn(&Model<SLOTS>) -> usize + Send + Sync>;
+
+/// What must hold when all threads are done, given their results.
+type Law<const SLOTS: usize> = Arc<dyn Fn(&Model<SLOTS>, &[usize]) + Send + Sync>;
+
+/// A scenario none of whose runs has more iterations has not been explored. (A
+/// single run may well be blind: that is why there are others.)
+const MIN_ITERATIONS: usize = 10;
+
+/// Steps of one execution after which loom takes it for endless.
+const MAX_BRANCHES: usize = 5_000;
+
+/// The one thing that a negative control does wrong.
+#[derive(Clone, Copy, Debug)]
+pub enum Weakness {
+    /// A step is left out or done wrong.
+    Step(Fault),
+    /// The memory ordering of an event is Relaxed.
+    Relaxed(Event),
+}
+
+impl From<Fault> for Weakness {
+    fn from(fault: Fault) -> Self {
+        Self::Step(fault)
+    }
+}
+
+impl From<Event> for Weakness {
+    fn from(event: Event) -> Self {
+        Self::Relaxed(event)
+    }
+}
+
+/// A model of one situation.
+pub struct Scenario<const SLOTS: usize> {
+    name: String,
+    setup: Arc<dyn Fn() -> Model<SLOTS> + Send + Sync>,
+    parts: Vec<Part<SLOTS>>,
+    law: Law<SLOTS>,
+    outcomes: BTreeSet<Vec<usize>>,
+    mains: Option<Vec<usize>>,
+    large: bool,
+}
+
+/// One exploration by loom.
+struct Run {
+    /// The panic's message, if one iteration failed.
+    failure: Option<String>,
+    iterations: usize,
+    time: Duration,
+}
+
+impl<const SLOTS: usize> std::fmt::Debug for Scenario<SLOTS> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scenario")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<const SLOTS: usize> Scenario<SLOTS> {
+    /// A scenario that begins with the filter that `setup` builds.
+    pub fn new(name: &str, setup: impl Fn() -> Model<SLOTS> + Send + Sync + 'static) -> Self {
+        Self {
+            name: name.to_owned(),
+            setup: Arc::new(setup),
+            parts: Vec::new(),
+            law: Arc::new(|_, _| {}),
+            outcomes: BTreeSet::new(),
+            mains: None,
+            large: false,
+        }
+    }
+
+    /// Adds a thread. Its result, as a number, is its part of the outcome.
+    #[must_use]
+    pub fn thread<R: Into<usize>>(
+        mut self,
+        part: impl Fn(&Model<SLOTS>) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.parts.push(Arc::new(move |filter| part(filter).into()));
+        self
+    }
+
+    /// States what must hold when all threads are done.
+    #[must_use]
+    pub fn law(mut self, law: impl Fn(&Model<SLOTS>, &[usize]) + Send + Sync + 'static) -> Self {
+        self.law = Arc::new(law);
+        self
+    }
+
+    /// Declares the outcomes, one result of each thread: all of these must be
+    /// seen, and no other.
+    #[must_use]
+    pub fn outcomes<const N: usize>(mut self, outcomes: &[[usize; N]]) -> Self {
+        assert_eq!(N, self.parts.len(), "one result of each thread");
+        self.outcomes = outcomes.iter().map(|outcome| outcome.to_vec()).collect();
+        self
+    }
+
+    /// The threads that take a turn as the main one; all, if not called. For
+    /// scenarios with equal threads, and for large ones.
+    #[must_use]
+    pub fn mains(mut self, mains: &[usize]) -> Self {
+        self.mains = Some(mains.to_vec());
+        self
+    }
+
+    /// Marks a scenario that is too large for the full bound in every run: it is
+    /// explored with a bound of one less. `must_fail` takes the full one.
+    #[must_use]
+    pub fn large(mut self) -> Self {
+        self.large = true;
+        self
+    }
+
+    /// Explores the scenario in both load modes and with each thread as the
+    /// main one.
+    ///
+    /// # Panics
+    ///
+    /// If the law breaks, if the outcomes seen are not those declared, or if
+    /// loom explored next to nothing.
+    pub fn holds(&self) {
+        let _alone = alone();
+        let (mut seen, mut most) = (BTreeSet::new(), 0);
+        for (exchanges, main) in self.ways() {
+            weaken(Fault::None, None, exchanges);
+            let run = self.explore(exchanges, main, &mut seen);
+            self.print("", exchanges, main, &run);
+            if let Some(message) = run.failure {
+                panic!("{}: {message}", self.name);
+            }
+            most = most.max(run.iterations);
+        }
+        assert!(
+            most >= MIN_ITERATIONS,
+            "{}: only {most} iterations",
+            self.name
+        );
+        assert_eq!(
+            seen, self.outcomes,
+            "{}: outcomes seen (left), declared (right)",
+            self.name
+        );
+    }
+
+    /// Does one thing wrong and expects the law to break with a message that
+    /// contains `expected`.
+    ///
+    /// # Panics
+    ///
+    /// If nothing breaks, or something else does.
+    pub fn must_fail(&self, weakness: impl Into<Weakness>, expected: &str) {
+        let weakness = weakness.into();
+        let _alone = alone();
+        let (fault, relaxed) = match weakness {
+            Weakness::Step(fault) => (fault, None),
+            Weakness::Relaxed(event) => (Fault::None, Some(event)),
+        };
+        for (exchanges, main) in self.ways() {
+            weaken(fault, relaxed, exchanges);
+            let run = quietly(|| self.explore(exchanges, main, &mut BTreeSet::new()));
+            weaken(Fault::None, None, false);
+            self.print(&format!("{weakness:?}"), exchanges, main, &run);
+            if let Some(message) = run.failure {
+                assert!(
+                    message.contains(expected),
+                    "{} with {weakness:?} fails for another reason: {message}",
+                    self.name
+                );
+                return;
+            }
+        }
+        panic!("{} holds in spite of {weakness:?}", self.name);
+    }
+
+    /// The load modes (are the loads before exchanges exchanges, too?) and main threads.
+    ///
+    /// An exchange that changes nothing is one more store from which later loads
+    /// may choose: the same scenario has ten to a hundred times the iterations.
+    /// So in that mode only the first thread is the main one, and the bound is
+    /// one less: the blind spot, for which the mode exists, does not need depth.
+    fn ways(&self) -> Vec<(bool, usize)> {
+        let mains = self
+            .mains
+            .clone()
+            .unwrap_or_else(|| (0..self.parts.len()).collect());
+        mains
+            .iter()
+            .map(|&main| (false, main))
+            .chain([(true, mains[0])])
+            .collect()
+    }
+
+    /// The preemption bound: 3, or as `GUIRA_LOOM_BOUND` says; `none` is unbounded.
+    fn bound(&self, exchanges: bool) -> Option<usize> {
+        let bound: usize = match std::env::var("GUIRA_LOOM_BOUND").as_deref() {
+            Err(_) => 3,
+            Ok("none") => return None,
+            Ok(number) => number
+                .parse()
+                .expect("GUIRA_LOOM_BOUND is a number or `none`"),
+        };
+        Some(bound - usize::from(exchanges || self.large))
+    }
+
+    fn explore(&self, exchanges: bool, main: usize, seen: &mut BTreeSet<Vec<usize>>) -> Run {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = self.bound(exchanges);
+        builder.max_branches = MAX_BRANCHES;
+        // These come from the environment, and stop early with a pass.
+        builder.max_duration = None;
+        builder.max_permutations = None;
+        builder.checkpoint_file = None;
+
+        let iterations = Arc::new(AtomicUsize::new(0));
+        let outcomes = Arc::new(Mutex::new(BTreeSet::new()));
+        let body = {
+            let (setup, law) = (self.setup.clone(), self.law.clone());
+            let parts = self.parts.clone();
+            let (iterations, outcomes) = (iterations.clone(), outcomes.clone());
+            move || {
+                iterations.fetch_add(1, Ordering::Relaxed);
+                let filter = Arc::new(setup());
+                let results = run_parts(&filter, &parts, main);
+                law(&filter, &results);
+                outcomes.lock().unwrap().insert(results);
+            }
+        };
+        let start = Instant::now();
+        let failure = panic::catch_unwind(AssertUnwindSafe(|| builder.check(body)))
+            .err()
+            .map(|payload| message_of(&*payload));
+        seen.append(&mut outcomes.lock().unwrap_or_else(PoisonError::into_inner));
+        Run {
+            failure,
+            iterations: iterations.load(Ordering::Relaxed),
+            time: start.elapsed(),
+        }
+    }
+
+    /// One line for each run. Past libtest's capture: a control that passes for
+    /// the wrong reason shows in the numbers first.
+    fn print(&self, weakness: &str, exchanges: bool, main: usize, run: &Run) {
+        let mode = if exchanges { "exchanges" } else { "loads" };
+        let bound = self
+            .bound(exchanges)
+            .map_or("none".to_owned(), |bound| bound.to_string());
+        let seconds = run.time.as_secs_f64();
+        let verdict = match &run.failure {
+            Some(message) => format!(" | {weakness} | {}", message.replace('\n', " ")),
+            None if weakness.is_empty() => String::new(),
+            None => format!(" | {weakness} | not seen"),
+        };
+        writeln!(
+            io::stderr(),
+            "{} | {mode} | main {main} | bound {bound} | {} iterations | {seconds:.2} s{verdict}",
+            self.name,
+            run.iterations
+        )
+        .expect("standard error");
+    }
+}
+
+/// Runs `parts` at once, the one with index `main` in this thread.
+fn run_parts<const SLOTS: usize>(
+    filter: &Arc<Model<SLOTS>>,
+    parts: &[Part<SLOTS>],
+    main: usize,
+) -> Vec<usize> {
+    let spawned: Vec<_> = (0..parts.len())
+        .map(|index| {
+            (index != main).then(|| {
+                let (filter, part) = (filter.clone(), parts[index].clone());
+                loom::thread::spawn(move || part(&filter))
+            })
+        })
+        .collect();
+    let own = parts[main](filter);
+    spawned
+        .into_iter()
+        .map(|handle| handle.map_or(own, |handle| handle.join().expect("loom reports the panic")))
+        .collect()
+}
+
+/// The switch that weakens the protocol is one for the whole process: one
+/// scenario at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs `f`, in which panics are expected, without printing them.
+fn quietly<R>(f: impl FnOnce() -> R) -> R {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let result = f();
+    panic::set_hook(hook);
+    result
+}
+
+fn message_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_default()
+}
+
+/// The lower bucket of the only pair in a filter of two buckets.
+pub const P: usize = 0;
+/// The higher bucket.
+pub const Q: usize = 1;
+/// Both, as the bucket that a move starts from.
+pub const ENDS: [usize; 2] = [P, Q];
+
+/// An item of the pair (P, Q) with an even fingerprint: of two equally empty
+/// buckets `insert` takes P for it, and P is where `insert_unique` claims.
+#[must_use]
+pub fn even(nth: usize) -> Item {
+    items_of(0, nth)
+}
+
+/// An item of the pair (P, Q) for which Q takes that place.
+#[must_use]
+pub fn odd(nth: usize) -> Item {
+    items_of(1, nth)
+}
+
+fn items_of(parity: u64, nth: usize) -> Item {
+    let items = (0..32).map(|nth| Model::<2>::item(2, P, Q, nth));
+    items
+        .filter(|item| item.fingerprint() & 1 == parity)
+        .nth(nth)
+        .expect("enough fingerprints")
+}
+
+/// A filter of two buckets that has `items` in `bucket`, and nothing in the other one.
+#[must_use]
+pub fn with<const SLOTS: usize>(bucket: usize, items: &[Item]) -> Model<SLOTS> {
+    if bucket == P {
+        Model::new(&[items, &[]])
+    } else {
+        Model::new(&[&[], items])
+    }
+}
+
+/// The name of a move's direction.
+#[must_use]
+pub fn direction(from: usize) -> &'static str {
+    if from == P { "P to Q" } else { "Q to P" }
+}
+
+/// The other bucket of the pair.
+#[must_use]
+pub fn other(bucket: usize) -> usize {
+    P + Q - bucket
+}

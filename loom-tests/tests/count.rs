@@ -1,0 +1,191 @@
+//! `count` answers how many copies there were at one moment of the call.
+#![cfg(loom)]
+
+use guira::model::{Event, Fault};
+use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};
+
+const LAW: &str = "wrong count";
+
+/// A count while one of the copies is moved, there and back.
+fn moves(from: usize, copies: usize, times: usize) -> Scenario<2> {
+    let x = even(0);
+    let name = format!("count of {copies}, {times} moves {}", direction(from));
+    let scenario = Scenario::new(&name, move || with(from, &[x, x][..copies]))
+        .thread(move |filter| {
+            let count = filter.count(x);
+            assert_eq!(count, copies, "{LAW}");
+            count
+        })
+        .thread(move |filter| {
+            let mut from = from;
+            for _ in 0..times {
+                assert!(
+                    filter.relocate(x, from),
+                    "nothing is in the way of the move"
+                );
+                from = other(from);
+            }
+            times
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), copies, "copies at rest"))
+        .outcomes(&[[copies, times]]);
+    if times > 2 {
+        scenario.large()
+    } else {
+        scenario
+    }
+}
+
+/// As `moves`, three times, and the mover pauses after each: three moves are
+/// needed to fool a count that looks too seldom.
+fn moves_with_pauses() -> Scenario<2> {
+    let x = even(0);
+    Scenario::new("count, 3 moves with pauses", move || with(Q, &[x]))
+        .thread(move |filter| {
+            assert_eq!(filter.count(x), 1, "{LAW}");
+            1_usize
+        })
+        .thread(move |filter| {
+            for from in [Q, P, Q] {
+                assert!(
+                    filter.relocate(x, from),
+                    "nothing is in the way of the move"
+                );
+                loom::thread::yield_now();
+            }
+            3_usize
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
+        .outcomes(&[[1, 3]])
+}
+
+/// A count while two movers are at work.
+fn two_movers(from: usize) -> Scenario<2> {
+    let x = even(0);
+    let name = format!("count of 2, two movers {}", direction(from));
+    Scenario::new(&name, move || with(from, &[x, x]))
+        .thread(move |filter| {
+            assert_eq!(filter.count(x), 2, "{LAW}");
+            true
+        })
+        .thread(move |filter| filter.relocate(x, from))
+        .thread(move |filter| filter.relocate(x, from))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 2, "copies at rest"))
+        .mains(&[0, 1])
+        .large()
+        .outcomes(&[[1, 0, 1], [1, 1, 0], [1, 1, 1]])
+}
+
+/// The item is taken out and put back into the other bucket: at no moment two.
+fn remove_and_insert(unique: bool) -> Scenario<2> {
+    // `insert` takes Q on a tie, and `insert_unique` claims there.
+    let x = odd(0);
+    let name = format!("count, remove and insert, unique: {unique}");
+    Scenario::new(&name, move || with(P, &[x]))
+        .thread(move |filter| {
+            let count = filter.count(x);
+            assert!(count <= 1, "{LAW}: {count}");
+            count
+        })
+        .thread(move |filter| {
+            assert!(filter.remove(x), "a present item is removed");
+            if unique {
+                assert_eq!(
+                    filter.insert_unique(x),
+                    Ok(true),
+                    "an absent item is inserted"
+                );
+            } else {
+                assert!(filter.insert(x), "there is room");
+            }
+            true
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
+        .outcomes(&[[0, 1], [1, 1]])
+}
+
+/// A move's copy is taken while the original still stands.
+fn move_and_remove(from: usize) -> Scenario<2> {
+    let x = even(0);
+    Scenario::new(
+        &format!("count, move {}, remove", direction(from)),
+        move || with(from, &[x]),
+    )
+    .thread(move |filter| {
+        let count = filter.count(x);
+        assert!(count <= 1, "{LAW}: {count}");
+        count
+    })
+    .thread(move |filter| filter.relocate(x, from))
+    .thread(move |filter| {
+        assert!(filter.remove(x), "a present item is removed");
+        let count = filter.count(x);
+        assert_eq!(count, 0, "{LAW} after the remove");
+        true
+    })
+    .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 0, "copies at rest"))
+    .mains(&[0, 1])
+    .large()
+    .outcomes(&[[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
+}
+
+#[test]
+fn a_move_does_not_change_the_count() {
+    for from in ENDS {
+        for copies in [1, 2] {
+            moves(from, copies, 1).holds();
+        }
+        moves(from, 1, 2).holds();
+    }
+}
+
+#[test]
+fn three_moves_do_not_change_the_count() {
+    for from in ENDS {
+        moves(from, 1, 3).holds();
+    }
+}
+
+#[test]
+fn two_movers_do_not_change_the_count() {
+    for from in ENDS {
+        two_movers(from).holds();
+    }
+}
+
+#[test]
+fn an_item_taken_out_and_put_back_is_never_counted_twice() {
+    for unique in [false, true] {
+        remove_and_insert(unique).holds();
+    }
+}
+
+#[test]
+fn a_removed_item_is_not_counted() {
+    for from in ENDS {
+        move_and_remove(from).holds();
+    }
+}
+
+#[test]
+fn each_second_look_of_count_is_needed() {
+    moves(P, 1, 1).must_fail(Fault::CountNoRereadP, LAW);
+    moves_with_pauses().must_fail(Fault::CountNoRereadQ, LAW);
+    moves_with_pauses().must_fail(Fault::CountNoValidate, LAW);
+}
+
+#[test]
+fn the_releases_that_a_count_relies_on_are_needed() {
+    moves(Q, 1, 1).must_fail(Event::Deliver, LAW);
+    remove_and_insert(false).must_fail(Event::Claim, LAW);
+}
+
+#[test]
+fn the_ordering_of_the_second_look_at_p_is_needed() {
+    moves(P, 1, 2).must_fail(Event::RereadP, LAW);
+}
+
+#[test]
+fn the_ordering_of_the_second_look_at_q_is_needed() {
+    moves_with_pauses().must_fail(Event::RereadQ, LAW);
+}

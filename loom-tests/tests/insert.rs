@@ -1,0 +1,104 @@
+//! insert: a slot is claimed once, and a failed insert leaves no trace.
+#![cfg(loom)]
+
+use guira::model::{Fault, Item, Model};
+use guira_loom_tests::{Scenario, even, odd};
+
+const ANSWER: &str = "items and answers disagree";
+
+/// Two inserts of different items, and room for one.
+fn last_slot() -> Scenario<2> {
+    let (x, y, full) = (even(0), even(1), [odd(0), odd(1)]);
+    Scenario::new("two inserts, one slot", move || {
+        Model::new(&[&full, &[full[0]]])
+    })
+    .thread(move |filter| filter.insert(x))
+    .thread(move |filter| filter.insert(y))
+    .law(move |filter, results| {
+        assert_eq!(
+            [filter.copies_at_rest(x), filter.copies_at_rest(y)],
+            results,
+            "{ANSWER}"
+        );
+        assert_eq!(filter.copies_at_rest(full[0]), 2, "a resident is lost");
+        assert_eq!(filter.copies_at_rest(full[1]), 1, "a resident is lost");
+    })
+    .mains(&[0])
+    .outcomes(&[[0, 1], [1, 0]])
+}
+
+/// Two inserts and a remove: a filter that is full at first.
+fn full_and_remove() -> Scenario<2> {
+    let (x, full) = (even(0), [odd(0), odd(1)]);
+    Scenario::new("insert into a full filter, remove", move || {
+        Model::new(&[&full, &full])
+    })
+    .thread(move |filter| filter.insert(x))
+    .thread(move |filter| filter.remove(full[0]))
+    .law(move |filter, results| {
+        assert_eq!(filter.copies_at_rest(x), results[0], "{ANSWER}");
+        assert_eq!(filter.copies_at_rest(full[0]), 1, "a resident is lost");
+        assert_eq!(filter.copies_at_rest(full[1]), 2, "a resident is lost");
+    })
+    .outcomes(&[[0, 1], [1, 1]])
+}
+
+fn item(a: usize, b: usize, nth: usize) -> Item {
+    Model::<2>::item(3, a, b, nth)
+}
+
+/// The only path leads through a bucket whose last slot another insert wants.
+fn path_and_insert() -> Scenario<2> {
+    let (x, y, z) = (item(0, 1, 0), item(0, 2, 0), item(1, 2, 1));
+    let fill = item(0, 1, 1);
+    let setup = move || Model::new(&[&[fill, y], &[fill, fill], &[z]]);
+    Scenario::new("insert by relocation, insert into the hole", setup)
+        .thread(move |filter| filter.insert(x))
+        .thread(move |filter| filter.insert(z))
+        .law(move |filter, results| {
+            assert_eq!(filter.copies_at_rest(x), results[0], "{ANSWER}");
+            assert_eq!(filter.copies_at_rest(z), 1 + results[1], "{ANSWER}");
+            assert_eq!(filter.copies_at_rest(y), 1, "a resident is lost");
+            assert_eq!(filter.copies_at_rest(fill), 3, "a resident is lost");
+        })
+        .outcomes(&[[0, 1], [1, 0]])
+}
+
+/// The victim is removed while it is relocated: the move is given up, and the
+/// slot of the victim is free.
+fn path_and_remove() -> Scenario<2> {
+    let (x, y) = (item(0, 1, 0), item(0, 2, 0));
+    let fill = item(0, 1, 1);
+    let setup = move || Model::new(&[&[fill, y], &[fill, fill], &[]]);
+    Scenario::new("insert by relocation, remove of the victim", setup)
+        .thread(move |filter| filter.insert(x))
+        .thread(move |filter| filter.remove(y))
+        .law(move |filter, results| {
+            assert_eq!(filter.copies_at_rest(x), results[0], "{ANSWER}");
+            assert_eq!(filter.copies_at_rest(y), 0, "a removed item is there");
+            assert_eq!(filter.copies_at_rest(fill), 3, "a resident is lost");
+        })
+        .outcomes(&[[1, 1]])
+}
+
+#[test]
+fn the_last_slot_is_claimed_once() {
+    last_slot().holds();
+    full_and_remove().holds();
+}
+
+#[test]
+fn a_path_is_made_or_given_up_without_a_trace() {
+    path_and_insert().holds();
+    path_and_remove().holds();
+}
+
+#[test]
+fn an_unchecked_claim_loses_an_item() {
+    last_slot().must_fail(Fault::ClaimUnchecked, "len and the words disagree");
+}
+
+#[test]
+fn a_shadow_left_behind_is_a_trace() {
+    path_and_remove().must_fail(Fault::NoRetract, "a mark is left");
+}

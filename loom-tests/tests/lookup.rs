@@ -1,0 +1,241 @@
+//! No false negative: a lookup of an item that is present all the time is true.
+#![cfg(loom)]
+
+use guira::model::{Event, Fault, Model};
+use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, other, with};
+
+const LAW: &str = "false negative";
+
+/// A lookup while one copy is moved: once, there and back, and once more.
+fn moves(from: usize, times: usize) -> Scenario<2> {
+    let x = even(0);
+    let scenario = Scenario::new(
+        &format!("lookup, {times} moves {}", direction(from)),
+        move || with(from, &[x]),
+    )
+    .thread(move |filter| {
+        assert!(filter.contains(x), "{LAW}");
+        true
+    })
+    .thread(move |filter| {
+        let mut from = from;
+        for _ in 0..times {
+            assert!(
+                filter.relocate(x, from),
+                "nothing is in the way of the move"
+            );
+            from = other(from);
+        }
+        times
+    })
+    .law(move |filter, _| {
+        assert_eq!(filter.copies_at_rest(x), 1, "copies at rest");
+        assert_eq!(
+            filter.conservative_lookups(),
+            0,
+            "the lookup needed no more attempts"
+        );
+    })
+    .outcomes(&[[1, times]]);
+    if times > 2 {
+        scenario.large()
+    } else {
+        scenario
+    }
+}
+
+/// A lookup while one of two copies is moved, and the other one removed.
+fn move_and_remove(from: usize) -> Scenario<2> {
+    let x = even(0);
+    Scenario::new(
+        &format!("lookup, move {}, remove", direction(from)),
+        move || with(from, &[x, x]),
+    )
+    .thread(move |filter| {
+        assert!(filter.contains(x), "{LAW}");
+        true
+    })
+    .thread(move |filter| filter.relocate(x, from))
+    .thread(move |filter| filter.remove(x))
+    .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
+    .large()
+    .outcomes(&[[1, 1, 1]])
+}
+
+/// A lookup while the only copy is moved, and an equal item inserted and removed.
+fn move_and_window(from: usize) -> Scenario<2> {
+    let x = even(0);
+    Scenario::new(
+        &format!("lookup, move {}, insert and remove", direction(from)),
+        move || with(from, &[x]),
+    )
+    .thread(move |filter| {
+        assert!(filter.contains(x), "{LAW}");
+        true
+    })
+    .thread(move |filter| filter.relocate(x, from))
+    .thread(move |filter| {
+        assert!(filter.insert(x), "there is room");
+        filter.remove(x)
+    })
+    .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
+    .large()
+    .outcomes(&[[1, 0, 1], [1, 1, 1]])
+}
+
+/// A lookup between two movers.
+fn two_movers(residents: [usize; 2], from: [usize; 2]) -> Scenario<2> {
+    let x = even(0);
+    let copies = residents[P] + residents[Q];
+    let setup = move || Model::new(&[&[x; 2][..residents[P]], &[x; 2][..residents[Q]]]);
+    Scenario::new(
+        &format!("lookup, movers from {from:?} of {residents:?}"),
+        setup,
+    )
+    .thread(move |filter| {
+        assert!(filter.contains(x), "{LAW}");
+        true
+    })
+    .thread(move |filter| filter.relocate(x, from[0]))
+    .thread(move |filter| filter.relocate(x, from[1]))
+    .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), copies, "copies at rest"))
+    .mains(&[0, 1])
+    .large()
+}
+
+/// No relocation at all: an equal item is inserted where the lookup has passed,
+/// and then one of the two removed.
+fn window(resident: usize) -> Scenario<2> {
+    // `insert` takes the emptier bucket, which is the other one.
+    let x = even(0);
+    Scenario::new(
+        &format!("lookup, insert and remove, resident in {resident}"),
+        move || with(resident, &[x]),
+    )
+    .thread(move |filter| {
+        assert!(filter.contains(x), "{LAW}");
+        true
+    })
+    .thread(move |filter| {
+        assert!(filter.insert(x), "there is room");
+        filter.remove(x)
+    })
+    .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
+    .outcomes(&[[1, 1]])
+}
+
+/// The window again, with the copy that is removed in delivery.
+fn window_in_delivery() -> Scenario<3> {
+    let x = even(0);
+    Scenario::new(
+        "lookup, move Q to P, insert and remove in delivery",
+        move || with(Q, &[x]),
+    )
+    .thread(move |filter| {
+        assert!(filter.contains(x), "{LAW}");
+        true
+    })
+    .thread(move |filter| filter.relocate(x, Q))
+    .thread(move |filter| {
+        assert!(filter.insert(x), "there is room");
+        filter.remove(x)
+    })
+    .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
+    .large()
+    .outcomes(&[[1, 0, 1], [1, 1, 1]])
+}
+
+#[test]
+fn a_lookup_finds_what_is_moved_meanwhile() {
+    for from in ENDS {
+        moves(from, 1).holds();
+        moves(from, 2).holds();
+    }
+}
+
+#[test]
+fn a_lookup_finds_what_is_moved_three_times() {
+    for from in ENDS {
+        moves(from, 3).holds();
+    }
+}
+
+#[test]
+fn a_lookup_finds_the_copy_that_a_remove_leaves() {
+    for from in ENDS {
+        move_and_remove(from).holds();
+        move_and_window(from).holds();
+        window(from).holds();
+    }
+    window_in_delivery().holds();
+}
+
+#[test]
+fn a_lookup_finds_what_two_movers_move() {
+    two_movers([0, 2], [Q, Q])
+        .outcomes(&[[1, 0, 1], [1, 1, 0], [1, 1, 1]])
+        .holds();
+    two_movers([2, 0], [P, P])
+        .outcomes(&[[1, 0, 1], [1, 1, 0], [1, 1, 1]])
+        .holds();
+    two_movers([1, 0], [P, Q])
+        .outcomes(&[[1, 1, 0], [1, 1, 1]])
+        .holds();
+    two_movers([0, 1], [Q, P])
+        .outcomes(&[[1, 1, 0], [1, 1, 1]])
+        .holds();
+}
+
+#[test]
+fn without_advance_it_fails() {
+    moves(Q, 1).must_fail(Fault::NoAdvance, LAW);
+}
+
+#[test]
+fn with_a_late_advance_it_fails() {
+    moves(Q, 1).must_fail(Fault::AdvanceLate, LAW);
+}
+
+#[test]
+fn with_the_original_erased_first_it_fails() {
+    for from in ENDS {
+        moves(from, 1).must_fail(Fault::EraseFirst, LAW);
+    }
+}
+
+#[test]
+fn without_trailing_it_fails() {
+    for from in ENDS {
+        moves(from, 1).must_fail(Fault::NoTrailing, LAW);
+    }
+}
+
+#[test]
+fn without_validation_it_fails() {
+    moves(Q, 1).must_fail(Fault::ContainsNoValidate, LAW);
+}
+
+#[test]
+fn without_reading_again_it_fails() {
+    moves(Q, 1).must_fail(Fault::ContainsNoReread, LAW);
+}
+
+#[test]
+fn if_remove_takes_from_the_higher_bucket_first_it_fails() {
+    window(Q).must_fail(Fault::RemoveHigherFirst, LAW);
+}
+
+#[test]
+fn each_ordering_of_a_lookup_against_a_move_counts() {
+    moves(Q, 1).must_fail(Event::Observe, LAW);
+    moves(P, 1).must_fail(Event::ReadP, LAW);
+    moves(Q, 1).must_fail(Event::ReadQ, LAW);
+    moves(Q, 1).must_fail(Event::Advance, LAW);
+    moves(P, 1).must_fail(Event::Erase, LAW);
+}
+
+#[test]
+fn the_release_of_a_remove_counts() {
+    window(P).must_fail(Event::Take, LAW);
+    window_in_delivery().must_fail(Event::Kill, LAW);
+}

@@ -1,0 +1,161 @@
+//! A path of two relocations: the hole is passed on without a gap.
+#![cfg(loom)]
+
+use guira::model::{Event, Fault, Item, Model};
+use guira_loom_tests::Scenario;
+
+/// Buckets of a path: `first` goes from 0 to 1, `last` from 1 to 2 (indices here).
+const PATHS: [[usize; 3]; 4] = [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]];
+
+const MISSED: &str = "false negative";
+const ONCE: &str = "removed and left do not add up";
+
+/// first, last, and the new item for which the path is made.
+fn items([a, b, c]: [usize; 3]) -> [Item; 3] {
+    [
+        Model::<2>::item(3, a, b, 0),
+        Model::<2>::item(3, b, c, 0),
+        Model::<2>::item(3, a, c, 1),
+    ]
+}
+
+fn model([a, b, _]: [usize; 3], [first, last, _]: [Item; 3]) -> Model<2> {
+    let mut residents: [&[Item]; 3] = [&[]; 3];
+    let (in_a, in_b) = ([first], [last]);
+    residents[a] = &in_a;
+    residents[b] = &in_b;
+    Model::new(&residents)
+}
+
+fn chain(filter: &Model<2>, [a, b, _]: [usize; 3], [first, last, new]: [Item; 3]) -> bool {
+    filter.relocate_chain(first, a, last, b, new)
+}
+
+/// A lookup of one of the two items on the path.
+fn lookup(path: [usize; 3], which: usize) -> Scenario<2> {
+    let items = items(path);
+    Scenario::new(
+        &format!("lookup of item {which}, path {path:?}"),
+        move || model(path, items),
+    )
+    .thread(move |filter| {
+        assert!(filter.contains(items[which]), "{MISSED}");
+        true
+    })
+    .thread(move |filter| chain(filter, path, items))
+    .law(move |filter, _| {
+        for item in items {
+            assert_eq!(filter.copies_at_rest(item), 1, "copies at rest");
+        }
+    })
+    .outcomes(&[[1, 1]])
+}
+
+/// A remove of each of the two items.
+fn removes(path: [usize; 3]) -> Scenario<2> {
+    let items = items(path);
+    Scenario::new(&format!("remove of both items, path {path:?}"), move || {
+        model(path, items)
+    })
+    .thread(move |filter| filter.remove(items[0]))
+    .thread(move |filter| chain(filter, path, items))
+    .thread(move |filter| filter.remove(items[1]))
+    .law(move |filter, results| {
+        assert_eq!(
+            [results[0], results[2]],
+            [1, 1],
+            "remove of a present item is false"
+        );
+        assert_eq!(filter.copies_at_rest(items[0]), 0, "{ONCE}");
+        assert_eq!(filter.copies_at_rest(items[1]), 0, "{ONCE}");
+        assert_eq!(
+            filter.copies_at_rest(items[2]),
+            results[1],
+            "items and answers disagree"
+        );
+    })
+    .mains(&[0])
+    .large()
+    .outcomes(&[[1, 0, 1], [1, 1, 1]])
+}
+
+/// Two paths that meet in the middle bucket.
+fn crossing() -> Scenario<2> {
+    let item = |a, b, nth| Model::<2>::item(3, a, b, nth);
+    let (x, y, u, v) = (item(0, 1, 0), item(1, 2, 0), item(1, 2, 1), item(0, 1, 1));
+    let (new, another) = (item(0, 2, 0), item(0, 2, 1));
+    Scenario::new("two paths across", move || {
+        Model::new(&[&[x], &[y, v], &[u]])
+    })
+    .thread(move |filter| filter.relocate_chain(x, 0, y, 1, new))
+    .thread(move |filter| filter.relocate_chain(u, 2, v, 1, another))
+    .law(move |filter, results| {
+        for item in [x, y, u, v] {
+            assert_eq!(filter.copies_at_rest(item), 1, "a resident is lost");
+        }
+        let inserted = [filter.copies_at_rest(new), filter.copies_at_rest(another)];
+        assert_eq!(inserted, results, "items and answers disagree");
+    })
+}
+
+/// A move of an item, then a path that brings another copy of it into the same
+/// bucket, as the second hop; two removes. What the path's search has read of
+/// the source is older than the first move.
+fn path_after_move() -> Scenario<2> {
+    let (x, y) = (Model::<2>::item(3, 0, 1, 0), Model::<2>::item(3, 0, 2, 0));
+    let new = Model::<2>::item(3, 1, 2, 0);
+    Scenario::new("removes, move, path to the same bucket", move || {
+        Model::new(&[&[y], &[x], &[]])
+    })
+    .thread(move |filter| usize::from(filter.remove(x)) + usize::from(filter.remove(x)))
+    .thread(move |filter| {
+        filter.relocate(x, 1);
+        0_usize
+    })
+    .thread(move |filter| filter.relocate_chain(x, 1, y, 0, new))
+    .law(move |filter, results| {
+        assert_eq!(results[0] + filter.copies_at_rest(x), 1, "{ONCE}");
+        assert_eq!(filter.copies_at_rest(y), 1, "a resident is lost");
+    })
+    .mains(&[0])
+    .large()
+}
+
+#[test]
+fn both_items_of_a_path_are_found() {
+    for path in PATHS {
+        for which in [0, 1] {
+            lookup(path, which).holds();
+        }
+    }
+}
+
+#[test]
+fn both_items_of_a_path_are_removed_once() {
+    for path in PATHS {
+        removes(path).holds();
+    }
+}
+
+#[test]
+fn paths_cross() {
+    crossing()
+        .outcomes(&[[0, 0], [0, 1], [1, 0], [1, 1]])
+        .holds();
+}
+
+#[test]
+fn a_path_follows_a_move() {
+    path_after_move().outcomes(&[[1, 0, 0], [1, 0, 1]]).holds();
+}
+
+#[test]
+fn the_version_is_advanced_in_a_path() {
+    lookup([2, 1, 0], 0).must_fail(Fault::NoAdvance, MISSED);
+    lookup([2, 1, 0], 1).must_fail(Fault::NoAdvance, MISSED);
+}
+
+#[test]
+fn the_release_that_ends_a_move_is_needed() {
+    path_after_move().must_fail(Event::Settle, "Mark::Shadow");
+}

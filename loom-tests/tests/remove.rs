@@ -1,0 +1,299 @@
+//! Removal is exactly-once: as many answers true as there were copies.
+#![cfg(loom)]
+
+use guira::model::{Event, Fault, Model};
+use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, other, with};
+
+const PRESENT: &str = "remove of a present item is false";
+const ONCE: &str = "removed and left do not add up";
+
+/// One remove of the only copy while it is moved.
+fn move_and_remove(from: usize, times: usize) -> Scenario<2> {
+    let x = even(0);
+    let name = format!("remove, {times} moves {}", direction(from));
+    Scenario::new(&name, move || with(from, &[x]))
+        .thread(move |filter| {
+            assert!(filter.remove(x), "{PRESENT}");
+            true
+        })
+        .thread(move |filter| {
+            let mut from = from;
+            for _ in 0..times {
+                filter.relocate(x, from);
+                from = other(from);
+            }
+            times
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 0, "{ONCE}"))
+        .outcomes(&[[1, times]])
+}
+
+/// Two removes of the only copy while it is moved.
+fn move_and_two_removes(from: usize) -> Scenario<2> {
+    let x = even(0);
+    Scenario::new(
+        &format!("two removes, move {}", direction(from)),
+        move || with(from, &[x]),
+    )
+    .thread(move |filter| filter.remove(x))
+    .thread(move |filter| filter.relocate(x, from))
+    .thread(move |filter| filter.remove(x))
+    .law(move |filter, results| {
+        assert_eq!(
+            results[0] + results[2] + filter.copies_at_rest(x),
+            1,
+            "{ONCE}"
+        );
+    })
+    .mains(&[0, 1])
+    .outcomes(&[[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 0]])
+}
+
+/// Two movers and one thread that removes one time more than there are copies.
+fn two_movers(from: [usize; 2], residents: [usize; 2]) -> Scenario<2> {
+    let x = even(0);
+    let copies = residents[P] + residents[Q];
+    let setup = move || Model::new(&[&[x; 2][..residents[P]], &[x; 2][..residents[Q]]]);
+    Scenario::new(
+        &format!("removes, movers from {from:?} of {residents:?}"),
+        setup,
+    )
+    .thread(move |filter| {
+        (0..=copies)
+            .map(|_| usize::from(filter.remove(x)))
+            .sum::<usize>()
+    })
+    .thread(move |filter| {
+        filter.relocate(x, from[0]);
+        0_usize
+    })
+    .thread(move |filter| {
+        filter.relocate(x, from[1]);
+        0_usize
+    })
+    .law(move |filter, results| {
+        assert_eq!(results[0] + filter.copies_at_rest(x), copies, "{ONCE}");
+        assert_eq!(results[0], copies, "{PRESENT}");
+    })
+    .mains(&[0])
+    .large()
+    .outcomes(&[[copies, 0, 0]])
+}
+
+/// As `two_movers`, but the first mover's slot is then taken by an item.
+fn chain_and_mover() -> Scenario<2> {
+    let item = |a, b| Model::<2>::item(3, a, b, 0);
+    let (x, y, new) = (item(0, 1), item(0, 2), item(1, 2));
+    // Path: y out of 2 into the slot that x leaves in 0 for 1.
+    Scenario::new("removes, path of two and a mover", move || {
+        Model::new(&[&[x], &[], &[y]])
+    })
+    .thread(move |filter| usize::from(filter.remove(x)) + usize::from(filter.remove(x)))
+    .thread(move |filter| {
+        filter.relocate_chain(y, 2, x, 0, new);
+        0_usize
+    })
+    .thread(move |filter| {
+        filter.relocate(x, 0);
+        0_usize
+    })
+    .law(move |filter, results| {
+        assert_eq!(results[0] + filter.copies_at_rest(x), 1, "{ONCE}");
+        assert_eq!(filter.copies_at_rest(y), 1, "the bystander");
+    })
+    .mains(&[0])
+    .large()
+    .outcomes(&[[1, 0, 0]])
+}
+
+/// A remove, then the item comes back, while a move is under way.
+fn reinsert(from: usize) -> Scenario<2> {
+    let x = even(0);
+    Scenario::new(
+        &format!("removes and re-insert, move {}", direction(from)),
+        move || with(from, &[x]),
+    )
+    .thread(move |filter| {
+        let removed = filter.remove(x);
+        assert!(filter.insert(x), "there is room");
+        removed
+    })
+    .thread(move |filter| {
+        filter.relocate(x, from);
+        0_usize
+    })
+    .thread(move |filter| filter.remove(x))
+    .law(move |filter, results| {
+        assert_eq!(
+            results[0] + results[2] + filter.copies_at_rest(x),
+            2,
+            "{ONCE}"
+        );
+        assert!(results[0] + results[2] > 0, "{PRESENT}");
+    })
+    .mains(&[0, 1])
+    .large()
+}
+
+/// A move is given up because a remove takes the original.
+fn given_up(from: usize) -> Scenario<2> {
+    let (x, y) = (even(0), even(1));
+    Scenario::new(
+        &format!("remove, move {}, bystander", direction(from)),
+        move || with(from, &[x, y]),
+    )
+    .thread(move |filter| {
+        assert!(filter.remove(x), "{PRESENT}");
+        true
+    })
+    .thread(move |filter| filter.relocate(x, from))
+    .law(move |filter, _| {
+        assert_eq!(filter.copies_at_rest(x), 0, "{ONCE}");
+        assert_eq!(filter.copies_at_rest(y), 1, "the bystander");
+    })
+    .outcomes(&[[1, 0], [1, 1]])
+}
+
+/// A completed remove, while the mover may stand still for ever, is seen: the
+/// lookup after it is false, and so is another remove.
+fn ghost(from: usize) -> Scenario<2> {
+    let x = even(0);
+    Scenario::new(
+        &format!("lookup after remove, move {}", direction(from)),
+        move || with(from, &[x]),
+    )
+    .thread(move |filter| {
+        assert!(filter.remove(x), "{PRESENT}");
+        assert!(!filter.contains(x), "a removed item is still there");
+        assert!(!filter.remove(x), "a removed item is removed again");
+        true
+    })
+    .thread(move |filter| filter.relocate(x, from))
+    .law(move |filter, _| {
+        assert_eq!(filter.copies_at_rest(x), 0, "{ONCE}");
+        assert_eq!(
+            filter.conservative_lookups(),
+            0,
+            "the lookup needed no more attempts"
+        );
+    })
+    .outcomes(&[[1, 0], [1, 1]])
+}
+
+/// The pair is one bucket.
+fn self_pair() -> Scenario<2> {
+    let x = Model::<2>::item(1, 0, 0, 0);
+    Scenario::new("pair of one bucket", move || Model::new(&[&[x]]))
+        .thread(move |filter| filter.remove(x))
+        .thread(move |filter| {
+            assert!(filter.insert(x), "there is room");
+            filter.contains(x)
+        })
+        .thread(move |filter| {
+            let removed = filter.remove(x);
+            let count = filter.count(x);
+            assert!(count <= 1, "wrong count: {count}");
+            removed
+        })
+        .law(move |filter, results| {
+            let removed = results[0] + results[2];
+            assert_eq!(removed + filter.copies_at_rest(x), 2, "{ONCE}");
+            assert!(removed > 0, "{PRESENT}");
+        })
+        .mains(&[0, 1])
+}
+
+#[test]
+fn a_present_item_is_removed_while_it_is_moved() {
+    for from in ENDS {
+        move_and_remove(from, 1).holds();
+        move_and_remove(from, 2).holds();
+        given_up(from).holds();
+    }
+}
+
+#[test]
+fn one_copy_is_removed_once() {
+    for from in ENDS {
+        move_and_two_removes(from).holds();
+    }
+}
+
+#[test]
+fn two_movers_do_not_multiply_removes() {
+    two_movers([Q, Q], [0, 1]).holds();
+    two_movers([P, P], [1, 0]).holds();
+    two_movers([Q, P], [0, 1]).holds();
+    two_movers([P, Q], [1, 0]).holds();
+}
+
+#[test]
+fn two_movers_do_not_multiply_removes_of_two() {
+    two_movers([Q, Q], [0, 2]).holds();
+    two_movers([P, P], [2, 0]).holds();
+    two_movers([Q, P], [1, 1]).holds();
+}
+
+#[test]
+fn a_path_and_a_mover_do_not_multiply_removes() {
+    chain_and_mover().holds();
+}
+
+#[test]
+fn a_removed_item_comes_back() {
+    for from in ENDS {
+        reinsert(from)
+            .outcomes(&[[0, 0, 1], [1, 0, 0], [1, 0, 1]])
+            .holds();
+    }
+}
+
+#[test]
+fn a_completed_remove_is_seen() {
+    for from in ENDS {
+        ghost(from).holds();
+    }
+}
+
+#[test]
+fn a_pair_of_one_bucket_is_a_pair() {
+    self_pair()
+        .outcomes(&[[0, 1, 1], [1, 0, 1], [1, 1, 0], [1, 1, 1]])
+        .holds();
+}
+
+#[test]
+fn each_step_of_remove_is_needed() {
+    move_and_remove(Q, 1).must_fail(Fault::RemoveNoValidate, PRESENT);
+    move_and_remove(Q, 1).must_fail(Fault::RemoveNoReread, PRESENT);
+    move_and_remove(Q, 1).must_fail(Fault::RemoveIgnoresMarks, PRESENT);
+}
+
+#[test]
+fn each_step_of_a_move_is_needed_by_remove() {
+    given_up(Q).must_fail(Fault::NoRetract, "a mark is left");
+    given_up(Q).must_fail(Fault::DecideBlindly, "len and the words disagree");
+    move_and_remove(Q, 1).must_fail(Fault::NoTrailing, PRESENT);
+}
+
+#[test]
+fn a_removed_shadow_is_held_until_the_original_is_gone() {
+    two_movers([Q, Q], [0, 1]).must_fail(Fault::RemoveNoKilled, ONCE);
+}
+
+#[test]
+fn a_copy_is_held_until_the_original_is_gone() {
+    two_movers([Q, Q], [0, 1]).must_fail(Fault::NoDelivered, "Mark::Shadow");
+    chain_and_mover().must_fail(Fault::SettleEarly, "Mark::Shadow");
+}
+
+#[test]
+fn marks_are_no_copies() {
+    ghost(Q).must_fail(Fault::ContainsTrustsMarks, "a removed item is still there");
+}
+
+#[test]
+fn the_orderings_that_remove_relies_on_are_needed() {
+    move_and_remove(P, 1).must_fail(Event::Prepare, PRESENT);
+    move_and_remove(P, 1).must_fail(Event::Decide, PRESENT);
+}

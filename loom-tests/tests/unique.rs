@@ -1,0 +1,352 @@
+//! insert_unique is exact: of an absent item one copy gets in, and one call says so.
+#![cfg(loom)]
+
+use guira::model::{Event, Fault, Item, Model};
+use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, with};
+
+const TWICE: &str = "not exactly one insert_unique";
+const PRESENT: &str = "a present item is inserted again";
+const REST: &str = "answers and copies disagree";
+
+fn unique(filter: &Model<2>, item: Item) -> usize {
+    filter.insert_unique(item).expect("there is room").into()
+}
+
+/// The item whose home is `home`.
+fn at_home(home: usize, nth: usize) -> Item {
+    if home == P { even(nth) } else { odd(nth) }
+}
+
+/// Two calls, nothing else.
+fn two(home: usize) -> Scenario<2> {
+    let x = at_home(home, 0);
+    Scenario::new(&format!("two uniques, home {home}"), || {
+        Model::new(&[&[], &[]])
+    })
+    .thread(move |filter| unique(filter, x))
+    .thread(move |filter| unique(filter, x))
+    .law(move |filter, results| {
+        assert_eq!(results[0] + results[1], 1, "{TWICE}");
+        assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
+    })
+    .mains(&[0])
+    .outcomes(&[[0, 1], [1, 0]])
+}
+
+/// Two calls, and the first moves the item away from home.
+fn two_and_move(home: usize) -> Scenario<2> {
+    let x = at_home(home, 0);
+    Scenario::new(&format!("two uniques, one moves it, home {home}"), || {
+        Model::new(&[&[], &[]])
+    })
+    .thread(move |filter| unique(filter, x))
+    .thread(move |filter| {
+        let inserted = unique(filter, x);
+        filter.relocate(x, home);
+        inserted
+    })
+    .law(move |filter, results| {
+        assert_eq!(results[0] + results[1], 1, "{TWICE}");
+        assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
+    })
+    .outcomes(&[[0, 1], [1, 0]])
+}
+
+/// As `two_and_move`, and then the second thread reserves for another item.
+fn two_and_move_and_reserve() -> Scenario<2> {
+    let (x, y) = (even(0), even(1));
+    Scenario::new("two uniques, one moves it and inserts another", || {
+        Model::new(&[&[], &[]])
+    })
+    .thread(move |filter| unique(filter, x))
+    .thread(move |filter| {
+        let inserted = unique(filter, x);
+        filter.relocate(x, P);
+        unique(filter, y);
+        inserted
+    })
+    .law(move |filter, results| {
+        assert_eq!(results[0] + results[1], 1, "{TWICE}");
+        assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
+        assert_eq!(filter.copies_at_rest(y), 1, "{REST}");
+    })
+    .outcomes(&[[0, 1], [1, 0]])
+}
+
+/// Three calls.
+fn three() -> Scenario<2> {
+    let x = even(0);
+    Scenario::new("three uniques", || Model::new(&[&[], &[]]))
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| unique(filter, x))
+        .law(move |filter, results| {
+            assert_eq!(results.iter().sum::<usize>(), 1, "{TWICE}");
+            assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
+        })
+        .mains(&[0])
+        .outcomes(&[[0, 0, 1], [0, 1, 0], [1, 0, 0]])
+}
+
+/// The item is present, and moves.
+fn present(home: usize, from: usize) -> Scenario<2> {
+    let x = at_home(home, 0);
+    let name = format!(
+        "unique of a present item, home {home}, move {}",
+        direction(from)
+    );
+    Scenario::new(&name, move || with(from, &[x]))
+        .thread(move |filter| {
+            assert_eq!(unique(filter, x), 0, "{PRESENT}");
+            0_usize
+        })
+        .thread(move |filter| {
+            filter.relocate(x, from);
+            0_usize
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "{REST}"))
+        .outcomes(&[[0, 0]])
+}
+
+/// A plain insert at home and a move away from there: the home is then the same
+/// word as before. If the call says it was first, the other thread counts two.
+fn insert_and_move() -> Scenario<2> {
+    let x = even(0);
+    Scenario::new("unique, insert, move away, count", || {
+        Model::new(&[&[], &[]])
+    })
+    .thread(move |filter| unique(filter, x))
+    .thread(move |filter| {
+        assert!(filter.insert(x), "there is room");
+        filter.relocate(x, P);
+        filter.count(x)
+    })
+    .law(move |filter, results| {
+        assert_eq!(results[1], 1 + results[0], "{PRESENT}");
+        assert_eq!(filter.copies_at_rest(x), 1 + results[0], "{REST}");
+    })
+    .outcomes(&[[0, 1], [1, 2]])
+}
+
+/// A remove and a move of the present item.
+fn present_and_remove(from: usize) -> Scenario<2> {
+    let x = even(0);
+    Scenario::new(
+        &format!("unique, move {}, remove", direction(from)),
+        move || with(from, &[x]),
+    )
+    .thread(move |filter| unique(filter, x))
+    .thread(move |filter| {
+        filter.relocate(x, from);
+        0_usize
+    })
+    .thread(move |filter| filter.remove(x))
+    .law(move |filter, results| {
+        assert_eq!(results[2], 1, "remove of a present item is false");
+        assert_eq!(filter.copies_at_rest(x), results[0], "{REST}");
+    })
+    .mains(&[0])
+    .outcomes(&[[0, 0, 1], [1, 0, 1]])
+}
+
+/// Two calls and a remove.
+fn two_and_remove() -> Scenario<2> {
+    let x = even(0);
+    Scenario::new("two uniques, remove", || Model::new(&[&[], &[]]))
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| filter.remove(x))
+        .law(move |filter, results| {
+            let inserted = results[0] + results[1];
+            assert!((1..=1 + results[2]).contains(&inserted), "{TWICE}");
+            assert_eq!(filter.copies_at_rest(x), inserted - results[2], "{REST}");
+        })
+        .mains(&[0])
+        .outcomes(&[[0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 1]])
+}
+
+/// Two calls and a plain insert, which may come before, between or after them.
+fn two_and_insert() -> Scenario<2> {
+    let x = even(0);
+    Scenario::new("two uniques, insert", || Model::new(&[&[], &[]]))
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| filter.insert(x))
+        .law(move |filter, results| {
+            assert!(results[0] + results[1] <= 1, "{TWICE}");
+            assert_eq!(
+                filter.copies_at_rest(x),
+                results.iter().sum::<usize>(),
+                "{REST}"
+            );
+        })
+        .mains(&[0])
+        .outcomes(&[[0, 0, 1], [0, 1, 1], [1, 0, 1]])
+}
+
+/// A plain insert into the other bucket, then a remove of the copy at home: one
+/// copy is there all the time.
+fn window(home: usize) -> Scenario<2> {
+    // Away from home a plain insert finds the emptier bucket.
+    let x = at_home(home, 0);
+    Scenario::new(
+        &format!("unique, insert and remove, home {home}"),
+        move || with(home, &[x]),
+    )
+    .thread(move |filter| {
+        assert_eq!(unique(filter, x), 0, "{PRESENT}");
+        0_usize
+    })
+    .thread(move |filter| {
+        assert!(filter.insert(x), "there is room");
+        filter.remove(x)
+    })
+    .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "{REST}"))
+    .outcomes(&[[0, 1]])
+}
+
+/// The home is full: both calls make room.
+fn full_home() -> Scenario<2> {
+    let (x, y, z) = (even(0), even(1), odd(0));
+    Scenario::new("two uniques, full home", move || {
+        Model::new(&[&[y, y], &[z]])
+    })
+    .thread(move |filter| usize::from(filter.insert_unique(x) == Ok(true)))
+    .thread(move |filter| usize::from(filter.insert_unique(x) == Ok(true)))
+    .law(move |filter, results| {
+        assert!(results[0] + results[1] <= 1, "{TWICE}");
+        assert_eq!(filter.copies_at_rest(x), results[0] + results[1], "{REST}");
+        assert_eq!(filter.copies_at_rest(y), 2, "a resident is lost");
+    })
+    .mains(&[0])
+    .outcomes(&[[0, 1], [1, 0]])
+}
+
+/// Two classes with one home: each takes the other's reservation away.
+fn two_classes() -> Scenario<2> {
+    let (x, y) = (even(0), even(1));
+    Scenario::new("uniques of two classes", || Model::new(&[&[], &[]]))
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| unique(filter, y))
+        .law(move |filter, results| {
+            assert_eq!(results, [1, 1], "{TWICE}");
+            assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
+            assert_eq!(filter.copies_at_rest(y), 1, "{REST}");
+        })
+        .outcomes(&[[1, 1]])
+}
+
+/// Two classes, one home, and one empty slot in it.
+fn two_classes_one_slot() -> Scenario<2> {
+    let (x, y, z) = (even(0), even(1), even(2));
+    Scenario::new("uniques of two classes, one slot", move || {
+        Model::new(&[&[z], &[z]])
+    })
+    .thread(move |filter| unique(filter, x))
+    .thread(move |filter| unique(filter, y))
+    .law(move |filter, results| {
+        assert_eq!(results, [1, 1], "{TWICE}");
+        assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
+        assert_eq!(filter.copies_at_rest(y), 1, "{REST}");
+        assert_eq!(filter.copies_at_rest(z), 2, "a resident is lost");
+    })
+    .mains(&[0])
+    .outcomes(&[[1, 1]])
+}
+
+/// A reservation is nobody's item: a lookup and a count beside it.
+fn reservation_is_no_item() -> Scenario<2> {
+    let (x, y) = (even(0), even(1));
+    Scenario::new("unique, lookup and count of another", move || {
+        Model::new(&[&[], &[]])
+    })
+    .thread(move |filter| unique(filter, x))
+    .thread(move |filter| {
+        assert!(!filter.contains(y), "an absent item is found");
+        assert_eq!(filter.count(y), 0, "an absent item is counted");
+        assert!(!filter.remove(y), "an absent item is removed");
+        true
+    })
+    .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "{REST}"))
+    .outcomes(&[[1, 1]])
+}
+
+#[test]
+fn two_calls_insert_one_copy() {
+    for home in ENDS {
+        two(home).holds();
+        two_and_move(home).holds();
+    }
+    two_and_move_and_reserve().holds();
+}
+
+#[test]
+fn three_calls_insert_one_copy() {
+    three().holds();
+}
+
+#[test]
+fn a_present_item_is_not_inserted() {
+    for home in ENDS {
+        for from in ENDS {
+            present(home, from).holds();
+        }
+        window(home).holds();
+    }
+    insert_and_move().holds();
+}
+
+#[test]
+fn a_removed_item_may_be_inserted() {
+    for from in ENDS {
+        present_and_remove(from).holds();
+    }
+    two_and_remove().holds();
+}
+
+#[test]
+fn a_plain_insert_is_counted() {
+    two_and_insert().holds();
+}
+
+#[test]
+fn room_is_made_at_home() {
+    full_home().holds();
+}
+
+#[test]
+fn two_classes_share_a_home() {
+    two_classes().holds();
+    two_classes_one_slot().holds();
+    reservation_is_no_item().holds();
+}
+
+#[test]
+fn without_a_reservation_it_fails() {
+    two_and_move(P).must_fail(Fault::UniqueNoReservation, TWICE);
+}
+
+#[test]
+fn with_one_token_for_all_it_fails() {
+    two_and_move_and_reserve().must_fail(Fault::UniqueSharedToken, TWICE);
+}
+
+#[test]
+fn if_it_looks_at_the_other_word_first_it_fails() {
+    two_and_move(P).must_fail(Fault::UniqueReadsEarly, TWICE);
+}
+
+#[test]
+fn if_others_keep_the_reservation_it_fails() {
+    insert_and_move().must_fail(Fault::ReservationKept, PRESENT);
+}
+
+#[test]
+fn the_ordering_of_the_reservation_is_needed() {
+    two_and_move(P).must_fail(Event::Reserve, TWICE);
+}
+
+#[test]
+fn the_release_of_a_remove_is_needed() {
+    window(P).must_fail(Event::Take, PRESENT);
+}
