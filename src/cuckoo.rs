@@ -276,11 +276,10 @@ impl<L: Layout> Cuckoo<L> {
         second: Prepared<'_, L>,
     ) -> Option<bool> {
         let marks = [first, second].map(|prepared| prepared.word.mark_of(class.fingerprint));
-        // The original is T and the copy still S: the item can be taken in S.
         match marks {
             _ if fault::is(Fault::RemoveIgnoresMarks) => {}
-            [Some(Mark::Shadow), Some(Mark::Trailing)] => return kill(first).then_some(true),
-            [Some(Mark::Trailing), Some(Mark::Shadow)] => return kill(second).then_some(true),
+            [Some(Mark::Shadow), Some(Mark::Trailing)] => return self.kill_shadow(class, class.p),
+            [Some(Mark::Trailing), Some(Mark::Shadow)] => return self.kill_shadow(class, class.q),
             _ => {}
         }
         if !self.unchanged(class, first.word, second.word) && !fault::is(Fault::RemoveNoReread) {
@@ -288,6 +287,33 @@ impl<L: Layout> Cuckoo<L> {
         }
         let valid = self.versions.validate(class.p, version);
         (valid || fault::is(Fault::RemoveNoValidate)).then_some(false)
+    }
+
+    /// Takes an item whose move is decided but not delivered: T stands, and the
+    /// item is the S in `to`, which becomes K.
+    ///
+    /// The exchange sees only S. That T stands, of the same move, is known by the
+    /// order: hold, S, T. Had another mover set the S that is exchanged, or the T,
+    /// it would have set its outline after S was read here, and would have found
+    /// the stripe held when it announced itself (DESIGN, L6).
+    fn kill_shadow(&self, class: Class, to: usize) -> Option<bool> {
+        let fingerprint = class.fingerprint;
+        let from = if to == class.p { class.q } else { class.p };
+        let hold = if fault::is(Fault::KillNoHold) {
+            None
+        } else {
+            Some(self.versions.hold(class.p)?)
+        };
+        let shadow = self.table.prepare(fingerprint, to);
+        let decided = shadow.word.is_marked(Mark::Shadow, fingerprint)
+            && self
+                .table
+                .prepare(fingerprint, from)
+                .word
+                .is_marked(Mark::Trailing, fingerprint);
+        let killed = decided && kill(shadow);
+        drop(hold);
+        killed.then_some(true)
     }
 }
 
@@ -334,6 +360,6 @@ fn marked_copies(here: Option<Mark>, there: Option<Mark>) -> Option<usize> {
         (Some(Mark::Trailing), Some(Mark::Delivered | Mark::Killed)) => Some(0),
         (Some(Mark::Trailing), _) => None,
         // A shadow counts through its T; what is killed is gone.
-        (Some(Mark::Shadow | Mark::Killed) | None, _) => Some(0),
+        (Some(Mark::Outline | Mark::Shadow | Mark::Killed) | None, _) => Some(0),
     }
 }

@@ -30,24 +30,28 @@ pub enum Event {
     Prepare,
     /// insert: an empty slot becomes the fingerprint.
     Claim,
-    /// move, step 1: an empty slot of the destination becomes S.
-    Shadow,
+    /// move, step 1: an empty slot of the destination becomes O.
+    Outline,
     /// move, step 2: the version of the pair advances.
     Advance,
-    /// move, step 3: the original becomes T.
+    /// move, step 3: O becomes S, unless the pair's stripe is held.
+    Shadow,
+    /// move, step 4: the original becomes T.
     Decide,
-    /// move, step 4: S becomes D.
+    /// move, step 5: S becomes D.
     Deliver,
-    /// move, step 5: T goes.
+    /// move, step 6: T goes.
     Erase,
-    /// move, step 6: D becomes unmarked, K becomes empty.
+    /// move, step 7: D becomes unmarked, K becomes empty.
     Settle,
-    /// move, given up: the shadow becomes empty.
+    /// move, given up: the outline or shadow becomes empty.
     Retract,
     /// remove: an unmarked copy becomes empty.
     Take,
     /// remove: S or D becomes K.
     Kill,
+    /// remove: the pair's stripe is held, before an S is killed.
+    Hold,
     /// insert_unique: an empty slot becomes a token.
     Reserve,
     /// insert_unique: the own token becomes the fingerprint.
@@ -106,6 +110,12 @@ pub enum Fault {
     RemoveNoReread,
     /// remove takes from the higher word first.
     RemoveHigherFirst,
+    /// remove kills a shadow without holding the stripe.
+    KillNoHold,
+    /// A mover confirms its outline although the stripe is held.
+    HoldIgnored,
+    /// A mover looks whether the stripe is held before its outline stands.
+    HoldSeenEarly,
     /// remove ignores an undecided or delivered copy.
     RemoveIgnoresMarks,
     /// remove empties a marked slot instead of leaving K.
@@ -185,7 +195,10 @@ mod switch {
     /// Lets a lookup make at most `attempts`, until the next call of [`weaken`]:
     /// a model cannot disturb as many as a normal build makes.
     pub fn limit_attempts(attempts: u8) {
-        let weakness = Weakness { attempts, ..WEAKNESS.load(Ordering::Relaxed) };
+        let weakness = Weakness {
+            attempts,
+            ..WEAKNESS.load(Ordering::Relaxed)
+        };
         WEAKNESS.store(weakness, Ordering::SeqCst);
     }
 
@@ -215,12 +228,12 @@ mod switch {
     }
 }
 
-#[cfg(any(loom, guira_faults))]
-pub use switch::{limit_attempts, weaken};
 #[cfg(loom)]
 pub(crate) use switch::loads_are_exchanges;
 #[cfg(any(loom, guira_faults))]
 pub(crate) use switch::{attempts, is, order};
+#[cfg(any(loom, guira_faults))]
+pub use switch::{limit_attempts, weaken};
 
 /// True if `fault` is switched on: never, in a normal build.
 #[cfg(not(any(loom, guira_faults)))]

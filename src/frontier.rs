@@ -2,12 +2,12 @@
 //!
 //! A snapshot scans the buckets chunk by chunk. A move within the part already
 //! scanned, or within the part still to come, does no harm; one from here to
-//! there could slip past the scan or be seen twice. So a mover, once its shadow
+//! there could slip past the scan or be seen twice. So a mover, once its outline
 //! stands, looks at the frontiers and gives up a move that one of them parts.
 //! Nobody waits, and nothing is kept of it.
 //!
-//! Either the mover sees that the scan has entered the chunk of the shadow, or
-//! the scan sees the shadow: each first writes, then has a SeqCst fence, then
+//! Either the mover sees that the scan has entered the chunk of the outline, or
+//! the scan sees the outline: each first writes, then has a SeqCst fence, then
 //! reads what the other has written (Dekker's pattern).
 
 use crate::{
@@ -50,7 +50,7 @@ impl Frontiers {
     }
 
     /// True if no snapshot is between the two buckets, or at one of them. To be
-    /// asked after the shadow stands in one of them.
+    /// asked after the outline stands in one of them.
     pub(crate) fn permit(&self, from: usize, to: usize) -> bool {
         if !fault::is(Fault::NoFence) {
             fence(Ordering::SeqCst);

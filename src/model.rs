@@ -126,7 +126,7 @@ impl<const SLOTS: usize> Model<SLOTS> {
         middle: usize,
         new: Item,
     ) -> bool {
-        let shadow = Fill::Shadow(first.fingerprint());
+        let shadow = Fill::Outline(first.fingerprint());
         let moved = self
             .0
             .move_resident(hop(last, middle), false, shadow)

@@ -44,8 +44,8 @@ pub(crate) struct Hop {
 pub(crate) enum Fill {
     /// Nothing.
     Hole,
-    /// The shadow of the next hop's fingerprint.
-    Shadow(u64),
+    /// The outline of the next hop's fingerprint.
+    Outline(u64),
     /// The fingerprint for which the path was made.
     Item(u64),
 }
@@ -189,17 +189,9 @@ impl<L: Layout> Cuckoo<L> {
     /// [`claim`](Self::claim) with both buckets full.
     #[cold]
     pub(crate) fn insert_by_relocation(&self, class: Class) -> Result<(), InsertError> {
-        let mut search = Search::default();
+        let item = Fill::Item(class.fingerprint);
         for _ in 0..MAX_ROUNDS {
-            match search.run(self, class.fingerprint, &[class.p, class.q]) {
-                Found::Path if self.relocate(&search, Fill::Item(class.fingerprint)) => {
-                    return Ok(());
-                }
-                Found::Path => {}
-                Found::Blocked => sync::yield_now(),
-                Found::Nothing => self.grow(&search, class)?,
-            }
-            if self.claim(class) {
+            if self.round(class, &[class.p, class.q], item)? || self.claim(class) {
                 return Ok(());
             }
         }
@@ -209,26 +201,45 @@ impl<L: Layout> Cuckoo<L> {
     /// Empties a slot of `home`, a bucket of the class, which was full.
     #[cold]
     pub(crate) fn make_room(&self, class: Class, home: usize) -> Result<(), InsertError> {
-        let mut search = Search::default();
         for _ in 0..MAX_ROUNDS {
-            match search.run(self, class.fingerprint, &[home]) {
-                Found::Path if self.relocate(&search, Fill::Hole) => return Ok(()),
-                Found::Path => {}
-                Found::Blocked => sync::yield_now(),
-                Found::Nothing => return self.grow(&search, class),
+            let word = self.table.prepare(class.fingerprint, home).word;
+            if word.vacancy().is_some() || self.round(class, &[home], Fill::Hole)? {
+                return Ok(());
             }
         }
         Err(self.full())
     }
 
+    /// One search, and the moves or the splits that it leads to. True if `last`
+    /// is in one of the roots.
+    fn round(&self, class: Class, roots: &[usize], last: Fill) -> Result<bool, InsertError> {
+        let mut search = Search::default();
+        let found = search.run(self, class.fingerprint, roots);
+        if let Found::Path = found {
+            if self.relocate(&search, last) {
+                return Ok(true);
+            }
+        } else {
+            match (self.grow(&search, class), found) {
+                (Ok(()), _) => return Ok(false),
+                (Err(Refusal::Memory), _) => return Err(InsertError::Memory),
+                (Err(Refusal::Full), Found::Nothing) => return Err(self.full()),
+                (Err(Refusal::Full), _) => {}
+            }
+        }
+        // Another thread has been in the way; it may be waiting for a processor.
+        sync::yield_now();
+        Ok(false)
+    }
+
     /// No path: splits words that the search has seen, if that can help.
-    fn grow(&self, search: &Search, class: Class) -> Result<(), InsertError> {
+    fn grow(&self, search: &Search, class: Class) -> Result<(), Refusal> {
         let full_of_class = |bucket| {
             let word = self.table.prepare(class.fingerprint, bucket).word;
             word.count(class.fingerprint) == L::SLOTS
         };
         if full_of_class(class.p) && full_of_class(class.q) {
-            return Err(self.full());
+            return Err(Refusal::Full);
         }
         let enough = |level| {
             let slots = (self.table.buckets() * L::SLOTS) << level;
@@ -238,11 +249,7 @@ impl<L: Layout> Cuckoo<L> {
             .nodes
             .iter()
             .map(|node| (node.fingerprint, node.bucket));
-        match self.table.planes.make_room(seen, enough) {
-            Ok(()) => Ok(()),
-            Err(Refusal::Full) => Err(self.full()),
-            Err(Refusal::Memory) => Err(InsertError::Memory),
-        }
+        self.table.planes.make_room(seen, enough)
     }
 
     fn full(&self) -> InsertError {
@@ -255,26 +262,26 @@ impl<L: Layout> Cuckoo<L> {
     fn relocate(&self, search: &Search, last: Fill) -> bool {
         let mut hops = search.hops().peekable();
         let (mut length, mut filled) = (0, matches!(last, Fill::Hole));
-        let mut shadowed = false;
+        let mut outlined = false;
         while let Some(hop) = hops.next() {
             let fill = hops
                 .peek()
-                .map_or(last, |next| Fill::Shadow(next.fingerprint));
-            let Some(moved) = self.move_resident(hop, shadowed, fill) else {
+                .map_or(last, |next| Fill::Outline(next.fingerprint));
+            let Some(moved) = self.move_resident(hop, outlined, fill) else {
                 filled = false;
                 break;
             };
             length += 1;
-            shadowed = moved == Left::Fill;
-            filled = shadowed || matches!(fill, Fill::Hole);
+            outlined = moved == Left::Fill;
+            filled = outlined || matches!(fill, Fill::Hole);
         }
         self.counters.relocated(length);
         filled
     }
 
-    /// One move. `shadowed`: the move of the hop before left the shadow in `hop.to`.
+    /// One move. `outlined`: the move of the hop before left the outline in `hop.to`.
     /// `None` if it was given up, with everything as it was.
-    pub(crate) fn move_resident(&self, hop: Hop, shadowed: bool, fill: Fill) -> Option<Left> {
+    pub(crate) fn move_resident(&self, hop: Hop, outlined: bool, fill: Fill) -> Option<Left> {
         let Hop {
             fingerprint,
             from,
@@ -295,28 +302,45 @@ impl<L: Layout> Cuckoo<L> {
                 movable(word).map(|slot| word.without(slot))
             });
         }
-        // 1. Bring in a shadow.
-        let shadow = |word: Word<L>| {
+        // 1. Outline the copy.
+        let outline = |word: Word<L>| {
             let slot = if word.is_unmarked() {
                 word.vacancy()
             } else {
                 None
             }?;
-            Some(word.with(slot, fingerprint).with_mark(slot, Mark::Shadow))
+            Some(word.with(slot, fingerprint).with_mark(slot, Mark::Outline))
         };
-        if !shadowed {
+        let held_early = fault::is(Fault::HoldSeenEarly) && self.versions.is_held(pair.p);
+        if !outlined {
             let movable = movable(self.table.prepare(fingerprint, from).word).is_some();
             if !(movable || fault::is(Fault::EraseFirst))
-                || !self.table.update(Event::Shadow, fingerprint, to, shadow)
+                || !self.table.update(Event::Outline, fingerprint, to, outline)
             {
                 return None;
             }
         }
-        // 2. Tell the readers that have passed P; those to come read P first.
-        if to == pair.p && !fault::is(Fault::NoAdvance) && !fault::is(Fault::AdvanceLate) {
-            self.versions.advance(pair.p);
+        // 2. Tell the readers that have passed P, and give way to who holds the
+        // stripe, and to a snapshot between the two buckets.
+        let advanced = !fault::is(Fault::NoAdvance) && !fault::is(Fault::AdvanceLate);
+        let held = if advanced {
+            self.versions.advance(pair.p)
+        } else {
+            self.versions.is_held(pair.p)
+        };
+        let held = match fault::is(Fault::HoldSeenEarly) {
+            true => held_early,
+            false => held && !fault::is(Fault::HoldIgnored),
+        };
+        let free = !held && self.frontiers.permit(from, to);
+        // 3. Confirm the copy: a remove may kill it from here on.
+        if free {
+            self.table.update(Event::Shadow, fingerprint, to, |word| {
+                debug_assert!(word.is_marked(Mark::Outline, fingerprint));
+                Some(word.remarked(Mark::Shadow))
+            });
         }
-        // 3. Decide: from here on the copy is the item. Not across a snapshot.
+        // 4. Decide: from here on the copy is the item.
         let trail = |word: Word<L>| {
             let slot = movable(word)?;
             Some(match fault::is(Fault::NoTrailing) {
@@ -324,18 +348,20 @@ impl<L: Layout> Cuckoo<L> {
                 false => word.with_mark(slot, Mark::Trailing),
             })
         };
-        let decided = self.frontiers.permit(from, to)
-            && self.table.update(Event::Decide, fingerprint, from, trail);
+        let decided = free && self.table.update(Event::Decide, fingerprint, from, trail);
         if !(decided || fault::is(Fault::DecideBlindly) || fault::is(Fault::EraseFirst)) {
             if !fault::is(Fault::NoRetract) {
                 self.table.update(Event::Retract, fingerprint, to, |word| {
-                    debug_assert!(word.is_marked(Mark::Shadow, fingerprint));
+                    debug_assert!(
+                        word.is_marked(Mark::Outline, fingerprint)
+                            || word.is_marked(Mark::Shadow, fingerprint)
+                    );
                     Some(word.without_marked())
                 });
             }
             return None;
         }
-        // 4. Deliver, unless a remove has taken it.
+        // 5. Deliver, unless a remove has taken it.
         self.table.update(Event::Deliver, fingerprint, to, |word| {
             let delivered = match fault::is(Fault::NoDelivered) {
                 true => word.unmarked(),
@@ -347,7 +373,7 @@ impl<L: Layout> Cuckoo<L> {
         if fault::is(Fault::SettleEarly) {
             self.settle(fingerprint, to);
         }
-        // 5. Erase the original, or put into its slot what is to be there next:
+        // 6. Erase the original, or put into its slot what is to be there next:
         // if that belongs into the same plane of the bucket.
         let mut left = Left::Hole;
         if decided && !fault::is(Fault::NoTrailing) {
@@ -359,8 +385,8 @@ impl<L: Layout> Cuckoo<L> {
                         || fault::is(Fault::FillAnyPlane)
                 };
                 let (new, leaves) = match fill {
-                    Fill::Shadow(next) if fits(next) => {
-                        (hole.with(0, next).remarked(Mark::Shadow), Left::Fill)
+                    Fill::Outline(next) if fits(next) => {
+                        (hole.with(0, next).remarked(Mark::Outline), Left::Fill)
                     }
                     Fill::Item(item) if fits(item) => (hole.with(0, item), Left::Fill),
                     _ => (hole, Left::Hole),
@@ -369,10 +395,10 @@ impl<L: Layout> Cuckoo<L> {
                 Some(new)
             });
         }
-        if to == pair.p && fault::is(Fault::AdvanceLate) {
+        if fault::is(Fault::AdvanceLate) {
             self.versions.advance(pair.p);
         }
-        // 6. Let go of the copy.
+        // 7. Let go of the copy.
         self.settle(fingerprint, to);
         Some(left)
     }

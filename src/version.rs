@@ -8,23 +8,40 @@ use crate::{
 
 /// Version counters, each shared by the pairs whose lower bucket falls on it.
 ///
-/// 64 bits do not wrap: a counter that advances a billion times a second takes
-/// 584 years. So a reader that was preempted between observing and validating
-/// cannot meet the same version again after an advance.
+/// ```text
+/// 63                                              12 11        0
+/// [ version: advances of moves of these pairs      ][ holds    ]
+/// ```
+///
+/// The version does not wrap: a stripe that advances a hundred million times a
+/// second takes 521 years for 2^52. So a reader that was preempted between
+/// observing and validating cannot meet the same version again after an advance.
+///
+/// A hold is a remove that is about to kill a shadow. While there is one, no
+/// mover that comes later confirms its outline: the shadow that the remove has
+/// seen is the only one that it can hit. Mover and remove find each other by
+/// their read-modify-writes on the stripe, whose order is total.
 pub(crate) struct Versions {
     stripes: Box<[AtomicU64]>,
     mask: usize,
 }
 
+const HOLD_BITS: u32 = 12;
+const HOLDS: u64 = (1 << HOLD_BITS) - 1;
+const ADVANCE: u64 = 1 << HOLD_BITS;
+
 /// A version that a reader observed.
 #[derive(Clone, Copy)]
 pub(crate) struct Version(u64);
 
+/// A stripe that is held, until this is dropped.
+pub(crate) struct Hold<'a>(&'a AtomicU64);
+
 impl Versions {
-    /// One stripe for each 8 buckets, at most 512: the stripes then take up
+    /// One stripe for each 4 buckets, at most 512: the stripes then take up
     /// 4 KiB, which stay in the first-level cache of every core that reads.
     pub(crate) fn new(buckets: usize) -> Option<Self> {
-        let stripes = (buckets / 8).next_power_of_two().min(512);
+        let stripes = (buckets / 4).next_power_of_two().min(512);
         Some(Self {
             stripes: sync::zeroed(stripes)?,
             mask: stripes - 1,
@@ -45,7 +62,8 @@ impl Versions {
         Version(self.stripes[p & self.mask].load(fault::order(Event::Observe, Ordering::Acquire)))
     }
 
-    /// True if no relocation towards `p` advanced the version since `observed`.
+    /// True if no move of these pairs advanced the version since `observed`. (A
+    /// hold that came or went is taken for an advance: it is as rare.)
     ///
     /// Relaxed: the words read before it were read with Acquire, so this load
     /// cannot come before them, and whoever erased what the reader missed had
@@ -56,13 +74,45 @@ impl Versions {
         self.stripes[p & self.mask].load(Ordering::Relaxed) == observed.0
     }
 
-    /// Announces a move towards `p`, between its shadow and its decision.
+    /// Announces a move of the pair, between its outline and its shadow. True if
+    /// the stripe is held: the mover must give way.
     ///
-    /// AcqRel: Release pairs with [`observe`](Self::observe); as a
+    /// AcqRel: Release pairs with [`observe`](Self::observe) and with
+    /// [`hold`](Self::hold): who sees the advance sees the outline. As a
     /// read-modify-write it leaves no release sequence of the stripe broken.
     #[inline]
-    pub(crate) fn advance(&self, p: usize) {
+    pub(crate) fn advance(&self, p: usize) -> bool {
         let order = fault::order(Event::Advance, Ordering::AcqRel);
-        self.stripes[p & self.mask].fetch_add(1, order);
+        self.stripes[p & self.mask].fetch_add(ADVANCE, order) & HOLDS != 0
+    }
+
+    /// True if the stripe is held.
+    pub(crate) fn is_held(&self, p: usize) -> bool {
+        self.stripes[p & self.mask].load(Ordering::Relaxed) & HOLDS != 0
+    }
+
+    /// Holds the stripe; `None` if 4095 others do.
+    ///
+    /// Acquire: pairs with the Release of [`advance`](Self::advance): an outline
+    /// that was announced before is seen by the loads to come.
+    pub(crate) fn hold(&self, p: usize) -> Option<Hold<'_>> {
+        let stripe = &self.stripes[p & self.mask];
+        let order = fault::order(Event::Hold, Ordering::AcqRel);
+        // Relaxed: the exchange decides.
+        let mut seen = stripe.load(Ordering::Relaxed);
+        while seen & HOLDS != HOLDS {
+            match stripe.compare_exchange(seen, seen + 1, order, Ordering::Relaxed) {
+                Ok(_) => return Some(Hold(stripe)),
+                Err(now) => seen = now,
+            }
+        }
+        None
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        // Release: the kill comes before a mover that finds the stripe free.
+        self.0.fetch_sub(1, Ordering::Release);
     }
 }

@@ -29,18 +29,26 @@ use std::{fmt, marker::PhantomData};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub(crate) enum Mark {
-    /// S: a copy being brought in; the move is not decided yet.
-    Shadow = 1,
+    /// O: a copy being brought in, by a mover that may yet have to give way.
+    Outline = 1,
+    /// S: a copy being brought in, for a move that may be decided at any time.
+    Shadow = 2,
     /// T: the original of a decided move, about to be erased.
-    Trailing = 2,
+    Trailing = 3,
     /// D: the copy of a decided move, live, held until the original is gone.
-    Delivered = 3,
+    Delivered = 4,
     /// K: a shadow or delivered copy whose item a remove has taken.
-    Killed = 4,
+    Killed = 5,
 }
 
 impl Mark {
-    const ALL: [Mark; 4] = [Mark::Shadow, Mark::Trailing, Mark::Delivered, Mark::Killed];
+    const ALL: [Mark; 5] = [
+        Mark::Outline,
+        Mark::Shadow,
+        Mark::Trailing,
+        Mark::Delivered,
+        Mark::Killed,
+    ];
 }
 
 /// One bucket: the value of one atomic 64-bit word.
@@ -350,13 +358,15 @@ impl<L: Layout> Word<L> {
 
     // The image in a snapshot.
 
-    /// The word as a snapshot keeps it: at rest. Shadows and delivered copies
-    /// become residents; what trails or is killed goes; a split has not begun.
+    /// The word as a snapshot keeps it: at rest. Outlines, shadows and delivered
+    /// copies become residents; what trails or is killed goes; a split has not begun.
     pub(crate) fn image(self) -> Self {
         let word = self.without_reservation();
         let word = match word.mark() {
-            Some(Mark::Shadow) if fault::is(Fault::ScanNoShadows) => word.without_marked(),
-            Some(Mark::Shadow | Mark::Delivered) => word.unmarked(),
+            Some(Mark::Outline | Mark::Shadow) if fault::is(Fault::ScanNoShadows) => {
+                word.without_marked()
+            }
+            Some(Mark::Outline | Mark::Shadow | Mark::Delivered) => word.unmarked(),
             Some(Mark::Trailing | Mark::Killed) => word.without_marked(),
             None => word,
         };
