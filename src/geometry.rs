@@ -56,25 +56,25 @@ pub(crate) struct LayoutFacts {
 
 /// Measured: see "Headroom" in `docs/DESIGN.md`.
 static FIXED: [LayoutFacts; 5] = [
-    LayoutFacts::of::<F10x6>(0.975, 12.0),
-    LayoutFacts::of::<F12x5>(0.97, 16.0),
-    LayoutFacts::of::<F15x4>(0.955, 20.0),
-    LayoutFacts::of::<F20x3>(0.93, 24.0),
-    LayoutFacts::of::<F30x2>(0.85, 48.0),
+    LayoutFacts::of::<F10x6>(0.972, 14.0),
+    LayoutFacts::of::<F12x5>(0.963, 20.0),
+    LayoutFacts::of::<F15x4>(0.95, 28.0),
+    LayoutFacts::of::<F20x3>(0.92, 48.0),
+    LayoutFacts::of::<F30x2>(0.845, 160.0),
 ];
 
 /// Measured: see "Headroom" in `docs/DESIGN.md`.
 static GROWABLE: [LayoutFacts; 6] = [
-    LayoutFacts::of::<G9x6>(0.975, 12.0),
-    LayoutFacts::of::<G11x5>(0.97, 16.0),
-    LayoutFacts::of::<G14x4>(0.955, 20.0),
-    LayoutFacts::of::<G18x3>(0.93, 24.0),
-    LayoutFacts::of::<G27x2>(0.85, 48.0),
-    LayoutFacts::of::<G28x2>(0.85, 48.0),
+    LayoutFacts::of::<G9x6>(0.972, 14.0),
+    LayoutFacts::of::<G11x5>(0.963, 20.0),
+    LayoutFacts::of::<G14x4>(0.95, 28.0),
+    LayoutFacts::of::<G18x3>(0.92, 48.0),
+    LayoutFacts::of::<G27x2>(0.845, 160.0),
+    LayoutFacts::of::<G28x2>(0.845, 160.0),
 ];
 
 /// The part of its slots that the smallest plane leaves empty. Measured: as above.
-const SMALL_MARGIN: f64 = 0.6;
+const SMALL_MARGIN: f64 = 0.75;
 
 /// With the planes, items are spread at random over tables that cannot help each
 /// other: the logarithm of the odds against the fullest one's being too full.

@@ -11,10 +11,9 @@ use crate::{
     word::{Mark, Word},
 };
 
-/// Buckets that a search looks at before it gives up. At the highest workable
-/// load a search needs fewer than this in all but one of a million cases;
-/// `docs/DESIGN.md` has the measurement.
-const MAX_VISITED: usize = 512;
+/// Buckets that a search looks at before it gives up: enough for the load factors
+/// of `geometry`, few enough that `Full` comes back in microseconds.
+const MAX_VISITED: usize = 1024;
 
 /// The same for a filter that can grow: to split a few words is cheaper than a
 /// long search.
