@@ -165,8 +165,9 @@ fn marked_pair(p: Option<Mark>, q: Option<Mark>) -> (Cuckoo<F10x6>, Class) {
 /// means. A stalled mover may leave it for ever: all answers must come, and agree.
 #[test]
 fn every_state_of_a_move_has_its_copies() {
-    use Mark::{Delivered as D, Killed as K, Shadow as S, Trailing as T};
+    use Mark::{Delivered as D, Killed as K, Outline as O, Shadow as S, Trailing as T};
     let states = [
+        (Some(O), None, 0),
         (Some(S), None, 0),
         (Some(S), Some(T), 1),
         (Some(D), Some(T), 1),
@@ -194,8 +195,9 @@ fn every_state_of_a_move_has_its_copies() {
 /// The same with a second, resident copy beside the shadow's or the original's.
 #[test]
 fn a_move_under_way_leaves_other_copies_alone() {
-    use Mark::{Delivered as D, Killed as K, Shadow as S, Trailing as T};
+    use Mark::{Delivered as D, Killed as K, Outline as O, Shadow as S, Trailing as T};
     let states = [
+        (O, None, 0),
         (S, None, 0),
         (S, Some(T), 1),
         (D, Some(T), 1),
@@ -274,6 +276,27 @@ fn a_stopped_mover_delays_nobody() {
             "{p:?} {q:?}"
         );
         assert_eq!(cuckoo.len.sum(), 0);
+    }
+}
+
+/// A remove that is stopped while it holds a stripe keeps movers from it, but all
+/// operations end; a lookup takes no more loads than ever.
+#[test]
+fn a_stopped_remove_delays_nobody() {
+    let (cuckoo, inside) = nearly_full::<F10x6>(6, 2);
+    let _holds: Vec<_> = (0..6).map(|p| cuckoo.versions.hold(p)).collect();
+    let mut full = 0;
+    for hash in 0..200_u64 {
+        let class = cuckoo.class(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        full += u64::from(cuckoo.insert(class).is_err());
+    }
+    assert_eq!(cuckoo.len.sum() as u64, inside.len() as u64 + 200 - full);
+    for &class in &inside {
+        assert_eq!(loads::during(|| cuckoo.contains(class)), (true, 3));
+        assert!(cuckoo.count(class) > 0);
+    }
+    for &class in &inside {
+        assert!(cuckoo.remove(class));
     }
 }
 
