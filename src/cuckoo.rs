@@ -363,3 +363,6 @@ fn marked_copies(here: Option<Mark>, there: Option<Mark>) -> Option<usize> {
         (Some(Mark::Outline | Mark::Shadow | Mark::Killed) | None, _) => Some(0),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -215,10 +215,31 @@ mod switch {
     }
 
     pub(crate) fn order(event: Event, strong: Ordering) -> Ordering {
+        #[cfg(not(loom))]
+        give_way();
         if WEAKNESS.load(Ordering::Relaxed).relaxed == event as u8 {
             Ordering::Relaxed
         } else {
             strong
+        }
+    }
+
+    /// Lets another thread run between two steps, at random: on few cores the
+    /// threads would otherwise hardly ever meet in the middle of an operation.
+    #[cfg(not(loom))]
+    fn give_way() {
+        use std::cell::Cell;
+
+        thread_local!(static STATE: Cell<u64> = const { Cell::new(0) });
+
+        // A Weyl sequence, scrambled by a multiplication; each thread has its own.
+        let thread = crate::len::thread_number() as u64;
+        let state = STATE
+            .get()
+            .wrapping_add(0x9e37_79b9_7f4a_7c15 ^ thread << 32);
+        STATE.set(state);
+        if state.wrapping_mul(0xd134_2543_de82_ef95) >> 59 == 0 {
+            std::thread::yield_now();
         }
     }
 

@@ -175,7 +175,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
     }
 
     /// True if `item` is present; false if it surely was not at some moment of
-    /// the call. Wait-free: 4 loads, and 48 at most when relocations interfere.
+    /// the call. Wait-free: 4 loads, and 46 at most when relocations interfere;
+    /// a filter that can grow adds those that find the word of each bucket.
     ///
     /// For an absent item the answer is true with the probability that
     /// [`false_positive_rate`](Self::false_positive_rate) gives for a full filter.

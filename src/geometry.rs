@@ -382,3 +382,6 @@ fn out_of_reach(layouts: &[&LayoutFacts], rate: f64) -> BuildError {
         min,
     }
 }
+
+#[cfg(test)]
+mod tests;

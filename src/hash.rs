@@ -188,3 +188,6 @@ impl Hasher for SeededHasher {
         self.state
     }
 }
+
+#[cfg(test)]
+mod tests;

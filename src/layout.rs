@@ -120,3 +120,6 @@ layouts! {
     /// 28 bits × 2 slots, in aligned 32-bit lanes, 4 bits of phase.
     G28x2: 28 x 2, lane 32, phase 4;
 }
+
+#[cfg(test)]
+mod tests;

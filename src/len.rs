@@ -98,3 +98,6 @@ pub(crate) fn thread_number() -> usize {
     NUMBER.set(NEXT.fetch_add(1, Ordering::Relaxed));
     NUMBER.get()
 }
+
+#[cfg(test)]
+mod tests;

@@ -170,3 +170,6 @@ pub(crate) mod loads {
         (result, LOADS.get() - before)
     }
 }
+
+#[cfg(test)]
+mod tests;

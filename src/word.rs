@@ -407,3 +407,6 @@ impl<L: Layout> Word<L> {
         Self::from_bits(self.bits & !L::PHASE | deposit(phase, L::PHASE))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,347 @@
+//! Lookups are wait-free: their loads are counted. Decisions on every pair of
+//! marks, which a running filter shows for nanoseconds only.
+
+use super::*;
+use crate::{
+    layout::{F10x6, F30x2},
+    relocate::{Fill, Hop},
+    table::loads,
+};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A version, P and Q; then a version, P, Q, P, Q and the version, seven times.
+const MAX_LOADS: usize = 4 + (ATTEMPTS - 1) * 6;
+
+fn put<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize, word: Word<L>) {
+    assert!(cuckoo.table.update(Event::Claim, 1, bucket, |_| Some(word)));
+}
+
+fn word_at<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize) -> Word<L> {
+    cuckoo.table.prepare(1, bucket).word
+}
+
+/// A filter of 8 buckets and a class whose pair is two buckets of it.
+fn filter_and_class<L: Layout>() -> (Cuckoo<L>, Class) {
+    let cuckoo = Cuckoo::new(8, 0).expect("a few bytes");
+    let class = (1..)
+        .map(|f| Class::of_resident(f, 0, 8))
+        .find(|class| class.p != class.q);
+    (cuckoo, class.expect("most pairs are two buckets"))
+}
+
+/// A filter of one layout whose fill leaves hardly any slot.
+fn nearly_full<L: Layout>(buckets: usize, slots_left: usize) -> (Cuckoo<L>, Vec<Class>) {
+    let cuckoo = Cuckoo::new(buckets, 0).expect("a few bytes");
+    let mut inside = Vec::new();
+    let mut hash = 0_u64;
+    while inside.len() < buckets * L::SLOTS - slots_left {
+        hash = hash.wrapping_add(0x9e37_79b9_7f4a_7c15).rotate_left(23);
+        let class = cuckoo.class(hash);
+        if cuckoo.insert(class).is_ok() {
+            inside.push(class);
+        }
+    }
+    (cuckoo, inside)
+}
+
+#[test]
+fn a_lookup_at_rest_takes_three_loads_for_a_hit_and_four_for_a_miss() {
+    fn check<L: Layout>() {
+        let (cuckoo, inside) = nearly_full::<L>(16, 2);
+        for &class in &inside {
+            assert_eq!(loads::during(|| cuckoo.contains(class)), (true, 3));
+        }
+        let (mut misses, mut hash) = (0, 1_u64);
+        while misses < 1000 {
+            hash = hash.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
+            let class = cuckoo.class(hash);
+            let (found, loads) = loads::during(|| cuckoo.contains(class));
+            assert_eq!(
+                found,
+                inside.contains(&class),
+                "at rest the answer for a class is exact"
+            );
+            assert_eq!(loads, if found { 3 } else { 4 });
+            misses += usize::from(!found);
+        }
+    }
+    check::<F10x6>();
+    check::<F30x2>();
+}
+
+/// The worst case by hand: words that cannot stand together make every attempt
+/// read all it can, and the last one answers true.
+#[test]
+fn a_lookup_that_never_sees_a_sound_pair_answers_true_after_its_last_attempt() {
+    let (cuckoo, class) = filter_and_class::<F10x6>();
+    let torn = Word::EMPTY
+        .with(0, class.fingerprint)
+        .with_mark(0, Mark::Trailing);
+    for bucket in [class.p, class.q] {
+        put(&cuckoo, bucket, torn);
+        // The first attempt stops at the match: no version to validate.
+        assert_eq!(
+            loads::during(|| cuckoo.contains(class)),
+            (true, MAX_LOADS - 1)
+        );
+        put(&cuckoo, bucket, Word::EMPTY);
+    }
+    assert_eq!(cuckoo.counters.stats().conservative_lookups, 2);
+    assert_eq!(MAX_LOADS, 46);
+}
+
+/// Relocations to and fro below the lookups, each of which must still be short.
+#[test]
+fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
+    /// Enough of them that met a move half done.
+    const RETRIED: usize = 1_000;
+    const LOOKUPS: u64 = 500_000;
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    let (cuckoo, class) = filter_and_class::<F10x6>();
+    let absent = Class {
+        fingerprint: class.fingerprint + 1,
+        ..class
+    };
+    put(&cuckoo, class.p, Word::EMPTY.with(0, class.fingerprint));
+    let done = AtomicBool::new(false);
+    let (mut lookups, mut retried, mut most, mut missed) = (0_u64, 0, 0, false);
+    let start = Instant::now();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                for (from, to) in [(class.p, class.q), (class.q, class.p)] {
+                    let hop = Hop {
+                        fingerprint: class.fingerprint,
+                        from,
+                        to,
+                    };
+                    cuckoo.move_resident(hop, false, Fill::Hole);
+                }
+            }
+        });
+        // Nothing in here panics: the mover would run on.
+        while (retried < RETRIED || lookups < LOOKUPS) && start.elapsed() < PATIENCE && !missed {
+            let (found, loads) = loads::during(|| cuckoo.contains(class));
+            let (_, loads_of_absent) = loads::during(|| cuckoo.contains(absent));
+            missed = !found;
+            most = most.max(loads).max(loads_of_absent);
+            retried += usize::from(loads > 4);
+            lookups += 2;
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    println!("{retried} of {lookups} lookups retried; {most} loads at most");
+    assert!(!missed, "false negative");
+    assert!(
+        retried >= RETRIED,
+        "hardly any lookup met a move in {PATIENCE:?}"
+    );
+    assert!(most <= MAX_LOADS, "{most} loads");
+    assert_eq!(cuckoo.count(class), 1);
+}
+
+/// A pair of words with these marks on the class in P and Q, `None` for a word
+/// that does not hold it at all.
+fn marked_pair(p: Option<Mark>, q: Option<Mark>) -> (Cuckoo<F10x6>, Class) {
+    let (cuckoo, class) = filter_and_class::<F10x6>();
+    for (bucket, mark) in [(class.p, p), (class.q, q)] {
+        if let Some(mark) = mark {
+            put(
+                &cuckoo,
+                bucket,
+                Word::EMPTY.with(0, class.fingerprint).with_mark(0, mark),
+            );
+        }
+    }
+    (cuckoo, class)
+}
+
+/// Every pair of marks that a move can leave standing, with the copies that it
+/// means. A stalled mover may leave it for ever: all answers must come, and agree.
+#[test]
+fn every_state_of_a_move_has_its_copies() {
+    use Mark::{Delivered as D, Killed as K, Outline as O, Shadow as S, Trailing as T};
+    let states = [
+        (Some(O), None, 0),
+        (Some(S), None, 0),
+        (Some(S), Some(T), 1),
+        (Some(D), Some(T), 1),
+        (Some(D), None, 1),
+        (Some(K), Some(T), 0),
+        (Some(K), None, 0),
+    ];
+    for (to, from, expected) in states {
+        for (p, q) in [(to, from), (from, to)] {
+            let (cuckoo, class) = marked_pair(p, q);
+            assert_eq!(cuckoo.count(class), expected, "{p:?} {q:?}");
+            assert_eq!(cuckoo.contains(class), expected > 0, "{p:?} {q:?}");
+            cuckoo.len.add(expected as u64);
+            for left in (0..expected).rev() {
+                assert!(cuckoo.remove(class), "{p:?} {q:?}");
+                assert_eq!(cuckoo.count(class), left, "{p:?} {q:?}");
+                assert_eq!(cuckoo.contains(class), left > 0, "{p:?} {q:?}");
+            }
+            assert!(!cuckoo.remove(class), "{p:?} {q:?}: removed once too often");
+            assert_eq!(cuckoo.len.sum(), 0);
+        }
+    }
+}
+
+/// The same with a second, resident copy beside the shadow's or the original's.
+#[test]
+fn a_move_under_way_leaves_other_copies_alone() {
+    use Mark::{Delivered as D, Killed as K, Outline as O, Shadow as S, Trailing as T};
+    let states = [
+        (O, None, 0),
+        (S, None, 0),
+        (S, Some(T), 1),
+        (D, Some(T), 1),
+        (D, None, 1),
+        (K, Some(T), 0),
+        (K, None, 0),
+    ];
+    for (to, from, moving) in states {
+        for (p, q) in [(Some(to), from), (from, Some(to))] {
+            for resident_in_p in [true, false] {
+                let (cuckoo, class) = marked_pair(p, q);
+                let bucket = if resident_in_p { class.p } else { class.q };
+                put(
+                    &cuckoo,
+                    bucket,
+                    word_at(&cuckoo, bucket).with(3, class.fingerprint),
+                );
+                cuckoo.len.add(moving + 1);
+                assert_eq!(cuckoo.count(class) as u64, moving + 1, "{p:?} {q:?}");
+                assert!(cuckoo.contains(class));
+                for left in (0..=moving).rev() {
+                    assert!(cuckoo.remove(class), "{p:?} {q:?}");
+                    assert_eq!(cuckoo.count(class) as u64, left, "{p:?} {q:?}");
+                }
+                assert!(!cuckoo.remove(class), "{p:?} {q:?}");
+            }
+        }
+    }
+}
+
+/// A remove during a move is kept by the mover: it settles into an empty slot.
+#[test]
+fn a_mark_is_moved_on_by_a_remove_only_to_killed() {
+    use Mark::{Delivered as D, Killed as K, Shadow as S, Trailing as T};
+    for (p, q, after) in [
+        (Some(S), Some(T), (Some(K), Some(T))),
+        (Some(T), Some(S), (Some(T), Some(K))),
+        (Some(D), Some(T), (Some(K), Some(T))),
+        (Some(T), Some(D), (Some(T), Some(K))),
+        (Some(D), None, (Some(K), None)),
+    ] {
+        let (cuckoo, class) = marked_pair(p, q);
+        cuckoo.len.add(1);
+        assert!(cuckoo.remove(class));
+        let mark = |bucket| word_at(&cuckoo, bucket).mark_of(class.fingerprint);
+        assert_eq!((mark(class.p), mark(class.q)), after, "{p:?} {q:?}");
+    }
+}
+
+/// While another mover is stopped with its marks standing, every operation ends.
+#[test]
+fn a_stopped_mover_delays_nobody() {
+    use Mark::{Delivered as D, Killed as K, Shadow as S, Trailing as T};
+    for (p, q) in [
+        (Some(S), None),
+        (Some(S), Some(T)),
+        (Some(D), Some(T)),
+        (Some(K), Some(T)),
+    ] {
+        let (cuckoo, class) = marked_pair(p, q);
+        let copies = cuckoo.count(class);
+        cuckoo.len.add(copies as u64);
+        // Fill the pair to the brim: a mark takes a slot, and is never overwritten.
+        let mut added = 0;
+        while cuckoo.insert(class).is_ok() {
+            added += 1;
+        }
+        let marks = usize::from(p.is_some()) + usize::from(q.is_some());
+        assert_eq!(added, 12 - marks, "{p:?} {q:?}");
+        assert_eq!(cuckoo.count(class), copies + added);
+        for _ in 0..copies + added {
+            assert!(cuckoo.remove(class), "{p:?} {q:?}");
+        }
+        assert!(
+            !cuckoo.remove(class) && cuckoo.count(class) == 0,
+            "{p:?} {q:?}"
+        );
+        assert_eq!(cuckoo.len.sum(), 0);
+    }
+}
+
+/// A remove that is stopped while it holds a stripe keeps movers from it, but all
+/// operations end; a lookup takes no more loads than ever.
+#[test]
+fn a_stopped_remove_delays_nobody() {
+    let (cuckoo, inside) = nearly_full::<F10x6>(6, 2);
+    let _holds: Vec<_> = (0..6).map(|p| cuckoo.versions.hold(p)).collect();
+    let mut full = 0;
+    for hash in 0..200_u64 {
+        let class = cuckoo.class(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        full += u64::from(cuckoo.insert(class).is_err());
+    }
+    assert_eq!(cuckoo.len.sum() as u64, inside.len() as u64 + 200 - full);
+    for &class in &inside {
+        assert_eq!(loads::during(|| cuckoo.contains(class)), (true, 3));
+        assert!(cuckoo.count(class) > 0);
+    }
+    for &class in &inside {
+        assert!(cuckoo.remove(class));
+    }
+}
+
+/// Not only `len` but no word changes when an insert is answered with Full.
+#[test]
+fn a_full_filter_is_left_as_it_was() {
+    fn check<L: Layout>() {
+        let (cuckoo, _) = nearly_full::<L>(10, 0);
+        let words = || {
+            (0..10)
+                .map(|bucket| word_at(&cuckoo, bucket))
+                .collect::<Vec<_>>()
+        };
+        let before = words();
+        for hash in 0..500_u64 {
+            assert_eq!(
+                cuckoo.insert(cuckoo.class(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15))),
+                Err(InsertError::Full)
+            );
+        }
+        assert_eq!(words(), before);
+        assert_eq!(cuckoo.len.sum(), 10 * L::SLOTS);
+    }
+    check::<F10x6>();
+    check::<F30x2>();
+}
+
+/// Relocations leave no mark and no reservation behind.
+#[test]
+fn at_rest_no_word_is_marked() {
+    let (cuckoo, inside) = nearly_full::<F10x6>(32, 3);
+    assert!(
+        cuckoo.counters.stats().relocations > 0,
+        "the fill needed relocations"
+    );
+    for bucket in 0..32 {
+        let word = cuckoo.table.load(Event::ReadP, 1, bucket);
+        assert!(
+            word.is_unmarked() && !word.is_reserved(),
+            "bucket {bucket}: {word:?}"
+        );
+    }
+    for &class in &inside {
+        assert!(cuckoo.contains(class));
+        let copies = inside.iter().filter(|&&other| other == class).count();
+        assert_eq!(cuckoo.count(class), copies);
+    }
+}

@@ -1,0 +1,459 @@
+//! The chosen geometry keeps what was asked for; what cannot be met is an error.
+
+use super::*;
+use crate::{builder::Builder, filter::CuckooFilter};
+use std::hash::BuildHasher;
+
+const BITS: [u32; 5] = [10, 12, 15, 20, 30];
+
+const RATES: [f64; 14] = [
+    0.999_999, 0.5, 0.1, 0.03, 0.012, 0.01, 0.003, 0.001, 2.5e-4, 1e-4, 1e-5, 1e-6, 1e-8, MIN_RATE,
+];
+
+/// Every small capacity, and larger ones up to 4 milliards.
+fn capacities() -> impl Iterator<Item = usize> {
+    let larger = (0..57).map(|step| (200.0 * 1.35_f64.powi(step)) as usize);
+    (0..200).chain(larger)
+}
+
+fn choose(capacity: usize, rate: f64) -> Result<Geometry, BuildError> {
+    Geometry::fixed(capacity, rate, None)
+}
+
+fn rate_at_capacity(geometry: Geometry) -> f64 {
+    let LayoutFacts {
+        fingerprint_bits,
+        slots,
+        ..
+    } = *geometry.layout;
+    rate(
+        fingerprint_bits,
+        slots,
+        geometry.capacity as f64 / (geometry.buckets * slots) as f64,
+    )
+}
+
+/// Fan et al.'s formula, `1 - (1 - 2^-f)^(2Sα)`, with 2^f - 1 fingerprints.
+fn rate(bits: u32, slots: usize, load: f64) -> f64 {
+    let fingerprints = ((1_u64 << bits) - 1) as f64;
+    -f64::exp_m1(2.0 * slots as f64 * load * f64::ln_1p(-1.0 / fingerprints))
+}
+
+#[test]
+fn the_rate_at_capacity_is_at_most_the_one_asked_for() {
+    for rate in RATES {
+        for capacity in capacities() {
+            let Ok(geometry) = choose(capacity, rate) else {
+                panic!("{capacity} items at {rate} cannot be had")
+            };
+            let reached = rate_at_capacity(geometry);
+            assert!(
+                reached <= rate * (1.0 + 1e-12),
+                "{capacity} items at {rate}: {reached}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_built_filter_tells_the_rate_that_was_asked_for_or_less() {
+    for rate in RATES {
+        for capacity in [0, 1, 2, 7, 100, 10_000] {
+            let builder = CuckooFilter::builder()
+                .capacity(capacity)
+                .false_positive_rate(rate);
+            let filter = builder.build().unwrap();
+            assert!(filter.false_positive_rate() <= rate * (1.0 + 1e-12));
+            assert_eq!(filter.capacity(), capacity);
+            assert!(filter.buckets() * filter.bucket_slots() >= capacity);
+        }
+    }
+}
+
+#[test]
+fn asking_for_more_never_makes_a_smaller_table() {
+    for bits in BITS.map(Some).into_iter().chain([None]) {
+        for rate in RATES {
+            let buckets: Vec<usize> = capacities()
+                .filter(|&capacity| capacity < 1 << 30)
+                .filter_map(|capacity| Geometry::fixed(capacity, rate, bits).ok())
+                .map(|geometry| geometry.buckets)
+                .collect();
+            assert!(buckets.is_sorted(), "{bits:?} at {rate}");
+        }
+        for capacity in capacities().filter(|&capacity| capacity < 1 << 30) {
+            let buckets: Vec<usize> = RATES
+                .into_iter()
+                .filter_map(|rate| Geometry::fixed(capacity, rate, bits).ok())
+                .map(|geometry| geometry.buckets)
+                .collect();
+            assert!(buckets.is_sorted(), "{bits:?}, {capacity} items");
+        }
+    }
+}
+
+/// No layout would have done with fewer buckets.
+#[test]
+fn the_smallest_table_is_chosen_and_of_equal_ones_the_lowest_rate() {
+    for rate in RATES {
+        for capacity in capacities().filter(|&capacity| capacity < 1 << 30) {
+            let chosen = choose(capacity, rate).unwrap();
+            for bits in BITS {
+                let Ok(other) = Geometry::fixed(capacity, rate, Some(bits)) else {
+                    continue;
+                };
+                let tuple = |geometry: Geometry| {
+                    (
+                        geometry.buckets,
+                        u32::MAX - geometry.layout.fingerprint_bits,
+                    )
+                };
+                assert!(
+                    tuple(chosen) <= tuple(other),
+                    "{capacity} items at {rate}: {bits} bits"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rate_picks_the_layout_that_the_documentation_names() {
+    let bits = |rate| choose(1_000_000, rate).unwrap().layout.fingerprint_bits;
+    assert_eq!(bits(0.02), 10);
+    assert_eq!(bits(0.003), 12);
+    assert_eq!(bits(0.001), 15);
+    assert_eq!(bits(1e-5), 20);
+    assert_eq!(bits(1e-8), 30);
+}
+
+#[test]
+fn small_filters_are_small() {
+    let filter = CuckooFilter::builder()
+        .capacity(100)
+        .false_positive_rate(0.001)
+        .build()
+        .unwrap();
+    assert!(
+        filter.memory_usage() <= 1024,
+        "{} bytes",
+        filter.memory_usage()
+    );
+    let filter = CuckooFilter::with_capacity(1_000_000);
+    assert!(
+        filter.memory_usage() <= 2_200_000,
+        "{} bytes",
+        filter.memory_usage()
+    );
+}
+
+#[test]
+fn fingerprint_bits_choose_the_layout() {
+    for (bits, slots) in [(10, 6), (12, 5), (15, 4), (20, 3), (30, 2)] {
+        let filter = CuckooFilter::builder()
+            .capacity(500)
+            .fingerprint_bits(bits)
+            .build()
+            .unwrap();
+        assert_eq!(
+            (filter.fingerprint_bits(), filter.bucket_slots()),
+            (bits, slots)
+        );
+    }
+}
+
+#[test]
+fn the_default_is_1024_items_at_one_in_a_thousand() {
+    let filter = CuckooFilter::builder().build().unwrap();
+    assert_eq!(filter.capacity(), 1024);
+    assert!(filter.false_positive_rate() <= 0.001);
+    let filter = CuckooFilter::with_capacity(5000);
+    assert_eq!(filter.capacity(), 5000);
+    assert!(filter.false_positive_rate() <= 0.001);
+}
+
+#[test]
+fn a_seed_is_the_hashers_and_without_one_it_is_random() {
+    let seed = |builder: Builder| builder.build().unwrap().hasher().seed();
+    assert_eq!(seed(CuckooFilter::builder().seed(42)), 42);
+    assert_ne!(seed(CuckooFilter::builder()), seed(CuckooFilter::builder()));
+}
+
+#[test]
+fn a_hasher_of_ones_own_is_used_and_the_rest_is_kept() {
+    let builder = CuckooFilter::builder().capacity(77).fingerprint_bits(20);
+    let filter = builder
+        .hasher(std::hash::RandomState::new())
+        .build()
+        .unwrap();
+    assert_eq!((filter.capacity(), filter.fingerprint_bits()), (77, 20));
+    filter.insert("ani").unwrap();
+    assert!(filter.contains("ani"));
+    assert!(filter.contains_hash(filter.hasher().hash_one("ani")));
+}
+
+// Errors.
+
+#[test]
+fn a_rate_outside_of_the_range_is_refused() {
+    let outside = [
+        0.0,
+        -0.0,
+        -1.0,
+        1.0,
+        1.5,
+        1e-300,
+        f64::MIN_POSITIVE,
+        1.999_999e-9,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::MAX,
+    ];
+    for bits in BITS.map(Some).into_iter().chain([None]) {
+        for asked in outside {
+            match Geometry::fixed(100, asked, bits) {
+                Err(BuildError::FalsePositiveRate { asked: named }) => {
+                    assert_eq!(named.to_bits(), asked.to_bits());
+                }
+                other => panic!("{asked}, {bits:?}: {other:?}"),
+            }
+        }
+    }
+    let just_below_one = 1.0_f64.next_down();
+    assert!(choose(100, just_below_one).is_ok());
+    assert!(choose(100, MIN_RATE).is_ok());
+    let error = BuildError::FalsePositiveRate { asked: 0.0 };
+    assert_eq!(
+        error.to_string(),
+        "false-positive rate 0 is not in the range [0.000000002, 1)"
+    );
+}
+
+#[test]
+fn fingerprints_of_another_size_are_refused() {
+    for asked in (0..40)
+        .chain([64, u32::MAX])
+        .filter(|bits| !BITS.contains(bits))
+    {
+        let error = Geometry::fixed(100, 0.01, Some(asked)).unwrap_err();
+        let allowed = BITS.to_vec();
+        assert_eq!(error, BuildError::FingerprintBits { asked, allowed });
+    }
+    let error = BuildError::FingerprintBits {
+        asked: 11,
+        allowed: vec![10, 12],
+    };
+    assert_eq!(
+        error.to_string(),
+        "11 fingerprint bits are not on offer: choose one of [10, 12]"
+    );
+}
+
+/// The rate named as the lowest is allowed; one a little lower is not.
+#[test]
+fn a_rate_that_the_fingerprint_does_not_reach_is_refused() {
+    for (bits, lowest) in BITS.into_iter().zip(&FIXED) {
+        let min = lowest.rate(MIN_LOAD, 0);
+        if min >= MIN_RATE {
+            assert!(
+                Geometry::fixed(100, min, Some(bits)).is_ok(),
+                "{bits} bits, {min}"
+            );
+            let asked = min * 0.999;
+            let error = Geometry::fixed(100, asked, Some(bits)).unwrap_err();
+            let fingerprint_bits = bits;
+            assert_eq!(
+                error,
+                BuildError::RateOfFingerprint {
+                    asked,
+                    fingerprint_bits,
+                    min
+                }
+            );
+        } else {
+            assert!(Geometry::fixed(100, MIN_RATE, Some(bits)).is_ok());
+        }
+    }
+    let error = BuildError::RateOfFingerprint {
+        asked: 1e-5,
+        fingerprint_bits: 10,
+        min: 0.25,
+    };
+    assert_eq!(
+        error.to_string(),
+        "10-bit fingerprints do not reach a false-positive rate of 0.00001: allowed is [0.25, 1)"
+    );
+}
+
+#[test]
+fn a_capacity_that_is_too_large_is_refused_and_the_largest_is_named() {
+    for bits in BITS.map(Some).into_iter().chain([None]) {
+        for rate in RATES {
+            let asked = usize::MAX;
+            let error = match Geometry::fixed(asked, rate, bits) {
+                Err(BuildError::RateOfFingerprint { .. }) => continue,
+                Err(error) => error,
+                Ok(geometry) => panic!("{rate:?}, {bits:?}: {geometry:?}"),
+            };
+            let BuildError::Capacity {
+                asked: named,
+                fingerprint_bits,
+                max,
+            } = error
+            else {
+                panic!("{rate:?}, {bits:?}: {error:?}")
+            };
+            assert_eq!(named, asked);
+            assert!(bits.is_none_or(|bits| bits == fingerprint_bits));
+            let most = Geometry::fixed(max, rate, bits);
+            assert!(most.is_ok(), "{max} items, {rate:?}, {bits:?}: {most:?}");
+            assert!(most.unwrap().buckets <= MAX_BUCKETS);
+            // Not far off the true limit.
+            let beyond = Geometry::fixed(max + max / 1_000_000, rate, bits);
+            assert!(
+                matches!(beyond, Err(BuildError::Capacity { .. })),
+                "{beyond:?}"
+            );
+        }
+    }
+    for capacity in [usize::MAX, usize::MAX - 1, usize::MAX / 2, usize::MAX >> 16] {
+        assert!(
+            matches!(choose(capacity, 0.001), Err(BuildError::Capacity { .. })),
+            "{capacity}"
+        );
+    }
+    let error = BuildError::Capacity {
+        asked: 9,
+        fingerprint_bits: 15,
+        max: 7,
+    };
+    assert_eq!(
+        error.to_string(),
+        "capacity 9 is too large: with 15-bit fingerprints at most 7 items fit"
+    );
+}
+
+#[test]
+fn memory_that_cannot_be_had_is_an_error_not_an_abort() {
+    for layout in &FIXED {
+        let buckets = usize::MAX / 8 - 1;
+        let (levels, capacity, max_capacity) = (0, 1, 1);
+        let geometry = Geometry {
+            layout,
+            buckets,
+            levels,
+            capacity,
+            max_capacity,
+        };
+        assert_eq!(
+            geometry.cuckoo().err(),
+            Some(BuildError::Memory { buckets })
+        );
+    }
+    let error = BuildError::Memory { buckets: 5 };
+    assert_eq!(error.to_string(), "no memory for 5 buckets of 8 bytes");
+}
+
+#[test]
+#[should_panic(expected = "is too large: with 15-bit fingerprints at most")]
+fn with_capacity_panics_with_the_errors_text() {
+    let _ = CuckooFilter::with_capacity(usize::MAX);
+}
+
+#[test]
+fn capacity_zero_makes_a_filter_of_one_pair() {
+    for rate in RATES {
+        assert_eq!(choose(0, rate).unwrap().buckets, 2);
+    }
+    let filter = CuckooFilter::with_capacity(0);
+    assert!(filter.is_empty() && !filter.contains("ani"));
+}
+
+#[test]
+fn the_rate_is_that_of_2s_alpha_comparisons() {
+    for layout in &FIXED {
+        for load in [0.0, 0.1, 0.5, 0.95, 1.0] {
+            let expected = rate(layout.fingerprint_bits, layout.slots, load);
+            assert!((layout.rate(load, 0) - expected).abs() <= 1e-12 * expected);
+        }
+    }
+}
+
+// Growth.
+
+/// At every level the rate asked for is kept, and the room only grows.
+#[test]
+fn a_filter_that_grows_keeps_its_rate_at_every_level() {
+    for rate in [0.03, 0.01, 0.001, 1e-4] {
+        for capacity in [0, 100, 1_000, 50_000] {
+            for doublings in [0, 1, 4, 8] {
+                let max_capacity = capacity << doublings;
+                let geometry = match Geometry::growable(capacity, max_capacity, rate, None) {
+                    Ok(geometry) => geometry,
+                    Err(BuildError::Growth { min, .. }) => {
+                        assert!(min > capacity, "{min} is no more than {capacity}");
+                        let larger = Geometry::growable(min, max_capacity.max(min), rate, None);
+                        assert!(larger.is_ok(), "{min}, {max_capacity}, {rate}: {larger:?}");
+                        continue;
+                    }
+                    Err(error) => panic!("{capacity}, {max_capacity}, {rate}: {error}"),
+                };
+                let what = format!("{capacity} to {max_capacity} at {rate}: {geometry:?}");
+                let mut before = 0;
+                for level in 0..=geometry.levels {
+                    assert!(
+                        geometry.rate_at(level) <= rate * (1.0 + 1e-12),
+                        "{level}, {what}"
+                    );
+                    let room = geometry.capacity_at(level);
+                    assert!(
+                        (before.max(capacity)..=max_capacity).contains(&room),
+                        "{level}, {what}"
+                    );
+                    before = room;
+                }
+                assert_eq!(before, max_capacity, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_filter_cannot_grow_to_less_than_it_has() {
+    let error = Geometry::growable(100, 99, 0.01, None).unwrap_err();
+    assert_eq!(
+        error,
+        BuildError::MaxCapacity {
+            asked: 99,
+            capacity: 100
+        }
+    );
+    assert_eq!(
+        error.to_string(),
+        "max_capacity 99 is less than the capacity, 100"
+    );
+}
+
+#[test]
+fn growth_that_is_too_far_is_refused_and_the_least_start_is_named() {
+    let error = Geometry::growable(10, 1 << 30, 1e-7, None).unwrap_err();
+    let BuildError::Growth {
+        asked: 10,
+        max_capacity,
+        min,
+        ..
+    } = error
+    else {
+        panic!("{error:?}")
+    };
+    assert_eq!(max_capacity, 1 << 30);
+    assert!(Geometry::growable(min, 1 << 30, 1e-7, None).is_ok());
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "a filter for 10 items cannot grow to 1073741824 at a false-positive rate of 0.0000001: \
+             it must start with a capacity of at least {min}"
+        )
+    );
+}

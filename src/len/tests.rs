@@ -1,0 +1,102 @@
+//! The sum is exact at rest, however threads and shards fall together.
+
+use super::*;
+use std::thread;
+
+const TABLES: [usize; 4] = [2, 512, 5 * 512, 1 << 27];
+
+#[test]
+fn the_sum_of_all_threads_is_exact_at_rest() {
+    for buckets in TABLES {
+        let len = Len::new(buckets);
+        thread::scope(|scope| {
+            for thread in 1..=16_u64 {
+                let len = &len;
+                scope.spawn(move || {
+                    for _ in 0..1000 {
+                        len.add(thread + 1);
+                        len.subtract(1);
+                    }
+                });
+            }
+        });
+        assert_eq!(len.sum(), 1000 * (1..=16).sum::<usize>(), "{buckets}");
+    }
+}
+
+/// One thread adds, another one on another shard subtracts: shards wrap, the
+/// sum does not.
+#[test]
+fn a_shard_may_wrap_below_zero() {
+    for buckets in TABLES {
+        let len = Len::new(buckets);
+        thread::scope(|scope| {
+            scope.spawn(|| len.add(5));
+        });
+        thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| len.add(1));
+                scope.spawn(|| len.subtract(1));
+            }
+        });
+        thread::scope(|scope| {
+            scope.spawn(|| len.subtract(3));
+        });
+        assert_eq!(len.sum(), 2, "{buckets}");
+    }
+}
+
+#[test]
+fn a_remove_that_is_counted_before_its_insert_shows_no_huge_sum() {
+    for buckets in TABLES {
+        let len = Len::new(buckets);
+        len.subtract(1);
+        assert_eq!(len.sum(), 0, "{buckets}");
+        len.add(1);
+        len.add(1);
+        assert_eq!(len.sum(), 1, "{buckets}");
+    }
+}
+
+#[test]
+fn reset_is_zero_on_every_shard() {
+    for buckets in TABLES {
+        let mut len = Len::new(buckets);
+        thread::scope(|scope| {
+            for _ in 0..20 {
+                scope.spawn(|| len.add(7));
+            }
+        });
+        len.reset();
+        assert_eq!(len.sum(), 0, "{buckets}");
+    }
+}
+
+#[test]
+fn shards_never_take_up_more_than_half_of_the_table() {
+    assert_eq!(Len::new(511).bytes(), 0);
+    for buckets in (1..200).map(|pages| pages * 512) {
+        assert!(Len::new(buckets).bytes() <= 8 * buckets / 2, "{buckets}");
+    }
+}
+
+#[test]
+fn thread_numbers_differ_and_stay() {
+    let numbers: std::collections::HashSet<usize> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..20)
+            .map(|_| {
+                scope.spawn(|| {
+                    let number = thread_number();
+                    assert_eq!(thread_number(), number);
+                    number
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert_eq!(numbers.len(), 20);
+    assert!(!numbers.contains(&0));
+}

@@ -1,0 +1,155 @@
+//! A word is exchanged whole or not at all, and reservations yield to writers.
+
+use super::*;
+use crate::{layout::F10x6, word::Mark};
+use std::thread;
+
+fn table(buckets: usize) -> Table<F10x6> {
+    Table::new(buckets, 0).expect("a few bytes")
+}
+
+/// Puts `word` into `bucket`, whatever was there.
+fn put(table: &Table<F10x6>, bucket: usize, word: Word<F10x6>) {
+    assert!(table.update(Event::Claim, 7, bucket, |_| Some(word)));
+}
+
+#[test]
+fn a_new_table_is_empty() {
+    let table = table(6);
+    assert_eq!((table.buckets(), table.planes.bytes()), (6, 48));
+    for bucket in 0..6 {
+        assert_eq!(table.load(Event::ReadP, 7, bucket), Word::EMPTY);
+    }
+}
+
+#[test]
+fn a_table_beyond_the_address_space_is_refused() {
+    assert!(Table::<F10x6>::new(usize::MAX / 8 - 1, 0).is_none());
+    assert!(Table::<F10x6>::new(usize::MAX - 1, 0).is_none());
+}
+
+#[test]
+fn replace_succeeds_only_on_the_prepared_word() {
+    let table = table(2);
+    let prepared = table.prepare(7, 1);
+    assert!(prepared.replace(Event::Claim, prepared.word.with(0, 7)));
+    assert!(
+        !prepared.replace(Event::Claim, prepared.word.with(0, 8)),
+        "stale"
+    );
+    assert_eq!(table.load(Event::ReadP, 7, 1), Word::EMPTY.with(0, 7));
+    assert_eq!(
+        table.load(Event::ReadP, 7, 0),
+        Word::EMPTY,
+        "the other bucket"
+    );
+}
+
+#[test]
+fn a_writer_drops_a_reservation_and_its_owner_notices() {
+    let table = table(2);
+    let owner = table.prepare(7, 0);
+    let reserved = owner.word.with_reservation(3, 500);
+    assert!(owner.replace(Event::Reserve, reserved));
+    let owner = owner.now(reserved);
+
+    let writer = table.prepare(7, 0);
+    assert!(writer.is_reserved());
+    assert!(
+        !writer.word.is_reserved(),
+        "writers compute with a word that is free of it"
+    );
+    assert!(writer.replace(Event::Claim, writer.word.with(0, 7)));
+    assert!(
+        !owner.replace(Event::Confirm, owner.word.with(3, 9)),
+        "it was taken away"
+    );
+    assert_eq!(table.load(Event::ReadP, 7, 0), Word::EMPTY.with(0, 7));
+}
+
+#[test]
+fn a_writer_that_puts_back_what_was_there_still_drops_the_reservation() {
+    let table = table(2);
+    let owner = table.prepare(7, 0);
+    let reserved = owner.word.with_reservation(3, 500);
+    assert!(owner.replace(Event::Reserve, reserved));
+    put(&table, 0, Word::EMPTY.with(0, 7));
+    put(&table, 0, Word::EMPTY);
+    assert!(
+        !owner
+            .now(reserved)
+            .replace(Event::Confirm, Word::EMPTY.with(3, 9))
+    );
+}
+
+#[test]
+fn update_leaves_the_word_when_change_gives_up() {
+    let table = table(2);
+    let word = Word::EMPTY.with(0, 7).with_mark(0, Mark::Shadow);
+    put(&table, 0, word);
+    assert!(!table.update(Event::Erase, 7, 0, |seen| {
+        assert_eq!(seen, word);
+        None
+    }));
+    assert_eq!(table.load(Event::ReadP, 7, 0), word);
+}
+
+/// No update is lost and none is done twice.
+#[test]
+fn updates_are_atomic() {
+    let table = table(2);
+    let taken: usize = thread::scope(|scope| {
+        let threads: Vec<_> = (1..=8_u64)
+            .map(|fingerprint| {
+                let table = &table;
+                scope.spawn(move || {
+                    let mut taken = 0;
+                    for _ in 0..5_000 {
+                        let with =
+                            |word: Word<F10x6>| Some(word.with(word.vacancy()?, fingerprint));
+                        let without =
+                            |word: Word<F10x6>| Some(word.without(word.find(fingerprint)?));
+                        if table.update(Event::Claim, 7, 0, with) {
+                            assert!(
+                                table.update(Event::Take, 7, 0, without),
+                                "lost {fingerprint}"
+                            );
+                            taken += 1;
+                        }
+                    }
+                    taken
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .sum()
+    });
+    assert!(taken > 0);
+    assert_eq!(table.load(Event::ReadP, 7, 0), Word::EMPTY);
+}
+
+#[test]
+fn clear_empties_every_bucket() {
+    let mut table = table(4);
+    put(&table, 0, Word::EMPTY.with(0, 7));
+    put(&table, 2, Word::from_bits(u64::MAX));
+    table.planes.clear();
+    for bucket in 0..4 {
+        assert_eq!(table.load(Event::ReadP, 7, bucket), Word::EMPTY);
+    }
+}
+
+#[test]
+fn loads_of_this_thread_are_counted() {
+    let table = table(2);
+    let ((), loads) = loads::during(|| {
+        table.load(Event::ReadP, 7, 0);
+        table.load(Event::ReadQ, 7, 1);
+        thread::scope(|scope| {
+            scope.spawn(|| table.load(Event::ReadP, 7, 0));
+        });
+    });
+    assert_eq!(loads, 2);
+}

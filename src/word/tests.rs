@@ -1,0 +1,464 @@
+//! The word against a naive model of it: exhaustively for small layouts, by
+//! random words for the real ones.
+
+use super::*;
+use crate::layout::{F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2};
+use proptest::prelude::*;
+
+/// What a word stands for, without any packing.
+#[derive(Clone, Debug, PartialEq)]
+struct Naive {
+    /// The fingerprints; 0 for an empty slot.
+    slots: Vec<u64>,
+    /// The mark on slot 0.
+    mark: Option<Mark>,
+    /// The token of the reservation; the last slot is empty then.
+    token: Option<u64>,
+    phase: u64,
+}
+
+/// Control bits from the lowest up: all that belong to no slot.
+fn control_bits<L: Layout>() -> Vec<u32> {
+    let in_slot =
+        |bit: u32| bit / L::LANE_BITS < L::SLOTS as u32 && bit % L::LANE_BITS < L::FINGERPRINT_BITS;
+    (0..64).filter(|&bit| !in_slot(bit)).collect()
+}
+
+fn marks() -> Vec<Option<Mark>> {
+    Mark::ALL.into_iter().map(Some).chain([None]).collect()
+}
+
+impl Naive {
+    fn word<L: Layout>(&self) -> Word<L> {
+        let mut bits = 0;
+        for (slot, fingerprint) in self.slots.iter().enumerate() {
+            bits |= fingerprint << (L::LANE_BITS as usize * slot);
+        }
+        if let Some(token) = self.token {
+            bits |= token << (L::LANE_BITS as usize * (L::SLOTS - 1));
+        }
+        let control = self.mark.map_or(0, |mark| mark as u64)
+            | u64::from(self.token.is_some()) << 3
+            | self.phase << 4;
+        for (index, bit) in control_bits::<L>().into_iter().enumerate() {
+            bits |= (control >> index & 1) << bit;
+        }
+        Word::from_bits(bits)
+    }
+
+    /// The slots that hold `fingerprint` unmarked.
+    fn places(&self, fingerprint: u64) -> Vec<usize> {
+        let first = usize::from(self.mark.is_some());
+        (first..self.slots.len())
+            .filter(|&slot| self.slots[slot] == fingerprint)
+            .collect()
+    }
+}
+
+/// All operations that are allowed on the word, against their plain meaning.
+fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u64]) {
+    let word: Word<L> = naive.word();
+    let last = L::SLOTS - 1;
+
+    assert_eq!(Word::<L>::from_bits(word.bits()), word);
+    assert_eq!(word.mark(), naive.mark);
+    assert_eq!(word.is_unmarked(), naive.mark.is_none());
+    assert_eq!(word.is_reserved(), naive.token.is_some());
+    assert_eq!(word.phase(), naive.phase);
+
+    let freed = Naive {
+        token: None,
+        ..naive.clone()
+    };
+    assert_eq!(
+        word.without_reservation(),
+        freed.word(),
+        "without_reservation of {naive:?}"
+    );
+
+    for phase in 0..1 << L::PHASE_BITS {
+        assert_eq!(
+            word.with_phase(phase),
+            Naive {
+                phase,
+                ..naive.clone()
+            }
+            .word()
+        );
+    }
+
+    for mark in Mark::ALL {
+        if naive.mark.is_some() {
+            let remarked = Naive {
+                mark: Some(mark),
+                ..naive.clone()
+            };
+            assert_eq!(
+                word.remarked(mark),
+                remarked.word(),
+                "{mark:?} on {naive:?}"
+            );
+        }
+        for &fingerprint in fingerprints {
+            let expected = naive.mark == Some(mark) && naive.slots[0] == fingerprint;
+            assert_eq!(
+                word.is_marked(mark, fingerprint),
+                expected,
+                "{mark:?} on {naive:?}"
+            );
+        }
+    }
+    for &fingerprint in fingerprints {
+        let expected = if naive.slots[0] == fingerprint {
+            naive.mark
+        } else {
+            None
+        };
+        assert_eq!(
+            word.mark_of(fingerprint),
+            expected,
+            "mark_of {fingerprint} in {naive:?}"
+        );
+    }
+    if naive.mark.is_some() {
+        assert_eq!(
+            word.unmarked(),
+            Naive {
+                mark: None,
+                ..naive.clone()
+            }
+            .word()
+        );
+        let mut gone = Naive {
+            mark: None,
+            ..naive.clone()
+        };
+        gone.slots[0] = 0;
+        assert_eq!(
+            word.without_marked(),
+            gone.word(),
+            "without_marked of {naive:?}"
+        );
+    }
+
+    if naive.token.is_some() {
+        return;
+    }
+    // From here on what only the owner of the word's value may ask: the word
+    // has no reservation.
+    for &fingerprint in fingerprints {
+        let places = naive.places(fingerprint);
+        assert_eq!(
+            word.find(fingerprint),
+            places.first().copied(),
+            "find {fingerprint} in {naive:?}"
+        );
+        assert_eq!(
+            word.count(fingerprint),
+            places.len(),
+            "count {fingerprint} in {naive:?}"
+        );
+    }
+    let vacant: Vec<usize> = (0..L::SLOTS)
+        .filter(|&slot| naive.slots[slot] == 0)
+        .collect();
+    assert_eq!(
+        word.vacancy(),
+        vacant.first().copied(),
+        "vacancy of {naive:?}"
+    );
+    assert_eq!(
+        word.vacancies() as usize,
+        vacant.len(),
+        "vacancies of {naive:?}"
+    );
+    let first = usize::from(naive.mark.is_some());
+    let residents: Vec<u64> = naive.slots[first..]
+        .iter()
+        .copied()
+        .filter(|&f| f != 0)
+        .collect();
+    assert_eq!(
+        word.residents().collect::<Vec<_>>(),
+        residents,
+        "residents of {naive:?}"
+    );
+
+    for &slot in &vacant {
+        for &fingerprint in fingerprints {
+            let mut filled = naive.clone();
+            filled.slots[slot] = fingerprint;
+            assert_eq!(
+                word.with(slot, fingerprint),
+                filled.word(),
+                "{fingerprint} into {naive:?}"
+            );
+        }
+        for &token in tokens {
+            let mut reserved = naive.clone();
+            reserved.slots.swap(slot, last);
+            reserved.token = Some(token);
+            let with = word.with_reservation(slot, token);
+            assert_eq!(with, reserved.word(), "token {token} into {naive:?}");
+        }
+    }
+    for slot in first..L::SLOTS {
+        let mut emptied = naive.clone();
+        emptied.slots[slot] = 0;
+        assert_eq!(
+            word.without(slot),
+            emptied.word(),
+            "slot {slot} of {naive:?} emptied"
+        );
+        if naive.mark.is_none() && naive.slots[slot] != 0 {
+            for mark in Mark::ALL {
+                let mut marked = naive.clone();
+                marked.slots.swap(0, slot);
+                marked.mark = Some(mark);
+                assert_eq!(
+                    word.with_mark(slot, mark),
+                    marked.word(),
+                    "{mark:?} on {naive:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Every word that can stand in a table of layout `L`.
+fn all_words<L: Layout>() -> Vec<Naive> {
+    let values = 1_u64 << L::FINGERPRINT_BITS;
+    let mut all = Vec::new();
+    for payload in 0..values.pow(L::SLOTS as u32) {
+        let slots: Vec<u64> = (0..L::SLOTS as u32)
+            .map(|slot| payload / values.pow(slot) % values)
+            .collect();
+        for mark in marks() {
+            if mark.is_some() && slots[0] == 0 {
+                continue;
+            }
+            for phase in 0..1 << L::PHASE_BITS {
+                all.push(Naive {
+                    slots: slots.clone(),
+                    mark,
+                    token: None,
+                    phase,
+                });
+                let mut reserved = Naive {
+                    slots: slots.clone(),
+                    mark,
+                    token: None,
+                    phase,
+                };
+                reserved.token = reserved.slots.last().copied();
+                reserved.slots[L::SLOTS - 1] = 0;
+                all.push(reserved);
+            }
+        }
+    }
+    all
+}
+
+fn all_operations_agree<L: Layout>() {
+    let all = all_words::<L>();
+    let fingerprints: Vec<u64> = (1..1 << L::FINGERPRINT_BITS).collect();
+    let tokens: Vec<u64> = (0..1 << L::FINGERPRINT_BITS).collect();
+    for naive in &all {
+        operations_agree::<L>(naive, &fingerprints, &tokens);
+    }
+    let mut bits: Vec<u64> = all.iter().map(|naive| naive.word::<L>().bits()).collect();
+    bits.sort_unstable();
+    bits.dedup();
+    assert_eq!(
+        bits.len(),
+        all.len(),
+        "two different words have one representation"
+    );
+}
+
+/// Over all pairs of words: what the fast path of a lookup asks.
+fn all_pairs_agree<L: Layout>() {
+    struct Row<L> {
+        word: Word<L>,
+        quiet: bool,
+        /// Bit `fp` is set if any slot, marked or with a token, holds `fp`.
+        holds: u64,
+    }
+    let rows: Vec<Row<L>> = all_words::<L>()
+        .iter()
+        .map(|naive| {
+            let values = naive.slots.iter().chain(&naive.token);
+            Row {
+                word: naive.word(),
+                quiet: naive.mark.is_none() && naive.token.is_none(),
+                holds: values.fold(0, |holds, value| holds | 1 << value),
+            }
+        })
+        .collect();
+    for p in &rows {
+        for q in &rows {
+            assert_eq!(Word::both_quiet(p.word, q.word), p.quiet && q.quiet);
+            for fingerprint in 1..1 << L::FINGERPRINT_BITS {
+                let expected = (p.holds | q.holds) >> fingerprint & 1 == 1;
+                let actual = Word::either_matches(p.word, q.word, fingerprint);
+                assert_eq!(
+                    actual, expected,
+                    "{fingerprint} in {:?}, {:?}",
+                    p.word, q.word
+                );
+            }
+        }
+    }
+}
+
+macro_rules! small_layouts {
+    ($($name:ident: $bits:literal x $slots:literal, lane $lane:literal, phase $phase:literal;)*) => {$(
+        #[derive(Clone, Copy, Debug)]
+        struct $name;
+
+        impl Layout for $name {
+            const FINGERPRINT_BITS: u32 = $bits;
+            const SLOTS: usize = $slots;
+            const LANE_BITS: u32 = $lane;
+            const PHASE_BITS: u32 = $phase;
+        }
+    )*};
+}
+
+small_layouts! {
+    Packed: 3 x 3, lane 3, phase 0;
+    Aligned: 3 x 3, lane 5, phase 0;
+    PackedGrowable: 3 x 3, lane 3, phase 2;
+    AlignedGrowable: 2 x 4, lane 4, phase 3;
+    TwoSlots: 4 x 2, lane 32, phase 1;
+    OneBit: 1 x 6, lane 1, phase 1;
+}
+
+#[test]
+fn small_layouts_agree_on_all_words() {
+    all_operations_agree::<Packed>();
+    all_operations_agree::<Aligned>();
+    all_operations_agree::<PackedGrowable>();
+    all_operations_agree::<AlignedGrowable>();
+    all_operations_agree::<TwoSlots>();
+    all_operations_agree::<OneBit>();
+}
+
+#[test]
+fn small_layouts_agree_on_all_pairs_of_words() {
+    all_pairs_agree::<Packed>();
+    all_pairs_agree::<Aligned>();
+    all_pairs_agree::<TwoSlots>();
+    all_pairs_agree::<OneBit>();
+}
+
+/// A value for a slot: often empty, often one of a few that then repeat, and
+/// often one bit away from another.
+fn value(bits: u32) -> impl Strategy<Value = u64> {
+    let max = (1_u64 << bits) - 1;
+    prop_oneof![
+        2 => Just(0),
+        2 => prop::sample::select(vec![1, 2, max - 1, max, 1 << (bits - 1), (1 << (bits - 1)) - 1]),
+        1 => 0..=max,
+    ]
+}
+
+fn naive<L: Layout>() -> impl Strategy<Value = Naive> {
+    let slots = prop::collection::vec(value(L::FINGERPRINT_BITS), L::SLOTS);
+    let mark = prop::sample::select(marks());
+    let token = prop::option::of(0..1_u64 << L::FINGERPRINT_BITS);
+    (slots, mark, token, 0..1_u64 << L::PHASE_BITS).prop_map(|(mut slots, mark, token, phase)| {
+        if token.is_some() {
+            *slots.last_mut().unwrap() = 0;
+        }
+        Naive {
+            mark: mark.filter(|_| slots[0] != 0),
+            slots,
+            token,
+            phase,
+        }
+    })
+}
+
+/// Fingerprints worth asking `words` for: all they hold, these with one bit
+/// flipped, and the extremes.
+fn neighbours<L: Layout>(words: &[&Naive]) -> Vec<u64> {
+    let max = (1_u64 << L::FINGERPRINT_BITS) - 1;
+    let held = words
+        .iter()
+        .flat_map(|word| word.slots.iter().chain(&word.token).copied());
+    let mut all: Vec<u64> = held
+        .chain([1, max])
+        .flat_map(|f| [f, f ^ 1, f ^ 1 << (L::FINGERPRINT_BITS - 1)])
+        .filter(|&f| f != 0)
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn pair_agrees<L: Layout>(p: &Naive, q: &Naive) {
+    let (p_word, q_word): (Word<L>, Word<L>) = (p.word(), q.word());
+    for fingerprint in neighbours::<L>(&[p, q]) {
+        let holds = |n: &Naive| {
+            n.slots
+                .iter()
+                .chain(&n.token)
+                .any(|&value| value == fingerprint)
+        };
+        let actual = Word::either_matches(p_word, q_word, fingerprint);
+        assert_eq!(
+            actual,
+            holds(p) || holds(q),
+            "{fingerprint} in {p:?}, {q:?}"
+        );
+    }
+    let quiet = |n: &Naive| n.mark.is_none() && n.token.is_none();
+    assert_eq!(Word::both_quiet(p_word, q_word), quiet(p) && quiet(q));
+}
+
+macro_rules! real_layouts {
+    ($($name:ident: $layout:ty;)*) => {$(
+        proptest! {
+            #[test]
+            fn $name(p in naive::<$layout>(), q in naive::<$layout>()) {
+                let token_bits = 9.min(<$layout>::FINGERPRINT_BITS);
+                let tokens = [0, 1, (1 << token_bits) - 1];
+                operations_agree::<$layout>(&p, &neighbours::<$layout>(&[&p]), &tokens);
+                pair_agrees::<$layout>(&p, &q);
+            }
+        }
+    )*};
+}
+
+real_layouts! {
+    f10x6_agrees: F10x6;
+    f12x5_agrees: F12x5;
+    f15x4_agrees: F15x4;
+    f20x3_agrees: F20x3;
+    f30x2_agrees: F30x2;
+    g9x6_agrees: G9x6;
+    g11x5_agrees: G11x5;
+    g14x4_agrees: G14x4;
+    g18x3_agrees: G18x3;
+    g27x2_agrees: G27x2;
+    g28x2_agrees: G28x2;
+}
+
+#[test]
+fn an_empty_word_is_all_zero() {
+    assert_eq!(Word::<F10x6>::EMPTY.bits(), 0);
+    assert_eq!(Word::<F10x6>::EMPTY.vacancies(), 6);
+    assert!(Word::<F15x4>::EMPTY.residents().next().is_none());
+}
+
+#[test]
+fn debug_shows_what_a_word_holds() {
+    let word = Word::<F30x2>::EMPTY
+        .with(1, 77)
+        .with_mark(1, Mark::Delivered);
+    assert_eq!(
+        format!("{word:?}"),
+        "Word { slots: [77, 0], mark: Some(Delivered), reserved: false, phase: 0 }"
+    );
+}

@@ -1,0 +1,156 @@
+//! Rounds of concurrent operations on a tiny, nearly full filter, where hardly an
+//! insert does without relocations.
+
+use super::filters::{classes, slots};
+use guira::CuckooFilter;
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use std::{fmt, ops::AddAssign, thread};
+
+/// What a round is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    pub(crate) bits: u32,
+    pub(crate) buckets: usize,
+    pub(crate) threads: usize,
+    /// Operations of each thread.
+    pub(crate) operations: usize,
+    /// Slots of all slots that are filled at the beginning.
+    pub(crate) load: f64,
+    /// Classes for each slot: few have many copies each, many are often absent.
+    pub(crate) crowd: f64,
+    /// Threads give way at random between operations: the more often, the more
+    /// evenly the threads advance on few cores.
+    pub(crate) yields: bool,
+    pub(crate) seed: u64,
+}
+
+/// What was done and seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) rounds: u64,
+    pub(crate) operations: u64,
+    pub(crate) full: u64,
+    pub(crate) relocations: u64,
+    pub(crate) retried: u64,
+    pub(crate) conservative: u64,
+}
+
+impl AddAssign for Report {
+    fn add_assign(&mut self, other: Self) {
+        self.rounds += other.rounds;
+        self.operations += other.operations;
+        self.full += other.full;
+        self.relocations += other.relocations;
+        self.retried += other.retried;
+        self.conservative += other.conservative;
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            rounds,
+            operations,
+            full,
+            relocations,
+            retried,
+            conservative,
+        } = self;
+        write!(
+            f,
+            "{operations} operations in {rounds} rounds, {full} full, {relocations} relocations, \
+             {retried} lookups retried, {conservative} conservative"
+        )
+    }
+}
+
+/// Fills `filter` to `load` with copies of all classes in turn, as far as they fit.
+pub(crate) fn fill(filter: &CuckooFilter, classes: &[u64], load: f64) -> Vec<i64> {
+    let wanted = (slots(filter) as f64 * load).round() as usize;
+    let mut copies = vec![0; classes.len()];
+    for _ in 0..2 * filter.bucket_slots() {
+        for (copies, &class) in copies.iter_mut().zip(classes) {
+            *copies += i64::from(filter.len() < wanted && filter.insert_hash(class).is_ok());
+        }
+    }
+    copies
+}
+
+impl Round {
+    /// The classes of the round: at least two for each thread.
+    pub(crate) fn classes(&self, filter: &CuckooFilter) -> Vec<u64> {
+        let count = (slots(filter) as f64 * self.crowd) as usize;
+        classes(filter, count.max(2 * self.threads), self.seed)
+    }
+
+    pub(crate) fn random(&self, thread: usize) -> SmallRng {
+        SmallRng::seed_from_u64(self.seed ^ (thread as u64 + 1) << 32)
+    }
+
+    pub(crate) fn give_way(&self, random: &mut SmallRng) {
+        if self.yields && random.random_ratio(1, 8) {
+            thread::yield_now();
+        }
+    }
+
+    pub(crate) fn at_rest(
+        &self,
+        filter: &CuckooFilter,
+        copies: i64,
+        unfounded: u64,
+    ) -> Result<(), String> {
+        let (len, stats) = (filter.len(), filter.stats());
+        if len as i64 != copies {
+            return Err(format!(
+                "len is {len} at rest instead of {copies} in {self:?}"
+            ));
+        }
+        if unfounded > stats.conservative_lookups {
+            return Err(format!(
+                "{unfounded} lookups found what was absent, {} of them for want of a proof, in {self:?}",
+                stats.conservative_lookups
+            ));
+        }
+        Ok(())
+    }
+
+    /// Empties the filter: then each class must fit as often as it has slots in its
+    /// pair. A mark or a copy that was left behind would take one up for ever.
+    pub(crate) fn no_slot_is_lost(
+        &self,
+        filter: &CuckooFilter,
+        classes: &[u64],
+    ) -> Result<(), String> {
+        for &class in classes {
+            while filter.remove_hash(class) {}
+        }
+        if !filter.is_empty() {
+            return Err(format!("{} copies are left in {self:?}", filter.len()));
+        }
+        for &class in classes {
+            let fitted = (0..)
+                .take_while(|_| filter.insert_hash(class).is_ok())
+                .count();
+            let slots = filter.bucket_slots();
+            if fitted != 2 * slots {
+                return Err(format!(
+                    "only {fitted} copies fit when all is removed, in {self:?}"
+                ));
+            }
+            while filter.remove_hash(class) {}
+        }
+        Ok(())
+    }
+
+    pub(crate) fn report(&self, filter: &CuckooFilter) -> Report {
+        let stats = filter.stats();
+        Report {
+            rounds: 1,
+            operations: (self.threads * self.operations) as u64,
+            full: 0,
+            relocations: stats.relocations,
+            retried: stats.retried_lookups,
+            conservative: stats.conservative_lookups,
+        }
+    }
+}

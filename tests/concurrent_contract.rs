@@ -1,0 +1,257 @@
+//! What the documentation promises while threads are at work: on filters of 1 to
+//! 16 buckets, nearly full, by up to 16 threads.
+
+mod common {
+    pub(crate) mod filters;
+    pub(crate) mod owned;
+    pub(crate) mod round;
+}
+
+use common::{
+    filters::{BITS, classes, slots, tiny},
+    round::{Report, Round},
+};
+use guira::{CuckooFilter, InsertError};
+use std::{
+    sync::{
+        Barrier,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+/// What a thread inserted is contained, countable and removable until it removes
+/// it, whatever the others do; `len` and `count` are exact at rest.
+#[test]
+fn every_thread_finds_its_own_items() {
+    for bits in BITS {
+        let mut report = Report::default();
+        for threads in [2, 3, 8, 16] {
+            for (buckets, load) in [(1, 0.9), (2, 0.95), (5, 0.98), (16, 0.95)] {
+                for yields in [false, true] {
+                    let operations = 40_000 / threads;
+                    let (crowd, seed) = (1.25, threads as u64);
+                    let round = Round {
+                        bits,
+                        buckets,
+                        threads,
+                        operations,
+                        load,
+                        crowd,
+                        yields,
+                        seed,
+                    };
+                    report += round
+                        .owned()
+                        .unwrap_or_else(|violation| panic!("{violation}"));
+                }
+            }
+        }
+        println!("{bits} bits: {report}");
+        assert!(report.relocations > 0);
+    }
+}
+
+/// Runs `work` in `threads` threads that start together, while two more keep
+/// relocating what is in the filter.
+fn race<R: Send>(
+    filter: &CuckooFilter,
+    others: &[u64],
+    threads: usize,
+    work: impl Fn(usize) -> R + Sync,
+) -> Vec<R> {
+    let (barrier, stop) = (Barrier::new(threads), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for own in others.chunks(others.len().div_ceil(2)) {
+            let stop = &stop;
+            scope.spawn(move || {
+                for &hash in own.iter().cycle() {
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    if filter.insert_hash(hash).is_ok() {
+                        assert!(filter.remove_hash(hash));
+                    }
+                }
+            });
+        }
+        let racers: Vec<_> = (0..threads)
+            .map(|thread| {
+                let (barrier, work) = (&barrier, &work);
+                scope.spawn(move || {
+                    barrier.wait();
+                    work(thread)
+                })
+            })
+            .collect();
+        let results: Vec<_> = racers
+            .into_iter()
+            .map(thread::ScopedJoinHandle::join)
+            .collect();
+        stop.store(true, Ordering::Relaxed);
+        results
+            .into_iter()
+            .map(|result| result.expect("no panic"))
+            .collect()
+    })
+}
+
+/// A filter with half of its slots free of residents, one item to race for, and
+/// items for the relocating threads.
+fn arena(bits: u32, buckets: usize, seed: u64) -> (CuckooFilter, u64, Vec<u64>) {
+    let filter = tiny(bits, buckets);
+    let all = classes(&filter, slots(&filter) + 8, seed);
+    let free = (slots(&filter) / 8).max(2);
+    for &hash in &all[8..slots(&filter) + 8 - free] {
+        // A pair that is full already: leave the item out.
+        let _ = filter.insert_hash(hash);
+    }
+    (filter, all[0], all[1..8].to_vec())
+}
+
+/// Of n copies, n removes answer true, however many threads race for them.
+#[test]
+fn each_copy_is_removed_exactly_once() {
+    for bits in BITS {
+        for seed in 0..60 {
+            let (filter, item, others) = arena(bits, 1 + seed as usize % 16, seed);
+            let residents = filter.len();
+            let copies = (0..3)
+                .take_while(|_| filter.insert_hash(item).is_ok())
+                .count();
+            let removes = race(&filter, &others, 4, |_| {
+                (0..3).filter(|_| filter.remove_hash(item)).count()
+            });
+            let removed: usize = removes.iter().sum();
+            assert_eq!(removed, copies, "{bits} bits, seed {seed}: {removes:?}");
+            assert_eq!(filter.count_hash(item), 0, "{bits} bits, seed {seed}");
+            assert_eq!(filter.len(), residents, "{bits} bits, seed {seed}");
+        }
+    }
+}
+
+/// Of all threads that race to add an absent item, exactly one adds it; the
+/// others find it. Full is for all of them, or for those that came too early.
+#[test]
+fn insert_unique_has_one_winner() {
+    for bits in BITS {
+        let mut won = 0;
+        for seed in 0..16 {
+            let (filter, item, others) = arena(bits, 1 + seed as usize % 16, seed);
+            for round in 0..8 {
+                let answers = race(&filter, &others, 5, |_| filter.insert_unique_hash(item));
+                let winners = answers.iter().filter(|&&answer| answer == Ok(true)).count();
+                let count = filter.count_hash(item);
+                let what = format!("{bits} bits, seed {seed}, round {round}: {answers:?}");
+                assert!(winners <= 1, "{what}");
+                assert_eq!(count, winners, "{what}");
+                if winners == 0 {
+                    assert_eq!(answers, [Err(InsertError::Full); 5], "{what}");
+                }
+                won += winners;
+                assert_eq!(filter.remove_hash(item), winners == 1, "{what}");
+            }
+        }
+        assert!(won > 64, "{bits} bits: {won} of 128 rounds had a winner");
+    }
+}
+
+/// Racing inserts of one item: as many copies as there were Oks.
+#[test]
+fn every_insert_adds_one_copy() {
+    for bits in BITS {
+        for seed in 0..60 {
+            let (filter, item, others) = arena(bits, 2 + seed as usize % 15, seed);
+            let residents = filter.len();
+            let inserts = race(&filter, &others, 4, |_| {
+                (0..3).filter(|_| filter.insert_hash(item).is_ok()).count()
+            });
+            let inserted: usize = inserts.iter().sum();
+            assert_eq!(
+                filter.count_hash(item),
+                inserted,
+                "{bits} bits, seed {seed}"
+            );
+            assert_eq!(
+                filter.len(),
+                residents + inserted,
+                "{bits} bits, seed {seed}"
+            );
+        }
+    }
+}
+
+/// Full changes nothing, and nothing else does: the filter is full from the start.
+#[test]
+fn a_full_filter_refuses_all_and_loses_none() {
+    for bits in BITS {
+        let filter = tiny(bits, 6);
+        let all = classes(&filter, slots(&filter) * 3, 7);
+        // Copies of one class close the gaps that no other item has a path to.
+        let mut copies = vec![0; all.len()];
+        for (class, &hash) in all.iter().enumerate() {
+            copies[class] = usize::from(filter.insert_hash(hash).is_ok());
+        }
+        for (class, &hash) in all.iter().enumerate() {
+            while filter.insert_hash(hash).is_ok() {
+                copies[class] += 1;
+            }
+        }
+        let len = filter.len();
+        assert_eq!(len, copies.iter().sum::<usize>());
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                let (filter, all) = (&filter, &all);
+                scope.spawn(move || {
+                    for turn in 0..2_000 {
+                        let hash = all[(turn * 7 + thread) % all.len()];
+                        assert_eq!(
+                            filter.insert_hash(hash),
+                            Err(InsertError::Full),
+                            "{bits} bits"
+                        );
+                    }
+                });
+            }
+        });
+        assert_eq!(filter.len(), len, "{bits} bits");
+        for (&hash, copies) in all.iter().zip(copies) {
+            assert_eq!(filter.count_hash(hash), copies, "{bits} bits");
+        }
+    }
+}
+
+/// Batches are their operations one by one.
+#[test]
+fn batches_of_many_threads_do_not_disturb_each_other() {
+    for bits in BITS {
+        let filter = CuckooFilter::builder()
+            .capacity(4_000)
+            .fingerprint_bits(bits)
+            .seed(3);
+        let filter = filter.build().expect("a filter");
+        thread::scope(|scope| {
+            for thread in 0..8_u64 {
+                let filter = &filter;
+                scope.spawn(move || {
+                    let items: Vec<u64> = (0..500).map(|item| thread * 1_000_000 + item).collect();
+                    let mut answers = vec![false; items.len()];
+                    for _ in 0..20 {
+                        filter.insert_batch(&items).expect("4 000 items fit");
+                        filter.contains_batch(&items, &mut answers);
+                        assert!(
+                            answers.iter().all(|&found| found),
+                            "{bits} bits: false negative"
+                        );
+                        filter.remove_batch(&items, &mut answers);
+                        assert!(
+                            answers.iter().all(|&removed| removed),
+                            "{bits} bits: not removed"
+                        );
+                    }
+                });
+            }
+        });
+        assert!(filter.is_empty(), "{bits} bits: {} left", filter.len());
+    }
+}

@@ -1,0 +1,214 @@
+//! A single thread sees a multiset of classes: any sequence of operations, singly
+//! or in batches, answers as a plain map of counters would.
+
+mod common {
+    pub(crate) mod filters;
+}
+
+use common::filters::{BITS, slots, tiny};
+use guira::{CuckooFilter, InsertError};
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Insert(u64),
+    InsertUnique(u64),
+    Remove(u64),
+    Contains(u64),
+    Count(u64),
+    InsertBatch(Vec<u64>),
+    RemoveBatch(Vec<u64>),
+    ContainsBatch(Vec<u64>),
+    Clear,
+}
+
+fn operation(items: u64) -> impl Strategy<Value = Operation> {
+    let item = move || 0..items;
+    let batch = move || prop::collection::vec(item(), 0..70);
+    prop_oneof![
+        24 => item().prop_map(Operation::Insert),
+        12 => item().prop_map(Operation::InsertUnique),
+        16 => item().prop_map(Operation::Remove),
+        8 => item().prop_map(Operation::Contains),
+        8 => item().prop_map(Operation::Count),
+        4 => batch().prop_map(Operation::InsertBatch),
+        4 => batch().prop_map(Operation::RemoveBatch),
+        2 => batch().prop_map(Operation::ContainsBatch),
+        1 => Just(Operation::Clear),
+    ]
+}
+
+/// The filter, and what it must answer.
+struct Oracle {
+    filter: CuckooFilter,
+    /// The class of each item, named by the first item that has it.
+    class: Vec<u64>,
+    copies: HashMap<u64, usize>,
+}
+
+impl Oracle {
+    fn new(bits: u32, buckets: usize, items: u64) -> Self {
+        let filter = tiny(bits, buckets);
+        let mut class: Vec<u64> = Vec::new();
+        for item in 0..items {
+            // Alone in the filter, an item is found by all of its class.
+            filter.insert(&item).unwrap();
+            let same = (0..item).find(|other| filter.contains(other));
+            class.push(same.map_or(item, |other| class[other as usize]));
+            assert!(filter.remove(&item));
+        }
+        Self {
+            filter,
+            class,
+            copies: HashMap::new(),
+        }
+    }
+
+    fn copies(&mut self, item: u64) -> &mut usize {
+        self.copies.entry(self.class[item as usize]).or_default()
+    }
+
+    fn len(&self) -> usize {
+        self.copies.values().sum()
+    }
+
+    /// Full needs two full buckets at least.
+    fn may_be_full(&self) -> bool {
+        self.len() >= 2 * self.filter.bucket_slots()
+    }
+
+    /// Nothing fits into a full filter, nor into a pair full of one class.
+    fn must_be_full(&mut self, item: u64) -> bool {
+        self.len() == slots(&self.filter) || *self.copies(item) == 2 * self.filter.bucket_slots()
+    }
+
+    fn insert(&mut self, item: u64, answer: Result<(), InsertError>) {
+        match answer {
+            Ok(()) => {
+                assert!(!self.must_be_full(item), "more copies than slots");
+                *self.copies(item) += 1;
+            }
+            Err(error) => {
+                assert_eq!(error, InsertError::Full);
+                assert!(self.may_be_full(), "Full at {} items", self.len());
+            }
+        }
+    }
+
+    fn remove(&mut self, item: u64, answer: bool) {
+        let copies = self.copies(item);
+        assert_eq!(answer, *copies > 0, "remove {item}");
+        *copies -= usize::from(answer);
+    }
+
+    fn step(&mut self, operation: Operation) {
+        match operation {
+            Operation::Insert(item) => {
+                let answer = self.filter.insert(&item);
+                self.insert(item, answer);
+            }
+            Operation::InsertUnique(item) => match self.filter.insert_unique(&item) {
+                Ok(added) => {
+                    let copies = self.copies(item);
+                    assert_eq!(added, *copies == 0, "insert_unique {item}");
+                    *copies += usize::from(added);
+                }
+                Err(error) => {
+                    assert_eq!((error, *self.copies(item)), (InsertError::Full, 0));
+                    assert!(self.may_be_full(), "Full at {} items", self.len());
+                }
+            },
+            Operation::Remove(item) => {
+                let answer = self.filter.remove(&item);
+                self.remove(item, answer);
+            }
+            Operation::Contains(item) => {
+                // At rest even a false positive is known: it is of the same class.
+                assert_eq!(self.filter.contains(&item), *self.copies(item) > 0);
+            }
+            Operation::Count(item) => {
+                assert_eq!(self.filter.count(&item), *self.copies(item));
+            }
+            Operation::InsertBatch(items) => {
+                let answer = self.filter.insert_batch(&items);
+                let inserted = answer.map_or_else(|error| error.inserted, |()| items.len());
+                for &item in &items[..inserted] {
+                    self.insert(item, Ok(()));
+                }
+                if let Err(error) = answer {
+                    self.insert(items[inserted], Err(error.error));
+                }
+            }
+            Operation::RemoveBatch(items) => {
+                let mut removed = vec![false; items.len()];
+                self.filter.remove_batch(&items, &mut removed);
+                for (item, removed) in items.into_iter().zip(removed) {
+                    self.remove(item, removed);
+                }
+            }
+            Operation::ContainsBatch(items) => {
+                let mut found = vec![false; items.len()];
+                self.filter.contains_batch(&items, &mut found);
+                for (item, found) in items.into_iter().zip(found) {
+                    assert_eq!(found, *self.copies(item) > 0);
+                }
+            }
+            Operation::Clear => {
+                self.filter.clear();
+                self.copies.clear();
+            }
+        }
+        assert_eq!(self.filter.len(), self.len());
+        assert_eq!(self.filter.is_empty(), self.len() == 0);
+    }
+
+    /// All classes, not only those that the last step touched: a relocation or a
+    /// failed insert must have changed none of the others.
+    fn all_agree(&mut self) {
+        for item in 0..self.class.len() as u64 {
+            let copies = *self.copies(item);
+            assert_eq!(self.filter.count(&item), copies, "item {item}");
+            assert_eq!(self.filter.contains(&item), copies > 0, "item {item}");
+        }
+        let load = self.len() as f64 / slots(&self.filter) as f64;
+        assert!((self.filter.load_factor() - load).abs() < 1e-12);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn a_filter_is_a_multiset_of_classes(
+        bits in prop::sample::select(BITS.to_vec()),
+        buckets in 1..12_usize,
+        operations in prop::collection::vec(operation(100), 1..300),
+    ) {
+        let mut oracle = Oracle::new(bits, buckets, 100);
+        for operation in operations {
+            oracle.step(operation);
+            oracle.all_agree();
+        }
+    }
+}
+
+/// A filter is as good as new after it was cleared.
+#[test]
+fn clear_leaves_an_empty_filter_of_the_same_room() {
+    for bits in BITS {
+        let builder = CuckooFilter::builder()
+            .capacity(500)
+            .fingerprint_bits(bits)
+            .seed(1);
+        let mut filter = builder.build().unwrap();
+        for _ in 0..3 {
+            for item in 0..500_u32 {
+                filter.insert(&item).unwrap();
+            }
+            assert_eq!(filter.len(), 500);
+            filter.clear();
+            assert!(filter.is_empty() && (0..500_u32).all(|item| !filter.contains(&item)));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! At capacity, an absent item is found no more often than was asked for, and as
+//! often as `false_positive_rate` says.
+//!
+//! The number of false positives among N absent items is binomial. A bound of 5
+//! standard deviations fails by chance in one of 3 million runs; with the fixed
+//! seeds here it fails always or never.
+
+use guira::CuckooFilter;
+
+/// False positives among `absent` items, of a filter that holds its capacity.
+fn false_positives(filter: &CuckooFilter, absent: usize) -> usize {
+    let capacity = filter.capacity() as u64;
+    for item in 0..capacity {
+        filter.insert(&item).expect("capacity items fit");
+    }
+    let mut found = vec![false; 4096];
+    (0..absent.div_ceil(4096) as u64)
+        .map(|chunk| {
+            let first = (1 << 40) + chunk * 4096;
+            let items: Vec<u64> = (first..first + 4096).collect();
+            filter.contains_batch(&items, &mut found);
+            found.iter().filter(|&&found| found).count()
+        })
+        .sum()
+}
+
+/// Five standard deviations, and five more for counts that are nearly 0.
+fn tolerance(expected: f64) -> f64 {
+    5.0 * expected.sqrt() + 5.0
+}
+
+#[test]
+fn the_rate_asked_for_is_kept() {
+    for asked in [0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 1e-5] {
+        // A small table's rate depends on what is in it: take many of them.
+        for (capacity, seeds) in [(1, 300), (10, 300), (100, 100), (1000, 20), (100_000, 1)] {
+            let absent = 4096 * (400 / seeds as usize).max(1);
+            let (mut found, mut tried) = (0, 0);
+            for seed in 0..seeds {
+                let builder = CuckooFilter::builder().capacity(capacity).seed(seed);
+                let filter = builder
+                    .false_positive_rate(asked)
+                    .build()
+                    .expect("a filter");
+                found += false_positives(&filter, absent);
+                tried += absent;
+            }
+            let most = tried as f64 * asked;
+            assert!(
+                found as f64 <= most + tolerance(most),
+                "{capacity} items at {asked}: {found} of {tried}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_rate_told_is_the_rate_measured() {
+    for bits in [10, 12, 15, 20, 30] {
+        let builder = CuckooFilter::builder()
+            .capacity(200_000)
+            .fingerprint_bits(bits)
+            .seed(1);
+        let filter = builder.build().expect("a filter");
+        let absent = if bits < 20 { 4_000_000 } else { 20_000_000 };
+        let expected = absent as f64 * filter.false_positive_rate();
+        let found = false_positives(&filter, absent) as f64;
+        println!("{bits} bits: {found} of {absent}, expected {expected:.1}");
+        assert!(
+            (found - expected).abs() <= tolerance(expected),
+            "{bits} bits: {found}, {expected}"
+        );
+    }
+}
+
+#[test]
+fn an_empty_filter_finds_nothing() {
+    let filter = CuckooFilter::builder()
+        .capacity(10_000)
+        .seed(1)
+        .build()
+        .expect("a filter");
+    assert!((0..1_000_000_u64).all(|item| !filter.contains(&item)));
+}

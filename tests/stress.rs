@@ -1,0 +1,100 @@
+//! A long run of random rounds: all layouts, 2 to 16 threads, filters of 1 to 16
+//! buckets that are nearly full. No answer may ever be wrong.
+//!
+//! Each test runs for 2 seconds, or for its share of `GUIRA_STRESS_SECONDS`:
+//!
+//! ```text
+//! GUIRA_STRESS_SECONDS=600 cargo test --release --test stress -- --nocapture
+//! ```
+//!
+//! A failure names the round, seed and all; the interleaving is the machine's,
+//! though, so a round that failed once may have to be run many times.
+
+mod common {
+    pub(crate) mod filters;
+    pub(crate) mod history;
+    pub(crate) mod owned;
+    pub(crate) mod round;
+    pub(crate) mod shared;
+}
+
+use common::{
+    filters::BITS,
+    round::{Report, Round},
+};
+use rand::{RngExt, rngs::SmallRng};
+use std::{
+    env,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// One layout at a time: the numbers of threads are meant as they are.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Of each layout.
+fn budget() -> Duration {
+    match env::var("GUIRA_STRESS_SECONDS") {
+        Ok(seconds) => {
+            let seconds: u32 = seconds
+                .parse()
+                .expect("GUIRA_STRESS_SECONDS is a whole number");
+            Duration::from_secs(u64::from(seconds)) / BITS.len() as u32
+        }
+        Err(_) => Duration::from_secs(2),
+    }
+}
+
+fn stress(bits: u32) {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    // Another seed each time: a run that repeats the last one would find less.
+    let mut random: SmallRng = rand::make_rng();
+    for threads in [2, 4, 8, 16] {
+        let (end, mut report) = (Instant::now() + budget() / 4, Report::default());
+        while report.rounds < 2 || Instant::now() < end {
+            let round = Round {
+                bits,
+                threads,
+                buckets: random.random_range(1..=16),
+                operations: 40_000 / threads,
+                load: random.random_range(0.9..=0.98),
+                crowd: random.random_range(0.2..=1.5),
+                yields: random.random(),
+                seed: random.random(),
+            };
+            let owned = report.rounds % 2 == 0;
+            let done = if owned { round.owned() } else { round.shared() };
+            report += done.unwrap_or_else(|violation| panic!("{violation}"));
+        }
+        println!("{bits} bits, {threads} threads: {report}");
+        assert!(
+            report.relocations > 0 && report.full > 0,
+            "too little happened: {report}"
+        );
+    }
+}
+
+#[test]
+fn fingerprints_of_10_bits() {
+    stress(10);
+}
+
+#[test]
+fn fingerprints_of_12_bits() {
+    stress(12);
+}
+
+#[test]
+fn fingerprints_of_15_bits() {
+    stress(15);
+}
+
+#[test]
+fn fingerprints_of_20_bits() {
+    stress(20);
+}
+
+#[test]
+fn fingerprints_of_30_bits() {
+    stress(30);
+}
