@@ -148,7 +148,7 @@ impl<const SLOTS: usize> Scenario<SLOTS> {
         let (mut seen, mut most) = (BTreeSet::new(), 0);
         for (exchanges, main) in self.ways() {
             weaken(Fault::None, None, exchanges);
-            let run = self.explore(exchanges, main, &mut seen);
+            let run = self.explore(false, exchanges, main, &mut seen);
             self.print("", exchanges, main, &run);
             if let Some(message) = run.failure {
                 panic!("{}: {message}", self.name);
@@ -182,7 +182,7 @@ impl<const SLOTS: usize> Scenario<SLOTS> {
         };
         for (exchanges, main) in self.ways() {
             weaken(fault, relaxed, exchanges);
-            let run = quietly(|| self.explore(exchanges, main, &mut BTreeSet::new()));
+            let run = quietly(|| self.explore(true, exchanges, main, &mut BTreeSet::new()));
             weaken(Fault::None, None, false);
             self.print(&format!("{weakness:?}"), exchanges, main, &run);
             if let Some(message) = run.failure {
@@ -216,7 +216,7 @@ impl<const SLOTS: usize> Scenario<SLOTS> {
     }
 
     /// The preemption bound: 3, or as `GUIRA_LOOM_BOUND` says; `none` is unbounded.
-    fn bound(&self, exchanges: bool) -> Option<usize> {
+    fn bound(&self, exchanges: bool, control: bool) -> Option<usize> {
         let bound: usize = match std::env::var("GUIRA_LOOM_BOUND").as_deref() {
             Err(_) => 3,
             Ok("none") => return None,
@@ -224,12 +224,18 @@ impl<const SLOTS: usize> Scenario<SLOTS> {
                 .parse()
                 .expect("GUIRA_LOOM_BOUND is a number or `none`"),
         };
-        Some(bound - usize::from(exchanges || self.large))
+        Some(bound - usize::from(exchanges || self.large && !control))
     }
 
-    fn explore(&self, exchanges: bool, main: usize, seen: &mut BTreeSet<Vec<usize>>) -> Run {
+    fn explore(
+        &self,
+        control: bool,
+        exchanges: bool,
+        main: usize,
+        seen: &mut BTreeSet<Vec<usize>>,
+    ) -> Run {
         let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = self.bound(exchanges);
+        builder.preemption_bound = self.bound(exchanges, control);
         builder.max_branches = MAX_BRANCHES;
         // These come from the environment, and stop early with a pass.
         builder.max_duration = None;

@@ -29,7 +29,7 @@ fn moves(from: usize, copies: usize, times: usize) -> Scenario<2> {
         })
         .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), copies, "copies at rest"))
         .outcomes(&[[copies, times]]);
-    if times > 2 {
+    if times > 1 {
         scenario.large()
     } else {
         scenario
@@ -186,6 +186,7 @@ fn the_ordering_of_the_second_look_at_p_is_needed() {
 }
 
 #[test]
+#[ignore = "half a million iterations until it fails"]
 fn the_ordering_of_the_second_look_at_q_is_needed() {
     moves_with_pauses().must_fail(Event::RereadQ, LAW);
 }

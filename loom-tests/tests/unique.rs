@@ -2,7 +2,7 @@
 #![cfg(loom)]
 
 use guira::model::{Event, Fault, Item, Model};
-use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, with};
+use guira_loom_tests::{ENDS, P, Scenario, direction, even, odd, with};
 
 const TWICE: &str = "not exactly one insert_unique";
 const PRESENT: &str = "a present item is inserted again";
