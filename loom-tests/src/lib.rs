@@ -273,7 +273,7 @@ impl<const SLOTS: usize> Scenario<SLOTS> {
     fn print(&self, weakness: &str, exchanges: bool, main: usize, run: &Run) {
         let mode = if exchanges { "exchanges" } else { "loads" };
         let bound = self
-            .bound(exchanges)
+            .bound(exchanges, !weakness.is_empty())
             .map_or("none".to_owned(), |bound| bound.to_string());
         let seconds = run.time.as_secs_f64();
         let verdict = match &run.failure {
