@@ -278,7 +278,7 @@ fn each_step_of_a_move_is_needed_by_remove() {
 
 #[test]
 fn a_removed_shadow_is_held_until_the_original_is_gone() {
-    two_movers([Q, Q], [0, 1]).must_fail(Fault::RemoveNoKilled, ONCE);
+    two_movers([Q, Q], [0, 1]).must_fail(Fault::RemoveNoKilled, "Mark::Shadow");
 }
 
 #[test]
