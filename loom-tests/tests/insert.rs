@@ -44,14 +44,14 @@ fn full_and_remove() -> Scenario<2> {
 }
 
 fn item(a: usize, b: usize, nth: usize) -> Item {
-    Model::<2>::item(3, a, b, nth)
+    Model::<2>::item(4, a, b, nth)
 }
 
 /// The only path leads through a bucket whose last slot another insert wants.
 fn path_and_insert() -> Scenario<2> {
-    let (x, y, z) = (item(0, 1, 0), item(0, 2, 0), item(1, 2, 1));
-    let fill = item(0, 1, 1);
-    let setup = move || Model::new(&[&[fill, y], &[fill, fill], &[z]]);
+    let (x, y, z) = (item(0, 1, 0), item(0, 3, 0), item(2, 3, 1));
+    let (fill, block) = (item(0, 1, 1), item(2, 3, 2));
+    let setup = move || Model::new(&[&[fill, y], &[fill, fill], &[block, block], &[z]]);
     Scenario::new("insert by relocation, insert into the hole", setup)
         .thread(move |filter| filter.insert(x))
         .thread(move |filter| filter.insert(z))
@@ -67,9 +67,9 @@ fn path_and_insert() -> Scenario<2> {
 /// The victim is removed while it is relocated: the move is given up, and the
 /// slot of the victim is free.
 fn path_and_remove() -> Scenario<2> {
-    let (x, y) = (item(0, 1, 0), item(0, 2, 0));
+    let (x, y) = (item(0, 1, 0), item(0, 3, 0));
     let fill = item(0, 1, 1);
-    let setup = move || Model::new(&[&[fill, y], &[fill, fill], &[]]);
+    let setup = move || Model::new(&[&[fill, y], &[fill, fill], &[], &[]]);
     Scenario::new("insert by relocation, remove of the victim", setup)
         .thread(move |filter| filter.insert(x))
         .thread(move |filter| filter.remove(y))

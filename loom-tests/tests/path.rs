@@ -5,7 +5,7 @@ use guira::model::{Event, Fault, Item, Model};
 use guira_loom_tests::Scenario;
 
 /// Buckets of a path: `first` goes from 0 to 1, `last` from 1 to 2 (indices here).
-const PATHS: [[usize; 3]; 4] = [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]];
+const PATHS: [[usize; 3]; 4] = [[0, 1, 2], [2, 1, 0], [1, 0, 3], [0, 3, 2]];
 
 const MISSED: &str = "false negative";
 const ONCE: &str = "removed and left do not add up";
@@ -13,14 +13,14 @@ const ONCE: &str = "removed and left do not add up";
 /// first, last, and the new item for which the path is made.
 fn items([a, b, c]: [usize; 3]) -> [Item; 3] {
     [
-        Model::<2>::item(3, a, b, 0),
-        Model::<2>::item(3, b, c, 0),
-        Model::<2>::item(3, a, c, 1),
+        Model::<2>::item(4, a, b, 0),
+        Model::<2>::item(4, b, c, 0),
+        Model::<2>::item(4, a, b, 1),
     ]
 }
 
 fn model([a, b, _]: [usize; 3], [first, last, _]: [Item; 3]) -> Model<2> {
-    let mut residents: [&[Item]; 3] = [&[]; 3];
+    let mut residents: [&[Item]; 4] = [&[]; 4];
     let (in_a, in_b) = ([first], [last]);
     residents[a] = &in_a;
     residents[b] = &in_b;
@@ -81,11 +81,11 @@ fn removes(path: [usize; 3]) -> Scenario<2> {
 
 /// Two paths that meet in the middle bucket.
 fn crossing() -> Scenario<2> {
-    let item = |a, b, nth| Model::<2>::item(3, a, b, nth);
+    let item = |a, b, nth| Model::<2>::item(4, a, b, nth);
     let (x, y, u, v) = (item(0, 1, 0), item(1, 2, 0), item(1, 2, 1), item(0, 1, 1));
-    let (new, another) = (item(0, 2, 0), item(0, 2, 1));
+    let (new, another) = (item(0, 3, 0), item(2, 3, 0));
     Scenario::new("two paths across", move || {
-        Model::new(&[&[x], &[y, v], &[u]])
+        Model::new(&[&[x], &[y, v], &[u], &[]])
     })
     .thread(move |filter| filter.relocate_chain(x, 0, y, 1, new))
     .thread(move |filter| filter.relocate_chain(u, 2, v, 1, another))
@@ -102,10 +102,10 @@ fn crossing() -> Scenario<2> {
 /// bucket, as the second hop; two removes. What the path's search has read of
 /// the source is older than the first move.
 fn path_after_move() -> Scenario<2> {
-    let (x, y) = (Model::<2>::item(3, 0, 1, 0), Model::<2>::item(3, 0, 2, 0));
-    let new = Model::<2>::item(3, 1, 2, 0);
+    let (x, y) = (Model::<2>::item(4, 0, 1, 0), Model::<2>::item(4, 0, 3, 0));
+    let new = Model::<2>::item(4, 1, 2, 0);
     Scenario::new("removes, move, path to the same bucket", move || {
-        Model::new(&[&[y], &[x], &[]])
+        Model::new(&[&[y], &[x], &[], &[]])
     })
     .thread(move |filter| usize::from(filter.remove(x)) + usize::from(filter.remove(x)))
     .thread(move |filter| {
