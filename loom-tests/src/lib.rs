@@ -224,7 +224,8 @@ impl<const SLOTS: usize> Scenario<SLOTS> {
                 .parse()
                 .expect("GUIRA_LOOM_BOUND is a number or `none`"),
         };
-        Some(bound - usize::from(exchanges || self.large && !control))
+        let less = usize::from(exchanges) + usize::from(self.large && !control);
+        Some(bound.saturating_sub(less).max(1))
     }
 
     fn explore(
