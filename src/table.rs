@@ -44,11 +44,10 @@ impl<'a, L: Layout> Prepared<'a, L> {
     pub(crate) fn load(atomic: &'a AtomicU64) -> Self {
         let order = fault::order(Event::Prepare, Ordering::Acquire);
         let raw = Word::<L>::from_bits(sync::load_for_update(atomic, order));
-        let kept = fault::is(Fault::ReservationKept);
         Self {
             atomic,
             raw,
-            word: if kept { raw } else { raw.without_reservation() },
+            word: raw.without_reservation(),
         }
     }
 
