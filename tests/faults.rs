@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn caught(patience: Duration) -> Option<(String, u64)> {
     let (start, mut operations) = (Instant::now(), 0);
     for seed in 0.. {
-        for (bits, buckets, threads) in [(30, 4, 2), (20, 2, 4), (15, 3, 2), (12, 2, 4), (10, 2, 2)]
+        for (bits, buckets, threads) in [(30, 4, 2), (20, 4, 4), (15, 4, 2), (12, 6, 4), (10, 4, 3)]
         {
             assert!(BITS.contains(&bits));
             let (load, crowd, yields) = (0.9, [1.25, 0.3][seed as usize % 2], seed % 4 < 2);
@@ -39,7 +39,7 @@ fn caught(patience: Duration) -> Option<(String, u64)> {
                 bits,
                 buckets,
                 threads,
-                operations: 10_000,
+                operations: 4_000,
                 load,
                 crowd,
                 yields,
@@ -48,7 +48,7 @@ fn caught(patience: Duration) -> Option<(String, u64)> {
             // A broken protocol may also trip over the library's own assertions.
             let done = panic::catch_unwind(|| round.owned().and_then(|_| round.shared()))
                 .unwrap_or_else(|_| Err("panicked".into()));
-            operations += 2 * (threads * 10_000) as u64;
+            operations += 2 * (threads * 4_000) as u64;
             if let Err(violation) = done {
                 return Some((violation, operations));
             }
