@@ -41,9 +41,9 @@ impl Lane {
 
     /// Inserts `items` keys.
     pub fn fill<K: Key>(&mut self, peer: &dyn Peer<K>, items: u64) {
-        let mut tally = Tally::default();
+        let (mut latencies, mut tally) = (Latencies::default(), Tally::default());
         for _ in 0..items {
-            self.insert::<K, _, false>(peer, &mut Latencies::default(), &mut tally);
+            self.insert::<K, _, false>(peer, &mut latencies, &mut tally);
         }
     }
 

@@ -6,14 +6,20 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arena;
 mod batches;
+pub mod contention;
 pub mod crew;
+pub mod effort;
 pub mod floor;
 pub mod hasher;
 pub mod keys;
 pub mod lanes;
 pub mod latency;
 pub mod measure;
+pub mod ops;
 pub mod peer;
 pub mod peers;
+pub mod report;
+pub mod space;
 pub mod targets;

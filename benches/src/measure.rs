@@ -1,6 +1,7 @@
 //! Rates over several rounds: their median, and how far they scatter.
 
-use std::time::{Duration, Instant};
+use rustix::time::{ClockId, clock_gettime};
+use std::time::Duration;
 
 /// What the rounds of one measurement gave.
 #[derive(Clone, Debug, Default)]
@@ -47,11 +48,28 @@ pub fn mops(operations: u64, elapsed: Duration) -> f64 {
     operations as f64 / elapsed.as_secs_f64() / 1e6
 }
 
-/// The rate of `run`, which does `operations` operations.
+/// The processor time that the calling thread has used: what other jobs on the
+/// machine take does not count.
+#[must_use]
+pub fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}
+
+/// The rate of `run`, which does `operations` operations on this thread alone.
 pub fn rate<R>(operations: u64, run: impl FnOnce() -> R) -> f64 {
-    let start = Instant::now();
+    let start = thread_time();
     std::hint::black_box(run());
-    mops(operations, start.elapsed())
+    mops(operations, thread_time() - start)
+}
+
+/// "64 K", "32 M".
+#[must_use]
+pub fn size(log_slots: u32) -> String {
+    match log_slots {
+        20.. => format!("{} M", 1 << (log_slots - 20)),
+        _ => format!("{} K", 1 << (log_slots - 10)),
+    }
 }
 
 /// The items that fill a table of 2^`log_slots` slots to 95 %: what a table of

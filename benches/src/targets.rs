@@ -1,20 +1,18 @@
 //! The speed that guira aims at, each target a ratio of two medians of one run.
 
 use crate::{
-    crew::{crew, crew_with},
+    arena::Arena,
+    crew::crew,
+    effort::Effort,
     floor::Floor,
-    keys::{Asked, Walk},
-    lanes::{Job, LANES, Lane, Tally},
+    keys::{self, Asked, Walk},
+    lanes::Job,
     latency::Latencies,
-    measure::{Samples, items, mops, rate},
+    measure::{Samples, items, mops, rate, size, thread_time},
     peer::{Entry, Peer},
     peers::{self, Guira},
 };
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::Duration,
-};
+use std::{fmt, time::Duration};
 
 /// A target and what was measured.
 #[derive(Clone, Debug)]
@@ -57,22 +55,16 @@ impl Target {
     }
 }
 
-/// How much is measured.
-#[derive(Clone, Copy, Debug)]
-pub struct Effort {
-    /// Rounds of each measurement.
-    pub rounds: usize,
-    /// The tables out of cache have two to this power slots.
-    pub log_large: u32,
-    /// How long each concurrent run takes.
-    pub run: Duration,
-}
-
-impl Effort {
-    /// What the report is made with.
-    pub const FULL: Self = Self { rounds: 7, log_large: 25, run: Duration::from_millis(150) };
-    /// What shows that all of it works.
-    pub const QUICK: Self = Self { rounds: 2, log_large: 22, run: Duration::from_millis(20) };
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let met = if self.met() { "met" } else { "not" };
+        let Self { what, measured, details, .. } = self;
+        let (sign, bound) = match self.bound {
+            Bound::AtLeast(bound) => ('≥', bound),
+            Bound::AtMost(bound) => ('≤', bound),
+        };
+        write!(f, "{met}  {measured:6.2} {sign} {bound:<4}  {what} ({details})")
+    }
 }
 
 /// The two that most targets compare.
@@ -88,22 +80,12 @@ fn pair() -> (Entry<u64>, Entry<u64>) {
 #[must_use]
 pub fn measure(effort: Effort) -> Vec<Target> {
     let mut targets = Vec::new();
-    lookups(effort, 20, 7.0, &mut targets);
+    lookups(effort, effort.log_medium, 7.0, &mut targets);
     lookups(effort, effort.log_large, 4.0, &mut targets);
-    fill(effort, &mut targets);
-    batches(effort, &mut targets);
-    churn(effort, &mut targets);
-    threads(effort, &mut targets);
-    latency(effort, &mut targets);
-    failing(effort, &mut targets);
-    targets
-}
-
-fn size(log_slots: u32) -> String {
-    match log_slots {
-        20.. => format!("{} M items", 1 << (log_slots - 20)),
-        _ => format!("{} K items", 1 << (log_slots - 10)),
+    for part in [fill, batches, churn, threads, latency, failing] {
+        part(effort, &mut targets);
     }
+    targets
 }
 
 fn lookups(effort: Effort, log_slots: u32, bound: f64, targets: &mut Vec<Target>) {
@@ -115,7 +97,7 @@ fn lookups(effort: Effort, log_slots: u32, bound: f64, targets: &mut Vec<Target>
     theirs.insert_all(0..count);
     let floor = Floor::new(ours.bytes());
     let large = log_slots == effort.log_large;
-    let steps = 1 << 21;
+    let steps = effort.steps;
     for asked in [Asked::Hits, Asked::Misses] {
         let mut samples = [const { Vec::new() }; 4].map(|_: Vec<f64>| Samples::default());
         for round in 0..effort.rounds {
@@ -129,7 +111,7 @@ fn lookups(effort: Effort, log_slots: u32, bound: f64, targets: &mut Vec<Target>
         }
         let [one_by_one, closest, in_batches, loads] = &samples;
         let asked = if asked == Asked::Hits { "hits" } else { "misses" };
-        let size = size(log_slots);
+        let size = size(log_slots) + " items";
         let at_least = Bound::AtLeast;
         targets.push(Target::ratio(
             format!("contains, {size}, {asked}: against atomic-cuckoo-filter"),
@@ -155,7 +137,7 @@ fn lookups(effort: Effort, log_slots: u32, bound: f64, targets: &mut Vec<Target>
 }
 
 fn fill(effort: Effort, targets: &mut Vec<Target>) {
-    let count = items(20);
+    let count = items(effort.log_medium);
     let last = count - count / 20;
     let (guira, closest) = pair();
     let mut whole = [Samples::default(), Samples::default()];
@@ -163,16 +145,17 @@ fn fill(effort: Effort, targets: &mut Vec<Target>) {
     for _ in 0..effort.rounds {
         for (index, entry) in [&guira, &closest].into_iter().enumerate() {
             let peer = (entry.make)(count as usize);
-            let start = std::time::Instant::now();
+            let start = thread_time();
             peer.insert_all(0..last);
-            let before = start.elapsed();
+            let before = thread_time() - start;
             peer.insert_all(last..count);
-            let all = start.elapsed();
+            let all = thread_time() - start;
             whole[index].push(mops(count, all));
             end[index].push(mops(count - last, all - before));
         }
     }
-    let what = |part| format!("insert, 1 M items, {part}: against atomic-cuckoo-filter");
+    let size = size(effort.log_medium);
+    let what = |part| format!("insert, {size} items, {part}: against atomic-cuckoo-filter");
     targets.push(Target::ratio(what("0 to 95 %"), Bound::AtLeast(4.0), &whole[0], &whole[1]));
     targets.push(Target::ratio(what("the last 5 %"), Bound::AtLeast(8.0), &end[0], &end[1]));
 }
@@ -180,91 +163,65 @@ fn fill(effort: Effort, targets: &mut Vec<Target>) {
 fn batches(effort: Effort, targets: &mut Vec<Target>) {
     let count = items(effort.log_large);
     let (mut single, mut batched) = (Samples::default(), Samples::default());
-    for _ in 0..effort.rounds.min(5) {
+    for _ in 0..effort.rounds {
         let guira = Guira::new(count as usize, 15);
         single.push(rate(count, || Peer::<u64>::insert_all(&guira, 0..count)));
         drop(guira);
         let guira = Guira::new(count as usize, 15);
         batched.push(rate(count, || guira.insert_in_batches::<u64>(0..count, 32)));
     }
-    let what = format!("insert_batch, {}, 0 to 95 %: against one by one", size(effort.log_large));
+    let what = format!("insert_batch, {} items, 0 to 95 %: against one by one", size(effort.log_large));
     targets.push(Target::ratio(what, Bound::AtLeast(1.7), &batched, &single));
 }
 
-/// A peer with its lanes filled.
-struct Prepared {
-    peer: Box<dyn Peer<u64>>,
-    lanes: Vec<Lane>,
-}
-
-impl Prepared {
-    fn new(entry: &Entry<u64>, log_slots: u32, items: u64) -> Self {
-        let peer = (entry.make)(self::items(log_slots) as usize);
-        let mut lanes: Vec<Lane> = (0..LANES).map(Lane::new).collect();
-        for lane in &mut lanes {
-            lane.fill(&*peer, items / LANES as u64);
-        }
-        Self { peer, lanes }
-    }
-
-    fn run(&mut self, job: Job, threads: usize, run: Duration, round: usize) -> (Tally, Duration) {
-        let stop = AtomicBool::new(false);
-        let share = LANES / threads;
-        let parts: Vec<_> = self.lanes.chunks_mut(share).enumerate().collect();
-        let peer = &*self.peer;
-        let stop = &stop;
-        let (tallies, elapsed) = thread::scope(|scope| {
-            scope.spawn(move || {
-                thread::sleep(run);
-                stop.store(true, Ordering::Relaxed);
-            });
-            crew_with(parts, |(index, lanes)| {
-                peer.work(job, lanes, ((round * LANES + index) as u64) << 32, stop)
-            })
-        });
-        let mut total = Tally::default();
-        tallies.into_iter().for_each(|tally| total += tally);
-        (total, elapsed)
-    }
-}
-
 fn churn(effort: Effort, targets: &mut Vec<Target>) {
-    let count = items(20);
     let (guira, closest) = pair();
-    let mut prepared = [&guira, &closest].map(|entry| Prepared::new(entry, 20, count));
+    let mut arenas = [&guira, &closest].map(|entry| Arena::new(entry, effort.log_medium, 95));
     let mut samples = [Samples::default(), Samples::default()];
-    for round in 0..effort.rounds {
-        for (prepared, samples) in prepared.iter_mut().zip(&mut samples) {
-            let (tally, elapsed) = prepared.run(Job::Mix { lookups: 0 }, 4, effort.run, round);
+    for _ in 0..effort.rounds {
+        for (arena, samples) in arenas.iter_mut().zip(&mut samples) {
+            let (tally, elapsed) = arena.run(Job::Mix { lookups: 0 }, 4, effort.run);
             samples.push(mops(tally.operations, elapsed));
         }
     }
-    let what = "churn at 95 %, 1 M items, 4 threads: against atomic-cuckoo-filter";
+    let size = size(effort.log_medium);
+    let what = format!("churn at 95 %, {size} items, 4 threads: against atomic-cuckoo-filter");
     targets.push(Target::ratio(what, Bound::AtLeast(15.0), &samples[0], &samples[1]));
+}
+
+/// The rate of `threads` threads by the processor time of each: as if other
+/// jobs left them alone. Fair where no thread waits for another.
+fn rate_of_crew(threads: u64, operations: u64, work: impl Fn(u64) -> u64 + Sync) -> f64 {
+    let timed = |index: usize| {
+        let start = thread_time();
+        std::hint::black_box(work(index as u64));
+        thread_time() - start
+    };
+    let (times, _) = crew(threads as usize, timed);
+    times.into_iter().map(|time: Duration| mops(operations / threads, time)).sum()
 }
 
 fn threads(effort: Effort, targets: &mut Vec<Target>) {
     let count = items(effort.log_large);
-    let size = size(effort.log_large);
+    let size = size(effort.log_large) + " items";
     let mut inserts = [Samples::default(), Samples::default()];
     let mut lookups = [Samples::default(), Samples::default()];
-    let steps = 1 << 21;
-    for round in 0..effort.rounds.min(5) {
-        for threads in [1, 2] {
+    for round in 0..effort.rounds {
+        for (threads, inserts) in [1, 2].into_iter().zip(&mut inserts) {
             let guira = Guira::new(count as usize, 15);
             let peer: &dyn Peer<u64> = &guira;
             let share = count / threads;
-            let fill = |index| peer.insert_all(index as u64 * share..(index as u64 + 1) * share);
-            let (_, elapsed) = crew(threads as usize, fill);
-            inserts[threads as usize - 1].push(mops(share * threads, elapsed));
-            if threads == 2 {
-                for threads in [1, 2] {
-                    let (_, elapsed) = crew(threads, |index| {
-                        let start = (round * 2 + index) as u64;
-                        peer.lookup(Walk::new(Asked::Half, count, start), steps)
-                    });
-                    lookups[threads - 1].push(mops(steps * threads as u64, elapsed));
-                }
+            inserts.push(rate_of_crew(threads, count, |index| {
+                peer.insert_all(index * share..(index + 1) * share)
+            }));
+            if threads == 1 {
+                continue;
+            }
+            for (threads, lookups) in [1, 2].into_iter().zip(&mut lookups) {
+                lookups.push(rate_of_crew(threads, effort.steps * threads, |index| {
+                    let start = round as u64 * 2 + index;
+                    peer.lookup(Walk::new(Asked::Half, count, start), effort.steps)
+                }));
             }
         }
     }
@@ -273,33 +230,13 @@ fn threads(effort: Effort, targets: &mut Vec<Target>) {
     targets.push(Target::ratio(what("insert"), Bound::AtLeast(1.8), &inserts[1], &inserts[0]));
 }
 
-/// Lookups, each timed, while another thread fills from 90 to 95 %.
-fn lookups_during_fill(entry: &Entry<u64>, log_slots: u32, round: usize) -> Latencies {
-    let count = items(log_slots);
-    let filled = count / 95 * 90;
-    let prepared = Prepared::new(entry, log_slots, filled);
-    let Prepared { peer, mut lanes } = prepared;
-    let (peer, stop) = (&*peer, &AtomicBool::new(false));
-    let mut latencies = Latencies::default();
-    let reader = &mut latencies;
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            let job = Job::Mix { lookups: 100 };
-            peer.work_timed(job, &mut lanes, (round as u64) << 32, stop, reader)
-        });
-        let first = 1 << 50;
-        peer.insert_all(first..first + (count - filled));
-        stop.store(true, Ordering::Relaxed);
-    });
-    latencies
-}
-
 fn latency(effort: Effort, targets: &mut Vec<Target>) {
     let (guira, closest) = pair();
     let mut latencies = [Latencies::default(), Latencies::default()];
-    for round in 0..effort.rounds {
+    let log_slots = effort.log_large.min(22);
+    for _ in 0..effort.rounds {
         for (entry, total) in [&guira, &closest].into_iter().zip(&mut latencies) {
-            total.add(&lookups_during_fill(entry, 22, round));
+            total.add(&Arena::new(entry, log_slots, 90).lookups_during_fill(log_slots, 5));
         }
     }
     let [ours, theirs] = latencies.map(|latencies| latencies.lookups);
@@ -316,19 +253,19 @@ fn latency(effort: Effort, targets: &mut Vec<Target>) {
 }
 
 fn failing(effort: Effort, targets: &mut Vec<Target>) {
-    let wanted = effort.rounds as u64 * 2_000;
-    let guira = Guira::new(items(20) as usize, 15);
+    let wanted = effort.steps / 64;
+    let guira = Guira::new(items(effort.log_medium) as usize, 15);
     let peer: &dyn Peer<u64> = &guira;
     let mut number = 0;
     let mut latencies = Latencies::default();
     while latencies.refusals.len() < wanted {
-        let key = crate::keys::mix(number);
+        let key = keys::mix(number);
         latencies.insert::<true>(|| peer.insert(&key));
         number += 1;
     }
     let [p50, p999, max] = [0.5, 0.999, 1.0].map(|q| latencies.refusals.value_at_quantile(q) as f64 / 1e3);
     targets.push(Target {
-        what: "an insert that is refused, 1 M items, p99.9 in µs".into(),
+        what: format!("an insert that is refused, {} items, p99.9 in µs", size(effort.log_medium)),
         bound: Bound::AtMost(50.0),
         measured: p999,
         details: format!("p50 {p50:.1}, p99.9 {p999:.1}, max {max:.0} µs of {wanted}; load {:.4}", guira.0.load_factor()),
