@@ -33,7 +33,11 @@ impl<K: Key> Arena<K> {
         for lane in &mut lanes {
             lane.fill(&*peer, capacity / 95 * percent / LANES as u64);
         }
-        Self { peer, lanes, rounds: 0 }
+        Self {
+            peer,
+            lanes,
+            rounds: 0,
+        }
     }
 
     /// `threads` threads do `job` for `time`, each on its share of the lanes.
@@ -48,7 +52,10 @@ impl<K: Key> Arena<K> {
     pub fn run_timed(&mut self, job: Job, threads: usize, time: Duration) -> (Tally, Latencies) {
         let ((tally, _), parts) = self.run_with(threads, time, |peer, lanes, start, stop| {
             let mut latencies = Latencies::default();
-            (peer.work_timed(job, lanes, start, stop, &mut latencies), latencies)
+            (
+                peer.work_timed(job, lanes, start, stop, &mut latencies),
+                latencies,
+            )
         });
         let mut latencies = Latencies::default();
         parts.iter().for_each(|part| latencies.add(part));
@@ -71,7 +78,9 @@ impl<K: Key> Arena<K> {
                 thread::sleep(time);
                 stop.store(true, Ordering::Relaxed);
             });
-            crew_with(parts, |(index, lanes)| work(peer, lanes, start(index), stop))
+            crew_with(parts, |(index, lanes)| {
+                work(peer, lanes, start(index), stop)
+            })
         });
         let mut total = Tally::default();
         let mut results = Vec::new();
@@ -109,6 +118,8 @@ impl<K: Key> Arena<K> {
 
 impl<K> std::fmt::Debug for Arena<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Arena").field("lanes", &self.lanes).finish_non_exhaustive()
+        f.debug_struct("Arena")
+            .field("lanes", &self.lanes)
+            .finish_non_exhaustive()
     }
 }

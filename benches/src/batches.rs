@@ -61,13 +61,17 @@ impl Guira {
     /// that makes the keys, so the hasher's share is what this saves.
     #[must_use]
     pub fn lookup_hashes(&self, mut walk: Walk, steps: u64) -> u64 {
-        (0..steps).map(|_| u64::from(self.0.contains_hash(u64::nth(walk.next_number())))).sum()
+        (0..steps)
+            .map(|_| u64::from(self.0.contains_hash(u64::nth(walk.next_number()))))
+            .sum()
     }
 
     /// Inserts the hashes with these numbers; how many were accepted.
     #[must_use]
     pub fn insert_hashes(&self, numbers: Range<u64>) -> u64 {
-        numbers.map(|number| u64::from(self.0.insert_hash(u64::nth(number)).is_ok())).sum()
+        numbers
+            .map(|number| u64::from(self.0.insert_hash(u64::nth(number)).is_ok()))
+            .sum()
     }
 
     /// Only hashes the keys that a lookup would hash.

@@ -7,6 +7,7 @@ use crate::{
     lanes::{Job, Tally},
     latency::Latencies,
     measure::{Samples, items, mops},
+    peer::Entry,
     peers,
 };
 
@@ -21,9 +22,25 @@ pub struct Scenario {
     pub name: &'static str,
     /// What it is, in a sentence.
     pub about: &'static str,
-    job: Job,
+    /// What each thread does.
+    pub job: Job,
     /// Percent of the slots in use at the start.
-    load: u64,
+    pub load: u64,
+}
+
+impl Scenario {
+    /// True if threads can go on with it as long as they like.
+    #[must_use]
+    pub fn keeps_going(&self) -> bool {
+        self.job != Job::Fill
+    }
+
+    /// True if the peer can do what this asks for.
+    #[must_use]
+    pub fn admits<K>(&self, entry: &Entry<K>) -> bool {
+        let removes = !matches!(self.job, Job::Mix { lookups: 100 } | Job::Fill);
+        (entry.deletes || !removes) && (entry.copies || self.job != Job::Hot)
+    }
 }
 
 /// All of them.
@@ -46,7 +63,12 @@ pub const SCENARIOS: [Scenario; 6] = [
         job: Job::Mix { lookups: 50 },
         load: 90,
     },
-    Scenario { name: "fill", about: "inserts from empty to 95 %", job: Job::Fill, load: 0 },
+    Scenario {
+        name: "fill",
+        about: "inserts from empty to 95 %",
+        job: Job::Fill,
+        load: 0,
+    },
     Scenario {
         name: "churn",
         about: "an insert and a remove in turn, at 95 %",
@@ -94,23 +116,24 @@ pub fn measure(effort: Effort) -> Vec<Contest> {
     SCENARIOS.map(run).into()
 }
 
-fn removes(job: Job) -> bool {
-    job != Job::Mix { lookups: 100 }
-}
-
 fn row(name: &'static str) -> Row {
     let rates = vec![Samples::default(); THREADS.len()];
-    Row { name, rates, tally: Tally::default(), lost: 0 }
+    Row {
+        name,
+        rates,
+        tally: Tally::default(),
+        lost: 0,
+    }
 }
 
 fn contest(effort: Effort, scenario: Scenario) -> Contest {
     let mut entries = peers::all::<u64>();
-    entries.retain(|entry| entry.deletes || !removes(scenario.job));
-    // An exact set holds one copy of a key, whoever inserted it.
-    entries.retain(|entry| scenario.job != Job::Hot || !entry.note.contains("exact"));
+    entries.retain(|entry| scenario.admits(entry));
     let mut rows: Vec<Row> = entries.iter().map(|entry| row(entry.name)).collect();
-    let mut arenas: Vec<_> =
-        entries.iter().map(|entry| Arena::new(entry, effort.log_medium, scenario.load)).collect();
+    let mut arenas: Vec<_> = entries
+        .iter()
+        .map(|entry| Arena::new(entry, effort.log_medium, scenario.load))
+        .collect();
     for _ in 0..effort.rounds {
         for (column, threads) in THREADS.into_iter().enumerate() {
             for (arena, row) in arenas.iter_mut().zip(&mut rows) {
@@ -140,8 +163,14 @@ fn fill(effort: Effort, scenario: Scenario) -> Contest {
                 let (accepted, elapsed) = crew(threads, |index| peer.insert_all(numbers(index)));
                 row.rates[column].push(mops(share * threads as u64, elapsed));
                 let refused = share * threads as u64 - accepted.iter().sum::<u64>();
-                row.tally += Tally { operations: share * threads as u64, refused, denied: 0 };
-                let missing = (0..threads).map(|index| peer.missing(numbers(index))).sum::<u64>();
+                row.tally += Tally {
+                    operations: share * threads as u64,
+                    refused,
+                    denied: 0,
+                };
+                let missing = (0..threads)
+                    .map(|index| peer.missing(numbers(index)))
+                    .sum::<u64>();
                 // A refused item may be missing; which ones were refused is not kept.
                 row.lost += missing.saturating_sub(refused);
             }
@@ -170,8 +199,10 @@ pub fn tails(effort: Effort) -> Vec<Tail> {
     entries.retain(|entry| entry.deletes);
     let mut tails = Vec::new();
     for scenario in &SCENARIOS[1..3] {
-        let mut arenas: Vec<_> =
-            entries.iter().map(|entry| Arena::new(entry, effort.log_medium, scenario.load)).collect();
+        let mut arenas: Vec<_> = entries
+            .iter()
+            .map(|entry| Arena::new(entry, effort.log_medium, scenario.load))
+            .collect();
         for threads in [2, 8, 32] {
             let first = tails.len();
             tails.extend(entries.iter().map(|entry| Tail {
@@ -182,7 +213,8 @@ pub fn tails(effort: Effort) -> Vec<Tail> {
             }));
             for _ in 0..effort.rounds {
                 for (arena, tail) in arenas.iter_mut().zip(&mut tails[first..]) {
-                    tail.latencies.add(&arena.run_timed(scenario.job, threads, effort.run).1);
+                    tail.latencies
+                        .add(&arena.run_timed(scenario.job, threads, effort.run).1);
                 }
             }
         }
@@ -197,7 +229,8 @@ pub fn tails(effort: Effort) -> Vec<Tail> {
     for _ in 0..effort.rounds {
         for (entry, tail) in entries.iter().zip(&mut tails[first..]) {
             let mut arena = Arena::new(entry, effort.log_medium, 90);
-            tail.latencies.add(&arena.lookups_during_fill(effort.log_medium, 5));
+            tail.latencies
+                .add(&arena.lookups_during_fill(effort.log_medium, 5));
         }
     }
     tails

@@ -10,7 +10,7 @@ use std::{
 /// time from the first to begin to the last to finish.
 pub fn crew<R: Send>(threads: usize, work: impl Fn(usize) -> R + Sync) -> (Vec<R>, Duration) {
     let parts = (0..threads).collect();
-    crew_with(parts, |index| work(index))
+    crew_with(parts, work)
 }
 
 /// [`crew`] with a thread for each part of the work.
@@ -31,11 +31,27 @@ pub fn crew_with<P: Send, R: Send>(
     };
     let run = &run;
     let done: Vec<(R, Instant, Instant)> = thread::scope(|scope| {
-        let threads: Vec<_> =
-            parts.into_iter().map(|part| scope.spawn(move || run(part))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no thread panics")).collect()
+        let threads: Vec<_> = parts
+            .into_iter()
+            .map(|part| scope.spawn(move || run(part)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no thread panics"))
+            .collect()
     });
-    let first = done.iter().map(|&(_, start, _)| start).min().expect("at least one part");
-    let last = done.iter().map(|&(_, _, end)| end).max().expect("at least one part");
-    (done.into_iter().map(|(result, ..)| result).collect(), last - first)
+    let first = done
+        .iter()
+        .map(|&(_, start, _)| start)
+        .min()
+        .expect("at least one part");
+    let last = done
+        .iter()
+        .map(|&(_, _, end)| end)
+        .max()
+        .expect("at least one part");
+    (
+        done.into_iter().map(|(result, ..)| result).collect(),
+        last - first,
+    )
 }

@@ -21,8 +21,7 @@ pub struct Effort {
 
 impl Effort {
     /// What the report is made with.
-    pub const FULL: Self =
-        Self {
+    pub const FULL: Self = Self {
         rounds: 5,
         log_small: 16,
         log_medium: 20,
@@ -31,8 +30,7 @@ impl Effort {
         steps: 1 << 20,
     };
     /// What shows that all of it works.
-    pub const QUICK: Self =
-        Self {
+    pub const QUICK: Self = Self {
         rounds: 1,
         log_small: 11,
         log_medium: 14,

@@ -14,7 +14,11 @@ impl Floor {
     #[must_use]
     pub fn new(bytes: usize) -> Self {
         // Not zero, so that each page is memory of its own.
-        Self { words: (0..bytes as u64 / 8).map(|word| AtomicU64::new(word | 1)).collect() }
+        Self {
+            words: (0..bytes as u64 / 8)
+                .map(|word| AtomicU64::new(word | 1))
+                .collect(),
+        }
     }
 
     #[inline(always)]
@@ -28,7 +32,9 @@ impl Floor {
         (0..steps).fold(0, |sum: u64, _| {
             let hash = u64::nth(walk.next_number());
             let first = self.at(hash).load(Ordering::Acquire);
-            let second = self.at(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)).load(Ordering::Acquire);
+            let second = self
+                .at(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+                .load(Ordering::Acquire);
             sum.wrapping_add(first & second)
         })
     }

@@ -94,7 +94,13 @@ impl Walk {
         while gcd(stride, items) != 1 {
             stride += 1;
         }
-        Self { asked, items, stride, at: mix(start) % items, step: start << 32 }
+        Self {
+            asked,
+            items,
+            stride,
+            at: mix(start) % items,
+            step: start << 32,
+        }
     }
 
     /// The number of the next key.
@@ -127,7 +133,12 @@ mod tests {
     fn texts_are_printable_and_distinct() {
         let texts: HashSet<[u8; 32]> = (0..10_000).map(|n| Text::nth(n).0).collect();
         assert_eq!(texts.len(), 10_000);
-        assert!(texts.iter().flatten().all(|byte| (0x20..0x60).contains(byte)));
+        assert!(
+            texts
+                .iter()
+                .flatten()
+                .all(|byte| (0x20..0x60).contains(byte))
+        );
     }
 
     #[test]

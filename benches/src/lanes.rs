@@ -36,7 +36,13 @@ impl Lane {
     pub fn new(index: usize) -> Self {
         let index = index as u64;
         let first = index << 40;
-        Self { index, tail: first, head: first, refused: HashSet::new(), holds_hot: false }
+        Self {
+            index,
+            tail: first,
+            head: first,
+            refused: HashSet::new(),
+            holds_hot: false,
+        }
     }
 
     /// Inserts `items` keys.
@@ -50,7 +56,12 @@ impl Lane {
     /// How many live keys the peer denies: lost, if nobody is writing.
     #[must_use]
     pub fn lost<K: Key>(&self, peer: &dyn Peer<K>) -> u64 {
-        peer.missing(self.tail..self.head) - self.refused.iter().map(|&number| u64::from(!peer.contains(&K::nth(number)))).sum::<u64>()
+        peer.missing(self.tail..self.head)
+            - self
+                .refused
+                .iter()
+                .map(|&number| u64::from(!peer.contains(&K::nth(number))))
+                .sum::<u64>()
     }
 
     #[inline(always)]
@@ -89,7 +100,7 @@ impl Lane {
         let number = if random & 1 == 0 || self.tail == self.head {
             ABSENT | random
         } else {
-            self.tail + ((random & 0xffff_ffff) * (self.head - self.tail) >> 32)
+            self.tail + (((random & 0xffff_ffff) * (self.head - self.tail)) >> 32)
         };
         let key = K::nth(number);
         let found = latencies.lookup::<TIMED>(|| peer.contains(&key));
@@ -179,8 +190,8 @@ pub(crate) fn work<K: Key, P: Peer<K> + ?Sized, const TIMED: bool>(
             // The lane, the kind of operation and the key each have bits of their own.
             let random = mix(step);
             let count = lanes.len() as u64;
-            let lane = &mut lanes[((random >> 56) * count >> 8) as usize];
-            let percent = (random >> 40 & 0xffff) * 100 >> 16;
+            let lane = &mut lanes[(((random >> 56) * count) >> 8) as usize];
+            let percent = ((random >> 40 & 0xffff) * 100) >> 16;
             let for_key = random & 0xff_ffff_ffff;
             match job {
                 Job::Mix { lookups } if percent < lookups => {

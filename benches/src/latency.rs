@@ -19,10 +19,13 @@ pub struct Latencies {
 
 impl Default for Latencies {
     fn default() -> Self {
-        let histogram = || {
-            Histogram::new_with_max(LONGEST.as_nanos() as u64, 3).expect("3 digits are allowed")
-        };
-        Self { lookups: histogram(), inserts: histogram(), refusals: histogram() }
+        let histogram =
+            || Histogram::new_with_max(LONGEST.as_nanos() as u64, 3).expect("3 digits are allowed");
+        Self {
+            lookups: histogram(),
+            inserts: histogram(),
+            refusals: histogram(),
+        }
     }
 }
 

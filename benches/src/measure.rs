@@ -35,9 +35,14 @@ impl Samples {
     fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
-        let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+        let Some(last) = sorted.len().checked_sub(1) else {
+            return f64::NAN;
+        };
         let place = last as f64 * share;
-        let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+        let (below, above) = (
+            sorted[place.floor() as usize],
+            sorted[place.ceil() as usize],
+        );
         below + (above - below) * place.fract()
     }
 }

@@ -26,12 +26,19 @@ pub struct Table {
 
 impl Table {
     fn new(title: String, columns: &[&str]) -> Self {
-        Self { title, columns: columns.iter().map(ToString::to_string).collect(), rows: Vec::new() }
+        Self {
+            title,
+            columns: columns.iter().map(ToString::to_string).collect(),
+            rows: Vec::new(),
+        }
     }
 
     fn rows_for(&mut self, names: impl IntoIterator<Item = String>) {
         let cells = vec![None; self.columns.len()];
-        self.rows = names.into_iter().map(|name| (name, cells.clone())).collect();
+        self.rows = names
+            .into_iter()
+            .map(|name| (name, cells.clone()))
+            .collect();
     }
 
     fn push(&mut self, row: usize, column: usize, rate: f64) {
@@ -66,7 +73,11 @@ fn fill<K: Key>(peer: &dyn Peer<K>, count: u64, table: &mut Table, row: usize) {
     for (column, part) in BANDS.into_iter().enumerate() {
         let numbers = band(count, part);
         let operations = numbers.end - numbers.start;
-        table.push(row, 1 + column, rate(operations, || peer.insert_all(numbers)));
+        table.push(
+            row,
+            1 + column,
+            rate(operations, || peer.insert_all(numbers)),
+        );
     }
     table.push(row, 0, mops(count, thread_time() - start));
 }
@@ -74,7 +85,10 @@ fn fill<K: Key>(peer: &dyn Peer<K>, count: u64, table: &mut Table, row: usize) {
 /// Looks up; fills in the columns of the lookups.
 fn look<K: Key>(peer: &dyn Peer<K>, count: u64, table: &mut Table, row: usize, at: (usize, u64)) {
     let (round, steps) = at;
-    for (column, asked) in [Asked::Hits, Asked::Misses, Asked::Half].into_iter().enumerate() {
+    for (column, asked) in [Asked::Hits, Asked::Misses, Asked::Half]
+        .into_iter()
+        .enumerate()
+    {
         let walk = Walk::new(asked, count, round as u64);
         table.push(row, 6 + column, rate(steps, || peer.lookup(walk, steps)));
     }
@@ -133,8 +147,15 @@ pub fn all_peers<K: Key>(effort: Effort, log_slots: u32, keys: &str) -> Table {
 /// guira's layouts, each filled to its own capacity.
 #[must_use]
 pub fn all_layouts(effort: Effort, log_slots: u32) -> Table {
-    let mut table = Table::new(format!("guira's layouts, {} of memory", bytes(log_slots)), &OPERATIONS);
-    table.rows_for(LAYOUTS.iter().map(|(bits, slots)| format!("{bits} bits × {slots}")));
+    let mut table = Table::new(
+        format!("guira's layouts, {} of memory", bytes(log_slots)),
+        &OPERATIONS,
+    );
+    table.rows_for(
+        LAYOUTS
+            .iter()
+            .map(|(bits, slots)| format!("{bits} bits × {slots}")),
+    );
     for round in 0..effort.rounds {
         for (row, &(bits, slots)) in LAYOUTS.iter().enumerate() {
             // As many buckets in each layout; the builder turns them into items.
@@ -154,7 +175,11 @@ pub fn all_layouts(effort: Effort, log_slots: u32) -> Table {
 
 fn bytes(log_slots: u32) -> String {
     let kibibytes = 1_u64 << (log_slots + 1 - 10);
-    if kibibytes >= 1024 { format!("{} MiB", kibibytes / 1024) } else { format!("{kibibytes} KiB") }
+    if kibibytes >= 1024 {
+        format!("{} MiB", kibibytes / 1024)
+    } else {
+        format!("{kibibytes} KiB")
+    }
 }
 
 /// The sizes of batches.
@@ -168,7 +193,14 @@ pub fn batches(effort: Effort, log_slots: u32) -> Table {
     let mut table = Table::new(title, &["insert 0–100 %", "hit", "miss", "remove"]);
     let names = ["one by one".to_owned()].into_iter();
     let names = names.chain(BATCHES.iter().map(|size| format!("batches of {size}")));
-    let names = names.chain(["by hash (`*_hash`)", "floor: two random loads", "floor: load, exchange"].map(str::to_owned));
+    let names = names.chain(
+        [
+            "by hash (`*_hash`)",
+            "floor: two random loads",
+            "floor: load, exchange",
+        ]
+        .map(str::to_owned),
+    );
     table.rows_for(names);
     let steps = effort.steps;
     let removes = steps.min(count / 4);
@@ -182,8 +214,18 @@ pub fn batches(effort: Effort, log_slots: u32) -> Table {
         table.push(0, 1, rate(steps, || peer.lookup(hits, steps)));
         table.push(0, 2, rate(steps, || peer.lookup(misses, steps)));
         for (row, size) in BATCHES.into_iter().enumerate() {
-            table.push(1 + row, 1, rate(steps, || guira.lookup_in_batches::<u64>(hits, steps, size)));
-            table.push(1 + row, 2, rate(steps, || guira.lookup_in_batches::<u64>(misses, steps, size)));
+            table.push(
+                1 + row,
+                1,
+                rate(steps, || guira.lookup_in_batches::<u64>(hits, steps, size)),
+            );
+            table.push(
+                1 + row,
+                2,
+                rate(steps, || {
+                    guira.lookup_in_batches::<u64>(misses, steps, size)
+                }),
+            );
         }
         table.push(6, 2, rate(steps, || floor.two_loads(misses, steps)));
         table.push(6, 1, rate(steps, || floor.two_loads(hits, steps)));
@@ -191,11 +233,29 @@ pub fn batches(effort: Effort, log_slots: u32) -> Table {
         table.push(0, 3, rate(removes, || peer.remove_all(hits, removes)));
         drop(guira);
         // Out of cache a fill for each size of batch would take minutes.
-        let sizes = if log_slots >= effort.log_large { &BATCHES[2..3] } else { &BATCHES[..] };
-        for (row, size) in BATCHES.into_iter().enumerate().filter(|(_, size)| sizes.contains(size)) {
+        let sizes = if log_slots >= effort.log_large {
+            &BATCHES[2..3]
+        } else {
+            &BATCHES[..]
+        };
+        for (row, size) in BATCHES
+            .into_iter()
+            .enumerate()
+            .filter(|(_, size)| sizes.contains(size))
+        {
             let guira = Guira::new(count as usize, 15);
-            table.push(1 + row, 0, rate(count, || guira.insert_in_batches::<u64>(0..count, size)));
-            table.push(1 + row, 3, rate(removes, || guira.remove_in_batches::<u64>(hits, removes, size)));
+            table.push(
+                1 + row,
+                0,
+                rate(count, || guira.insert_in_batches::<u64>(0..count, size)),
+            );
+            table.push(
+                1 + row,
+                3,
+                rate(removes, || {
+                    guira.remove_in_batches::<u64>(hits, removes, size)
+                }),
+            );
         }
         let guira = Guira::new(count as usize, 15);
         table.push(5, 0, rate(count, || guira.insert_hashes(0..count)));
@@ -208,7 +268,12 @@ pub fn batches(effort: Effort, log_slots: u32) -> Table {
 /// Everything of one thread.
 #[must_use]
 pub fn measure(effort: Effort) -> Vec<Table> {
-    let Effort { log_small: small, log_medium: medium, log_large: large, .. } = effort;
+    let Effort {
+        log_small: small,
+        log_medium: medium,
+        log_large: large,
+        ..
+    } = effort;
     vec![
         all_peers::<u64>(effort, small, "u64 keys"),
         all_peers::<u64>(effort, medium, "u64 keys"),

@@ -26,17 +26,23 @@ pub trait Peer<K: Key>: Send + Sync {
 
     /// Inserts the keys with these numbers; how many were accepted.
     fn insert_all(&self, numbers: Range<u64>) -> u64 {
-        numbers.map(|number| u64::from(self.insert(&K::nth(number)))).sum()
+        numbers
+            .map(|number| u64::from(self.insert(&K::nth(number))))
+            .sum()
     }
 
     /// Looks up `steps` keys; how many were found.
     fn lookup(&self, mut walk: Walk, steps: u64) -> u64 {
-        (0..steps).map(|_| u64::from(self.contains(&K::nth(walk.next_number())))).sum()
+        (0..steps)
+            .map(|_| u64::from(self.contains(&K::nth(walk.next_number()))))
+            .sum()
     }
 
     /// Removes `steps` keys; how many were found.
     fn remove_all(&self, mut walk: Walk, steps: u64) -> u64 {
-        (0..steps).map(|_| u64::from(self.remove(&K::nth(walk.next_number())))).sum()
+        (0..steps)
+            .map(|_| u64::from(self.remove(&K::nth(walk.next_number()))))
+            .sum()
     }
 
     /// One thread's part of a job, until `stop`.
@@ -58,7 +64,9 @@ pub trait Peer<K: Key>: Send + Sync {
 
     /// How many of the keys with these numbers the peer denies.
     fn missing(&self, numbers: Range<u64>) -> u64 {
-        numbers.map(|number| u64::from(!self.contains(&K::nth(number)))).sum()
+        numbers
+            .map(|number| u64::from(!self.contains(&K::nth(number))))
+            .sum()
     }
 }
 
@@ -71,6 +79,8 @@ pub struct Entry<K> {
     pub note: &'static str,
     /// It can delete.
     pub deletes: bool,
+    /// It holds as many copies of a key as are inserted.
+    pub copies: bool,
     /// It is quick enough to be filled with tens of millions of items.
     pub large: bool,
     /// Makes one with room for so many items at a rate near 0.02 %.

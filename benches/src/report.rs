@@ -55,7 +55,17 @@ impl Results {
         let (points, loads) = (space::points(effort), space::loads(effort));
         say("done");
         let machine = machine::describe();
-        Self { targets, tables, contests, tails, clock, points, loads, machine, effort }
+        Self {
+            targets,
+            tables,
+            contests,
+            tails,
+            clock,
+            points,
+            loads,
+            machine,
+            effort,
+        }
     }
 
     /// Writes `BENCHMARKS.md` into `root` and the plots into `root/docs/plots`.

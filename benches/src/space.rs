@@ -64,9 +64,20 @@ fn rate(peer: &dyn Peer<u64>, effort: Effort) -> f64 {
     found as f64 / asked as f64
 }
 
-fn filled(name: String, asked: Option<f64>, peer: &dyn Peer<u64>, count: u64, effort: Effort) -> Point {
+fn filled(
+    name: String,
+    asked: Option<f64>,
+    peer: &dyn Peer<u64>,
+    count: u64,
+    effort: Effort,
+) -> Point {
     peer.insert_all(0..count);
-    Point { name, asked, rate: rate(peer, effort), bits: peer.bytes() as f64 * 8.0 / count as f64 }
+    Point {
+        name,
+        asked,
+        rate: rate(peer, effort),
+        bits: peer.bytes() as f64 * 8.0 / count as f64,
+    }
 }
 
 /// As many items as a table in the third-level cache holds, in each layout, for each rate, and in each peer.
@@ -76,11 +87,22 @@ pub fn points(effort: Effort) -> Vec<Point> {
     let mut points = Vec::new();
     for (bits, slots) in LAYOUTS {
         let guira = Guira::new(count as usize, bits);
-        points.push(filled(format!("guira, {bits} bits × {slots}"), None, &guira, count, effort));
+        points.push(filled(
+            format!("guira, {bits} bits × {slots}"),
+            None,
+            &guira,
+            count,
+            effort,
+        ));
     }
     for asked in ASKED {
-        let builder = CuckooFilter::builder().capacity(count as usize).false_positive_rate(asked);
-        let filter = builder.hasher(hasher::state()).build().expect("a rate on offer");
+        let builder = CuckooFilter::builder()
+            .capacity(count as usize)
+            .false_positive_rate(asked);
+        let filter = builder
+            .hasher(hasher::state())
+            .build()
+            .expect("a rate on offer");
         let name = format!("guira, chose {} bits", filter.fingerprint_bits());
         points.push(filled(name, Some(asked), &Guira(filter), count, effort));
     }
@@ -98,14 +120,19 @@ pub fn loads(effort: Effort) -> Vec<Load> {
         let fill = |seed: u64| {
             let guira = Guira::new(items, bits);
             let first = seed << 40;
-            let fits = (first..).take_while(|&n| guira.0.insert(&n).is_ok()).count();
+            let fits = (first..)
+                .take_while(|&n| guira.0.insert(&n).is_ok())
+                .count();
             fits as f64 / (guira.0.buckets() * guira.0.bucket_slots()) as f64
         };
         (0..effort.rounds as u64).map(fill).fold(1.0, f64::min)
     };
     let load = |(bits, _)| Load {
         bits,
-        highest: SIZES.into_iter().map(|items| highest(items, bits)).collect(),
+        highest: SIZES
+            .into_iter()
+            .map(|items| highest(items, bits))
+            .collect(),
     };
     LAYOUTS.into_iter().map(load).collect()
 }

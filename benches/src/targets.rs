@@ -49,21 +49,37 @@ impl Target {
     fn ratio(what: impl Into<String>, bound: Bound, ours: &Samples, theirs: &Samples) -> Self {
         let (a, b) = (ours.median(), theirs.median());
         let spread = |samples: &Samples| samples.spread() * 100.0;
-        let details =
-            format!("{a:.1} ± {:.0} % against {b:.1} ± {:.0} % M/s", spread(ours), spread(theirs));
-        Self { what: what.into(), bound, measured: a / b, details }
+        let details = format!(
+            "{a:.1} ± {:.0} % against {b:.1} ± {:.0} % M/s",
+            spread(ours),
+            spread(theirs)
+        );
+        Self {
+            what: what.into(),
+            bound,
+            measured: a / b,
+            details,
+        }
     }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let met = if self.met() { "met" } else { "not" };
-        let Self { what, measured, details, .. } = self;
+        let Self {
+            what,
+            measured,
+            details,
+            ..
+        } = self;
         let (sign, bound) = match self.bound {
             Bound::AtLeast(bound) => ('≥', bound),
             Bound::AtMost(bound) => ('≤', bound),
         };
-        write!(f, "{met}  {measured:6.2} {sign} {bound:<4}  {what} ({details})")
+        write!(
+            f,
+            "{met}  {measured:6.2} {sign} {bound:<4}  {what} ({details})"
+        )
     }
 }
 
@@ -105,12 +121,18 @@ fn lookups(effort: Effort, log_slots: u32, bound: f64, targets: &mut Vec<Target>
             samples[0].push(rate(steps, || ours.lookup(walk, steps)));
             samples[1].push(rate(steps, || theirs.lookup(walk, steps)));
             if large {
-                samples[2].push(rate(steps, || guira.lookup_in_batches::<u64>(walk, steps, 32)));
+                samples[2].push(rate(steps, || {
+                    guira.lookup_in_batches::<u64>(walk, steps, 32)
+                }));
                 samples[3].push(rate(steps, || floor.two_loads(walk, steps)));
             }
         }
         let [one_by_one, closest, in_batches, loads] = &samples;
-        let asked = if asked == Asked::Hits { "hits" } else { "misses" };
+        let asked = if asked == Asked::Hits {
+            "hits"
+        } else {
+            "misses"
+        };
         let size = size(log_slots) + " items";
         let at_least = Bound::AtLeast;
         targets.push(Target::ratio(
@@ -156,8 +178,18 @@ fn fill(effort: Effort, targets: &mut Vec<Target>) {
     }
     let size = size(effort.log_medium);
     let what = |part| format!("insert, {size} items, {part}: against atomic-cuckoo-filter");
-    targets.push(Target::ratio(what("0 to 95 %"), Bound::AtLeast(4.0), &whole[0], &whole[1]));
-    targets.push(Target::ratio(what("the last 5 %"), Bound::AtLeast(8.0), &end[0], &end[1]));
+    targets.push(Target::ratio(
+        what("0 to 95 %"),
+        Bound::AtLeast(4.0),
+        &whole[0],
+        &whole[1],
+    ));
+    targets.push(Target::ratio(
+        what("the last 5 %"),
+        Bound::AtLeast(8.0),
+        &end[0],
+        &end[1],
+    ));
 }
 
 fn batches(effort: Effort, targets: &mut Vec<Target>) {
@@ -170,7 +202,10 @@ fn batches(effort: Effort, targets: &mut Vec<Target>) {
         let guira = Guira::new(count as usize, 15);
         batched.push(rate(count, || guira.insert_in_batches::<u64>(0..count, 32)));
     }
-    let what = format!("insert_batch, {} items, 0 to 95 %: against one by one", size(effort.log_large));
+    let what = format!(
+        "insert_batch, {} items, 0 to 95 %: against one by one",
+        size(effort.log_large)
+    );
     targets.push(Target::ratio(what, Bound::AtLeast(1.7), &batched, &single));
 }
 
@@ -186,7 +221,12 @@ fn churn(effort: Effort, targets: &mut Vec<Target>) {
     }
     let size = size(effort.log_medium);
     let what = format!("churn at 95 %, {size} items, 4 threads: against atomic-cuckoo-filter");
-    targets.push(Target::ratio(what, Bound::AtLeast(15.0), &samples[0], &samples[1]));
+    targets.push(Target::ratio(
+        what,
+        Bound::AtLeast(15.0),
+        &samples[0],
+        &samples[1],
+    ));
 }
 
 /// The rate of `threads` threads by the processor time of each: as if other
@@ -198,7 +238,10 @@ fn rate_of_crew(threads: u64, operations: u64, work: impl Fn(u64) -> u64 + Sync)
         thread_time() - start
     };
     let (times, _) = crew(threads as usize, timed);
-    times.into_iter().map(|time: Duration| mops(operations / threads, time)).sum()
+    times
+        .into_iter()
+        .map(|time: Duration| mops(operations / threads, time))
+        .sum()
 }
 
 fn threads(effort: Effort, targets: &mut Vec<Target>) {
@@ -226,8 +269,18 @@ fn threads(effort: Effort, targets: &mut Vec<Target>) {
         }
     }
     let what = |what| format!("{what}, {size}: 2 threads against 1");
-    targets.push(Target::ratio(what("contains"), Bound::AtLeast(1.9), &lookups[1], &lookups[0]));
-    targets.push(Target::ratio(what("insert"), Bound::AtLeast(1.8), &inserts[1], &inserts[0]));
+    targets.push(Target::ratio(
+        what("contains"),
+        Bound::AtLeast(1.9),
+        &lookups[1],
+        &lookups[0],
+    ));
+    targets.push(Target::ratio(
+        what("insert"),
+        Bound::AtLeast(1.8),
+        &inserts[1],
+        &inserts[0],
+    ));
 }
 
 fn latency(effort: Effort, targets: &mut Vec<Target>) {
@@ -242,12 +295,20 @@ fn latency(effort: Effort, targets: &mut Vec<Target>) {
     let [ours, theirs] = latencies.map(|latencies| latencies.lookups);
     let tail = |histogram: &hdrhistogram::Histogram<u64>| {
         let [a, b, c] = [0.999, 0.9999, 1.0].map(|q| histogram.value_at_quantile(q) as f64 / 1e3);
-        format!("p99.9 {a:.2}, p99.99 {b:.2}, max {c:.0} µs of {} lookups", histogram.len())
+        format!(
+            "p99.9 {a:.2}, p99.99 {b:.2}, max {c:.0} µs of {} lookups",
+            histogram.len()
+        )
+    };
+    // Without a sample on either side there is no ratio.
+    let p9999 = |histogram: &hdrhistogram::Histogram<u64>| match histogram.is_empty() {
+        true => f64::NAN,
+        false => histogram.value_at_quantile(0.9999) as f64,
     };
     targets.push(Target {
         what: "contains while another thread fills from 90 to 95 %, p99.99: against atomic-cuckoo-filter".into(),
         bound: Bound::AtMost(0.1),
-        measured: ours.value_at_quantile(0.9999) as f64 / theirs.value_at_quantile(0.9999) as f64,
+        measured: p9999(&ours) / p9999(&theirs),
         details: format!("{} against {}", tail(&ours), tail(&theirs)),
     });
 }
@@ -263,11 +324,18 @@ fn failing(effort: Effort, targets: &mut Vec<Target>) {
         latencies.insert::<true>(|| peer.insert(&key));
         number += 1;
     }
-    let [p50, p999, max] = [0.5, 0.999, 1.0].map(|q| latencies.refusals.value_at_quantile(q) as f64 / 1e3);
+    let [p50, p999, max] =
+        [0.5, 0.999, 1.0].map(|q| latencies.refusals.value_at_quantile(q) as f64 / 1e3);
     targets.push(Target {
-        what: format!("an insert that is refused, {} items, p99.9 in µs", size(effort.log_medium)),
+        what: format!(
+            "an insert that is refused, {} items, p99.9 in µs",
+            size(effort.log_medium)
+        ),
         bound: Bound::AtMost(50.0),
         measured: p999,
-        details: format!("p50 {p50:.1}, p99.9 {p999:.1}, max {max:.0} µs of {wanted}; load {:.4}", guira.0.load_factor()),
+        details: format!(
+            "p50 {p50:.1}, p99.9 {p999:.1}, max {max:.0} µs of {wanted}; load {:.4}",
+            guira.0.load_factor()
+        ),
     });
 }

@@ -20,7 +20,11 @@ struct Options {
 
 fn main() -> io::Result<()> {
     let options = Options::parse();
-    let effort = if options.quick { Effort::QUICK } else { Effort::FULL };
+    let effort = if options.quick {
+        Effort::QUICK
+    } else {
+        Effort::FULL
+    };
     if options.targets {
         for target in targets::measure(effort) {
             println!("{target}");

@@ -40,11 +40,17 @@ pub(super) fn entry<K: Key>() -> Entry<K> {
         name: "atomic-cuckoo-filter",
         note: "one lock for evictions and removes; 16 bits × 4",
         deletes: true,
+        copies: true,
         large: true,
         make: |items| {
             let builder = CuckooFilterBuilder::<SharedHasher>::default();
-            let builder = builder.capacity(items).fingerprint_size(BITS).bucket_size(4);
-            Box::new(Atomic { filter: builder.build().expect("a valid configuration") })
+            let builder = builder
+                .capacity(items)
+                .fingerprint_size(BITS)
+                .bucket_size(4);
+            Box::new(Atomic {
+                filter: builder.build().expect("a valid configuration"),
+            })
         },
     }
 }

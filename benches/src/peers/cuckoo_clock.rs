@@ -39,13 +39,16 @@ pub(super) fn entry<K: Key>() -> Entry<K> {
         name: "cuckoo-clock",
         note: "a mutex for each bucket; 16 bits × 4",
         deletes: true,
+        copies: true,
         large: false,
         make: |items| {
             let builder = CuckooConfiguration::builder(items)
                 .fingerprint_bits(16.try_into().expect("16 bits are allowed"))
                 .bucket_size(4.try_into().expect("4 slots are allowed"));
             let configuration = builder.build().expect("a valid configuration");
-            Box::new(Clock { filter: CuckooFilter::new(configuration, hasher::state()) })
+            Box::new(Clock {
+                filter: CuckooFilter::new(configuration, hasher::state()),
+            })
         },
     }
 }

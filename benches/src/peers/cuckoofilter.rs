@@ -48,8 +48,13 @@ pub(super) fn behind_lock<K: Key>() -> Entry<K> {
         name: "RwLock<cuckoofilter>",
         note: "one lock; 8 bits × 4",
         deletes: true,
+        copies: true,
         large: true,
-        make: |items| Box::new(BehindLock { filter: RwLock::new(Filter::with_capacity(items)) }),
+        make: |items| {
+            Box::new(BehindLock {
+                filter: RwLock::new(Filter::with_capacity(items)),
+            })
+        },
     }
 }
 
@@ -89,7 +94,8 @@ impl<K: Key> Peer<K> for Sharded {
     }
 
     fn bytes(&self) -> usize {
-        let bytes = |shard: &CachePadded<Mutex<Filter>>| shard.lock().expect(POISONED).memory_usage();
+        let bytes =
+            |shard: &CachePadded<Mutex<Filter>>| shard.lock().expect(POISONED).memory_usage();
         self.shards.iter().map(bytes).sum()
     }
 }
@@ -99,10 +105,13 @@ pub(super) fn sharded<K: Key>() -> Entry<K> {
         name: "64 × Mutex<cuckoofilter>",
         note: "a lock for each of 64 shards; 8 bits × 4; hashes twice",
         deletes: true,
+        copies: true,
         large: false,
         make: |items| {
             let shard = |_| CachePadded::new(Mutex::new(Filter::with_capacity(items / SHARDS)));
-            Box::new(Sharded { shards: (0..SHARDS).map(shard).collect() })
+            Box::new(Sharded {
+                shards: (0..SHARDS).map(shard).collect(),
+            })
         },
     }
 }

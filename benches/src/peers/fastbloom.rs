@@ -41,10 +41,13 @@ pub(super) fn entry<K: Key>() -> Entry<K> {
         name: "fastbloom (atomic)",
         note: "lock-free, no deletes; asked for a rate of 0.023 %",
         deletes: false,
+        copies: false,
         large: true,
         make: |items| {
             let builder = AtomicBloomFilter::with_false_pos(RATE).hasher(hasher::state());
-            Box::new(Bloom { filter: builder.expected_items(items) })
+            Box::new(Bloom {
+                filter: builder.expected_items(items),
+            })
         },
     }
 }

@@ -19,8 +19,15 @@ impl Guira {
     /// If there is no such layout, or no memory.
     #[must_use]
     pub fn new(items: usize, bits: u32) -> Self {
-        let builder = CuckooFilter::builder().capacity(items).fingerprint_bits(bits);
-        Self(builder.hasher(hasher::state()).build().expect("a layout of guira, and memory for it"))
+        let builder = CuckooFilter::builder()
+            .capacity(items)
+            .fingerprint_bits(bits);
+        Self(
+            builder
+                .hasher(hasher::state())
+                .build()
+                .expect("a layout of guira, and memory for it"),
+        )
     }
 }
 
@@ -50,6 +57,7 @@ pub(super) fn entry<K: Key>() -> Entry<K> {
         name: "guira",
         note: "lock-free; 15 bits × 4",
         deletes: true,
+        copies: true,
         large: true,
         make: |items| Box::new(Guira::new(items, 15)),
     }

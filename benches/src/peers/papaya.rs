@@ -43,6 +43,7 @@ pub(super) fn entry<K: Key>() -> Entry<K> {
         name: "papaya::HashSet",
         note: "lock-free, exact: stores the keys",
         deletes: true,
+        copies: false,
         large: false,
         make: |items| {
             let set = HashSet::with_capacity_and_hasher(items, hasher::state());

@@ -19,7 +19,11 @@ const POISONED: &str = "no thread panics with the lock held";
 impl<K: Key> Peer<K> for Quotient {
     #[inline(always)]
     fn insert(&self, key: &K) -> bool {
-        self.filter.write().expect(POISONED).insert_duplicated(key).is_ok()
+        self.filter
+            .write()
+            .expect(POISONED)
+            .insert_duplicated(key)
+            .is_ok()
     }
 
     #[inline(always)]
@@ -42,10 +46,13 @@ pub(super) fn entry<K: Key>() -> Entry<K> {
         name: "RwLock<qfilter>",
         note: "one lock; asked for a rate of 0.023 %",
         deletes: true,
+        copies: true,
         large: true,
         make: |items| {
             let filter = Filter::new_with_hasher(items as u64, RATE, hasher::state());
-            Box::new(Quotient { filter: RwLock::new(filter.expect("a valid configuration")) })
+            Box::new(Quotient {
+                filter: RwLock::new(filter.expect("a valid configuration")),
+            })
         },
     }
 }

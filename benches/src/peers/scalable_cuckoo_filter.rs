@@ -44,6 +44,7 @@ pub(super) fn entry<K: Key>() -> Entry<K> {
         name: "RwLock<scalable_cuckoo_filter>",
         note: "one lock; asked for a rate of 0.023 %",
         deletes: true,
+        copies: true,
         large: false,
         make: |items| {
             let builder = ScalableCuckooFilterBuilder::new()
@@ -51,7 +52,9 @@ pub(super) fn entry<K: Key>() -> Entry<K> {
                 .false_positive_probability(RATE)
                 .hasher(SharedHasher::default())
                 .rng(SmallRng::seed_from_u64(1));
-            Box::new(Scalable { filter: RwLock::new(builder.finish()) })
+            Box::new(Scalable {
+                filter: RwLock::new(builder.finish()),
+            })
         },
     }
 }

@@ -11,7 +11,9 @@ pub(super) fn describe() -> String {
     let system = read("/proc/sys/kernel/osrelease");
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
     let rustc = Command::new(rustc).arg("--version").output();
-    let rustc = rustc.map_or(String::new(), |out| String::from_utf8_lossy(&out.stdout).into_owned());
+    let rustc = rustc.map_or(String::new(), |out| {
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    });
     format!(
         "- processor: {processor} (family {family}), {threads} hardware threads\n\
          - caches: {}\n- memory: {memory}\n- system: Linux {}\n- compiler: {}, `--release` (thin LTO), \
@@ -30,16 +32,26 @@ fn read(path: &str) -> String {
 fn value(path: &str, name: &str) -> String {
     let text = read(path);
     let line = text.lines().find(|line| line.starts_with(name));
-    let value = line.and_then(|line| line.split_once(':')).map(|(_, value)| value.trim());
+    let value = line
+        .and_then(|line| line.split_once(':'))
+        .map(|(_, value)| value.trim());
     value.unwrap_or("unknown").to_owned()
 }
 
 fn caches() -> String {
     let cache = |index| {
-        let file = |name| read(&format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}"));
+        let file = |name| {
+            read(&format!(
+                "/sys/devices/system/cpu/cpu0/cache/index{index}/{name}"
+            ))
+        };
         let (level, kind, size) = (file("level"), file("type"), file("size"));
         (size != "unknown").then(|| {
-            let kind = if kind.trim() == "Unified" { "" } else { kind.trim() };
+            let kind = if kind.trim() == "Unified" {
+                ""
+            } else {
+                kind.trim()
+            };
             format!("L{} {} {}", level.trim(), kind, size.trim()).replace("  ", " ")
         })
     };

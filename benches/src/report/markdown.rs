@@ -27,7 +27,11 @@ pub(super) fn page(results: &Results) -> String {
 
 /// A table in Markdown: the first column to the left, the others to the right.
 fn table(head: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut text = format!("| {} |\n|---|{}\n", head.join(" | "), "---:|".repeat(head.len() - 1));
+    let mut text = format!(
+        "| {} |\n|---|{}\n",
+        head.join(" | "),
+        "---:|".repeat(head.len() - 1)
+    );
     for row in rows {
         let _ = writeln!(text, "| {} |", row.join(" | "));
     }
@@ -58,8 +62,12 @@ fn cell(samples: &Samples) -> String {
 }
 
 fn introduction(results: &Results) -> String {
-    let Results { machine, effort, .. } = results;
-    let peers = peers::all::<u64>().into_iter().map(|entry| vec![entry.name.into(), entry.note.into()]);
+    let Results {
+        machine, effort, ..
+    } = results;
+    let peers = peers::all::<u64>()
+        .into_iter()
+        .map(|entry| vec![entry.name.into(), entry.note.into()]);
     let peers = table(&strings(["contestant", "what it is"]), peers);
     format!(
         "# Benchmarks
@@ -101,7 +109,13 @@ fn targets(results: &Results) -> String {
             Bound::AtMost(bound) => format!("≤ {bound}"),
         };
         let met = if target.met() { "yes" } else { "**no**" };
-        vec![target.what.clone(), bound, digits(target.measured), met.into(), target.details.clone()]
+        vec![
+            target.what.clone(),
+            bound,
+            digits(target.measured),
+            met.into(),
+            target.details.clone(),
+        ]
     };
     let head = strings(["target", "aim", "measured", "met", "medians"]);
     format!(
@@ -115,13 +129,26 @@ fn one_thread(results: &Results) -> String {
         "## One thread\n\nMillions of operations per second. Inserts by the part of the fill, in percent of the capacity, \
          at which they come; lookups and removes at full capacity.\n\n![Inserts as the table fills](docs/plots/insert.svg)\n",
     );
-    for Table { title, columns, rows } in &results.tables {
-        let head: Vec<String> = std::iter::once(String::new()).chain(columns.iter().cloned()).collect();
+    for Table {
+        title,
+        columns,
+        rows,
+    } in &results.tables
+    {
+        let head: Vec<String> = std::iter::once(String::new())
+            .chain(columns.iter().cloned())
+            .collect();
         let row = |(name, cells): &(String, Vec<Option<Samples>>)| {
-            let cells = cells.iter().map(|samples| samples.as_ref().map_or("–".into(), cell));
+            let cells = cells
+                .iter()
+                .map(|samples| samples.as_ref().map_or("–".into(), cell));
             std::iter::once(name.clone()).chain(cells).collect()
         };
-        let _ = write!(text, "\n### {title}\n\n{}", table(&head, rows.iter().map(row)));
+        let _ = write!(
+            text,
+            "\n### {title}\n\n{}",
+            table(&head, rows.iter().map(row))
+        );
     }
     text
 }
@@ -142,10 +169,20 @@ fn contention(results: &Results) -> String {
             .chain(["denied", "lost", "refused"].map(str::to_owned))
             .collect();
         let rows = rows.iter().map(|row| {
-            let counts = [row.tally.denied, row.lost, row.tally.refused].map(|count| count.to_string());
-            std::iter::once(row.name.to_owned()).chain(row.rates.iter().map(cell)).chain(counts).collect()
+            let counts =
+                [row.tally.denied, row.lost, row.tally.refused].map(|count| count.to_string());
+            std::iter::once(row.name.to_owned())
+                .chain(row.rates.iter().map(cell))
+                .chain(counts)
+                .collect()
         });
-        let _ = write!(text, "\n### {}: {}\n\n{}", scenario.name, scenario.about, table(&head, rows));
+        let _ = write!(
+            text,
+            "\n### {}: {}\n\n{}",
+            scenario.name,
+            scenario.about,
+            table(&head, rows)
+        );
     }
     text
 }
@@ -158,20 +195,37 @@ fn latency(results: &Results) -> String {
         results.clock,
     );
     let head = strings(["", "operation", "p50", "p99", "p99.9", "p99.99", "max"]);
-    let groups = results.tails.chunk_by(|a, b| (a.scenario, a.threads) == (b.scenario, b.threads));
+    let groups = results
+        .tails
+        .chunk_by(|a, b| (a.scenario, a.threads) == (b.scenario, b.threads));
     for group in groups {
         let mut rows = Vec::new();
         for (operation, inserts) in [("lookup", false), ("insert", true)] {
             for tail in group {
-                let histogram = if inserts { &tail.latencies.inserts } else { &tail.latencies.lookups };
+                let histogram = if inserts {
+                    &tail.latencies.inserts
+                } else {
+                    &tail.latencies.lookups
+                };
                 if !histogram.is_empty() {
                     let quantiles = [0.5, 0.99, 0.999, 0.9999, 1.0];
                     let values = quantiles.map(|q| histogram.value_at_quantile(q).to_string());
-                    rows.push([tail.name.to_owned(), operation.to_owned()].into_iter().chain(values).collect());
+                    rows.push(
+                        [tail.name.to_owned(), operation.to_owned()]
+                            .into_iter()
+                            .chain(values)
+                            .collect(),
+                    );
                 }
             }
         }
-        let _ = write!(text, "\n### {}, {} threads\n\n{}", group[0].scenario, group[0].threads, table(&head, rows));
+        let _ = write!(
+            text,
+            "\n### {}, {} threads\n\n{}",
+            group[0].scenario,
+            group[0].threads,
+            table(&head, rows)
+        );
     }
     text
 }
@@ -186,15 +240,37 @@ fn percent(rate: f64) -> String {
 }
 
 fn space(results: &Results) -> String {
-    let head = strings(["", "asked", "measured rate", "bits per item", "information limit", "Bloom", "of the limit"]);
+    let head = strings([
+        "",
+        "asked",
+        "measured rate",
+        "bits per item",
+        "information limit",
+        "Bloom",
+        "of the limit",
+    ]);
     let row = |point: &Point| {
         let known = point.rate > 0.0;
-        let theory = |bits: f64| if known { format!("{bits:.2}") } else { "–".into() };
+        let theory = |bits: f64| {
+            if known {
+                format!("{bits:.2}")
+            } else {
+                "–".into()
+            }
+        };
         let (limit, bloom) = (Point::limit(point.rate), Point::bloom(point.rate));
         let asked = point.asked.map_or("–".into(), percent);
         let times = theory(point.bits / limit);
         let bits = format!("{:.2}", point.bits);
-        vec![point.name.clone(), asked, percent(point.rate), bits, theory(limit), theory(bloom), times]
+        vec![
+            point.name.clone(),
+            asked,
+            percent(point.rate),
+            bits,
+            theory(limit),
+            theory(bloom),
+            times,
+        ]
     };
     let mut text = format!(
         "## Space\n\nAt full capacity. The information limit is log2(1/ε) bits per item, a Bloom filter takes 1.44 times that, \
@@ -205,8 +281,13 @@ fn space(results: &Results) -> String {
     let sizes = SIZES.iter().map(|items| format!("{items} items"));
     let head: Vec<String> = std::iter::once("fingerprint".into()).chain(sizes).collect();
     let rows = results.loads.iter().map(|load| {
-        let loads = load.highest.iter().map(|load| format!("{:.2} %", load * 100.0));
-        std::iter::once(format!("{} bits", load.bits)).chain(loads).collect()
+        let loads = load
+            .highest
+            .iter()
+            .map(|load| format!("{:.2} %", load * 100.0));
+        std::iter::once(format!("{} bits", load.bits))
+            .chain(loads)
+            .collect()
     });
     let _ = write!(
         text,
@@ -221,37 +302,64 @@ fn space(results: &Results) -> String {
 /// Why a peer may be faster, or smaller.
 fn reason(name: &str) -> &'static str {
     match name {
-        "fastbloom (atomic)" => "it sets bits and moves nothing, so its inserts do not slow down; it cannot delete, and no lookup needs a version",
-        "RwLock<cuckoofilter>" | "64 × Mutex<cuckoofilter>" => "its table is half as large, with 8 bits an item; a plain write needs no compare-exchange",
-        "RwLock<qfilter>" => "one writer shifts a run within a line or two; it makes no room by relocation",
-        "papaya::HashSet" => "an exact set has room to spare (some 30 times the memory), so it relocates nothing",
-        "cuckoo-clock" => "a thread that finds a bucket's mutex free writes without a compare-exchange of shared counters",
+        "fastbloom (atomic)" => {
+            "it sets bits and moves nothing, so its inserts do not slow down; it cannot delete, and no lookup needs a version"
+        }
+        "RwLock<cuckoofilter>" | "64 × Mutex<cuckoofilter>" => {
+            "its table is half as large, with 8 bits an item; a plain write needs no compare-exchange"
+        }
+        "RwLock<qfilter>" => {
+            "one writer shifts a run within a line or two; it makes no room by relocation"
+        }
+        "papaya::HashSet" => {
+            "an exact set has room to spare (some 30 times the memory), so it relocates nothing"
+        }
+        "cuckoo-clock" => {
+            "a thread that finds a bucket's mutex free writes without a compare-exchange of shared counters"
+        }
         _ => "not explained yet",
     }
 }
 
 /// Every cell in which a peer is ahead.
 fn losses(results: &Results) -> String {
-    let mut text = String::from("## Where guira loses\n\nEvery median of this run in which a contestant is ahead by 5 % or more, and why.\n\n");
+    let mut text = String::from(
+        "## Where guira loses\n\nEvery median of this run in which a contestant is ahead by 5 % or more, and why.\n\n",
+    );
     let mut ahead: Vec<(String, String)> = Vec::new();
     let contests = results.contests.iter().flat_map(|contest| {
         let ours = &contest.rows[0].rates;
         contest.rows[1..].iter().flat_map(move |row| {
-            row.rates.iter().zip(ours).zip(THREADS).map(move |((theirs, ours), threads)| {
-                let what = format!("{}, {threads} threads", contest.scenario.name);
-                (row.name.to_owned(), what, theirs.median() / ours.median())
-            })
+            row.rates
+                .iter()
+                .zip(ours)
+                .zip(THREADS)
+                .map(move |((theirs, ours), threads)| {
+                    let what = format!("{}, {threads} threads", contest.scenario.name);
+                    (row.name.to_owned(), what, theirs.median() / ours.median())
+                })
         })
     });
-    let tables = results.tables.iter().filter(|table| table.title.contains("slots, "));
+    let tables = results
+        .tables
+        .iter()
+        .filter(|table| table.title.contains("slots, "));
     let tables = tables.flat_map(|table| {
         table.rows[1..].iter().flat_map(move |(name, cells)| {
-            cells.iter().zip(&table.rows[0].1).zip(&table.columns).filter_map(move |((theirs, ours), column)| {
-                let ratio = theirs.as_ref()?.median() / ours.as_ref()?.median();
-                let inserts = column.starts_with(|first: char| first.is_ascii_digit());
-                let column = if inserts { format!("insert {column} %") } else { column.clone() };
-                Some((name.clone(), format!("{}, {column}", table.title), ratio))
-            })
+            cells
+                .iter()
+                .zip(&table.rows[0].1)
+                .zip(&table.columns)
+                .filter_map(move |((theirs, ours), column)| {
+                    let ratio = theirs.as_ref()?.median() / ours.as_ref()?.median();
+                    let inserts = column.starts_with(|first: char| first.is_ascii_digit());
+                    let column = if inserts {
+                        format!("insert {column} %")
+                    } else {
+                        column.clone()
+                    };
+                    Some((name.clone(), format!("{}, {column}", table.title), ratio))
+                })
         })
     });
     for (name, what, ratio) in tables.chain(contests).filter(|&(.., ratio)| ratio >= 1.05) {
@@ -260,7 +368,13 @@ fn losses(results: &Results) -> String {
     ahead.sort_by(|a, b| a.0.cmp(&b.0));
     for group in ahead.chunk_by(|a, b| a.0 == b.0) {
         let cases: Vec<&str> = group.iter().map(|(_, case)| case.as_str()).collect();
-        let _ = writeln!(text, "- **{}** ({}): {}.", group[0].0, reason(&group[0].0), cases.join("; "));
+        let _ = writeln!(
+            text,
+            "- **{}** ({}): {}.",
+            group[0].0,
+            reason(&group[0].0),
+            cases.join("; ")
+        );
     }
     if ahead.is_empty() {
         text.push_str("In none.\n");
