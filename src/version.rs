@@ -16,9 +16,25 @@ pub(crate) struct Versions {
     mask: usize,
 }
 
-/// A version that a reader observed.
+/// A version that a reader observed, and the stripe it came from.
 #[derive(Clone, Copy)]
-pub(crate) struct Version(u64);
+pub(crate) struct Version<'a> {
+    stripe: &'a AtomicU64,
+    observed: u64,
+}
+
+impl Version<'_> {
+    /// True if no relocation towards the pair's lower bucket advanced the version since.
+    ///
+    /// Relaxed: the words read before it were read with Acquire, so this load
+    /// cannot come before them, and whoever erased what the reader missed had
+    /// advanced the version before it released the word that the reader saw.
+    #[inline(always)]
+    pub(crate) fn validate(self) -> bool {
+        count_load();
+        self.stripe.load(Ordering::Relaxed) == self.observed
+    }
+}
 
 impl Versions {
     /// One stripe for each 8 buckets, at most 512: the stripes then take up
@@ -40,20 +56,11 @@ impl Versions {
     /// Acquire: pairs with the Release of [`advance`](Self::advance): a reader
     /// that observes an advance sees the shadow set before it (DESIGN, I3).
     #[inline(always)]
-    pub(crate) fn observe(&self, p: usize) -> Version {
+    pub(crate) fn observe(&self, p: usize) -> Version<'_> {
         count_load();
-        Version(self.stripes[p & self.mask].load(fault::order(Event::Observe, Ordering::Acquire)))
-    }
-
-    /// True if no relocation towards `p` advanced the version since `observed`.
-    ///
-    /// Relaxed: the words read before it were read with Acquire, so this load
-    /// cannot come before them, and whoever erased what the reader missed had
-    /// advanced the version before it released the word that the reader saw.
-    #[inline(always)]
-    pub(crate) fn validate(&self, p: usize, observed: Version) -> bool {
-        count_load();
-        self.stripes[p & self.mask].load(Ordering::Relaxed) == observed.0
+        let stripe = &self.stripes[p & self.mask];
+        let observed = stripe.load(fault::order(Event::Observe, Ordering::Acquire));
+        Version { stripe, observed }
     }
 
     /// Announces a move towards `p`, between its shadow and its decision.
