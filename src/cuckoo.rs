@@ -30,8 +30,8 @@ pub(crate) struct Cuckoo<L> {
 
 /// What a lookup has loaded.
 #[derive(Clone, Copy)]
-pub(crate) struct Seen<L> {
-    version: Version,
+pub(crate) struct Seen<'a, L> {
+    version: Version<'a>,
     p: Word<L>,
     q: Word<L>,
 }
@@ -76,29 +76,35 @@ impl<L: Layout> Cuckoo<L> {
 
     /// The loads of a lookup: the version, then P, then Q.
     #[inline(always)]
-    pub(crate) fn look(&self, class: Class) -> Seen<L> {
+    pub(crate) fn look(&self, class: Class) -> Seen<'_, L> {
+        let words = self.table.reader();
         let version = self.versions.observe(class.p);
-        let p = self.table.load(Event::ReadP, class.fingerprint, class.p);
-        let q = self.table.load(Event::ReadQ, class.fingerprint, class.q);
+        let p = words.load(Event::ReadP, class.fingerprint, class.p);
+        let q = words.load(Event::ReadQ, class.fingerprint, class.q);
         Seen { version, p, q }
     }
 
     /// The answer of a lookup: a match in quiet words is a copy; no match is
     /// none if no relocation towards P came between. All else is rare.
     #[inline(always)]
-    pub(crate) fn judge(&self, class: Class, seen: Seen<L>) -> bool {
+    pub(crate) fn judge(&self, class: Class, seen: Seen<'_, L>) -> bool {
         let Seen { version, p, q } = seen;
         if Word::either_matches(p, q, class.fingerprint) {
-            Word::both_quiet(p, q) || self.contains_again(class)
+            Word::both_quiet(p, q) || self.contains_again(class.fingerprint, class.p, class.q)
         } else {
-            let valid = self.versions.validate(class.p, version);
-            !(valid || fault::is(Fault::ContainsNoValidate)) && self.contains_again(class)
+            let valid = version.validate();
+            !(valid || fault::is(Fault::ContainsNoValidate))
+                && self.contains_again(class.fingerprint, class.p, class.q)
         }
     }
 
     /// A relocation crossed the lookup's way: all further attempts.
+    ///
+    /// The class comes in parts, as they fit into registers: whole, it would be
+    /// stored to memory on the fast path.
     #[cold]
-    fn contains_again(&self, class: Class) -> bool {
+    fn contains_again(&self, fingerprint: u64, p: usize, q: usize) -> bool {
+        let class = Class { fingerprint, p, q };
         self.counters.retried();
         for _ in 1..fault::attempts(ATTEMPTS) {
             if let Some(present) = self.try_contains(class) {
@@ -132,7 +138,7 @@ impl<L: Layout> Cuckoo<L> {
         if undecided && !self.unchanged(class, p, q) && !fault::is(Fault::ContainsNoReread) {
             return None;
         }
-        let valid = self.versions.validate(class.p, version);
+        let valid = version.validate();
         if !valid && !fault::is(Fault::ContainsNoValidate) {
             return None;
         }
@@ -176,7 +182,7 @@ impl<L: Layout> Cuckoo<L> {
                 .without_reservation();
             let valid = (p == p_again || fault::is(Fault::CountNoRereadP))
                 && (q == q_again || fault::is(Fault::CountNoRereadQ))
-                && (self.versions.validate(class.p, version) || fault::is(Fault::CountNoValidate));
+                && (version.validate() || fault::is(Fault::CountNoValidate));
             if let (true, Some(copies)) = (valid, copies(p, q, class.fingerprint)) {
                 return copies;
             }
@@ -260,7 +266,7 @@ impl<L: Layout> Cuckoo<L> {
             second.word.mark_of(fingerprint),
         );
         if marks == (None, None) {
-            let valid = self.versions.validate(class.p, version);
+            let valid = version.validate();
             return (valid || fault::is(Fault::RemoveNoValidate)).then_some(false);
         }
         self.remove_marked(class, version, first, second)
@@ -271,7 +277,7 @@ impl<L: Layout> Cuckoo<L> {
     fn remove_marked(
         &self,
         class: Class,
-        version: Version,
+        version: Version<'_>,
         first: Prepared<'_, L>,
         second: Prepared<'_, L>,
     ) -> Option<bool> {
@@ -285,7 +291,7 @@ impl<L: Layout> Cuckoo<L> {
         if !self.unchanged(class, first.word, second.word) && !fault::is(Fault::RemoveNoReread) {
             return None;
         }
-        let valid = self.versions.validate(class.p, version);
+        let valid = version.validate();
         (valid || fault::is(Fault::RemoveNoValidate)).then_some(false)
     }
 

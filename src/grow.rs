@@ -103,6 +103,12 @@ impl<L: Layout> Planes<L> {
         self.first.len()
     }
 
+    /// Plane 0.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> &[AtomicU64] {
+        &self.first
+    }
+
     /// Levels that all words have reached.
     pub(crate) fn level(&self) -> u32 {
         // Acquire: pairs with the Release of `complete_level`.
@@ -237,12 +243,13 @@ impl<L: Layout> Planes<L> {
     #[inline(always)]
     pub(crate) fn route(
         &self,
+        first: &[AtomicU64],
         fingerprint: u64,
         bucket: usize,
         load: impl Fn(&AtomicU64) -> Word<L>,
     ) -> Word<L> {
         if L::PHASE_BITS == 0 {
-            return load(&self.first[bucket]);
+            return load(&first[bucket]);
         }
         let mut plane = low_bits(fingerprint, self.level());
         loop {

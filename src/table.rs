@@ -89,6 +89,26 @@ impl<'a, L: Layout> Prepared<'a, L> {
     }
 }
 
+/// The table for a row of reader's loads, with the place of its words at hand:
+/// after a load with Acquire the compiler must take it that anything in memory
+/// has changed, that place as well, and would load it again for each word.
+pub(crate) struct Reader<'a, L> {
+    first: &'a [AtomicU64],
+    planes: &'a Planes<L>,
+}
+
+impl<L: Layout> Reader<'_, L> {
+    /// [`Table::load`].
+    #[inline(always)]
+    pub(crate) fn load(&self, event: Event, fingerprint: u64, bucket: usize) -> Word<L> {
+        self.planes
+            .route(self.first, fingerprint, bucket, |atomic| {
+                count_load();
+                Word::from_bits(atomic.load(fault::order(event, Ordering::Acquire)))
+            })
+    }
+}
+
 impl<L: Layout> Table<L> {
     /// `buckets` empty buckets that can double `levels` times; `None` if there
     /// is no memory for them.
@@ -104,16 +124,22 @@ impl<L: Layout> Table<L> {
         self.planes.buckets()
     }
 
+    /// The table for a row of reader's loads.
+    #[inline(always)]
+    pub(crate) fn reader(&self) -> Reader<'_, L> {
+        Reader {
+            first: self.planes.first(),
+            planes: &self.planes,
+        }
+    }
+
     /// A reader's load.
     ///
     /// Acquire: pairs with the Release of every exchange, so that whoever sees
     /// the effect of a relocation's step sees all that came before it.
     #[inline(always)]
     pub(crate) fn load(&self, event: Event, fingerprint: u64, bucket: usize) -> Word<L> {
-        self.planes.route(fingerprint, bucket, |atomic| {
-            count_load();
-            Word::from_bits(atomic.load(fault::order(event, Ordering::Acquire)))
-        })
+        self.reader().load(event, fingerprint, bucket)
     }
 
     /// A writer's load: of a word that is not frozen.

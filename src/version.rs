@@ -30,9 +30,26 @@ const HOLD_BITS: u32 = 12;
 const HOLDS: u64 = (1 << HOLD_BITS) - 1;
 const ADVANCE: u64 = 1 << HOLD_BITS;
 
-/// A version that a reader observed.
+/// A version that a reader observed, and the stripe it came from.
 #[derive(Clone, Copy)]
-pub(crate) struct Version(u64);
+pub(crate) struct Version<'a> {
+    stripe: &'a AtomicU64,
+    observed: u64,
+}
+
+impl Version<'_> {
+    /// True if no move of these pairs has advanced the version since. (A hold that
+    /// came or went is taken for an advance: it is as rare.)
+    ///
+    /// Relaxed: the words read before it were read with Acquire, so this load
+    /// cannot come before them, and whoever erased what the reader missed had
+    /// advanced the version before it released the word that the reader saw.
+    #[inline(always)]
+    pub(crate) fn validate(self) -> bool {
+        count_load();
+        self.stripe.load(Ordering::Relaxed) == self.observed
+    }
+}
 
 /// A stripe that is held, until this is dropped.
 pub(crate) struct Hold<'a>(&'a AtomicU64);
@@ -55,23 +72,13 @@ impl Versions {
     /// The version of the pair whose lower bucket is `p`, before its words are read.
     ///
     /// Acquire: pairs with the Release of [`advance`](Self::advance): a reader
-    /// that observes an advance sees the shadow set before it (DESIGN, I3).
+    /// that observes an advance sees the outline set before it.
     #[inline(always)]
-    pub(crate) fn observe(&self, p: usize) -> Version {
+    pub(crate) fn observe(&self, p: usize) -> Version<'_> {
         count_load();
-        Version(self.stripes[p & self.mask].load(fault::order(Event::Observe, Ordering::Acquire)))
-    }
-
-    /// True if no move of these pairs advanced the version since `observed`. (A
-    /// hold that came or went is taken for an advance: it is as rare.)
-    ///
-    /// Relaxed: the words read before it were read with Acquire, so this load
-    /// cannot come before them, and whoever erased what the reader missed had
-    /// advanced the version before it released the word that the reader saw.
-    #[inline(always)]
-    pub(crate) fn validate(&self, p: usize, observed: Version) -> bool {
-        count_load();
-        self.stripes[p & self.mask].load(Ordering::Relaxed) == observed.0
+        let stripe = &self.stripes[p & self.mask];
+        let observed = stripe.load(fault::order(Event::Observe, Ordering::Acquire));
+        Version { stripe, observed }
     }
 
     /// Announces a move of the pair, between its outline and its shadow. True if

@@ -21,7 +21,9 @@ use crate::{
     fault::{self, Fault},
     layout::{Layout, Masks, deposit},
 };
+use bytemuck::cast;
 use std::{fmt, marker::PhantomData};
+use wide::{i16x8, i32x4};
 
 /// What a relocation is doing with the fingerprint in slot 0.
 ///
@@ -118,6 +120,23 @@ impl<L: Layout> Word<L> {
     /// A reservation's token may match as well: quiet words have none.
     #[inline(always)]
     pub(crate) fn either_matches(p: Self, q: Self, fingerprint: u64) -> bool {
+        // Aligned lanes: one compare for the slots of both words.
+        let words = [p.bits & L::PAYLOAD, q.bits & L::PAYLOAD];
+        match L::LANE_BITS {
+            16 => cast::<_, i16x8>(words)
+                .simd_eq(i16x8::splat(fingerprint as i16))
+                .any(),
+            32 => cast::<_, i32x4>(words)
+                .simd_eq(i32x4::splat(fingerprint as i32))
+                .any(),
+            _ => Self::either_matches_in_words(p, q, fingerprint),
+        }
+    }
+
+    /// [`either_matches`](Self::either_matches) by arithmetic on the words: for
+    /// layouts without aligned lanes.
+    #[inline(always)]
+    fn either_matches_in_words(p: Self, q: Self, fingerprint: u64) -> bool {
         let broadcast = fingerprint * L::ONES;
         let p = Self::from_bits(p.bits ^ broadcast);
         let q = Self::from_bits(q.bits ^ broadcast);

@@ -1,0 +1,81 @@
+//! The loops of one thread, for work on one of them:
+//! `cargo bench -p guira-benches --bench ops -- miss`.
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use guira_benches::{
+    keys::{Asked, Walk},
+    measure::{items, size},
+    ops::LAYOUTS,
+    peer::Peer,
+    peers::{self, Guira},
+};
+use std::hint::black_box;
+
+/// Lookups of one iteration.
+const STEPS: u64 = 1 << 14;
+
+/// Tables in the second- and in the third-level cache.
+const SIZES: [u32; 2] = [16, 20];
+
+fn lookups(criterion: &mut Criterion) {
+    for (name, asked) in [
+        ("hit", Asked::Hits),
+        ("miss", Asked::Misses),
+        ("half", Asked::Half),
+    ] {
+        let mut group = criterion.benchmark_group(name);
+        group.throughput(Throughput::Elements(STEPS));
+        for log_slots in SIZES {
+            let count = items(log_slots);
+            for entry in peers::all::<u64>() {
+                let peer = (entry.make)(count as usize);
+                peer.insert_all(0..count);
+                group.bench_function(BenchmarkId::new(entry.name, size(log_slots)), |bencher| {
+                    let mut round = 0;
+                    bencher.iter(|| {
+                        round += 1;
+                        black_box(peer.lookup(Walk::new(asked, count, round), STEPS))
+                    });
+                });
+            }
+        }
+    }
+}
+
+fn inserts(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("insert 0-100 %");
+    for log_slots in SIZES {
+        let count = items(log_slots);
+        group
+            .throughput(Throughput::Elements(count))
+            .sample_size(10);
+        for entry in peers::all::<u64>() {
+            group.bench_function(BenchmarkId::new(entry.name, size(log_slots)), |bencher| {
+                let insert = |peer: &mut Box<dyn Peer<u64>>| peer.insert_all(0..count);
+                let make = || (entry.make)(count as usize);
+                bencher.iter_batched_ref(make, insert, BatchSize::PerIteration);
+            });
+        }
+    }
+}
+
+fn layouts(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("layouts, miss");
+    group.throughput(Throughput::Elements(STEPS));
+    let count = items(16);
+    for (bits, slots) in LAYOUTS {
+        let guira = Guira::new(count as usize, bits);
+        let peer: &dyn Peer<u64> = &guira;
+        peer.insert_all(0..count);
+        group.bench_function(format!("{bits} bits × {slots}"), |bencher| {
+            let mut round = 0;
+            bencher.iter(|| {
+                round += 1;
+                black_box(peer.lookup(Walk::new(Asked::Misses, count, round), STEPS))
+            });
+        });
+    }
+}
+
+criterion_group!(benches, lookups, inserts, layouts);
+criterion_main!(benches);

@@ -1,0 +1,39 @@
+//! Measures everything, and writes `BENCHMARKS.md` and its plots.
+
+use clap::Parser;
+use guira_benches::{effort::Effort, report::Results, targets};
+use std::{io, path::PathBuf};
+
+/// Measures guira and its peers side by side.
+#[derive(Parser)]
+struct Options {
+    /// Takes a minute: shows that all of it works, not how fast it is.
+    #[arg(long)]
+    quick: bool,
+    /// Measures the targets only, and prints them.
+    #[arg(long)]
+    targets: bool,
+    /// Where `BENCHMARKS.md` and `docs/plots` are written.
+    #[arg(long, default_value = ".")]
+    root: PathBuf,
+}
+
+fn main() -> io::Result<()> {
+    let options = Options::parse();
+    let effort = if options.quick {
+        Effort::QUICK
+    } else {
+        Effort::FULL
+    };
+    if options.targets {
+        for target in targets::measure(effort) {
+            println!("{target}");
+        }
+        return Ok(());
+    }
+    let results = Results::measure(effort);
+    for target in &results.targets {
+        println!("{target}");
+    }
+    results.write(&options.root)
+}

@@ -1,0 +1,41 @@
+//! How much is measured.
+
+use std::time::Duration;
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Rounds of each measurement.
+    pub rounds: usize,
+    /// Tables in the second-level cache have two to this power slots,
+    pub log_small: u32,
+    /// tables in the third-level cache this,
+    pub log_medium: u32,
+    /// and tables out of cache this.
+    pub log_large: u32,
+    /// How long each concurrent run takes.
+    pub run: Duration,
+    /// Lookups and removes in one round of a loop.
+    pub steps: u64,
+}
+
+impl Effort {
+    /// What the report is made with.
+    pub const FULL: Self = Self {
+        rounds: 5,
+        log_small: 16,
+        log_medium: 20,
+        log_large: 25,
+        run: Duration::from_millis(120),
+        steps: 1 << 20,
+    };
+    /// What shows that all of it works.
+    pub const QUICK: Self = Self {
+        rounds: 1,
+        log_small: 11,
+        log_medium: 14,
+        log_large: 17,
+        run: Duration::from_millis(2),
+        steps: 1 << 12,
+    };
+}

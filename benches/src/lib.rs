@@ -1,0 +1,25 @@
+//! guira and its peers, measured side by side: the workloads, the peers, and
+//! the report. See `BENCHMARKS.md` for what comes out.
+//!
+//! Competitors take turns within a run, and every figure is the median of the
+//! rounds: what disturbs the machine disturbs all of them.
+
+#![forbid(unsafe_code)]
+
+pub mod arena;
+mod batches;
+pub mod contention;
+pub mod crew;
+pub mod effort;
+pub mod floor;
+pub mod hasher;
+pub mod keys;
+pub mod lanes;
+pub mod latency;
+pub mod measure;
+pub mod ops;
+pub mod peer;
+pub mod peers;
+pub mod report;
+pub mod space;
+pub mod targets;

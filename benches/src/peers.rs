@@ -1,0 +1,34 @@
+//! The contestants, one file each.
+
+mod atomic_cuckoo_filter;
+mod cuckoo_clock;
+mod cuckoofilter;
+mod fastbloom;
+mod guira;
+mod papaya;
+mod qfilter;
+mod scalable_cuckoo_filter;
+
+pub use guira::Guira;
+
+use crate::{keys::Key, peer::Entry};
+
+/// The rate that peers are asked for where they take one: that of guira's
+/// 15-bit fingerprints, to which the fixed sizes of the others come nearest.
+const RATE: f64 = 0.00023;
+
+/// All contestants; guira is the first, the closest peer the second.
+#[must_use]
+pub fn all<K: Key>() -> Vec<Entry<K>> {
+    vec![
+        guira::entry(),
+        atomic_cuckoo_filter::entry(),
+        cuckoo_clock::entry(),
+        cuckoofilter::behind_lock(),
+        cuckoofilter::sharded(),
+        qfilter::entry(),
+        scalable_cuckoo_filter::entry(),
+        fastbloom::entry(),
+        papaya::entry(),
+    ]
+}

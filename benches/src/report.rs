@@ -1,0 +1,90 @@
+//! `BENCHMARKS.md` and its plots.
+
+mod machine;
+mod markdown;
+mod plots;
+
+use crate::{
+    contention::{self, Contest, Tail},
+    effort::Effort,
+    latency,
+    ops::{self, Table},
+    space::{self, Load, Point},
+    targets::{self, Target},
+};
+use std::{fs, io, path::Path, time::Instant};
+
+/// All that was measured in one run.
+#[derive(Clone, Debug)]
+pub struct Results {
+    /// The targets.
+    pub targets: Vec<Target>,
+    /// One thread.
+    pub tables: Vec<Table>,
+    /// Many threads.
+    pub contests: Vec<Contest>,
+    /// Latencies.
+    pub tails: Vec<Tail>,
+    /// What reading the clock costs, in nanoseconds.
+    pub clock: u64,
+    /// Memory and rates.
+    pub points: Vec<Point>,
+    /// Highest loads.
+    pub loads: Vec<Load>,
+    /// The machine.
+    pub machine: String,
+    /// How much was measured.
+    pub effort: Effort,
+}
+
+impl Results {
+    /// Measures everything, and says on the standard error output how far it is.
+    #[must_use]
+    pub fn measure(effort: Effort) -> Self {
+        let start = Instant::now();
+        let say = |what| eprintln!("{:4.0} s: {what}", start.elapsed().as_secs_f64());
+        say("targets");
+        let targets = targets::measure(effort);
+        say("one thread");
+        let tables = ops::measure(effort);
+        say("many threads");
+        let contests = contention::measure(effort);
+        say("latencies");
+        let (tails, clock) = (contention::tails(effort), latency::clock_cost());
+        say("space");
+        let (points, loads) = (space::points(effort), space::loads(effort));
+        say("done");
+        let machine = machine::describe();
+        Self {
+            targets,
+            tables,
+            contests,
+            tails,
+            clock,
+            points,
+            loads,
+            machine,
+            effort,
+        }
+    }
+
+    /// Writes `BENCHMARKS.md` into `root` and the plots into `root/docs/plots`.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be written.
+    pub fn write(&self, root: &Path) -> io::Result<()> {
+        let plots = root.join("docs/plots");
+        fs::create_dir_all(&plots)?;
+        let svgs = [
+            ("contention.svg", plots::contention(self)),
+            ("latency.svg", plots::latency(self)),
+            ("space.svg", plots::space(self)),
+            ("insert.svg", plots::insert(self)),
+        ];
+        for (name, svg) in svgs {
+            fs::write(plots.join(name), svg.map_err(io::Error::other)?)?;
+        }
+        fs::write(root.join("BENCHMARKS.md"), markdown::page(self))
+    }
+}

@@ -1,0 +1,387 @@
+//! The text of `BENCHMARKS.md`.
+
+use super::Results;
+use crate::{
+    contention::{Contest, THREADS},
+    measure::{Samples, size},
+    ops::Table,
+    peers,
+    space::{Point, SIZES},
+    targets::Bound,
+};
+use std::fmt::Write;
+
+/// The whole page.
+pub(super) fn page(results: &Results) -> String {
+    let sections = [
+        introduction(results),
+        targets(results),
+        one_thread(results),
+        contention(results),
+        latency(results),
+        space(results),
+        losses(results),
+    ];
+    sections.join("\n")
+}
+
+/// A table in Markdown: the first column to the left, the others to the right.
+fn table(head: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut text = format!(
+        "| {} |\n|---|{}\n",
+        head.join(" | "),
+        "---:|".repeat(head.len() - 1)
+    );
+    for row in rows {
+        let _ = writeln!(text, "| {} |", row.join(" | "));
+    }
+    text
+}
+
+fn strings<const N: usize>(head: [&str; N]) -> Vec<String> {
+    head.map(str::to_owned).into()
+}
+
+/// Three digits, as the spread allows no more.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        100.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// The median; with a spread of 10 % and more that too.
+fn cell(samples: &Samples) -> String {
+    let spread = samples.spread() * 100.0;
+    match samples.is_empty() {
+        true => "–".into(),
+        false if spread >= 10.0 => format!("{} ± {spread:.0} %", digits(samples.median())),
+        false => digits(samples.median()),
+    }
+}
+
+fn introduction(results: &Results) -> String {
+    let Results {
+        machine, effort, ..
+    } = results;
+    let peers = peers::all::<u64>()
+        .into_iter()
+        .map(|entry| vec![entry.name.into(), entry.note.into()]);
+    let peers = table(&strings(["contestant", "what it is"]), peers);
+    format!(
+        "# Benchmarks
+
+This file and the plots in `docs/plots` are written by
+
+    cargo run --release -p guira-benches --bin bench-report
+
+(`-- --quick` takes a minute and shows only that everything works). `cargo bench -p guira-benches`
+runs the same loops under criterion, for work on one of them.
+
+## The machine
+
+{machine}
+## How to read the figures
+
+- All figures of this page are of one run, {rounds} rounds of each. In each round the contestants
+  take turns, and the figure is the median of the rounds. Where half the distance between the
+  quartiles is 10 % of it or more, it is given as ±.
+- Figures of one thread count the processor time of that thread, so that other jobs on the machine
+  disturb less. Figures of several threads are by the clock on the wall.
+- Compare figures within a table. Machines differ, and so do hours of one machine.
+- All contestants hash with guira's hasher, get the same keys, made as they are needed, and are made
+  for the same number of items: as many as fill a table of a power of two slots to 95 %, which suits
+  the peers that round up to one. guira's table is then as large as theirs.
+- The fingerprints of all contestants are of 15 or 16 bits, or the rate asked for is that of guira's
+  15 bits; only cuckoofilter is fixed at 8 bits, and so has half the memory and a hundred times the
+  rate.
+
+{peers}",
+        rounds = effort.rounds,
+    )
+}
+
+fn targets(results: &Results) -> String {
+    let row = |target: &crate::targets::Target| {
+        let bound = match target.bound {
+            Bound::AtLeast(bound) => format!("≥ {bound}"),
+            Bound::AtMost(bound) => format!("≤ {bound}"),
+        };
+        let met = if target.met() { "yes" } else { "**no**" };
+        vec![
+            target.what.clone(),
+            bound,
+            digits(target.measured),
+            met.into(),
+            target.details.clone(),
+        ]
+    };
+    let head = strings(["target", "aim", "measured", "met", "medians"]);
+    format!(
+        "## What guira aims at\n\nRatios of medians, guira's 15 bits × 4.\n\n{}",
+        table(&head, results.targets.iter().map(row))
+    )
+}
+
+fn one_thread(results: &Results) -> String {
+    let mut text = String::from(
+        "## One thread\n\nMillions of operations per second. Inserts by the part of the fill, in percent of the capacity, \
+         at which they come; lookups and removes at full capacity.\n\n![Inserts as the table fills](docs/plots/insert.svg)\n",
+    );
+    for Table {
+        title,
+        columns,
+        rows,
+    } in &results.tables
+    {
+        let head: Vec<String> = std::iter::once(String::new())
+            .chain(columns.iter().cloned())
+            .collect();
+        let row = |(name, cells): &(String, Vec<Option<Samples>>)| {
+            let cells = cells
+                .iter()
+                .map(|samples| samples.as_ref().map_or("–".into(), cell));
+            std::iter::once(name.clone()).chain(cells).collect()
+        };
+        let _ = write!(
+            text,
+            "\n### {title}\n\n{}",
+            table(&head, rows.iter().map(row))
+        );
+    }
+    text
+}
+
+fn contention(results: &Results) -> String {
+    let mut text = format!(
+        "## Many threads\n\nMillions of operations per second, all threads together, on a table of {} slots. There are more \
+         threads than cores on purpose: a thread that is stopped in the middle of an operation must not stop the others. \
+         \"Denied\" counts lookups and removes of items that were in which the peer answered with no, while threads were at \
+         work; \"lost\", items that were accepted, never removed, and are not in after the last run; \"refused\", inserts \
+         that were.\n\n![Throughput against threads](docs/plots/contention.svg)\n",
+        size(results.effort.log_medium),
+    );
+    for Contest { scenario, rows } in &results.contests {
+        let threads = THREADS.iter().map(|threads| format!("{threads} threads"));
+        let head: Vec<String> = std::iter::once(String::new())
+            .chain(threads)
+            .chain(["denied", "lost", "refused"].map(str::to_owned))
+            .collect();
+        let rows = rows.iter().map(|row| {
+            let counts =
+                [row.tally.denied, row.lost, row.tally.refused].map(|count| count.to_string());
+            std::iter::once(row.name.to_owned())
+                .chain(row.rates.iter().map(cell))
+                .chain(counts)
+                .collect()
+        });
+        let _ = write!(
+            text,
+            "\n### {}: {}\n\n{}",
+            scenario.name,
+            scenario.about,
+            table(&head, rows)
+        );
+    }
+    text
+}
+
+fn latency(results: &Results) -> String {
+    let mut text = format!(
+        "## Latency\n\nNanoseconds, of each operation by itself; reading the clock takes {} ns of each. With more threads than \
+         cores the longest are threads that wait for their turn on a core: the same for all, so look where the tail begins.\n\n\
+         ![Latency of lookups](docs/plots/latency.svg)\n",
+        results.clock,
+    );
+    let head = strings(["", "operation", "p50", "p99", "p99.9", "p99.99", "max"]);
+    let groups = results
+        .tails
+        .chunk_by(|a, b| (a.scenario, a.threads) == (b.scenario, b.threads));
+    for group in groups {
+        let mut rows = Vec::new();
+        for (operation, inserts) in [("lookup", false), ("insert", true)] {
+            for tail in group {
+                let histogram = if inserts {
+                    &tail.latencies.inserts
+                } else {
+                    &tail.latencies.lookups
+                };
+                if !histogram.is_empty() {
+                    let quantiles = [0.5, 0.99, 0.999, 0.9999, 1.0];
+                    let values = quantiles.map(|q| histogram.value_at_quantile(q).to_string());
+                    rows.push(
+                        [tail.name.to_owned(), operation.to_owned()]
+                            .into_iter()
+                            .chain(values)
+                            .collect(),
+                    );
+                }
+            }
+        }
+        let _ = write!(
+            text,
+            "\n### {}, {} threads\n\n{}",
+            group[0].scenario,
+            group[0].threads,
+            table(&head, rows)
+        );
+    }
+    text
+}
+
+fn percent(rate: f64) -> String {
+    match rate {
+        0.0 => "none seen".into(),
+        0.001.. => format!("{:.2} %", rate * 100.0),
+        0.00001.. => format!("{:.4} %", rate * 100.0),
+        _ => format!("{rate:.1e}"),
+    }
+}
+
+fn space(results: &Results) -> String {
+    let head = strings([
+        "",
+        "asked",
+        "measured rate",
+        "bits per item",
+        "information limit",
+        "Bloom",
+        "of the limit",
+    ]);
+    let row = |point: &Point| {
+        let known = point.rate > 0.0;
+        let theory = |bits: f64| {
+            if known {
+                format!("{bits:.2}")
+            } else {
+                "–".into()
+            }
+        };
+        let (limit, bloom) = (Point::limit(point.rate), Point::bloom(point.rate));
+        let asked = point.asked.map_or("–".into(), percent);
+        let times = theory(point.bits / limit);
+        let bits = format!("{:.2}", point.bits);
+        vec![
+            point.name.clone(),
+            asked,
+            percent(point.rate),
+            bits,
+            theory(limit),
+            theory(bloom),
+            times,
+        ]
+    };
+    let mut text = format!(
+        "## Space\n\nAt full capacity. The information limit is log2(1/ε) bits per item, a Bloom filter takes 1.44 times that, \
+         each at the rate that was measured.\n\n![Bits per item against rate](docs/plots/space.svg)\n\n\
+         <!-- rate against bits: begin -->\n{}<!-- rate against bits: end -->\n",
+        table(&head, results.points.iter().map(row)),
+    );
+    let sizes = SIZES.iter().map(|items| format!("{items} items"));
+    let head: Vec<String> = std::iter::once("fingerprint".into()).chain(sizes).collect();
+    let rows = results.loads.iter().map(|load| {
+        let loads = load
+            .highest
+            .iter()
+            .map(|load| format!("{:.2} %", load * 100.0));
+        std::iter::once(format!("{} bits", load.bits))
+            .chain(loads)
+            .collect()
+    });
+    let _ = write!(
+        text,
+        "\n### The highest load\n\nUsed slots when the first insert is refused, in a filter built for so many items; the lowest of \
+         {} fills.\n\n{}",
+        results.effort.rounds,
+        table(&head, rows),
+    );
+    text
+}
+
+/// Why a peer may be faster, or smaller.
+fn reason(name: &str) -> &'static str {
+    match name {
+        "fastbloom (atomic)" => {
+            "it sets bits and moves nothing, so its inserts do not slow down; it cannot delete, and no lookup needs a version"
+        }
+        "RwLock<cuckoofilter>" | "64 × Mutex<cuckoofilter>" => {
+            "its table is half as large, with 8 bits an item; a plain write needs no compare-exchange"
+        }
+        "RwLock<qfilter>" => {
+            "one writer shifts a run within a line or two; it makes no room by relocation"
+        }
+        "papaya::HashSet" => {
+            "an exact set has room to spare (some 30 times the memory), so it relocates nothing"
+        }
+        "cuckoo-clock" => {
+            "a thread that finds a bucket's mutex free writes without a compare-exchange of shared counters"
+        }
+        _ => "not explained yet",
+    }
+}
+
+/// Every cell in which a peer is ahead.
+fn losses(results: &Results) -> String {
+    let mut text = String::from(
+        "## Where guira loses\n\nEvery median of this run in which a contestant is ahead by 5 % or more, and why.\n\n",
+    );
+    let mut ahead: Vec<(String, String)> = Vec::new();
+    let contests = results.contests.iter().flat_map(|contest| {
+        let ours = &contest.rows[0].rates;
+        contest.rows[1..].iter().flat_map(move |row| {
+            row.rates
+                .iter()
+                .zip(ours)
+                .zip(THREADS)
+                .map(move |((theirs, ours), threads)| {
+                    let what = format!("{}, {threads} threads", contest.scenario.name);
+                    (row.name.to_owned(), what, theirs.median() / ours.median())
+                })
+        })
+    });
+    let tables = results
+        .tables
+        .iter()
+        .filter(|table| table.title.contains("slots, "));
+    let tables = tables.flat_map(|table| {
+        table.rows[1..].iter().flat_map(move |(name, cells)| {
+            cells
+                .iter()
+                .zip(&table.rows[0].1)
+                .zip(&table.columns)
+                .filter_map(move |((theirs, ours), column)| {
+                    let ratio = theirs.as_ref()?.median() / ours.as_ref()?.median();
+                    let inserts = column.starts_with(|first: char| first.is_ascii_digit());
+                    let column = if inserts {
+                        format!("insert {column} %")
+                    } else {
+                        column.clone()
+                    };
+                    Some((name.clone(), format!("{}, {column}", table.title), ratio))
+                })
+        })
+    });
+    for (name, what, ratio) in tables.chain(contests).filter(|&(.., ratio)| ratio >= 1.05) {
+        ahead.push((name, format!("{what}: {} times", digits(ratio))));
+    }
+    ahead.sort_by(|a, b| a.0.cmp(&b.0));
+    for group in ahead.chunk_by(|a, b| a.0 == b.0) {
+        let cases: Vec<&str> = group.iter().map(|(_, case)| case.as_str()).collect();
+        let _ = writeln!(
+            text,
+            "- **{}** ({}): {}.",
+            group[0].0,
+            reason(&group[0].0),
+            cases.join("; ")
+        );
+    }
+    if ahead.is_empty() {
+        text.push_str("In none.\n");
+    }
+    text.push_str(
+        "\nIn space, a Bloom filter is smaller for rates above some 0.4 %: the word-sized buckets cost 5 to 7 % over a cuckoo \
+         filter with fingerprints of any size, and that costs 3 bits an item over the information limit.\n",
+    );
+    text
+}

@@ -1,0 +1,357 @@
+//! The plots, as SVG. Colours and shapes belong to contestants, the same in all.
+
+use super::Results;
+use crate::{
+    contention::{Contest, THREADS},
+    ops::Table,
+    space::Point,
+};
+use plotters::prelude::*;
+use std::error::Error;
+
+type Svg = Result<String, Box<dyn Error + Send + Sync>>;
+
+/// A line for each name.
+struct Line {
+    name: String,
+    points: Vec<(f64, f64)>,
+}
+
+/// Colours that people with colour blindness tell apart (Okabe and Ito, 2008).
+fn colour(name: &str) -> RGBColor {
+    match name {
+        "guira" => RGBColor(213, 94, 0),
+        "atomic-cuckoo-filter" => RGBColor(0, 114, 178),
+        "cuckoo-clock" => RGBColor(0, 158, 115),
+        "RwLock<cuckoofilter>" => RGBColor(204, 121, 167),
+        "64 × Mutex<cuckoofilter>" => RGBColor(150, 90, 150),
+        "RwLock<qfilter>" => RGBColor(86, 180, 233),
+        "RwLock<scalable_cuckoo_filter>" => RGBColor(120, 120, 120),
+        "fastbloom (atomic)" => RGBColor(190, 150, 0),
+        _ => RGBColor(0, 0, 0),
+    }
+}
+
+fn width(name: &str) -> u32 {
+    if name.starts_with("guira") { 3 } else { 1 }
+}
+
+const FONT: &str = "sans-serif";
+
+/// Draws into an SVG of this size, on white.
+fn svg(
+    size: (u32, u32),
+    draw: impl FnOnce(
+        &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+    ) -> Result<(), Box<dyn Error + Send + Sync>>,
+) -> Svg {
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        area.fill(&WHITE)?;
+        draw(&area)?;
+        area.present()?;
+    }
+    Ok(text)
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+type Drawn = Result<(), Box<dyn Error + Send + Sync>>;
+
+/// What a panel shows, apart from its lines.
+struct Panel<'a> {
+    title: &'a str,
+    x: (&'a str, &'a dyn Fn(&f64) -> String),
+    y: &'a str,
+    range: (f64, f64),
+}
+
+/// A panel with logarithmic axes.
+fn panel(area: &Area<'_>, panel: &Panel<'_>, lines: &[Line]) -> Drawn {
+    let ys = lines
+        .iter()
+        .flat_map(|line| &line.points)
+        .map(|&(_, y)| y)
+        .filter(|y| *y > 0.0);
+    let (least, most) = ys.fold((f64::MAX, f64::MIN), |(least, most), y| {
+        (least.min(y), most.max(y))
+    });
+    let (least, most) = if least > most {
+        (1.0, 10.0)
+    } else {
+        (least / 1.2, most * 1.3)
+    };
+    let mut chart = ChartBuilder::on(area)
+        .caption(panel.title, (FONT, 15))
+        .margin(8)
+        .x_label_area_size(32)
+        .y_label_area_size(48)
+        .build_cartesian_2d(
+            (panel.range.0..panel.range.1).log_scale(),
+            (least..most).log_scale(),
+        )?;
+    chart
+        .configure_mesh()
+        .x_desc(panel.x.0)
+        .y_desc(panel.y)
+        .x_label_formatter(&panel.x.1)
+        .y_label_formatter(&|y| {
+            if *y >= 1.0 {
+                format!("{y:.0}")
+            } else {
+                format!("{y}")
+            }
+        })
+        .light_line_style(WHITE)
+        .bold_line_style(RGBColor(225, 225, 225))
+        .label_style((FONT, 11))
+        .draw()?;
+    for line in lines {
+        let style = colour(&line.name).stroke_width(width(&line.name));
+        chart.draw_series(LineSeries::new(line.points.iter().copied(), style))?;
+        let dot = |&point: &(f64, f64)| {
+            Circle::new(point, 1 + width(&line.name), colour(&line.name).filled())
+        };
+        chart.draw_series(line.points.iter().map(dot))?;
+    }
+    Ok(())
+}
+
+/// The names with their colours, in a row under the panels.
+fn legend(area: &Area<'_>, names: &[String]) -> Drawn {
+    let (wide, _) = area.dim_in_pixel();
+    let column = wide as i32 / 3;
+    for (index, name) in names.iter().enumerate() {
+        let (x, y) = (20 + index as i32 % 3 * column, 8 + index as i32 / 3 * 18);
+        let style = colour(name).stroke_width(width(name));
+        area.draw(&PathElement::new(vec![(x, y), (x + 22, y)], style))?;
+        area.draw(&Text::new(name.clone(), (x + 28, y - 6), (FONT, 13)))?;
+    }
+    Ok(())
+}
+
+fn names(lines: &[Vec<Line>]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for line in lines.iter().flatten() {
+        if !names.contains(&line.name) {
+            names.push(line.name.clone());
+        }
+    }
+    names
+}
+
+/// Throughput against threads, a panel for each scenario.
+pub(super) fn contention(results: &Results) -> Svg {
+    let lines = |contest: &Contest| -> Vec<Line> {
+        let line = |row: &crate::contention::Row| Line {
+            name: row.name.to_owned(),
+            points: THREADS
+                .iter()
+                .zip(&row.rates)
+                .map(|(&t, rate)| (t as f64, rate.median()))
+                .collect(),
+        };
+        // guira last, so that it is on top.
+        contest.rows.iter().rev().map(line).collect()
+    };
+    let all: Vec<Vec<Line>> = results.contests.iter().map(lines).collect();
+    svg((960, 680), |area| {
+        let (panels, below) = area.split_vertically(610);
+        for ((area, contest), lines) in panels
+            .split_evenly((2, 3))
+            .iter()
+            .zip(&results.contests)
+            .zip(&all)
+        {
+            let title = contest.scenario.name;
+            let range = (0.9, THREADS[THREADS.len() - 1] as f64 * 1.1);
+            let x = (
+                "threads",
+                &(|x: &f64| format!("{x:.0}")) as &dyn Fn(&f64) -> String,
+            );
+            panel(
+                area,
+                &Panel {
+                    title,
+                    x,
+                    y: "M operations / s",
+                    range,
+                },
+                lines,
+            )?;
+        }
+        legend(&below, &names(&all).into_iter().rev().collect::<Vec<_>>())
+    })
+}
+
+/// Quantiles of lookups, a panel for each of three runs.
+pub(super) fn latency(results: &Results) -> Svg {
+    let groups: Vec<_> = results
+        .tails
+        .chunk_by(|a, b| (a.scenario, a.threads) == (b.scenario, b.threads))
+        .collect();
+    let shown: Vec<_> = groups
+        .iter()
+        .filter(|group| group[0].threads != 32)
+        .collect();
+    let quantiles = || (0..=20).map(|step| 10_f64.powf(-f64::from(step) / 4.0));
+    let lines = |group: &&&[crate::contention::Tail]| -> Vec<Line> {
+        let line = |tail: &crate::contention::Tail| Line {
+            name: tail.name.to_owned(),
+            points: quantiles()
+                .filter(|rest| rest * tail.latencies.lookups.len() as f64 >= 1.0)
+                .map(|rest| {
+                    (
+                        1.0 / rest,
+                        tail.latencies.lookups.value_at_quantile(1.0 - rest) as f64,
+                    )
+                })
+                .filter(|&(_, nanoseconds)| nanoseconds > 0.0)
+                .collect(),
+        };
+        group.iter().rev().map(line).collect()
+    };
+    let all: Vec<Vec<Line>> = shown.iter().map(lines).collect();
+    svg((960, 680), |area| {
+        let (panels, below) = area.split_vertically(610);
+        for ((area, group), lines) in panels.split_evenly((2, 3)).iter().zip(&shown).zip(&all) {
+            let title = format!("{}, {} threads", group[0].scenario, group[0].threads);
+            let quantile = |x: &f64| {
+                format!(
+                    "{:.*} %",
+                    (x.log10() - 2.0).max(0.0) as usize,
+                    100.0 - 100.0 / x
+                )
+            };
+            let x = ("quantile of lookups", &quantile as &dyn Fn(&f64) -> String);
+            panel(
+                area,
+                &Panel {
+                    title: &title,
+                    x,
+                    y: "ns",
+                    range: (1.0, 1e5),
+                },
+                lines,
+            )?;
+        }
+        legend(&below, &names(&all).into_iter().rev().collect::<Vec<_>>())
+    })
+}
+
+/// Bits per item against the rate, with the two curves of theory.
+pub(super) fn space(results: &Results) -> Svg {
+    svg((720, 460), |area| {
+        let mut chart = ChartBuilder::on(area)
+            .caption(
+                "Bits per item against the rate of false positives",
+                (FONT, 16),
+            )
+            .margin(10)
+            .x_label_area_size(40)
+            .y_label_area_size(48)
+            .build_cartesian_2d((1e-9..0.1).log_scale(), 0.0..50.0)?;
+        chart
+            .configure_mesh()
+            .x_desc("rate of false positives")
+            .y_desc("bits per item")
+            .x_label_formatter(&|x| format!("{x:.0e}"))
+            .light_line_style(WHITE)
+            .bold_line_style(RGBColor(225, 225, 225))
+            .label_style((FONT, 12))
+            .draw()?;
+        let rates = || (0..=160).map(|step| 10_f64.powf(-9.0 + f64::from(step) / 20.0));
+        for (theory, shade, name) in [
+            (
+                Point::limit as fn(f64) -> f64,
+                RGBColor(120, 120, 120),
+                "information limit",
+            ),
+            (Point::bloom, RGBColor(190, 150, 0), "Bloom, 1.44 log2(1/ε)"),
+        ] {
+            chart
+                .draw_series(LineSeries::new(
+                    rates().map(|rate| (rate, theory(rate))),
+                    shade,
+                ))?
+                .label(name)
+                .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], shade));
+        }
+        for point in results
+            .points
+            .iter()
+            .filter(|point| point.rate > 0.0 && point.bits < 50.0)
+        {
+            let ours = point.name.starts_with("guira");
+            let shade = colour(if ours { "guira" } else { &point.name });
+            let series = std::iter::once(Circle::new((point.rate, point.bits), 4, shade.filled()));
+            let drawn = chart.draw_series(series)?;
+            // One entry of the legend stands for all points of guira.
+            let first = results
+                .points
+                .iter()
+                .find(|point| point.name.starts_with("guira"));
+            if !ours || first.is_some_and(|first| std::ptr::eq(first, point)) {
+                let name = if ours { "guira" } else { point.name.as_str() };
+                drawn
+                    .label(name)
+                    .legend(move |(x, y)| Circle::new((x + 8, y), 4, shade.filled()));
+            }
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperRight)
+            .border_style(RGBColor(200, 200, 200))
+            .background_style(WHITE)
+            .label_font((FONT, 12))
+            .draw()?;
+        Ok(())
+    })
+}
+
+/// The rate of inserts by the part of the fill, in and out of cache.
+pub(super) fn insert(results: &Results) -> Svg {
+    let tables: Vec<&Table> = results
+        .tables
+        .iter()
+        .filter(|table| table.title.ends_with("u64 keys"))
+        .collect();
+    let middles = [25.0, 70.0, 92.5, 97.0, 99.5];
+    let lines = |table: &&Table| -> Vec<Line> {
+        let line = |(name, cells): &(String, Vec<Option<crate::measure::Samples>>)| Line {
+            name: name.clone(),
+            points: middles
+                .iter()
+                .zip(&cells[1..])
+                .filter_map(|(&middle, samples)| {
+                    Some((100.0 / (100.5 - middle), samples.as_ref()?.median()))
+                })
+                .collect(),
+        };
+        table.rows.iter().rev().map(line).collect()
+    };
+    let all: Vec<Vec<Line>> = tables.iter().map(lines).collect();
+    svg((960, 390), |area| {
+        let (panels, below) = area.split_vertically(320);
+        for ((area, table), lines) in panels
+            .split_evenly((1, tables.len()))
+            .iter()
+            .zip(&tables)
+            .zip(&all)
+        {
+            let percent = |x: &f64| format!("{:.0} %", 100.5 - 100.0 / x);
+            let x = ("of the capacity", &percent as &dyn Fn(&f64) -> String);
+            panel(
+                area,
+                &Panel {
+                    title: &table.title,
+                    x,
+                    y: "M inserts / s",
+                    range: (1.2, 110.0),
+                },
+                lines,
+            )?;
+        }
+        legend(&below, &names(&all).into_iter().rev().collect::<Vec<_>>())
+    })
+}
