@@ -3,13 +3,11 @@
 //!
 //! `GUIRA_LONG=1` adds ten million items and many more seeds.
 
-mod common {
-    pub(crate) mod filters;
-}
-
-use common::filters::BITS;
 use guira::CuckooFilter;
 use std::env;
+
+/// The fingerprint sizes, each of which stands for a layout.
+const BITS: [u32; 5] = [10, 12, 15, 20, 30];
 
 fn long() -> bool {
     env::var_os("GUIRA_LONG").is_some()

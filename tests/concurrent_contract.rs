@@ -2,13 +2,15 @@
 //! 16 buckets, nearly full, by up to 16 threads.
 
 mod common {
+    pub(crate) mod classes;
     pub(crate) mod filters;
     pub(crate) mod owned;
     pub(crate) mod round;
 }
 
 use common::{
-    filters::{BITS, classes, slots, tiny},
+    classes::classes,
+    filters::{BITS, slots, tiny},
     round::{Report, Round},
 };
 use guira::{CuckooFilter, InsertError};

@@ -2,6 +2,7 @@
 //! order of their operations; and the checker that says so can be trusted.
 
 mod common {
+    pub(crate) mod classes;
     pub(crate) mod filters;
     pub(crate) mod history;
     pub(crate) mod round;

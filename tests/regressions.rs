@@ -2,10 +2,14 @@
 //! the interleaving that is written beside its test.
 
 mod common {
+    pub(crate) mod classes;
     pub(crate) mod filters;
 }
 
-use common::filters::{BITS, classes, slots, tiny};
+use common::{
+    classes::classes,
+    filters::{BITS, slots, tiny},
+};
 use guira::CuckooFilter;
 use std::{
     sync::atomic::{AtomicBool, Ordering},

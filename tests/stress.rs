@@ -11,6 +11,7 @@
 //! though, so a round that failed once may have to be run many times.
 
 mod common {
+    pub(crate) mod classes;
     pub(crate) mod filters;
     pub(crate) mod history;
     pub(crate) mod owned;

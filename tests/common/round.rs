@@ -1,7 +1,7 @@
 //! Rounds of concurrent operations on a tiny, nearly full filter, where hardly an
 //! insert does without relocations.
 
-use super::filters::{classes, slots};
+use super::{classes::classes, filters::slots};
 use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{fmt, ops::AddAssign, thread};

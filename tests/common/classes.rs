@@ -1,0 +1,25 @@
+//! Hashes whose classes are known.
+
+use guira::{CuckooFilter, SeededState};
+use std::hash::BuildHasher;
+
+/// `count` hashes of which no two are of one class in `filter`, which is empty.
+///
+/// In an empty filter `contains` tells whether two hashes are of one class: the
+/// other one's copy is all that it can find.
+pub(crate) fn classes(filter: &CuckooFilter, count: usize, seed: u64) -> Vec<u64> {
+    assert!(filter.is_empty());
+    let hasher = SeededState::new(seed);
+    let mut classes: Vec<u64> = Vec::with_capacity(count);
+    for hash in (0_u64..).map(|n| hasher.hash_one(n)) {
+        if classes.len() == count {
+            break;
+        }
+        filter.insert_hash(hash).expect("an empty filter has room");
+        if !classes.iter().any(|&class| filter.contains_hash(class)) {
+            classes.push(hash);
+        }
+        assert!(filter.remove_hash(hash));
+    }
+    classes
+}
