@@ -20,7 +20,7 @@ use crate::{
 use std::{
     any::Any,
     convert::Infallible,
-    hash::BuildHasher,
+    hash::{BuildHasher, Hasher},
     io::{self, Read, Write},
     ops::Range,
 };
@@ -36,15 +36,18 @@ const CHUNK_FOLLOWS: u64 = 0;
 /// Instead of a chunk: the filter has doubled, and the scan starts again.
 const PASS_ENDS: u64 = 1;
 
-/// What the hasher makes of this number tells hashers apart.
-const PROBE: u64 = 0x6775_6972_6120_2121;
+/// What a hasher makes of this number and this text tells hashers apart.
+const PROBE: (u64, &[u8]) = (
+    0x6775_6972_6120_2121,
+    b"Hashers that agree on this text are taken for one and the same.",
+);
 
 /// What a snapshot says before its words.
 struct Header {
     geometry: Geometry,
     /// The seed of a [`SeededState`], 0 for other hashers.
     seed: u64,
-    /// The hash of [`PROBE`].
+    /// The hasher's [`probe`].
     probe: u64,
 }
 
@@ -305,7 +308,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         let header = Header {
             geometry: self.geometry,
             seed: seed(self.hasher()),
-            probe: self.hasher().hash_one(PROBE),
+            probe: probe(self.hasher()),
         };
         encoder.out.put(&header.to_bytes())?;
         with_layout!(&self.cuckoo, cuckoo => cuckoo.scan(&mut encoder))?;
@@ -364,7 +367,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
             return Err(SnapshotError::Checksum { stored, computed });
         }
         let hasher = hasher(seed);
-        let expected = hasher.hash_one(PROBE);
+        let expected = self::probe(&hasher);
         if probe != expected {
             return Err(SnapshotError::Hasher {
                 found: probe,
@@ -388,6 +391,19 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
             geometry,
         })
     }
+}
+
+/// The hash of [`PROBE`], fed as integers and strings are.
+///
+/// By the methods of [`Hasher`] themselves, for it is up to the standard library
+/// which of them a value's `Hash` calls.
+fn probe(hasher: &impl BuildHasher) -> u64 {
+    let (number, text) = PROBE;
+    let mut hasher = hasher.build_hasher();
+    hasher.write_u64(number);
+    hasher.write(text);
+    hasher.write_u8(0xff);
+    hasher.finish()
 }
 
 /// The seed of the default hasher; others keep theirs to themselves.
