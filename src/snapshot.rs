@@ -11,11 +11,10 @@ use crate::{
     filter::CuckooFilter,
     frontier::chunk_buckets,
     geometry::Geometry,
-    grow::Planes,
+    grow::{Planes, Restored},
     hash::SeededState,
     layout::Layout,
     table::Table,
-    word::Word,
 };
 use std::{
     any::Any,
@@ -161,12 +160,11 @@ impl<R: Read> Summed<R> {
 }
 
 /// The words of one pass over the filter.
-#[derive(Default)]
 struct Image {
     /// There are 2^`level` planes.
     level: u32,
-    /// For each chunk of buckets its words, plane by plane.
-    chunks: Vec<Vec<u64>>,
+    /// Chunk by chunk of buckets, and in a chunk plane by plane.
+    words: Vec<u64>,
 }
 
 /// Where a scan puts what it has read.
@@ -184,15 +182,13 @@ impl Sink for Image {
     type Error = Infallible;
 
     fn begin(&mut self, level: u32, _first: bool) -> Result<(), Infallible> {
-        *self = Self {
-            level,
-            chunks: Vec::new(),
-        };
+        self.level = level;
+        self.words.clear();
         Ok(())
     }
 
     fn chunk(&mut self, words: &[u64]) -> Result<(), Infallible> {
-        self.chunks.push(words.to_vec());
+        self.words.extend_from_slice(words);
         Ok(())
     }
 }
@@ -215,10 +211,11 @@ impl<W: Write> Sink for Encoder<W> {
     }
 
     fn chunk(&mut self, words: &[u64]) -> io::Result<()> {
-        self.bytes.clear();
-        self.bytes.extend_from_slice(&CHUNK_FOLLOWS.to_le_bytes());
-        self.bytes
-            .extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        self.bytes.resize(8 + 8 * words.len(), 0);
+        let words = [CHUNK_FOLLOWS].iter().chain(words);
+        for (bytes, word) in self.bytes.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
         self.out.put(&self.bytes)
     }
 }
@@ -248,7 +245,7 @@ impl<L: Layout> Cuckoo<L> {
     }
 
     /// The filter that `image` is of.
-    fn restore(geometry: Geometry, image: &Image) -> Result<Self, SnapshotError> {
+    fn restore(geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
         let Geometry {
             buckets, levels, ..
         } = geometry;
@@ -256,21 +253,21 @@ impl<L: Layout> Cuckoo<L> {
         let memory = || SnapshotError::Memory {
             buckets: buckets << level,
         };
-        let mut planes = Planes::for_images(buckets, levels, level).ok_or_else(memory)?;
-        let mut lowest = level;
-        for (buckets, words) in chunks(buckets, levels).zip(&image.chunks) {
-            lowest = lowest.min(planes.restore(buckets, level, words)?);
-        }
-        planes.set_level(lowest);
+        let mut restored = Restored::new(level);
+        let planes = if level == 0 {
+            Planes::of_image(levels, image.words, &mut restored)?
+        } else {
+            let planes = Planes::for_images(buckets, levels, level).ok_or_else(memory)?;
+            let mut rest = &image.words[..];
+            for buckets in chunks(buckets, levels) {
+                let (words, after) = rest.split_at(buckets.len() << level);
+                planes.restore(buckets, words, &mut restored)?;
+                rest = after;
+            }
+            planes.at_level(restored.lowest)
+        };
         let cuckoo = Self::with_table(Table { planes }).ok_or_else(memory)?;
-        let words = image
-            .chunks
-            .iter()
-            .flatten()
-            .map(|&bits| Word::<L>::from_bits(bits));
-        cuckoo
-            .len
-            .add(words.map(|word| word.residents().count() as u64).sum());
+        cuckoo.len.add(restored.items);
         Ok(cuckoo)
     }
 }
@@ -374,10 +371,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
                 expected,
             });
         }
-        Self::restore(hasher, geometry, &image)
+        Self::restore(hasher, geometry, image)
     }
 
-    fn restore(hasher: S, geometry: Geometry, image: &Image) -> Result<Self, SnapshotError> {
+    fn restore(hasher: S, geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
         let bits = geometry.layout.fingerprint_bits;
         let cuckoo = of_layout!(bits, L => Cuckoo::<L>::restore(geometry, image)?);
         // No layout has so many bits, so no geometry has.
@@ -423,15 +420,12 @@ fn read_image<R: Read>(input: &mut Summed<R>, geometry: Geometry) -> Result<Imag
                 found: level,
             });
         }
-        let mut image = Image {
-            level: level as u32,
-            chunks: Vec::new(),
-        };
+        let level = level as u32;
+        let total = geometry.buckets << level;
+        let mut words = Vec::new();
         for buckets in chunks(geometry.buckets, geometry.levels) {
             match input.take_u64()? {
-                CHUNK_FOLLOWS => image
-                    .chunks
-                    .push(read_words(input, buckets.len() << level)?),
+                CHUNK_FOLLOWS => read_words(input, buckets.len() << level, total, &mut words)?,
                 PASS_ENDS => continue 'pass,
                 found => {
                     return Err(SnapshotError::Geometry {
@@ -441,27 +435,37 @@ fn read_image<R: Read>(input: &mut Summed<R>, geometry: Geometry) -> Result<Imag
                 }
             }
         }
-        return Ok(image);
+        return Ok(Image { level, words });
     }
 }
 
-/// So many words, in memory that grows with the bytes that really come.
-fn read_words<R: Read>(input: &mut Summed<R>, words: usize) -> Result<Vec<u64>, SnapshotError> {
+/// Reads `count` words more of `total`, into memory that grows with the bytes that
+/// really come: by as much as it is, and at last to the total exactly.
+fn read_words<R: Read>(
+    input: &mut Summed<R>,
+    count: usize,
+    total: usize,
+    words: &mut Vec<u64>,
+) -> Result<(), SnapshotError> {
     const STEP: usize = 512;
-    let mut result = Vec::new();
-    let mut bytes = [0; STEP * 8];
-    while result.len() < words {
-        let bytes = &mut bytes[..8 * STEP.min(words - result.len())];
-        input.take(bytes)?;
-        result.extend(
-            bytes
-                .as_chunks::<8>()
-                .0
-                .iter()
-                .map(|&word| u64::from_le_bytes(word)),
-        );
+    let end = words.len() + count;
+    while words.len() < end {
+        let start = words.len();
+        let step = STEP.min(end - start);
+        if words.capacity() - start < step {
+            let more = start.max(STEP).min(total - start);
+            words
+                .try_reserve_exact(more)
+                .map_err(|_| SnapshotError::Memory { buckets: total })?;
+        }
+        words.resize(start + step, 0);
+        let new = &mut words[start..];
+        input.take(bytemuck::cast_slice_mut(new))?;
+        for word in new {
+            *word = u64::from_le(*word);
+        }
     }
-    Ok(result)
+    Ok(())
 }
 
 impl CuckooFilter {
@@ -497,9 +501,12 @@ impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
     ///
     /// If there is no memory for it.
     fn clone(&self) -> Self {
-        let mut image = Image::default();
+        let mut image = Image {
+            level: 0,
+            words: Vec::with_capacity(self.buckets()),
+        };
         let Ok(()) = with_layout!(&self.cuckoo, cuckoo => cuckoo.scan(&mut image));
-        match Self::restore(self.hasher.clone(), self.geometry, &image) {
+        match Self::restore(self.hasher.clone(), self.geometry, image) {
             Ok(clone) => clone,
             Err(error) => panic!("{error}"),
         }
