@@ -49,6 +49,11 @@ impl Frontiers {
         }
     }
 
+    /// Buckets that a snapshot scans at a time.
+    pub(crate) fn chunk_buckets(&self) -> usize {
+        self.chunk_buckets
+    }
+
     /// True if no snapshot is between the two buckets, or at one of them. To be
     /// asked after the outline stands in one of them.
     pub(crate) fn permit(&self, from: usize, to: usize) -> bool {

@@ -160,11 +160,11 @@ impl<R: Read> Summed<R> {
 }
 
 /// The words of one pass over the filter.
-struct Image {
+pub(crate) struct Image {
     /// There are 2^`level` planes.
     level: u32,
     /// Chunk by chunk of buckets, and in a chunk plane by plane.
-    words: Vec<u64>,
+    pub(crate) words: Vec<u64>,
 }
 
 /// Where a scan puts what it has read.
@@ -232,7 +232,8 @@ impl<L: Layout> Cuckoo<L> {
             let level = planes.scan_level();
             sink.begin(level, first)?;
             first = false;
-            for (chunk, buckets) in chunks(self.table.buckets(), planes.max_level()).enumerate() {
+            let size = self.frontiers.chunk_buckets();
+            for (chunk, buckets) in chunks(self.table.buckets(), size).enumerate() {
                 frontier.enter(chunk);
                 words.resize(buckets.len() << level, 0);
                 if !planes.scan(buckets, level, &mut words) {
@@ -242,6 +243,16 @@ impl<L: Layout> Cuckoo<L> {
             }
             return Ok(());
         }
+    }
+
+    /// The words, as a snapshot has them.
+    pub(crate) fn image(&self) -> Image {
+        let mut image = Image {
+            level: 0,
+            words: Vec::with_capacity(self.table.planes.words()),
+        };
+        let Ok(()) = self.scan(&mut image);
+        image
     }
 
     /// The filter that `image` is of.
@@ -259,7 +270,7 @@ impl<L: Layout> Cuckoo<L> {
         } else {
             let planes = Planes::for_images(buckets, levels, level).ok_or_else(memory)?;
             let mut rest = &image.words[..];
-            for buckets in chunks(buckets, levels) {
+            for buckets in chunks(buckets, chunk_buckets(levels)) {
                 let (words, after) = rest.split_at(buckets.len() << level);
                 planes.restore(buckets, words, &mut restored)?;
                 rest = after;
@@ -273,8 +284,7 @@ impl<L: Layout> Cuckoo<L> {
 }
 
 /// The chunks in which the buckets of a plane are scanned.
-fn chunks(buckets: usize, levels: u32) -> impl Iterator<Item = Range<usize>> {
-    let size = chunk_buckets(levels);
+fn chunks(buckets: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
     (0..buckets)
         .step_by(size)
         .map(move |start| start..buckets.min(start + size))
@@ -423,7 +433,7 @@ fn read_image<R: Read>(input: &mut Summed<R>, geometry: Geometry) -> Result<Imag
         let level = level as u32;
         let total = geometry.buckets << level;
         let mut words = Vec::new();
-        for buckets in chunks(geometry.buckets, geometry.levels) {
+        for buckets in chunks(geometry.buckets, chunk_buckets(geometry.levels)) {
             match input.take_u64()? {
                 CHUNK_FOLLOWS => read_words(input, buckets.len() << level, total, &mut words)?,
                 PASS_ENDS => continue 'pass,
@@ -501,11 +511,7 @@ impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
     ///
     /// If there is no memory for it.
     fn clone(&self) -> Self {
-        let mut image = Image {
-            level: 0,
-            words: Vec::with_capacity(self.buckets()),
-        };
-        let Ok(()) = with_layout!(&self.cuckoo, cuckoo => cuckoo.scan(&mut image));
+        let image = with_layout!(&self.cuckoo, cuckoo => cuckoo.image());
         match Self::restore(self.hasher.clone(), self.geometry, image) {
             Ok(clone) => clone,
             Err(error) => panic!("{error}"),
