@@ -8,7 +8,7 @@ mod snapshots {
 use guira::{CuckooFilter, SnapshotError};
 use snapshots::{
     checksum::fix_checksum,
-    layouts::{FIXED, GROWABLE, fill, filter},
+    layouts::{LAYOUTS, fill, filter},
 };
 
 /// A small snapshot of each layout; where it can, of a filter between two sizes.
@@ -24,7 +24,7 @@ fn small_snapshots() -> Vec<Vec<u8>> {
         }
         filter.to_bytes()
     };
-    FIXED.into_iter().chain(GROWABLE).map(snapshot).collect()
+    LAYOUTS.into_iter().map(snapshot).collect()
 }
 
 #[test]

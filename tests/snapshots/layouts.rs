@@ -2,11 +2,10 @@
 
 use guira::{BuildError, CuckooFilter};
 
-/// The fingerprint sizes, each of which stands for a layout.
-pub(crate) const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
-pub(crate) const GROWABLE: [u32; 6] = [9, 11, 14, 18, 27, 28];
+/// The fingerprint sizes, each of which stands for a layout: first the fixed ones.
+pub(crate) const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 9, 11, 14, 18, 27, 28];
 
-pub(crate) const SEED: u64 = 0x5eed;
+const GROWABLE: [u32; 6] = [9, 11, 14, 18, 27, 28];
 
 /// A filter of the layout for so many items; for four times as many, by and by,
 /// if the layout can grow.
@@ -14,7 +13,7 @@ pub(crate) fn filter(bits: u32, capacity: usize) -> Result<CuckooFilter, BuildEr
     let builder = CuckooFilter::builder()
         .capacity(capacity)
         .fingerprint_bits(bits)
-        .seed(SEED);
+        .seed(0x5eed);
     if GROWABLE.contains(&bits) {
         builder.max_capacity(4 * capacity).build()
     } else {
