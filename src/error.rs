@@ -146,7 +146,8 @@ pub enum SnapshotError {
     },
     /// The snapshot's filter hashed its items with another hasher.
     #[error(
-        "the snapshot was made with another hasher: that one hashes the probe to {found:#x}, this one to {expected:#x}"
+        "the snapshot was made with another hasher: that one hashes the probe to {found:#x}, this one to \
+         {expected:#x}; `read_from_with_hasher` takes a hasher of your own"
     )]
     Hasher {
         /// The probe's hash in the snapshot.

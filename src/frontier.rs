@@ -27,26 +27,33 @@ pub(crate) const fn chunk_buckets(levels: u32) -> usize {
     }
 }
 
-/// Snapshots that can run at once without stopping relocations altogether.
-const SLOTS: usize = if cfg!(loom) { 1 } else { 3 };
+/// Snapshots that can run at once without stopping relocations altogether: with
+/// the number of the others, a cache line of them.
+const PLACES: usize = if cfg!(loom) { 1 } else { 7 };
 
 /// The places of all snapshots that run.
 pub(crate) struct Frontiers {
     chunk_buckets: usize,
-    /// 0: no snapshot; c + 1: one that scans chunk c now.
-    chunks: [AtomicU64; SLOTS],
-    /// Snapshots that found no place in `chunks`.
+    /// 0: no snapshot; 1: one that has not begun to scan; 2c + 2: one that scans
+    /// chunk c now; 2c + 3: one that has scanned it and not entered the next.
+    places: [AtomicU64; PLACES],
+    /// Snapshots that found no place in `places`.
     others: AtomicU64,
 }
 
 impl Frontiers {
     pub(crate) fn new(chunk_buckets: usize) -> Self {
-        let chunks = std::array::from_fn(|_| AtomicU64::new(0));
+        let places = std::array::from_fn(|_| AtomicU64::new(0));
         Self {
             chunk_buckets,
-            chunks,
+            places,
             others: AtomicU64::new(0),
         }
+    }
+
+    /// Buckets that a snapshot scans at a time.
+    pub(crate) fn chunk_buckets(&self) -> usize {
+        self.chunk_buckets
     }
 
     /// True if no snapshot is between the two buckets, or at one of them. To be
@@ -63,13 +70,14 @@ impl Frontiers {
         // Relaxed: the fences order it.
         self.others.load(Ordering::Relaxed) == 0
             && self
-                .chunks
+                .places
                 .iter()
-                .all(|chunk| match chunk.load(Ordering::Relaxed) {
+                .all(|place| match place.load(Ordering::Relaxed) {
                     0 => true,
-                    chunk => {
+                    place => {
                         let side = |bucket: usize| {
-                            (bucket / self.chunk_buckets + 1).cmp(&(chunk as usize))
+                            let chunk = (bucket / self.chunk_buckets) as u64;
+                            (2 * chunk + 2).cmp(&place)
                         };
                         side(from).is_ne() && side(from) == side(to)
                     }
@@ -78,47 +86,54 @@ impl Frontiers {
 
     /// Registers a snapshot, until the result is dropped.
     pub(crate) fn begin(&self) -> Frontier<'_> {
-        let free = |chunk: &&AtomicU64| {
+        let free = |place: &&AtomicU64| {
             // Relaxed: `enter` orders it.
-            chunk
+            place
                 .compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
         };
-        let chunk = self.chunks.iter().find(free);
-        if chunk.is_none() {
+        let place = self.places.iter().find(free);
+        if place.is_none() {
             self.others.fetch_add(1, Ordering::Relaxed);
         }
-        Frontier { all: self, chunk }
+        Frontier { all: self, place }
     }
 }
 
 /// The place of one snapshot.
 pub(crate) struct Frontier<'a> {
     all: &'a Frontiers,
-    chunk: Option<&'a AtomicU64>,
+    place: Option<&'a AtomicU64>,
 }
 
 impl Frontier<'_> {
     /// The scan goes on to this chunk.
     pub(crate) fn enter(&self, chunk: usize) {
-        if let Some(place) = self.chunk {
-            // Release: a mover that sees the chunks before this one as scanned
-            // may move in them: what was read of them was read before.
-            place.store(
-                chunk as u64 + 1,
-                fault::order(Event::Enter, Ordering::Release),
-            );
-        }
+        self.set(2 * chunk as u64 + 2);
         if !fault::is(Fault::NoFence) {
             fence(Ordering::SeqCst);
+        }
+    }
+
+    /// The scan has loaded all words of this chunk. A writer that is slow to take
+    /// them holds up no move on either side.
+    pub(crate) fn leave(&self, chunk: usize) {
+        self.set(2 * chunk as u64 + 3);
+    }
+
+    fn set(&self, to: u64) {
+        if let Some(place) = self.place {
+            // Release: a mover that sees chunks as scanned may move in them: what
+            // was read of them was read before.
+            place.store(to, fault::order(Event::Enter, Ordering::Release));
         }
     }
 }
 
 impl Drop for Frontier<'_> {
     fn drop(&mut self) {
-        // Release: as in `enter`, for all chunks.
-        match self.chunk {
+        // Release: as in `set`, for all chunks.
+        match self.place {
             Some(place) => place.store(0, Ordering::Release),
             None => {
                 self.all.others.fetch_sub(1, Ordering::Release);

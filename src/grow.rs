@@ -185,47 +185,57 @@ impl<L: Layout> Planes<L> {
         Some(planes)
     }
 
-    /// Stores an image that [`scan`](Self::scan) made of `buckets`; the lowest
-    /// level of its words. An error is a word that no scan can have made.
+    /// Stores an image that [`scan`](Self::scan) made of `buckets`. An error is a
+    /// word that no scan can have made.
     pub(crate) fn restore(
         &self,
         buckets: Range<usize>,
-        level: u32,
         image: &[u64],
-    ) -> Result<u32, SnapshotError> {
+        restored: &mut Restored,
+    ) -> Result<(), SnapshotError> {
         let width = buckets.len();
-        let mut lowest = level;
-        for plane in 0..1_usize << level {
+        for plane in 0..image.len() / width {
             let (before, rest) = image.split_at(plane * width);
             for (index, bucket) in buckets.clone().enumerate() {
                 let word = Word::<L>::from_bits(rest[index]);
-                let counts = plane == 0 || descends::<L>(before, width, plane, index);
-                let born = plane.checked_ilog2().map_or(0, |bit| bit + 1);
-                let fits = match counts {
-                    true => word.is_image(plane as u64) && (born..=level).contains(&word.level()),
-                    false => word == Word::EMPTY,
-                };
-                if !fits {
-                    return Err(SnapshotError::Word {
-                        bucket,
-                        plane,
-                        bits: word.bits(),
-                    });
-                }
-                if counts {
-                    lowest = lowest.min(word.level());
+                if plane == 0 || descends::<L>(before, width, plane, index) {
+                    restored.check(plane, bucket, word)?;
                     // Relaxed: nobody else has the filter yet.
                     self.atomic(plane as u64, bucket)
                         .store(word.bits(), Ordering::Relaxed);
+                } else if word != Word::EMPTY {
+                    return Err(refused(plane, bucket, word));
                 }
             }
         }
-        Ok(lowest)
+        Ok(())
     }
 
-    /// After all images are stored: the lowest level of their words.
-    pub(crate) fn set_level(&mut self, level: u32) {
+    /// The filter that has not grown, with the image of its only plane.
+    pub(crate) fn of_image(
+        levels: u32,
+        image: Vec<u64>,
+        restored: &mut Restored,
+    ) -> Result<Self, SnapshotError> {
+        let growth = Growth::new(image.len(), levels);
+        let stored = |(bucket, bits)| {
+            restored.check(0, bucket, Word::<L>::from_bits(bits))?;
+            Ok(AtomicU64::new(bits))
+        };
+        // The standard library collects these in place: the bytes are not copied.
+        let first: Result<Vec<_>, SnapshotError> =
+            image.into_iter().enumerate().map(stored).collect();
+        Ok(Self {
+            first: first?.into_boxed_slice(),
+            growth,
+            layout: PhantomData,
+        })
+    }
+
+    /// After all images are stored: with the lowest level of their words as hint.
+    pub(crate) fn at_level(mut self, level: u32) -> Self {
         self.growth.hint = AtomicU64::new(u64::from(level));
+        self
     }
 
     /// Empties the filter and gives back the memory of its growth.
@@ -436,6 +446,54 @@ impl<L: Layout> Planes<L> {
     fn is_split(&self, word: usize, level: u32) -> bool {
         let atomic = self.atomic((word / self.buckets()) as u64, word % self.buckets());
         Word::<L>::from_bits(atomic.load(Ordering::Acquire)).level() > level
+    }
+}
+
+/// What the words of an image amount to.
+pub(crate) struct Restored {
+    level: u32,
+    /// The lowest level of the words.
+    pub(crate) lowest: u32,
+    /// Their fingerprints.
+    pub(crate) items: u64,
+}
+
+impl Restored {
+    /// Of the image of 2^`level` planes, before its first word.
+    pub(crate) fn new(level: u32) -> Self {
+        Self {
+            level,
+            lowest: level,
+            items: 0,
+        }
+    }
+
+    /// Counts the word, if a scan can have made it.
+    #[inline(always)]
+    fn check<L: Layout>(
+        &mut self,
+        plane: usize,
+        bucket: usize,
+        word: Word<L>,
+    ) -> Result<(), SnapshotError> {
+        let born = plane.checked_ilog2().map_or(0, |bit| bit + 1);
+        // A level begins only when all words have completed the one before it.
+        let levels = born.max(self.level.saturating_sub(1))..=self.level;
+        if !(levels.contains(&word.level()) && word.is_image(plane as u64)) {
+            return Err(refused(plane, bucket, word));
+        }
+        self.lowest = self.lowest.min(word.level());
+        self.items += u64::from(word.occupied());
+        Ok(())
+    }
+}
+
+#[cold]
+fn refused<L: Layout>(plane: usize, bucket: usize, word: Word<L>) -> SnapshotError {
+    SnapshotError::Word {
+        bucket,
+        plane,
+        bits: word.bits(),
     }
 }
 

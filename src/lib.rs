@@ -71,6 +71,8 @@ mod len;
 #[cfg(any(loom, guira_faults))]
 pub mod model;
 mod relocate;
+#[cfg(feature = "serde")]
+mod serde;
 mod snapshot;
 mod stats;
 mod sync;

@@ -11,6 +11,8 @@ use crate::{
     relocate::{Fill, Hop},
 };
 
+mod snapshot;
+
 pub use crate::fault::{Event, Fault, limit_attempts, weaken};
 
 /// 8-bit fingerprints in `SLOTS` slots.

@@ -11,16 +11,15 @@ use crate::{
     filter::CuckooFilter,
     frontier::chunk_buckets,
     geometry::Geometry,
-    grow::Planes,
+    grow::{Planes, Restored},
     hash::SeededState,
     layout::Layout,
     table::Table,
-    word::Word,
 };
 use std::{
     any::Any,
     convert::Infallible,
-    hash::BuildHasher,
+    hash::{BuildHasher, Hasher},
     io::{self, Read, Write},
     ops::Range,
 };
@@ -36,15 +35,18 @@ const CHUNK_FOLLOWS: u64 = 0;
 /// Instead of a chunk: the filter has doubled, and the scan starts again.
 const PASS_ENDS: u64 = 1;
 
-/// What the hasher makes of this number tells hashers apart.
-const PROBE: u64 = 0x6775_6972_6120_2121;
+/// What a hasher makes of this number and this text tells hashers apart.
+const PROBE: (u64, &[u8]) = (
+    0x6775_6972_6120_2121,
+    b"Hashers that agree on this text are taken for one and the same.",
+);
 
 /// What a snapshot says before its words.
 struct Header {
     geometry: Geometry,
     /// The seed of a [`SeededState`], 0 for other hashers.
     seed: u64,
-    /// The hash of [`PROBE`].
+    /// The hasher's [`probe`].
     probe: u64,
 }
 
@@ -158,12 +160,11 @@ impl<R: Read> Summed<R> {
 }
 
 /// The words of one pass over the filter.
-#[derive(Default)]
-struct Image {
+pub(crate) struct Image {
     /// There are 2^`level` planes.
     level: u32,
-    /// For each chunk of buckets its words, plane by plane.
-    chunks: Vec<Vec<u64>>,
+    /// Chunk by chunk of buckets, and in a chunk plane by plane.
+    pub(crate) words: Vec<u64>,
 }
 
 /// Where a scan puts what it has read.
@@ -181,15 +182,13 @@ impl Sink for Image {
     type Error = Infallible;
 
     fn begin(&mut self, level: u32, _first: bool) -> Result<(), Infallible> {
-        *self = Self {
-            level,
-            chunks: Vec::new(),
-        };
+        self.level = level;
+        self.words.clear();
         Ok(())
     }
 
     fn chunk(&mut self, words: &[u64]) -> Result<(), Infallible> {
-        self.chunks.push(words.to_vec());
+        self.words.extend_from_slice(words);
         Ok(())
     }
 }
@@ -212,10 +211,11 @@ impl<W: Write> Sink for Encoder<W> {
     }
 
     fn chunk(&mut self, words: &[u64]) -> io::Result<()> {
-        self.bytes.clear();
-        self.bytes.extend_from_slice(&CHUNK_FOLLOWS.to_le_bytes());
-        self.bytes
-            .extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        self.bytes.resize(8 + 8 * words.len(), 0);
+        let words = [CHUNK_FOLLOWS].iter().chain(words);
+        for (bytes, word) in self.bytes.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
         self.out.put(&self.bytes)
     }
 }
@@ -232,10 +232,13 @@ impl<L: Layout> Cuckoo<L> {
             let level = planes.scan_level();
             sink.begin(level, first)?;
             first = false;
-            for (chunk, buckets) in chunks(self.table.buckets(), planes.max_level()).enumerate() {
+            let size = self.frontiers.chunk_buckets();
+            for (chunk, buckets) in chunks(self.table.buckets(), size).enumerate() {
                 frontier.enter(chunk);
                 words.resize(buckets.len() << level, 0);
-                if !planes.scan(buckets, level, &mut words) {
+                let complete = planes.scan(buckets, level, &mut words);
+                frontier.leave(chunk);
+                if !complete {
                     continue 'pass;
                 }
                 sink.chunk(&words)?;
@@ -244,8 +247,18 @@ impl<L: Layout> Cuckoo<L> {
         }
     }
 
+    /// The words, as a snapshot has them.
+    pub(crate) fn image(&self) -> Image {
+        let mut image = Image {
+            level: 0,
+            words: Vec::with_capacity(self.table.planes.words()),
+        };
+        let Ok(()) = self.scan(&mut image);
+        image
+    }
+
     /// The filter that `image` is of.
-    fn restore(geometry: Geometry, image: &Image) -> Result<Self, SnapshotError> {
+    fn restore(geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
         let Geometry {
             buckets, levels, ..
         } = geometry;
@@ -253,28 +266,27 @@ impl<L: Layout> Cuckoo<L> {
         let memory = || SnapshotError::Memory {
             buckets: buckets << level,
         };
-        let mut planes = Planes::for_images(buckets, levels, level).ok_or_else(memory)?;
-        let mut lowest = level;
-        for (buckets, words) in chunks(buckets, levels).zip(&image.chunks) {
-            lowest = lowest.min(planes.restore(buckets, level, words)?);
-        }
-        planes.set_level(lowest);
+        let mut restored = Restored::new(level);
+        let planes = if level == 0 {
+            Planes::of_image(levels, image.words, &mut restored)?
+        } else {
+            let planes = Planes::for_images(buckets, levels, level).ok_or_else(memory)?;
+            let mut rest = &image.words[..];
+            for buckets in chunks(buckets, chunk_buckets(levels)) {
+                let (words, after) = rest.split_at(buckets.len() << level);
+                planes.restore(buckets, words, &mut restored)?;
+                rest = after;
+            }
+            planes.at_level(restored.lowest)
+        };
         let cuckoo = Self::with_table(Table { planes }).ok_or_else(memory)?;
-        let words = image
-            .chunks
-            .iter()
-            .flatten()
-            .map(|&bits| Word::<L>::from_bits(bits));
-        cuckoo
-            .len
-            .add(words.map(|word| word.residents().count() as u64).sum());
+        cuckoo.len.add(restored.items);
         Ok(cuckoo)
     }
 }
 
 /// The chunks in which the buckets of a plane are scanned.
-fn chunks(buckets: usize, levels: u32) -> impl Iterator<Item = Range<usize>> {
-    let size = chunk_buckets(levels);
+fn chunks(buckets: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
     (0..buckets)
         .step_by(size)
         .map(move |start| start..buckets.min(start + size))
@@ -289,8 +301,12 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// writers it is exact, down to the place of each fingerprint.
     ///
     /// In memory it needs some KiB beyond the filter (more where the filter has
-    /// doubled often). While it runs, inserts into a nearly full filter find
-    /// fewer relocations. Wrap `writer` to observe the progress: all but about
+    /// doubled often). While it runs, no relocation crosses the place where it is,
+    /// so that an insert into a filter that is well filled may be told that it is
+    /// full. Where `writer` is slow, rather write what [`to_bytes`](Self::to_bytes)
+    /// gives: it is done in less than a second a GiB.
+    ///
+    /// Wrap `writer` to observe the progress: all but about
     /// 1 % of the bytes come in proportion to the buckets scanned, and for a
     /// fixed filter [`memory_usage`](Self::memory_usage) is about their number.
     ///
@@ -305,7 +321,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         let header = Header {
             geometry: self.geometry,
             seed: seed(self.hasher()),
-            probe: self.hasher().hash_one(PROBE),
+            probe: probe(self.hasher()),
         };
         encoder.out.put(&header.to_bytes())?;
         with_layout!(&self.cuckoo, cuckoo => cuckoo.scan(&mut encoder))?;
@@ -364,17 +380,17 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
             return Err(SnapshotError::Checksum { stored, computed });
         }
         let hasher = hasher(seed);
-        let expected = hasher.hash_one(PROBE);
+        let expected = self::probe(&hasher);
         if probe != expected {
             return Err(SnapshotError::Hasher {
                 found: probe,
                 expected,
             });
         }
-        Self::restore(hasher, geometry, &image)
+        Self::restore(hasher, geometry, image)
     }
 
-    fn restore(hasher: S, geometry: Geometry, image: &Image) -> Result<Self, SnapshotError> {
+    fn restore(hasher: S, geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
         let bits = geometry.layout.fingerprint_bits;
         let cuckoo = of_layout!(bits, L => Cuckoo::<L>::restore(geometry, image)?);
         // No layout has so many bits, so no geometry has.
@@ -388,6 +404,19 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
             geometry,
         })
     }
+}
+
+/// The hash of [`PROBE`], fed as integers and strings are.
+///
+/// By the methods of [`Hasher`] themselves, for it is up to the standard library
+/// which of them a value's `Hash` calls.
+fn probe(hasher: &impl BuildHasher) -> u64 {
+    let (number, text) = PROBE;
+    let mut hasher = hasher.build_hasher();
+    hasher.write_u64(number);
+    hasher.write(text);
+    hasher.write_u8(0xff);
+    hasher.finish()
 }
 
 /// The seed of the default hasher; others keep theirs to themselves.
@@ -407,15 +436,12 @@ fn read_image<R: Read>(input: &mut Summed<R>, geometry: Geometry) -> Result<Imag
                 found: level,
             });
         }
-        let mut image = Image {
-            level: level as u32,
-            chunks: Vec::new(),
-        };
-        for buckets in chunks(geometry.buckets, geometry.levels) {
+        let level = level as u32;
+        let total = geometry.buckets << level;
+        let mut words = Vec::new();
+        for buckets in chunks(geometry.buckets, chunk_buckets(geometry.levels)) {
             match input.take_u64()? {
-                CHUNK_FOLLOWS => image
-                    .chunks
-                    .push(read_words(input, buckets.len() << level)?),
+                CHUNK_FOLLOWS => read_words(input, buckets.len() << level, total, &mut words)?,
                 PASS_ENDS => continue 'pass,
                 found => {
                     return Err(SnapshotError::Geometry {
@@ -425,27 +451,37 @@ fn read_image<R: Read>(input: &mut Summed<R>, geometry: Geometry) -> Result<Imag
                 }
             }
         }
-        return Ok(image);
+        return Ok(Image { level, words });
     }
 }
 
-/// So many words, in memory that grows with the bytes that really come.
-fn read_words<R: Read>(input: &mut Summed<R>, words: usize) -> Result<Vec<u64>, SnapshotError> {
+/// Reads `count` words more of `total`, into memory that grows with the bytes that
+/// really come: by as much as it is, and at last to the total exactly.
+fn read_words<R: Read>(
+    input: &mut Summed<R>,
+    count: usize,
+    total: usize,
+    words: &mut Vec<u64>,
+) -> Result<(), SnapshotError> {
     const STEP: usize = 512;
-    let mut result = Vec::new();
-    let mut bytes = [0; STEP * 8];
-    while result.len() < words {
-        let bytes = &mut bytes[..8 * STEP.min(words - result.len())];
-        input.take(bytes)?;
-        result.extend(
-            bytes
-                .as_chunks::<8>()
-                .0
-                .iter()
-                .map(|&word| u64::from_le_bytes(word)),
-        );
+    let end = words.len() + count;
+    while words.len() < end {
+        let start = words.len();
+        let step = STEP.min(end - start);
+        if words.capacity() - start < step {
+            let more = start.max(STEP).min(total - start);
+            words
+                .try_reserve_exact(more)
+                .map_err(|_| SnapshotError::Memory { buckets: total })?;
+        }
+        words.resize(start + step, 0);
+        let new = &mut words[start..];
+        input.take(bytemuck::cast_slice_mut(new))?;
+        for word in new {
+            *word = u64::from_le(*word);
+        }
     }
-    Ok(result)
+    Ok(())
 }
 
 impl CuckooFilter {
@@ -481,9 +517,8 @@ impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
     ///
     /// If there is no memory for it.
     fn clone(&self) -> Self {
-        let mut image = Image::default();
-        let Ok(()) = with_layout!(&self.cuckoo, cuckoo => cuckoo.scan(&mut image));
-        match Self::restore(self.hasher.clone(), self.geometry, &image) {
+        let image = with_layout!(&self.cuckoo, cuckoo => cuckoo.image());
+        match Self::restore(self.hasher.clone(), self.geometry, image) {
             Ok(clone) => clone,
             Err(error) => panic!("{error}"),
         }

@@ -394,14 +394,22 @@ impl<L: Layout> Word<L> {
 
     /// True if the word is one that [`image`](Self::image) may give in the
     /// given plane: a snapshot has been read from outside.
+    #[inline(always)]
     pub(crate) fn is_image(self, plane: u64) -> bool {
         let unused = !(L::PAYLOAD | L::CONTROL | L::PHASE);
         let at_rest = self.bits & (L::CONTROL | unused) == 0 && !self.is_frozen();
-        let mask = (1 << self.level().min(63)) - 1;
-        at_rest
-            && self
-                .residents()
-                .all(|fingerprint| fingerprint & mask == plane)
+        // The low bits, as many as the level says, in which a fingerprint differs
+        // from the plane's number.
+        let low = (1_u64 << self.level().min(63)) - 1;
+        let astray = (self.bits ^ plane * L::ONES) & (low & L::FINGERPRINT) * L::ONES;
+        let at_home = Self::from_bits(astray).empty_slots() | self.empty_slots();
+        at_rest && at_home == L::TOPS
+    }
+
+    /// How many slots are not empty. The word must not be reserved.
+    #[inline(always)]
+    pub(crate) fn occupied(self) -> u32 {
+        L::SLOTS as u32 - self.vacancies()
     }
 
     #[inline(always)]

@@ -1,0 +1,233 @@
+//! Snapshots while other threads insert, remove and relocate: each restores, and
+//! holds every item that was present all the time.
+//!
+//! 200 snapshots of each kind; `GUIRA_SNAPSHOTS=1000` for more.
+
+mod snapshots {
+    pub(crate) mod words;
+}
+
+use guira::{CuckooFilter, InsertError};
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use snapshots::words::fingerprints;
+use std::{
+    panic::{self, AssertUnwindSafe},
+    sync::{
+        Barrier,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+const THREADS: usize = 4;
+
+fn snapshots() -> usize {
+    let number = std::env::var("GUIRA_SNAPSHOTS").map(|number| number.parse());
+    number.map_or(200, |number| number.expect("GUIRA_SNAPSHOTS is a number"))
+}
+
+/// Items that are in all the time, below; the churning ones of each thread above.
+fn churning(thread: usize, item: usize) -> usize {
+    (thread + 1) << 32 | item
+}
+
+/// What a thread has done.
+#[derive(Default)]
+struct Churned {
+    replaced: usize,
+    /// Inserts that found no room, and were tried again.
+    full: usize,
+}
+
+/// Removes and inserts items of its own until told to stop, so that as many of
+/// them are in as before.
+fn churn(filter: &CuckooFilter, thread: usize, items: usize, stop: &AtomicBool) -> Churned {
+    let mut random = SmallRng::seed_from_u64(thread as u64);
+    let mut churned = Churned::default();
+    let mut next = items;
+    let mut present: Vec<usize> = (0..items).collect();
+    while !stop.load(Ordering::Relaxed) {
+        for _ in 0..100 {
+            let item = &mut present[random.random_range(0..items)];
+            assert!(filter.remove(&churning(thread, *item)), "{item} was in");
+            *item = next;
+            next += 1;
+            // Where a snapshot is, there are fewer relocations.
+            while let Err(error) = filter.insert(&churning(thread, *item)) {
+                assert_eq!(error, InsertError::Full);
+                churned.full += 1;
+                thread::yield_now();
+            }
+            churned.replaced += 1;
+        }
+    }
+    for item in &present {
+        assert!(filter.contains(&churning(thread, *item)), "{item} is in");
+    }
+    churned
+}
+
+/// The snapshot restores, holds all items below `permanent`, and its length is
+/// the number of its fingerprints.
+fn check(bytes: &[u8], permanent: usize) -> CuckooFilter {
+    let restored = CuckooFilter::from_bytes(bytes).expect("a snapshot that can be read");
+    let lost = (0..permanent).find(|item| !restored.contains(item));
+    assert_eq!(lost, None, "an item is not in the snapshot");
+    assert_eq!(restored.len(), fingerprints(&restored.to_bytes()));
+    restored
+}
+
+/// Runs `snapshots` while all threads churn in a filter that is as full as it is
+/// meant to be.
+fn while_churning(filter: &CuckooFilter, snapshots: impl Fn(usize)) {
+    let capacity = filter.capacity();
+    let churned = capacity / 10 / THREADS;
+    let permanent = capacity - churned * THREADS;
+    for item in 0..permanent {
+        filter.insert(&item).expect("room");
+    }
+    for (thread, item) in
+        (0..THREADS).flat_map(|thread| (0..churned).map(move |item| (thread, item)))
+    {
+        filter.insert(&churning(thread, item)).expect("room");
+    }
+    assert!(filter.load_factor() > 0.92, "{}", filter.load_factor());
+    let (stop, start) = (AtomicBool::new(false), Barrier::new(THREADS + 1));
+    let churned = thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let (stop, start) = (&stop, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    churn(filter, thread, churned, stop)
+                })
+            })
+            .collect();
+        start.wait();
+        // The threads end, too, if a snapshot is wrong.
+        let result = panic::catch_unwind(AssertUnwindSafe(|| snapshots(permanent)));
+        stop.store(true, Ordering::Relaxed);
+        let churned = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"));
+        let churned = churned.reduce(|a, b| Churned {
+            replaced: a.replaced + b.replaced,
+            full: a.full + b.full,
+        });
+        result.unwrap_or_else(|panic| panic::resume_unwind(panic));
+        churned.expect("threads")
+    });
+    let relocations = filter.stats().relocations;
+    println!(
+        "{} replaced, {relocations} relocations, {} full",
+        churned.replaced, churned.full
+    );
+    assert!(
+        churned.replaced > 1_000 && relocations > 1_000,
+        "the threads were at work"
+    );
+    assert_eq!(filter.len(), capacity, "as many items as before");
+    check(&filter.to_bytes(), permanent);
+}
+
+#[test]
+fn fixed_filter() {
+    let filter = CuckooFilter::builder()
+        .capacity(50_000)
+        .fingerprint_bits(15)
+        .build()
+        .expect("a filter");
+    while_churning(&filter, |permanent| {
+        for _ in 0..snapshots() {
+            check(&filter.to_bytes(), permanent);
+        }
+    });
+}
+
+/// More than the frontier has places: relocations pause for those.
+#[test]
+fn several_snapshots_at_once() {
+    let filter = CuckooFilter::builder()
+        .capacity(20_000)
+        .fingerprint_bits(15)
+        .build()
+        .expect("a filter");
+    while_churning(&filter, |permanent| {
+        thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    for _ in 0..snapshots() / 10 {
+                        check(&filter.to_bytes(), permanent);
+                        assert!(filter.clone().contains(&0));
+                    }
+                });
+            }
+        });
+    });
+}
+
+/// A filter that grows from its first size to its last while snapshots are taken.
+#[test]
+fn growing_filter() {
+    let (mut taken, mut between) = (0, 0);
+    for round in 0.. {
+        if taken >= snapshots() {
+            break;
+        }
+        let filter = CuckooFilter::builder()
+            .capacity(2_000)
+            .max_capacity(32_000)
+            .false_positive_rate(0.03)
+            .fingerprint_bits(14)
+            .build()
+            .expect("a filter");
+        assert_eq!(filter.stats().level, 0);
+        let permanent = filter.capacity();
+        for item in 0..permanent {
+            filter.insert(&item).expect("room");
+        }
+        let max = filter.max_capacity();
+        let share = (max - permanent) / THREADS;
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS)
+                .map(|thread| {
+                    let filter = &filter;
+                    scope.spawn(move || {
+                        for item in 0..share {
+                            let insert = |item| filter.insert(&churning(thread, item));
+                            insert(item).expect("room");
+                            // Every third goes again, a while later.
+                            if item % 3 == 0 && item > 30 {
+                                let earlier = item - 30;
+                                assert!(filter.remove(&churning(thread, earlier)));
+                                insert(earlier).expect("room");
+                            }
+                        }
+                    })
+                })
+                .collect();
+            while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
+                // A doubling is short: wait for one every other time.
+                if taken % 2 == 0 && filter.stats().buckets_to_split == 0 {
+                    thread::yield_now();
+                    continue;
+                }
+                let restored = check(&filter.to_bytes(), permanent);
+                taken += 1;
+                between += usize::from(restored.stats().buckets_to_split > 0);
+            }
+        });
+        assert!(
+            filter.stats().level >= 3,
+            "round {round}: {:?}",
+            filter.stats()
+        );
+        let restored = check(&filter.to_bytes(), permanent);
+        assert_eq!(restored.len(), permanent + THREADS * share);
+        assert_eq!(restored.to_bytes(), filter.to_bytes());
+    }
+    assert!(
+        between > 0,
+        "none of {taken} snapshots was taken during a doubling"
+    );
+}

@@ -1,0 +1,40 @@
+//! The fields of a snapshot, as `docs/FORMAT.md` describes them.
+
+use super::checksum::fix_checksum;
+
+pub(crate) const HEADER: usize = 64;
+pub(crate) const FINGERPRINT_BITS: usize = 12;
+pub(crate) const SLOTS: usize = 13;
+pub(crate) const LEVELS: usize = 14;
+pub(crate) const RESERVED: usize = 15;
+pub(crate) const BUCKETS: usize = 16;
+pub(crate) const CAPACITY: usize = 24;
+pub(crate) const MAX_CAPACITY: usize = 32;
+pub(crate) const SEED: usize = 40;
+pub(crate) const PROBE: usize = 48;
+pub(crate) const RESERVED_NUMBER: usize = 56;
+/// The level of the first pass, the tag of its first chunk, and its first word.
+pub(crate) const LEVEL: usize = 64;
+pub(crate) const TAG: usize = 72;
+pub(crate) const WORDS: usize = 80;
+
+/// `bytes` with the number at `at` changed, under a right checksum.
+pub(crate) fn with(bytes: &[u8], at: usize, number: u64) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+    fix_checksum(&mut bytes);
+    bytes
+}
+
+/// The same with one byte.
+pub(crate) fn with_byte(bytes: &[u8], at: usize, byte: u8) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at] = byte;
+    fix_checksum(&mut bytes);
+    bytes
+}
+
+pub(crate) fn number(bytes: &[u8], at: usize) -> u64 {
+    let bytes = bytes[at..at + 8].try_into().expect("8 bytes");
+    u64::from_le_bytes(bytes)
+}

@@ -1,0 +1,32 @@
+//! A filter of each layout, in each state of growth.
+
+use guira::{BuildError, CuckooFilter};
+
+/// The fingerprint sizes, each of which stands for a layout: first the fixed ones.
+pub(crate) const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 9, 11, 14, 18, 27, 28];
+
+const GROWABLE: [u32; 6] = [9, 11, 14, 18, 27, 28];
+
+/// A filter of the layout for so many items; for four times as many, by and by,
+/// if the layout can grow.
+pub(crate) fn filter(bits: u32, capacity: usize) -> Result<CuckooFilter, BuildError> {
+    let builder = CuckooFilter::builder()
+        .capacity(capacity)
+        .fingerprint_bits(bits)
+        .seed(0x5eed);
+    if GROWABLE.contains(&bits) {
+        builder.max_capacity(4 * capacity).build()
+    } else {
+        builder.build()
+    }
+}
+
+/// Inserts `items`, and says how many.
+pub(crate) fn fill(filter: &CuckooFilter, items: std::ops::Range<usize>) -> usize {
+    for item in items.clone() {
+        filter
+            .insert(&item)
+            .expect("as many items fit as were asked for");
+    }
+    items.len()
+}
