@@ -94,12 +94,6 @@ impl Filter {
         }
     }
 
-    /// True if it can become larger than it is.
-    #[must_use]
-    pub fn can_grow(&self) -> bool {
-        self.cuckoo.max_capacity() > self.cuckoo.capacity()
-    }
-
     /// Items deleted so far.
     #[must_use]
     pub fn deleted(&self) -> u64 {

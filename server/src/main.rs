@@ -22,7 +22,7 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     time::{MissedTickBehavior, interval},
 };
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 use tracing_subscriber::EnvFilter;
 
 /// File descriptors beside those of clients.
@@ -109,7 +109,10 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         warn!("others can reach this server, and there is no --requirepass");
     }
     info!(%address, threads = server.config.threads(), "ready");
-    welcome(address.port())?;
+    if let Err(error) = welcome(address.port()) {
+        // Whoever started it may not be listening.
+        debug!(%error, "no welcome");
+    }
     net::serve(listener, server.clone(), stop).await;
     tokio::task::spawn_blocking(move || server.last_save()).await??;
     info!("the server has ended");

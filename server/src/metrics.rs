@@ -128,7 +128,10 @@ fn commands(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result
 
 fn latency(calls: &Calls, mut encoder: MetricEncoder<'_>) -> fmt::Result {
     let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
-    let bounds = BOUNDS.iter().map(|&bound| seconds(bound)).chain([f64::INFINITY]);
+    let bounds = BOUNDS
+        .iter()
+        .map(|&bound| seconds(bound))
+        .chain([f64::INFINITY]);
     let buckets: Vec<(f64, u64)> = bounds.zip(calls.latency).collect();
     encoder.encode_histogram::<NoLabels>(seconds(calls.nanoseconds), calls.calls, &buckets, None)
 }

@@ -39,7 +39,7 @@ fn insert_one(
         store.keyspace.settle(filter);
         match result {
             Ok(inserted) => Reply::Bool(inserted),
-            Err(error) => full(filter, error),
+            Err(error) => full(filter, item, error),
         }
     };
     match store.keyspace.with(key, insert) {
@@ -51,11 +51,15 @@ fn insert_one(
     }
 }
 
-/// Why an item was not inserted.
+/// Why `item` was not inserted.
 #[cold]
-fn full(filter: &Filter, error: InsertError) -> Reply {
+fn full(filter: &Filter, item: &[u8], error: InsertError) -> Reply {
+    let copies = filter.cuckoo.count(item);
     match error {
-        InsertError::Full if filter.options.expansion > 0 && !filter.can_grow() => {
+        InsertError::Full if copies >= 2 * filter.cuckoo.bucket_slots() => Reply::Error(
+            format!("Filter is full of copies of this item: {copies} is the most").into(),
+        ),
+        InsertError::Full if filter.options.expansion > 0 => {
             Reply::error("Maximum expansions reached")
         }
         InsertError::Full => Reply::error("Filter is full"),

@@ -7,6 +7,9 @@ use std::str::FromStr;
 /// The largest capacity that a client may ask for.
 pub(super) const MAX_CAPACITY: i64 = 1 << 30;
 
+/// The lowest rate of the library.
+const MIN_RATE: f64 = 2e-9;
+
 /// The number that `word` is.
 pub(super) fn number<N: FromStr>(word: &[u8]) -> Option<N> {
     str::from_utf8(word).ok()?.parse().ok()
@@ -35,7 +38,7 @@ pub(super) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Options, Re
     }
     if let Some(rate) = value(pairs, "ERROR") {
         options.rate = number(rate).ok_or(Reply::error("Couldn't parse ERROR"))?;
-        if !(options.rate > 0.0 && options.rate < 1.0) {
+        if !(MIN_RATE..1.0).contains(&options.rate) {
             return Err(Reply::error(
                 "ERROR: value must be in the range [0.000000002, 1)",
             ));
