@@ -1,7 +1,12 @@
 //! A filter of a key, and what its client asked for.
 
-use guira::{BuildError, CuckooFilter};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use guira::{BuildError, CuckooFilter, InsertError};
+use std::{
+    io::{self, Write},
+    sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
 
 /// The false-positive rate of a filter that was made without `ERROR`: RedisBloom's
 /// first filter has 1.45 %.
@@ -9,6 +14,12 @@ pub const DEFAULT_RATE: f64 = 0.01;
 
 /// A filter that grows has room for so many times its capacity at most.
 const LARGEST_FACTOR: usize = 1024;
+
+/// How often an insert is tried in a filter that is below its capacity.
+const ATTEMPTS: usize = 100;
+
+/// The time between two attempts while a snapshot is under way.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// What `CF.RESERVE` was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,8 +57,12 @@ pub struct Filter {
     pub options: Options,
     /// Items deleted so far.
     pub deleted: AtomicU64,
+    /// Snapshots under way.
+    snapshots: AtomicU32,
     /// Buckets when its memory was last charged.
     charged_buckets: AtomicUsize,
+    /// Bytes that its key takes up beside it.
+    pub(crate) overhead: usize,
     /// Bytes that are charged for it; see [`crate::keyspace`].
     pub(crate) charged: AtomicUsize,
 }
@@ -86,12 +101,84 @@ impl Filter {
     #[must_use]
     pub fn new(cuckoo: CuckooFilter, options: Options, deleted: u64) -> Self {
         Self {
+            snapshots: AtomicU32::new(0),
             charged_buckets: AtomicUsize::new(0),
             charged: AtomicUsize::new(0),
+            overhead: 0,
             cuckoo,
             options,
             deleted: AtomicU64::new(deleted),
         }
+    }
+
+    /// Adds a copy of `item`.
+    ///
+    /// # Errors
+    ///
+    /// As the library's, but `Full` only if there is no room for it indeed.
+    #[inline]
+    pub fn insert(&self, item: &[u8]) -> Result<(), InsertError> {
+        self.cuckoo
+            .insert(item)
+            .or_else(|error| self.again(item, error, || self.cuckoo.insert(item)))
+    }
+
+    /// Adds `item` if it is absent; whether it was.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Self::insert).
+    #[inline]
+    pub fn insert_unique(&self, item: &[u8]) -> Result<bool, InsertError> {
+        self.cuckoo
+            .insert_unique(item)
+            .or_else(|error| self.again(item, error, || self.cuckoo.insert_unique(item)))
+    }
+
+    /// Tries to insert again where the filter should not be full: while a
+    /// snapshot is under way, or a thread in the middle of a relocation does not
+    /// run, room can be out of reach for a moment.
+    #[cold]
+    fn again<T>(
+        &self,
+        item: &[u8],
+        error: InsertError,
+        mut insert: impl FnMut() -> Result<T, InsertError>,
+    ) -> Result<T, InsertError> {
+        let in_vain = self.is_full_of(item) || self.cuckoo.len() >= self.cuckoo.max_capacity();
+        if error != InsertError::Full || in_vain {
+            return Err(error);
+        }
+        for _ in 1..ATTEMPTS {
+            match self.snapshots.load(Ordering::Relaxed) {
+                0 => thread::yield_now(),
+                _ => thread::sleep(PAUSE),
+            }
+            match insert() {
+                Err(InsertError::Full) => {}
+                result => return result,
+            }
+        }
+        Err(InsertError::Full)
+    }
+
+    /// Writes a snapshot; see [`CuckooFilter::write_to`].
+    ///
+    /// # Errors
+    ///
+    /// Those of `writer`.
+    pub fn write_to(&self, writer: impl Write) -> io::Result<()> {
+        // Relaxed: it only tells inserts that waiting may help.
+        self.snapshots.fetch_add(1, Ordering::Relaxed);
+        let result = self.cuckoo.write_to(writer);
+        self.snapshots.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    /// True if there are as many copies of `item` as fit.
+    #[must_use]
+    pub fn is_full_of(&self, item: &[u8]) -> bool {
+        self.cuckoo.count(item) >= 2 * self.cuckoo.bucket_slots()
     }
 
     /// Items deleted so far.

@@ -94,10 +94,11 @@ impl Keyspace {
     /// # Errors
     ///
     /// [`ReserveError`]; nothing has changed then.
-    pub fn put(&self, key: &[u8], filter: Filter) -> Result<Arc<Filter>, ReserveError> {
-        let filter = Arc::new(filter);
+    pub fn put(&self, key: &[u8], mut filter: Filter) -> Result<Arc<Filter>, ReserveError> {
+        filter.overhead = key.len() + OVERHEAD;
         filter.has_grown();
-        let bytes = filter.cuckoo.memory_usage() + key.len() + OVERHEAD;
+        let filter = Arc::new(filter);
+        let bytes = bytes(&filter);
         self.charge(bytes)?;
         filter.charged.store(bytes, Ordering::Relaxed);
         let map = self.map.pin();
@@ -130,9 +131,10 @@ impl Keyspace {
     /// Replaces everything by these keys, which a save held.
     pub fn fill(&self, filters: impl IntoIterator<Item = (Box<[u8]>, Filter)>) {
         let map = self.map.pin();
-        for (key, filter) in filters {
+        for (key, mut filter) in filters {
+            filter.overhead = key.len() + OVERHEAD;
             filter.has_grown();
-            let bytes = filter.cuckoo.memory_usage() + key.len() + OVERHEAD;
+            let bytes = bytes(&filter);
             self.used.fetch_add(bytes, Ordering::Relaxed);
             filter.charged.store(bytes, Ordering::Relaxed);
             map.insert(key, Arc::new(filter));
@@ -196,7 +198,7 @@ impl Keyspace {
 
     #[cold]
     fn recharge(&self, filter: &Filter) {
-        let bytes = filter.cuckoo.memory_usage();
+        let bytes = bytes(filter);
         let before = filter.charged.fetch_max(bytes, Ordering::Relaxed);
         self.used
             .fetch_add(bytes.saturating_sub(before), Ordering::Relaxed);
@@ -235,4 +237,9 @@ impl Keyspace {
             free: self.limit.saturating_sub(used),
         }
     }
+}
+
+/// Bytes of a filter and its key.
+fn bytes(filter: &Filter) -> usize {
+    filter.cuckoo.memory_usage() + filter.overhead
 }

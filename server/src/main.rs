@@ -155,8 +155,7 @@ async fn save_every(every: Duration, server: Arc<Server>) {
     ticks.tick().await;
     loop {
         ticks.tick().await;
-        let shared = server.clone();
-        if let Err(error) = server.saver.save_in_background(move || shared) {
+        if let Err(error) = server.saver.save_in_background(server.clone()) {
             warn!(%error, "no save was started");
         }
     }

@@ -403,6 +403,22 @@ fn a_filter_grows_and_keeps_its_rate() {
 }
 
 #[test]
+fn a_filter_grows_for_items_that_are_added_twice() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    let items: Vec<u32> = (0..50_000).collect();
+    for _ in 0..2 {
+        let inserted: Vec<i64> = redis::cmd("CF.INSERT")
+            .arg("k")
+            .arg("ITEMS")
+            .arg(&items)
+            .query(&mut client)
+            .unwrap();
+        assert_eq!(inserted, vec![1; items.len()]);
+    }
+}
+
+#[test]
 fn the_default_rate_is_not_above_that_of_redisbloom() {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp3);

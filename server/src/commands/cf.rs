@@ -12,15 +12,13 @@ const OUT_OF_MEMORY: Reply =
 /// `CF.ADD key item`
 pub(super) fn add(store: &Store, args: Args<'_>) -> Reply {
     insert_one(store, args, |filter, item| {
-        filter.cuckoo.insert(item).map(|()| true)
+        filter.insert(item).map(|()| true)
     })
 }
 
 /// `CF.ADDNX key item`
 pub(super) fn add_nx(store: &Store, args: Args<'_>) -> Reply {
-    insert_one(store, args, |filter, item| {
-        filter.cuckoo.insert_unique(item)
-    })
+    insert_one(store, args, Filter::insert_unique)
 }
 
 fn insert_one(
@@ -54,11 +52,13 @@ fn insert_one(
 /// Why `item` was not inserted.
 #[cold]
 fn full(filter: &Filter, item: &[u8], error: InsertError) -> Reply {
-    let copies = filter.cuckoo.count(item);
     match error {
-        InsertError::Full if copies >= 2 * filter.cuckoo.bucket_slots() => Reply::Error(
-            format!("Filter is full of copies of this item: {copies} is the most").into(),
-        ),
+        InsertError::Full if filter.is_full_of(item) => {
+            let most = 2 * filter.cuckoo.bucket_slots();
+            Reply::Error(
+                format!("Filter is full of copies of this item: {most} is the most").into(),
+            )
+        }
         InsertError::Full if filter.options.expansion > 0 => {
             Reply::error("Maximum expansions reached")
         }
@@ -79,7 +79,7 @@ pub(super) fn insert(store: &Store, args: Args<'_>) -> Reply {
             Ok(()) => inserted.resize(items.len(), true),
             Err(error) => {
                 inserted.resize(inserted.len() + error.inserted, true);
-                inserted.push(false);
+                inserted.push(filter.insert(items[inserted.len()]).is_ok());
             }
         }
     }
@@ -93,7 +93,7 @@ pub(super) fn insert_nx(store: &Store, args: Args<'_>) -> Reply {
         Ok(parsed) => parsed,
         Err(refusal) => return refusal,
     };
-    let insert = |item: &&[u8]| match filter.cuckoo.insert_unique(*item) {
+    let insert = |item: &&[u8]| match filter.insert_unique(item) {
         Ok(inserted) => i64::from(inserted),
         Err(_) => -1,
     };

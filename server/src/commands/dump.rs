@@ -112,7 +112,7 @@ impl Dumps {
             return refusal(&error);
         }
         let mut bytes = vec![0; LENGTH_BYTES];
-        let Ok(()) = filter.cuckoo.write_to(&mut bytes) else {
+        let Ok(()) = filter.write_to(&mut bytes) else {
             unreachable!("a vector takes all bytes");
         };
         let length = (bytes.len() - LENGTH_BYTES) as u64;

@@ -24,8 +24,7 @@ pub(super) fn save(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Rep
 
 /// `BGSAVE [SCHEDULE]`
 pub(super) fn background_save(server: &Arc<Server>, _: &mut Session, _: Args<'_>) -> Reply {
-    let shared = server.clone();
-    match server.saver.save_in_background(move || shared) {
+    match server.saver.save_in_background(server.clone()) {
         Ok(()) => Reply::Status("Background saving started"),
         Err(error) => refusal(&error),
     }

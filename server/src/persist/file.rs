@@ -115,7 +115,7 @@ pub(super) fn write(file: impl Write, entries: &[(Box<[u8]>, Arc<Filter>)]) -> i
         out.write_all(key)?;
         out.write_all(&filter.options.to_bytes())?;
         out.write_all(&filter.deleted().to_le_bytes())?;
-        filter.cuckoo.write_to(Unflushed(&mut out))?;
+        filter.write_to(Unflushed(&mut out))?;
     }
     out.write_all(&[END])?;
     out.write_all(&(entries.len() as u64).to_le_bytes())?;

@@ -11,11 +11,14 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError, TryLockError as Busy,
-        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed},
+        Arc,
+        atomic::{
+            AtomicBool, AtomicI64, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
     },
     thread,
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 use thiserror::Error;
 use tracing::{error, info};
@@ -26,6 +29,9 @@ const SAVE: &str = "guira.save";
 /// What a save is written to; a save that was cut off leaves it behind.
 const TEMPORARY: &str = "guira.save.tmp";
 
+/// How often the last save looks whether another one has ended.
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// Held by the server that uses the directory.
 const LOCK: &str = "guira.lock";
 
@@ -33,8 +39,8 @@ const LOCK: &str = "guira.lock";
 #[derive(Debug)]
 pub struct Saver {
     directory: Option<Directory>,
-    /// Held while a save is made.
-    saving: Mutex<()>,
+    /// A save is being made.
+    saving: AtomicBool,
     /// The time of the last complete save, or of the start; in seconds since 1970.
     last_completed: AtomicI64,
     last_failed: AtomicBool,
@@ -117,7 +123,7 @@ impl Saver {
         let directory = path.map(open_directory).transpose()?;
         Ok(Self {
             directory,
-            saving: Mutex::new(()),
+            saving: AtomicBool::new(false),
             last_completed: AtomicI64::new(now()),
             last_failed: AtomicBool::new(false),
             completed: AtomicU64::new(0),
@@ -161,7 +167,7 @@ impl Saver {
             last_completed: self.last_completed.load(Relaxed),
             last_failed: self.last_failed.load(Relaxed),
             completed: self.completed.load(Relaxed),
-            in_progress: self.saving.try_lock().is_err(),
+            in_progress: self.saving.load(Relaxed),
         }
     }
 
@@ -173,12 +179,10 @@ impl Saver {
     /// [`SaveError`]; the last complete save is as it was then.
     pub fn save(&self, keyspace: &Keyspace) -> Result<(), SaveError> {
         let directory = self.directory.as_ref().ok_or(SaveError::NoDirectory)?;
-        let _saving = match self.saving.try_lock() {
-            Ok(guard) => guard,
-            Err(Busy::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(Busy::WouldBlock) => return Err(SaveError::InProgress),
-        };
-        self.save_to(&directory.path, keyspace)
+        self.claim()?;
+        let result = self.save_to(&directory.path, keyspace);
+        self.saving.store(false, Release);
+        result
     }
 
     /// As [`save`](Self::save), but waits for one that is being made.
@@ -188,8 +192,20 @@ impl Saver {
     /// As [`save`](Self::save).
     pub fn save_last(&self, keyspace: &Keyspace) -> Result<(), SaveError> {
         let directory = self.directory.as_ref().ok_or(SaveError::NoDirectory)?;
-        let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
-        self.save_to(&directory.path, keyspace)
+        while self.claim().is_err() {
+            thread::sleep(PAUSE);
+        }
+        let result = self.save_to(&directory.path, keyspace);
+        self.saving.store(false, Release);
+        result
+    }
+
+    /// From here on no other save begins.
+    fn claim(&self) -> Result<(), SaveError> {
+        match self.saving.swap(true, Acquire) {
+            false => Ok(()),
+            true => Err(SaveError::InProgress),
+        }
     }
 
     /// Starts a save on a thread of its own.
@@ -198,29 +214,25 @@ impl Saver {
     ///
     /// [`SaveError`] if it cannot be started; how it ends is logged, and in
     /// [`status`](Self::status).
-    pub fn save_in_background(
-        &self,
-        server: impl FnOnce() -> Arc<Server>,
-    ) -> Result<(), SaveError> {
-        if self.directory.is_none() {
-            return Err(SaveError::NoDirectory);
-        }
-        if self.status().in_progress {
-            return Err(SaveError::InProgress);
-        }
-        let server = server();
-        thread::Builder::new()
-            .name("guira-save".into())
-            .spawn(move || {
-                if let Err(error) = server.saver.save(&server.store.keyspace) {
-                    error!(%error, "background save failed");
-                }
-            })
-            .map(drop)
-            .map_err(|error| SaveError::Io {
+    pub fn save_in_background(&self, server: Arc<Server>) -> Result<(), SaveError> {
+        let directory = self.directory.as_ref().ok_or(SaveError::NoDirectory)?;
+        let path = directory.path.clone();
+        self.claim()?;
+        let save = move || {
+            let saver = &server.saver;
+            if let Err(error) = saver.save_to(&path, &server.store.keyspace) {
+                error!(%error, "background save failed");
+            }
+            saver.saving.store(false, Release);
+        };
+        let thread = thread::Builder::new().name("guira-save".into()).spawn(save);
+        thread.map(drop).map_err(|error| {
+            self.saving.store(false, Release);
+            SaveError::Io {
                 path: "a thread".into(),
                 error,
-            })
+            }
+        })
     }
 
     fn save_to(&self, directory: &Path, keyspace: &Keyspace) -> Result<(), SaveError> {
