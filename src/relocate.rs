@@ -25,7 +25,7 @@ const MAX_ROUNDS: usize = if cfg!(loom) { 3 } else { 64 };
 
 /// A growable filter whose load factor is lower has no room for the item because
 /// of many copies or crafted keys, which a split does not pull apart.
-const MIN_LOAD_TO_GROW: f64 = 0.5;
+const MIN_LOAD_TO_GROW: f64 = 0.25;
 
 /// One relocation: of a resident fingerprint to its alternate bucket.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,189 @@
+#!/usr/bin/env bash
+# Runs the clients that people use against a started server, on loopback:
+# redis-cli, redis-benchmark, redis-py 5 and newest (with its own tests of cuckoo
+# filters, if they come with its source), node-redis. Installs what is missing,
+# as root or with sudo. Five minutes at most.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ -z "${GUIRA_CLIENTS_BOUNDED:-}" ]; then
+    GUIRA_CLIENTS_BOUNDED=1 exec timeout --kill-after=10 300 "$0" "$@"
+fi
+
+work=$(mktemp -d)
+server=
+end() {
+    if [ -n "$server" ]; then
+        kill "$server" 2>/dev/null || true
+        wait "$server" 2>/dev/null || true
+    fi
+    rm -rf "$work"
+}
+trap end EXIT
+
+say() { printf '\n== %s\n' "$*"; }
+fail() { printf 'clients.sh: %s\n' "$*" >&2; exit 1; }
+# equal WHAT EXPECTED FOUND
+equal() { [ "$2" = "$3" ] || fail "$1: expected '$2', found '$3'"; }
+
+root=()
+[ "$(id -u)" = 0 ] || root=(sudo)
+missing=()
+command -v redis-cli >/dev/null && command -v redis-benchmark >/dev/null || missing+=(redis-tools)
+command -v node >/dev/null && command -v npm >/dev/null || missing+=(nodejs npm)
+command -v python3 >/dev/null && python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
+if [ ${#missing[@]} -gt 0 ]; then
+    say "installing ${missing[*]}"
+    "${root[@]}" apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+say "starting the server"
+cargo build --quiet --release --package guira-server
+binary="${CARGO_TARGET_DIR:-target}/release/guira-server"
+"$binary" --port 0 --log warn --dir "$work/saves" >"$work/out" &
+server=$!
+for _ in $(seq 100); do
+    port=$(sed -n 's/.* is ready on port \([0-9]*\)\..*/\1/p' "$work/out")
+    [ -n "$port" ] && break
+    sleep 0.1
+done
+[ -n "$port" ] || fail "the server did not start"
+cli() { redis-cli -p "$port" "$@"; }
+
+say "redis-cli $(redis-cli --version | cut -d' ' -f2)"
+for protocol in -2 -3; do
+    yes=1 no=0
+    if [ "$protocol" = -3 ]; then yes=true no=false; fi
+    cli FLUSHALL >/dev/null
+    # The tutorial of the Redis documentation.
+    equal CF.RESERVE OK "$(cli $protocol CF.RESERVE bikes:models 1000000)"
+    equal CF.ADD $yes "$(cli $protocol CF.ADD bikes:models 'Smoky Mountain Striker')"
+    equal CF.EXISTS $yes "$(cli $protocol CF.EXISTS bikes:models 'Smoky Mountain Striker')"
+    equal CF.EXISTS $no "$(cli $protocol CF.EXISTS bikes:models 'Terrible Bike Name')"
+    equal CF.DEL $yes "$(cli $protocol CF.DEL bikes:models 'Smoky Mountain Striker')"
+done
+equal "an interactive session" "PONG" "$(printf 'PING\n' | cli)"
+for item in $(seq 1000); do
+    printf '*3\r\n$6\r\nCF.ADD\r\n$4\r\npipe\r\n$%d\r\n%s\r\n' ${#item} "$item"
+done >"$work/pipe"
+equal "redis-cli --pipe" "errors: 0, replies: 1000" "$(cli --pipe <"$work/pipe" | tail -n 1)"
+equal SAVE OK "$(cli SAVE)"
+
+say "redis-benchmark"
+for options in "" "-3"; do
+    for command in "CF.ADD bench __rand_int__" "CF.EXISTS bench __rand_int__"; do
+        # shellcheck disable=SC2086
+        rate=$(redis-benchmark -p "$port" $options -P 16 -n 100000 -r 1000000000 --csv $command 2>"$work/err" |
+            tail -n 1 | cut -d, -f2 | tr -d '"')
+        [ ! -s "$work/err" ] || fail "redis-benchmark: $(cat "$work/err")"
+        [ "${rate%.*}" -gt 0 ] || fail "redis-benchmark: $command: no rate"
+        echo "$command $options: $rate/s"
+    done
+done
+
+python_test='
+import sys, redis
+port, version = int(sys.argv[1]), redis.__version__
+for protocol in (2, 3):
+    r = redis.Redis(port=port, protocol=protocol, decode_responses=True)
+    r.flushall()
+    yes, no = (1, 0) if protocol == 2 else (True, False)
+    cf = r.cf()
+    assert r.ping()
+    assert cf.create("bikes:models", 1000000)
+    assert cf.add("bikes:models", "Smoky Mountain Striker") == yes
+    assert cf.exists("bikes:models", "Smoky Mountain Striker") == yes
+    assert cf.exists("bikes:models", "Terrible Bike Name") == no
+    assert cf.mexists("bikes:models", "Smoky Mountain Striker", "x") == [yes, no]
+    assert cf.count("bikes:models", "Smoky Mountain Striker") == 1
+    assert cf.delete("bikes:models", "Smoky Mountain Striker") == yes
+    assert cf.insert("k", ["a", "b"]) == [yes, yes]
+    assert cf.insertnx("k", ["a", "c"]) == [0, 1]
+    info = cf.info("k")
+    assert info.get("insertedNum", info.get("Number of items inserted")) == 3
+    try:
+        cf.create("k", 1000)
+    except redis.ResponseError as error:
+        assert "item exists" in str(error), error
+    else:
+        raise AssertionError("two filters of one key")
+    binary = redis.Redis(port=port, protocol=protocol)
+    position, pieces = 0, []
+    while True:
+        position, piece = binary.cf().scandump("k", position)
+        if position == 0:
+            break
+        pieces.append((position, piece))
+    for position, piece in pieces:
+        assert binary.cf().loadchunk("copy", position, piece)
+    assert cf.exists("copy", "a") == yes
+    with r.pipeline(transaction=False) as pipe:
+        for item in range(1000):
+            pipe.cf().add("p", item)
+        assert pipe.execute() == [yes] * 1000
+print("redis-py", version, "passed")
+'
+for version in "redis>=5,<6" "redis"; do
+    say "pip: $version"
+    environment="$work/venv-${#version}"
+    python3 -m venv "$environment"
+    "$environment/bin/pip" install --quiet --disable-pip-version-check "$version"
+    "$environment/bin/python" -c "$python_test" "$port"
+done
+
+say "redis-py's own tests of cuckoo filters"
+newest="$work/venv-5"
+number=$("$newest/bin/python" -c 'import redis; print(redis.__version__)')
+"$newest/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
+    --dest "$work/source" "redis==$number"
+tar -xzf "$work"/source/redis-*.tar.gz -C "$work/source"
+suite=$(find "$work/source" -path '*tests/test_bloom.py' | head -n 1)
+if [ -n "$suite" ]; then
+    "$newest/bin/pip" install --quiet --disable-pip-version-check pytest pytest-asyncio numpy packaging cachetools mock pybreaker xxhash
+    cli FLUSHALL >/dev/null
+    (cd "$(dirname "$(dirname "$suite")")" &&
+        "$newest/bin/python" -m pytest -q -p no:cacheprovider -k 'cf or cuckoo' tests/test_bloom.py \
+            --redis-url "redis://127.0.0.1:$port/0") | tee "$work/suite"
+    grep -q '[1-9][0-9]* passed' "$work/suite" || fail "no test of redis-py ran"
+else
+    echo "they do not come with the source of redis-py $number"
+fi
+
+say "node-redis"
+mkdir "$work/node"
+(cd "$work/node" && npm init --yes >/dev/null && npm install --silent --no-fund --no-audit redis)
+cat >"$work/node/test.mjs" <<'EOF'
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createClient } from 'redis';
+for (const RESP of [2, 3]) {
+  const client = createClient({ url: `redis://127.0.0.1:${process.argv[2]}`, RESP });
+  await client.connect();
+  await client.flushAll();
+  assert.equal(await client.cf.reserve('bikes:models', 1000000), 'OK');
+  assert.equal(await client.cf.add('bikes:models', 'Smoky Mountain Striker'), true);
+  assert.equal(await client.cf.exists('bikes:models', 'Smoky Mountain Striker'), true);
+  assert.equal(await client.cf.exists('bikes:models', 'Terrible Bike Name'), false);
+  assert.equal(await client.cf.count('bikes:models', 'Smoky Mountain Striker'), 1);
+  assert.equal(await client.cf.del('bikes:models', 'Smoky Mountain Striker'), true);
+  assert.equal(await client.cf.addNX('k', 'a'), true);
+  assert.equal(await client.cf.addNX('k', 'a'), false);
+  assert.deepEqual([...await client.cf.insert('k', ['b', 'c'])], [true, true]);
+  const info = await client.cf.info('k');
+  assert.equal(info['Number of items inserted'], 3);
+  await assert.rejects(client.cf.reserve('k', 1000), /item exists/);
+  const added = await Promise.all(Array.from({ length: 1000 }, (_, item) => client.cf.add('p', `${item}`)));
+  assert.ok(added.every((value) => value === true));
+  await client.close();
+}
+const { version } = JSON.parse(readFileSync('node_modules/redis/package.json'));
+console.log('node-redis', version, 'passed');
+EOF
+(cd "$work/node" && node test.mjs "$port")
+
+say "the end"
+kill -TERM "$server"
+wait "$server" || fail "the server did not exit with 0"
+server=
+echo "all clients passed"

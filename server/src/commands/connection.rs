@@ -1,0 +1,229 @@
+//! Commands on the connection itself.
+
+use super::{Args, Reply, options::number};
+use crate::{
+    resp::Protocol,
+    server::{REDIS_VERSION, Server},
+    session::{After, Session},
+};
+use std::sync::Arc;
+
+/// The only user.
+const USER: &[u8] = b"default";
+
+const WRONG_PASSWORD: Reply =
+    Reply::error("WRONGPASS invalid username-password pair or user is disabled.");
+
+/// `PING [message]`
+pub(super) fn ping(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
+    match args {
+        [_] => Reply::Status("PONG"),
+        [_, message] => Reply::bulk(message),
+        _ => Reply::wrong_arity(b"ping"),
+    }
+}
+
+/// `ECHO message`
+pub(super) fn echo(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
+    match args {
+        [_, message] => Reply::bulk(message),
+        _ => Reply::wrong_arity(b"echo"),
+    }
+}
+
+/// `QUIT`
+pub(super) fn quit(_: &Arc<Server>, session: &mut Session, _: Args<'_>) -> Reply {
+    session.after = After::Close;
+    Reply::OK
+}
+
+/// `RESET`
+pub(super) fn reset(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> Reply {
+    let authenticated = server.config.password().is_none();
+    *session = Session::new(session.id, session.address.clone(), authenticated);
+    Reply::Status("RESET")
+}
+
+/// `SELECT index`
+pub(super) fn select(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
+    match args {
+        [_, index] => match number::<i64>(index) {
+            Some(0) => Reply::OK,
+            Some(_) => Reply::error("ERR DB index is out of range"),
+            None => Reply::error("ERR value is not an integer or out of range"),
+        },
+        _ => Reply::wrong_arity(b"select"),
+    }
+}
+
+/// `MULTI` and `EXEC`, for which there is no promise to be made here: other
+/// threads go on.
+pub(super) fn transaction(_: &Arc<Server>, _: &mut Session, _: Args<'_>) -> Reply {
+    Reply::error(
+        "ERR transactions are not supported: send a plain pipeline, whose commands run in order",
+    )
+}
+
+/// `AUTH [user] password`
+pub(super) fn auth(server: &Arc<Server>, session: &mut Session, args: Args<'_>) -> Reply {
+    let (user, password) = match args {
+        [_, password] => (USER, password),
+        [_, user, password] => (*user, password),
+        _ => return Reply::wrong_arity(b"auth"),
+    };
+    if server.config.password().is_none() && args.len() == 2 {
+        return Reply::error(
+            "ERR AUTH <password> called without any password configured for the default user. \
+             Are you sure your configuration is correct?",
+        );
+    }
+    if !admits(server, user, password) {
+        server.stats.refused_password();
+        return WRONG_PASSWORD;
+    }
+    session.authenticated = true;
+    Reply::OK
+}
+
+fn admits(server: &Server, user: &[u8], password: &[u8]) -> bool {
+    let known = user == USER;
+    let right = match server.config.password() {
+        Some(expected) => expected.is(password),
+        None => true,
+    };
+    known & right
+}
+
+/// `HELLO [version [AUTH user password] [SETNAME name]]`
+pub(super) fn hello(server: &Arc<Server>, session: &mut Session, args: Args<'_>) -> Reply {
+    let mut protocol = session.protocol;
+    let mut rest = &args[1..];
+    if let [version, after @ ..] = rest {
+        protocol = match number::<i64>(version) {
+            Some(2) => Protocol::Resp2,
+            Some(3) => Protocol::Resp3,
+            Some(_) => return Reply::error("NOPROTO unsupported protocol version"),
+            None => {
+                return Reply::error("ERR Protocol version is not an integer or out of range");
+            }
+        };
+        rest = after;
+    }
+    let (mut authenticated, mut name) = (session.authenticated, None);
+    loop {
+        rest = match rest {
+            [] => break,
+            [word, user, password, after @ ..] if word.eq_ignore_ascii_case(b"AUTH") => {
+                if !admits(server, user, password) {
+                    server.stats.refused_password();
+                    return WRONG_PASSWORD;
+                }
+                authenticated = true;
+                after
+            }
+            [word, given, after @ ..] if word.eq_ignore_ascii_case(b"SETNAME") => {
+                name = Some(*given);
+                after
+            }
+            [word, ..] => {
+                let word = String::from_utf8_lossy(word);
+                return Reply::Error(format!("ERR Syntax error in HELLO option '{word}'").into());
+            }
+        };
+    }
+    if !authenticated {
+        return Reply::error(
+            "NOAUTH HELLO must be called with the client already authenticated, otherwise the \
+             HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and \
+             select the RESP protocol version at the same time",
+        );
+    }
+    if let Some(name) = name {
+        if !is_name(name) {
+            return Reply::error(BAD_NAME);
+        }
+        session.name = name.to_vec();
+    }
+    session.authenticated = true;
+    session.protocol = protocol;
+    let text = |text: &str| Reply::bulk(text);
+    Reply::Map(vec![
+        (text("server"), text("guira")),
+        (text("version"), text(REDIS_VERSION)),
+        (text("proto"), Reply::Integer(protocol.number())),
+        (text("id"), Reply::Integer(session.id as i64)),
+        (text("mode"), text("standalone")),
+        (text("role"), text("master")),
+        (text("modules"), Reply::Array(Vec::new())),
+    ])
+}
+
+const BAD_NAME: &str = "ERR Client names cannot contain spaces, newlines or special characters.";
+
+fn is_name(name: &[u8]) -> bool {
+    name.iter().all(u8::is_ascii_graphic)
+}
+
+/// `CLIENT ID | GETNAME | SETNAME name | SETINFO attribute value | INFO | LIST |
+/// NO-EVICT | NO-TOUCH | REPLY ON`
+pub(super) fn client(_: &Arc<Server>, session: &mut Session, args: Args<'_>) -> Reply {
+    let [_, word, rest @ ..] = args else {
+        return Reply::wrong_arity(b"client");
+    };
+    match (word.to_ascii_uppercase().as_slice(), rest) {
+        (b"ID", []) => Reply::Integer(session.id as i64),
+        (b"GETNAME", []) if session.name.is_empty() => Reply::Null,
+        (b"GETNAME", []) => Reply::bulk(&session.name),
+        (b"SETNAME", [name]) if is_name(name) => {
+            session.name = name.to_vec();
+            Reply::OK
+        }
+        (b"SETNAME", [_]) => Reply::error(BAD_NAME),
+        (b"SETINFO", [attribute, value]) => set_info(session, attribute, value),
+        (b"INFO" | b"LIST", _) => Reply::Text(describe(session)),
+        (b"NO-EVICT" | b"NO-TOUCH", [_]) => Reply::OK,
+        (b"REPLY", [mode]) if mode.eq_ignore_ascii_case(b"ON") => Reply::OK,
+        (word, _) => {
+            let word = String::from_utf8_lossy(word);
+            Reply::Error(
+                format!(
+                    "ERR unknown subcommand or wrong number of arguments for '{word}'. Try CLIENT ID, \
+                     GETNAME, SETNAME, SETINFO or INFO."
+                )
+                .into(),
+            )
+        }
+    }
+}
+
+fn set_info(session: &mut Session, attribute: &[u8], value: &[u8]) -> Reply {
+    if !is_name(value) {
+        let attribute = String::from_utf8_lossy(attribute).to_lowercase();
+        return Reply::Error(
+            format!("ERR {attribute} cannot contain spaces, newlines or special characters.")
+                .into(),
+        );
+    }
+    match attribute.to_ascii_uppercase().as_slice() {
+        b"LIB-NAME" => session.library = value.to_vec(),
+        b"LIB-VER" => session.library_version = value.to_vec(),
+        _ => {
+            let attribute = String::from_utf8_lossy(attribute);
+            return Reply::Error(format!("ERR Unrecognized option '{attribute}'").into());
+        }
+    }
+    Reply::OK
+}
+
+fn describe(session: &Session) -> String {
+    let text = String::from_utf8_lossy;
+    format!(
+        "id={} addr={} name={} db=0 resp={} lib-name={} lib-ver={} user=default\n",
+        session.id,
+        session.address,
+        text(&session.name),
+        session.protocol.number(),
+        text(&session.library),
+        text(&session.library_version),
+    )
+}

@@ -1,0 +1,119 @@
+//! Patterns of `KEYS`, `SCAN` and `CONFIG GET`.
+
+/// True if all of `text` fits `pattern`: `?`, `*`, `[abc]`, `[a-z]`, `[^a]`, and
+/// `\` before a byte that stands for itself. O(text × pattern).
+pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut pattern, mut text) = (pattern, text);
+    // What to go back to: after the last `*`, with one byte more for it.
+    let mut star: Option<(&[u8], &[u8])> = None;
+    loop {
+        if let [b'*', after @ ..] = pattern {
+            star = Some((after, text));
+            pattern = after;
+            continue;
+        }
+        let step = match (pattern, text) {
+            ([], []) => return true,
+            (_, []) | ([], _) => None,
+            (_, [byte, rest @ ..]) => one(pattern, *byte).map(|after| (after, rest)),
+        };
+        (pattern, text) = match (step, star) {
+            (Some(step), _) => step,
+            (None, Some((after, [_, rest @ ..]))) => {
+                star = Some((after, rest));
+                (after, rest)
+            }
+            (None, _) => return false,
+        };
+    }
+}
+
+/// What follows the first element of `pattern`, if that one fits `byte`.
+fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
+    match pattern {
+        [b'?', after @ ..] => Some(after),
+        [b'[', after @ ..] => class(after, byte),
+        [b'\\', escaped, after @ ..] => (*escaped == byte).then_some(after),
+        [literal, after @ ..] => (*literal == byte).then_some(after),
+        [] => None,
+    }
+}
+
+/// The same for what stands after a `[`.
+fn class(class: &[u8], byte: u8) -> Option<&[u8]> {
+    let (negated, mut rest) = match class {
+        [b'^', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    let mut found = false;
+    loop {
+        rest = match rest {
+            [] => return None,
+            [b']', after @ ..] => return (found != negated).then_some(after),
+            [b'\\', escaped, after @ ..] => {
+                found |= *escaped == byte;
+                after
+            }
+            [low, b'-', high, after @ ..] if *high != b']' => {
+                found |= (*low.min(high)..=*low.max(high)).contains(&byte);
+                after
+            }
+            [literal, after @ ..] => {
+                found |= *literal == byte;
+                after
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns_fit_what_they_should() {
+        let fit = [
+            ("*", ""),
+            ("*", "any"),
+            ("h?llo", "hello"),
+            ("h*llo", "hllo"),
+            ("h*l*o", "heeelllooo"),
+            ("h[ae]llo", "hallo"),
+            ("h[^e]llo", "hallo"),
+            ("h[a-c]llo", "hbllo"),
+            (r"a\*b", "a*b"),
+            ("a**b", "ab"),
+        ];
+        for (pattern, text) in fit {
+            assert!(
+                matches(pattern.as_bytes(), text.as_bytes()),
+                "{pattern} {text}"
+            );
+        }
+        let not = [
+            ("", "a"),
+            ("h?llo", "hllo"),
+            ("h[ae]llo", "hillo"),
+            ("h[^e]llo", "hello"),
+            (r"a\*b", "axb"),
+            ("a*b", "abc"),
+            ("[a", "a"),
+        ];
+        for (pattern, text) in not {
+            assert!(
+                !matches(pattern.as_bytes(), text.as_bytes()),
+                "{pattern} {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn many_stars_take_no_long_time() {
+        let text = vec![b'a'; 20_000];
+        assert!(!matches(
+            "a*".repeat(40).as_bytes().strip_suffix(b"*").unwrap(),
+            b"b"
+        ));
+        assert!(!matches(format!("{}b", "a*".repeat(40)).as_bytes(), &text));
+    }
+}

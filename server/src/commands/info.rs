@@ -1,0 +1,250 @@
+//! `INFO` and `COMMAND`.
+
+use super::{
+    Args, Reply,
+    table::{COMMANDS, Command, Kind, find},
+};
+use crate::{
+    server::{REDIS_VERSION, Server},
+    session::Session,
+};
+use std::{
+    fmt::{self, Write},
+    sync::Arc,
+};
+
+/// Filters that `INFO filters` lists at most.
+const FILTERS: usize = 128;
+
+type Section = (&'static str, fn(&Server, &mut String) -> fmt::Result);
+
+const SECTIONS: [Section; 9] = [
+    ("Server", server_section),
+    ("Clients", clients),
+    ("Memory", memory),
+    ("Persistence", persistence),
+    ("Stats", stats),
+    ("Commandstats", command_stats),
+    ("Cluster", cluster),
+    ("Keyspace", keyspace),
+    ("Filters", filters),
+];
+
+/// Those that a plain `INFO` leaves out.
+const ON_REQUEST: [&str; 1] = ["Commandstats"];
+
+/// `INFO [section]...`
+pub(super) fn info(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
+    let wanted = |name: &str| {
+        let asked = &args[1..];
+        let named = |word: &&[u8]| {
+            word.eq_ignore_ascii_case(name.as_bytes())
+                || word.eq_ignore_ascii_case(b"everything")
+                || word.eq_ignore_ascii_case(b"all")
+        };
+        let default = asked.is_empty()
+            || asked
+                .iter()
+                .any(|word| word.eq_ignore_ascii_case(b"default"));
+        asked.iter().any(named) || (default && !ON_REQUEST.contains(&name))
+    };
+    let mut text = String::new();
+    for (name, section) in SECTIONS.iter().filter(|(name, _)| wanted(name)) {
+        if !text.is_empty() {
+            text.push_str("\r\n");
+        }
+        let written = write!(text, "# {name}\r\n").and_then(|()| section(server, &mut text));
+        if written.is_err() {
+            unreachable!("a string takes all text");
+        }
+    }
+    Reply::Text(text)
+}
+
+fn server_section(server: &Server, text: &mut String) -> fmt::Result {
+    let up = server.started.elapsed().as_secs();
+    write!(
+        text,
+        "redis_version:{REDIS_VERSION}\r\nredis_mode:standalone\r\nserver_name:guira\r\n\
+         guira_version:{}\r\nos:{}\r\narch_bits:{}\r\nprocess_id:{}\r\ntcp_port:{}\r\n\
+         worker_threads:{}\r\nuptime_in_seconds:{up}\r\nuptime_in_days:{}\r\n",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+        usize::BITS,
+        std::process::id(),
+        server.config.port,
+        server.config.threads(),
+        up / 86_400,
+    )
+}
+
+fn clients(server: &Server, text: &mut String) -> fmt::Result {
+    write!(
+        text,
+        "connected_clients:{}\r\nmaxclients:{}\r\nblocked_clients:0\r\n",
+        server.stats.clients(),
+        server.config.maxclients.get(),
+    )
+}
+
+fn memory(server: &Server, text: &mut String) -> fmt::Result {
+    let keyspace = &server.store.keyspace;
+    write!(
+        text,
+        "used_memory:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
+        keyspace.used(),
+        server.config.maxmemory,
+    )
+}
+
+fn persistence(server: &Server, text: &mut String) -> fmt::Result {
+    let status = server.saver.status();
+    let directory = server.saver.directory();
+    write!(
+        text,
+        "loading:0\r\nrdb_bgsave_in_progress:{}\r\nrdb_last_save_time:{}\r\n\
+         rdb_last_bgsave_status:{}\r\nsave_directory:{}\r\nsaves:{}\r\n",
+        u8::from(status.in_progress),
+        status.last_completed,
+        if status.last_failed { "err" } else { "ok" },
+        directory.map_or_else(String::new, |path| path.display().to_string()),
+        status.completed,
+    )
+}
+
+fn stats(server: &Server, text: &mut String) -> fmt::Result {
+    let stats = &server.stats;
+    let calls: u64 = stats.commands().map(|(_, calls)| calls.calls).sum();
+    let errors: u64 = stats.commands().map(|(_, calls)| calls.errors).sum();
+    write!(
+        text,
+        "total_connections_received:{}\r\ntotal_commands_processed:{calls}\r\n\
+         rejected_connections:{}\r\ntotal_error_replies:{errors}\r\nprotocol_errors:{}\r\n\
+         client_output_limit_disconnections:{}\r\nacl_access_denied_auth:{}\r\n",
+        stats.connections(),
+        stats.rejected(),
+        stats.protocol_errors(),
+        stats.output_limit(),
+        stats.refused_passwords(),
+    )
+}
+
+fn command_stats(server: &Server, text: &mut String) -> fmt::Result {
+    for (command, calls) in server.stats.commands().filter(|(_, calls)| calls.calls > 0) {
+        let usec = calls.nanoseconds / 1_000;
+        write!(
+            text,
+            "cmdstat_{}:calls={},usec={usec},usec_per_call={:.3},rejected_calls=0,failed_calls={}\r\n",
+            command.name.to_lowercase(),
+            calls.calls,
+            calls.nanoseconds as f64 / 1_000.0 / calls.calls as f64,
+            calls.errors,
+        )?;
+    }
+    Ok(())
+}
+
+fn cluster(_: &Server, text: &mut String) -> fmt::Result {
+    text.write_str("cluster_enabled:0\r\n")
+}
+
+fn keyspace(server: &Server, text: &mut String) -> fmt::Result {
+    match server.store.keyspace.len() {
+        0 => Ok(()),
+        keys => write!(text, "db0:keys={keys},expires=0,avg_ttl=0\r\n"),
+    }
+}
+
+fn filters(server: &Server, text: &mut String) -> fmt::Result {
+    for (key, filter) in server.store.keyspace.entries().into_iter().take(FILTERS) {
+        let stats = filter.cuckoo.stats();
+        write!(
+            text,
+            "filter_{}:items={},capacity={},max_capacity={},load_factor={:.4},memory={},\
+             relocations={},doublings={}\r\n",
+            key.escape_ascii(),
+            stats.items,
+            filter.cuckoo.capacity(),
+            filter.cuckoo.max_capacity(),
+            stats.load_factor,
+            stats.memory_usage,
+            stats.relocations,
+            stats.level,
+        )?;
+    }
+    Ok(())
+}
+
+/// `COMMAND [COUNT | DOCS [name]... | INFO [name]... | LIST]`
+pub(super) fn command(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
+    match args {
+        [_] => Reply::Array(COMMANDS.iter().map(entry).collect()),
+        [_, word, names @ ..] => match (word.to_ascii_uppercase().as_slice(), names) {
+            (b"COUNT", []) => Reply::count(COMMANDS.len()),
+            (b"LIST", []) => {
+                let name = |command: &Command| Reply::bulk(command.name.to_lowercase());
+                Reply::Array(COMMANDS.iter().map(name).collect())
+            }
+            (b"DOCS", []) => Reply::Map(COMMANDS.iter().map(docs).collect()),
+            (b"DOCS", names) => {
+                let found = names.iter().filter_map(|name| find(name));
+                Reply::Map(found.map(docs).collect())
+            }
+            (b"INFO", []) => Reply::Array(COMMANDS.iter().map(entry).collect()),
+            (b"INFO", names) => {
+                let found = names.iter().map(|name| find(name));
+                Reply::Array(
+                    found
+                        .map(|found| found.map_or(Reply::Null, entry))
+                        .collect(),
+                )
+            }
+            _ => Reply::error("ERR unknown subcommand. Try COMMAND COUNT, DOCS, INFO or LIST."),
+        },
+        [] => Reply::Null,
+    }
+}
+
+/// As `COMMAND` describes a command: name, arity, flags, first and last key, step.
+fn entry(command: &Command) -> Reply {
+    let has_key = command.name.starts_with("CF.")
+        || matches!(command.name, "DEL" | "UNLINK" | "EXISTS" | "TYPE");
+    let last = match command.name {
+        "DEL" | "UNLINK" | "EXISTS" => -1,
+        _ => i64::from(has_key),
+    };
+    let flag = match command.kind {
+        Kind::Write => "write",
+        Kind::Read => "readonly",
+        Kind::Control | Kind::Slow => "admin",
+        Kind::Open => "no_auth",
+    };
+    Reply::Array(vec![
+        Reply::bulk(command.name.to_lowercase()),
+        Reply::Integer(command.arity),
+        Reply::Array(vec![Reply::Status(flag)]),
+        Reply::Integer(i64::from(has_key)),
+        Reply::Integer(last),
+        Reply::Integer(i64::from(has_key)),
+        Reply::Array(Vec::new()),
+        Reply::Array(Vec::new()),
+        Reply::Array(Vec::new()),
+        Reply::Array(Vec::new()),
+    ])
+}
+
+fn docs(command: &Command) -> (Reply, Reply) {
+    let group = if command.name.starts_with("CF.") {
+        "cf"
+    } else {
+        "server"
+    };
+    (
+        Reply::bulk(command.name.to_lowercase()),
+        Reply::Map(vec![
+            (Reply::bulk("summary"), Reply::bulk(command.summary)),
+            (Reply::bulk("since"), Reply::bulk(env!("CARGO_PKG_VERSION"))),
+            (Reply::bulk("group"), Reply::bulk(group)),
+        ]),
+    )
+}

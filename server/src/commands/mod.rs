@@ -1,0 +1,48 @@
+//! What the commands do: from arguments to a reply.
+//!
+//! Nothing here knows of sockets or of a protocol's notation. The `CF.*` commands
+//! ([`cf`], [`reserve`], [`dump`]) need a [`Store`] and nothing else.
+
+pub mod cf;
+mod connection;
+mod dump;
+mod glob;
+mod info;
+mod keys;
+mod options;
+mod reply;
+mod reserve;
+mod server;
+mod table;
+
+pub use dump::{Dumps, Loads};
+pub use reply::Reply;
+pub use table::{COMMANDS, Command, Kind, find};
+
+use crate::keyspace::Keyspace;
+
+/// A command's name and its arguments.
+pub type Args<'a> = &'a [&'a [u8]];
+
+/// What the `CF.*` commands work on.
+#[derive(Debug)]
+pub struct Store {
+    /// The keys.
+    pub keyspace: Keyspace,
+    /// Dumps that clients are reading.
+    pub dumps: Dumps,
+    /// Dumps that clients are writing.
+    pub loads: Loads,
+}
+
+impl Store {
+    /// An empty store, with a limit for its bytes.
+    #[must_use]
+    pub fn new(memory_limit: usize) -> Self {
+        Self {
+            keyspace: Keyspace::new(memory_limit),
+            dumps: Dumps::default(),
+            loads: Loads::default(),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Options of `CF.RESERVE` and `CF.INSERT`, and their limits.
+
+use super::Reply;
+use crate::filter::Options;
+use std::str::FromStr;
+
+/// The largest capacity that a client may ask for.
+pub(super) const MAX_CAPACITY: i64 = 1 << 30;
+
+/// The lowest rate of the library.
+const MIN_RATE: f64 = 2e-9;
+
+/// The number that `word` is.
+pub(super) fn number<N: FromStr>(word: &[u8]) -> Option<N> {
+    str::from_utf8(word).ok()?.parse().ok()
+}
+
+/// The options of `CF.RESERVE key capacity [option value]...`, checked in the
+/// order in which RedisBloom checks them.
+pub(super) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Options, Reply> {
+    let capacity: i64 = number(capacity).ok_or(Reply::error("Bad capacity"))?;
+    let mut options = Options::default();
+    let (pairs, _) = pairs.as_chunks::<2>();
+    let known = ["MAXITERATIONS", "BUCKETSIZE", "EXPANSION", "ERROR"];
+    let is_known = |name: &[u8]| {
+        known
+            .iter()
+            .any(|option| name.eq_ignore_ascii_case(option.as_bytes()))
+    };
+    if let Some(max_iterations) = in_range(pairs, "MAXITERATIONS", 1, 65_535)? {
+        options.max_iterations = max_iterations;
+    }
+    if let Some(bucket_size) = in_range(pairs, "BUCKETSIZE", 1, 255)? {
+        options.bucket_size = bucket_size as u8;
+    }
+    if let Some(expansion) = in_range(pairs, "EXPANSION", 0, 32_768)? {
+        options.expansion = expansion;
+    }
+    if let Some(rate) = value(pairs, "ERROR") {
+        options.rate = number(rate).ok_or(Reply::error("Couldn't parse ERROR"))?;
+        if !(MIN_RATE..1.0).contains(&options.rate) {
+            return Err(Reply::error(
+                "ERROR: value must be in the range [0.000000002, 1)",
+            ));
+        }
+    }
+    if !pairs.iter().all(|[name, _]| is_known(name)) {
+        return Err(Reply::error("Unknown argument received"));
+    }
+    options.capacity = in_bounds(capacity, options.bucket_size).ok_or(Reply::error(
+        "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]",
+    ))?;
+    Ok(options)
+}
+
+/// The options of a key that `CF.INSERT ... CAPACITY capacity` makes.
+pub(super) fn of_insert(capacity: &[u8]) -> Result<Options, Reply> {
+    let capacity: i64 = number(capacity).ok_or(Reply::error("Bad capacity"))?;
+    let options = Options::default();
+    let capacity = in_bounds(capacity, options.bucket_size).ok_or(Reply::error(
+        "Capacity must be in the range [cf-bucket-size * 2, 1073741824]",
+    ))?;
+    Ok(Options {
+        capacity,
+        ..options
+    })
+}
+
+fn in_bounds(capacity: i64, bucket_size: u8) -> Option<usize> {
+    let least = 2 * i64::from(bucket_size);
+    let fits = (least..=MAX_CAPACITY).contains(&capacity);
+    usize::try_from(capacity).ok().filter(|_| fits)
+}
+
+/// What follows the option called `name`.
+fn value<'a>(pairs: &[[&'a [u8]; 2]], name: &str) -> Option<&'a [u8]> {
+    let named = |pair: &&[&'a [u8]; 2]| pair[0].eq_ignore_ascii_case(name.as_bytes());
+    pairs.iter().find(named).map(|pair| pair[1])
+}
+
+fn in_range(pairs: &[[&[u8]; 2]], name: &str, least: u16, most: u16) -> Result<Option<u16>, Reply> {
+    let Some(value) = value(pairs, name) else {
+        return Ok(None);
+    };
+    let unparsed = || Reply::Error(format!("Couldn't parse {name}").into());
+    let number: i64 = number(value).ok_or_else(unparsed)?;
+    match u16::try_from(number) {
+        Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
+        _ => Err(Reply::Error(
+            format!("{name}: value must be in the range [{least}, {most}]").into(),
+        )),
+    }
+}

@@ -1,0 +1,68 @@
+//! What a command answers, without a protocol's notation.
+
+use std::borrow::Cow;
+
+/// A reply. How it looks on the wire is the affair of [`crate::resp`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// `OK` and its like.
+    Status(&'static str),
+    /// A number.
+    Integer(i64),
+    /// Yes or no: 1 or 0 in RESP2.
+    Bool(bool),
+    /// Bytes.
+    Bulk(Vec<u8>),
+    /// Text for people: a verbatim string in RESP3.
+    Text(String),
+    /// Nothing.
+    Null,
+    /// Replies in order.
+    Array(Vec<Reply>),
+    /// An array of [`Reply::Bool`].
+    Bools(Vec<bool>),
+    /// For each item whether it was inserted: 1 or -1 in RESP2, booleans in RESP3.
+    Insertions(Vec<bool>),
+    /// An array of numbers.
+    Integers(Vec<i64>),
+    /// Keys and values in order: a flat array in RESP2.
+    Map(Vec<(Reply, Reply)>),
+    /// An error, with its code if it has one.
+    Error(Cow<'static, str>),
+}
+
+impl Reply {
+    /// The usual answer of a command that has done its work.
+    pub const OK: Self = Self::Status("OK");
+
+    /// An error whose text is known beforehand.
+    #[must_use]
+    pub const fn error(text: &'static str) -> Self {
+        Self::Error(Cow::Borrowed(text))
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn bulk(bytes: impl AsRef<[u8]>) -> Self {
+        Self::Bulk(bytes.as_ref().to_vec())
+    }
+
+    /// A number; saturated, should it not fit.
+    #[must_use]
+    pub fn count(number: usize) -> Self {
+        Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+
+    /// The arity error of the command with this name.
+    #[must_use]
+    pub fn wrong_arity(name: &[u8]) -> Self {
+        let name = String::from_utf8_lossy(name);
+        Self::Error(format!("ERR wrong number of arguments for '{name}' command").into())
+    }
+
+    /// True for errors.
+    #[must_use]
+    pub const fn is_error(&self) -> bool {
+        matches!(self, Self::Error(_))
+    }
+}

@@ -1,0 +1,101 @@
+//! Commands on the server: saves, settings, the end.
+
+use super::{Args, Reply, glob};
+use crate::{
+    persist::SaveError,
+    server::Server,
+    session::{After, Session},
+};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// `SAVE`
+pub(super) fn save(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
+    if args.len() > 1 {
+        return Reply::wrong_arity(b"save");
+    }
+    match server.saver.save(&server.store.keyspace) {
+        Ok(()) => Reply::OK,
+        Err(error) => refusal(&error),
+    }
+}
+
+/// `BGSAVE [SCHEDULE]`
+pub(super) fn background_save(server: &Arc<Server>, _: &mut Session, _: Args<'_>) -> Reply {
+    match server.saver.save_in_background(server.clone()) {
+        Ok(()) => Reply::Status("Background saving started"),
+        Err(error) => refusal(&error),
+    }
+}
+
+fn refusal(error: &SaveError) -> Reply {
+    Reply::Error(format!("ERR {error}").into())
+}
+
+/// `LASTSAVE`
+pub(super) fn last_save(server: &Arc<Server>, _: &mut Session, _: Args<'_>) -> Reply {
+    Reply::Integer(server.saver.status().last_completed)
+}
+
+/// `SHUTDOWN [SAVE|NOSAVE]`
+pub(super) fn shutdown(server: &Arc<Server>, session: &mut Session, args: Args<'_>) -> Reply {
+    match args {
+        [_] => {}
+        [_, word] if word.eq_ignore_ascii_case(b"NOSAVE") => {
+            server.skip_last_save.store(true, Ordering::Relaxed);
+        }
+        [_, word] if word.eq_ignore_ascii_case(b"SAVE") => {
+            if let Err(error) = server.saver.save(&server.store.keyspace) {
+                return refusal(&error);
+            }
+        }
+        _ => return Reply::error("ERR syntax error"),
+    }
+    session.after = After::Shutdown;
+    Reply::OK
+}
+
+/// `TIME`
+pub(super) fn time(_: &Arc<Server>, _: &mut Session, _: Args<'_>) -> Reply {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Reply::Array(vec![
+        Reply::bulk(now.as_secs().to_string()),
+        Reply::bulk(now.subsec_micros().to_string()),
+    ])
+}
+
+/// `WAIT replicas timeout`
+pub(super) fn wait(_: &Arc<Server>, _: &mut Session, _: Args<'_>) -> Reply {
+    Reply::Integer(0)
+}
+
+/// `CONFIG GET pattern [pattern]...`
+pub(super) fn config(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
+    let [_, word, patterns @ ..] = args else {
+        return Reply::wrong_arity(b"config");
+    };
+    if !word.eq_ignore_ascii_case(b"GET") {
+        return Reply::error(
+            "ERR settings cannot be changed while the server runs: see guira-server --help",
+        );
+    }
+    if patterns.is_empty() {
+        return Reply::wrong_arity(b"config|get");
+    }
+    let fits = |name: &str| {
+        let of_name =
+            |pattern: &&[u8]| glob::matches(&pattern.to_ascii_lowercase(), name.as_bytes());
+        patterns.iter().any(of_name)
+    };
+    let settings = server.config.settings().into_iter();
+    Reply::Map(
+        settings
+            .filter(|(name, _)| fits(name))
+            .map(|(name, value)| (Reply::bulk(name), Reply::bulk(value)))
+            .collect(),
+    )
+}

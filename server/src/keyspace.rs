@@ -1,0 +1,245 @@
+//! The keys, and the memory that all of them take up.
+//!
+//! No lock on the data path: the map is a concurrent one, its values are shared,
+//! and a filter that is deleted while a command works on it lives until that
+//! command is done.
+
+use crate::filter::{Filter, Options};
+use guira::BuildError;
+use papaya::HashMap;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+use thiserror::Error;
+
+/// Bytes that a key is charged for beside its name and its filter.
+const OVERHEAD: usize = 128;
+
+/// What is charged for a filter whose key was taken away: nothing can be added.
+const GONE: usize = usize::MAX;
+
+/// All keys.
+#[derive(Debug)]
+pub struct Keyspace {
+    map: HashMap<Box<[u8]>, Arc<Filter>>,
+    /// Bytes in use.
+    used: AtomicUsize,
+    /// Bytes that may be in use; `usize::MAX` for no limit.
+    limit: usize,
+}
+
+/// There is no room for a filter.
+#[derive(Debug, Error)]
+pub enum ReserveError {
+    /// The key has a filter.
+    #[error("ERR item exists")]
+    Exists,
+    /// The library refused.
+    #[error("ERR {0}")]
+    Build(#[from] BuildError),
+    /// The memory limit is in the way.
+    #[error(
+        "OOM the filter needs {needed} bytes, and of maxmemory, {limit}, there are {free} left"
+    )]
+    Memory {
+        /// Bytes of the filter.
+        needed: usize,
+        /// The limit.
+        limit: usize,
+        /// What is left of it.
+        free: usize,
+    },
+}
+
+impl Keyspace {
+    /// No keys, and a limit for their bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self {
+            map: HashMap::new(),
+            used: AtomicUsize::new(0),
+            limit,
+        }
+    }
+
+    /// Hands the filter of `key` to `work`.
+    pub fn with<R>(&self, key: &[u8], work: impl FnOnce(&Arc<Filter>) -> R) -> Option<R> {
+        self.map.pin().get(key).map(work)
+    }
+
+    /// The filter of `key`.
+    #[must_use]
+    pub fn get(&self, key: &[u8]) -> Option<Arc<Filter>> {
+        self.with(key, Arc::clone)
+    }
+
+    /// Makes the filter that `options` ask for.
+    ///
+    /// # Errors
+    ///
+    /// [`ReserveError`]; nothing has changed then.
+    pub fn reserve(&self, key: &[u8], options: Options) -> Result<Arc<Filter>, ReserveError> {
+        if self.map.pin().contains_key(key) {
+            return Err(ReserveError::Exists);
+        }
+        // The least that it can need, before anything is allocated.
+        self.check(options.capacity)?;
+        let filter = Filter::build(options, self.limit)?;
+        self.put(key, filter)
+    }
+
+    /// Gives `key` this filter, if it has none.
+    ///
+    /// # Errors
+    ///
+    /// [`ReserveError`]; nothing has changed then.
+    pub fn put(&self, key: &[u8], mut filter: Filter) -> Result<Arc<Filter>, ReserveError> {
+        filter.overhead = key.len() + OVERHEAD;
+        filter.has_grown();
+        let filter = Arc::new(filter);
+        let bytes = bytes(&filter);
+        self.charge(bytes)?;
+        filter.charged.store(bytes, Ordering::Relaxed);
+        let map = self.map.pin();
+        match map.try_insert(key.into(), filter) {
+            Ok(filter) => Ok(filter.clone()),
+            Err(_) => {
+                self.release(bytes);
+                Err(ReserveError::Exists)
+            }
+        }
+    }
+
+    /// Takes the key away: true if it was there.
+    pub fn delete(&self, key: &[u8]) -> bool {
+        let map = self.map.pin();
+        let removed = map.remove(key);
+        if let Some(filter) = removed {
+            self.release(filter.charged.swap(GONE, Ordering::Relaxed));
+        }
+        removed.is_some()
+    }
+
+    /// Takes all keys away.
+    pub fn clear(&self) {
+        for key in self.keys() {
+            self.delete(&key);
+        }
+    }
+
+    /// Replaces everything by these keys, which a save held.
+    pub fn fill(&self, filters: impl IntoIterator<Item = (Box<[u8]>, Filter)>) {
+        let map = self.map.pin();
+        for (key, mut filter) in filters {
+            filter.overhead = key.len() + OVERHEAD;
+            filter.has_grown();
+            let bytes = bytes(&filter);
+            self.used.fetch_add(bytes, Ordering::Relaxed);
+            filter.charged.store(bytes, Ordering::Relaxed);
+            map.insert(key, Arc::new(filter));
+        }
+    }
+
+    /// The keys and filters there are; what is changed meanwhile may be among
+    /// them or not.
+    #[must_use]
+    pub fn entries(&self) -> Vec<(Box<[u8]>, Arc<Filter>)> {
+        let map = self.map.pin();
+        map.iter()
+            .map(|(key, filter)| (key.clone(), filter.clone()))
+            .collect()
+    }
+
+    /// The keys there are; see [`entries`](Self::entries).
+    #[must_use]
+    pub fn keys(&self) -> Vec<Box<[u8]>> {
+        self.map.pin().keys().cloned().collect()
+    }
+
+    /// How many keys there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.map.len()
+    }
+
+    /// True if there are no keys.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that are charged for all keys.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that may be charged.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// True if filters have grown beyond the limit: no more inserts then.
+    #[inline]
+    #[must_use]
+    pub fn is_over_limit(&self) -> bool {
+        self.used() > self.limit
+    }
+
+    /// Charges for what `filter` has grown. Called after inserts into it.
+    #[inline]
+    pub fn settle(&self, filter: &Filter) {
+        if filter.has_grown() {
+            self.recharge(filter);
+        }
+    }
+
+    #[cold]
+    fn recharge(&self, filter: &Filter) {
+        let bytes = bytes(filter);
+        let before = filter.charged.fetch_max(bytes, Ordering::Relaxed);
+        self.used
+            .fetch_add(bytes.saturating_sub(before), Ordering::Relaxed);
+    }
+
+    /// Charges `bytes`, if the limit allows it.
+    ///
+    /// # Errors
+    ///
+    /// [`ReserveError::Memory`]
+    pub fn charge(&self, bytes: usize) -> Result<(), ReserveError> {
+        let fits = |used: usize| Some(used.checked_add(bytes)?).filter(|&sum| sum <= self.limit);
+        self.used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
+            .map(drop)
+            .map_err(|used| self.refusal(bytes, used))
+    }
+
+    /// Gives back what was charged.
+    pub fn release(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    fn check(&self, bytes: usize) -> Result<(), ReserveError> {
+        let used = self.used();
+        if used.saturating_add(bytes) > self.limit {
+            return Err(self.refusal(bytes, used));
+        }
+        Ok(())
+    }
+
+    fn refusal(&self, needed: usize, used: usize) -> ReserveError {
+        ReserveError::Memory {
+            needed,
+            limit: self.limit,
+            free: self.limit.saturating_sub(used),
+        }
+    }
+}
+
+/// Bytes of a filter and its key.
+fn bytes(filter: &Filter) -> usize {
+    filter.cuckoo.memory_usage() + filter.overhead
+}

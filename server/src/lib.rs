@@ -1,0 +1,22 @@
+//! A server for the `CF.*` commands of the Redis protocol, over
+//! [`guira::CuckooFilter`]s that all its threads share.
+//!
+//! From the inside out: [`filter`] and [`keyspace`] hold the data, [`commands`]
+//! turn arguments into replies and know of no socket, [`resp`] is the notation,
+//! [`persist`] writes files, [`net`] owns the sockets, [`metrics`] and [`stats`]
+//! show what goes on. `docs/SERVER.md` in the repository is the manual.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod commands;
+pub mod config;
+pub mod filter;
+pub mod keyspace;
+pub mod metrics;
+pub mod net;
+pub mod persist;
+pub mod resp;
+pub mod server;
+pub mod session;
+pub mod stats;

@@ -1,0 +1,304 @@
+//! Metrics for Prometheus.
+
+use crate::{
+    net::Stop,
+    server::Server,
+    stats::{BOUNDS, Calls},
+};
+use http_body_util::Full;
+use hyper::{
+    Method, Request, Response, StatusCode, body::Bytes, header::CONTENT_TYPE, server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, text::encode},
+    metrics::{MetricType, counter::ConstCounter, gauge::ConstGauge},
+    registry::{Registry, Unit},
+};
+use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, time::timeout};
+use tracing::debug;
+
+const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// A scrape may take so long.
+const SCRAPE: Duration = Duration::from_secs(10);
+
+/// Answers scrapes until `stop` says so.
+pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: Stop) {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Exposed(server)));
+    let registry = Arc::new(registry);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.wait() => return,
+        };
+        let Ok((stream, _)) = accepted else {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let registry = registry.clone();
+        tokio::spawn(async move {
+            let service = service_fn(|request| std::future::ready(answer(&registry, &request)));
+            let connection = http1::Builder::new()
+                .keep_alive(false)
+                .serve_connection(TokioIo::new(stream), service);
+            if let Ok(Err(error)) = timeout(SCRAPE, connection).await {
+                debug!(%error, "a scrape failed");
+            }
+        });
+    }
+}
+
+fn answer<B>(
+    registry: &Registry,
+    request: &Request<B>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (status, body) = match (request.method(), request.uri().path()) {
+        (&Method::GET, "/metrics") => {
+            let mut text = String::new();
+            match encode(&mut text, registry) {
+                Ok(()) => (StatusCode::OK, text),
+                Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
+            }
+        }
+        _ => (StatusCode::NOT_FOUND, "see /metrics\n".into()),
+    };
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(
+        CONTENT_TYPE,
+        TEXT.parse().unwrap_or_else(|_| unreachable!()),
+    );
+    Ok(response)
+}
+
+/// No labels beside the command's.
+type NoLabels = [(&'static str, &'static str); 0];
+
+/// Reads everything at the time of the scrape.
+#[derive(Debug)]
+struct Exposed(Arc<Server>);
+
+impl Collector for Exposed {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let server = &self.0;
+        commands(server, &mut encoder)?;
+        clients(server, &mut encoder)?;
+        memory_and_saves(server, &mut encoder)?;
+        filters(server, &mut encoder)
+    }
+}
+
+fn commands(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let called: Vec<_> = server
+        .stats
+        .commands()
+        .filter(|(_, calls)| calls.calls > 0)
+        .collect();
+    let of = |name: &str| [("command", name.to_lowercase())];
+    let mut family =
+        encoder.encode_descriptor("guira_commands", "Commands done", None, MetricType::Counter)?;
+    for (command, calls) in &called {
+        ConstCounter::new(calls.calls).encode(family.encode_family(&of(command.name))?)?;
+    }
+    let mut family = encoder.encode_descriptor(
+        "guira_command_errors",
+        "Commands that were answered with an error",
+        None,
+        MetricType::Counter,
+    )?;
+    for (command, calls) in &called {
+        ConstCounter::new(calls.errors).encode(family.encode_family(&of(command.name))?)?;
+    }
+    let mut family = encoder.encode_descriptor(
+        "guira_command_duration",
+        "Time of a command, without parsing and sending; successive equal commands of a pipeline count with their mean",
+        Some(&Unit::Seconds),
+        MetricType::Histogram,
+    )?;
+    for (command, calls) in &called {
+        latency(calls, family.encode_family(&of(command.name))?)?;
+    }
+    Ok(())
+}
+
+fn latency(calls: &Calls, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+    let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
+    let bounds = BOUNDS
+        .iter()
+        .map(|&bound| seconds(bound))
+        .chain([f64::INFINITY]);
+    let buckets: Vec<(f64, u64)> = bounds.zip(calls.latency).collect();
+    encoder.encode_histogram::<NoLabels>(seconds(calls.nanoseconds), calls.calls, &buckets, None)
+}
+
+fn clients(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let stats = &server.stats;
+    gauge(
+        encoder,
+        "guira_clients",
+        "Clients that are connected",
+        stats.clients() as f64,
+    )?;
+    let counters = [
+        (
+            "guira_connections",
+            "Connections that came",
+            stats.connections(),
+        ),
+        (
+            "guira_connections_rejected",
+            "Connections beyond --maxclients",
+            stats.rejected(),
+        ),
+        (
+            "guira_protocol_errors",
+            "Connections that ended with garbage",
+            stats.protocol_errors(),
+        ),
+        (
+            "guira_output_limit_disconnections",
+            "Clients that did not read",
+            stats.output_limit(),
+        ),
+        (
+            "guira_wrong_passwords",
+            "Passwords that were wrong",
+            stats.refused_passwords(),
+        ),
+        (
+            "guira_unknown_commands",
+            "Commands that do not exist",
+            stats.unknowns(),
+        ),
+    ];
+    for (name, help, value) in counters {
+        let metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        ConstCounter::new(value).encode(metric)?;
+    }
+    Ok(())
+}
+
+fn memory_and_saves(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let (keyspace, status) = (&server.store.keyspace, server.saver.status());
+    let metric =
+        encoder.encode_descriptor("guira_saves", "Complete saves", None, MetricType::Counter)?;
+    ConstCounter::new(status.completed).encode(metric)?;
+    let gauges = [
+        (
+            "guira_memory_used_bytes",
+            "Bytes of all filters",
+            keyspace.used() as f64,
+        ),
+        (
+            "guira_memory_limit_bytes",
+            "--maxmemory, 0 for none",
+            server.config.maxmemory as f64,
+        ),
+        ("guira_keys", "Keys", keyspace.len() as f64),
+        (
+            "guira_last_save_timestamp_seconds",
+            "The last complete save, or the start",
+            status.last_completed as f64,
+        ),
+        (
+            "guira_last_save_failed",
+            "1 if the last save failed",
+            f64::from(u8::from(status.last_failed)),
+        ),
+        (
+            "guira_uptime_seconds",
+            "Time since the start",
+            server.started.elapsed().as_secs_f64(),
+        ),
+    ];
+    for (name, help, value) in gauges {
+        gauge(encoder, name, help, value)?;
+    }
+    Ok(())
+}
+
+fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let filters: Vec<_> = server.store.keyspace.entries();
+    let filters: Vec<_> = filters
+        .iter()
+        .map(|(key, filter)| {
+            let labels = [("key", key.escape_ascii().to_string())];
+            (labels, filter.cuckoo.stats(), filter)
+        })
+        .collect();
+    type Of = fn(&guira::Stats, &crate::filter::Filter) -> f64;
+    let gauges: [(&str, &str, Of); 6] = [
+        ("guira_filter_items", "Items in the filter", |stats, _| {
+            stats.items as f64
+        }),
+        (
+            "guira_filter_capacity",
+            "Items that fit at its size",
+            |_, filter| filter.cuckoo.capacity() as f64,
+        ),
+        (
+            "guira_filter_max_capacity",
+            "Items that fit when it has grown",
+            |_, filter| filter.cuckoo.max_capacity() as f64,
+        ),
+        (
+            "guira_filter_load_factor",
+            "Used slots of all slots",
+            |stats, _| stats.load_factor,
+        ),
+        (
+            "guira_filter_memory_bytes",
+            "Bytes of the filter",
+            |stats, _| stats.memory_usage as f64,
+        ),
+        (
+            "guira_filter_doublings",
+            "How often it has doubled",
+            |stats, _| f64::from(stats.level),
+        ),
+    ];
+    for (name, help, of) in gauges {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (labels, stats, filter) in &filters {
+            ConstGauge::new(of(stats, filter)).encode(family.encode_family(labels)?)?;
+        }
+    }
+    type Count = fn(&guira::Stats, &crate::filter::Filter) -> u64;
+    let counters: [(&str, &str, Count); 4] = [
+        (
+            "guira_filter_relocations",
+            "Residents moved to make room",
+            |stats, _| stats.relocations,
+        ),
+        (
+            "guira_filter_failed_inserts",
+            "Inserts that found it full",
+            |stats, _| stats.failed_inserts,
+        ),
+        (
+            "guira_filter_retried_lookups",
+            "Lookups that a relocation made read again",
+            |stats, _| stats.retried_lookups,
+        ),
+        ("guira_filter_deleted", "Items deleted", |_, filter| {
+            filter.deleted()
+        }),
+    ];
+    for (name, help, of) in counters {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (labels, stats, filter) in &filters {
+            ConstCounter::new(of(stats, filter)).encode(family.encode_family(labels)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> fmt::Result {
+    let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    ConstGauge::new(value).encode(metric)
+}

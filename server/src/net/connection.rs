@@ -1,0 +1,261 @@
+//! One client.
+
+use super::Stop;
+use crate::{
+    commands::{Command, Kind, Reply, find},
+    resp::{Decoder, Limits, ProtocolError, Request, encode},
+    server::Server,
+    session::{After, Session},
+};
+use bytes::BytesMut;
+use smallvec::SmallVec;
+use std::{io, sync::Arc, time::Instant};
+use tokio::{io::Interest, net::TcpStream, task::block_in_place, time::timeout};
+use tracing::{info, warn};
+
+/// Bytes that are read at a time, at most.
+const READ: usize = 16 * 1024;
+
+/// The memory for replies that an idle connection keeps.
+const KEPT: usize = 16 * 1024;
+
+/// Bytes of a name that an error repeats.
+const REPEATED: usize = 128;
+
+pub(super) struct Connection {
+    stream: TcpStream,
+    server: Arc<Server>,
+    session: Session,
+    decoder: Decoder,
+    limits: Limits,
+    /// Replies that the client has not taken yet, from `sent` on.
+    replies: Vec<u8>,
+    sent: usize,
+}
+
+/// Successive calls of one command, which are timed together.
+struct Calls {
+    command: &'static Command,
+    since: Instant,
+    calls: u64,
+    errors: u64,
+}
+
+impl Calls {
+    fn begin(command: &'static Command) -> Self {
+        Self {
+            command,
+            since: Instant::now(),
+            calls: 0,
+            errors: 0,
+        }
+    }
+}
+
+impl Connection {
+    pub(super) fn new(stream: TcpStream, server: Arc<Server>, session: Session) -> Self {
+        Self {
+            limits: server.config.limits(),
+            stream,
+            server,
+            session,
+            decoder: Decoder::default(),
+            replies: Vec::new(),
+            sent: 0,
+        }
+    }
+
+    /// Serves the client until it goes, or must go, or `stop` says so.
+    pub(super) async fn run(mut self, stop: &Stop) -> io::Result<()> {
+        // Replies are written in one go, so waiting for more gains nothing.
+        self.stream.set_nodelay(true)?;
+        let stopped = stop.wait();
+        tokio::pin!(stopped);
+        while self.session.after == After::GoOn {
+            let idle = self.server.config.timeout;
+            let interest = match self.has_replies() {
+                true => Interest::READABLE | Interest::WRITABLE,
+                false => Interest::READABLE,
+            };
+            let ready = async {
+                match idle.is_zero() {
+                    true => self.stream.ready(interest).await.map(Some),
+                    false => match timeout(idle, self.stream.ready(interest)).await {
+                        Ok(ready) => ready.map(Some),
+                        Err(_) => Ok(None),
+                    },
+                }
+            };
+            let ready = tokio::select! {
+                ready = ready => ready?,
+                () = &mut stopped => break,
+            };
+            let Some(ready) = ready else {
+                info!(id = self.session.id, "an idle client was disconnected");
+                return Ok(());
+            };
+            if ready.is_writable() {
+                self.write()?;
+            }
+            if ready.is_readable() && !self.read()? {
+                // The client will not send more, but may still read.
+                break;
+            }
+        }
+        if self.session.after == After::Shutdown {
+            stop.now();
+        }
+        self.write_all().await
+    }
+
+    fn has_replies(&self) -> bool {
+        self.sent < self.replies.len()
+    }
+
+    /// Reads once, does what was read and writes the replies; false at the end
+    /// of what the client sends.
+    fn read(&mut self) -> io::Result<bool> {
+        let buffer = self.decoder.buffer();
+        buffer.reserve(READ);
+        match self.stream.try_read_buf(buffer) {
+            Ok(0) => return Ok(false),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.forget_memory();
+                return Ok(true);
+            }
+            Err(error) => return Err(error),
+        }
+        self.work();
+        self.write()?;
+        self.forget_memory();
+        Ok(true)
+    }
+
+    /// Does all commands that are there as a whole.
+    fn work(&mut self) {
+        let mut run = None;
+        while self.session.after == After::GoOn {
+            let limits = match self.session.authenticated {
+                true => &self.limits,
+                false => &Limits::UNAUTHENTICATED,
+            };
+            match self.decoder.next(limits) {
+                Ok(Some(request)) => self.answer(&request, &mut run),
+                Ok(None) => break,
+                Err(error) => self.refuse(&error),
+            }
+            if self.replies.len() - self.sent > self.server.config.max_output {
+                self.server.stats.output_limit_reached();
+                let (id, address) = (self.session.id, &self.session.address);
+                warn!(
+                    id,
+                    address, "a client that does not read its replies was disconnected"
+                );
+                self.replies.clear();
+                self.sent = 0;
+                self.session.after = After::Close;
+            }
+        }
+        self.count(run.take());
+    }
+
+    fn answer(&mut self, request: &Request, run: &mut Option<Calls>) {
+        let args: SmallVec<[&[u8]; 8]> = request.words().collect();
+        let same = |calls: &Calls| calls.command.name.as_bytes().eq_ignore_ascii_case(args[0]);
+        let calls = match run {
+            Some(calls) if same(calls) => calls,
+            _ => {
+                self.count(run.take());
+                let Some(command) = find(args[0]) else {
+                    self.server.stats.unknown();
+                    encode(&unknown(&args), self.session.protocol, &mut self.replies);
+                    return;
+                };
+                run.insert(Calls::begin(command))
+            }
+        };
+        let reply = self.call(calls.command, &args);
+        calls.calls += 1;
+        calls.errors += u64::from(reply.is_error());
+        encode(&reply, self.session.protocol, &mut self.replies);
+    }
+
+    fn call(&mut self, command: &'static Command, args: &[&[u8]]) -> Reply {
+        if !self.session.authenticated && command.kind != Kind::Open {
+            return Reply::error("NOAUTH Authentication required.");
+        }
+        match command.kind {
+            Kind::Slow => block_in_place(|| command.run(&self.server, &mut self.session, args)),
+            _ => command.run(&self.server, &mut self.session, args),
+        }
+    }
+
+    fn count(&self, run: Option<Calls>) {
+        if let Some(run) = run {
+            let time = run.since.elapsed();
+            self.server
+                .stats
+                .count(run.command.index(), run.calls, run.errors, time);
+        }
+    }
+
+    /// Protocol garbage: what follows cannot be made sense of.
+    fn refuse(&mut self, error: &ProtocolError) {
+        self.server.stats.protocol_error();
+        let (id, address) = (self.session.id, &self.session.address);
+        info!(id, address, %error, "a client was disconnected");
+        let reply = Reply::Error(format!("ERR Protocol error: {error}").into());
+        encode(&reply, self.session.protocol, &mut self.replies);
+        self.session.after = After::Close;
+    }
+
+    /// Writes as much as the client takes without waiting.
+    fn write(&mut self) -> io::Result<()> {
+        while self.has_replies() {
+            match self.stream.try_write(&self.replies[self.sent..]) {
+                Ok(written) => self.sent += written,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        self.replies.clear();
+        self.sent = 0;
+        Ok(())
+    }
+
+    /// Writes all replies.
+    async fn write_all(&mut self) -> io::Result<()> {
+        loop {
+            self.write()?;
+            if !self.has_replies() {
+                return Ok(());
+            }
+            self.stream.writable().await?;
+        }
+    }
+
+    /// A connection with nothing to do keeps no memory for requests, and little
+    /// for replies.
+    fn forget_memory(&mut self) {
+        let buffer = self.decoder.buffer();
+        if buffer.is_empty() {
+            *buffer = BytesMut::new();
+        }
+        if self.replies.is_empty() && self.replies.capacity() > KEPT {
+            self.replies = Vec::new();
+        }
+    }
+}
+
+fn unknown(args: &[&[u8]]) -> Reply {
+    let cut = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(REPEATED)]).into_owned();
+    let mut text = format!(
+        "ERR unknown command '{}', with args beginning with: ",
+        cut(args[0])
+    );
+    for word in args[1..].iter().take(8) {
+        text.push_str(&format!("'{}' ", cut(word)));
+    }
+    Reply::Error(text.into())
+}

@@ -1,0 +1,108 @@
+//! The sockets.
+
+mod connection;
+
+use crate::{server::Server, session::Session};
+use connection::Connection;
+use std::{io, sync::Arc, time::Duration};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinSet,
+    time::timeout,
+};
+use tracing::{debug, warn};
+
+/// How long clients have to read their last replies when the server ends.
+const LAST_REPLIES: Duration = Duration::from_secs(2);
+
+/// Pause after an error of `accept`: most likely there are no file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Says to all connections that the server ends, and lets any of them say so.
+#[derive(Clone, Debug)]
+pub struct Stop(Arc<watch::Sender<bool>>);
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(false)))
+    }
+}
+
+impl Stop {
+    /// Ends the server.
+    pub fn now(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Waits until the server ends.
+    pub async fn wait(&self) {
+        // The sender is alive as long as `self` is.
+        let _ = self.0.subscribe().wait_for(|&stopped| stopped).await;
+    }
+}
+
+/// Serves clients until `stop` says so and all that is in flight is done.
+pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: Stop) {
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
+            () = stop.wait() => break,
+        };
+        match accepted {
+            Ok((stream, address)) => match server.stats.admit(server.config.maxclients.get()) {
+                Some(id) => {
+                    let authenticated = server.config.password().is_none();
+                    let session = Session::new(id, address.to_string(), authenticated);
+                    let (server, stop) = (server.clone(), stop.clone());
+                    connections.spawn(serve_client(stream, server, session, stop));
+                }
+                None => refuse(&stream),
+            },
+            Err(error) => {
+                warn!(%error, "a client was not accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    let all = async { while connections.join_next().await.is_some() {} };
+    if timeout(LAST_REPLIES, all).await.is_err() {
+        warn!(
+            clients = connections.len(),
+            "some clients did not read their last replies"
+        );
+        connections.shutdown().await;
+    }
+}
+
+/// Counts the client out however its task ends.
+struct Present(Arc<Server>);
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        self.0.stats.gone();
+    }
+}
+
+async fn serve_client(stream: TcpStream, server: Arc<Server>, session: Session, stop: Stop) {
+    let present = Present(server.clone());
+    let (id, address) = (session.id, session.address.clone());
+    debug!(id, address, "a client came");
+    let result = Connection::new(stream, server, session).run(&stop).await;
+    drop(present);
+    match result {
+        Ok(()) => debug!(id, "a client has gone"),
+        Err(error) => debug!(id, %error, "a client was lost"),
+    }
+}
+
+/// One client too many. Its socket's buffer is empty, so there is room for the line.
+fn refuse(stream: &TcpStream) {
+    let written: io::Result<usize> = stream.try_write(b"-ERR max number of clients reached\r\n");
+    if let Err(error) = written {
+        debug!(%error, "a client was refused silently");
+    }
+}

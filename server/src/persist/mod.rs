@@ -1,0 +1,306 @@
+//! Saves: when they are made, and that they are made one at a time.
+
+mod file;
+
+use crate::keyspace::Keyspace;
+use crate::server::Server;
+pub use file::LoadError;
+use file::{read, write};
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{
+            AtomicBool, AtomicI64, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
+    thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+use thiserror::Error;
+use tracing::{error, info};
+
+/// The file that holds the last complete save.
+const SAVE: &str = "guira.save";
+
+/// What a save is written to; a save that was cut off leaves it behind.
+const TEMPORARY: &str = "guira.save.tmp";
+
+/// How often the last save looks whether another one has ended.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Held by the server that uses the directory.
+const LOCK: &str = "guira.lock";
+
+/// Saves all filters to a directory, if there is one.
+#[derive(Debug)]
+pub struct Saver {
+    directory: Option<Directory>,
+    /// A save is being made.
+    saving: AtomicBool,
+    /// The time of the last complete save, or of the start; in seconds since 1970.
+    last_completed: AtomicI64,
+    last_failed: AtomicBool,
+    completed: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Directory {
+    path: PathBuf,
+    /// Keeps other servers away as long as it is open.
+    _lock: File,
+}
+
+/// How saving goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Status {
+    /// The time of the last complete save, or of the start; in seconds since 1970.
+    pub last_completed: i64,
+    /// The last save failed.
+    pub last_failed: bool,
+    /// Complete saves since the start.
+    pub completed: u64,
+    /// A save is being made.
+    pub in_progress: bool,
+}
+
+/// Nothing was saved; the last complete save is as it was.
+#[derive(Debug, Error)]
+pub enum SaveError {
+    /// The server was started without a directory.
+    #[error("there is nowhere to save to: start the server with --dir")]
+    NoDirectory,
+    /// A save is being made.
+    #[error("Background save already in progress")]
+    InProgress,
+    /// The disk.
+    #[error("saving to {path} failed: {error}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What happened.
+        error: io::Error,
+    },
+}
+
+/// The directory cannot be used.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// The disk.
+    #[error("{path}: {error}")]
+    Io {
+        /// The file or directory.
+        path: String,
+        /// What happened.
+        error: io::Error,
+    },
+    /// Another server is there.
+    #[error("{0} is in use by another guira-server")]
+    InUse(String),
+    /// The save there is damaged.
+    #[error(
+        "{path} cannot be loaded: {error}. Nothing was changed; move the file away to start without it"
+    )]
+    Load {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        error: LoadError,
+    },
+}
+
+impl Saver {
+    /// A saver to the directory `path`, which is made if it is not there.
+    /// Without one nothing is saved.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`]
+    pub fn open(path: Option<&Path>) -> Result<Self, OpenError> {
+        let directory = path.map(open_directory).transpose()?;
+        Ok(Self {
+            directory,
+            saving: AtomicBool::new(false),
+            last_completed: AtomicI64::new(now()),
+            last_failed: AtomicBool::new(false),
+            completed: AtomicU64::new(0),
+        })
+    }
+
+    /// Puts what was saved into `keyspace`; how many filters that were.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`]; `keyspace` is as it was then.
+    pub fn load(&self, keyspace: &Keyspace) -> Result<usize, OpenError> {
+        let Some(directory) = &self.directory else {
+            return Ok(0);
+        };
+        let path = directory.path.join(SAVE);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) => return Err(io_error(&path)(error)),
+        };
+        let filters = read(file).map_err(|error| OpenError::Load {
+            path: path.display().to_string(),
+            error,
+        })?;
+        let count = filters.len();
+        keyspace.fill(filters);
+        Ok(count)
+    }
+
+    /// Where it saves to.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_ref().map(|directory| &*directory.path)
+    }
+
+    /// How saving goes.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        Status {
+            last_completed: self.last_completed.load(Relaxed),
+            last_failed: self.last_failed.load(Relaxed),
+            completed: self.completed.load(Relaxed),
+            in_progress: self.saving.load(Relaxed),
+        }
+    }
+
+    /// Saves all filters, while others go on with them. Every item that is
+    /// present during the whole call is in the save.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`]; the last complete save is as it was then.
+    pub fn save(&self, keyspace: &Keyspace) -> Result<(), SaveError> {
+        let directory = self.directory.as_ref().ok_or(SaveError::NoDirectory)?;
+        self.claim()?;
+        let result = self.save_to(&directory.path, keyspace);
+        self.saving.store(false, Release);
+        result
+    }
+
+    /// As [`save`](Self::save), but waits for one that is being made.
+    ///
+    /// # Errors
+    ///
+    /// As [`save`](Self::save).
+    pub fn save_last(&self, keyspace: &Keyspace) -> Result<(), SaveError> {
+        let directory = self.directory.as_ref().ok_or(SaveError::NoDirectory)?;
+        while self.claim().is_err() {
+            thread::sleep(PAUSE);
+        }
+        let result = self.save_to(&directory.path, keyspace);
+        self.saving.store(false, Release);
+        result
+    }
+
+    /// From here on no other save begins.
+    fn claim(&self) -> Result<(), SaveError> {
+        match self.saving.swap(true, Acquire) {
+            false => Ok(()),
+            true => Err(SaveError::InProgress),
+        }
+    }
+
+    /// Starts a save on a thread of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`] if it cannot be started; how it ends is logged, and in
+    /// [`status`](Self::status).
+    pub fn save_in_background(&self, server: Arc<Server>) -> Result<(), SaveError> {
+        let directory = self.directory.as_ref().ok_or(SaveError::NoDirectory)?;
+        let path = directory.path.clone();
+        self.claim()?;
+        let save = move || {
+            let saver = &server.saver;
+            if let Err(error) = saver.save_to(&path, &server.store.keyspace) {
+                error!(%error, "background save failed");
+            }
+            saver.saving.store(false, Release);
+        };
+        let thread = thread::Builder::new().name("guira-save".into()).spawn(save);
+        thread.map(drop).map_err(|error| {
+            self.saving.store(false, Release);
+            SaveError::Io {
+                path: "a thread".into(),
+                error,
+            }
+        })
+    }
+
+    fn save_to(&self, directory: &Path, keyspace: &Keyspace) -> Result<(), SaveError> {
+        let begun = Instant::now();
+        let entries = keyspace.entries();
+        let result = replace(directory, |file| write(file, &entries));
+        self.last_failed.store(result.is_err(), Relaxed);
+        match result {
+            Ok(bytes) => {
+                self.last_completed.store(now(), Relaxed);
+                self.completed.fetch_add(1, Relaxed);
+                let milliseconds = begun.elapsed().as_millis() as u64;
+                info!(filters = entries.len(), bytes, milliseconds, "saved");
+                Ok(())
+            }
+            Err(error) => Err(SaveError::Io {
+                path: directory.join(SAVE).display().to_string(),
+                error,
+            }),
+        }
+    }
+}
+
+/// Replaces the save by what `write` writes, in such an order that whatever is
+/// cut off, the file is the old one or the new one.
+fn replace(directory: &Path, write: impl FnOnce(&File) -> io::Result<u64>) -> io::Result<u64> {
+    let temporary = directory.join(TEMPORARY);
+    let file = File::create(&temporary)?;
+    let bytes = write(&file).and_then(|bytes| file.sync_all().map(|()| bytes));
+    if bytes.is_err() {
+        // Best effort: the next save begins with an empty one in any case.
+        let _ = fs::remove_file(&temporary);
+    }
+    let bytes = bytes?;
+    fs::rename(&temporary, directory.join(SAVE))?;
+    // The new name is durable only when the directory is.
+    File::open(directory)?.sync_all()?;
+    Ok(bytes)
+}
+
+fn open_directory(path: &Path) -> Result<Directory, OpenError> {
+    fs::create_dir_all(path).map_err(io_error(path))?;
+    let lock_path = path.join(LOCK);
+    let lock = File::create(&lock_path).map_err(io_error(&lock_path))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(OpenError::InUse(path.display().to_string()));
+        }
+        Err(TryLockError::Error(error)) => return Err(io_error(&lock_path)(error)),
+    }
+    match fs::remove_file(path.join(TEMPORARY)) {
+        Ok(()) => info!("removed what a save that was cut off had left"),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(io_error(&path.join(TEMPORARY))(error)),
+    }
+    Ok(Directory {
+        path: path.to_path_buf(),
+        _lock: lock,
+    })
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> OpenError {
+    let path = path.display().to_string();
+    |error| OpenError::Io { path, error }
+}
+
+fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |time| time.as_secs() as i64)
+}

@@ -1,0 +1,209 @@
+//! Bytes to requests. The parser is the crate `resp-rs`; around it stand inline
+//! commands, which it does not know, and limits.
+
+use super::{gauge::Gauge, inline};
+use bytes::{Buf, Bytes, BytesMut};
+use resp_rs::{
+    ParseError,
+    resp2::{Frame, parse_frame},
+};
+use thiserror::Error;
+
+/// The longest inline command.
+const LONGEST_LINE: usize = 64 * 1024;
+
+/// What a request may be at most.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Arguments, the command's name among them.
+    pub arguments: usize,
+    /// Bytes of one argument.
+    pub argument_bytes: usize,
+    /// Bytes of a request.
+    pub request_bytes: usize,
+}
+
+impl Limits {
+    /// For a client that has not said who it is: enough for `HELLO` and `AUTH`.
+    pub const UNAUTHENTICATED: Self = Self {
+        arguments: 10,
+        argument_bytes: 16 * 1024,
+        request_bytes: 64 * 1024,
+    };
+}
+
+/// What ends a connection.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ProtocolError {
+    /// The number of arguments is no number, or too large.
+    #[error("invalid multibulk length")]
+    Arguments,
+    /// The length of an argument is no number, or too large.
+    #[error("invalid bulk length")]
+    BulkLength,
+    /// All arguments together are too large.
+    #[error("too big request")]
+    TooLarge,
+    /// Neither the length of an argument nor the number of arguments.
+    #[error("expected '{}', got '{}'", char::from(*tag), found.escape_ascii())]
+    Expected {
+        /// What had to come.
+        tag: u8,
+        /// What came.
+        found: u8,
+    },
+    /// A line without an end.
+    #[error("too big inline request")]
+    Line,
+    /// A quote that is not closed, or closed in the middle of a word.
+    #[error("unbalanced quotes in request")]
+    UnbalancedQuotes,
+    /// Other garbage.
+    #[error("{0}")]
+    Parse(ParseError),
+}
+
+/// A command's name and its arguments.
+#[derive(Debug, PartialEq)]
+pub struct Request(Words);
+
+#[derive(Debug, PartialEq)]
+enum Words {
+    /// As the parser leaves them: all are bulk strings.
+    Frames(Vec<Frame>),
+    /// Of an inline command.
+    Line(Vec<Vec<u8>>),
+}
+
+impl Request {
+    /// The name, and after it the arguments.
+    pub fn words(&self) -> impl Iterator<Item = &[u8]> {
+        let (frames, line) = match &self.0 {
+            Words::Frames(frames) => (&frames[..], &[][..]),
+            Words::Line(line) => (&[][..], &line[..]),
+        };
+        let frames = frames
+            .iter()
+            .map(|frame| frame.as_bytes().map_or(&[][..], |bytes| bytes));
+        frames.chain(line.iter().map(Vec::as_slice))
+    }
+}
+
+/// Turns the bytes of one connection into requests.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// Bytes that belong to a request which is not there as a whole.
+    partial: BytesMut,
+    gauge: Gauge,
+    /// Bytes that may hold requests.
+    ready: Bytes,
+}
+
+impl Decoder {
+    /// Where to append what was read. Call [`next`](Self::next) afterwards until
+    /// it has no more.
+    pub fn buffer(&mut self) -> &mut BytesMut {
+        &mut self.partial
+    }
+
+    /// The next request that is there as a whole.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolError`]: what follows cannot be made sense of.
+    pub fn next(&mut self, limits: &Limits) -> Result<Option<Request>, ProtocolError> {
+        loop {
+            if self.ready.is_empty() && !self.refill(limits)? {
+                return Ok(None);
+            }
+            let words = if self.ready[0] == b'*' {
+                self.array(limits)?.map(Words::Frames)
+            } else {
+                self.line()?.map(Words::Line)
+            };
+            let Some(words) = words else {
+                // The rest becomes the partial request again, in place.
+                let rest = std::mem::take(&mut self.ready);
+                self.partial = rest.try_into_mut().unwrap_or_else(|rest| rest[..].into());
+                return Ok(None);
+            };
+            let empty = match &words {
+                Words::Frames(frames) => frames.is_empty(),
+                Words::Line(line) => line.is_empty(),
+            };
+            if !empty {
+                return Ok(Some(Request(words)));
+            }
+        }
+    }
+
+    /// Makes the partial request ready if it may be there as a whole.
+    fn refill(&mut self, limits: &Limits) -> Result<bool, ProtocolError> {
+        let whole = match self.partial.first() {
+            None => false,
+            Some(b'*') if self.gauge.begun() => self.gauge.whole(&self.partial, limits)?,
+            Some(_) => true,
+        };
+        if whole {
+            self.gauge = Gauge::default();
+            self.ready = self.partial.split().freeze();
+        }
+        Ok(whole)
+    }
+
+    /// The request at the front, if it is there as a whole.
+    fn array(&mut self, limits: &Limits) -> Result<Option<Vec<Frame>>, ProtocolError> {
+        match parse_frame(self.ready.clone()) {
+            Ok((Frame::Array(frames), rest)) => {
+                let frames = frames.unwrap_or_default();
+                self.check(&frames, limits)?;
+                self.ready = rest;
+                Ok(Some(frames))
+            }
+            // Does not happen: the first byte is that of an array.
+            Ok(_) => Err(ProtocolError::Arguments),
+            Err(ParseError::Incomplete) => {
+                self.gauge = Gauge::default();
+                if self.gauge.whole(&self.ready, limits)? {
+                    // The lengths are all there, so the parser waits for
+                    // something that is no argument.
+                    return Err(ProtocolError::Parse(ParseError::InvalidFormat));
+                }
+                Ok(None)
+            }
+            // The gauge knows the texts that clients know.
+            Err(error) => {
+                Gauge::default().whole(&self.ready, limits)?;
+                Err(ProtocolError::Parse(error))
+            }
+        }
+    }
+
+    /// Refuses arguments that are no strings or too large.
+    fn check(&self, frames: &[Frame], limits: &Limits) -> Result<(), ProtocolError> {
+        let fits = |frame: &Frame| match frame {
+            Frame::BulkString(Some(bytes)) => bytes.len() <= limits.argument_bytes,
+            _ => false,
+        };
+        if frames.len() <= limits.arguments && frames.iter().all(fits) {
+            return Ok(());
+        }
+        Gauge::default().whole(&self.ready, limits)?;
+        Err(ProtocolError::BulkLength)
+    }
+
+    /// The inline command at the front, if its line has an end.
+    fn line(&mut self) -> Result<Option<Vec<Vec<u8>>>, ProtocolError> {
+        let searched = &self.ready[..self.ready.len().min(LONGEST_LINE)];
+        let Some(end) = searched.iter().position(|&byte| byte == b'\n') else {
+            return if searched.len() < LONGEST_LINE {
+                Ok(None)
+            } else {
+                Err(ProtocolError::Line)
+            };
+        };
+        let words = inline::words(&self.ready[..end])?;
+        self.ready.advance(end + 1);
+        Ok(Some(words))
+    }
+}

@@ -1,0 +1,55 @@
+//! What all connections share.
+
+use crate::{commands::Store, config::Config, persist::Saver, stats::Stats};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Instant,
+};
+
+/// The Redis version that clients are told, for those that look at it.
+pub const REDIS_VERSION: &str = "7.4.0";
+
+/// The server, without its sockets.
+#[derive(Debug)]
+pub struct Server {
+    /// The keys.
+    pub store: Store,
+    /// How it was started.
+    pub config: Config,
+    /// Where the keys are saved.
+    pub saver: Saver,
+    /// What has happened so far.
+    pub stats: Stats,
+    /// When it was started.
+    pub started: Instant,
+    /// `SHUTDOWN NOSAVE` was said.
+    pub skip_last_save: AtomicBool,
+}
+
+impl Server {
+    /// A server without keys.
+    #[must_use]
+    pub fn new(config: Config, saver: Saver) -> Self {
+        Self {
+            store: Store::new(config.memory_limit()),
+            saver,
+            stats: Stats::default(),
+            started: Instant::now(),
+            skip_last_save: AtomicBool::new(false),
+            config,
+        }
+    }
+
+    /// Saves all filters as the server ends, unless it is configured not to.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Saver::save`].
+    pub fn last_save(&self) -> Result<(), crate::persist::SaveError> {
+        let wanted = self.config.save_on_exit && self.saver.directory().is_some();
+        if !wanted || self.skip_last_save.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.saver.save_last(&self.store.keyspace)
+    }
+}

@@ -1,0 +1,179 @@
+//! Counters. All Relaxed: they order nothing.
+
+use crate::commands::{COMMANDS, Command};
+use std::{
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    time::Duration,
+};
+
+/// Upper bounds of the latency histogram, in nanoseconds; beyond the last is one
+/// bucket more.
+pub const BOUNDS: [u64; 14] = [
+    250,
+    500,
+    1_000,
+    2_000,
+    5_000,
+    10_000,
+    25_000,
+    100_000,
+    500_000,
+    1_000_000,
+    10_000_000,
+    100_000_000,
+    1_000_000_000,
+    10_000_000_000,
+];
+
+/// What has happened since the server was started.
+#[derive(Debug, Default)]
+pub struct Stats {
+    clients: AtomicUsize,
+    connections: AtomicU64,
+    rejected: AtomicU64,
+    protocol_errors: AtomicU64,
+    output_limit: AtomicU64,
+    refused_passwords: AtomicU64,
+    commands: Commands,
+    unknown: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Commands([Counters; COMMANDS.len()]);
+
+impl Default for Commands {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Counters::default()))
+    }
+}
+
+/// The counters of a command; on lines of their own, because those of others
+/// are written by other threads.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Counters {
+    errors: AtomicU64,
+    nanoseconds: AtomicU64,
+    latency: [AtomicU64; BOUNDS.len() + 1],
+}
+
+/// What has happened to a command.
+#[derive(Clone, Debug, Default)]
+pub struct Calls {
+    /// How often it was called.
+    pub calls: u64,
+    /// How often it answered with an error.
+    pub errors: u64,
+    /// The time it took in all.
+    pub nanoseconds: u64,
+    /// The calls that took at most as long as each of [`BOUNDS`], and longer
+    /// than the bound before.
+    pub latency: [u64; BOUNDS.len() + 1],
+}
+
+impl Stats {
+    /// Counts a run of `calls` calls that took `time` together.
+    pub fn count(&self, command: usize, calls: u64, errors: u64, time: Duration) {
+        let counters = &self.commands.0[command];
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let each = nanoseconds / calls.max(1);
+        let bucket = BOUNDS.iter().take_while(|&&bound| bound < each).count();
+        counters.latency[bucket].fetch_add(calls, Relaxed);
+        counters.nanoseconds.fetch_add(nanoseconds, Relaxed);
+        if errors > 0 {
+            counters.errors.fetch_add(errors, Relaxed);
+        }
+    }
+
+    /// Counts a command that does not exist.
+    pub fn unknown(&self) {
+        self.unknown.fetch_add(1, Relaxed);
+    }
+
+    /// Commands that do not exist.
+    pub fn unknowns(&self) -> u64 {
+        self.unknown.load(Relaxed)
+    }
+
+    /// What has happened to each command.
+    pub fn commands(&self) -> impl Iterator<Item = (&'static Command, Calls)> {
+        COMMANDS
+            .iter()
+            .zip(&self.commands.0)
+            .map(|(command, counters)| {
+                let latency = std::array::from_fn(|bucket| counters.latency[bucket].load(Relaxed));
+                let calls = Calls {
+                    calls: latency.iter().sum(),
+                    errors: counters.errors.load(Relaxed),
+                    nanoseconds: counters.nanoseconds.load(Relaxed),
+                    latency,
+                };
+                (command, calls)
+            })
+    }
+
+    /// Counts a client in, unless there are `most`; its number.
+    pub fn admit(&self, most: usize) -> Option<u64> {
+        let number = self.connections.fetch_add(1, Relaxed) + 1;
+        let one_more = |clients: usize| (clients < most).then_some(clients + 1);
+        if self
+            .clients
+            .fetch_update(Relaxed, Relaxed, one_more)
+            .is_err()
+        {
+            self.rejected.fetch_add(1, Relaxed);
+            return None;
+        }
+        Some(number)
+    }
+
+    /// A client has gone.
+    pub fn gone(&self) {
+        self.clients.fetch_sub(1, Relaxed);
+    }
+
+    /// Clients that are connected.
+    pub fn clients(&self) -> usize {
+        self.clients.load(Relaxed)
+    }
+
+    /// Connections that came.
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Relaxed)
+    }
+
+    /// Connections that were too many.
+    pub fn rejected(&self) -> u64 {
+        self.rejected.load(Relaxed)
+    }
+
+    /// A client sent garbage.
+    pub fn protocol_error(&self) {
+        self.protocol_errors.fetch_add(1, Relaxed);
+    }
+
+    /// Connections that ended with garbage.
+    pub fn protocol_errors(&self) -> u64 {
+        self.protocol_errors.load(Relaxed)
+    }
+
+    /// A client did not read its replies.
+    pub fn output_limit_reached(&self) {
+        self.output_limit.fetch_add(1, Relaxed);
+    }
+
+    /// Clients that did not read their replies.
+    pub fn output_limit(&self) -> u64 {
+        self.output_limit.load(Relaxed)
+    }
+
+    /// A password was wrong.
+    pub fn refused_password(&self) {
+        self.refused_passwords.fetch_add(1, Relaxed);
+    }
+
+    /// Passwords that were wrong.
+    pub fn refused_passwords(&self) -> u64 {
+        self.refused_passwords.load(Relaxed)
+    }
+}

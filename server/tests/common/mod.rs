@@ -1,0 +1,231 @@
+//! Starts servers and talks to them.
+
+// Each test file is a crate of its own, and uses a part of this.
+#![allow(dead_code)]
+
+use redis::{Connection, FromRedisValue, RedisError, Value};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{Shutdown, TcpStream},
+    process::{Child, Command, ExitStatus, Stdio},
+    time::{Duration, Instant},
+};
+
+/// No answer takes so long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server on loopback, which ends with this value.
+pub(crate) struct Server {
+    pub(crate) process: Child,
+    pub(crate) port: u16,
+}
+
+/// Both versions of the protocol.
+pub(crate) const PROTOCOLS: [Protocol; 2] = [Protocol::Resp2, Protocol::Resp3];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Resp2,
+    Resp3,
+}
+
+impl Protocol {
+    /// A yes or no, as it comes in this protocol.
+    pub(crate) fn boolean(self, value: bool) -> Value {
+        match self {
+            Self::Resp2 => Value::Int(value.into()),
+            Self::Resp3 => Value::Boolean(value),
+        }
+    }
+}
+
+/// The command that starts a server on a free port.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_guira-server"));
+    command
+        .args(["--port", "0", "--log", "warn"])
+        .args(arguments)
+        .env_remove("GUIRA_REQUIREPASS")
+        .env_remove("GUIRA_LOG")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    command
+}
+
+impl Server {
+    /// Starts a server, and returns when it is ready.
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::spawn(&mut command(arguments))
+    }
+
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        let mut process = command.spawn().expect("the server starts");
+        let out = process.stdout.take().expect("its output is piped");
+        let mut line = String::new();
+        BufReader::new(out)
+            .read_line(&mut line)
+            .expect("it says that it is ready");
+        let port = line
+            .split("on port ")
+            .nth(1)
+            .and_then(|rest| rest.split('.').next());
+        let port = port.and_then(|port| port.parse().ok());
+        Self {
+            port: port.unwrap_or_else(|| panic!("no port in {line:?}")),
+            process,
+        }
+    }
+
+    /// A client of the `redis` crate.
+    pub(crate) fn client(&self, protocol: Protocol) -> Connection {
+        let version = match protocol {
+            Protocol::Resp2 => "resp2",
+            Protocol::Resp3 => "resp3",
+        };
+        let url = format!("redis://127.0.0.1:{}/?protocol={version}", self.port);
+        let client = redis::Client::open(url).expect("the address is right");
+        let connection = client.get_connection().expect("the server is there");
+        connection
+            .set_read_timeout(Some(PATIENCE))
+            .expect("a timeout can be set");
+        connection
+    }
+
+    /// A client that sends and gets bytes.
+    pub(crate) fn raw(&self) -> Raw {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server is there");
+        stream
+            .set_read_timeout(Some(PATIENCE))
+            .expect("a timeout can be set");
+        stream.set_nodelay(true).expect("the socket is one");
+        Raw(BufReader::new(stream))
+    }
+
+    pub(crate) fn signal(&self, signal: &str) {
+        let status = Command::new("kill")
+            .args(["-s", signal, &self.process.id().to_string()])
+            .status();
+        assert!(status.expect("there is a kill").success());
+    }
+
+    /// Ends it with SIGTERM, and returns how it ended.
+    pub(crate) fn terminate(mut self) -> ExitStatus {
+        self.signal("TERM");
+        self.process.wait().expect("it ends")
+    }
+
+    /// Bytes of it that are in memory.
+    pub(crate) fn resident_bytes(&self) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()));
+        let status = status.expect("there is a /proc");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.split_whitespace().next());
+        1024 * kib
+            .and_then(|kib| kib.parse::<usize>().ok())
+            .expect("it is a number")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended, which is as well.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A client that sends and gets bytes.
+pub(crate) struct Raw(pub(crate) BufReader<TcpStream>);
+
+impl Raw {
+    pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.0
+            .get_mut()
+            .write_all(bytes.as_ref())
+            .expect("the server reads");
+    }
+
+    /// The next line, without its end.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.0.read_line(&mut line).expect("the server writes");
+        assert!(line.ends_with("\r\n"), "{line:?} is no line");
+        line.truncate(line.len() - 2);
+        line
+    }
+
+    /// Sends, and gets a line.
+    pub(crate) fn ask(&mut self, bytes: impl AsRef<[u8]>) -> String {
+        self.send(bytes);
+        self.line()
+    }
+
+    /// Sends nothing more; all that comes until the server closes.
+    pub(crate) fn rest(mut self) -> Vec<u8> {
+        // The server may have closed already.
+        let _ = self.0.get_mut().shutdown(Shutdown::Write);
+        let mut rest = Vec::new();
+        match self.0.read_to_end(&mut rest) {
+            Ok(_) => rest,
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => rest,
+            Err(error) => panic!("the server does not close: {error}"),
+        }
+    }
+}
+
+/// A request of these words, as bytes.
+pub(crate) fn request<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
+    let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        bytes.extend(format!("${}\r\n", word.as_ref().len()).bytes());
+        bytes.extend(word.as_ref());
+        bytes.extend(b"\r\n");
+    }
+    bytes
+}
+
+/// Sends a command, whose words are split at spaces.
+pub(crate) fn try_ask<T: FromRedisValue>(
+    client: &mut Connection,
+    words: &str,
+) -> Result<T, RedisError> {
+    let mut words = words.split(' ');
+    let mut command = redis::cmd(words.next().expect("there is a word"));
+    for word in words {
+        command.arg(word);
+    }
+    command.query(client)
+}
+
+/// As [`try_ask`], and it must succeed.
+pub(crate) fn ask<T: FromRedisValue>(client: &mut Connection, words: &str) -> T {
+    try_ask(client, words).unwrap_or_else(|error| panic!("{words}: {error}"))
+}
+
+/// As [`try_ask`], and it must fail; the text of the error.
+pub(crate) fn refusal(client: &mut Connection, words: &str) -> String {
+    match try_ask::<Value>(client, words) {
+        Ok(value) => panic!("{words} was answered with {value:?}"),
+        Err(error) => text(&error),
+    }
+}
+
+/// The error as it came.
+pub(crate) fn text(error: &RedisError) -> String {
+    let words = [error.code(), error.detail()];
+    words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// Waits until `done`, but not for ever.
+pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+/// True in the unhurried run, which `GUIRA_LONG=1` asks for.
+pub(crate) fn long() -> bool {
+    std::env::var_os("GUIRA_LONG").is_some_and(|value| value == "1")
+}

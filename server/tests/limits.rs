@@ -1,0 +1,201 @@
+//! Limits, and clients that try them.
+
+mod common;
+
+use common::{Protocol, Raw, Server, ask, refusal, request, until};
+use redis::Value;
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+};
+
+/// Idle connections; 10 000 in the unhurried run.
+fn idle() -> usize {
+    if common::long() { 10_000 } else { 300 }
+}
+
+#[test]
+fn one_client_too_many_is_told_so() {
+    let server = Server::start(&["--maxclients", "2"]);
+    let mut first = server.raw();
+    let mut second = server.raw();
+    assert_eq!(first.ask("PING\r\n"), "+PONG");
+    assert_eq!(second.ask("PING\r\n"), "+PONG");
+    assert_eq!(
+        server.raw().rest(),
+        b"-ERR max number of clients reached\r\n"
+    );
+    assert_eq!(first.ask("PING\r\n"), "+PONG");
+    drop(second);
+    until("the place of a client that went is free", || {
+        let mut third = server.raw();
+        third.send("PING\r\n");
+        let mut reply = [0];
+        third.0.read_exact(&mut reply).is_ok() && reply == *b"+"
+    });
+}
+
+#[test]
+fn arguments_have_limits() {
+    let limits = [
+        "--max-arguments",
+        "5",
+        "--max-argument-size",
+        "1kb",
+        "--max-request-size",
+        "2kb",
+    ];
+    let server = Server::start(&limits);
+    let long = "x".repeat(1024);
+    let mut client = server.raw();
+    assert_eq!(client.ask(request(&["CF.ADD", "k", &long])), ":1");
+    assert_eq!(
+        client.ask(request(&["CF.MEXISTS", "k", "a", "b", "c"])),
+        "*3"
+    );
+    drop(client);
+    let refused = [
+        (
+            request(&["CF.MEXISTS", "k", "a", "b", "c", "d"]),
+            "invalid multibulk length",
+        ),
+        (
+            request(&["CF.ADD", "k", &format!("{long}x")]),
+            "invalid bulk length",
+        ),
+        // Before the bytes have come.
+        (b"*6\r\n".to_vec(), "invalid multibulk length"),
+        (b"*1\r\n$1025\r\n".to_vec(), "invalid bulk length"),
+    ];
+    for (bytes, expected) in refused {
+        let mut client = server.raw();
+        client.send(bytes);
+        let rest = String::from_utf8(client.rest()).unwrap();
+        assert_eq!(rest, format!("-ERR Protocol error: {expected}\r\n"));
+    }
+    // Together they are too large, and come in two parts.
+    let mut client = server.raw();
+    client.send(format!("*4\r\n$10\r\nCF.MEXISTS\r\n$1024\r\n{long}\r\n"));
+    client.send("$1024\r\n");
+    assert_eq!(client.rest(), b"-ERR Protocol error: too big request\r\n");
+}
+
+#[test]
+fn memory_has_a_limit() {
+    let server = Server::start(&["--maxmemory", "1mb"]);
+    let mut client = server.client(Protocol::Resp3);
+    let refused = refusal(&mut client, "CF.RESERVE k 10000000");
+    assert!(refused.starts_with("OOM the filter needs"), "{refused}");
+    let refused = refusal(&mut client, "CF.RESERVE k 1099511627776");
+    assert_eq!(
+        refused,
+        "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]"
+    );
+    ask::<()>(&mut client, "CF.RESERVE k 100");
+    // Filters grow, and together beyond the limit.
+    let refused = (0..).find_map(|key| {
+        let items: Vec<u32> = (0..20_000).collect();
+        let mut command = redis::cmd("CF.INSERT");
+        command
+            .arg(key)
+            .arg("ITEMS")
+            .arg(items)
+            .query::<Value>(&mut client)
+            .err()
+    });
+    let refused = common::text(&refused.unwrap());
+    assert!(refused.starts_with("OOM "), "{refused}");
+    let used = |client: &mut redis::Connection| {
+        let info: String = ask(client, "INFO memory");
+        let line = info
+            .lines()
+            .find_map(|line| line.strip_prefix("used_memory:"));
+        line.unwrap().parse::<usize>().unwrap()
+    };
+    assert!(used(&mut client) < 2 << 20);
+    // Reading and deleting go on, and make room.
+    assert_eq!(ask::<i64>(&mut client, "CF.COUNT k a"), 0);
+    ask::<()>(&mut client, "FLUSHALL");
+    assert_eq!(used(&mut client), 0);
+    assert!(ask::<bool>(&mut client, "CF.ADD k a"));
+}
+
+#[test]
+fn dumps_count_as_memory_and_give_it_back() {
+    let server = Server::start(&["--maxmemory", "8mb"]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.RESERVE k 1000000 EXPANSION 0");
+    for _ in 0..100 {
+        // Never read to their end.
+        let _: (u64, Vec<u8>) = ask(&mut client, "CF.SCANDUMP k 1");
+    }
+    let info: String = ask(&mut client, "INFO memory");
+    let used = info
+        .lines()
+        .find_map(|line| line.strip_prefix("used_memory:"));
+    assert!(used.unwrap().parse::<usize>().unwrap() <= 8 << 20);
+    assert!(server.resident_bytes() < 200 << 20);
+}
+
+/// A fleet of hostile clients; others are served, and memory stays bounded.
+#[test]
+fn hostile_clients_harm_nobody_else() {
+    let limit = 4 << 20;
+    let server = Server::start(&["--max-output", "4mb"]);
+    let mut honest = server.client(Protocol::Resp3);
+    ask::<()>(&mut honest, "CF.RESERVE k 1000");
+    let before = server.resident_bytes();
+
+    // Many that say nothing.
+    let idle: Vec<TcpStream> = (0..idle())
+        .map(|_| TcpStream::connect(("127.0.0.1", server.port)).unwrap())
+        .collect();
+    // Half requests, and promises of much more.
+    let mut half: Vec<Raw> = (0..20).map(|_| server.raw()).collect();
+    for (index, client) in half.iter_mut().enumerate() {
+        client.send("*1000000\r\n$16777216\r\n");
+        client.send(vec![b'x'; 1 << (index % 10)]);
+    }
+    // Garbage from a small generator.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..50 {
+        let mut garbage = Vec::new();
+        for _ in 0..4_096 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            garbage.push(state as u8);
+        }
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        // The server may have closed in the middle of it.
+        let _ = stream
+            .write_all(b"*1\r\n$1\r\n")
+            .and_then(|()| stream.write_all(&garbage));
+    }
+    // One that sends, and never reads.
+    let mut deaf = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    let echo = request(&["ECHO", &"x".repeat(60_000)]);
+    let disconnected = (0..10_000).any(|_| deaf.write_all(&echo).is_err());
+    assert!(
+        disconnected,
+        "a client cannot make the server keep replies without end"
+    );
+
+    for item in 0..1_000 {
+        assert!(ask::<bool>(&mut honest, &format!("CF.ADD k {item}")));
+    }
+    let info: String = ask(&mut honest, "INFO");
+    assert!(
+        info.contains("client_output_limit_disconnections:1\r\n"),
+        "{info}"
+    );
+    let grown = server.resident_bytes().saturating_sub(before);
+    let most = limit + idle.len() * (32 << 10) + (32 << 20);
+    assert!(grown < most, "{grown} bytes more, of {most} at most");
+}
+
+#[test]
+fn idle_clients_are_disconnected_if_so_configured() {
+    let server = Server::start(&["--timeout", "1"]);
+    assert_eq!(server.raw().0.read(&mut [0]).unwrap(), 0);
+}

@@ -1,0 +1,81 @@
+//! The Prometheus endpoint.
+
+mod common;
+
+use common::{Protocol, Server, ask, refusal};
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+};
+
+fn get(port: u16, path: &str) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+fn value(text: &str, name: &str) -> f64 {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    let line = line.unwrap_or_else(|| panic!("no {name} in {text}"));
+    line.parse().unwrap()
+}
+
+#[test]
+fn metrics_show_what_goes_on() {
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let server = Server::start(&["--metrics", &format!("127.0.0.1:{free}")]);
+    let mut client = server.client(Protocol::Resp3);
+    ask::<()>(&mut client, "CF.RESERVE k 100");
+    for item in 0..5_000 {
+        ask::<()>(&mut client, &format!("CF.ADD k {item}"));
+    }
+    ask::<()>(&mut client, "CF.DEL k 1");
+    refusal(&mut client, "CF.DEL none 1");
+    refusal(&mut client, "NONE");
+    let text = get(free, "/metrics");
+    assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    let exact = [
+        ("guira_commands_total{command=\"cf.add\"}", 5_000.0),
+        ("guira_commands_total{command=\"cf.del\"}", 2.0),
+        ("guira_command_errors_total{command=\"cf.del\"}", 1.0),
+        ("guira_command_errors_total{command=\"cf.add\"}", 0.0),
+        (
+            "guira_command_duration_seconds_count{command=\"cf.add\"}",
+            5_000.0,
+        ),
+        (
+            "guira_command_duration_seconds_bucket{le=\"+Inf\",command=\"cf.add\"}",
+            5_000.0,
+        ),
+        ("guira_filter_items{key=\"k\"}", 4_999.0),
+        ("guira_filter_deleted_total{key=\"k\"}", 1.0),
+        ("guira_unknown_commands_total", 1.0),
+        ("guira_clients", 1.0),
+        ("guira_keys", 1.0),
+    ];
+    for (name, expected) in exact {
+        assert!(
+            (value(&text, name) - expected).abs() < 0.5,
+            "{name} in {text}"
+        );
+    }
+    assert!(value(&text, "guira_filter_load_factor{key=\"k\"}") > 0.1);
+    assert!(value(&text, "guira_filter_relocations_total{key=\"k\"}") > 0.0);
+    assert!(value(&text, "guira_filter_doublings{key=\"k\"}") > 0.0);
+    let memory = value(&text, "guira_filter_memory_bytes{key=\"k\"}");
+    let used = value(&text, "guira_memory_used_bytes");
+    assert!(
+        memory > 0.0 && used > memory,
+        "growth is charged: {used} for {memory}"
+    );
+    assert!(get(free, "/").starts_with("HTTP/1.1 404"));
+}

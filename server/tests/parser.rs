@@ -1,0 +1,112 @@
+//! The parser on arbitrary bytes, in arbitrary pieces.
+
+use guira_server::resp::{Decoder, Limits, ProtocolError};
+use proptest::prelude::*;
+
+const LIMITS: Limits = Limits {
+    arguments: 64,
+    argument_bytes: 1 << 12,
+    request_bytes: 1 << 14,
+};
+
+type Words = Vec<Vec<u8>>;
+
+/// What comes out when `bytes` come in as pieces of these sizes.
+fn decode(
+    bytes: &[u8],
+    mut pieces: impl Iterator<Item = usize>,
+) -> (Vec<Words>, Option<ProtocolError>) {
+    let mut decoder = Decoder::default();
+    let mut requests = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let (piece, after) =
+            rest.split_at(pieces.next().unwrap_or(rest.len()).clamp(1, rest.len()));
+        rest = after;
+        decoder.buffer().extend_from_slice(piece);
+        loop {
+            match decoder.next(&LIMITS) {
+                Ok(Some(request)) => requests.push(request.words().map(<[u8]>::to_vec).collect()),
+                Ok(None) => break,
+                Err(error) => return (requests, Some(error)),
+            }
+        }
+    }
+    (requests, None)
+}
+
+/// Bytes that look like requests more often than chance would have it.
+fn nearly_requests() -> impl Strategy<Value = Vec<u8>> {
+    let part = prop_oneof![
+        Just(b"\r\n".to_vec()),
+        Just(b"*1\r\n".to_vec()),
+        Just(b"*2\r\n".to_vec()),
+        Just(b"*-1\r\n".to_vec()),
+        Just(b"*1000000000000\r\n".to_vec()),
+        Just(b"$3\r\nabc\r\n".to_vec()),
+        Just(b"$0\r\n\r\n".to_vec()),
+        Just(b"$-1\r\n".to_vec()),
+        Just(b"$18446744073709551615\r\n".to_vec()),
+        Just(b"$4096\r\n".to_vec()),
+        Just(b":1\r\n".to_vec()),
+        Just(b"+OK\r\n".to_vec()),
+        Just(b"\"a b\" 'c'\r\n".to_vec()),
+        Just(b"\"".to_vec()),
+        prop::collection::vec(any::<u8>(), 0..12),
+        (0..200_u32).prop_map(|depth| "*1\r\n".repeat(depth as usize).into_bytes()),
+    ];
+    prop::collection::vec(part, 0..24).prop_map(|parts| parts.concat())
+}
+
+fn requests() -> impl Strategy<Value = Vec<Words>> {
+    let word = prop::collection::vec(any::<u8>(), 0..64);
+    let words = prop::collection::vec(word, 1..8);
+    prop::collection::vec(words, 0..16)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("GUIRA_LONG").is_some() { 200_000 } else { 2_000 }))]
+
+    /// Whatever comes, there is no panic, and no limit is passed.
+    #[test]
+    fn arbitrary_bytes_are_requests_or_errors(
+        bytes in nearly_requests(),
+        pieces in prop::collection::vec(1_usize..40, 0..60),
+    ) {
+        let (requests, _) = decode(&bytes, pieces.into_iter());
+        for words in requests {
+            prop_assert!(!words.is_empty());
+            prop_assert!(words.iter().all(|word| word.len() <= LIMITS.argument_bytes));
+        }
+    }
+
+    /// How the bytes are cut into pieces makes no difference.
+    #[test]
+    fn pieces_make_no_difference(
+        bytes in nearly_requests(),
+        pieces in prop::collection::vec(1_usize..40, 0..60),
+    ) {
+        let (whole, error) = decode(&bytes, std::iter::empty());
+        let (in_pieces, error_in_pieces) = decode(&bytes, pieces.into_iter());
+        prop_assert_eq!(whole, in_pieces);
+        prop_assert_eq!(error.is_some(), error_in_pieces.is_some());
+    }
+
+    /// What was sent is what arrives.
+    #[test]
+    fn requests_arrive_as_they_were_sent(
+        requests in requests(),
+        pieces in prop::collection::vec(1_usize..200, 0..60),
+    ) {
+        let mut bytes = Vec::new();
+        for words in &requests {
+            bytes.extend(format!("*{}\r\n", words.len()).bytes());
+            for word in words {
+                bytes.extend(format!("${}\r\n", word.len()).bytes());
+                bytes.extend(word);
+                bytes.extend(b"\r\n");
+            }
+        }
+        prop_assert_eq!(decode(&bytes, pieces.into_iter()), (requests, None));
+    }
+}

@@ -1,0 +1,243 @@
+//! What was saved is there again, whatever happened in between.
+
+mod common;
+
+use common::{Protocol, Server, ask, refusal, until};
+use redis::{Connection, Value};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+};
+use tempfile::TempDir;
+
+fn directory() -> (TempDir, String) {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().to_str().unwrap().to_owned();
+    (directory, path)
+}
+
+fn insert(client: &mut Connection, key: &str, items: std::ops::Range<u32>) {
+    let items: Vec<u32> = items.collect();
+    let mut command = redis::cmd("CF.INSERT");
+    let inserted: Vec<bool> = command
+        .arg(key)
+        .arg("ITEMS")
+        .arg(items)
+        .query(client)
+        .unwrap();
+    assert!(inserted.into_iter().all(|inserted| inserted));
+}
+
+fn holds(client: &mut Connection, key: &str, items: std::ops::Range<u32>) -> bool {
+    let items: Vec<u32> = items.collect();
+    let mut command = redis::cmd("CF.MEXISTS");
+    let found: Vec<bool> = command.arg(key).arg(items).query(client).unwrap();
+    found.into_iter().all(|present| present)
+}
+
+#[test]
+fn a_restarted_server_has_what_was_saved() {
+    let (_guard, path) = directory();
+    for end in ["SAVE", "BGSAVE", "SIGTERM"] {
+        let server = Server::start(&["--dir", &path]);
+        let mut client = server.client(Protocol::Resp3);
+        ask::<()>(&mut client, "FLUSHALL");
+        insert(&mut client, "a", 0..10_000);
+        insert(&mut client, "\r\n\0", 0..10);
+        ask::<()>(&mut client, "CF.DEL a 5");
+        let info: Value = ask(&mut client, "CF.INFO a");
+        match end {
+            "SIGTERM" => assert!(server.terminate().success()),
+            _ => {
+                ask::<()>(&mut client, end);
+                until("the save ends", || {
+                    let info: String = ask(&mut client, "INFO persistence");
+                    info.contains("\nsaves:1\r\n")
+                });
+                server.signal("KILL");
+                drop(server);
+            }
+        }
+        let server = Server::start(&["--dir", &path]);
+        let mut client = server.client(Protocol::Resp3);
+        assert_eq!(ask::<Value>(&mut client, "CF.INFO a"), info, "{end}");
+        assert!(holds(&mut client, "a", 6..10_000) && holds(&mut client, "\r\n\0", 0..10));
+        assert!(!ask::<bool>(&mut client, "CF.EXISTS a 5"));
+        ask::<()>(&mut client, "SHUTDOWN NOSAVE");
+    }
+}
+
+#[test]
+fn the_end_saves_unless_it_should_not() {
+    let (_guard, path) = directory();
+    let saved = || fs::exists(Path::new(&path).join("guira.save")).unwrap();
+    let server = Server::start(&["--dir", &path, "--save-on-exit", "false"]);
+    ask::<()>(&mut server.client(Protocol::Resp2), "CF.ADD k a");
+    assert!(server.terminate().success());
+    assert!(!saved());
+    let mut server = Server::start(&["--dir", &path]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.ADD k a");
+    assert_eq!(refusal(&mut client, "SHUTDOWN x"), "ERR syntax error");
+    ask::<()>(&mut client, "SHUTDOWN NOSAVE");
+    assert!(server.process.wait().unwrap().success());
+    assert!(!saved());
+    let mut server = Server::start(&["--dir", &path]);
+    ask::<()>(&mut server.client(Protocol::Resp2), "SHUTDOWN SAVE");
+    assert!(server.process.wait().unwrap().success());
+    assert!(saved());
+}
+
+#[test]
+fn sigterm_finishes_what_is_in_flight() {
+    let (_guard, path) = directory();
+    let server = Server::start(&["--dir", &path]);
+    let mut client = server.client(Protocol::Resp2);
+    let port = server.port;
+    let adder = thread::spawn(move || {
+        let client = redis::Client::open(("127.0.0.1", port)).unwrap();
+        let mut client = client.get_connection().unwrap();
+        let mut pipeline = redis::pipe();
+        let mut done = 0;
+        loop {
+            pipeline.clear();
+            for item in done..done + 100 {
+                pipeline.cmd("CF.ADD").arg("k").arg(item).ignore();
+            }
+            match pipeline.query::<()>(&mut client) {
+                Ok(()) => done += 100,
+                // Every pipeline that was answered is in the save.
+                Err(_) => return done,
+            }
+        }
+    });
+    until("items come in", || {
+        ask::<i64>(&mut client, "CF.COUNT k 5000") > 0
+    });
+    assert!(server.terminate().success());
+    let done: u32 = adder.join().unwrap();
+    let server = Server::start(&["--dir", &path]);
+    assert!(holds(&mut server.client(Protocol::Resp3), "k", 0..done));
+}
+
+#[test]
+fn saves_are_made_by_the_clock() {
+    let (_guard, path) = directory();
+    let server = Server::start(&["--dir", &path, "--save-every", "1s"]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.ADD k a");
+    until("two saves are made", || {
+        let info: String = ask(&mut client, "INFO persistence");
+        let saves = info.lines().find_map(|line| line.strip_prefix("saves:"));
+        saves.unwrap().parse::<u32>().unwrap() >= 2
+    });
+    server.signal("KILL");
+    drop(server);
+    let server = Server::start(&["--dir", &path]);
+    assert_eq!(
+        ask::<i64>(&mut server.client(Protocol::Resp2), "CF.COUNT k a"),
+        1
+    );
+}
+
+/// What a server says that does not start.
+fn refused_start(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_guira-server"))
+        .args(["--port", "0"])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn a_damaged_save_is_reported_by_name_and_refused() {
+    let (_guard, path) = directory();
+    let server = Server::start(&["--dir", &path]);
+    let mut client = server.client(Protocol::Resp2);
+    insert(&mut client, "k", 0..1_000);
+    ask::<()>(&mut client, "SAVE");
+    server.signal("KILL");
+    drop(server);
+    let file = Path::new(&path).join("guira.save");
+    let bytes = fs::read(&file).unwrap();
+    let mut damaged = bytes.clone();
+    damaged[bytes.len() / 2] ^= 0x10;
+    let cases = [
+        (damaged, "the filter k in it is damaged"),
+        (
+            bytes[..bytes.len() / 2].to_vec(),
+            "it is cut off after 0 filters",
+        ),
+        (
+            bytes[..bytes.len() - 1].to_vec(),
+            "it is cut off after 1 filters",
+        ),
+        (Vec::new(), "it is cut off"),
+        (
+            b"something else".to_vec(),
+            "it is not a save of this server",
+        ),
+    ];
+    for (bytes, expected) in cases {
+        fs::write(&file, &bytes).unwrap();
+        let said = refused_start(&["--dir", &path]);
+        assert!(
+            said.contains(expected) && said.contains("guira.save"),
+            "{said}"
+        );
+        assert_eq!(fs::read(&file).unwrap(), bytes, "the file is left as it is");
+    }
+    fs::write(&file, &bytes).unwrap();
+    let server = Server::start(&["--dir", &path]);
+    assert!(holds(&mut server.client(Protocol::Resp3), "k", 0..1_000));
+    // And a directory serves one server.
+    let said = refused_start(&["--dir", &path]);
+    assert!(said.contains("in use by another guira-server"), "{said}");
+}
+
+/// kill -9 at any moment of a save: what an earlier completed save held is there.
+#[test]
+fn a_killed_save_loses_nothing() {
+    const STEP: u32 = 20_000;
+    let rounds: u32 = if common::long() { 100 } else { 10 };
+    let (_guard, path) = directory();
+    let (mut saved, mut cut_off) = (0, 0);
+    for round in 0..rounds {
+        let server = Server::start(&["--dir", &path]);
+        let mut client = server.client(Protocol::Resp3);
+        if saved > 0 {
+            assert!(holds(&mut client, "k", 0..saved), "round {round}");
+        }
+        let in_it: i64 = ask(&mut client, "CF.COUNT k 0");
+        assert_eq!(in_it, i64::from(saved > 0));
+        insert(&mut client, "k", saved..saved + STEP);
+        ask::<()>(&mut client, "SAVE");
+        saved += STEP;
+        // Into the middle of the next one. Its temporary file shows that it runs,
+        // and each round lets it come a little further.
+        let port = server.port;
+        let saving = thread::spawn(move || {
+            let client = redis::Client::open(("127.0.0.1", port)).unwrap();
+            client
+                .get_connection()
+                .and_then(|mut client| redis::cmd("SAVE").query::<()>(&mut client))
+        });
+        let temporary = Path::new(&path).join("guira.save.tmp");
+        let length = || fs::metadata(&temporary).map(|file| file.len());
+        let least = u64::from(round % 10) * 40_000;
+        until("the save is under way", || {
+            saving.is_finished() || length().is_ok_and(|length| length >= least)
+        });
+        server.signal("KILL");
+        drop(server);
+        cut_off += u32::from(saving.join().unwrap().is_err());
+    }
+    let server = Server::start(&["--dir", &path]);
+    assert!(holds(&mut server.client(Protocol::Resp3), "k", 0..saved));
+    assert!(cut_off > 0, "no save was cut off");
+}
