@@ -49,7 +49,12 @@ impl<const SLOTS: usize> std::fmt::Debug for Model<SLOTS> {
 impl<const SLOTS: usize> Model<SLOTS> {
     /// A filter in which each bucket holds the given items.
     pub fn new(residents: &[&[Item]]) -> Self {
-        let cuckoo = Cuckoo::new(residents.len(), 0).expect("a few bytes");
+        #[cfg_attr(not(loom), expect(unused_mut))]
+        let mut cuckoo = Cuckoo::new(residents.len(), 0).expect("a few bytes");
+        #[cfg(loom)]
+        {
+            cuckoo.frontiers.unused = true;
+        }
         for (bucket, items) in residents.iter().enumerate() {
             for item in *items {
                 assert!(

@@ -140,7 +140,7 @@ fn move_and_remove(from: usize) -> Scenario<2> {
     let x = even(0);
     Scenario::new(
         &format!("snapshot, move {}, remove", direction(from)),
-        move || with(from, &[x, x]),
+        move || with(from, &[x, x]).scanned_by(1),
     )
     .thread(move |filter| snapshot(filter, [x]))
     .thread(move |filter| filter.relocate(x, from))
@@ -152,7 +152,7 @@ fn move_and_remove(from: usize) -> Scenario<2> {
 fn move_and_window(from: usize) -> Scenario<2> {
     let x = even(0);
     let name = format!("snapshot, move {}, insert and remove", direction(from));
-    Scenario::new(&name, move || with(from, &[x]))
+    Scenario::new(&name, move || with(from, &[x]).scanned_by(1))
         .thread(move |filter| snapshot(filter, [x]))
         .thread(move |filter| filter.relocate(x, from))
         .thread(move |filter| {
@@ -167,7 +167,7 @@ fn two_snapshots(from: usize) -> Scenario<2> {
     let x = even(0);
     Scenario::new(
         &format!("two snapshots, move {}", direction(from)),
-        move || with(from, &[x]),
+        move || with(from, &[x]).scanned_by(1),
     )
     .thread(move |filter| snapshot(filter, [x]))
     .thread(move |filter| snapshot(filter, [x]))
@@ -180,7 +180,7 @@ fn two_snapshots(from: usize) -> Scenario<2> {
 fn snapshot_after_snapshot(from: usize) -> Scenario<2> {
     let x = even(0);
     let name = format!("snapshot after snapshot, move {}", direction(from));
-    Scenario::new(&name, move || with(from, &[x]))
+    Scenario::new(&name, move || with(from, &[x]).scanned_by(1))
         .thread(move |filter| snapshot(filter, [x]) + snapshot(filter, [x]))
         .thread(move |filter| filter.relocate(x, from))
         .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
