@@ -128,7 +128,10 @@ impl Search {
                     continue;
                 }
                 let word = cuckoo.table.prepare(fingerprint, to).word;
-                if !word.is_unmarked() || !cuckoo.frontiers.seem_to_permit(bucket, to) {
+                // No move of the pair would get further than its outline.
+                let barred = cuckoo.versions.is_held(class.p)
+                    || !cuckoo.frontiers.seem_to_permit(bucket, to);
+                if !word.is_unmarked() || barred {
                     blocked = true;
                     continue;
                 }

@@ -300,6 +300,29 @@ fn a_stopped_remove_delays_nobody() {
     }
 }
 
+/// A held stripe bars some moves only: the search finds a path without them,
+/// though one with them would be shorter or come first.
+#[test]
+fn a_path_goes_round_a_held_stripe() {
+    const BUCKETS: usize = 16;
+    let cuckoo = Cuckoo::<F30x2>::new(BUCKETS, 0).expect("a few bytes");
+    let residents = |bucket| (1..).map(move |f| Class::of_resident(f, bucket, BUCKETS));
+    let class = residents(0).next().expect("any will do");
+    // Of 4 stripes, moves out of bucket 0 are all on stripe 0.
+    let out_of_p = residents(0).filter(|other| other.q != class.q);
+    let out_of_q = residents(class.q).filter(|other| other.p % 4 != 0);
+    for (resident, bucket) in (out_of_p.take(2).map(|class| (class, 0)))
+        .chain(out_of_q.take(2).map(|other| (other, class.q)))
+    {
+        let word = word_at(&cuckoo, bucket);
+        let slot = word.vacancy().expect("two slots");
+        put(&cuckoo, bucket, word.with(slot, resident.fingerprint));
+    }
+    let _hold = cuckoo.versions.hold(0);
+    assert_eq!(cuckoo.insert(class), Ok(()));
+    assert_eq!(cuckoo.count(class), 1);
+}
+
 /// Not only `len` but no word changes when an insert is answered with Full.
 #[test]
 fn a_full_filter_is_left_as_it_was() {
