@@ -15,6 +15,8 @@ mod snapshot;
 
 pub use crate::fault::{Event, Fault, limit_attempts, weaken};
 
+mod midway;
+
 /// 8-bit fingerprints in `SLOTS` slots.
 #[derive(Clone, Copy, Debug)]
 struct Small<const SLOTS: usize>;

@@ -1,0 +1,60 @@
+//! Scenarios that begin in the middle of a move: what comes before it would
+//! only multiply the interleavings.
+//!
+//! The move with which they begin is made by hand, step by step, and so are the
+//! few steps that a thread makes of it afterwards. What the scenario is about,
+//! the removes and the moves that come later, is the library's own code.
+
+use super::{Item, Model, hop};
+use crate::{fault::Event as Step, word::Mark};
+
+impl<const SLOTS: usize> Model<SLOTS> {
+    /// The move of a copy of `item` out of `from` is decided: S in the
+    /// destination, T in the source.
+    #[must_use]
+    pub fn decided(self, item: Item, from: usize) -> Self {
+        let (fingerprint, hop) = (item.fingerprint(), hop(item, from));
+        let table = &self.0.table;
+        let outlined = table.update(Step::Outline, fingerprint, hop.to, |word| {
+            let slot = word.vacancy()?;
+            Some(word.with(slot, fingerprint).with_mark(slot, Mark::Outline))
+        });
+        let held = self.0.versions.advance(item.0.p);
+        let shadowed = table.update(Step::Shadow, fingerprint, hop.to, |word| {
+            Some(word.remarked(Mark::Shadow))
+        });
+        let decided = table.update(Step::Decide, fingerprint, hop.from, |word| {
+            Some(word.with_mark(word.find(fingerprint)?, Mark::Trailing))
+        });
+        assert!(outlined && !held && shadowed && decided, "nobody else runs");
+        self
+    }
+
+    /// What is left of that move, in few exchanges: a remove takes the item
+    /// (unless another one has done so), and another copy of it comes into the
+    /// slot of T, as at the end of a path. Returns what that remove answers.
+    ///
+    /// Stands for all ways in which the copy can get back to where it came from.
+    pub fn take_and_replace(&self, item: Item, from: usize) -> bool {
+        let (fingerprint, hop) = (item.fingerprint(), hop(item, from));
+        let table = &self.0.table;
+        // Deliver and Kill in one: S is the own move's, and its T stands.
+        let taken = table.update(Step::Kill, fingerprint, hop.to, |word| {
+            word.is_marked(Mark::Shadow, fingerprint)
+                .then(|| word.remarked(Mark::Killed))
+        });
+        table.update(Step::Erase, fingerprint, hop.from, |word| {
+            assert!(word.is_marked(Mark::Trailing, fingerprint), "the own T");
+            Some(word.unmarked())
+        });
+        table.update(Step::Settle, fingerprint, hop.to, |word| {
+            assert!(word.is_marked(Mark::Killed, fingerprint), "the own K");
+            Some(word.without_marked())
+        });
+        self.0.len.add(1);
+        if taken {
+            self.0.len.subtract(1);
+        }
+        taken
+    }
+}
