@@ -68,6 +68,7 @@ fn nor_that_of_a_mover_which_came_before_it() {
     for from in ENDS {
         stale_beside(from)
             .mains(&[0, 1])
+            .large()
             .outcomes(&[[0, 1, 0], [1, 0, 0], [1, 1, 0], [2, 0, 0]])
             .holds();
     }
