@@ -3,7 +3,7 @@
 //!
 //! Not here, as these rounds did not always notice them within a minute:
 //! `NoDelivered`, `SettleEarly`, `RemoveNoKilled`, `RemoveHigherFirst`,
-//! `CountNoRereadQ`, `CountNoValidate`, `UniqueNoReservation` and
+//! `CountNoRereadQ`, `CountNoValidate`, `ReservationKept`, `UniqueNoReservation` and
 //! `UniqueReadsEarly`. They take interleavings of three steps or more, and are
 //! left to the loom models.
 //!
@@ -112,6 +112,5 @@ faults! {
     remove_no_reread: RemoveNoReread;
     remove_ignores_marks: RemoveIgnoresMarks;
     count_no_reread_p: CountNoRereadP;
-    reservation_kept: ReservationKept;
     claim_unchecked: ClaimUnchecked;
 }
