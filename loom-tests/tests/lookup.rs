@@ -82,7 +82,8 @@ fn move_and_window(from: usize) -> Scenario<2> {
     .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
     .mains(&[0])
     .large()
-    .outcomes(&[[1, 0, 1], [1, 1, 1]])
+    .outcomes(&[[1, 1, 1]])
+    .deep_outcomes(&[[1, 0, 1]])
 }
 
 /// A lookup between two movers.
@@ -145,7 +146,8 @@ fn window_in_delivery() -> Scenario<3> {
     .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
     .mains(&[0])
     .large()
-    .outcomes(&[[1, 0, 1], [1, 1, 1]])
+    .outcomes(&[[1, 1, 1]])
+    .deep_outcomes(&[[1, 0, 1]])
 }
 
 #[test]
@@ -157,6 +159,7 @@ fn a_lookup_finds_what_is_moved_meanwhile() {
 }
 
 #[test]
+#[ignore = "deep: see README.md"]
 fn a_lookup_finds_what_is_moved_three_times() {
     for from in ENDS {
         moves(from, 3).holds();
