@@ -25,7 +25,8 @@ pub(crate) struct Cuckoo<L> {
     pub(crate) versions: Versions,
     pub(crate) frontiers: Frontiers,
     pub(crate) len: Len,
-    pub(crate) counters: Counters,
+    /// Apart, as writers write it: lookups read the line that all this lies on.
+    pub(crate) counters: Box<Counters>,
 }
 
 /// What a lookup has loaded.
@@ -50,14 +51,14 @@ impl<L: Layout> Cuckoo<L> {
             versions: Versions::new(buckets)?,
             frontiers: Frontiers::new(chunk_buckets(levels)),
             len: Len::new(buckets << levels),
-            counters: Counters::default(),
+            counters: Box::default(),
             table,
         })
     }
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        self.table.planes.bytes() + self.versions.bytes() + self.len.bytes()
+        size_of::<Counters>() + self.table.planes.bytes() + self.versions.bytes() + self.len.bytes()
     }
 
     #[inline(always)]

@@ -10,9 +10,9 @@ pub(crate) struct Len {
     shards: Shards,
 }
 
-/// One shard lies in the filter itself, so that a small filter stays small.
+/// A small filter has one shard, and no padding, so that it stays small.
 enum Shards {
-    One(AtomicU64),
+    One(Box<AtomicU64>),
     Many(Box<[CachePadded<AtomicU64>]>),
 }
 
@@ -22,7 +22,7 @@ impl Len {
         let shards = (buckets / 512).clamp(1, 16).next_power_of_two();
         let zero = || AtomicU64::new(0);
         let shards = if shards == 1 {
-            Shards::One(zero())
+            Shards::One(Box::new(zero()))
         } else {
             Shards::Many((0..shards).map(|_| CachePadded::new(zero())).collect())
         };
@@ -31,7 +31,7 @@ impl Len {
 
     pub(crate) fn bytes(&self) -> usize {
         match &self.shards {
-            Shards::One(_) => 0,
+            Shards::One(shard) => size_of_val(&**shard),
             Shards::Many(shards) => size_of_val(&**shards),
         }
     }
@@ -72,7 +72,7 @@ impl Len {
 
     pub(crate) fn reset(&mut self) {
         match &mut self.shards {
-            Shards::One(shard) => *shard = AtomicU64::new(0),
+            Shards::One(shard) => **shard = AtomicU64::new(0),
             Shards::Many(shards) => {
                 for shard in shards {
                     **shard = AtomicU64::new(0);

@@ -1,6 +1,5 @@
 //! Counters off the fast path.
 
-use crossbeam_utils::CachePadded;
 // Not through `sync`: as in `len`.
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -34,8 +33,7 @@ pub struct Stats {
 /// The counters behind [`Stats`]. All Relaxed: they order nothing.
 #[derive(Default)]
 pub(crate) struct Counters {
-    /// Written by writers; on a line of its own, away from what lookups read.
-    relocations: CachePadded<Relocations>,
+    relocations: Relocations,
     retried_lookups: AtomicU64,
     conservative_lookups: AtomicU64,
 }
