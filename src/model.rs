@@ -11,11 +11,10 @@ use crate::{
     relocate::{Fill, Hop},
 };
 
+mod midway;
 mod snapshot;
 
 pub use crate::fault::{Event, Fault, limit_attempts, weaken};
-
-mod midway;
 
 /// 8-bit fingerprints in `SLOTS` slots.
 #[derive(Clone, Copy, Debug)]
