@@ -2,29 +2,29 @@
 
 mod snapshots {
     pub(crate) mod checksum;
+    pub(crate) mod growing;
     pub(crate) mod layouts;
 }
 
 use guira::{CuckooFilter, SnapshotError};
 use snapshots::{
     checksum::fix_checksum,
+    growing::growing,
     layouts::{LAYOUTS, fill, filter},
 };
 
-/// A small snapshot of each layout; where it can, of a filter between two sizes.
+/// A small snapshot of each layout, and of each that can grow in between two sizes.
 fn small_snapshots() -> Vec<Vec<u8>> {
-    let snapshot = |bits| {
+    let of_size = |bits| {
         let filter = filter(bits, 20).expect("a filter");
-        let items = fill(&filter, 0..20);
-        for item in items..filter.max_capacity() {
-            if filter.stats().buckets_to_split > 0 {
-                break;
-            }
-            fill(&filter, item..item + 1);
-        }
+        fill(&filter, 0..20);
         filter.to_bytes()
     };
-    LAYOUTS.into_iter().map(snapshot).collect()
+    let growing = |bits| Some(growing(bits)?.0.to_bytes());
+    let of_all_sizes = LAYOUTS.into_iter().map(of_size);
+    of_all_sizes
+        .chain(LAYOUTS.into_iter().filter_map(growing))
+        .collect()
 }
 
 #[test]

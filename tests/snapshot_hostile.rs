@@ -111,8 +111,10 @@ fn sizes_that_cannot_be() {
             assert_geometry(&with_byte(&bytes, SLOTS, slots), "slots of a bucket");
         }
         for other in (0..=255).filter(|&other| u32::from(other) != bits) {
-            let error = read(&with_byte(&bytes, FINGERPRINT_BITS, other));
-            let error = error.expect_err("another layout");
+            // If all words are possible in the other layout, it is a filter of that.
+            let Err(error) = read(&with_byte(&bytes, FINGERPRINT_BITS, other)) else {
+                continue;
+            };
             let expected = match &error {
                 SnapshotError::Geometry { what, .. } => {
                     ["fingerprint bits", "slots of a bucket", "levels"].contains(what)

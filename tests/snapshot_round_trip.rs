@@ -6,7 +6,7 @@ mod snapshots {
 }
 
 use guira::CuckooFilter;
-use snapshots::layouts::{LAYOUTS, fill, filter};
+use snapshots::layouts::{GROWABLE, LAYOUTS, fill, filter};
 use std::mem;
 
 /// The longest capacities take minutes: set `GUIRA_LONG=1` for them.
@@ -67,7 +67,7 @@ fn a_million_items() {
 /// it, and when it is complete.
 #[test]
 fn growing_filters() {
-    for &bits in &LAYOUTS[5..] {
+    for bits in GROWABLE {
         let filter = filter(bits, 3_000).expect("a filter");
         let (mut items, mut growing, mut grown) = (0, 0, 0);
         let mut before = (0, 0);
@@ -90,7 +90,7 @@ fn growing_filters() {
 /// A filter restored in the middle of a doubling goes on to its full size.
 #[test]
 fn a_restored_filter_goes_on_growing() {
-    for &bits in &LAYOUTS[5..] {
+    for bits in GROWABLE {
         let filter = filter(bits, 2_000).expect("a filter");
         let mut items = 0;
         while filter.stats().buckets_to_split == 0 {

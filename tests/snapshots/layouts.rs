@@ -5,11 +5,12 @@ use guira::{BuildError, CuckooFilter};
 /// The fingerprint sizes, each of which stands for a layout: first the fixed ones.
 pub(crate) const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 9, 11, 14, 18, 27, 28];
 
-const GROWABLE: [u32; 6] = [9, 11, 14, 18, 27, 28];
+pub(crate) const GROWABLE: [u32; 6] = [9, 11, 14, 18, 27, 28];
 
 /// A filter of the layout for so many items; for four times as many, by and by,
 /// if the layout can grow.
 pub(crate) fn filter(bits: u32, capacity: usize) -> Result<CuckooFilter, BuildError> {
+    assert!(LAYOUTS.contains(&bits));
     let builder = CuckooFilter::builder()
         .capacity(capacity)
         .fingerprint_bits(bits)
