@@ -90,6 +90,57 @@ fn pipelines_are_answered_in_order() {
     }
 }
 
+/// Lookups of one key are done together: what stands between them, and the way
+/// they end, must not be mixed up.
+#[test]
+fn successive_lookups_are_answered_in_order() {
+    let server = Server::start(&[]);
+    let mut client = server.raw();
+    for item in (0..100).step_by(2) {
+        assert_eq!(client.ask(format!("CF.ADD k {item}\r\n")), ":1");
+    }
+    // False positives are left out: they are the filter's affair.
+    let absent =
+        |client: &mut common::Raw, item: &u32| client.ask(format!("CF.COUNT k {item}\r\n")) == ":0";
+    let absent: Vec<u32> = (1..100)
+        .step_by(2)
+        .filter(|item| absent(&mut client, item))
+        .collect();
+    let (mut sent, mut expected) = (Vec::new(), Vec::new());
+    for (round, item) in (0..100).step_by(2).zip(absent.iter().cycle()) {
+        sent.extend(request(&["cf.exists", "k", &round.to_string()]));
+        sent.extend(request(&["CF.EXISTS", "k", &item.to_string()]));
+        expected.extend([":1", ":0"]);
+        match round % 8 {
+            0 => {
+                sent.extend(request(&["CF.EXISTS", "none", &round.to_string()]));
+                expected.push(":0");
+            }
+            2 => {
+                sent.extend(request(&["CF.EXISTS", "k"]));
+                expected.push("-ERR wrong number of arguments for 'CF.EXISTS' command");
+            }
+            4 => {
+                sent.extend(b"PING\r\n");
+                expected.push("+PONG");
+            }
+            _ => {}
+        }
+    }
+    sent.extend(request(&["CF.EXISTS", "k", "0"]));
+    sent.extend(b"*x\r\n");
+    expected.extend([":1", "-ERR Protocol error: invalid multibulk length"]);
+    client.send(sent);
+    let rest = String::from_utf8(client.rest()).unwrap();
+    assert_eq!(rest.lines().collect::<Vec<_>>(), expected);
+    let mut client = server.client(Protocol::Resp2);
+    let info: String = ask(&mut client, "INFO commandstats");
+    assert!(
+        info.contains("cmdstat_cf.exists:calls=121,") && info.contains("failed_calls=7"),
+        "{info}"
+    );
+}
+
 #[test]
 fn requests_may_come_byte_by_byte() {
     let server = Server::start(&[]);

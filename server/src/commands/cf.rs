@@ -152,6 +152,12 @@ pub(super) fn exists(store: &Store, args: Args<'_>) -> Reply {
     Reply::Bool(store.keyspace.with(key, contains) == Some(true))
 }
 
+/// The answers of as many `CF.EXISTS`, all of one key.
+pub fn look_up(store: &Store, key: &[u8], items: &[&[u8]], results: &mut [bool]) {
+    let contains = |filter: &Arc<Filter>| filter.cuckoo.contains_batch(items, results);
+    store.keyspace.with(key, contains);
+}
+
 /// `CF.MEXISTS key item [item]...`
 pub(super) fn exist_many(store: &Store, args: Args<'_>) -> Reply {
     let [_, key, items @ ..] = args else {

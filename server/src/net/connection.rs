@@ -2,7 +2,7 @@
 
 use super::Stop;
 use crate::{
-    commands::{Command, Kind, Reply, find},
+    commands::{Command, Kind, Reply, cf, find},
     resp::{Decoder, Limits, ProtocolError, Request, encode},
     server::Server,
     session::{After, Session},
@@ -10,7 +10,12 @@ use crate::{
 use bytes::BytesMut;
 use smallvec::SmallVec;
 use std::{io, sync::Arc, time::Instant};
-use tokio::{io::Interest, net::TcpStream, task::block_in_place, time::timeout};
+use tokio::{
+    io::{AsyncReadExt, Interest},
+    net::TcpStream,
+    task::block_in_place,
+    time::timeout,
+};
 use tracing::{info, warn};
 
 /// Bytes that are read at a time, at most.
@@ -18,6 +23,9 @@ const READ: usize = 16 * 1024;
 
 /// The memory for replies that an idle connection keeps.
 const KEPT: usize = 16 * 1024;
+
+/// Lookups that are done together.
+const TOGETHER: usize = 16;
 
 /// Bytes of a name that an error repeats.
 const REPEATED: usize = 128;
@@ -28,9 +36,31 @@ pub(super) struct Connection {
     session: Session,
     decoder: Decoder,
     limits: Limits,
+    /// What was decoded already, and comes next.
+    held: Option<Result<Request, ProtocolError>>,
     /// Replies that the client has not taken yet, from `sent` on.
     replies: Vec<u8>,
     sent: usize,
+}
+
+/// A `CF.EXISTS` with the arguments that it takes.
+struct Lookup<'a> {
+    name: &'a [u8],
+    key: &'a [u8],
+    item: &'a [u8],
+}
+
+impl<'a> Lookup<'a> {
+    fn of(request: &'a Request) -> Option<Self> {
+        let mut words = request.words();
+        let name = words.next()?;
+        if !name.eq_ignore_ascii_case(b"CF.EXISTS") {
+            return None;
+        }
+        let (key, item) = (words.next()?, words.next()?);
+        let lookup = Self { name, key, item };
+        words.next().is_none().then_some(lookup)
+    }
 }
 
 /// Successive calls of one command, which are timed together.
@@ -60,6 +90,7 @@ impl Connection {
             server,
             session,
             decoder: Decoder::default(),
+            held: None,
             replies: Vec::new(),
             sent: 0,
         }
@@ -97,7 +128,7 @@ impl Connection {
             if ready.is_writable() {
                 self.write()?;
             }
-            if ready.is_readable() && !self.read()? {
+            if ready.is_readable() && !self.read().await? {
                 // The client will not send more, but may still read.
                 break;
             }
@@ -114,17 +145,23 @@ impl Connection {
 
     /// Reads once, does what was read and writes the replies; false at the end
     /// of what the client sends.
-    fn read(&mut self) -> io::Result<bool> {
+    async fn read(&mut self) -> io::Result<bool> {
         let buffer = self.decoder.buffer();
         buffer.reserve(READ);
-        match self.stream.try_read_buf(buffer) {
-            Ok(0) => return Ok(false),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+        // Not `try_read_buf`: only this takes note of it when there is no more,
+        // which saves the system call that would say so.
+        let read = tokio::select! {
+            biased;
+            read = self.stream.read_buf(buffer) => Some(read?),
+            () = std::future::ready(()) => None,
+        };
+        match read {
+            Some(0) => return Ok(false),
+            Some(_) => {}
+            None => {
                 self.forget_memory();
                 return Ok(true);
             }
-            Err(error) => return Err(error),
         }
         self.work();
         self.write()?;
@@ -136,12 +173,11 @@ impl Connection {
     fn work(&mut self) {
         let mut run = None;
         while self.session.after == After::GoOn {
-            let limits = match self.session.authenticated {
-                true => &self.limits,
-                false => &Limits::UNAUTHENTICATED,
-            };
-            match self.decoder.next(limits) {
-                Ok(Some(request)) => self.answer(&request, &mut run),
+            match self.next() {
+                Ok(Some(request)) => match Lookup::of(&request) {
+                    Some(_) if self.session.authenticated => self.look_up(request, &mut run),
+                    _ => self.answer(&request, &mut run),
+                },
                 Ok(None) => break,
                 Err(error) => self.refuse(&error),
             }
@@ -160,20 +196,81 @@ impl Connection {
         self.count(run.take());
     }
 
+    /// The next request that is there as a whole.
+    fn next(&mut self) -> Result<Option<Request>, ProtocolError> {
+        if let Some(held) = self.held.take() {
+            return held.map(Some);
+        }
+        let limits = match self.session.authenticated {
+            true => &self.limits,
+            false => &Limits::UNAUTHENTICATED,
+        };
+        self.decoder.next(limits)
+    }
+
+    /// Answers successive `CF.EXISTS` of one key together, so that their loads
+    /// from memory overlap.
+    fn look_up(&mut self, first: Request, run: &mut Option<Calls>) {
+        let mut requests: SmallVec<[Request; TOGETHER]> = SmallVec::new();
+        requests.push(first);
+        while requests.len() < TOGETHER {
+            let next = match self.next() {
+                Ok(None) => break,
+                Ok(Some(request)) => Ok(request),
+                Err(error) => Err(error),
+            };
+            let key = Lookup::of(&requests[0]).map(|lookup| lookup.key);
+            match next {
+                Ok(request) if Lookup::of(&request).map(|lookup| lookup.key) == key => {
+                    requests.push(request);
+                }
+                other => {
+                    self.held = Some(other);
+                    break;
+                }
+            }
+        }
+        if requests.len() == 1 {
+            return self.answer(&requests[0], run);
+        }
+        let mut name = &b""[..];
+        let mut key = &b""[..];
+        let mut items: SmallVec<[&[u8]; TOGETHER]> = SmallVec::new();
+        for lookup in requests.iter().filter_map(Lookup::of) {
+            (name, key) = (lookup.name, lookup.key);
+            items.push(lookup.item);
+        }
+        let mut results = [false; TOGETHER];
+        let results = &mut results[..items.len()];
+        if let Some(calls) = self.calls(name, run) {
+            calls.calls += items.len() as u64;
+        }
+        cf::look_up(&self.server.store, key, &items, results);
+        for &mut result in results {
+            encode(
+                &Reply::Bool(result),
+                self.session.protocol,
+                &mut self.replies,
+            );
+        }
+    }
+
+    /// The calls of the command called `name`, which go on or begin.
+    fn calls<'a>(&self, name: &[u8], run: &'a mut Option<Calls>) -> Option<&'a mut Calls> {
+        let same = |calls: &Calls| calls.command.name.as_bytes().eq_ignore_ascii_case(name);
+        if !run.as_ref().is_some_and(same) {
+            self.count(run.take());
+            *run = find(name).map(Calls::begin);
+        }
+        run.as_mut()
+    }
+
     fn answer(&mut self, request: &Request, run: &mut Option<Calls>) {
         let args: SmallVec<[&[u8]; 8]> = request.words().collect();
-        let same = |calls: &Calls| calls.command.name.as_bytes().eq_ignore_ascii_case(args[0]);
-        let calls = match run {
-            Some(calls) if same(calls) => calls,
-            _ => {
-                self.count(run.take());
-                let Some(command) = find(args[0]) else {
-                    self.server.stats.unknown();
-                    encode(&unknown(&args), self.session.protocol, &mut self.replies);
-                    return;
-                };
-                run.insert(Calls::begin(command))
-            }
+        let Some(calls) = self.calls(args[0], run) else {
+            self.server.stats.unknown();
+            encode(&unknown(&args), self.session.protocol, &mut self.replies);
+            return;
         };
         let reply = self.call(calls.command, &args);
         calls.calls += 1;
