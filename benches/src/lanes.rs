@@ -172,7 +172,7 @@ impl std::ops::AddAssign for Tally {
 /// Operations between two looks at the stop flag.
 const STRETCH: u64 = 64;
 
-/// Does the job until `stop`; with `TIMED`, notes how long lookups and inserts took.
+/// Does the job until `stop`, which is looked at now and then; with `TIMED`, notes how long lookups and inserts took.
 pub(crate) fn work<K: Key, P: Peer<K> + ?Sized, const TIMED: bool>(
     peer: &P,
     job: Job,
@@ -184,7 +184,8 @@ pub(crate) fn work<K: Key, P: Peer<K> + ?Sized, const TIMED: bool>(
     let mut tally = Tally::default();
     let mut step = start;
     let mut insert_next = true;
-    while !stop.load(Ordering::Relaxed) {
+    // One stretch at least, however late the thread gets its turn.
+    loop {
         for _ in 0..STRETCH {
             step += 1;
             // The lane, the kind of operation and the key each have bits of their own.
@@ -217,6 +218,8 @@ pub(crate) fn work<K: Key, P: Peer<K> + ?Sized, const TIMED: bool>(
             }
         }
         tally.operations += STRETCH;
+        if stop.load(Ordering::Relaxed) {
+            return tally;
+        }
     }
-    tally
 }

@@ -38,13 +38,14 @@ pub struct Results {
 }
 
 impl Results {
-    /// Measures everything, and says on the standard error output how far it is.
+    /// Measures everything; prints the targets, and on the standard error output
+    /// how far it is.
     #[must_use]
     pub fn measure(effort: Effort) -> Self {
         let start = Instant::now();
         let say = |what| eprintln!("{:4.0} s: {what}", start.elapsed().as_secs_f64());
         say("targets");
-        let targets = targets::measure(effort);
+        let targets = targets::measure(effort, |target| println!("{target}"));
         say("one thread");
         let tables = ops::measure(effort);
         say("many threads");

@@ -92,14 +92,25 @@ fn pair() -> (Entry<u64>, Entry<u64>) {
     }
 }
 
-/// Measures all targets.
+/// Measures all targets, and hands each to `report` as soon as it is known.
 #[must_use]
-pub fn measure(effort: Effort) -> Vec<Target> {
+pub fn measure(effort: Effort, mut report: impl FnMut(&Target)) -> Vec<Target> {
+    type Part = fn(Effort, &mut Vec<Target>);
+    let parts: [Part; 8] = [
+        |effort, targets| lookups(effort, effort.log_medium, 7.0, targets),
+        |effort, targets| lookups(effort, effort.log_large, 4.0, targets),
+        fill,
+        batches,
+        churn,
+        threads,
+        latency,
+        failing,
+    ];
     let mut targets = Vec::new();
-    lookups(effort, effort.log_medium, 7.0, &mut targets);
-    lookups(effort, effort.log_large, 4.0, &mut targets);
-    for part in [fill, batches, churn, threads, latency, failing] {
+    for part in parts {
+        let known = targets.len();
         part(effort, &mut targets);
+        targets[known..].iter().for_each(&mut report);
     }
     targets
 }

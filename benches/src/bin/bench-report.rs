@@ -26,14 +26,8 @@ fn main() -> io::Result<()> {
         Effort::FULL
     };
     if options.targets {
-        for target in targets::measure(effort) {
-            println!("{target}");
-        }
+        let _ = targets::measure(effort, |target| println!("{target}"));
         return Ok(());
     }
-    let results = Results::measure(effort);
-    for target in &results.targets {
-        println!("{target}");
-    }
-    results.write(&options.root)
+    Results::measure(effort).write(&options.root)
 }

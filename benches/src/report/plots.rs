@@ -58,21 +58,18 @@ fn svg(
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Drawn = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// What a panel shows, apart from its lines.
+/// What a panel shows, apart from its lines. The marks of its first axis are
+/// 0, 1, 2 and so on, each with a label.
 struct Panel<'a> {
     title: &'a str,
-    x: (&'a str, &'a dyn Fn(&f64) -> String),
-    y: &'a str,
-    range: (f64, f64),
+    x: (&'a str, &'a [String]),
+    y: (&'a str, fn(&f64) -> String),
 }
 
-/// A panel with logarithmic axes.
+/// A panel with a logarithmic second axis.
 fn panel(area: &Area<'_>, panel: &Panel<'_>, lines: &[Line]) -> Drawn {
-    let ys = lines
-        .iter()
-        .flat_map(|line| &line.points)
-        .map(|&(_, y)| y)
-        .filter(|y| *y > 0.0);
+    let points = lines.iter().flat_map(|line| &line.points);
+    let ys = points.map(|&(_, y)| y).filter(|y| *y > 0.0);
     let (least, most) = ys.fold((f64::MAX, f64::MIN), |(least, most), y| {
         (least.min(y), most.max(y))
     });
@@ -81,27 +78,20 @@ fn panel(area: &Area<'_>, panel: &Panel<'_>, lines: &[Line]) -> Drawn {
     } else {
         (least / 1.2, most * 1.3)
     };
+    let labels = panel.x.1;
     let mut chart = ChartBuilder::on(area)
         .caption(panel.title, (FONT, 15))
         .margin(8)
         .x_label_area_size(32)
-        .y_label_area_size(48)
-        .build_cartesian_2d(
-            (panel.range.0..panel.range.1).log_scale(),
-            (least..most).log_scale(),
-        )?;
+        .y_label_area_size(56)
+        .build_cartesian_2d(-0.2..labels.len() as f64 - 0.8, (least..most).log_scale())?;
     chart
         .configure_mesh()
         .x_desc(panel.x.0)
-        .y_desc(panel.y)
-        .x_label_formatter(&panel.x.1)
-        .y_label_formatter(&|y| {
-            if *y >= 1.0 {
-                format!("{y:.0}")
-            } else {
-                format!("{y}")
-            }
-        })
+        .y_desc(panel.y.0)
+        .x_labels(labels.len())
+        .x_label_formatter(&|x| labels.get(x.round() as usize).cloned().unwrap_or_default())
+        .y_label_formatter(&panel.y.1)
         .light_line_style(WHITE)
         .bold_line_style(RGBColor(225, 225, 225))
         .label_style((FONT, 11))
@@ -115,6 +105,25 @@ fn panel(area: &Area<'_>, panel: &Panel<'_>, lines: &[Line]) -> Drawn {
         chart.draw_series(line.points.iter().map(dot))?;
     }
     Ok(())
+}
+
+/// A rate in millions.
+fn plain(value: &f64) -> String {
+    if *value >= 1.0 {
+        format!("{value:.0}")
+    } else {
+        format!("{value}")
+    }
+}
+
+/// A time in nanoseconds.
+fn time(value: &f64) -> String {
+    match *value {
+        1e9.. => format!("{} s", value / 1e9),
+        1e6.. => format!("{} ms", value / 1e6),
+        1e3.. => format!("{} µs", value / 1e3),
+        _ => format!("{value} ns"),
+    }
 }
 
 /// The names with their colours, in a row under the panels.
@@ -148,12 +157,13 @@ pub(super) fn contention(results: &Results) -> Svg {
             points: THREADS
                 .iter()
                 .zip(&row.rates)
-                .map(|(&t, rate)| (t as f64, rate.median()))
+                .map(|(&t, rate)| ((t as f64).log2(), rate.median()))
                 .collect(),
         };
         // guira last, so that it is on top.
         contest.rows.iter().rev().map(line).collect()
     };
+    let labels = THREADS.map(|threads| threads.to_string());
     let all: Vec<Vec<Line>> = results.contests.iter().map(lines).collect();
     svg((960, 680), |area| {
         let (panels, below) = area.split_vertically(610);
@@ -164,18 +174,13 @@ pub(super) fn contention(results: &Results) -> Svg {
             .zip(&all)
         {
             let title = contest.scenario.name;
-            let range = (0.9, THREADS[THREADS.len() - 1] as f64 * 1.1);
-            let x = (
-                "threads",
-                &(|x: &f64| format!("{x:.0}")) as &dyn Fn(&f64) -> String,
-            );
+            let x = ("threads", labels.as_slice());
             panel(
                 area,
                 &Panel {
                     title,
                     x,
-                    y: "M operations / s",
-                    range,
+                    y: ("M operations / s", plain),
                 },
                 lines,
             )?;
@@ -194,6 +199,7 @@ pub(super) fn latency(results: &Results) -> Svg {
         .iter()
         .filter(|group| group[0].threads != 32)
         .collect();
+    let labels = ["0 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %"].map(str::to_owned);
     let quantiles = || (0..=20).map(|step| 10_f64.powf(-f64::from(step) / 4.0));
     let lines = |group: &&&[crate::contention::Tail]| -> Vec<Line> {
         let line = |tail: &crate::contention::Tail| Line {
@@ -202,7 +208,7 @@ pub(super) fn latency(results: &Results) -> Svg {
                 .filter(|rest| rest * tail.latencies.lookups.len() as f64 >= 1.0)
                 .map(|rest| {
                     (
-                        1.0 / rest,
+                        -rest.log10(),
                         tail.latencies.lookups.value_at_quantile(1.0 - rest) as f64,
                     )
                 })
@@ -216,21 +222,13 @@ pub(super) fn latency(results: &Results) -> Svg {
         let (panels, below) = area.split_vertically(610);
         for ((area, group), lines) in panels.split_evenly((2, 3)).iter().zip(&shown).zip(&all) {
             let title = format!("{}, {} threads", group[0].scenario, group[0].threads);
-            let quantile = |x: &f64| {
-                format!(
-                    "{:.*} %",
-                    (x.log10() - 2.0).max(0.0) as usize,
-                    100.0 - 100.0 / x
-                )
-            };
-            let x = ("quantile of lookups", &quantile as &dyn Fn(&f64) -> String);
+            let x = ("quantile of lookups", labels.as_slice());
             panel(
                 area,
                 &Panel {
                     title: &title,
                     x,
-                    y: "ns",
-                    range: (1.0, 1e5),
+                    y: ("", time),
                 },
                 lines,
             )?;
@@ -316,16 +314,13 @@ pub(super) fn insert(results: &Results) -> Svg {
         .iter()
         .filter(|table| table.title.ends_with("u64 keys"))
         .collect();
-    let middles = [25.0, 70.0, 92.5, 97.0, 99.5];
+    let labels = ["0–50", "50–90", "90–95", "95–99", "99–100"].map(|band| format!("{band} %"));
     let lines = |table: &&Table| -> Vec<Line> {
         let line = |(name, cells): &(String, Vec<Option<crate::measure::Samples>>)| Line {
             name: name.clone(),
-            points: middles
-                .iter()
+            points: (0..labels.len())
                 .zip(&cells[1..])
-                .filter_map(|(&middle, samples)| {
-                    Some((100.0 / (100.5 - middle), samples.as_ref()?.median()))
-                })
+                .filter_map(|(index, samples)| Some((index as f64, samples.as_ref()?.median())))
                 .collect(),
         };
         table.rows.iter().rev().map(line).collect()
@@ -339,15 +334,13 @@ pub(super) fn insert(results: &Results) -> Svg {
             .zip(&tables)
             .zip(&all)
         {
-            let percent = |x: &f64| format!("{:.0} %", 100.5 - 100.0 / x);
-            let x = ("of the capacity", &percent as &dyn Fn(&f64) -> String);
+            let x = ("of the capacity", labels.as_slice());
             panel(
                 area,
                 &Panel {
                     title: &table.title,
                     x,
-                    y: "M inserts / s",
-                    range: (1.2, 110.0),
+                    y: ("M inserts / s", plain),
                 },
                 lines,
             )?;
