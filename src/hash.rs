@@ -39,7 +39,7 @@ impl Class {
 /// A fingerprint from 1 to 2^f - 1, each as likely as the others.
 #[inline(always)]
 fn fingerprint<L: Layout>(hash: u64) -> u64 {
-    ((hash & 0xffff_ffff) * L::FINGERPRINT >> 32) + 1
+    (((hash & 0xffff_ffff) * L::FINGERPRINT) >> 32) + 1
 }
 
 /// `hash` scaled onto `0..buckets` (Lemire, *Fast random integer generation in

@@ -160,7 +160,7 @@ impl<L: Layout> Word<L> {
     #[inline(always)]
     fn unmarked_matches(self, fingerprint: u64) -> u64 {
         debug_assert!(!self.is_reserved());
-        let matches = Self::from_bits(self.bits ^ fingerprint * L::ONES).empty_slots();
+        let matches = Self::from_bits(self.bits ^ (fingerprint * L::ONES)).empty_slots();
         if self.bits & L::MARK == 0 {
             matches
         } else {
@@ -401,7 +401,7 @@ impl<L: Layout> Word<L> {
         // The low bits, as many as the level says, in which a fingerprint differs
         // from the plane's number.
         let low = (1_u64 << self.level().min(63)) - 1;
-        let astray = (self.bits ^ plane * L::ONES) & (low & L::FINGERPRINT) * L::ONES;
+        let astray = (self.bits ^ (plane * L::ONES)) & ((low & L::FINGERPRINT) * L::ONES);
         let at_home = Self::from_bits(astray).empty_slots() | self.empty_slots();
         at_rest && at_home == L::TOPS
     }
