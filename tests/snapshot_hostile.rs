@@ -20,16 +20,20 @@ use snapshots::{
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::{
     alloc::System,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
+/// One test at a time: the allocator counts for all threads.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Reads a snapshot; checks how much memory that takes, all allocations together.
 fn read(bytes: &[u8]) -> Result<CuckooFilter, SnapshotError> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = ALLOCATOR.stats();
     let result = CuckooFilter::from_bytes(bytes);
     let change = ALLOCATOR.stats() - before;
@@ -84,6 +88,7 @@ fn grown() -> CuckooFilter {
 
 #[test]
 fn valid_snapshots_of_all_sizes_take_little_memory() {
+    let _alone = alone();
     for bits in LAYOUTS {
         for capacity in [1, 100, 10_000, 100_000] {
             let filter = filter(bits, capacity).expect("a filter");
@@ -98,6 +103,7 @@ fn valid_snapshots_of_all_sizes_take_little_memory() {
 
 #[test]
 fn sizes_that_cannot_be() {
+    let _alone = alone();
     for (bits, bytes) in small() {
         for buckets in [0, 1, 3, 1 << 33, 1 << 60, (1 << 60) + 2, 1 << 63, u64::MAX] {
             assert_geometry(&with(&bytes, BUCKETS, buckets), "buckets");
@@ -134,6 +140,7 @@ fn sizes_that_cannot_be() {
 /// What may mean something in a later version means nothing in this one.
 #[test]
 fn reserved_bytes_must_be_0() {
+    let _alone = alone();
     for (_, bytes) in small() {
         let changed = [
             with_byte(&bytes, RESERVED, 1),
@@ -148,6 +155,7 @@ fn reserved_bytes_must_be_0() {
 /// More buckets than there are words: their memory is not allocated.
 #[test]
 fn sizes_that_the_bytes_do_not_have() {
+    let _alone = alone();
     for (_, bytes) in small() {
         let buckets = number(&bytes, BUCKETS);
         for more in [buckets + 2, 2 * buckets, 1 << 20, 1 << 26] {
@@ -173,6 +181,7 @@ fn sizes_that_the_bytes_do_not_have() {
 
 #[test]
 fn passes_that_cannot_be() {
+    let _alone = alone();
     for (_, bytes) in small() {
         let levels = u64::from(bytes[LEVELS]);
         for level in [levels + 1, 64, 1 << 32, u64::MAX] {
@@ -194,6 +203,7 @@ fn passes_that_cannot_be() {
 /// Any number of passes that were broken off is in order, and costs no memory.
 #[test]
 fn passes_without_end() {
+    let _alone = alone();
     let (_, bytes) = small().next().expect("a layout");
     let mut passes = bytes[..HEADER].to_vec();
     for _ in 0..50_000 {
@@ -213,6 +223,7 @@ fn passes_without_end() {
 /// without a meaning.
 #[test]
 fn words_that_are_not_at_rest() {
+    let _alone = alone();
     for (bits, bytes) in small() {
         let slots = usize::from(bytes[SLOTS]);
         let lane = match slots {
@@ -248,6 +259,7 @@ fn place(bytes: &[u8], plane: usize, bucket: usize) -> usize {
 
 #[test]
 fn fingerprints_in_another_plane() {
+    let _alone = alone();
     let bytes = grown().to_bytes();
     let planes = 1 << number(&bytes, LEVEL);
     for (plane, bucket) in [(0, 0), (0, 9), (1, 0), (planes - 1, 3)] {
@@ -265,6 +277,7 @@ fn fingerprints_in_another_plane() {
 
 #[test]
 fn words_of_other_levels() {
+    let _alone = alone();
     // The phase of 14 × 4: bit 4 to 7 of the control bits, in the lanes' top bits:
     // 14, 15, 30, 31 have the mark and the reservation, 46, 47, 62, 63 the phase.
     let phase = |word: u64, phase: u64| {
@@ -292,6 +305,7 @@ fn words_of_other_levels() {
 /// one before it, and one that had would scan itself without end.
 #[test]
 fn words_two_levels_apart() {
+    let _alone = alone();
     let filter = CuckooFilter::builder()
         .capacity(200)
         .max_capacity(3_000)
@@ -314,6 +328,7 @@ fn words_two_levels_apart() {
 /// A word in a plane that its bucket has not reached.
 #[test]
 fn words_in_planes_that_cannot_exist() {
+    let _alone = alone();
     let filter = filter(14, 1_000).expect("a filter");
     let mut items = 0;
     while filter.stats().buckets_to_split == 0 {
@@ -335,6 +350,7 @@ fn words_in_planes_that_cannot_exist() {
 
 #[test]
 fn seeds_and_hashers() {
+    let _alone = alone();
     for (_, bytes) in small() {
         for at in [SEED, PROBE] {
             let other = with(&bytes, at, number(&bytes, at) ^ 1 << 40);
@@ -346,6 +362,7 @@ fn seeds_and_hashers() {
 
 #[test]
 fn random_bytes() {
+    let _alone = alone();
     let mut random = SmallRng::seed_from_u64(1);
     let (_, valid) = small().next().expect("a layout");
     for round in 0..20_000 {
