@@ -65,8 +65,14 @@ impl<'a, L: Layout> Prepared<'a, L> {
         } else {
             new
         };
+        let (raw, new) = if fault::is(Fault::PhaseIgnored) && self.raw.same_phase(new) {
+            let now = Word::<L>::from_bits(self.atomic.load(Ordering::Relaxed));
+            (self.raw.with_phase_of(now), new.with_phase_of(now))
+        } else {
+            (self.raw, new)
+        };
         self.atomic
-            .compare_exchange(self.raw.bits(), new.bits(), order, Ordering::Relaxed)
+            .compare_exchange(raw.bits(), new.bits(), order, Ordering::Relaxed)
             .is_ok()
     }
 
