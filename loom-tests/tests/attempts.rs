@@ -55,10 +55,7 @@ fn absent(attempts: u8) -> Scenario<2> {
 #[test]
 fn a_lookup_gives_up_after_its_last_attempt() {
     disturbed(1).outcomes(&[[0, 1], [1, 1]]).holds();
-    disturbed(2)
-        .large()
-        .outcomes(&[[0, 1], [1, 1]])
-        .holds();
+    disturbed(2).large().outcomes(&[[0, 1], [1, 1]]).holds();
     // Two moves cannot disturb as many attempts as a normal lookup makes.
     disturbed(8).large().outcomes(&[[0, 1]]).holds();
 }
