@@ -38,7 +38,8 @@ pub(crate) struct Planes<L> {
 struct Growth {
     /// `blocks[k]` holds what level k + 1 needs.
     blocks: Box<[OnceBlock]>,
-    /// All words are at this level or above. A shortcut for routing.
+    /// All words are at this level or above: an empty word in its phase, which
+    /// words can be compared with. A shortcut for routing.
     hint: AtomicU64,
 }
 
@@ -110,11 +111,17 @@ impl<L: Layout> Planes<L> {
     }
 
     /// Levels that all words have reached.
+    #[inline(always)]
     pub(crate) fn level(&self) -> u32 {
-        // Acquire: pairs with the Release of `complete_level`.
-        self.growth
-            .hint
-            .load(fault::order(Event::Hint, Ordering::Acquire)) as u32
+        self.hint().level()
+    }
+
+    /// The phase of a word that is at the level of the hint.
+    #[inline(always)]
+    fn hint(&self) -> Word<L> {
+        // Acquire: pairs with the Release of `sweep`.
+        let order = fault::order(Event::Hint, Ordering::Acquire);
+        Word::from_bits(self.growth.hint.load(order))
     }
 
     /// The level at which the filter has its largest size.
@@ -234,7 +241,7 @@ impl<L: Layout> Planes<L> {
 
     /// After all images are stored: with the lowest level of their words as hint.
     pub(crate) fn at_level(mut self, level: u32) -> Self {
-        self.growth.hint = AtomicU64::new(u64::from(level));
+        self.growth.hint = AtomicU64::new(Word::<L>::at_level(level).bits());
         self
     }
 
@@ -269,6 +276,55 @@ impl<L: Layout> Planes<L> {
             }
             plane = next_plane(fingerprint, plane);
         }
+    }
+
+    /// [`route`](Self::route) for the words of both buckets, in this order. Between
+    /// two levels, where all words are at the level of the hint, one comparison
+    /// shows that both count.
+    #[inline(always)]
+    pub(crate) fn route_pair(
+        &self,
+        first: &[AtomicU64],
+        fingerprint: u64,
+        (p, load_p): (usize, impl Fn(&AtomicU64) -> Word<L>),
+        (q, load_q): (usize, impl Fn(&AtomicU64) -> Word<L>),
+    ) -> (Word<L>, Word<L>) {
+        if L::PHASE_BITS == 0 {
+            return (load_p(&first[p]), load_q(&first[q]));
+        }
+        let hint = self.hint();
+        let words = self.plane(first, low_bits(fingerprint, hint.level()));
+        let pair = (load_p(&words[p]), load_q(&words[q]));
+        if Word::both_in_phase(pair.0, pair.1, hint) {
+            return pair;
+        }
+        self.route_both(first, fingerprint, (p, load_p), (q, load_q))
+    }
+
+    /// A level is being swept: each word is looked for, the lower one first.
+    #[cold]
+    fn route_both(
+        &self,
+        first: &[AtomicU64],
+        fingerprint: u64,
+        (p, load_p): (usize, impl Fn(&AtomicU64) -> Word<L>),
+        (q, load_q): (usize, impl Fn(&AtomicU64) -> Word<L>),
+    ) -> (Word<L>, Word<L>) {
+        let p = self.route(first, fingerprint, p, load_p);
+        (p, self.route(first, fingerprint, q, load_q))
+    }
+
+    /// The words of a plane.
+    #[inline(always)]
+    fn plane<'a>(&'a self, first: &'a [AtomicU64], plane: u64) -> &'a [AtomicU64] {
+        if plane == 0 {
+            return first;
+        }
+        let level = plane.ilog2();
+        let block = self.growth.blocks[level as usize].get();
+        let block = block.expect("a block is published before a word of it is made");
+        let start = (plane - (1 << level)) as usize * first.len();
+        &block.words[start..][..first.len()]
     }
 
     /// [`route`](Self::route) for a writer, who completes the split of a frozen
@@ -476,7 +532,8 @@ impl<L: Layout> Planes<L> {
             // Release: pairs with the Acquire of `level`: whoever sees the hint
             // finds every word as it promises.
             let order = fault::order(Event::Complete, Ordering::AcqRel);
-            self.growth.hint.fetch_max(u64::from(level) + 1, order);
+            let hint = Word::<L>::at_level(level + 1);
+            self.growth.hint.fetch_max(hint.bits(), order);
         }
     }
 

@@ -113,6 +113,19 @@ impl<L: Layout> Reader<'_, L> {
                 Word::from_bits(atomic.load(fault::order(event, Ordering::Acquire)))
             })
     }
+
+    /// [`load`](Self::load) of the lower and then of the higher word.
+    #[inline(always)]
+    pub(crate) fn load_pair(&self, fingerprint: u64, p: usize, q: usize) -> (Word<L>, Word<L>) {
+        let load = |event| {
+            move |atomic: &AtomicU64| {
+                count_load();
+                Word::from_bits(atomic.load(fault::order(event, Ordering::Acquire)))
+            }
+        };
+        let (p, q) = ((p, load(Event::ReadP)), (q, load(Event::ReadQ)));
+        self.planes.route_pair(self.first, fingerprint, p, q)
+    }
 }
 
 impl<L: Layout> Table<L> {

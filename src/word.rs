@@ -341,6 +341,17 @@ impl<L: Layout> Word<L> {
         (self.phase() >> 1) as u32
     }
 
+    /// The empty word at a level. A higher level's has the higher representation.
+    pub(crate) fn at_level(level: u32) -> Self {
+        Self::EMPTY.with_phase(2 * u64::from(level))
+    }
+
+    /// True if both words are in the phase of `other`.
+    #[inline(always)]
+    pub(crate) fn both_in_phase(p: Self, q: Self, other: Self) -> bool {
+        ((p.bits ^ other.bits) | (q.bits ^ other.bits)) & L::PHASE == 0
+    }
+
     /// True while the word is being split.
     #[inline(always)]
     pub(crate) fn is_frozen(self) -> bool {
