@@ -80,8 +80,7 @@ impl<L: Layout> Cuckoo<L> {
     pub(crate) fn look(&self, class: Class) -> Seen<'_, L> {
         let words = self.table.reader();
         let version = self.versions.observe(class.p);
-        let p = words.load(Event::ReadP, class.fingerprint, class.p);
-        let q = words.load(Event::ReadQ, class.fingerprint, class.q);
+        let (p, q) = words.load_pair(class.fingerprint, class.p, class.q);
         Seen { version, p, q }
     }
 

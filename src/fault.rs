@@ -146,6 +146,14 @@ pub enum Fault {
     NoFreeze,
     /// The hint says that a level is complete before it is.
     HintEarly,
+    /// The sweep's mark moves on without a look at the words that it passes.
+    SweepBlindly,
+    /// A block is published only after the first word that needs it is frozen.
+    PublishLate,
+    /// A word's phase has two bits only, and wraps.
+    PhaseWraps,
+    /// The exchange of a word does not compare its phase.
+    PhaseIgnored,
     /// A chained move fills the slot it leaves without regard to the plane.
     FillAnyPlane,
     /// A move does not heed the frontier of a snapshot.
@@ -216,7 +224,10 @@ mod switch {
 
     pub(crate) fn order(event: Event, strong: Ordering) -> Ordering {
         #[cfg(not(loom))]
-        give_way();
+        {
+            super::watch::see(event);
+            give_way();
+        }
         if WEAKNESS.load(Ordering::Relaxed).relaxed == event as u8 {
             Ordering::Relaxed
         } else {
@@ -249,12 +260,38 @@ mod switch {
     }
 }
 
+/// A thread that a test can stop, for ever if it likes, before any event.
+#[cfg(all(guira_faults, not(loom)))]
+mod watch {
+    use super::Event;
+    use std::cell::RefCell;
+
+    type Watcher = Box<dyn FnMut(Event)>;
+
+    thread_local!(static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) });
+
+    /// From now on calls `watcher` before each event of this thread.
+    pub fn watch(watcher: impl FnMut(Event) + 'static) {
+        WATCHER.set(Some(Box::new(watcher)));
+    }
+
+    pub(crate) fn see(event: Event) {
+        // Out of its place while it runs: it may use a filter itself.
+        if let Some(mut watcher) = WATCHER.take() {
+            watcher(event);
+            WATCHER.set(Some(watcher));
+        }
+    }
+}
+
 #[cfg(loom)]
 pub(crate) use switch::loads_are_exchanges;
 #[cfg(any(loom, guira_faults))]
 pub(crate) use switch::{attempts, is, order};
 #[cfg(any(loom, guira_faults))]
 pub use switch::{limit_attempts, weaken};
+#[cfg(all(guira_faults, not(loom)))]
+pub use watch::watch;
 
 /// True if `fault` is switched on: never, in a normal build.
 #[cfg(not(any(loom, guira_faults)))]

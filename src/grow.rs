@@ -38,7 +38,8 @@ pub(crate) struct Planes<L> {
 struct Growth {
     /// `blocks[k]` holds what level k + 1 needs.
     blocks: Box<[OnceBlock]>,
-    /// All words are at this level or above. A shortcut for routing.
+    /// All words are at this level or above: an empty word in its phase, which
+    /// words can be compared with. A shortcut for routing.
     hint: AtomicU64,
 }
 
@@ -110,11 +111,17 @@ impl<L: Layout> Planes<L> {
     }
 
     /// Levels that all words have reached.
+    #[inline(always)]
     pub(crate) fn level(&self) -> u32 {
-        // Acquire: pairs with the Release of `complete_level`.
-        self.growth
-            .hint
-            .load(fault::order(Event::Hint, Ordering::Acquire)) as u32
+        self.hint().level()
+    }
+
+    /// The phase of a word that is at the level of the hint.
+    #[inline(always)]
+    fn hint(&self) -> Word<L> {
+        // Acquire: pairs with the Release of `sweep`.
+        let order = fault::order(Event::Hint, Ordering::Acquire);
+        Word::from_bits(self.growth.hint.load(order))
     }
 
     /// The level at which the filter has its largest size.
@@ -234,7 +241,7 @@ impl<L: Layout> Planes<L> {
 
     /// After all images are stored: with the lowest level of their words as hint.
     pub(crate) fn at_level(mut self, level: u32) -> Self {
-        self.growth.hint = AtomicU64::new(u64::from(level));
+        self.growth.hint = AtomicU64::new(Word::<L>::at_level(level).bits());
         self
     }
 
@@ -271,6 +278,55 @@ impl<L: Layout> Planes<L> {
         }
     }
 
+    /// [`route`](Self::route) for the words of both buckets, in this order. Between
+    /// two levels, where all words are at the level of the hint, one comparison
+    /// shows that both count.
+    #[inline(always)]
+    pub(crate) fn route_pair(
+        &self,
+        first: &[AtomicU64],
+        fingerprint: u64,
+        (p, load_p): (usize, impl Fn(&AtomicU64) -> Word<L>),
+        (q, load_q): (usize, impl Fn(&AtomicU64) -> Word<L>),
+    ) -> (Word<L>, Word<L>) {
+        if L::PHASE_BITS == 0 {
+            return (load_p(&first[p]), load_q(&first[q]));
+        }
+        let hint = self.hint();
+        let words = self.plane(first, low_bits(fingerprint, hint.level()));
+        let pair = (load_p(&words[p]), load_q(&words[q]));
+        if Word::both_in_phase(pair.0, pair.1, hint) {
+            return pair;
+        }
+        self.route_both(first, fingerprint, (p, load_p), (q, load_q))
+    }
+
+    /// A level is being swept: each word is looked for, the lower one first.
+    #[cold]
+    fn route_both(
+        &self,
+        first: &[AtomicU64],
+        fingerprint: u64,
+        (p, load_p): (usize, impl Fn(&AtomicU64) -> Word<L>),
+        (q, load_q): (usize, impl Fn(&AtomicU64) -> Word<L>),
+    ) -> (Word<L>, Word<L>) {
+        let p = self.route(first, fingerprint, p, load_p);
+        (p, self.route(first, fingerprint, q, load_q))
+    }
+
+    /// The words of a plane.
+    #[inline(always)]
+    fn plane<'a>(&'a self, first: &'a [AtomicU64], plane: u64) -> &'a [AtomicU64] {
+        if plane == 0 {
+            return first;
+        }
+        let level = plane.ilog2();
+        let block = self.growth.blocks[level as usize].get();
+        let block = block.expect("a block is published before a word of it is made");
+        let start = (plane - (1 << level)) as usize * first.len();
+        &block.words[start..][..first.len()]
+    }
+
     /// [`route`](Self::route) for a writer, who completes the split of a frozen
     /// word before it goes on.
     #[inline(always)]
@@ -304,9 +360,14 @@ impl<L: Layout> Planes<L> {
 
     // Splitting
 
+    /// Provides what the level after `level` needs; `None`: no memory.
+    pub(crate) fn begin(&self, level: u32) -> Option<&Block> {
+        self.growth.blocks[level as usize].publish()
+    }
+
     /// Brings a word from `level` to the next one. Any number of threads may do
     /// this at once, and any of them may stop.
-    fn split(&self, plane: u64, bucket: usize, level: u32) {
+    pub(crate) fn split(&self, plane: u64, bucket: usize, level: u32) {
         loop {
             let prepared = Prepared::<L>::load(self.atomic(plane, bucket));
             if prepared.word.level() > level {
@@ -314,6 +375,9 @@ impl<L: Layout> Planes<L> {
             }
             if prepared.word.is_frozen() {
                 self.complete_split(plane, bucket, prepared);
+            } else if fault::is(Fault::NoFreeze) {
+                self.complete_split(plane, bucket, prepared);
+                sync::yield_in_model();
             } else {
                 prepared.replace(Event::Freeze, prepared.word.frozen());
             }
@@ -342,22 +406,30 @@ impl<L: Layout> Planes<L> {
     /// if need be, and is bounded. `worthwhile` says whether the filter is full
     /// enough for another level.
     ///
-    /// The words are those that a search has seen to be full, nearest first:
+    /// The words are those that a search at `level` has seen to be full, nearest first:
     /// where the split of a pair leaves it full, that of its neighbours helps.
     #[cold]
     pub(crate) fn make_room(
         &self,
-        words: impl Iterator<Item = (u64, usize)>,
+        level: u32,
+        words: impl Iterator<Item = (u64, usize)> + Clone,
         worthwhile: impl Fn(u32) -> bool,
     ) -> Result<(), Refusal> {
-        let level = self.level();
+        if self.level() != level {
+            // What was full may have been split since.
+            return Ok(());
+        }
         if self.block(level).is_none() {
             if level == self.max_level() || !worthwhile(level) {
                 return Err(Refusal::Full);
             }
-            self.growth.blocks[level as usize]
-                .publish()
-                .ok_or(Refusal::Memory)?;
+            if fault::is(Fault::PublishLate) {
+                words.clone().take(1).for_each(|(fingerprint, bucket)| {
+                    let prepared = self.route_for_update(fingerprint, bucket);
+                    prepared.replace(Event::Freeze, prepared.word.frozen());
+                });
+            }
+            self.begin(level).ok_or(Refusal::Memory)?;
         }
         let unsplit = words.filter(|&(fingerprint, bucket)| {
             self.route_for_update(fingerprint, bucket).word.level() == level
@@ -368,9 +440,23 @@ impl<L: Layout> Planes<L> {
             split += 1;
         }
         if split == 0 {
-            self.sweep(level);
+            self.sweep(level, lead());
         }
         Ok(())
+    }
+
+    /// All words that there are, with plane and bucket; of a plane that is to
+    /// come those that have been made.
+    #[cfg(any(loom, guira_faults))]
+    pub(crate) fn words_made(&self) -> impl Iterator<Item = (u64, usize, Word<L>)> {
+        let planes = (self.words() / self.buckets()) as u64;
+        (0..planes)
+            .flat_map(|plane| (0..self.buckets()).map(move |bucket| (plane, bucket)))
+            .map(|(plane, bucket)| {
+                let bits = self.atomic(plane, bucket).load(Ordering::Acquire);
+                (plane, bucket, Word::from_bits(bits))
+            })
+            .filter(|&(plane, _, word)| plane == 0 || word != Word::EMPTY)
     }
 
     // The sweep
@@ -379,14 +465,14 @@ impl<L: Layout> Planes<L> {
     #[inline(always)]
     pub(crate) fn sweep_some(&self) {
         if L::PHASE_BITS != 0 && self.block(self.level()).is_some() {
-            self.sweep(self.level());
+            self.sweep(self.level(), lead());
         }
     }
 
     /// Completes the level that was begun, if any.
     pub(crate) fn sweep_all(&self) {
         while self.block(self.level()).is_some() {
-            self.sweep(self.level());
+            self.sweep(self.level(), lead());
         }
     }
 
@@ -399,27 +485,31 @@ impl<L: Layout> Planes<L> {
         })
     }
 
+    /// True if the level after `level` was begun.
+    pub(crate) fn is_growing(&self, level: u32) -> bool {
+        self.block(level).is_some()
+    }
+
     /// The block for the level after `level`, if it was begun.
     #[inline(always)]
     fn block(&self, level: u32) -> Option<&Block> {
         self.growth.blocks.get(level as usize)?.get()
     }
 
-    /// Splits a chunk of words and moves the sweep's mark on, over all that are
-    /// split.
+    /// Splits a chunk of words, `lead` chunks ahead of the sweep's mark if there
+    /// is work, and moves the mark on over all words that are split.
     ///
     /// Nobody owns a chunk: the mark moves on when the words say that they are
     /// split, so a thread that stops in the middle delays nobody.
     #[cold]
-    fn sweep(&self, level: u32) {
+    pub(crate) fn sweep(&self, level: u32, lead: usize) {
         let Some(block) = self.block(level) else {
             return;
         };
         let words = self.buckets() << level;
         // Acquire: pairs with the Release of the exchange below.
         let mut swept = block.swept.load(Ordering::Acquire) as usize;
-        // Threads keep out of each other's way, if there is work ahead.
-        let ahead = swept + crate::len::thread_number() % 4 * CHUNK;
+        let ahead = swept + lead * CHUNK;
         let start = if ahead < words && !self.is_split(ahead, level) {
             ahead
         } else {
@@ -431,6 +521,9 @@ impl<L: Layout> Planes<L> {
         while swept < words && self.is_split(swept, level) {
             swept += 1;
         }
+        if fault::is(Fault::SweepBlindly) {
+            swept = words.min(start + CHUNK);
+        }
         // AcqRel: whoever reads the mark finds all words before it split.
         block
             .swept
@@ -439,11 +532,12 @@ impl<L: Layout> Planes<L> {
             // Release: pairs with the Acquire of `level`: whoever sees the hint
             // finds every word as it promises.
             let order = fault::order(Event::Complete, Ordering::AcqRel);
-            self.growth.hint.fetch_max(u64::from(level) + 1, order);
+            let hint = Word::<L>::at_level(level + 1);
+            self.growth.hint.fetch_max(hint.bits(), order);
         }
     }
 
-    fn is_split(&self, word: usize, level: u32) -> bool {
+    pub(crate) fn is_split(&self, word: usize, level: u32) -> bool {
         let atomic = self.atomic((word / self.buckets()) as u64, word % self.buckets());
         Word::<L>::from_bits(atomic.load(Ordering::Acquire)).level() > level
     }
@@ -494,6 +588,16 @@ fn refused<L: Layout>(plane: usize, bucket: usize, word: Word<L>) -> SnapshotErr
         bucket,
         plane,
         bits: word.bits(),
+    }
+}
+
+/// How many chunks ahead a thread sweeps: threads keep out of each other's way.
+fn lead() -> usize {
+    // In a model the thread's number says nothing: those choose.
+    if cfg!(loom) {
+        0
+    } else {
+        crate::len::thread_number() % 4
     }
 }
 

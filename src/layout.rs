@@ -19,6 +19,9 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     const PHASE_BITS: u32;
 }
 
+/// The most slots that a layout has.
+pub(crate) const MAX_SLOTS: usize = 6;
+
 /// Every constant that follows from a [`Layout`].
 pub(crate) trait Masks: Layout {
     /// The largest fingerprint; also the mask of slot 0.
@@ -50,7 +53,7 @@ pub(crate) trait Masks: Layout {
     /// Refuses, at compile time, a layout whose parts overlap or do not fit.
     const CHECKED: () = {
         assert!(
-            Self::SLOTS >= 2,
+            Self::SLOTS >= 2 && Self::SLOTS <= MAX_SLOTS,
             "the mark and the reservation need a slot each"
         );
         assert!(Self::FINGERPRINT_BITS <= Self::LANE_BITS && Self::FINGERPRINT_BITS <= 32);

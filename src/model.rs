@@ -11,20 +11,24 @@ use crate::{
     relocate::{Fill, Hop},
 };
 
+mod growth;
 mod midway;
 mod snapshot;
 
+#[cfg(not(loom))]
+pub use crate::fault::watch;
 pub use crate::fault::{Event, Fault, limit_attempts, weaken};
+pub use growth::Growing;
 
 /// 8-bit fingerprints in `SLOTS` slots.
 #[derive(Clone, Copy, Debug)]
-struct Small<const SLOTS: usize>;
+struct Small<const SLOTS: usize, const PHASE_BITS: u32>;
 
-impl<const SLOTS: usize> Layout for Small<SLOTS> {
+impl<const SLOTS: usize, const PHASE_BITS: u32> Layout for Small<SLOTS, PHASE_BITS> {
     const FINGERPRINT_BITS: u32 = 8;
     const SLOTS: usize = SLOTS;
     const LANE_BITS: u32 = 8;
-    const PHASE_BITS: u32 = 0;
+    const PHASE_BITS: u32 = PHASE_BITS;
 }
 
 /// A fingerprint and its pair of buckets.
@@ -38,20 +42,32 @@ impl Item {
     }
 }
 
-/// A filter of a few buckets with `SLOTS` slots each.
-pub struct Model<const SLOTS: usize>(Cuckoo<Small<SLOTS>>);
+/// A filter of a few buckets with `SLOTS` slots each; one with a phase can grow.
+pub struct Model<const SLOTS: usize, const PHASE_BITS: u32 = 0>(Cuckoo<Small<SLOTS, PHASE_BITS>>);
 
-impl<const SLOTS: usize> std::fmt::Debug for Model<SLOTS> {
+impl<const SLOTS: usize, const PHASE_BITS: u32> std::fmt::Debug for Model<SLOTS, PHASE_BITS> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Model").finish_non_exhaustive()
+        let words = self.0.table.planes.words_made();
+        f.debug_list().entries(words).finish()
     }
 }
 
 impl<const SLOTS: usize> Model<SLOTS> {
     /// A filter in which each bucket holds the given items.
     pub fn new(residents: &[&[Item]]) -> Self {
+        Self::with_levels(residents, 0)
+    }
+
+    /// The `nth` item whose pair is the buckets `a` and `b`, of `buckets`.
+    pub fn item(buckets: usize, a: usize, b: usize, nth: usize) -> Item {
+        item(buckets, a, b, nth, |_| true)
+    }
+}
+
+impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
+    fn with_levels(residents: &[&[Item]], levels: u32) -> Self {
         #[cfg_attr(not(loom), expect(unused_mut))]
-        let mut cuckoo = Cuckoo::new(residents.len(), 0).expect("a few bytes");
+        let mut cuckoo = Cuckoo::new(residents.len(), levels).expect("a few bytes");
         #[cfg(loom)]
         {
             cuckoo.frontiers.unused = true;
@@ -72,15 +88,6 @@ impl<const SLOTS: usize> Model<SLOTS> {
             }
         }
         Self(cuckoo)
-    }
-
-    /// The `nth` item whose pair is the buckets `a` and `b`, of `buckets`.
-    pub fn item(buckets: usize, a: usize, b: usize, nth: usize) -> Item {
-        let fingerprint = (1..=255)
-            .filter(|&fingerprint| alternate(fingerprint, a, buckets) == b)
-            .nth(nth)
-            .expect("a fingerprint with this pair");
-        Item(Class::of_resident(fingerprint, a, buckets))
     }
 
     /// `CuckooFilter::contains`.
@@ -148,7 +155,9 @@ impl<const SLOTS: usize> Model<SLOTS> {
         }
         moved
     }
+}
 
+impl<const SLOTS: usize> Model<SLOTS> {
     /// The items at rest: panics if a mark, a reservation or a wrong `len` is left.
     pub fn at_rest(&self) -> Vec<(usize, u64)> {
         let mut found = Vec::new();
@@ -187,4 +196,13 @@ fn hop(item: Item, from: usize) -> Hop {
         from,
         to,
     }
+}
+
+/// The `nth` item of a pair among those with a fingerprint that is `wanted`.
+fn item(buckets: usize, a: usize, b: usize, nth: usize, wanted: impl Fn(u64) -> bool) -> Item {
+    let fingerprint = (1..=255)
+        .filter(|&fingerprint| alternate(fingerprint, a, buckets) == b && wanted(fingerprint))
+        .nth(nth)
+        .expect("a fingerprint with this pair");
+    Item(Class::of_resident(fingerprint, a, buckets))
 }

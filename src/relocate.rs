@@ -6,18 +6,19 @@ use crate::{
     fault::{self, Event, Fault},
     grow::{Refusal, low_bits},
     hash::Class,
-    layout::Layout,
+    layout::{Layout, MAX_SLOTS},
     sync,
     word::{Mark, Word},
 };
+use arrayvec::ArrayVec;
 
 /// Buckets that a search looks at before it gives up: enough for the load factors
 /// of `geometry`, few enough that `Full` comes back in microseconds.
 const MAX_VISITED: usize = 1024;
 
-/// The same for a filter that can grow: to split a few words is cheaper than a
-/// long search.
-const MAX_VISITED_TO_GROW: usize = 64;
+/// The same for a filter between two levels: to split a few words is cheaper than
+/// a long search. (A level begins only when a long one has found no path.)
+const MAX_VISITED_TO_SPLIT: usize = 64;
 
 /// Searches and moves that an insert tries before it gives up: each but the
 /// last failed because another thread changed the path meanwhile.
@@ -79,18 +80,23 @@ struct Node {
 }
 
 /// Breadth-first search over the buckets that relocations can reach.
+///
+/// It lies on the stack, so that an insert needs no memory but to grow.
 #[derive(Default)]
 struct Search {
-    nodes: Vec<Node>,
+    /// The last bucket looked at may exceed the bound by its residents' alternates.
+    nodes: ArrayVec<Node, { MAX_VISITED + MAX_SLOTS }>,
+    /// The filter's level before the search.
+    level: u32,
 }
 
 impl Search {
     /// Searches from `roots`, buckets of `fingerprint`, for one with an empty slot.
     fn run<L: Layout>(&mut self, cuckoo: &Cuckoo<L>, fingerprint: u64, roots: &[usize]) -> Found {
         let planes = &cuckoo.table.planes;
-        let can_grow = planes.level() < planes.max_level();
-        let max_visited = if can_grow {
-            MAX_VISITED_TO_GROW
+        self.level = planes.level();
+        let max_visited = if planes.is_growing(self.level) {
+            MAX_VISITED_TO_SPLIT
         } else {
             MAX_VISITED
         };
@@ -218,7 +224,7 @@ impl<L: Layout> Cuckoo<L> {
         let mut search = Search::default();
         let found = search.run(self, class.fingerprint, roots);
         if let Found::Path = found {
-            if self.relocate(&search, last) {
+            if self.relocate(search.hops(), last) {
                 return Ok(true);
             }
         } else {
@@ -251,7 +257,7 @@ impl<L: Layout> Cuckoo<L> {
             .nodes
             .iter()
             .map(|node| (node.fingerprint, node.bucket));
-        self.table.planes.make_room(seen, enough)
+        self.table.planes.make_room(search.level, seen, enough)
     }
 
     fn full(&self) -> InsertError {
@@ -259,10 +265,11 @@ impl<L: Layout> Cuckoo<L> {
         InsertError::Full
     }
 
-    /// Moves the hole at the end of the path to its beginning and leaves `last`
-    /// there. False if another thread got in the way; all is whole then, too.
-    fn relocate(&self, search: &Search, last: Fill) -> bool {
-        let mut hops = search.hops().peekable();
+    /// Moves the hole at the end of a path to its beginning and leaves `last`
+    /// there; the last hop comes first. False if another thread got in the way;
+    /// all is whole then, too.
+    pub(crate) fn relocate(&self, hops: impl Iterator<Item = Hop>, last: Fill) -> bool {
+        let mut hops = hops.peekable();
         let (mut length, mut filled) = (0, matches!(last, Fill::Hole));
         let mut outlined = false;
         while let Some(hop) = hops.next() {

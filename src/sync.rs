@@ -60,8 +60,10 @@ pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
 /// use that one. Nobody waits.
 pub(crate) struct OnceBlock {
     words: usize,
+    /// An array of one, because a box of an array can be made of a vector, whose
+    /// allocation may fail.
     #[cfg(not(loom))]
-    block: once_cell::race::OnceBox<Block>,
+    block: once_cell::race::OnceBox<[Block; 1]>,
     #[cfg(loom)]
     published: AtomicU64,
     #[cfg(loom)]
@@ -80,16 +82,26 @@ impl OnceBlock {
     /// The block, if it is published. Acquire: its words are seen zeroed.
     #[inline(always)]
     pub(crate) fn get(&self) -> Option<&Block> {
-        self.block.get()
+        self.block.get().map(|[block]| block)
     }
 
     /// The block, published now if it was not; `None` if there is no memory.
     pub(crate) fn publish(&self) -> Option<&Block> {
-        if self.block.get().is_none() {
-            // An error says that another thread was first: its block counts.
-            let _ = self.block.set(Box::new(Block::new(self.words)?));
+        if self.get().is_none() {
+            if let Some(block) = self.allocate() {
+                // An error says that another thread was first: its block counts.
+                let _ = self.block.set(block);
+            }
         }
-        self.block.get()
+        // Also if there was no memory: another thread may have had it.
+        self.get()
+    }
+
+    fn allocate(&self) -> Option<Box<[Block; 1]>> {
+        let mut block = Vec::new();
+        block.try_reserve_exact(1).ok()?;
+        block.push(Block::new(self.words)?);
+        block.try_into().ok()
     }
 }
 

@@ -65,8 +65,14 @@ impl<'a, L: Layout> Prepared<'a, L> {
         } else {
             new
         };
+        let (raw, new) = if fault::is(Fault::PhaseIgnored) && self.raw.same_phase(new) {
+            let now = Word::<L>::from_bits(self.atomic.load(Ordering::Relaxed));
+            (self.raw.with_phase_of(now), new.with_phase_of(now))
+        } else {
+            (self.raw, new)
+        };
         self.atomic
-            .compare_exchange(self.raw.bits(), new.bits(), order, Ordering::Relaxed)
+            .compare_exchange(raw.bits(), new.bits(), order, Ordering::Relaxed)
             .is_ok()
     }
 
@@ -106,6 +112,19 @@ impl<L: Layout> Reader<'_, L> {
                 count_load();
                 Word::from_bits(atomic.load(fault::order(event, Ordering::Acquire)))
             })
+    }
+
+    /// [`load`](Self::load) of the lower and then of the higher word.
+    #[inline(always)]
+    pub(crate) fn load_pair(&self, fingerprint: u64, p: usize, q: usize) -> (Word<L>, Word<L>) {
+        let load = |event| {
+            move |atomic: &AtomicU64| {
+                count_load();
+                Word::from_bits(atomic.load(fault::order(event, Ordering::Acquire)))
+            }
+        };
+        let (p, q) = ((p, load(Event::ReadP)), (q, load(Event::ReadQ)));
+        self.planes.route_pair(self.first, fingerprint, p, q)
     }
 }
 

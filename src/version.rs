@@ -47,7 +47,8 @@ impl Version<'_> {
     #[inline(always)]
     pub(crate) fn validate(self) -> bool {
         count_load();
-        self.stripe.load(Ordering::Relaxed) == self.observed
+        let order = fault::order(Event::Validate, Ordering::Relaxed);
+        self.stripe.load(order) == self.observed
     }
 }
 

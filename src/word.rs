@@ -341,6 +341,17 @@ impl<L: Layout> Word<L> {
         (self.phase() >> 1) as u32
     }
 
+    /// The empty word at a level. A higher level's has the higher representation.
+    pub(crate) fn at_level(level: u32) -> Self {
+        Self::EMPTY.with_phase(2 * u64::from(level))
+    }
+
+    /// True if both words are in the phase of `other`.
+    #[inline(always)]
+    pub(crate) fn both_in_phase(p: Self, q: Self, other: Self) -> bool {
+        ((p.bits ^ other.bits) | (q.bits ^ other.bits)) & L::PHASE == 0
+    }
+
     /// True while the word is being split.
     #[inline(always)]
     pub(crate) fn is_frozen(self) -> bool {
@@ -357,9 +368,15 @@ impl<L: Layout> Word<L> {
     /// word: the fingerprints with a 0 and with a 1 in the bit of its level,
     /// each in the slot where it stood, and the mark with its fingerprint.
     pub(crate) fn split(self) -> (Self, Self) {
-        debug_assert!(self.is_frozen() && !self.is_reserved());
+        debug_assert!(self.is_frozen() || fault::is(Fault::NoFreeze));
+        debug_assert!(!self.is_reserved());
         let bit = self.level();
-        let next = self.with_phase(self.phase() + 1);
+        let next = self.with_phase(2 * (u64::from(bit) + 1));
+        let next = if fault::is(Fault::MarkDropped) {
+            next.unmarked()
+        } else {
+            next
+        };
         (0..L::SLOTS).fold((next, next), |(stays, goes), slot| {
             let out_of = |word: Self| {
                 if slot == 0 {
@@ -429,8 +446,23 @@ impl<L: Layout> Word<L> {
         first | (second & (rest >> rest.trailing_zeros())) << run
     }
 
+    /// True if the other word has the same phase.
+    pub(crate) fn same_phase(self, other: Self) -> bool {
+        self.phase() == other.phase()
+    }
+
+    /// The word with the phase of another one.
+    pub(crate) fn with_phase_of(self, other: Self) -> Self {
+        self.with_phase(other.phase())
+    }
+
     fn with_phase(self, phase: u64) -> Self {
         debug_assert!(phase >> L::PHASE_BITS == 0);
+        let phase = if fault::is(Fault::PhaseWraps) {
+            phase & 3
+        } else {
+            phase
+        };
         Self::from_bits(self.bits & !L::PHASE | deposit(phase, L::PHASE))
     }
 }

@@ -6,6 +6,8 @@
 //! thing and expects the law to break. `README.md` says why all that is needed.
 #![cfg(loom)]
 
+pub mod growth;
+
 use guira::model::{Event, Fault, Item, Model, weaken};
 use std::{
     any::Any,
@@ -20,10 +22,12 @@ use std::{
 };
 
 /// What one thread does; its result becomes part of the outcome.
-type Part<const SLOTS: usize> = Arc<dyn Fn(&Model<SLOTS>) -> usize + Send + Sync>;
+type Part<const SLOTS: usize, const PHASE_BITS: u32> =
+    Arc<dyn Fn(&Model<SLOTS, PHASE_BITS>) -> usize + Send + Sync>;
 
 /// What must hold when all threads are done, given their results.
-type Law<const SLOTS: usize> = Arc<dyn Fn(&Model<SLOTS>, &[usize]) + Send + Sync>;
+type Law<const SLOTS: usize, const PHASE_BITS: u32> =
+    Arc<dyn Fn(&Model<SLOTS, PHASE_BITS>, &[usize]) + Send + Sync>;
 
 /// A scenario none of whose runs has more iterations has not been explored. (A
 /// single run may well be blind: that is why there are others.)
@@ -54,11 +58,11 @@ impl From<Event> for Weakness {
 }
 
 /// A model of one situation.
-pub struct Scenario<const SLOTS: usize> {
+pub struct Scenario<const SLOTS: usize, const PHASE_BITS: u32 = 0> {
     name: String,
-    setup: Arc<dyn Fn() -> Model<SLOTS> + Send + Sync>,
-    parts: Vec<Part<SLOTS>>,
-    law: Law<SLOTS>,
+    setup: Arc<dyn Fn() -> Model<SLOTS, PHASE_BITS> + Send + Sync>,
+    parts: Vec<Part<SLOTS, PHASE_BITS>>,
+    law: Law<SLOTS, PHASE_BITS>,
     outcomes: BTreeSet<Vec<usize>>,
     deep_outcomes: BTreeSet<Vec<usize>>,
     mains: Option<Vec<usize>>,
@@ -73,7 +77,7 @@ struct Run {
     time: Duration,
 }
 
-impl<const SLOTS: usize> std::fmt::Debug for Scenario<SLOTS> {
+impl<const SLOTS: usize, const PHASE_BITS: u32> std::fmt::Debug for Scenario<SLOTS, PHASE_BITS> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Scenario")
             .field("name", &self.name)
@@ -81,9 +85,12 @@ impl<const SLOTS: usize> std::fmt::Debug for Scenario<SLOTS> {
     }
 }
 
-impl<const SLOTS: usize> Scenario<SLOTS> {
+impl<const SLOTS: usize, const PHASE_BITS: u32> Scenario<SLOTS, PHASE_BITS> {
     /// A scenario that begins with the filter that `setup` builds.
-    pub fn new(name: &str, setup: impl Fn() -> Model<SLOTS> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        name: &str,
+        setup: impl Fn() -> Model<SLOTS, PHASE_BITS> + Send + Sync + 'static,
+    ) -> Self {
         Self {
             name: name.to_owned(),
             setup: Arc::new(setup),
@@ -100,7 +107,7 @@ impl<const SLOTS: usize> Scenario<SLOTS> {
     #[must_use]
     pub fn thread<R: Into<usize>>(
         mut self,
-        part: impl Fn(&Model<SLOTS>) -> R + Send + Sync + 'static,
+        part: impl Fn(&Model<SLOTS, PHASE_BITS>) -> R + Send + Sync + 'static,
     ) -> Self {
         self.parts.push(Arc::new(move |filter| part(filter).into()));
         self
@@ -108,7 +115,10 @@ impl<const SLOTS: usize> Scenario<SLOTS> {
 
     /// States what must hold when all threads are done.
     #[must_use]
-    pub fn law(mut self, law: impl Fn(&Model<SLOTS>, &[usize]) + Send + Sync + 'static) -> Self {
+    pub fn law(
+        mut self,
+        law: impl Fn(&Model<SLOTS, PHASE_BITS>, &[usize]) + Send + Sync + 'static,
+    ) -> Self {
         self.law = Arc::new(law);
         self
     }
@@ -139,7 +149,7 @@ impl<const SLOTS: usize> Scenario<SLOTS> {
     }
 
     /// Marks a scenario that is too large for the full bound in every run: it is
-    /// explored with a bound of one less. `must_fail` takes the full one.
+    /// explored with a bound of one less, in every mode. `must_fail` takes the full one.
     #[must_use]
     pub fn large(mut self) -> Self {
         self.large = true;
@@ -304,9 +314,9 @@ impl<const SLOTS: usize> Scenario<SLOTS> {
 }
 
 /// Runs `parts` at once, the one with index `main` in this thread.
-fn run_parts<const SLOTS: usize>(
-    filter: &Arc<Model<SLOTS>>,
-    parts: &[Part<SLOTS>],
+fn run_parts<const SLOTS: usize, const PHASE_BITS: u32>(
+    filter: &Arc<Model<SLOTS, PHASE_BITS>>,
+    parts: &[Part<SLOTS, PHASE_BITS>],
     main: usize,
 ) -> Vec<usize> {
     let spawned: Vec<_> = (0..parts.len())

@@ -18,7 +18,7 @@ impl<const SLOTS: usize> Model<SLOTS> {
         let words = self.0.image().words;
         items.map(|item| {
             let words = [item.0.p, item.0.q].map(|bucket| words[bucket]);
-            let words = words.map(Word::<Small<SLOTS>>::from_bits);
+            let words = words.map(Word::<Small<SLOTS, 0>>::from_bits);
             assert!(words.iter().all(|word| word.is_image(0)), "{words:?}");
             let copies = words.map(|word| word.count(item.0.fingerprint));
             copies.iter().sum()

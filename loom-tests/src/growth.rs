@@ -1,0 +1,36 @@
+//! What the models of growth have in common: small filters that can double.
+
+use crate::{P, Q, Scenario};
+use guira::model::{Growing, Item};
+
+/// A scenario of growth.
+pub type Growth = Scenario<2, 6>;
+
+/// A word that counts has not been made yet.
+pub const UNMADE: &str = "a block is published before";
+
+/// At rest lookups look elsewhere.
+pub const LOST: &str = "is lost in";
+
+/// The `nth` item of the pair (P, Q) whose fingerprint ends in the three bits
+/// `low`: they say which way it goes in the first three splits.
+#[must_use]
+pub fn ending(low: u64, nth: usize) -> Item {
+    Growing::<2>::item_ending(2, (P, Q), low, 3, nth)
+}
+
+/// A filter with `items` in `bucket` and nothing in the other one, that can
+/// double `levels` times.
+#[must_use]
+pub fn growing(bucket: usize, items: &[Item], levels: u32) -> Growing<2> {
+    let mut residents: [&[Item]; 2] = [&[], &[]];
+    residents[bucket] = items;
+    Growing::growing(&residents, levels)
+}
+
+/// Splits both words of an item from `level`, those of `buckets` in this order.
+pub fn split(filter: &Growing<2>, item: Item, buckets: &[usize], level: u32) {
+    for &bucket in buckets {
+        filter.split(item, bucket, level);
+    }
+}

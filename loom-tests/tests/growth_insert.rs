@@ -1,0 +1,207 @@
+//! An insert puts its item where lookups look, whatever is split meanwhile.
+#![cfg(loom)]
+
+use guira::model::{Event, Fault, Growing};
+use guira_loom_tests::{
+    ENDS, P, Q, direction,
+    growth::{Growth, LOST, UNMADE, ending, growing, split},
+    other,
+};
+
+/// The item is in a word where lookups do not look.
+const NOT_FOUND: &str = "false negative of an own item";
+
+/// The item is in no word at all.
+const GONE: &str = "len and the words disagree: []";
+
+/// An insert while the words of its pair are split so many times.
+fn stale_insert(times: u32) -> Growth {
+    // Of two empty buckets Q is taken: its lowest bit is 1.
+    let x = ending(0b111, 0);
+    Growth::new(&format!("insert, {times} splits"), move || {
+        growing(P, &[], times)
+    })
+    .thread(move |filter| {
+        assert!(filter.insert(x), "there is room");
+        assert!(filter.contains(x), "{NOT_FOUND}");
+        true
+    })
+    .thread(move |filter| {
+        for level in 0..times {
+            split(filter, x, &[Q], level);
+        }
+        true
+    })
+    .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+    .outcomes(&[[1, 1]])
+}
+
+/// A move while the words of its pair are split so many times.
+fn stale_move(from: usize, buckets: &'static [usize], times: u32) -> Growth {
+    let x = ending(0b111, 0);
+    let name = format!("move {}, {times} splits of {buckets:?}", direction(from));
+    Growth::new(&name, move || growing(from, &[x], times))
+        .thread(move |filter| {
+            assert!(
+                filter.relocate(x, from),
+                "nothing is in the way of the move"
+            );
+            assert!(filter.contains(x), "false negative");
+            true
+        })
+        .thread(move |filter| {
+            for level in 0..times {
+                split(filter, x, buckets, level);
+            }
+            true
+        })
+        .law(move |filter, _| {
+            assert_eq!(filter.grown_at_rest().len(), 1, "copies at rest");
+            assert_eq!(filter.grown_at_rest()[0].0, other(from), "the move is done");
+        })
+        .outcomes(&[[1, 1]])
+}
+
+/// Inserts into a pair that is full: nobody but they split it.
+fn on_demand(inserts: usize, lookup: bool) -> Growth {
+    let residents = [
+        ending(0b000, 0),
+        ending(0b001, 0),
+        ending(0b010, 0),
+        ending(0b011, 0),
+    ];
+    let new = [ending(0b001, 1), ending(0b000, 1)];
+    let [a, b, c, d] = residents;
+    let setup = move || Growing::growing(&[&[a, b], &[c, d]], 2);
+    let insert = move |item| {
+        move |filter: &Growing<2>| {
+            let inserted = filter.try_insert(item);
+            assert_eq!(inserted, Ok(()), "the filter grows: {filter:?}");
+            assert!(filter.contains(item), "false negative of an own item");
+            true
+        }
+    };
+    let scenario = Growth::new(
+        &format!("{inserts} inserts that grow, lookup {lookup}"),
+        setup,
+    )
+    .thread(insert(new[0]))
+    .law(move |filter, _| {
+        for item in residents.iter().chain(&new[..inserts]) {
+            assert_eq!(filter.copies_when_grown(*item), 1, "copies at rest");
+        }
+        filter.finish_growth();
+        assert_eq!(filter.grown_at_rest().len(), 4 + inserts, "after the sweep");
+    });
+    let scenario = if inserts == 2 {
+        scenario.thread(insert(new[1]))
+    } else {
+        scenario
+    };
+    if lookup {
+        scenario.thread(move |filter| {
+            assert!(filter.contains(d), "false negative");
+            true
+        })
+    } else {
+        scenario
+    }
+}
+
+/// A path of two moves, whose middle word is split, so that the slot which the
+/// first one leaves is in another plane than what is to fill it.
+fn path(splits: &'static [(usize, u32)]) -> Growth {
+    let item = |a, b, low, nth| Growing::<2>::item_ending(4, (a, b), low, 3, nth);
+    // `last` leaves bucket 1 for 2; `first` leaves 0 for 1; `new` comes to 0.
+    let (last, first, new) = (
+        item(1, 2, 0b001, 0),
+        item(0, 1, 0b010, 0),
+        item(0, 1, 0b101, 0),
+    );
+    Growth::new(&format!("path of two, splits {splits:?}"), move || {
+        Growing::growing(&[&[first], &[last], &[], &[]], 2)
+    })
+    .thread(move |filter| filter.relocate_path(&[(last, 1), (first, 0)], new))
+    .thread(move |filter| {
+        for &(bucket, level) in splits {
+            filter.split(if bucket == 0 { first } else { last }, bucket, level);
+        }
+        true
+    })
+    .law(move |filter, results| {
+        assert_eq!(filter.copies_when_grown(last), 1, "copies at rest");
+        assert_eq!(filter.copies_when_grown(first), 1, "copies at rest");
+        assert_eq!(
+            filter.copies_when_grown(new),
+            results[0],
+            "new item at rest"
+        );
+    })
+}
+
+#[test]
+fn a_stale_insert_fails() {
+    stale_insert(1).holds();
+    stale_insert(2).holds();
+    stale_insert(3).holds();
+}
+
+#[test]
+fn a_stale_mover_finds_its_marks() {
+    for from in ENDS {
+        for buckets in [&[P] as &[_], &[Q]] {
+            stale_move(from, buckets, 1).holds();
+            stale_move(from, buckets, 2).holds();
+        }
+        stale_move(from, &[P, Q], 1).holds();
+    }
+}
+
+#[test]
+fn an_insert_into_a_full_pair_grows_it() {
+    on_demand(1, true).outcomes(&[[1, 1]]).holds();
+    on_demand(2, false).large().outcomes(&[[1, 1]]).holds();
+}
+
+#[test]
+fn a_path_is_filled_in_its_plane() {
+    path(&[(0, 0)]).outcomes(&[[0, 1], [1, 1]]).holds();
+    path(&[(1, 0)]).outcomes(&[[1, 1]]).holds();
+}
+
+#[test]
+fn a_word_that_is_split_is_frozen() {
+    // What comes between the copy and the cut goes with the cut.
+    stale_insert(1).must_fail(Fault::NoFreeze, GONE);
+    stale_insert(1).must_fail(Fault::FrozenIgnored, GONE);
+}
+
+#[test]
+fn the_phase_tells_a_split_word_from_the_one_before() {
+    stale_insert(1).must_fail(Fault::PhaseIgnored, NOT_FOUND);
+    // At level 2 the word seems to be at level 0: it is split for ever.
+    stale_insert(2).must_fail(Fault::PhaseWraps, "maximum number of branches");
+}
+
+#[test]
+fn a_split_keeps_the_mark() {
+    stale_move(Q, &[Q], 1).must_fail(Fault::MarkDropped, "is_marked(Mark::Trailing");
+}
+
+#[test]
+fn the_slot_that_a_move_leaves_belongs_to_a_plane() {
+    path(&[(0, 0)]).must_fail(Fault::FillAnyPlane, LOST);
+    // The shadow in the wrong plane is not found by its mover either.
+    path(&[(1, 0)]).must_fail(Fault::FillAnyPlane, "a mark is left");
+}
+
+#[test]
+fn a_block_is_published_before_a_word_is_frozen() {
+    on_demand(2, false).must_fail(Fault::PublishLate, UNMADE);
+}
+
+#[test]
+fn a_writer_sees_what_a_split_made() {
+    stale_insert(1).must_fail(Event::Prepare, UNMADE);
+    stale_insert(1).must_fail(Event::Freeze, UNMADE);
+}

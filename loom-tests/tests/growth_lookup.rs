@@ -1,0 +1,172 @@
+//! A lookup finds what is present while words are split.
+#![cfg(loom)]
+
+use guira::model::{Event, Fault};
+use guira_loom_tests::{
+    ENDS, P, Q, direction,
+    growth::{Growth, UNMADE, ending, growing, split},
+    other,
+};
+
+const LAW: &str = "false negative";
+
+/// Bits of an item that goes to the new word in the first three splits.
+const GOES: u64 = 0b111;
+/// Bits of one that stays in the first and goes in the second.
+const GOES_LATER: u64 = 0b110;
+
+/// A lookup while the item's word is split, so many times in a row.
+fn splits(low: u64, bucket: usize, times: u32) -> Growth {
+    let x = ending(low, 0);
+    let name = format!("lookup of {low:03b}, {times} splits of bucket {bucket}");
+    Growth::new(&name, move || growing(bucket, &[x], times))
+        .thread(move |filter| {
+            assert!(filter.contains(x), "{LAW}");
+            true
+        })
+        .thread(move |filter| {
+            for level in 0..times {
+                filter.split(x, bucket, level);
+            }
+            true
+        })
+        .law(move |filter, _| {
+            assert_eq!(filter.copies_when_grown(x), 1, "copies at rest");
+            assert_eq!(filter.level_of(x, bucket), times, "all splits are done");
+        })
+        .outcomes(&[[1, 1]])
+}
+
+/// A lookup while the item is moved and one word or both are split.
+fn move_and_split(low: u64, from: usize, buckets: &'static [usize]) -> Growth {
+    let x = ending(low, 0);
+    let name = format!(
+        "lookup of {low:03b}, move {}, split of {buckets:?}",
+        direction(from)
+    );
+    Growth::new(&name, move || growing(from, &[x], 1))
+        .thread(move |filter| {
+            assert!(filter.contains(x), "{LAW}");
+            true
+        })
+        .thread(move |filter| {
+            assert!(
+                filter.relocate(x, from),
+                "nothing is in the way of the move"
+            );
+            true
+        })
+        .thread(move |filter| {
+            split(filter, x, buckets, 0);
+            true
+        })
+        .law(move |filter, _| {
+            assert_eq!(filter.copies_when_grown(x), 1, "copies at rest");
+            assert_eq!(
+                filter.conservative_lookups(),
+                0,
+                "the lookup needed no more attempts"
+            );
+        })
+        .mains(&[0])
+        .large()
+        .outcomes(&[[1, 1, 1]])
+}
+
+/// One thread moves the item and splits the words that it left and came to.
+fn move_then_split(from: usize) -> Growth {
+    let x = ending(GOES, 0);
+    Growth::new(
+        &format!("lookup, move {}, then both split", direction(from)),
+        move || growing(from, &[x], 2),
+    )
+    .thread(move |filter| {
+        assert!(filter.contains(x), "{LAW}");
+        true
+    })
+    .thread(move |filter| {
+        assert!(
+            filter.relocate(x, from),
+            "nothing is in the way of the move"
+        );
+        split(filter, x, &[other(from), from], 0);
+        assert!(
+            filter.relocate(x, other(from)),
+            "nothing is in the way of the move"
+        );
+        true
+    })
+    .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+    .large()
+    .outcomes(&[[1, 1]])
+}
+
+/// A lookup while two threads split the same word.
+fn two_splitters(times: u32) -> Growth {
+    let x = ending(GOES, 0);
+    let splits = move |filter: &guira::model::Growing<2>| {
+        for level in 0..times {
+            filter.split(x, P, level);
+        }
+        true
+    };
+    Growth::new(
+        &format!("lookup, two splitters, {times} splits"),
+        move || growing(P, &[x], times),
+    )
+    .thread(move |filter| {
+        assert!(filter.contains(x), "{LAW}");
+        true
+    })
+    .thread(splits)
+    .thread(splits)
+    .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+    .mains(&[0])
+    .large()
+    .outcomes(&[[1, 1, 1]])
+}
+
+#[test]
+fn a_lookup_finds_what_is_split_meanwhile() {
+    for bucket in ENDS {
+        for low in [GOES, GOES_LATER] {
+            splits(low, bucket, 1).holds();
+            splits(low, bucket, 2).holds();
+            splits(low, bucket, 3).holds();
+        }
+    }
+}
+
+#[test]
+fn a_lookup_finds_what_is_moved_and_split() {
+    for from in ENDS {
+        move_and_split(GOES, from, if from == P { &[P] } else { &[Q] }).holds();
+        move_and_split(GOES, from, if from == P { &[Q] } else { &[P] }).holds();
+        move_and_split(GOES_LATER, from, &[P, Q]).holds();
+        move_then_split(from).holds();
+    }
+}
+
+#[test]
+fn a_lookup_finds_what_two_threads_split() {
+    two_splitters(1).holds();
+    two_splitters(2).holds();
+}
+
+#[test]
+fn the_new_word_is_made_before_the_old_one_is_cut() {
+    splits(GOES, P, 1).must_fail(Fault::CutFirst, UNMADE);
+}
+
+#[test]
+fn a_move_advances_the_version_while_words_are_split() {
+    move_and_split(GOES, Q, &[P]).must_fail(Fault::NoAdvance, LAW);
+    move_then_split(Q).must_fail(Fault::NoAdvance, LAW);
+}
+
+#[test]
+fn the_orderings_of_a_split_are_needed() {
+    splits(GOES, P, 1).must_fail(Event::Cut, UNMADE);
+    splits(GOES, P, 1).must_fail(Event::ReadP, UNMADE);
+    splits(GOES, Q, 1).must_fail(Event::ReadQ, UNMADE);
+}

@@ -1,0 +1,258 @@
+//! The sweep completes a level, and the hint is never early.
+#![cfg(loom)]
+
+use guira::model::{Event, Fault, Growing};
+use guira_loom_tests::{
+    P, Q,
+    growth::{Growth, UNMADE, ending, growing, split},
+};
+
+const LAW: &str = "false negative";
+
+/// Two threads sweep a level, the second a word ahead; a lookup, and an insert
+/// after its own sweep.
+fn two_sweepers(lead: usize, with_lookup: bool) -> Growth {
+    let (x, y) = (ending(0b111, 0), ending(0b101, 0));
+    let setup = move || {
+        let filter = Growing::growing(&[&[x], &[y]], 1);
+        filter.begin(0);
+        filter
+    };
+    let scenario = Growth::new(&format!("two sweepers, lead {lead}, {with_lookup}"), setup)
+        .thread(move |filter| {
+            filter.sweep(0, 0);
+            0_usize
+        })
+        .thread(move |filter| {
+            filter.sweep(0, lead);
+            0_usize
+        })
+        .law(move |filter, _| {
+            assert_eq!(filter.grown_at_rest().len(), 2, "copies at rest");
+            filter.finish_growth();
+            assert_eq!(filter.level(), 1, "the level is complete");
+            assert_eq!(filter.grown_at_rest().len(), 2, "copies at rest");
+        })
+        .mains(&[0]);
+    if !with_lookup {
+        return scenario.outcomes(&[[0, 0]]);
+    }
+    scenario
+        .thread(move |filter| {
+            assert!(filter.contains(x), "{LAW}");
+            assert!(filter.contains(y), "{LAW}");
+            1_usize
+        })
+        .outcomes(&[[0, 0, 1]])
+}
+
+/// A thread completes a level and begins the next one; a lookup.
+fn levels(levels: u32) -> Growth {
+    let x = ending(0b111, 0);
+    Growth::new(&format!("lookup, sweeps of {levels} levels"), move || {
+        growing(Q, &[x], levels)
+    })
+    .thread(move |filter| {
+        assert!(filter.contains(x), "{LAW}");
+        1_usize
+    })
+    .thread(move |filter| {
+        for level in 0..levels {
+            filter.begin(level);
+            filter.finish_growth();
+        }
+        0_usize
+    })
+    .law(move |filter, _| {
+        assert_eq!(filter.copies_when_grown(x), 1, "copies at rest");
+        assert_eq!(filter.level(), levels, "the levels are complete");
+    })
+    .large()
+    .outcomes(&[[1, 0]])
+}
+
+/// Planes at different levels: plane 1 of a bucket is split before plane 0, and
+/// the other bucket not at all.
+fn uneven_planes() -> Growth {
+    let (x, y) = (ending(0b111, 0), ending(0b010, 0));
+    let setup = move || {
+        let filter = growing(P, &[x, y], 2);
+        filter.split(x, P, 0);
+        filter.split(x, Q, 0);
+        filter
+    };
+    Growth::new("planes at different levels", setup)
+        .thread(move |filter| {
+            assert!(filter.contains(x), "{LAW}");
+            assert!(filter.remove(x), "{LAW} of a remove");
+            1_usize
+        })
+        .thread(move |filter| {
+            split(filter, x, &[P], 1);
+            0_usize
+        })
+        .thread(move |filter| {
+            assert!(filter.relocate(y, P), "nothing is in its way");
+            assert!(filter.contains(y), "{LAW}");
+            split(filter, y, &[Q], 1);
+            1_usize
+        })
+        .law(move |filter, _| {
+            assert_eq!(filter.copies_when_grown(x), 0, "removed");
+            assert_eq!(filter.copies_when_grown(y), 1, "copies at rest");
+        })
+        .mains(&[0])
+        .large()
+        .outcomes(&[[1, 0, 1]])
+}
+
+/// Two pairs that share a bucket: a move of each while the shared one is split.
+fn two_pairs() -> Growth {
+    let item = |a, b, low| Growing::<2>::item_ending(4, (a, b), low, 3, 0);
+    let (x, y) = (item(0, 1, 0b111), item(1, 2, 0b011));
+    Growth::new(
+        "two pairs, moves into and out of a word that is split",
+        move || Growing::growing(&[&[x], &[y], &[], &[]], 1),
+    )
+    .thread(move |filter| {
+        filter.relocate(x, 0);
+        assert!(filter.contains(y), "{LAW}");
+        0_usize
+    })
+    .thread(move |filter| {
+        filter.relocate(y, 1);
+        assert!(filter.contains(x), "{LAW}");
+        0_usize
+    })
+    .thread(move |filter| {
+        filter.split(x, 1, 0);
+        0_usize
+    })
+    .law(move |filter, _| {
+        assert_eq!(filter.copies_when_grown(x), 1, "copies at rest");
+        assert_eq!(filter.copies_when_grown(y), 1, "copies at rest");
+    })
+    .mains(&[0])
+    .large()
+    .outcomes(&[[0, 0, 0]])
+}
+
+/// A count while the words are split, with a copy in each.
+fn count(residents: [usize; 2], buckets: &'static [usize], from: Option<usize>) -> Growth {
+    let x = ending(0b111, 0);
+    let copies = residents[P] + residents[Q];
+    let setup = move || Growing::growing(&[&[x; 2][..residents[P]], &[x; 2][..residents[Q]]], 1);
+    Growth::new(
+        &format!("count of {residents:?}, splits of {buckets:?}, move {from:?}"),
+        setup,
+    )
+    .thread(move |filter| {
+        assert_eq!(filter.count(x), copies, "wrong count");
+        copies
+    })
+    .thread(move |filter| {
+        if let Some(from) = from {
+            filter.relocate(x, from);
+        }
+        split(filter, x, buckets, 0);
+        0_usize
+    })
+    .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), copies, "at rest"))
+    .mains(&[1])
+    .large()
+    .outcomes(&[[copies, 0]])
+}
+
+/// insert_unique against a split of its home and of the other word.
+fn unique(present: bool, uniques: usize) -> Growth {
+    let x = ending(0b111, 0);
+    let name = format!("{uniques} insert_unique, split, present {present}");
+    let insert = move |filter: &Growing<2>| {
+        let inserted = filter.insert_unique(x).expect("there is room");
+        assert!(filter.contains(x), "{LAW}");
+        inserted
+    };
+    let scenario = Growth::new(&name, move || growing(Q, &[x][..usize::from(present)], 1))
+        .thread(insert)
+        .thread(move |filter| {
+            split(filter, x, &[Q, P], 0);
+            0_usize
+        })
+        .law(move |filter, results| {
+            let inserted = results[0] + results.get(2).unwrap_or(&0);
+            assert_eq!(inserted, usize::from(!present), "exactly one inserts");
+            assert_eq!(filter.copies_when_grown(x), 1, "copies at rest");
+        });
+    if uniques == 2 {
+        scenario.thread(insert).mains(&[0]).large()
+    } else {
+        scenario
+    }
+}
+
+#[test]
+fn nobody_owns_a_part_of_the_sweep() {
+    two_sweepers(0, false).holds();
+    two_sweepers(1, false).holds();
+    two_sweepers(0, true).holds();
+    two_sweepers(1, true).holds();
+}
+
+#[test]
+fn a_lookup_follows_the_hint() {
+    levels(1).holds();
+    levels(2).holds();
+    levels(3).holds();
+}
+
+#[test]
+fn planes_need_not_keep_step() {
+    uneven_planes().holds();
+}
+
+#[test]
+fn pairs_that_share_a_word_do_not_meet() {
+    two_pairs().holds();
+}
+
+#[test]
+fn a_count_is_that_of_one_moment() {
+    count([1, 1], &[P, Q], None).holds();
+    count([2, 0], &[P], None).holds();
+    count([1, 0], &[Q, P], Some(P)).holds();
+    count([0, 1], &[P, Q], Some(Q)).holds();
+}
+
+#[test]
+fn insert_unique_is_exact_while_its_words_are_split() {
+    unique(false, 1).outcomes(&[[1, 0]]).holds();
+    unique(true, 1).outcomes(&[[0, 0]]).holds();
+    unique(false, 2).outcomes(&[[0, 0, 1], [1, 0, 0]]).holds();
+}
+
+#[test]
+fn the_hint_is_never_early() {
+    two_sweepers(1, true).must_fail(Fault::HintEarly, "");
+    two_sweepers(1, false).must_fail(Fault::SweepBlindly, "");
+}
+
+#[test]
+fn the_hint_carries_what_it_promises() {
+    levels(1).must_fail(Event::Hint, UNMADE);
+    levels(1).must_fail(Event::Complete, UNMADE);
+}
+
+#[test]
+fn the_mark_of_the_sweep_carries_what_it_promises() {
+    two_sweepers(0, true).must_fail(Event::Sweep, UNMADE);
+}
+
+#[test]
+fn a_count_reads_both_words_again() {
+    count([0, 1], &[P, Q], Some(Q)).must_fail(Fault::CountNoRereadP, "wrong count");
+}
+
+#[test]
+fn a_split_takes_a_reservation_away() {
+    unique(false, 2).must_fail(Fault::ReservationKept, "is_reserved()");
+}

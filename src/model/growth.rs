@@ -1,0 +1,142 @@
+//! Growth in the hands of the models: splits and sweeps one by one.
+
+use super::{Item, Model, hop, item};
+use crate::{
+    error::InsertError,
+    fault::Event as Step,
+    grow::low_bits,
+    relocate::{Fill, Hop},
+    word::Word,
+};
+
+/// Bits of the phase in a model that can grow: as many as a layout has.
+const PHASE_BITS: u32 = 6;
+
+/// A filter of a few buckets that can grow.
+pub type Growing<const SLOTS: usize> = Model<SLOTS, PHASE_BITS>;
+
+impl<const SLOTS: usize> Growing<SLOTS> {
+    /// A filter in which each bucket holds the given items, and which can
+    /// double `levels` times.
+    pub fn growing(residents: &[&[Item]], levels: u32) -> Self {
+        Self::with_levels(residents, levels)
+    }
+
+    /// The `nth` item of the pair `a` and `b`, of `buckets`, whose fingerprint
+    /// ends in the `count` bits `low`.
+    pub fn item_ending(
+        buckets: usize,
+        (a, b): (usize, usize),
+        low: u64,
+        count: u32,
+        nth: usize,
+    ) -> Item {
+        item(buckets, a, b, nth, |fingerprint| {
+            low_bits(fingerprint, count) == low
+        })
+    }
+
+    /// Levels that are complete.
+    pub fn level(&self) -> u32 {
+        self.0.table.planes.level()
+    }
+
+    /// Brings the word of `item` in `bucket` from `level` to the next one.
+    pub fn split(&self, item: Item, bucket: usize, level: u32) {
+        let planes = &self.0.table.planes;
+        planes.begin(level).expect("a few bytes");
+        planes.split(low_bits(item.fingerprint(), level), bucket, level);
+    }
+
+    /// Begins the level after `level`, if nobody has.
+    pub fn begin(&self, level: u32) {
+        self.0.table.planes.begin(level).expect("a few bytes");
+    }
+
+    /// Splits a word of `level`, `lead` words ahead of the sweep's mark, and
+    /// moves the mark on.
+    pub fn sweep(&self, level: u32, lead: usize) {
+        self.0.table.planes.sweep(level, lead);
+    }
+
+    /// `CuckooFilter::finish_growth`.
+    pub fn finish_growth(&self) {
+        self.0.table.planes.sweep_all();
+    }
+
+    /// `CuckooFilter::insert`, with its error.
+    ///
+    /// # Errors
+    ///
+    /// As `CuckooFilter::insert`.
+    pub fn try_insert(&self, item: Item) -> Result<(), InsertError> {
+        self.0.insert(item.0)
+    }
+
+    /// Relocates each item out of the bucket given with it, in this order, every
+    /// one but the first into the slot that the one before has left, and puts
+    /// `new` into the slot of the last.
+    pub fn relocate_path(&self, path: &[(Item, usize)], new: Item) -> bool {
+        let hops: Vec<Hop> = path.iter().map(|&(item, from)| hop(item, from)).collect();
+        let moved = self
+            .0
+            .relocate(hops.into_iter(), Fill::Item(new.fingerprint()));
+        if moved {
+            self.0.len.add(1);
+        }
+        moved
+    }
+
+    /// The items at rest, bucket and fingerprint of each. Panics unless lookups
+    /// look for every fingerprint where it is, no word is frozen, marked or
+    /// reserved, the hint promises nothing that is not so, and `len` is right.
+    pub fn grown_at_rest(&self) -> Vec<(usize, u64)> {
+        let planes = &self.0.table.planes;
+        let (level, max) = (planes.level(), planes.max_level());
+        let mut found = Vec::new();
+        for (plane, bucket, word) in planes.words_made() {
+            let place = format!("bucket {bucket} of plane {plane}: {word:?}");
+            assert!(!word.is_frozen(), "a frozen word is left in {place}");
+            assert!(word.is_unmarked(), "a mark is left in {place}");
+            assert!(!word.is_reserved(), "a reservation is left in {place}");
+            assert!(word.level() >= level, "the hint is {level}, but in {place}");
+            assert!(word.level() <= max, "a level beyond the last in {place}");
+            for fingerprint in word.residents() {
+                let looked_for = low_bits(fingerprint, word.level());
+                assert!(looked_for == plane, "{fingerprint:#b} is lost in {place}");
+                let routed: Word<_> = self.0.table.load(Step::ReadP, fingerprint, bucket);
+                assert!(
+                    routed == word,
+                    "{fingerprint:#b} is looked for elsewhere than in {place}"
+                );
+                found.push((bucket, fingerprint));
+            }
+        }
+        assert_eq!(
+            self.0.len.sum(),
+            found.len(),
+            "len and the words disagree: {found:?}"
+        );
+        found
+    }
+
+    /// The copies of `item` at rest.
+    pub fn copies_when_grown(&self, item: Item) -> usize {
+        let of_item = |&(bucket, fingerprint): &(usize, u64)| {
+            fingerprint == item.fingerprint() && (bucket == item.0.p || bucket == item.0.q)
+        };
+        self.grown_at_rest()
+            .iter()
+            .filter(|&resident| of_item(resident))
+            .count()
+    }
+
+    /// How far the word of `item` in `bucket` is split.
+    pub fn level_of(&self, item: Item, bucket: usize) -> u32 {
+        self.0
+            .table
+            .prepare(item.fingerprint(), bucket)
+            .word
+            .level()
+    }
+}

@@ -1,0 +1,91 @@
+//! An allocator that refuses: the filter says so, stays whole, and grows later.
+//!
+//! The limit holds for the whole process, so this file has one test only.
+
+use cap::Cap;
+use guira::{CuckooFilter, InsertError};
+use std::alloc::System;
+
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+/// Lets the process have so many bytes more than it has now.
+fn allow(bytes: usize) {
+    let limit = ALLOCATOR.allocated() + bytes;
+    ALLOCATOR.set_limit(limit).expect("above what is in use");
+}
+
+fn allow_all() {
+    ALLOCATOR
+        .set_limit(usize::MAX)
+        .expect("above what is in use");
+}
+
+/// Inserts from `next` on, until one is refused; the first that is.
+fn fill(filter: &CuckooFilter, mut next: u64) -> (u64, InsertError) {
+    loop {
+        match filter.insert(&next) {
+            Ok(()) => next += 1,
+            Err(error) => return (next, error),
+        }
+    }
+}
+
+fn assert_whole(filter: &CuckooFilter, items: u64) {
+    assert_eq!(filter.len() as u64, items, "nothing is lost, nothing added");
+    assert!(
+        (0..items).all(|item| filter.contains(&item)),
+        "false negative"
+    );
+    assert_eq!(filter.stats().buckets_to_split, 0, "no level has begun");
+}
+
+#[test]
+fn a_filter_without_memory_to_grow_stays_whole_and_grows_later() {
+    let filter = CuckooFilter::builder()
+        .capacity(20_000)
+        .max_capacity(200_000)
+        .seed(1)
+        .build()
+        .unwrap();
+    let (buckets, capacity) = (filter.buckets(), filter.capacity());
+    let block = buckets * 8;
+
+    // No amount of memory short of what is needed makes the insert do anything
+    // else but report it. Besides the words the block needs some 200 bytes.
+    let (mut items, mut refused) = (0, None);
+    for bytes in [0, 64, block - 1, block, block + 8, block + 64] {
+        allow(bytes);
+        let (next, error) = fill(&filter, items);
+        allow_all();
+        assert_eq!(error, InsertError::Memory, "with {bytes} bytes left");
+        assert!(
+            refused.is_none_or(|refused| refused == next),
+            "the same item is refused"
+        );
+        (items, refused) = (next, Some(next));
+        assert!(
+            items as usize >= capacity,
+            "the filter holds its capacity at its first size"
+        );
+        assert_whole(&filter, items);
+        assert_eq!((filter.buckets(), filter.capacity()), (buckets, capacity));
+    }
+
+    // It is usable at its present size: what leaves makes room.
+    allow(0);
+    for item in 0..100 {
+        assert!(filter.remove(&item));
+        let unique = filter.insert_unique(&item);
+        assert_eq!(unique, Ok(true), "the room of an item is there again");
+    }
+    allow_all();
+    assert_whole(&filter, items);
+
+    // With memory again it grows, and no item was harmed.
+    let (end, error) = fill(&filter, items);
+    assert_eq!(error, InsertError::Full, "at the largest size");
+    assert!(end >= 200_000, "{end}");
+    assert_whole(&filter, end);
+    assert!(filter.buckets() >= 8 * buckets);
+}

@@ -1,0 +1,389 @@
+//! Growth while in use: the laws of a filter that doubles under its users.
+//!
+//! `GUIRA_LONG=1` grows to 10 million items instead of 1 million.
+
+use guira::{BuildError, CuckooFilter, InsertError};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+/// More threads than cores, on small machines.
+const THREADS: u64 = 4;
+
+fn growable(a: usize, b: usize, rate: f64, seed: u64) -> CuckooFilter {
+    CuckooFilter::builder()
+        .capacity(a)
+        .max_capacity(b)
+        .false_positive_rate(rate)
+        .seed(seed)
+        .build()
+        .unwrap_or_else(|error| panic!("{a} to {b} at {rate}: {error}"))
+}
+
+fn items_in_the_end() -> u64 {
+    match std::env::var("GUIRA_LONG") {
+        Ok(_) => 10_000_000,
+        Err(_) => 1_000_000,
+    }
+}
+
+/// The measured share of absent items for which the answer is true, and how much
+/// of it chance may add: five standard deviations of the number found, if the
+/// share were as expected.
+fn assert_rate(filter: &CuckooFilter, expected: f64, place: &str) {
+    let lookups = (200.0 / expected).clamp(1e5, 4e6);
+    let absent = (0..lookups as u64).map(|item| item | 1 << 60);
+    let found = absent.filter(|item| filter.contains(item)).count() as f64;
+    let most = lookups * expected + 5.0 * (lookups * expected).sqrt() + 1.0;
+    assert!(
+        found <= most,
+        "{place}: {found} of {lookups}, expected {expected}"
+    );
+}
+
+#[test]
+fn nothing_is_lost_while_four_threads_make_it_grow() {
+    let rate = 0.001;
+    let end = items_in_the_end();
+    let filter = growable(1_000, end as usize, rate, 3);
+    let start = filter.buckets();
+    // Every fourth item of a thread is removed again a little later.
+    let stays = |item: u64| item / THREADS % 4 != 0;
+    thread::scope(|scope| {
+        for worker in 0..THREADS {
+            let filter = &filter;
+            scope.spawn(move || {
+                let mut random = StdRng::seed_from_u64(worker);
+                for item in (worker..end).step_by(THREADS as usize) {
+                    filter.insert(&item).expect("it grows");
+                    let old = random.random_range(0..=item / THREADS) * THREADS + worker;
+                    if stays(old) {
+                        assert!(filter.contains(&old), "false negative of {old} at {item}");
+                    }
+                    let late = item.checked_sub(400 * THREADS);
+                    if let Some(late) = late.filter(|&late| !stays(late)) {
+                        assert!(filter.contains(&late), "false negative of {late} at {item}");
+                        assert!(filter.remove(&late), "own remove of {late} at {item}");
+                    }
+                }
+            });
+        }
+    });
+    let tail = |item: u64| item + 400 * THREADS >= end;
+    let present = (0..end).filter(|&item| stays(item) || tail(item));
+    assert_eq!(filter.len(), present.clone().count(), "len at rest");
+    for item in present {
+        assert!(filter.contains(&item), "false negative of {item} at rest");
+    }
+    assert!(
+        filter.buckets() >= 64 * start,
+        "{} buckets",
+        filter.buckets()
+    );
+    assert_rate(&filter, rate, "at the end");
+}
+
+#[test]
+fn every_level_is_as_computed() {
+    for (a, b, rate) in [
+        (1_000, 200_000, 0.01),
+        (5_000, 300_000, 0.001),
+        (300, 60_000, 0.0001),
+    ] {
+        let filter = growable(a, b, rate, 5);
+        let (start, bytes, slots) = (
+            filter.buckets(),
+            filter.memory_usage(),
+            filter.bucket_slots(),
+        );
+        let (mut level, mut capacity, mut next) = (0, filter.capacity(), 0_u64);
+        assert!(capacity >= a && filter.max_capacity() == b);
+        loop {
+            let place = format!("{a} to {b} at {rate}, level {level}");
+            // Up to its capacity the filter keeps its size, and its rate.
+            while next < capacity as u64 {
+                filter.insert(&next).expect(&place);
+                next += 1;
+            }
+            assert!(
+                filter.false_positive_rate() <= rate,
+                "{place}: promised rate"
+            );
+            assert_rate(&filter, rate, &place);
+            let words = start << level;
+            assert_eq!(
+                filter.buckets(),
+                words,
+                "{place}: it grew before it was full"
+            );
+            let stats = filter.stats();
+            assert_eq!((stats.level, stats.buckets_to_split), (level, 0), "{place}");
+            assert_eq!(stats.memory_usage, filter.memory_usage());
+            // Each level adds a block's head to the words.
+            let computed = bytes + (words - start) * 8;
+            let overhead = filter.memory_usage() - computed;
+            assert!(
+                overhead <= 256 * level as usize,
+                "{place}: {overhead} bytes besides"
+            );
+            let load = next as f64 / (words * slots) as f64;
+            assert!((stats.load_factor - load).abs() < 1e-9, "{place}");
+            if capacity == b {
+                break;
+            }
+            // One item after the other, until the next level is complete.
+            while filter.stats().level == level {
+                filter.insert(&next).expect(&place);
+                next += 1;
+                assert!(filter.buckets() == words || filter.buckets() == 2 * words);
+            }
+            level += 1;
+            assert!(filter.capacity() > capacity, "{place}");
+            capacity = filter.capacity();
+        }
+    }
+}
+
+/// Distinct items up to the maximal capacity fit, whatever the way they come.
+#[test]
+fn max_capacity_fits() {
+    let mut configurations = vec![
+        (1, 10, 0.02),
+        (10, 1_000, 0.02),
+        (10, 100_000, 0.01),
+        (10, 100_000, 0.0001),
+        (100, 3_000, 1e-6),
+        (1_000, 200_000, 0.001),
+        (20_000, 40_000, 0.02),
+    ];
+    let mut random = StdRng::seed_from_u64(11);
+    for _ in 0..40 {
+        let a = 2_f64.powf(random.random_range(0.0..13.0)) as usize;
+        let b = a * 2_f64.powf(random.random_range(0.0..5.0)) as usize;
+        let rate = 10_f64.powf(random.random_range(-5.0..-1.7));
+        configurations.push((a, b.max(500), rate));
+    }
+    for (a, b, rate) in configurations {
+        for seed in 0..6 {
+            let filter = growable(a, b, rate, seed);
+            let place = format!("{a} to {b} at {rate}, seed {seed}");
+            let items: Vec<u64> = (0..b as u64).map(|item| item | seed << 32).collect();
+            match seed % 3 {
+                0 => items
+                    .iter()
+                    .for_each(|item| filter.insert(item).expect(&place)),
+                1 => items.iter().for_each(|item| {
+                    filter.insert_unique(item).expect(&place);
+                }),
+                _ => filter.insert_batch(&items).expect(&place),
+            }
+            assert!(
+                items.iter().all(|item| filter.contains(item)),
+                "{place}: false negative"
+            );
+            if seed % 3 != 1 {
+                assert_eq!(filter.len(), b, "{place}");
+            }
+            assert!(
+                filter.false_positive_rate() <= rate,
+                "{place}: promised rate"
+            );
+        }
+    }
+}
+
+/// The same law where a few items decide.
+#[test]
+fn tiny_capacities_fit() {
+    let fits = |b: usize, rate: f64, seed: u64| {
+        let filter = growable(b.div_ceil(2), b, rate, seed);
+        (0..b as u64).all(|item| filter.insert(&item).is_ok())
+    };
+    for rate in [0.02, 0.001, 1e-5] {
+        for b in 1..60 {
+            let failed = (0..100).filter(|&seed| !fits(b, rate, seed)).count();
+            assert_eq!(failed, 0, "seeds of 100 for {b} items at {rate}");
+        }
+    }
+}
+
+/// No more than 2S copies fit; the attempt harms nobody and grows nothing.
+#[test]
+fn too_many_copies_are_refused_alone() {
+    let filter = growable(1_000, 100_000, 0.01, 1);
+    for item in 0..1_200_u64 {
+        filter.insert(&item).expect("there is room");
+    }
+    let (buckets, slots) = (filter.buckets(), filter.bucket_slots());
+    let copies = (0..2 * slots + 20)
+        .filter(|_| filter.insert("copy").is_ok())
+        .count();
+    assert_eq!(copies, 2 * slots);
+    assert_eq!(filter.insert("copy"), Err(InsertError::Full));
+    assert_eq!(filter.count("copy"), 2 * slots);
+    assert_eq!(filter.insert("another"), Ok(()));
+    assert_eq!(filter.buckets(), buckets, "it does not grow for copies");
+    assert!(filter.stats().failed_inserts > 0);
+    assert!((0..1_200_u64).all(|item| filter.contains(&item)));
+    for _ in 0..2 * slots {
+        assert!(filter.remove("copy"));
+    }
+    assert!(!filter.remove("copy"));
+}
+
+/// Keys that all fall on two buckets: crafted, with a hash that is known.
+#[test]
+fn crafted_keys_do_not_make_it_grow() {
+    let filter = growable(1_000, 1_000_000, 0.001, 1);
+    let buckets = filter.buckets();
+    // Few classes: the low bits make the fingerprint, of which the high ones vary.
+    let refused = (0..1_000_u64)
+        .filter(|key| filter.insert_hash((key % 8) << 29 | 0xff) == Err(InsertError::Full))
+        .count();
+    assert!(refused > 500, "{refused}");
+    assert_eq!(filter.buckets(), buckets, "it does not grow at a low load");
+    assert_eq!(filter.len(), 1_000 - refused);
+    // The buckets of the crafted keys are lost to the others, and no more: a pair
+    // of two of them is one in thousands.
+    let harmed = (0..1_000_u64).filter(|item| filter.insert(item).is_err());
+    assert!(harmed.count() <= 2, "the others go on");
+}
+
+#[test]
+fn finish_growth_completes_a_level() {
+    let filter = growable(1_000, 100_000, 0.01, 1);
+    let mut items = 0_u64;
+    while filter.stats().buckets_to_split == 0 {
+        filter.insert(&items).expect("it grows");
+        items += 1;
+    }
+    let (before, stats) = (filter.capacity(), filter.stats());
+    assert_eq!(stats.level, 0);
+    assert!(stats.buckets_to_split <= filter.buckets() / 2);
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| filter.finish_growth());
+        }
+    });
+    let stats = filter.stats();
+    assert_eq!((stats.level, stats.buckets_to_split), (1, 0));
+    assert!(filter.capacity() > before);
+    assert!((0..items).all(|item| filter.contains(&item)));
+    assert_eq!(filter.len() as u64, items);
+    filter.finish_growth();
+    assert_eq!(filter.stats().level, 1, "there is nothing more to finish");
+}
+
+#[test]
+fn clear_gives_the_memory_back() {
+    let mut filter = growable(1_000, 100_000, 0.01, 1);
+    let (bytes, buckets, capacity) = (filter.memory_usage(), filter.buckets(), filter.capacity());
+    for round in 0..3 {
+        for item in 0..50_000_u64 {
+            filter.insert(&item).expect("it grows");
+        }
+        assert!(filter.memory_usage() > 16 * bytes, "round {round}");
+        filter.clear();
+        assert_eq!(filter.memory_usage(), bytes, "round {round}");
+        assert_eq!((filter.buckets(), filter.capacity()), (buckets, capacity));
+        assert_eq!((filter.len(), filter.stats().level), (0, 0));
+        assert!(!(0..50_000_u64).any(|item| filter.contains(&item)));
+    }
+}
+
+/// A size that is published is never a lie: what one thread sees only grows.
+#[test]
+fn level_and_capacity_only_rise() {
+    let filter = growable(1_000, 200_000, 0.01, 9);
+    let done = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for worker in 0..2_u64 {
+            let (filter, done) = (&filter, &done);
+            scope.spawn(move || {
+                for item in (worker..200_000).step_by(2) {
+                    filter.insert(&item).expect("it grows");
+                }
+                done.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        let mut last = (0, 0, 0);
+        let mut seen = 0;
+        while done.load(Ordering::Relaxed) < 2 {
+            let stats = filter.stats();
+            let now = (stats.level, filter.capacity(), filter.buckets());
+            assert!(
+                now.0 >= last.0 && now.1 >= last.1 && now.2 >= last.2,
+                "{now:?} after {last:?}"
+            );
+            assert!(stats.buckets_to_split <= filter.buckets());
+            assert!(filter.false_positive_rate() <= 0.01);
+            last = now;
+            seen += 1;
+            thread::yield_now();
+        }
+        assert!(seen > 0);
+    });
+    assert_eq!(filter.len(), 200_000);
+}
+
+#[test]
+fn errors_say_what_can_be_met() {
+    let build = |a, b, rate| {
+        CuckooFilter::builder()
+            .capacity(a)
+            .max_capacity(b)
+            .false_positive_rate(rate)
+            .build()
+    };
+    let error = build(1_000, 999, 0.01).unwrap_err();
+    assert_eq!(
+        error,
+        BuildError::MaxCapacity {
+            asked: 999,
+            capacity: 1_000
+        }
+    );
+    assert_eq!(
+        error.to_string(),
+        "max_capacity 999 is less than the capacity, 1000"
+    );
+
+    let mut random = StdRng::seed_from_u64(5);
+    let mut refused = 0;
+    for _ in 0..2_000 {
+        let a = 2_f64.powf(random.random_range(0.0..16.0)) as usize;
+        let b = a * 2_f64.powf(random.random_range(0.0..14.0)) as usize;
+        let rate = 10_f64.powf(random.random_range(-8.5..-1.0));
+        match build(a, b.min(1 << 24), rate) {
+            Ok(filter) => {
+                assert!(filter.capacity() >= a && filter.max_capacity() == b.min(1 << 24));
+                assert!(filter.false_positive_rate() <= rate, "{a} to {b} at {rate}");
+            }
+            Err(
+                error @ BuildError::Growth {
+                    asked,
+                    max_capacity,
+                    min,
+                    ..
+                },
+            ) => {
+                refused += 1;
+                assert_eq!((asked, max_capacity), (a, b.min(1 << 24)));
+                assert!(
+                    error.to_string().contains(&format!("at least {min}")),
+                    "{error}"
+                );
+                assert!(min > a, "{error}");
+                let named = build(min, max_capacity, rate);
+                assert!(named.is_ok(), "{error}, but then: {}", named.unwrap_err());
+            }
+            Err(error) => assert!(rate < 1e-4 || b < a, "{a} to {b} at {rate}: {error}"),
+        }
+    }
+    assert!(
+        refused > 20,
+        "{refused} were refused: too few to say anything"
+    );
+}
