@@ -66,7 +66,7 @@ fn one_mover_of_four(ends: [usize; 2], times: usize) -> Scenario<2> {
         let mut residents: [&[Item]; 4] = [&[]; 4];
         let x = [x];
         residents[ends[0]] = &x;
-        Model::new(&residents)
+        Model::new(&residents).scanned_by(1)
     };
     Scenario::new(&format!("snapshot, {times} moves between {ends:?}"), setup)
         .thread(move |filter| snapshot(filter, [x]))
@@ -83,7 +83,7 @@ fn two_movers(from: [usize; 2]) -> Scenario<3> {
             let items = items.into_iter().filter(move |item| item.1 == bucket);
             items.map(|item| item.0).collect::<Vec<_>>()
         };
-        Model::new(&[&of(P), &of(Q)])
+        Model::new(&[&of(P), &of(Q)]).scanned_by(1)
     };
     Scenario::new(&format!("snapshot, movers from {from:?}"), setup)
         .thread(move |filter| snapshot(filter, [x, y]))
@@ -94,13 +94,14 @@ fn two_movers(from: [usize; 2]) -> Scenario<3> {
             assert_eq!(filter.copies_at_rest(y), 1, "copies of y at rest");
         })
         .mains(&[0, 1])
+        .large()
 }
 
 /// A snapshot between two movers of two pairs of buckets.
 fn two_pairs() -> Scenario<2> {
     let (x, y) = (Model::<2>::item(4, 0, 1, 0), Model::<2>::item(4, 2, 3, 0));
     Scenario::new("snapshot, movers of two pairs", move || {
-        Model::new(&[&[], &[x], &[y], &[]])
+        Model::new(&[&[], &[x], &[y], &[]]).scanned_by(1)
     })
     .thread(move |filter| snapshot(filter, [x, y]))
     .thread(move |filter| filter.relocate(x, 1))
@@ -110,6 +111,7 @@ fn two_pairs() -> Scenario<2> {
         assert_eq!(filter.copies_at_rest(y), 1, "copies of y at rest");
     })
     .mains(&[0, 1])
+    .large()
 }
 
 /// A snapshot during a chain: y goes from bucket 1 to 2, x from 0 into its slot,
@@ -124,7 +126,7 @@ fn chain(from: [usize; 3]) -> Scenario<2> {
         let (x, y) = ([x], [y]);
         residents[first] = &x;
         residents[middle] = &y;
-        Model::new(&residents)
+        Model::new(&residents).scanned_by(1)
     };
     Scenario::new(&format!("snapshot, chain over {from:?}"), setup)
         .thread(move |filter| snapshot(filter, [x, y]))
@@ -174,6 +176,7 @@ fn two_snapshots(from: usize) -> Scenario<2> {
     .thread(move |filter| filter.relocate(x, from))
     .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
     .mains(&[0, 2])
+    .large()
 }
 
 /// One snapshot after the other, in the same place among the frontiers.
