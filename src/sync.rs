@@ -87,11 +87,11 @@ impl OnceBlock {
 
     /// The block, published now if it was not; `None` if there is no memory.
     pub(crate) fn publish(&self) -> Option<&Block> {
-        if self.get().is_none() {
-            if let Some(block) = self.allocate() {
-                // An error says that another thread was first: its block counts.
-                let _ = self.block.set(block);
-            }
+        if self.get().is_none()
+            && let Some(block) = self.allocate()
+        {
+            // An error says that another thread was first: its block counts.
+            let _ = self.block.set(block);
         }
         // Also if there was no memory: another thread may have had it.
         self.get()

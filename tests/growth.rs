@@ -50,7 +50,7 @@ fn nothing_is_lost_while_four_threads_make_it_grow() {
     let filter = growable(1_000, end as usize, rate, 3);
     let start = filter.buckets();
     // Every fourth item of a thread is removed again a little later.
-    let stays = |item: u64| item / THREADS % 4 != 0;
+    let stays = |item: u64| !(item / THREADS).is_multiple_of(4);
     thread::scope(|scope| {
         for worker in 0..THREADS {
             let filter = &filter;

@@ -65,7 +65,7 @@ fn changes() -> impl Strategy<Value = Change> {
 
 fn apply(change: &Change, bytes: &mut Vec<u8>) {
     let length = bytes.len();
-    let place = |at: u16| usize::from(at) * length >> 16;
+    let place = |at: u16| (usize::from(at) * length) >> 16;
     let range = |at, size: u16| place(at)..length.min(place(at) + usize::from(size));
     match *change {
         Change::Byte(at, byte) => bytes[place(at)] = byte,

@@ -1,7 +1,7 @@
 //! What the commands do: from arguments to a reply.
 //!
 //! Nothing here knows of sockets or of a protocol's notation. The `CF.*` commands
-//! ([`cf`], [`reserve`], [`dump`]) need a [`Store`] and nothing else.
+//! ([`cf`], `reserve`, `dump`) need a [`Store`] and nothing else.
 
 pub mod cf;
 mod connection;

@@ -104,8 +104,14 @@ impl<W: Write> Write for Unflushed<'_, W> {
     }
 }
 
+/// A key and its filter, which no client sees yet.
+type Entry = (Box<[u8]>, Filter);
+
+/// A key and its filter, as they are in use.
+type Shared = (Box<[u8]>, Arc<Filter>);
+
 /// Writes a save; how many bytes that were.
-pub(super) fn write(file: impl Write, entries: &[(Box<[u8]>, Arc<Filter>)]) -> io::Result<u64> {
+pub(super) fn write(file: impl Write, entries: &[Shared]) -> io::Result<u64> {
     let mut out = Summed::new(BufWriter::with_capacity(BUFFER, file));
     out.write_all(MAGIC)?;
     out.write_all(&VERSION.to_le_bytes())?;
@@ -126,7 +132,7 @@ pub(super) fn write(file: impl Write, entries: &[(Box<[u8]>, Arc<Filter>)]) -> i
 }
 
 /// Reads a save.
-pub(super) fn read(file: impl Read) -> Result<Vec<(Box<[u8]>, Filter)>, LoadError> {
+pub(super) fn read(file: impl Read) -> Result<Vec<Entry>, LoadError> {
     let mut input = Summed::new(BufReader::with_capacity(BUFFER, file));
     if take::<8>(&mut input, 0)? != *MAGIC {
         return Err(LoadError::Magic);
@@ -135,7 +141,7 @@ pub(super) fn read(file: impl Read) -> Result<Vec<(Box<[u8]>, Filter)>, LoadErro
     if version != VERSION {
         return Err(LoadError::Version(version));
     }
-    let mut filters: Vec<(Box<[u8]>, Filter)> = Vec::new();
+    let mut filters: Vec<Entry> = Vec::new();
     loop {
         let read = filters.len();
         match take(&mut input, read)? {
@@ -162,7 +168,7 @@ pub(super) fn read(file: impl Read) -> Result<Vec<(Box<[u8]>, Filter)>, LoadErro
     Ok(filters)
 }
 
-fn read_filter(input: &mut impl Read, read: usize) -> Result<(Box<[u8]>, Filter), LoadError> {
+fn read_filter(input: &mut impl Read, read: usize) -> Result<Entry, LoadError> {
     let length = u64::from_le_bytes(take(input, read)?);
     // Grows with the bytes that are there, whatever the length says.
     let mut key = Vec::new();
@@ -199,7 +205,7 @@ fn take<const N: usize>(input: &mut impl Read, read: usize) -> Result<[u8; N], L
 mod tests {
     use super::*;
 
-    fn save() -> (Vec<u8>, Vec<(Box<[u8]>, Arc<Filter>)>) {
+    fn save() -> (Vec<u8>, Vec<Shared>) {
         let filter = |capacity: usize, expansion| {
             let options = Options {
                 capacity,
@@ -212,7 +218,7 @@ mod tests {
             }
             filter
         };
-        let entries: Vec<(Box<[u8]>, _)> = vec![
+        let entries: Vec<Shared> = vec![
             ((*b"a").into(), Arc::new(filter(4, 0))),
             ((*b"").into(), Arc::new(filter(8, 1))),
         ];
