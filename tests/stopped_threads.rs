@@ -254,7 +254,7 @@ fn in_an_insert_that_begins_a_level() {
     });
     let events = stop_everywhere(items, items, insert);
     assert_among(&events, &SPLIT);
-    assert_among(&events, &[Event::Claim, Event::Sweep]);
+    assert_among(&events, &[Event::Claim]);
 }
 
 #[test]
