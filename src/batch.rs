@@ -1,7 +1,13 @@
 //! Batches: the loads of many items are issued before any is looked at, so that
 //! their cache misses overlap. The protocol of each item is that of one by one.
 
-use crate::{cuckoo::Cuckoo, hash::Class, layout::Layout};
+use crate::{
+    cuckoo::Cuckoo,
+    fault::Event,
+    hash::{Class, alternate},
+    layout::Layout,
+    word::Word,
+};
 
 /// Items whose loads are in flight together: more than the line-fill buffers of
 /// a core (10 to 24 on those at hand), few enough to stay in its first cache.
@@ -36,5 +42,30 @@ impl<L: Layout> Cuckoo<L> {
             self.look(*class);
         }
         classes
+    }
+
+    /// [`touch_group`](Self::touch_group) for inserts: with the words, too, that a
+    /// search will look at first.
+    #[inline]
+    pub(crate) fn touch_group_to_insert(&self, hashes: &[u64]) -> [Class; GROUP] {
+        let classes = self.touch_group(hashes);
+        for class in &classes[..hashes.len()] {
+            let (p, q) = self.look(*class).words();
+            if !p.has_vacancy() && !q.has_vacancy() {
+                self.touch_alternates(class.p, p);
+                self.touch_alternates(class.q, q);
+            }
+        }
+        classes
+    }
+
+    /// Brings the alternates of the residents of a bucket into the cache.
+    #[cold]
+    fn touch_alternates(&self, bucket: usize, word: Word<L>) {
+        let table = self.table.view();
+        for fingerprint in word.residents() {
+            let to = alternate(fingerprint, bucket, table.buckets());
+            table.load(Event::Prepare, fingerprint, to);
+        }
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     version::{Version, Versions},
     word::{Mark, Word},
 };
+use std::hint::select_unpredictable;
 
 /// Attempts of a lookup, after the last of which it answers true.
 pub(crate) const ATTEMPTS: usize = 8;
@@ -35,6 +36,14 @@ pub(crate) struct Seen<'a, L> {
     version: Version<'a>,
     p: Word<L>,
     q: Word<L>,
+}
+
+impl<L: Layout> Seen<'_, L> {
+    /// The words of P and Q, without reservations.
+    #[inline(always)]
+    pub(crate) fn words(self) -> (Word<L>, Word<L>) {
+        (self.p.without_reservation(), self.q.without_reservation())
+    }
 }
 
 impl<L: Layout> Cuckoo<L> {
@@ -78,7 +87,7 @@ impl<L: Layout> Cuckoo<L> {
     /// The loads of a lookup: the version, then P, then Q.
     #[inline(always)]
     pub(crate) fn look(&self, class: Class) -> Seen<'_, L> {
-        let words = self.table.reader();
+        let words = self.table.view();
         let version = self.versions.observe(class.p);
         let (p, q) = words.load_pair(class.fingerprint, class.p, class.q);
         Seen { version, p, q }
@@ -206,18 +215,22 @@ impl<L: Layout> Cuckoo<L> {
     /// Claims an empty slot in either bucket; false if there is none.
     #[inline]
     pub(crate) fn claim(&self, class: Class) -> bool {
+        let table = self.table.view();
+        // The emptier bucket; of two equal ones a random one, which the
+        // fingerprint's lowest bit is.
+        let (one, other) = match class.fingerprint & 1 {
+            0 => (class.p, class.q),
+            _ => (class.q, class.p),
+        };
         loop {
-            let p = self.table.prepare(class.fingerprint, class.p);
-            let q = self.table.prepare(class.fingerprint, class.q);
-            // The emptier bucket; of two equal ones a random one, which the
-            // fingerprint's lowest bit is.
-            let (p_empty, q_empty) = (p.word.vacancies(), q.word.vacancies());
-            let higher = q_empty > p_empty || q_empty == p_empty && class.fingerprint & 1 == 1;
-            let into = if higher { q } else { p };
-            let Some(slot) = into.word.vacancy() else {
+            let one = table.prepare(class.fingerprint, one);
+            let other = table.prepare(class.fingerprint, other);
+            // Without a branch, which nobody could foresee.
+            let into = select_unpredictable(one.word.is_fuller_than(other.word), other, one);
+            let new = into.word.plus(class.fingerprint);
+            if new == into.word {
                 return false;
-            };
-            let new = into.word.with(slot, class.fingerprint);
+            }
             if into.replace(Event::Claim, new) || fault::is(Fault::ClaimUnchecked) {
                 return true;
             }
@@ -246,41 +259,45 @@ impl<L: Layout> Cuckoo<L> {
     fn try_remove(&self, class: Class) -> Option<bool> {
         let fingerprint = class.fingerprint;
         let version = self.versions.observe(class.p);
-        // P first, and Q only if P held no copy: a reader that has passed P
+        // P first, and from Q only if P held no copy: a reader that has passed P
         // already must still find in Q what is left.
-        let (first, second) = if fault::is(Fault::RemoveHigherFirst) {
+        let (p, q) = if fault::is(Fault::RemoveHigherFirst) {
             (class.q, class.p)
         } else {
             (class.p, class.q)
         };
-        let first = self.table.prepare(fingerprint, first);
-        if holds_copy(first.word, fingerprint) {
-            return take(first, fingerprint);
+        let table = self.table.view();
+        let p = table.prepare(fingerprint, p);
+        let q = table.prepare(fingerprint, q);
+        if !(p.word.is_unmarked() && q.word.is_unmarked()) {
+            return self.remove_among_marks(class, version, p, q);
         }
-        let second = self.table.prepare(fingerprint, second);
-        if holds_copy(second.word, fingerprint) {
-            return take(second, fingerprint);
-        }
-        let marks = (
-            first.word.mark_of(fingerprint),
-            second.word.mark_of(fingerprint),
-        );
-        if marks == (None, None) {
+        let p = (p, p.word.minus(fingerprint));
+        let q = (q, q.word.minus(fingerprint));
+        let in_p = p.1 != p.0.word;
+        let (from, new) = select_unpredictable(in_p, p, q);
+        if new == from.word {
             let valid = version.validate();
             return (valid || fault::is(Fault::RemoveNoValidate)).then_some(false);
         }
-        self.remove_marked(class, version, first, second)
+        from.replace(Event::Take, new).then_some(true)
     }
 
-    /// [`try_remove`](Self::try_remove) where a move of the class is under way.
+    /// [`try_remove`](Self::try_remove) where a move is under way.
     #[cold]
-    fn remove_marked(
+    fn remove_among_marks(
         &self,
         class: Class,
         version: Version<'_>,
         first: Prepared<'_, L>,
         second: Prepared<'_, L>,
     ) -> Option<bool> {
+        if let Some(from) = [first, second]
+            .into_iter()
+            .find(|prepared| holds_copy(prepared.word, class.fingerprint))
+        {
+            return take(from, class.fingerprint);
+        }
         let marks = [first, second].map(|prepared| prepared.word.mark_of(class.fingerprint));
         match marks {
             _ if fault::is(Fault::RemoveIgnoresMarks) => {}
@@ -288,7 +305,11 @@ impl<L: Layout> Cuckoo<L> {
             [Some(Mark::Trailing), Some(Mark::Shadow)] => return self.kill_shadow(class, class.q),
             _ => {}
         }
-        if !self.unchanged(class, first.word, second.word) && !fault::is(Fault::RemoveNoReread) {
+        // Without a mark of the class the version says enough, as without any.
+        if marks != [None, None]
+            && !self.unchanged(class, first.word, second.word)
+            && !fault::is(Fault::RemoveNoReread)
+        {
             return None;
         }
         let valid = version.validate();
@@ -324,12 +345,12 @@ impl<L: Layout> Cuckoo<L> {
 }
 
 /// Takes the copy that the word holds: unmarked becomes empty, D becomes K.
-#[inline]
 fn take<L: Layout>(prepared: Prepared<'_, L>, fingerprint: u64) -> Option<bool> {
-    let word = prepared.word;
-    let taken = match word.find(fingerprint) {
-        Some(slot) => prepared.replace(Event::Take, word.without(slot)),
-        None => kill(prepared),
+    let new = prepared.word.minus(fingerprint);
+    let taken = if new == prepared.word {
+        kill(prepared)
+    } else {
+        prepared.replace(Event::Take, new)
     };
     taken.then_some(true)
 }

@@ -138,7 +138,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// [`InsertError::Full`] if there is no room for it: nothing has changed,
     /// and no other item was dropped. With up to `capacity` distinct items this
     /// does not happen in practice, as long as no thread is stopped in the
-    /// middle of a relocation at the very place.
+    /// middle of a relocation at the very place, and no snapshot is being taken:
+    /// see [`write_to`](Self::write_to).
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
         self.insert_hash(self.hasher.hash_one(item))
@@ -239,7 +240,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
         let mut inserted = 0;
         with_layout!(&self.cuckoo, cuckoo => {
             for items in items.chunks(GROUP) {
-                let classes = cuckoo.touch_group(&self.hashes(items)[..items.len()]);
+                let classes = cuckoo.touch_group_to_insert(&self.hashes(items)[..items.len()]);
                 for &class in &classes[..items.len()] {
                     cuckoo.insert(class).map_err(|error| BatchError { inserted, error })?;
                     inserted += 1;

@@ -97,6 +97,17 @@ impl Frontiers {
                 })
     }
 
+    /// True if no snapshot runs, as far as can be seen.
+    pub(crate) fn are_idle(&self) -> bool {
+        #[cfg(loom)]
+        if self.unused {
+            return true;
+        }
+        // Relaxed: a hint.
+        let none = |place: &AtomicU64| place.load(Ordering::Relaxed) == 0;
+        none(&self.others) && self.places.iter().all(none)
+    }
+
     /// Registers a snapshot, until the result is dropped.
     pub(crate) fn begin(&self) -> Frontier<'_> {
         let free = |place: &&AtomicU64| {

@@ -330,9 +330,14 @@ impl<L: Layout> Planes<L> {
     /// [`route`](Self::route) for a writer, who completes the split of a frozen
     /// word before it goes on.
     #[inline(always)]
-    pub(crate) fn route_for_update(&self, fingerprint: u64, bucket: usize) -> Prepared<'_, L> {
+    pub(crate) fn route_for_update<'a>(
+        &'a self,
+        first: &'a [AtomicU64],
+        fingerprint: u64,
+        bucket: usize,
+    ) -> Prepared<'a, L> {
         if L::PHASE_BITS == 0 {
-            return Prepared::load(&self.first[bucket]);
+            return Prepared::load(&first[bucket]);
         }
         let mut plane = low_bits(fingerprint, self.level());
         loop {
@@ -425,14 +430,17 @@ impl<L: Layout> Planes<L> {
             }
             if fault::is(Fault::PublishLate) {
                 words.clone().take(1).for_each(|(fingerprint, bucket)| {
-                    let prepared = self.route_for_update(fingerprint, bucket);
+                    let prepared = self.route_for_update(&self.first, fingerprint, bucket);
                     prepared.replace(Event::Freeze, prepared.word.frozen());
                 });
             }
             self.begin(level).ok_or(Refusal::Memory)?;
         }
         let unsplit = words.filter(|&(fingerprint, bucket)| {
-            self.route_for_update(fingerprint, bucket).word.level() == level
+            self.route_for_update(&self.first, fingerprint, bucket)
+                .word
+                .level()
+                == level
         });
         let mut split = 0;
         for (fingerprint, bucket) in unsplit.take(CHUNK) {

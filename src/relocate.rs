@@ -5,7 +5,7 @@ use crate::{
     error::InsertError,
     fault::{self, Event, Fault},
     grow::{Refusal, low_bits},
-    hash::Class,
+    hash::{Class, alternate},
     layout::{Layout, MAX_SLOTS},
     sync,
     word::{Mark, Word},
@@ -70,13 +70,14 @@ enum Found {
 }
 
 /// A bucket that the search has reached.
+#[derive(Clone, Copy)]
 struct Node {
     bucket: usize,
     /// The resident of the parent's bucket whose alternate this bucket is; of a
     /// root, the fingerprint that wants in.
-    fingerprint: u64,
+    fingerprint: u32,
     /// Index of the parent; its own index for a root.
-    parent: usize,
+    parent: u32,
 }
 
 /// Breadth-first search over the buckets that relocations can reach.
@@ -101,53 +102,44 @@ impl Search {
             MAX_VISITED
         };
         let mut blocked = false;
-        self.nodes.clear();
         for &bucket in roots {
-            let parent = self.nodes.len();
-            self.nodes.push(Node {
-                bucket,
-                fingerprint,
-                parent,
-            });
-        }
-        let mut next = 0;
-        while next < self.nodes.len() && self.nodes.len() < max_visited {
-            let Node {
-                bucket,
-                fingerprint,
-                ..
-            } = self.nodes[next];
-            let word = cuckoo.table.prepare(fingerprint, bucket).word;
-            if next < roots.len() && word.vacancy().is_some() {
-                self.nodes.truncate(next + 1);
+            let root = self.nodes.len();
+            self.push(bucket, fingerprint, root);
+            if cuckoo.table.prepare(fingerprint, bucket).word.has_vacancy() {
                 return Found::Path;
             }
+        }
+        let table = cuckoo.table.view();
+        let scanned = !cuckoo.frontiers.are_idle();
+        let mut next = 0;
+        while next < self.nodes.len() && self.nodes.len() < max_visited {
+            let from = self.nodes[next];
+            let word = table.prepare(u64::from(from.fingerprint), from.bucket).word;
             if !word.is_unmarked() {
                 blocked = true;
                 next += 1;
                 continue;
             }
             for fingerprint in word.residents() {
-                let class = Class::of_resident(fingerprint, bucket, cuckoo.table.buckets());
-                let to = if class.p == bucket { class.q } else { class.p };
-                if self.is_ancestor(next, to) {
-                    continue;
-                }
-                let word = cuckoo.table.prepare(fingerprint, to).word;
-                // No move of the pair would get further than its outline.
-                let barred = cuckoo.versions.is_held(class.p)
-                    || !cuckoo.frontiers.seem_to_permit(bucket, to);
-                if !word.is_unmarked() || barred {
+                let to = alternate(fingerprint, from.bucket, table.buckets());
+                let word = table.prepare(fingerprint, to).word;
+                let parted = scanned && !cuckoo.frontiers.seem_to_permit(from.bucket, to);
+                if parted || !word.is_unmarked() {
                     blocked = true;
                     continue;
                 }
-                self.nodes.push(Node {
-                    bucket: to,
-                    fingerprint,
-                    parent: next,
-                });
-                if word.vacancy().is_some() {
-                    return Found::Path;
+                if self.is_ancestor(next, to) {
+                    continue;
+                }
+                self.push(to, fingerprint, next);
+                if word.has_vacancy() {
+                    // No move on a held stripe would get further than its outline.
+                    let held = |hop: Hop| cuckoo.versions.is_held(hop.from.min(hop.to));
+                    if !self.hops().any(held) {
+                        return Found::Path;
+                    }
+                    self.nodes.pop();
+                    blocked = true;
                 }
             }
             next += 1;
@@ -159,6 +151,14 @@ impl Search {
         }
     }
 
+    fn push(&mut self, bucket: usize, fingerprint: u64, parent: usize) {
+        self.nodes.push(Node {
+            bucket,
+            fingerprint: fingerprint as u32,
+            parent: parent as u32,
+        });
+    }
+
     /// True if `bucket` lies on the path to node `index`: a path that crosses
     /// itself would undo its own moves.
     fn is_ancestor(&self, mut index: usize, bucket: usize) -> bool {
@@ -167,10 +167,10 @@ impl Search {
             if node.bucket == bucket {
                 return true;
             }
-            if node.parent == index {
+            if node.parent as usize == index {
                 return false;
             }
-            index = node.parent;
+            index = node.parent as usize;
         }
     }
 
@@ -179,14 +179,14 @@ impl Search {
         let mut index = self.nodes.len() - 1;
         std::iter::from_fn(move || {
             let node = &self.nodes[index];
-            let from = &self.nodes[node.parent];
+            let parent = node.parent as usize;
             let hop = Hop {
-                fingerprint: node.fingerprint,
-                from: from.bucket,
+                fingerprint: node.fingerprint.into(),
+                from: self.nodes[parent].bucket,
                 to: node.bucket,
             };
-            (node.parent != index).then(|| {
-                index = node.parent;
+            (parent != index).then(|| {
+                index = parent;
                 hop
             })
         })
@@ -256,7 +256,7 @@ impl<L: Layout> Cuckoo<L> {
         let seen = search
             .nodes
             .iter()
-            .map(|node| (node.fingerprint, node.bucket));
+            .map(|node| (node.fingerprint.into(), node.bucket));
         self.table.planes.make_room(search.level, seen, enough)
     }
 

@@ -95,15 +95,21 @@ impl<'a, L: Layout> Prepared<'a, L> {
     }
 }
 
-/// The table for a row of reader's loads, with the place of its words at hand:
-/// after a load with Acquire the compiler must take it that anything in memory
-/// has changed, that place as well, and would load it again for each word.
-pub(crate) struct Reader<'a, L> {
+/// The table for a row of loads, with the place of its words at hand: after a
+/// load with Acquire the compiler must take it that anything in memory has
+/// changed, that place as well, and would load it again for each word.
+pub(crate) struct View<'a, L> {
     first: &'a [AtomicU64],
     planes: &'a Planes<L>,
 }
 
-impl<L: Layout> Reader<'_, L> {
+impl<'a, L: Layout> View<'a, L> {
+    /// Buckets of a plane: of the whole table, unless it has grown.
+    #[inline(always)]
+    pub(crate) fn buckets(&self) -> usize {
+        self.first.len()
+    }
+
     /// [`Table::load`].
     #[inline(always)]
     pub(crate) fn load(&self, event: Event, fingerprint: u64, bucket: usize) -> Word<L> {
@@ -126,6 +132,13 @@ impl<L: Layout> Reader<'_, L> {
         let (p, q) = ((p, load(Event::ReadP)), (q, load(Event::ReadQ)));
         self.planes.route_pair(self.first, fingerprint, p, q)
     }
+
+    /// [`Table::prepare`].
+    #[inline(always)]
+    pub(crate) fn prepare(&self, fingerprint: u64, bucket: usize) -> Prepared<'a, L> {
+        self.planes
+            .route_for_update(self.first, fingerprint, bucket)
+    }
 }
 
 impl<L: Layout> Table<L> {
@@ -143,10 +156,10 @@ impl<L: Layout> Table<L> {
         self.planes.buckets()
     }
 
-    /// The table for a row of reader's loads.
+    /// The table for a row of loads.
     #[inline(always)]
-    pub(crate) fn reader(&self) -> Reader<'_, L> {
-        Reader {
+    pub(crate) fn view(&self) -> View<'_, L> {
+        View {
             first: self.planes.first(),
             planes: &self.planes,
         }
@@ -158,13 +171,13 @@ impl<L: Layout> Table<L> {
     /// the effect of a relocation's step sees all that came before it.
     #[inline(always)]
     pub(crate) fn load(&self, event: Event, fingerprint: u64, bucket: usize) -> Word<L> {
-        self.reader().load(event, fingerprint, bucket)
+        self.view().load(event, fingerprint, bucket)
     }
 
     /// A writer's load: of a word that is not frozen.
     #[inline(always)]
     pub(crate) fn prepare(&self, fingerprint: u64, bucket: usize) -> Prepared<'_, L> {
-        self.planes.route_for_update(fingerprint, bucket)
+        self.view().prepare(fingerprint, bucket)
     }
 
     /// Prepares the bucket again and again until `change` gives up or its word

@@ -18,8 +18,10 @@ use crate::{
 };
 
 /// How often a call lets the owner of a reservation finish before it takes the
-/// reservation away.
+/// reservation away: at first, and at most. Each time that a call has lost its own
+/// reservation it is twice as patient.
 const COURTESY: usize = if cfg!(loom) { 0 } else { 16 };
+const MAX_COURTESY: usize = 1024 * COURTESY;
 
 /// Times that a call makes room in the home before it gives up: each time but
 /// the last another thread took the room.
@@ -47,7 +49,8 @@ impl<L: Layout> Cuckoo<L> {
             token.value() & L::FINGERPRINT
         };
         let (home, other) = class.home();
-        let (mut courtesy, mut rounds) = (COURTESY, MAX_ROUNDS);
+        let (mut patience, mut rounds) = (COURTESY, MAX_ROUNDS);
+        let mut courtesy = patience;
         loop {
             let prepared = self.table.prepare(class.fingerprint, home);
             let word = prepared.word.without_reservation();
@@ -113,6 +116,9 @@ impl<L: Layout> Cuckoo<L> {
                     Some(_) => return Ok(false),
                     None => {}
                 }
+            } else {
+                patience = MAX_COURTESY.min(2 * patience);
+                courtesy = patience;
             }
             sync::yield_in_model();
         }

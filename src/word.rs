@@ -152,7 +152,13 @@ impl<L: Layout> Word<L> {
     /// Delight*, 2nd ed., §6-1).
     #[inline(always)]
     const fn empty_slots(self) -> u64 {
-        !(((self.bits & L::LOWS) + L::LOWS) | self.bits) & L::TOPS
+        self.used_slots() ^ L::TOPS
+    }
+
+    /// The top bit of every slot that is not 0.
+    #[inline(always)]
+    const fn used_slots(self) -> u64 {
+        (((self.bits & L::LOWS) + L::LOWS) | self.bits) & L::TOPS
     }
 
     /// The top bit of every unmarked slot that equals `fingerprint`.
@@ -196,11 +202,54 @@ impl<L: Layout> Word<L> {
         Self::lowest(self.empty_slots())
     }
 
+    /// True if there is an empty slot. The word must not be reserved.
+    #[inline(always)]
+    pub(crate) fn has_vacancy(self) -> bool {
+        debug_assert!(!self.is_reserved());
+        self.empty_slots() != 0
+    }
+
     /// How many slots are empty. The word must not be reserved.
     #[inline]
     pub(crate) fn vacancies(self) -> u32 {
         debug_assert!(!self.is_reserved());
         self.empty_slots().count_ones()
+    }
+
+    /// True if more slots are used than in the other word. Neither must be reserved.
+    ///
+    /// Compares the used slots as numbers, not how many there are: that is the
+    /// same as long as slots are used from the lowest on, which removes disturb,
+    /// and a full word is fuller than any other in any case. (To count cost a
+    /// claim in cache a fifth of its time, and one out of cache more: what waits
+    /// for a load keeps the processor from those that come next.)
+    #[inline(always)]
+    pub(crate) fn is_fuller_than(self, other: Self) -> bool {
+        debug_assert!(!self.is_reserved() && !other.is_reserved());
+        self.used_slots() > other.used_slots()
+    }
+
+    /// The word with `fingerprint` in its lowest empty slot; the same word if it
+    /// is full. It must not be reserved.
+    #[inline(always)]
+    pub(crate) fn plus(self, fingerprint: u64) -> Self {
+        debug_assert!(!self.is_reserved() && fingerprint != 0 && fingerprint <= L::FINGERPRINT);
+        Self::from_bits(self.bits | (fingerprint * Self::lowest_place(self.empty_slots())))
+    }
+
+    /// The word without the lowest unmarked slot that holds `fingerprint`; the
+    /// same word if there is none. It must not be reserved.
+    #[inline(always)]
+    pub(crate) fn minus(self, fingerprint: u64) -> Self {
+        let place = Self::lowest_place(self.unmarked_matches(fingerprint));
+        Self::from_bits(self.bits ^ (fingerprint * place))
+    }
+
+    /// Bit 0 of the lowest slot of which the top bit is given: multiplying by it
+    /// brings a fingerprint there. 0 if no slot is given.
+    #[inline(always)]
+    const fn lowest_place(tops: u64) -> u64 {
+        (tops & tops.wrapping_neg()) >> (L::FINGERPRINT_BITS - 1)
     }
 
     /// The fingerprints that have no mark. The word must not be reserved.
@@ -304,13 +353,21 @@ impl<L: Layout> Word<L> {
 
     /// The word as everybody but the reservation's owner sees it: the slot of
     /// the token is empty.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn without_reservation(self) -> Self {
+        // A branch, foreseen, is faster here than arithmetic that a writer's
+        // exchange would have to wait for.
         if self.is_reserved() {
-            Self::from_bits(self.bits & !L::RESERVED).without(Self::LAST)
+            self.reservation_dropped()
         } else {
             self
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn reservation_dropped(self) -> Self {
+        Self::from_bits(self.bits & !L::RESERVED).without(Self::LAST)
     }
 
     /// The word with a reservation under `token`; the last slot is emptied for

@@ -158,6 +158,15 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
             places.len(),
             "count {fingerprint} in {naive:?}"
         );
+        let mut less = naive.clone();
+        if let Some(&slot) = places.first() {
+            less.slots[slot] = 0;
+        }
+        assert_eq!(
+            word.minus(fingerprint),
+            less.word(),
+            "{naive:?} minus {fingerprint}"
+        );
     }
     let vacant: Vec<usize> = (0..L::SLOTS)
         .filter(|&slot| naive.slots[slot] == 0)
@@ -172,6 +181,22 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
         vacant.len(),
         "vacancies of {naive:?}"
     );
+    assert_eq!(
+        word.has_vacancy(),
+        !vacant.is_empty(),
+        "has_vacancy of {naive:?}"
+    );
+    for &fingerprint in fingerprints {
+        let mut more = naive.clone();
+        if let Some(&slot) = vacant.first() {
+            more.slots[slot] = fingerprint;
+        }
+        assert_eq!(
+            word.plus(fingerprint),
+            more.word(),
+            "{naive:?} plus {fingerprint}"
+        );
+    }
     let first = usize::from(naive.mark.is_some());
     let residents: Vec<u64> = naive.slots[first..]
         .iter()
@@ -461,4 +486,35 @@ fn debug_shows_what_a_word_holds() {
         format!("{word:?}"),
         "Word { slots: [77, 0], mark: Some(Delivered), reserved: false, phase: 0 }"
     );
+}
+
+/// Words with each set of used slots, as bits from the lowest slot up.
+fn fullness_is_ordered<L: Layout>(fingerprint: u64) {
+    let word = |used: u64| {
+        let lanes = (0..L::SLOTS as u32).filter(|slot| used >> slot & 1 == 1);
+        Word::<L>::from_bits(lanes.map(|slot| fingerprint << (L::LANE_BITS * slot)).sum())
+    };
+    let full = (1 << L::SLOTS) - 1;
+    for used in 0..=full {
+        assert!(!word(used).is_fuller_than(word(full)), "{used:#b}");
+        assert_eq!(word(full).is_fuller_than(word(used)), used != full);
+    }
+    // Used from the lowest slot on.
+    for (less, more) in (0..=L::SLOTS).flat_map(|more| (0..=more).map(move |less| (less, more))) {
+        let [few, many] = [less, more].map(|used| word((1 << used) - 1));
+        assert_eq!(many.is_fuller_than(few), more > less, "{more} and {less}");
+        assert!(!few.is_fuller_than(many), "{less} and {more}");
+    }
+}
+
+#[test]
+fn fuller_words_are_told_from_emptier_ones() {
+    fullness_is_ordered::<F10x6>(1);
+    fullness_is_ordered::<F12x5>(0xfff);
+    fullness_is_ordered::<F15x4>(0x4000);
+    fullness_is_ordered::<F20x3>(0x7_ffff);
+    fullness_is_ordered::<F30x2>(1);
+    fullness_is_ordered::<G9x6>(0x1ff);
+    fullness_is_ordered::<G14x4>(0x3fff);
+    fullness_is_ordered::<G28x2>(1);
 }
