@@ -33,6 +33,8 @@ pub(crate) struct Report {
     pub(crate) relocations: u64,
     pub(crate) retried: u64,
     pub(crate) conservative: u64,
+    /// Doublings.
+    pub(crate) levels: u64,
 }
 
 impl AddAssign for Report {
@@ -43,6 +45,7 @@ impl AddAssign for Report {
         self.relocations += other.relocations;
         self.retried += other.retried;
         self.conservative += other.conservative;
+        self.levels += other.levels;
     }
 }
 
@@ -55,11 +58,12 @@ impl fmt::Display for Report {
             relocations,
             retried,
             conservative,
+            levels,
         } = self;
         write!(
             f,
             "{operations} operations in {rounds} rounds, {full} full, {relocations} relocations, \
-             {retried} lookups retried, {conservative} conservative"
+             {retried} lookups retried, {conservative} conservative, {levels} doublings"
         )
     }
 }
@@ -151,6 +155,7 @@ impl Round {
             relocations: stats.relocations,
             retried: stats.retried_lookups,
             conservative: stats.conservative_lookups,
+            levels: stats.level.into(),
         }
     }
 }
