@@ -163,6 +163,29 @@ fn full_filters_say_so() {
     });
 }
 
+/// An item can be refused because others have left many copies in its buckets:
+/// no growth could help, and the filter does not say that it has grown too far.
+#[test]
+fn copies_of_other_items_can_be_in_the_way() {
+    in_both(|_, client| {
+        for options in ["EXPANSION 0", "EXPANSION 1"] {
+            ask::<()>(client, "FLUSHALL");
+            ask::<()>(client, &format!("CF.RESERVE k 10000 {options}"));
+            let refused = (0..500).find_map(|item| {
+                let add = format!("CF.ADD k {item}");
+                let error = (0..100).find_map(|_| common::try_ask::<Value>(client, &add).err());
+                let text = common::text(&error.expect("copies of one item are bounded"));
+                (!text.starts_with("Filter is full of copies of this item")).then_some(text)
+            });
+            assert_eq!(
+                refused.as_deref(),
+                Some("Filter is full of copies of items that share the buckets of this one"),
+                "{options}"
+            );
+        }
+    });
+}
+
 #[test]
 fn reserve_checks_its_arguments_in_order() {
     let arity = "ERR wrong number of arguments for 'CF.RESERVE' command";

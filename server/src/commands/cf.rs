@@ -59,6 +59,13 @@ fn full(filter: &Filter, item: &[u8], error: InsertError) -> Reply {
                 format!("Filter is full of copies of this item: {most} is the most").into(),
             )
         }
+        InsertError::Full if !filter.has_grown_full() && filter.is_being_saved() => {
+            Reply::error("Filter is full while it is being saved: try again")
+        }
+        // As many distinct items as this would have fitted.
+        InsertError::Full if !filter.has_grown_full() => {
+            Reply::error("Filter is full of copies of items that share the buckets of this one")
+        }
         InsertError::Full if filter.options.expansion > 0 => {
             Reply::error("Maximum expansions reached")
         }
