@@ -142,8 +142,7 @@ impl Filter {
             .or_else(|error| self.again(item, error, || self.cuckoo.insert_unique(item)))
     }
 
-    /// Tries to insert again where the filter should not be full: a snapshot
-    /// forbids some relocations, for as long as it stands between their buckets.
+    /// Tries to insert again where the filter should not be full.
     #[cold]
     fn again<T>(
         &self,
@@ -154,23 +153,40 @@ impl Filter {
         if error != InsertError::Full || self.has_grown_full() || self.is_full_of(item) {
             return Err(error);
         }
+        // Copies of a few items can fill their part of a filter that is far from
+        // full. The next doubling pulls them apart, but only begins when the one
+        // under way is complete; there are few, so this comes to an end.
+        while self.cuckoo.stats().buckets_to_split > 0 {
+            block_in_place(|| self.cuckoo.finish_growth());
+            match insert() {
+                Err(InsertError::Full) => {}
+                result => return result,
+            }
+        }
+        self.after_snapshots(insert)
+    }
+
+    /// Tries until snapshots are no longer in the way: they forbid relocations
+    /// between the part that is written already and the one to come.
+    fn after_snapshots<T>(
+        &self,
+        mut insert: impl FnMut() -> Result<T, InsertError>,
+    ) -> Result<T, InsertError> {
         // Relaxed: these two numbers only choose who waits.
         let others = self.waiting.fetch_add(1, Ordering::Relaxed);
         let until = Instant::now() + PATIENCE;
-        while others < WAITING && self.is_being_saved() && Instant::now() < until {
+        let mut result = insert();
+        while matches!(result, Err(InsertError::Full))
+            && self.is_being_saved()
+            && others < WAITING
+            && Instant::now() < until
+        {
             // Others that share this thread must not wait, too.
             block_in_place(|| thread::sleep(PAUSE));
-            match insert() {
-                Err(InsertError::Full) => {}
-                result => {
-                    self.waiting.fetch_sub(1, Ordering::Relaxed);
-                    return result;
-                }
-            }
+            result = insert();
         }
         self.waiting.fetch_sub(1, Ordering::Relaxed);
-        // The snapshot may have ended after the attempt before.
-        insert()
+        result
     }
 
     /// Writes a snapshot; see [`CuckooFilter::write_to`].
