@@ -3,10 +3,10 @@
 # CF.ADD beside SET, CF.EXISTS beside GET, by threads. What redis-server does with so
 # many --io-threads stands in its columns; the ratio is to the best that it does with any.
 #
-#   server/bench.sh [ROUNDS]        (7 unless given; 10 s each)
+#   server/bench.sh [ROUNDS]        (7 unless given; about half a minute each)
 #
 # Both servers and redis-benchmark share all cores. In each round each of them
-# runs for a second or less, one after the other; the table has the medians.
+# runs for a short time, one after the other; the table has the medians.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
