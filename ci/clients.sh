@@ -144,7 +144,7 @@ if [ -n "$suite" ]; then
     "$newest/bin/pip" install --quiet --disable-pip-version-check pytest pytest-asyncio numpy packaging cachetools mock pybreaker xxhash
     cli FLUSHALL >/dev/null
     (cd "$(dirname "$(dirname "$suite")")" &&
-        "$newest/bin/python" -m pytest -q -p no:cacheprovider -k 'cf or cuckoo' tests/test_bloom.py \
+        "$newest/bin/python" -m pytest -q --disable-warnings -p no:cacheprovider -k 'cf or cuckoo' tests/test_bloom.py \
             --redis-url "redis://127.0.0.1:$port" --redis-mod-url "redis://127.0.0.1:$port") | tee "$work/suite"
     grep -q '[1-9][0-9]* passed' "$work/suite" || fail "no test of redis-py ran"
 else
@@ -153,7 +153,13 @@ fi
 
 say "node-redis"
 mkdir "$work/node"
-(cd "$work/node" && npm init --yes >/dev/null && npm install --silent --no-fund --no-audit redis)
+node=node
+(cd "$work/node" && npm init --yes >/dev/null && npm install --loglevel=error --no-fund --no-audit redis)
+if [ "$(node -p 'process.versions.node.split(".")[0]')" -lt 20 ]; then
+    # What Debian 12 has is older than node-redis supports.
+    (cd "$work/node" && npm install --loglevel=error --no-fund --no-audit node@22)
+    node=node_modules/.bin/node
+fi
 cat >"$work/node/test.mjs" <<'EOF'
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -181,7 +187,7 @@ for (const RESP of [2, 3]) {
 const { version } = JSON.parse(readFileSync('node_modules/redis/package.json'));
 console.log('node-redis', version, 'passed');
 EOF
-(cd "$work/node" && node test.mjs "$port")
+(cd "$work/node" && "$node" test.mjs "$port")
 
 say "the end"
 kill -TERM "$server"

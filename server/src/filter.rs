@@ -5,8 +5,9 @@ use std::{
     io::{self, Write},
     sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
+use tokio::task::block_in_place;
 
 /// The false-positive rate of a filter that was made without `ERROR`: RedisBloom's
 /// first filter has 1.45 %.
@@ -15,11 +16,14 @@ pub const DEFAULT_RATE: f64 = 0.01;
 /// A filter that grows has room for so many times its capacity at most.
 const LARGEST_FACTOR: usize = 1024;
 
-/// How often an insert is tried in a filter that is below its capacity.
-const ATTEMPTS: usize = 100;
+/// How long an insert waits, at most, for a snapshot that is in its way.
+const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The time between two attempts while a snapshot is under way.
+/// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(2);
+
+/// Inserts into a filter that wait at one time.
+const WAITING: u32 = 16;
 
 /// What `CF.RESERVE` was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,6 +63,8 @@ pub struct Filter {
     pub deleted: AtomicU64,
     /// Snapshots under way.
     snapshots: AtomicU32,
+    /// Inserts that wait for one of them.
+    waiting: AtomicU32,
     /// Buckets when its memory was last charged.
     charged_buckets: AtomicUsize,
     /// Bytes that its key takes up beside it.
@@ -102,6 +108,7 @@ impl Filter {
     pub fn new(cuckoo: CuckooFilter, options: Options, deleted: u64) -> Self {
         Self {
             snapshots: AtomicU32::new(0),
+            waiting: AtomicU32::new(0),
             charged_buckets: AtomicUsize::new(0),
             charged: AtomicUsize::new(0),
             overhead: 0,
@@ -115,7 +122,7 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// As the library's, but `Full` only if there is no room for it indeed.
+    /// As the library's; a `Full` that a snapshot may be the reason for comes late.
     #[inline]
     pub fn insert(&self, item: &[u8]) -> Result<(), InsertError> {
         self.cuckoo
@@ -135,9 +142,7 @@ impl Filter {
             .or_else(|error| self.again(item, error, || self.cuckoo.insert_unique(item)))
     }
 
-    /// Tries to insert again where the filter should not be full: while a
-    /// snapshot is under way, or a thread in the middle of a relocation does not
-    /// run, room can be out of reach for a moment.
+    /// Tries to insert again where the filter should not be full.
     #[cold]
     fn again<T>(
         &self,
@@ -145,21 +150,43 @@ impl Filter {
         error: InsertError,
         mut insert: impl FnMut() -> Result<T, InsertError>,
     ) -> Result<T, InsertError> {
-        let in_vain = self.is_full_of(item) || self.cuckoo.len() >= self.cuckoo.max_capacity();
-        if error != InsertError::Full || in_vain {
+        if error != InsertError::Full || self.has_grown_full() || self.is_full_of(item) {
             return Err(error);
         }
-        for _ in 1..ATTEMPTS {
-            match self.snapshots.load(Ordering::Relaxed) {
-                0 => thread::yield_now(),
-                _ => thread::sleep(PAUSE),
-            }
+        // Copies of a few items can fill their part of a filter that is far from
+        // full. The next doubling pulls them apart, but only begins when the one
+        // under way is complete; there are few, so this comes to an end.
+        while self.cuckoo.stats().buckets_to_split > 0 {
+            block_in_place(|| self.cuckoo.finish_growth());
             match insert() {
                 Err(InsertError::Full) => {}
                 result => return result,
             }
         }
-        Err(InsertError::Full)
+        self.after_snapshots(insert)
+    }
+
+    /// Tries until snapshots are no longer in the way: they forbid relocations
+    /// between the part that is written already and the one to come.
+    fn after_snapshots<T>(
+        &self,
+        mut insert: impl FnMut() -> Result<T, InsertError>,
+    ) -> Result<T, InsertError> {
+        // Relaxed: these two numbers only choose who waits.
+        let others = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let until = Instant::now() + PATIENCE;
+        let mut result = insert();
+        while matches!(result, Err(InsertError::Full))
+            && self.is_being_saved()
+            && others < WAITING
+            && Instant::now() < until
+        {
+            // Others that share this thread must not wait, too.
+            block_in_place(|| thread::sleep(PAUSE));
+            result = insert();
+        }
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        result
     }
 
     /// Writes a snapshot; see [`CuckooFilter::write_to`].
@@ -179,6 +206,18 @@ impl Filter {
     #[must_use]
     pub fn is_full_of(&self, item: &[u8]) -> bool {
         self.cuckoo.count(item) >= 2 * self.cuckoo.bucket_slots()
+    }
+
+    /// True if there are as many items as it promises to hold.
+    #[must_use]
+    pub fn has_grown_full(&self) -> bool {
+        self.cuckoo.len() >= self.cuckoo.max_capacity()
+    }
+
+    /// True while a snapshot is under way.
+    #[must_use]
+    pub fn is_being_saved(&self) -> bool {
+        self.snapshots.load(Ordering::Relaxed) > 0
     }
 
     /// Items deleted so far.

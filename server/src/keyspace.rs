@@ -116,7 +116,8 @@ impl Keyspace {
         let map = self.map.pin();
         let removed = map.remove(key);
         if let Some(filter) = removed {
-            self.release(filter.charged.swap(GONE, Ordering::Relaxed));
+            // Acquire: see `recharge`.
+            self.release(filter.charged.swap(GONE, Ordering::Acquire));
         }
         removed.is_some()
     }
@@ -199,9 +200,20 @@ impl Keyspace {
     #[cold]
     fn recharge(&self, filter: &Filter) {
         let bytes = bytes(filter);
-        let before = filter.charged.fetch_max(bytes, Ordering::Relaxed);
-        self.used
-            .fetch_add(bytes.saturating_sub(before), Ordering::Relaxed);
+        let charged = &filter.charged;
+        let mut before = charged.load(Ordering::Relaxed);
+        // Not so for a filter that has been taken away.
+        while before < bytes {
+            self.used.fetch_add(bytes - before, Ordering::Relaxed);
+            // Release: `delete` gives back only what has been added.
+            match charged.compare_exchange(before, bytes, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => {
+                    self.release(bytes - before);
+                    before = now;
+                }
+            }
+        }
     }
 
     /// Charges `bytes`, if the limit allows it.

@@ -163,6 +163,29 @@ fn full_filters_say_so() {
     });
 }
 
+/// An item can be refused because others have left many copies in its buckets:
+/// no growth could help, and the filter does not say that it has grown too far.
+#[test]
+fn copies_of_other_items_can_be_in_the_way() {
+    in_both(|_, client| {
+        for options in ["EXPANSION 0", "EXPANSION 1"] {
+            ask::<()>(client, "FLUSHALL");
+            ask::<()>(client, &format!("CF.RESERVE k 10000 {options}"));
+            let refused = (0..500).find_map(|item| {
+                let add = format!("CF.ADD k {item}");
+                let error = (0..100).find_map(|_| common::try_ask::<Value>(client, &add).err());
+                let text = common::text(&error.expect("copies of one item are bounded"));
+                (!text.starts_with("Filter is full of copies of this item")).then_some(text)
+            });
+            assert_eq!(
+                refused.as_deref(),
+                Some("Filter is full of copies of items that share the buckets of this one"),
+                "{options}"
+            );
+        }
+    });
+}
+
 #[test]
 fn reserve_checks_its_arguments_in_order() {
     let arity = "ERR wrong number of arguments for 'CF.RESERVE' command";
@@ -406,6 +429,8 @@ fn a_filter_grows_and_keeps_its_rate() {
 fn a_filter_grows_for_items_that_are_added_twice() {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp2);
+    // The smaller the filter was at first, the more do copies get in each other's way.
+    ask::<()>(&mut client, "CF.RESERVE k 40000");
     let items: Vec<u32> = (0..50_000).collect();
     for _ in 0..2 {
         let inserted: Vec<i64> = redis::cmd("CF.INSERT")

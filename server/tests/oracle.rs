@@ -77,9 +77,18 @@ impl Oracle {
     }
 }
 
-/// What a connection that ran `until` over saw: wrong answers, and positives for
-/// absent items, of all questions for absent ones.
-fn work(server: &Server, connection: u64, until: Instant, stop: &AtomicBool) -> (Oracle, [u64; 2]) {
+/// What a connection saw.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    operations: u64,
+    /// Questions for absent items.
+    absent: u64,
+    /// Those of them that were answered with yes.
+    positives: u64,
+}
+
+/// Adds, deletes and asks until `until`, and compares each answer with the oracle.
+fn work(server: &Server, connection: u64, until: Instant, stop: &AtomicBool) -> (Oracle, Seen) {
     let mut client = server.client(Protocol::Resp3);
     let mut oracle = Oracle {
         connection,
@@ -94,7 +103,7 @@ fn work(server: &Server, connection: u64, until: Instant, stop: &AtomicBool) -> 
         );
         assert!(added);
     }
-    let [mut asked, mut positives] = [0; 2];
+    let mut seen = Seen::default();
     let mut pipeline = redis::pipe();
     while Instant::now() < until && !stop.load(Ordering::Relaxed) {
         pipeline.clear();
@@ -108,35 +117,45 @@ fn work(server: &Server, connection: u64, until: Instant, stop: &AtomicBool) -> 
             });
         }
         let replies: Vec<bool> = pipeline.query(&mut client).unwrap();
+        assert_eq!(replies.len(), PIPELINE);
+        seen.operations += PIPELINE as u64;
         for (reply, expected) in replies.into_iter().zip(expected) {
             match expected {
                 Some(expected) => assert_eq!(reply, expected, "connection {connection}"),
                 None => {
-                    asked += 1;
-                    positives += u64::from(reply);
+                    seen.absent += 1;
+                    seen.positives += u64::from(reply);
                 }
             }
         }
     }
-    (oracle, [asked, positives])
+    (oracle, seen)
 }
 
 #[test]
 fn no_wrong_answer_while_saves_are_made() {
+    // Room for all, so that no insert finds none.
+    let capacity = CONNECTIONS * ITEMS * 2;
+    no_wrong_answer(&format!(
+        "CF.RESERVE k {capacity} ERROR 0.00001 EXPANSION 0"
+    ));
+}
+
+#[test]
+fn no_wrong_answer_while_the_filter_grows_and_saves_are_made() {
+    no_wrong_answer("CF.RESERVE k 100 ERROR 0.00001");
+}
+
+fn no_wrong_answer(reserve: &str) {
     let duration = Duration::from_secs(if common::long() { 30 } else { 3 });
     let directory = tempfile::TempDir::new().unwrap();
     let path = directory.path().to_str().unwrap();
     let server = Server::start(&["--dir", path, "--threads", "4"]);
-    // Room for all, so that no insert finds none.
     let mut client = server.client(Protocol::Resp2);
-    let capacity = CONNECTIONS * ITEMS * 2;
-    ask::<()>(
-        &mut client,
-        &format!("CF.RESERVE k {capacity} ERROR 0.00001 EXPANSION 0"),
-    );
+    ask::<()>(&mut client, reserve);
     let until = Instant::now() + duration;
     let stop = AtomicBool::new(false);
-    let oracles = thread::scope(|scope| {
+    let (oracles, saves) = thread::scope(|scope| {
         let workers: Vec<_> = (0..CONNECTIONS)
             .map(|connection| {
                 scope.spawn({
@@ -161,22 +180,39 @@ fn no_wrong_answer_while_saves_are_made() {
             .into_iter()
             .map(thread::ScopedJoinHandle::join)
             .collect();
-        joined
+        let oracles = joined
             .into_iter()
             .map(|result| result.expect("no wrong answer"))
-            .collect::<Vec<_>>()
+            .collect::<Vec<_>>();
+        (oracles, saves)
     });
-    let total = |which: usize| oracles.iter().map(|(_, counts)| counts[which]).sum::<u64>();
-    let (asked, positives) = (total(0), total(1));
-    assert!(asked > 1_000, "{asked}");
+    let total = |of: fn(&Seen) -> u64| oracles.iter().map(|(_, seen)| of(seen)).sum::<u64>();
+    let [operations, absent, positives] = [
+        total(|seen| seen.operations),
+        total(|seen| seen.absent),
+        total(|seen| seen.positives),
+    ];
+    eprintln!(
+        "{reserve}: {operations} operations, {saves} saves, {positives} of {absent} positives"
+    );
+    assert!(absent > 1_000, "{absent}");
     assert!(
-        positives * 1_000 <= asked,
-        "{positives} of {asked} absent items were found"
+        positives * 1_000 <= absent,
+        "{positives} of {absent} absent items were found"
     );
     // At rest the number of items is exact.
     let copies: u32 = oracles.iter().flat_map(|(oracle, _)| oracle.copies).sum();
     let info: std::collections::HashMap<String, u32> = ask(&mut client, "CF.INFO k");
     assert_eq!(info["Number of items inserted"], copies);
+    // And each item is there, if it should be.
+    for (oracle, _) in &oracles {
+        let present = (0..ITEMS).filter(|&number| oracle.copies[number as usize] > 0);
+        let items = present.map(|number| item(oracle.connection, number));
+        let mut command = redis::cmd("CF.MEXISTS");
+        command.arg("k").arg(items.collect::<Vec<_>>());
+        let found: Vec<bool> = command.query(&mut client).unwrap();
+        assert!(found.into_iter().all(|present| present));
+    }
 
     // A save that was made meanwhile has all that stayed throughout.
     server.signal("KILL");
@@ -196,4 +232,53 @@ fn no_wrong_answer_while_saves_are_made() {
             oracle.connection
         );
     }
+}
+
+/// A snapshot holds up some relocations; that must not show in the answers.
+#[test]
+fn the_capacity_fits_while_saves_are_made() {
+    let connections: u32 = 4;
+    let items: u32 = if common::long() { 1_000_000 } else { 100_000 };
+    let directory = tempfile::TempDir::new().unwrap();
+    let server = Server::start(&["--dir", directory.path().to_str().unwrap()]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(
+        &mut client,
+        &format!("CF.RESERVE k {} EXPANSION 0", connections * items),
+    );
+    let saves = thread::scope(|scope| {
+        let fillers: Vec<_> = (0..connections)
+            .map(|connection| {
+                let mut client = server.client(Protocol::Resp2);
+                scope.spawn(move || {
+                    let mut pipeline = redis::pipe();
+                    let mut refused = 0;
+                    for first in (0..items).step_by(PIPELINE) {
+                        pipeline.clear();
+                        for number in first..items.min(first + PIPELINE as u32) {
+                            let item = item(connection.into(), number.into());
+                            pipeline.cmd("CF.ADD").arg("k").arg(item);
+                        }
+                        pipeline.ignore_errors();
+                        let replies: Vec<Value> = pipeline.query(&mut client).unwrap();
+                        refused += replies
+                            .iter()
+                            .filter(|&reply| *reply != Value::Int(1))
+                            .count();
+                    }
+                    refused
+                })
+            })
+            .collect();
+        let mut saves = 0;
+        while !fillers.iter().all(thread::ScopedJoinHandle::is_finished) {
+            saves += u32::from(common::try_ask::<Value>(&mut client, "BGSAVE").is_ok());
+            thread::yield_now();
+        }
+        for filler in fillers {
+            assert_eq!(filler.join().unwrap(), 0, "inserts were refused");
+        }
+        saves
+    });
+    assert!(saves > 1, "{saves} saves");
 }

@@ -46,6 +46,9 @@ fn nearly_requests() -> impl Strategy<Value = Vec<u8>> {
         Just(b"$3\r\nabc\r\n".to_vec()),
         Just(b"$0\r\n\r\n".to_vec()),
         Just(b"$-1\r\n".to_vec()),
+        Just(b"$-0\r\n".to_vec()),
+        Just(b"$+3\r\nabc\r\n".to_vec()),
+        Just(b"$3\r\nabcde".to_vec()),
         Just(b"$18446744073709551615\r\n".to_vec()),
         Just(b"$4096\r\n".to_vec()),
         Just(b":1\r\n".to_vec()),
@@ -62,6 +65,15 @@ fn requests() -> impl Strategy<Value = Vec<Words>> {
     let word = prop::collection::vec(any::<u8>(), 0..64);
     let words = prop::collection::vec(word, 1..8);
     prop::collection::vec(words, 0..16)
+}
+
+/// An argument is longer than it says: known as soon as that is there.
+#[test]
+fn an_argument_without_an_end_is_refused_at_once() {
+    for pieces in [vec![], vec![1; 20]] {
+        let (requests, error) = decode(b"*5\r\n$1\r\nab\r\n", pieces.into_iter());
+        assert_eq!((requests, error.is_some()), (vec![], true));
+    }
 }
 
 proptest! {

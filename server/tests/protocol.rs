@@ -74,10 +74,11 @@ fn pipelines_are_answered_in_order() {
     let server = Server::start(&[]);
     for protocol in PROTOCOLS {
         let mut client = server.client(protocol);
+        let key = format!("{protocol:?}");
         let mut pipeline = redis::pipe();
         for item in 0..20_000 {
-            pipeline.cmd("CF.ADD").arg("k").arg(item);
-            pipeline.cmd("CF.EXISTS").arg("k").arg(item);
+            pipeline.cmd("CF.ADD").arg(&key).arg(item);
+            pipeline.cmd("CF.EXISTS").arg(&key).arg(item);
             pipeline.cmd("ECHO").arg(item);
         }
         let replies: Vec<Value> = pipeline.query(&mut client).unwrap();
@@ -143,6 +144,56 @@ fn successive_lookups_are_answered_in_order() {
     assert!(
         counts.contains("calls=127,") && counts.ends_with("failed_calls=13"),
         "{counts}"
+    );
+}
+
+/// So are adds; an error among them is that of its own item.
+#[test]
+fn successive_adds_are_answered_in_order() {
+    let server = Server::start(&[]);
+    let mut client = server.raw();
+    assert_eq!(client.ask("CF.RESERVE k 1000000 EXPANSION 0\r\n"), "+OK");
+    let mut sent = Vec::new();
+    for item in 0..50 {
+        // The same one every other time.
+        sent.extend(request(&["CF.ADD", "k", "same"]));
+        sent.extend(request(&["cf.add", "k", &item.to_string()]));
+        match item % 10 {
+            3 => sent.extend(request(&["CF.ADD", "other", &item.to_string()])),
+            6 => sent.extend(request(&["CF.ADD", "k"])),
+            9 => sent.extend(request(&["CF.EXISTS", "k", &item.to_string()])),
+            _ => {}
+        }
+    }
+    client.send(sent);
+    let mut same = Vec::new();
+    for item in 0..50 {
+        same.push(client.line());
+        assert_eq!(client.line(), ":1", "{item}");
+        match item % 10 {
+            3 | 9 => assert_eq!(client.line(), ":1"),
+            6 => assert_eq!(
+                client.line(),
+                "-ERR wrong number of arguments for 'CF.ADD' command"
+            ),
+            _ => {}
+        }
+    }
+    let count: usize = client.ask("CF.COUNT k same\r\n")[1..].parse().unwrap();
+    let full = format!("-Filter is full of copies of this item: {count} is the most");
+    let mut expected = vec![":1"; count];
+    expected.resize(50, &full);
+    assert_eq!(same, expected);
+    let mut client = server.client(Protocol::Resp2);
+    let info: String = ask(&mut client, "INFO commandstats");
+    let counts = info
+        .lines()
+        .find(|line| line.starts_with("cmdstat_cf.add:"))
+        .unwrap();
+    let failed = 50 - count + 5;
+    assert!(
+        counts.contains("calls=110,") && counts.ends_with(&format!("failed_calls={failed}")),
+        "{counts}, {count} copies"
     );
 }
 

@@ -3,6 +3,7 @@
 use super::{Args, Reply, Store, options, reserve::get_or_reserve};
 use crate::filter::{Filter, Options};
 use guira::InsertError;
+use smallvec::{SmallVec, smallvec};
 use std::sync::{Arc, atomic::Ordering};
 
 /// The answer to inserts while filters have grown beyond the limit.
@@ -59,6 +60,13 @@ fn full(filter: &Filter, item: &[u8], error: InsertError) -> Reply {
                 format!("Filter is full of copies of this item: {most} is the most").into(),
             )
         }
+        InsertError::Full if !filter.has_grown_full() && filter.is_being_saved() => {
+            Reply::error("Filter is full while it is being saved: try again")
+        }
+        // As many distinct items as this would have fitted.
+        InsertError::Full if !filter.has_grown_full() => {
+            Reply::error("Filter is full of copies of items that share the buckets of this one")
+        }
         InsertError::Full if filter.options.expansion > 0 => {
             Reply::error("Maximum expansions reached")
         }
@@ -74,17 +82,54 @@ pub(super) fn insert(store: &Store, args: Args<'_>) -> Reply {
         Err(refusal) => return refusal,
     };
     let mut inserted = Vec::with_capacity(items.len());
-    while inserted.len() < items.len() {
-        match filter.cuckoo.insert_batch(&items[inserted.len()..]) {
-            Ok(()) => inserted.resize(items.len(), true),
-            Err(error) => {
-                inserted.resize(inserted.len() + error.inserted, true);
-                inserted.push(filter.insert(items[inserted.len()]).is_ok());
-            }
-        }
-    }
+    insert_all(&filter, items, |_, result| inserted.push(result.is_ok()));
     store.keyspace.settle(&filter);
     Reply::Insertions(inserted)
+}
+
+/// Adds a copy of each of `items`, and tells `of` in order what became of each.
+fn insert_all<'a>(
+    filter: &Filter,
+    items: &[&'a [u8]],
+    mut of: impl FnMut(&'a [u8], Result<(), InsertError>),
+) {
+    let mut rest = items;
+    while !rest.is_empty() {
+        let inserted = match filter.cuckoo.insert_batch(rest) {
+            Ok(()) => rest.len(),
+            Err(error) => error.inserted,
+        };
+        let (done, left) = rest.split_at(inserted);
+        done.iter().for_each(|item| of(item, Ok(())));
+        rest = left;
+        // Not the end of all: only for this item there was no room.
+        if let [item, left @ ..] = left {
+            of(item, filter.insert(item));
+            rest = left;
+        }
+    }
+}
+
+/// The answers of as many `CF.ADD`, all of one key, in order.
+pub fn add_together(store: &Store, key: &[u8], items: &[&[u8]], mut answer: impl FnMut(Reply)) {
+    if store.keyspace.is_over_limit() {
+        return items.iter().for_each(|_| answer(OUT_OF_MEMORY));
+    }
+    let mut add = |filter: &Arc<Filter>| {
+        insert_all(filter, items, |item, result| {
+            answer(match result {
+                Ok(()) => Reply::Bool(true),
+                Err(error) => full(filter, item, error),
+            });
+        });
+        store.keyspace.settle(filter);
+    };
+    if store.keyspace.with(key, &mut add).is_none() {
+        match get_or_reserve(store, key, Options::default()) {
+            Ok(filter) => add(&filter),
+            Err(refusal) => items.iter().for_each(|_| answer(refusal.clone())),
+        }
+    }
 }
 
 /// `CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item [item]...`
@@ -152,10 +197,12 @@ pub(super) fn exists(store: &Store, args: Args<'_>) -> Reply {
     Reply::Bool(store.keyspace.with(key, contains) == Some(true))
 }
 
-/// The answers of as many `CF.EXISTS`, all of one key.
-pub fn look_up(store: &Store, key: &[u8], items: &[&[u8]], results: &mut [bool]) {
-    let contains = |filter: &Arc<Filter>| filter.cuckoo.contains_batch(items, results);
+/// The answers of as many `CF.EXISTS`, all of one key, in order.
+pub fn exist_together(store: &Store, key: &[u8], items: &[&[u8]], answer: impl FnMut(Reply)) {
+    let mut results: SmallVec<[bool; 32]> = smallvec![false; items.len()];
+    let contains = |filter: &Arc<Filter>| filter.cuckoo.contains_batch(items, &mut results);
     store.keyspace.with(key, contains);
+    results.into_iter().map(Reply::Bool).for_each(answer);
 }
 
 /// `CF.MEXISTS key item [item]...`

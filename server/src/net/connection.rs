@@ -1,6 +1,9 @@
 //! One client.
 
-use super::Stop;
+use super::{
+    Stop,
+    group::{GROUP, Groupable, OnItem},
+};
 use crate::{
     commands::{Command, Kind, Reply, cf, find},
     resp::{Decoder, Limits, ProtocolError, Request, encode},
@@ -24,9 +27,6 @@ const READ: usize = 16 * 1024;
 /// The memory for replies that an idle connection keeps.
 const KEPT: usize = 16 * 1024;
 
-/// Lookups that are done together.
-const TOGETHER: usize = 16;
-
 /// Bytes of a name that an error repeats.
 const REPEATED: usize = 128;
 
@@ -41,26 +41,6 @@ pub(super) struct Connection {
     /// Replies that the client has not taken yet, from `sent` on.
     replies: Vec<u8>,
     sent: usize,
-}
-
-/// A `CF.EXISTS` with the arguments that it takes.
-struct Lookup<'a> {
-    name: &'a [u8],
-    key: &'a [u8],
-    item: &'a [u8],
-}
-
-impl<'a> Lookup<'a> {
-    fn of(request: &'a Request) -> Option<Self> {
-        let mut words = request.words();
-        let name = words.next()?;
-        if !name.eq_ignore_ascii_case(b"CF.EXISTS") {
-            return None;
-        }
-        let (key, item) = (words.next()?, words.next()?);
-        let lookup = Self { name, key, item };
-        words.next().is_none().then_some(lookup)
-    }
 }
 
 /// Successive calls of one command, which are timed together.
@@ -174,8 +154,8 @@ impl Connection {
         let mut run = None;
         while self.session.after == After::GoOn {
             match self.next() {
-                Ok(Some(request)) => match Lookup::of(&request) {
-                    Some(_) if self.session.authenticated => self.look_up(request, &mut run),
+                Ok(Some(request)) => match OnItem::of(&request) {
+                    Some(_) if self.session.authenticated => self.group(request, &mut run),
                     _ => self.answer(&request, &mut run),
                 },
                 Ok(None) => break,
@@ -208,50 +188,44 @@ impl Connection {
         self.decoder.next(limits)
     }
 
-    /// Answers successive `CF.EXISTS` of one key together, so that their loads
-    /// from memory overlap.
-    fn look_up(&mut self, first: Request, run: &mut Option<Calls>) {
-        let mut requests: SmallVec<[Request; TOGETHER]> = SmallVec::new();
+    /// Does `first` and the requests after it that are alike together, so that
+    /// their loads from memory overlap.
+    fn group(&mut self, first: Request, run: &mut Option<Calls>) {
+        let mut requests: SmallVec<[Request; GROUP]> = SmallVec::new();
         requests.push(first);
-        while requests.len() < TOGETHER {
+        while requests.len() < GROUP {
             let next = match self.next() {
                 Ok(None) => break,
                 Ok(Some(request)) => Ok(request),
                 Err(error) => Err(error),
             };
-            let key = Lookup::of(&requests[0]).map(|lookup| lookup.key);
-            match next {
-                Ok(request) if Lookup::of(&request).map(|lookup| lookup.key) == key => {
-                    requests.push(request);
-                }
-                other => {
+            match (OnItem::of(&requests[0]), next) {
+                (Some(first), Ok(request)) if first.is_like(&request) => requests.push(request),
+                (_, other) => {
                     self.held = Some(other);
                     break;
                 }
             }
         }
-        if requests.len() == 1 {
+        let Some(first) = OnItem::of(&requests[0]).filter(|_| requests.len() > 1) else {
             return self.answer(&requests[0], run);
+        };
+        let items = requests.iter().filter_map(OnItem::of);
+        let items: SmallVec<[&[u8]; GROUP]> = items.map(|one| one.item).collect();
+        let calls = self.calls(first.name, run);
+        let (protocol, replies) = (self.session.protocol, &mut self.replies);
+        let mut errors = 0;
+        let answer = |reply: Reply| {
+            errors += u64::from(reply.is_error());
+            encode(&reply, protocol, replies);
+        };
+        match first.command {
+            Groupable::Exists => cf::exist_together(&self.server.store, first.key, &items, answer),
+            Groupable::Add => cf::add_together(&self.server.store, first.key, &items, answer),
         }
-        let mut name = &b""[..];
-        let mut key = &b""[..];
-        let mut items: SmallVec<[&[u8]; TOGETHER]> = SmallVec::new();
-        for lookup in requests.iter().filter_map(Lookup::of) {
-            (name, key) = (lookup.name, lookup.key);
-            items.push(lookup.item);
-        }
-        let mut results = [false; TOGETHER];
-        let results = &mut results[..items.len()];
-        if let Some(calls) = self.calls(name, run) {
+        if let Some(calls) = calls {
             calls.calls += items.len() as u64;
-        }
-        cf::look_up(&self.server.store, key, &items, results);
-        for &mut result in results {
-            encode(
-                &Reply::Bool(result),
-                self.session.protocol,
-                &mut self.replies,
-            );
+            calls.errors += errors;
         }
     }
 

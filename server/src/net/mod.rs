@@ -1,6 +1,7 @@
 //! The sockets.
 
 mod connection;
+mod group;
 
 use crate::{server::Server, session::Session};
 use connection::Connection;

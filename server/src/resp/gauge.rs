@@ -7,6 +7,7 @@
 //! the limits allow.
 
 use super::decode::{Limits, ProtocolError};
+use resp_rs::ParseError;
 
 /// The longest line that can hold a length.
 const LONGEST_HEADER: usize = 32;
@@ -56,8 +57,11 @@ impl Gauge {
             if end > limits.request_bytes {
                 return Err(ProtocolError::TooLarge);
             }
-            if end > request.len() {
+            let Some(terminator) = request.get(end - 2..end) else {
                 break;
+            };
+            if terminator != b"\r\n" {
+                return Err(ProtocolError::Parse(ParseError::InvalidFormat));
             }
             self.seen = end;
             arguments -= 1;
@@ -92,10 +96,14 @@ fn header(bytes: &[u8], start: usize, tag: u8) -> Result<Option<(i64, usize)>, P
             Err(error)
         };
     };
-    let digits = line[1..end].strip_suffix(b"\r");
-    let number = digits
-        .and_then(|digits| str::from_utf8(digits).ok())
-        .and_then(|digits| digits.parse().ok());
+    // As the parser reads them: no sign, but for the one number that means none.
+    let number = match line[1..end].strip_suffix(b"\r") {
+        Some(b"-1") => Some(-1),
+        Some(digits) if digits.iter().all(u8::is_ascii_digit) => str::from_utf8(digits)
+            .ok()
+            .and_then(|digits| digits.parse().ok()),
+        _ => None,
+    };
     match number {
         Some(number) => Ok(Some((number, start + end + 1))),
         None => Err(error),
