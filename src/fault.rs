@@ -171,7 +171,7 @@ mod switch {
 
     /// What is weakened now: read by every operation, set between models.
     #[derive(Clone, Copy, bytemuck::NoUninit)]
-    #[repr(C)]
+    #[repr(C, align(4))] // so that the processor can load it as one
     struct Weakness {
         fault: u8,
         relaxed: u8,

@@ -191,8 +191,8 @@ fn a_split_keeps_the_mark() {
 #[test]
 fn the_slot_that_a_move_leaves_belongs_to_a_plane() {
     path(&[(0, 0)]).must_fail(Fault::FillAnyPlane, LOST);
-    // The shadow in the wrong plane is not found by its mover either.
-    path(&[(1, 0)]).must_fail(Fault::FillAnyPlane, "a mark is left");
+    // The outline in the wrong plane is not found by its mover either.
+    path(&[(1, 0)]).must_fail(Fault::FillAnyPlane, "Mark::Outline");
 }
 
 #[test]

@@ -240,6 +240,16 @@ fn each_ordering_of_a_lookup_against_a_move_counts() {
     moves(P, 1).must_fail(Event::Erase, LAW);
 }
 
+/// Advance and Decide, which come after them, release them; the rest of the word
+/// is in its release sequence.
+#[test]
+fn neither_an_outline_nor_a_shadow_need_be_released() {
+    for from in ENDS {
+        moves(from, 1).holds_relaxed(Event::Outline);
+        moves(from, 1).holds_relaxed(Event::Shadow);
+    }
+}
+
 #[test]
 fn the_release_of_a_remove_counts() {
     window(P).must_fail(Event::Take, LAW);

@@ -265,4 +265,19 @@ fn marks_are_no_copies() {
 #[test]
 fn the_orderings_that_remove_relies_on_are_needed() {
     move_and_remove(P, 1).must_fail(Event::Prepare, PRESENT);
+    // Who sees T must see its S.
+    move_and_remove(P, 1).must_fail(Event::Decide, PRESENT);
+}
+
+/// Advance and Decide, which come after the first two, release them. After Retract
+/// the word is what it was, and its release sequence goes on.
+#[test]
+fn neither_an_outline_nor_a_shadow_nor_its_retreat_need_be_released() {
+    for from in ENDS {
+        for event in [Event::Outline, Event::Shadow, Event::Retract] {
+            move_and_remove(from, 1).holds_relaxed(event);
+            given_up(from).holds_relaxed(event);
+            ghost(from).holds_relaxed(event);
+        }
+    }
 }
