@@ -66,7 +66,8 @@ pub struct Scenario<const SLOTS: usize, const PHASE_BITS: u32 = 0> {
     outcomes: BTreeSet<Vec<usize>>,
     deep_outcomes: BTreeSet<Vec<usize>>,
     mains: Option<Vec<usize>>,
-    large: bool,
+    /// How much less the bound is with loads, and with exchanges.
+    less: [usize; 2],
 }
 
 /// One exploration by loom.
@@ -99,7 +100,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Scenario<SLOTS, PHASE_BITS> {
             outcomes: BTreeSet::new(),
             deep_outcomes: BTreeSet::new(),
             mains: None,
-            large: false,
+            less: [0, 1],
         }
     }
 
@@ -152,7 +153,14 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Scenario<SLOTS, PHASE_BITS> {
     /// a bound of one less, in every mode. `must_fail` goes up to the full one.
     #[must_use]
     pub fn large(mut self) -> Self {
-        self.large = true;
+        self.less = self.less.map(|less| less + 1);
+        self
+    }
+
+    /// The same for the mode of exchanges only.
+    #[must_use]
+    pub fn large_with_exchanges(mut self) -> Self {
+        self.less[1] += 1;
         self
     }
 
@@ -264,7 +272,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Scenario<SLOTS, PHASE_BITS> {
 
     /// The preemption bound of a run that must hold.
     fn bound(&self, exchanges: bool) -> Option<usize> {
-        let less = usize::from(exchanges) + usize::from(self.large);
+        let less = self.less[usize::from(exchanges)];
         bound().map(|bound| bound.saturating_sub(less).max(1))
     }
 

@@ -44,6 +44,7 @@ fn two_sweepers(lead: usize, with_lookup: bool) -> Growth {
             assert!(filter.contains(y), "{LAW}");
             1_usize
         })
+        .large()
         .outcomes(&[[0, 0, 1]])
 }
 

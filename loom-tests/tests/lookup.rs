@@ -37,10 +37,10 @@ fn moves(from: usize, times: usize) -> Scenario<2> {
         );
     })
     .outcomes(&[[1, times]]);
-    if times > 2 {
-        scenario.large()
-    } else {
-        scenario
+    match times {
+        1 => scenario,
+        2 => scenario.large_with_exchanges(),
+        _ => scenario.large(),
     }
 }
 
@@ -159,7 +159,6 @@ fn a_lookup_finds_what_is_moved_meanwhile() {
 }
 
 #[test]
-#[ignore = "deep: see README.md"]
 fn a_lookup_finds_what_is_moved_three_times() {
     for from in ENDS {
         moves(from, 3).holds();

@@ -46,6 +46,7 @@ fn move_and_two_removes(from: usize) -> Scenario<2> {
         );
     })
     .mains(&[0])
+    .large()
     .outcomes(&[[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 0]])
 }
 
@@ -265,6 +266,8 @@ fn marks_are_no_copies() {
 #[test]
 fn the_orderings_that_remove_relies_on_are_needed() {
     move_and_remove(P, 1).must_fail(Event::Prepare, PRESENT);
+    // Three moves, and P looks as before: who sees that must see the version.
+    move_and_remove(Q, 3).must_fail(Event::RereadP, PRESENT);
     // Who sees T must see its S.
     move_and_remove(P, 1).must_fail(Event::Decide, PRESENT);
 }
