@@ -17,7 +17,7 @@ mod snapshot;
 
 #[cfg(not(loom))]
 pub use crate::fault::watch;
-pub use crate::fault::{Event, Fault, limit_attempts, weaken};
+pub use crate::fault::{Event, Fault, limit_attempts, refuse_memory, weaken};
 pub use growth::Growing;
 
 /// 8-bit fingerprints in `SLOTS` slots.

@@ -1,7 +1,10 @@
 //! An insert puts its item where lookups look, whatever is split meanwhile.
 #![cfg(loom)]
 
-use guira::model::{Event, Fault, Growing};
+use guira::{
+    InsertError,
+    model::{Event, Fault, Growing, refuse_memory},
+};
 use guira_loom_tests::{
     ENDS, P, Q, direction,
     growth::{Growth, LOST, UNMADE, ending, growing, split},
@@ -10,6 +13,9 @@ use guira_loom_tests::{
 
 /// The item is in a word where lookups do not look.
 const NOT_FOUND: &str = "false negative of an own item";
+
+/// An insert for which there was no memory has left something behind.
+const TRACE: &str = "items and answers disagree";
 
 /// The item is in no word at all.
 const GONE: &str = "len and the words disagree: []";
@@ -108,6 +114,47 @@ fn on_demand(inserts: usize, lookup: bool) -> Growth {
     }
 }
 
+/// An insert into a full pair, for which there is no memory to grow until another
+/// thread inserts.
+fn without_memory() -> Growth {
+    let residents = [
+        ending(0b000, 0),
+        ending(0b001, 0),
+        ending(0b010, 0),
+        ending(0b011, 0),
+    ];
+    let new = [ending(0b001, 1), ending(0b000, 1)];
+    let [a, b, c, d] = residents;
+    let setup = move || {
+        refuse_memory(true);
+        Growing::growing(&[&[a, b], &[c, d]], 2)
+    };
+    Growth::new("insert without memory, insert with memory", setup)
+        .thread(move |filter| {
+            let inserted = filter.try_insert(new[0]);
+            assert!(
+                matches!(inserted, Ok(()) | Err(InsertError::Memory)),
+                "{inserted:?}"
+            );
+            assert!(filter.contains(d), "false negative");
+            inserted.is_ok()
+        })
+        .thread(move |filter| {
+            refuse_memory(false);
+            assert_eq!(filter.try_insert(new[1]), Ok(()), "the filter grows");
+            true
+        })
+        .law(move |filter, results| {
+            for item in residents {
+                assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+            }
+            assert_eq!(filter.copies_when_grown(new[0]), results[0], "{TRACE}");
+            assert_eq!(filter.copies_when_grown(new[1]), 1, "copies at rest");
+        })
+        .large()
+        .outcomes(&[[0, 1], [1, 1]])
+}
+
 /// A path of two moves, whose middle word is split, so that the slot which the
 /// first one leaves is in another plane than what is to fill it.
 fn path(splits: &'static [(usize, u32)]) -> Growth {
@@ -164,6 +211,11 @@ fn an_insert_into_a_full_pair_grows_it() {
 }
 
 #[test]
+fn an_insert_without_memory_leaves_no_trace() {
+    without_memory().holds();
+}
+
+#[test]
 fn a_path_is_filled_in_its_plane() {
     path(&[(0, 0)]).outcomes(&[[0, 1], [1, 1]]).holds();
     path(&[(1, 0)]).outcomes(&[[1, 1]]).holds();
@@ -198,6 +250,8 @@ fn the_slot_that_a_move_leaves_belongs_to_a_plane() {
 #[test]
 fn a_block_is_published_before_a_word_is_frozen() {
     on_demand(2, false).must_fail(Fault::PublishLate, UNMADE);
+    // Who finds the frozen word has no memory for its split either.
+    without_memory().must_fail(Fault::PublishLate, UNMADE);
 }
 
 #[test]
