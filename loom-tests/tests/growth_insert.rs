@@ -3,7 +3,7 @@
 
 use guira::{
     InsertError,
-    model::{Event, Fault, Growing, refuse_memory},
+    model::{Event, Fault, Growing, Item, refuse_memory},
 };
 use guira_loom_tests::{
     ENDS, P, Q, direction,
@@ -68,50 +68,64 @@ fn stale_move(from: usize, buckets: &'static [usize], times: u32) -> Growth {
         .outcomes(&[[1, 1]])
 }
 
-/// Inserts into a pair that is full: nobody but they split it.
-fn on_demand(inserts: usize, lookup: bool) -> Growth {
+/// An insert into a pair that is full: nobody else splits it. And a lookup.
+fn on_demand() -> Growth {
     let residents = [
         ending(0b000, 0),
         ending(0b001, 0),
         ending(0b010, 0),
         ending(0b011, 0),
     ];
-    let new = [ending(0b001, 1), ending(0b000, 1)];
     let [a, b, c, d] = residents;
+    let new = ending(0b001, 1);
     let setup = move || Growing::growing(&[&[a, b], &[c, d]], 2);
-    let insert = move |item| {
-        move |filter: &Growing<2>| {
-            let inserted = filter.try_insert(item);
-            assert_eq!(inserted, Ok(()), "the filter grows: {filter:?}");
-            assert!(filter.contains(item), "false negative of an own item");
-            true
-        }
-    };
-    let scenario = Growth::new(
-        &format!("{inserts} inserts that grow, lookup {lookup}"),
-        setup,
-    )
-    .thread(insert(new[0]))
-    .law(move |filter, _| {
-        for item in residents.iter().chain(&new[..inserts]) {
-            assert_eq!(filter.copies_when_grown(*item), 1, "copies at rest");
-        }
-        filter.finish_growth();
-        assert_eq!(filter.grown_at_rest().len(), 4 + inserts, "after the sweep");
-    });
-    let scenario = if inserts == 2 {
-        scenario.thread(insert(new[1]))
-    } else {
-        scenario
-    };
-    if lookup {
-        scenario.thread(move |filter| {
+    Growth::new("insert that grows, lookup", setup)
+        .thread(move |filter| insert_and_find(filter, new))
+        .thread(move |filter| {
             assert!(filter.contains(d), "false negative");
             true
         })
-    } else {
-        scenario
-    }
+        .law(move |filter, _| {
+            for item in residents.into_iter().chain([new]) {
+                assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+            }
+            filter.finish_growth();
+            assert_eq!(filter.grown_at_rest().len(), 5, "after the sweep");
+        })
+        .outcomes(&[[1, 1]])
+}
+
+/// Two inserts into a pair that is full.
+fn two_on_demand() -> Growth {
+    let residents = [
+        ending(0b000, 0),
+        ending(0b001, 0),
+        ending(0b010, 0),
+        ending(0b011, 0),
+    ];
+    let [a, b, c, d] = residents;
+    let new = [ending(0b001, 1), ending(0b000, 1)];
+    let setup = move || Growing::growing(&[&[a, b], &[c, d]], 2);
+    Growth::new("two inserts that grow", setup)
+        .thread(move |filter| insert_and_find(filter, new[0]))
+        .thread(move |filter| insert_and_find(filter, new[1]))
+        .law(move |filter, _| {
+            for item in residents.into_iter().chain(new) {
+                assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+            }
+            filter.finish_growth();
+            assert_eq!(filter.grown_at_rest().len(), 6, "after the sweep");
+        })
+        .mains(&[0])
+        .large()
+        .outcomes(&[[1, 1]])
+}
+
+fn insert_and_find(filter: &Growing<2>, item: Item) -> bool {
+    let inserted = filter.try_insert(item);
+    assert_eq!(inserted, Ok(()), "the filter grows: {filter:?}");
+    assert!(filter.contains(item), "{NOT_FOUND}");
+    true
 }
 
 /// An insert into a full pair, for which there is no memory to grow until another
@@ -206,8 +220,8 @@ fn a_stale_mover_finds_its_marks() {
 
 #[test]
 fn an_insert_into_a_full_pair_grows_it() {
-    on_demand(1, true).outcomes(&[[1, 1]]).holds();
-    on_demand(2, false).large().outcomes(&[[1, 1]]).holds();
+    on_demand().holds();
+    two_on_demand().holds();
 }
 
 #[test]
@@ -249,7 +263,7 @@ fn the_slot_that_a_move_leaves_belongs_to_a_plane() {
 
 #[test]
 fn a_block_is_published_before_a_word_is_frozen() {
-    on_demand(2, false).must_fail(Fault::PublishLate, UNMADE);
+    two_on_demand().must_fail(Fault::PublishLate, UNMADE);
     // Who finds the frozen word has no memory for its split either.
     without_memory().must_fail(Fault::PublishLate, UNMADE);
 }

@@ -198,12 +198,6 @@ fn two_splitters_make_one_split() {
 }
 
 #[test]
-fn a_copy_is_held_until_the_original_is_gone() {
-    // A mover finds the shadow of another one in the place of its own.
-    two_movers([Q, Q], [0, 1]).must_fail(Fault::NoDelivered, "is_marked(Mark::Shadow");
-}
-
-#[test]
 fn a_writer_does_not_change_a_frozen_word() {
     removes(P, 1).must_fail(Fault::FrozenIgnored, ONCE);
     removes(P, 1).must_fail(Fault::NoFreeze, BACK);
