@@ -110,6 +110,18 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
         self.0.insert(item.0).is_ok()
     }
 
+    /// `CuckooFilter::insert` where `bucket` is the emptier one.
+    pub fn insert_into(&self, item: Item, bucket: usize) {
+        let inserted = self
+            .0
+            .table
+            .update(Step::Claim, item.fingerprint(), bucket, |word| {
+                Some(word.with(word.vacancy()?, item.fingerprint()))
+            });
+        assert!(inserted, "bucket {bucket} is full");
+        self.0.len.add(1);
+    }
+
     /// `CuckooFilter::insert_unique`.
     ///
     /// # Errors

@@ -152,7 +152,8 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Scenario<SLOTS, PHASE_BITS> {
     }
 
     /// Marks a scenario that is too large for the full bound: it is explored with
-    /// a bound of one less, in every mode. `must_fail` goes up to the full one.
+    /// a bound of one less, in every mode; twice, for one of two less. `must_fail`
+    /// goes up to the full one.
     #[must_use]
     pub fn large(mut self) -> Self {
         self.less = self.less.map(|less| less + 1);

@@ -118,6 +118,7 @@ fn two_on_demand() -> Growth {
         })
         .mains(&[0])
         .large()
+        .large()
         .outcomes(&[[1, 1]])
 }
 
@@ -165,6 +166,7 @@ fn without_memory() -> Growth {
             assert_eq!(filter.copies_when_grown(new[0]), results[0], "{TRACE}");
             assert_eq!(filter.copies_when_grown(new[1]), 1, "copies at rest");
         })
+        .large()
         .large()
         .outcomes(&[[0, 1], [1, 1]])
 }

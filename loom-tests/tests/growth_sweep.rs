@@ -38,14 +38,19 @@ fn two_sweepers(lead: usize, with_lookup: bool) -> Growth {
     if !with_lookup {
         return scenario.outcomes(&[[0, 0]]);
     }
-    scenario
+    let scenario = scenario
         .thread(move |filter| {
             assert!(filter.contains(x), "{LAW}");
             assert!(filter.contains(y), "{LAW}");
             1_usize
         })
         .large()
-        .outcomes(&[[0, 0, 1]])
+        .outcomes(&[[0, 0, 1]]);
+    if lead == 0 {
+        scenario
+    } else {
+        scenario.loads_only()
+    }
 }
 
 /// A thread completes a level and begins the next one; a lookup.
