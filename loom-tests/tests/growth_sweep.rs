@@ -141,6 +141,7 @@ fn two_pairs() -> Growth {
     })
     .mains(&[0])
     .large()
+    .large()
     .outcomes(&[[0, 0, 0]])
 }
 
