@@ -50,6 +50,7 @@ fn two_movers(from: usize) -> Scenario<2> {
         .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 2, "copies at rest"))
         .mains(&[0])
         .large()
+        .large()
         .loads_only()
         .outcomes(&[[1, 0, 1], [1, 1, 0], [1, 1, 1]])
 }
