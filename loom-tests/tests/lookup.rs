@@ -39,8 +39,8 @@ fn moves(from: usize, times: usize) -> Scenario<2> {
     .outcomes(&[[1, times]]);
     match times {
         1 => scenario,
-        2 => scenario.large_with_exchanges(),
-        _ => scenario.large(),
+        2 => scenario.large(),
+        _ => scenario.mains(&[0]).large(),
     }
 }
 
