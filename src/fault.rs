@@ -171,13 +171,15 @@ mod switch {
 
     /// What is weakened now: read by every operation, set between models.
     #[derive(Clone, Copy, bytemuck::NoUninit)]
-    #[repr(C)]
+    #[repr(C, align(8))] // so that the processor can load it as one
     struct Weakness {
         fault: u8,
         relaxed: u8,
         loads_are_exchanges: bool,
         /// Attempts of a lookup; 0: as many as in a normal build.
         attempts: u8,
+        memory_is_refused: bool,
+        unused: [u8; 3],
     }
 
     const NO_EVENT: u8 = u8::MAX;
@@ -187,6 +189,8 @@ mod switch {
         relaxed: NO_EVENT,
         loads_are_exchanges: false,
         attempts: 0,
+        memory_is_refused: false,
+        unused: [0; 3],
     });
 
     /// Breaks one thing, for all threads, until the next call.
@@ -196,6 +200,8 @@ mod switch {
             relaxed: relaxed.map_or(NO_EVENT, |event| event as u8),
             loads_are_exchanges,
             attempts: 0,
+            memory_is_refused: false,
+            unused: [0; 3],
         };
         WEAKNESS.store(weakness, Ordering::SeqCst);
     }
@@ -208,6 +214,20 @@ mod switch {
             ..WEAKNESS.load(Ordering::Relaxed)
         };
         WEAKNESS.store(weakness, Ordering::SeqCst);
+    }
+
+    /// Says whether there is no memory to grow, until the next call of [`weaken`].
+    pub fn refuse_memory(refuse: bool) {
+        let weakness = Weakness {
+            memory_is_refused: refuse,
+            ..WEAKNESS.load(Ordering::Relaxed)
+        };
+        WEAKNESS.store(weakness, Ordering::SeqCst);
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn memory_is_refused() -> bool {
+        WEAKNESS.load(Ordering::Relaxed).memory_is_refused
     }
 
     /// The attempts of a lookup: `normal`, or the limit.
@@ -284,12 +304,12 @@ mod watch {
     }
 }
 
-#[cfg(loom)]
-pub(crate) use switch::loads_are_exchanges;
 #[cfg(any(loom, guira_faults))]
 pub(crate) use switch::{attempts, is, order};
 #[cfg(any(loom, guira_faults))]
-pub use switch::{limit_attempts, weaken};
+pub use switch::{limit_attempts, refuse_memory, weaken};
+#[cfg(loom)]
+pub(crate) use switch::{loads_are_exchanges, memory_is_refused};
 #[cfg(all(guira_faults, not(loom)))]
 pub use watch::watch;
 

@@ -17,7 +17,7 @@ mod snapshot;
 
 #[cfg(not(loom))]
 pub use crate::fault::watch;
-pub use crate::fault::{Event, Fault, limit_attempts, weaken};
+pub use crate::fault::{Event, Fault, limit_attempts, refuse_memory, weaken};
 pub use growth::Growing;
 
 /// 8-bit fingerprints in `SLOTS` slots.
@@ -108,6 +108,18 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
     /// `CuckooFilter::insert`.
     pub fn insert(&self, item: Item) -> bool {
         self.0.insert(item.0).is_ok()
+    }
+
+    /// `CuckooFilter::insert` where `bucket` is the emptier one.
+    pub fn insert_into(&self, item: Item, bucket: usize) {
+        let inserted = self
+            .0
+            .table
+            .update(Step::Claim, item.fingerprint(), bucket, |word| {
+                Some(word.with(word.vacancy()?, item.fingerprint()))
+            });
+        assert!(inserted, "bucket {bucket} is full");
+        self.0.len.add(1);
     }
 
     /// `CuckooFilter::insert_unique`.

@@ -20,12 +20,14 @@ pub fn ending(low: u64, nth: usize) -> Item {
 }
 
 /// A filter with `items` in `bucket` and nothing in the other one, that can
-/// double `levels` times.
+/// double `levels` times, and then some: a control that leads a thread past the
+/// words that there are is to end at a block that is not [published](UNMADE),
+/// not beyond the last one.
 #[must_use]
 pub fn growing(bucket: usize, items: &[Item], levels: u32) -> Growing<2> {
     let mut residents: [&[Item]; 2] = [&[], &[]];
     residents[bucket] = items;
-    Growing::growing(&residents, levels)
+    Growing::growing(&residents, levels + 2)
 }
 
 /// Splits both words of an item from `level`, those of `buckets` in this order.

@@ -1,7 +1,10 @@
 //! An insert puts its item where lookups look, whatever is split meanwhile.
 #![cfg(loom)]
 
-use guira::model::{Event, Fault, Growing};
+use guira::{
+    InsertError,
+    model::{Event, Fault, Growing, Item, refuse_memory},
+};
 use guira_loom_tests::{
     ENDS, P, Q, direction,
     growth::{Growth, LOST, UNMADE, ending, growing, split},
@@ -10,6 +13,9 @@ use guira_loom_tests::{
 
 /// The item is in a word where lookups do not look.
 const NOT_FOUND: &str = "false negative of an own item";
+
+/// An insert for which there was no memory has left something behind.
+const TRACE: &str = "items and answers disagree";
 
 /// The item is in no word at all.
 const GONE: &str = "len and the words disagree: []";
@@ -62,8 +68,70 @@ fn stale_move(from: usize, buckets: &'static [usize], times: u32) -> Growth {
         .outcomes(&[[1, 1]])
 }
 
-/// Inserts into a pair that is full: nobody but they split it.
-fn on_demand(inserts: usize, lookup: bool) -> Growth {
+/// An insert into a pair that is full: nobody else splits it. And a lookup.
+fn on_demand() -> Growth {
+    let residents = [
+        ending(0b000, 0),
+        ending(0b001, 0),
+        ending(0b010, 0),
+        ending(0b011, 0),
+    ];
+    let [a, b, c, d] = residents;
+    let new = ending(0b001, 1);
+    let setup = move || Growing::growing(&[&[a, b], &[c, d]], 2);
+    Growth::new("insert that grows, lookup", setup)
+        .thread(move |filter| insert_and_find(filter, new))
+        .thread(move |filter| {
+            assert!(filter.contains(d), "false negative");
+            true
+        })
+        .law(move |filter, _| {
+            for item in residents.into_iter().chain([new]) {
+                assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+            }
+            filter.finish_growth();
+            assert_eq!(filter.grown_at_rest().len(), 5, "after the sweep");
+        })
+        .outcomes(&[[1, 1]])
+}
+
+/// Two inserts into a pair that is full.
+fn two_on_demand() -> Growth {
+    let residents = [
+        ending(0b000, 0),
+        ending(0b001, 0),
+        ending(0b010, 0),
+        ending(0b011, 0),
+    ];
+    let [a, b, c, d] = residents;
+    let new = [ending(0b001, 1), ending(0b000, 1)];
+    let setup = move || Growing::growing(&[&[a, b], &[c, d]], 2);
+    Growth::new("two inserts that grow", setup)
+        .thread(move |filter| insert_and_find(filter, new[0]))
+        .thread(move |filter| insert_and_find(filter, new[1]))
+        .law(move |filter, _| {
+            for item in residents.into_iter().chain(new) {
+                assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+            }
+            filter.finish_growth();
+            assert_eq!(filter.grown_at_rest().len(), 6, "after the sweep");
+        })
+        .mains(&[0])
+        .large()
+        .large()
+        .outcomes(&[[1, 1]])
+}
+
+fn insert_and_find(filter: &Growing<2>, item: Item) -> bool {
+    let inserted = filter.try_insert(item);
+    assert_eq!(inserted, Ok(()), "the filter grows: {filter:?}");
+    assert!(filter.contains(item), "{NOT_FOUND}");
+    true
+}
+
+/// An insert into a full pair, for which there is no memory to grow until another
+/// thread inserts.
+fn without_memory() -> Growth {
     let residents = [
         ending(0b000, 0),
         ending(0b001, 0),
@@ -72,40 +140,35 @@ fn on_demand(inserts: usize, lookup: bool) -> Growth {
     ];
     let new = [ending(0b001, 1), ending(0b000, 1)];
     let [a, b, c, d] = residents;
-    let setup = move || Growing::growing(&[&[a, b], &[c, d]], 2);
-    let insert = move |item| {
-        move |filter: &Growing<2>| {
-            let inserted = filter.try_insert(item);
-            assert_eq!(inserted, Ok(()), "the filter grows: {filter:?}");
-            assert!(filter.contains(item), "false negative of an own item");
-            true
-        }
+    let setup = move || {
+        refuse_memory(true);
+        Growing::growing(&[&[a, b], &[c, d]], 2)
     };
-    let scenario = Growth::new(
-        &format!("{inserts} inserts that grow, lookup {lookup}"),
-        setup,
-    )
-    .thread(insert(new[0]))
-    .law(move |filter, _| {
-        for item in residents.iter().chain(&new[..inserts]) {
-            assert_eq!(filter.copies_when_grown(*item), 1, "copies at rest");
-        }
-        filter.finish_growth();
-        assert_eq!(filter.grown_at_rest().len(), 4 + inserts, "after the sweep");
-    });
-    let scenario = if inserts == 2 {
-        scenario.thread(insert(new[1]))
-    } else {
-        scenario
-    };
-    if lookup {
-        scenario.thread(move |filter| {
+    Growth::new("insert without memory, insert with memory", setup)
+        .thread(move |filter| {
+            let inserted = filter.try_insert(new[0]);
+            assert!(
+                matches!(inserted, Ok(()) | Err(InsertError::Memory)),
+                "{inserted:?}"
+            );
             assert!(filter.contains(d), "false negative");
+            inserted.is_ok()
+        })
+        .thread(move |filter| {
+            refuse_memory(false);
+            assert_eq!(filter.try_insert(new[1]), Ok(()), "the filter grows");
             true
         })
-    } else {
-        scenario
-    }
+        .law(move |filter, results| {
+            for item in residents {
+                assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+            }
+            assert_eq!(filter.copies_when_grown(new[0]), results[0], "{TRACE}");
+            assert_eq!(filter.copies_when_grown(new[1]), 1, "copies at rest");
+        })
+        .large()
+        .large()
+        .outcomes(&[[0, 1], [1, 1]])
 }
 
 /// A path of two moves, whose middle word is split, so that the slot which the
@@ -159,8 +222,13 @@ fn a_stale_mover_finds_its_marks() {
 
 #[test]
 fn an_insert_into_a_full_pair_grows_it() {
-    on_demand(1, true).outcomes(&[[1, 1]]).holds();
-    on_demand(2, false).large().outcomes(&[[1, 1]]).holds();
+    on_demand().holds();
+    two_on_demand().holds();
+}
+
+#[test]
+fn an_insert_without_memory_leaves_no_trace() {
+    without_memory().holds();
 }
 
 #[test]
@@ -191,13 +259,15 @@ fn a_split_keeps_the_mark() {
 #[test]
 fn the_slot_that_a_move_leaves_belongs_to_a_plane() {
     path(&[(0, 0)]).must_fail(Fault::FillAnyPlane, LOST);
-    // The shadow in the wrong plane is not found by its mover either.
-    path(&[(1, 0)]).must_fail(Fault::FillAnyPlane, "a mark is left");
+    // The outline in the wrong plane is not found by its mover either.
+    path(&[(1, 0)]).must_fail(Fault::FillAnyPlane, "Mark::Outline");
 }
 
 #[test]
 fn a_block_is_published_before_a_word_is_frozen() {
-    on_demand(2, false).must_fail(Fault::PublishLate, UNMADE);
+    two_on_demand().must_fail(Fault::PublishLate, UNMADE);
+    // Who finds the frozen word has no memory for its split either.
+    without_memory().must_fail(Fault::PublishLate, UNMADE);
 }
 
 #[test]

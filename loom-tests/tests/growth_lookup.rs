@@ -170,3 +170,14 @@ fn the_orderings_of_a_split_are_needed() {
     splits(GOES, P, 1).must_fail(Event::ReadP, UNMADE);
     splits(GOES, Q, 1).must_fail(Event::ReadQ, UNMADE);
 }
+
+/// Whoever cuts has made the new word, or has seen it made, and Cut is released.
+#[test]
+fn a_new_word_need_not_be_released() {
+    for bucket in ENDS {
+        splits(GOES, bucket, 1).holds_relaxed(Event::Copy);
+        splits(GOES, bucket, 2).holds_relaxed(Event::Copy);
+    }
+    two_splitters(1).holds_relaxed(Event::Copy);
+    two_splitters(2).holds_relaxed(Event::Copy);
+}

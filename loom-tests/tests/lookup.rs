@@ -37,10 +37,10 @@ fn moves(from: usize, times: usize) -> Scenario<2> {
         );
     })
     .outcomes(&[[1, times]]);
-    if times > 2 {
-        scenario.large()
-    } else {
-        scenario
+    match times {
+        1 => scenario,
+        2 => scenario.large(),
+        _ => scenario.mains(&[0]).large(),
     }
 }
 
@@ -159,7 +159,6 @@ fn a_lookup_finds_what_is_moved_meanwhile() {
 }
 
 #[test]
-#[ignore = "deep: see README.md"]
 fn a_lookup_finds_what_is_moved_three_times() {
     for from in ENDS {
         moves(from, 3).holds();
@@ -238,6 +237,16 @@ fn each_ordering_of_a_lookup_against_a_move_counts() {
     moves(Q, 1).must_fail(Event::ReadQ, LAW);
     moves(Q, 1).must_fail(Event::Advance, LAW);
     moves(P, 1).must_fail(Event::Erase, LAW);
+}
+
+/// Advance and Decide, which come after them, release them; the rest of the word
+/// is in its release sequence.
+#[test]
+fn neither_an_outline_nor_a_shadow_need_be_released() {
+    for from in ENDS {
+        moves(from, 1).holds_relaxed(Event::Outline);
+        moves(from, 1).holds_relaxed(Event::Shadow);
+    }
 }
 
 #[test]

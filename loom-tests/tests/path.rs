@@ -146,7 +146,6 @@ fn paths_cross() {
 }
 
 #[test]
-#[ignore = "deep: see README.md"]
 fn a_path_follows_a_move() {
     path_after_move().outcomes(&[[1, 0, 0], [1, 0, 1]]).holds();
 }

@@ -46,6 +46,7 @@ fn move_and_two_removes(from: usize) -> Scenario<2> {
         );
     })
     .mains(&[0])
+    .large()
     .outcomes(&[[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 0]])
 }
 
@@ -265,4 +266,21 @@ fn marks_are_no_copies() {
 #[test]
 fn the_orderings_that_remove_relies_on_are_needed() {
     move_and_remove(P, 1).must_fail(Event::Prepare, PRESENT);
+    // Three moves, and P looks as before: who sees that must see the version.
+    move_and_remove(Q, 3).must_fail(Event::RereadP, PRESENT);
+    // Who sees T must see its S.
+    move_and_remove(P, 1).must_fail(Event::Decide, PRESENT);
+}
+
+/// Advance and Decide, which come after the first two, release them. After Retract
+/// the word is what it was, and its release sequence goes on.
+#[test]
+fn neither_an_outline_nor_a_shadow_nor_its_retreat_need_be_released() {
+    for from in ENDS {
+        for event in [Event::Outline, Event::Shadow, Event::Retract] {
+            move_and_remove(from, 1).holds_relaxed(event);
+            given_up(from).holds_relaxed(event);
+            ghost(from).holds_relaxed(event);
+        }
+    }
 }

@@ -96,6 +96,17 @@ fn movers_look_for_the_hold_after_their_outline() {
 }
 
 #[test]
+fn neither_an_outline_nor_a_shadow_nor_its_retreat_need_be_released() {
+    for from in ENDS {
+        for event in [Event::Outline, Event::Shadow, Event::Retract] {
+            stale(from)
+                .outcomes(&[[0, 1], [1, 0], [1, 1], [2, 0]])
+                .holds_relaxed(event);
+        }
+    }
+}
+
+#[test]
 fn the_hold_is_ordered() {
     for from in ENDS {
         stale_beside(from).must_fail(Event::Hold, KILLED);

@@ -346,6 +346,18 @@ fn the_ordering_of_the_reservation_is_needed() {
     two_and_move(P).must_fail(Event::Reserve, TWICE);
 }
 
+/// Between Reserve, which is released, and them the call only loads.
+#[test]
+fn neither_a_confirmation_nor_its_cancelling_need_be_released() {
+    for home in ENDS {
+        for event in [Event::Confirm, Event::Cancel] {
+            two_and_move(home).holds_relaxed(event);
+            present(home, home).holds_relaxed(event);
+        }
+    }
+    insert_and_move().holds_relaxed(Event::Confirm);
+}
+
 #[test]
 fn the_release_of_a_remove_is_needed() {
     window(P).must_fail(Event::Take, PRESENT);

@@ -3,8 +3,8 @@
 use super::{Item, Model, Small};
 use crate::{frontier::Frontiers, word::Word};
 
-impl<const SLOTS: usize> Model<SLOTS> {
-    /// The same filter, of which snapshots are taken, that scan `buckets` buckets at a time, not one.
+impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
+    /// The same filter, of which snapshots are taken, that scan `buckets` buckets at a time.
     #[must_use]
     pub fn scanned_by(mut self, buckets: usize) -> Self {
         self.0.frontiers = Frontiers::new(buckets);
@@ -15,13 +15,24 @@ impl<const SLOTS: usize> Model<SLOTS> {
     pub fn scan<const ITEMS: usize>(&self, items: [Item; ITEMS]) -> [usize; ITEMS] {
         #[cfg(loom)]
         assert!(!self.0.frontiers.unused, "say scanned_by");
-        let words = self.0.image().words;
-        items.map(|item| {
-            let words = [item.0.p, item.0.q].map(|bucket| words[bucket]);
-            let words = words.map(Word::<Small<SLOTS, 0>>::from_bits);
-            assert!(words.iter().all(|word| word.is_image(0)), "{words:?}");
-            let copies = words.map(|word| word.count(item.0.fingerprint));
-            copies.iter().sum()
-        })
+        let image = self.0.image().words;
+        let (buckets, size) = (self.0.table.buckets(), self.0.frontiers.chunk_buckets());
+        let planes = image.len() / buckets;
+        let mut copies = [0; ITEMS];
+        // The image goes chunk by chunk, and in a chunk plane by plane.
+        for (chunk, words) in image.chunks(size * planes).enumerate() {
+            let width = words.len() / planes;
+            for (index, &bits) in words.iter().enumerate() {
+                let (plane, bucket) = (index / width, chunk * size + index % width);
+                let word = Word::<Small<SLOTS, PHASE_BITS>>::from_bits(bits);
+                assert!(word.is_image(plane as u64), "plane {plane}: {word:?}");
+                for (item, copies) in items.iter().zip(&mut copies) {
+                    if bucket == item.0.p || bucket == item.0.q {
+                        *copies += word.count(item.0.fingerprint);
+                    }
+                }
+            }
+        }
+        copies
     }
 }

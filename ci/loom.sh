@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Runs all loom models, two files at a time; a log of each is left in target/loom-logs.
+# Arguments go to the test binaries.
+# GUIRA_LOOM_BOUND: see loom-tests/README.md. GUIRA_LOOM_JOBS: files at a time, if not two.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+logs=target/loom-logs
+
+# run_file BINARY [ARGUMENT...]: one file of models; its time and verdict end its log.
+run_file() {
+    local log=$1 status=0 start=$SECONDS
+    log=$logs/$(name_of "$1").log
+    RUST_BACKTRACE=0 "$@" --nocapture --test-threads 1 > "$log" 2>&1 || status=$?
+    echo "status $status, $((SECONDS - start)) seconds" >> "$log"
+}
+
+# A test binary is called name-hash.
+name_of() {
+    local file=${1##*/}
+    echo "${file%-*}"
+}
+
+# summarize LOG: one line. False if the file failed.
+summarize() {
+    local line runs=0 total=0 most=0 status=1 seconds=0
+    local -A scenarios=()
+    local run=' \| (loads|exchanges) \| main [0-9]+ \| bound [a-z0-9]+ \| ([0-9]+) iterations \| '
+    while IFS= read -r line; do
+        if [[ $line =~ ^status\ ([0-9]+),\ ([0-9]+)\ seconds$ ]]; then
+            status=${BASH_REMATCH[1]} seconds=${BASH_REMATCH[2]}
+        elif [[ $line =~ $run ]]; then
+            local iterations=${BASH_REMATCH[2]} scenario=${line%%"${BASH_REMATCH[0]}"*}
+            scenarios[${scenario#test * ... }]=1
+            runs=$((runs + 1)) total=$((total + iterations))
+            most=$((iterations > most ? iterations : most))
+        fi
+    done < "$1"
+    local verdict=ok
+    # No run at all is no pass.
+    if ((status != 0 || runs == 0)); then verdict=FAILED; fi
+    printf '%-14s %9d %5d %11d %11d %8d  %s\n' \
+        "$(basename "$1" .log)" "${#scenarios[@]}" "$runs" "$total" "$most" "$seconds" "$verdict"
+    [[ $verdict == ok ]]
+}
+
+if [[ ${1-} == --run-file ]]; then
+    run_file "${@:2}"
+    exit
+fi
+
+# cargo names the binaries that it has built: "Executable tests/x.rs (path)".
+built=$(RUSTFLAGS="--cfg loom" CARGO_TERM_COLOR=never cargo test --package guira-loom-tests \
+    --profile loom --target-dir target/loom --test '*' --no-run 2>&1) || {
+    echo "$built"
+    exit 1
+}
+binaries=()
+while IFS= read -r line; do
+    if [[ $line =~ Executable\ .*\((.*)\)$ ]]; then binaries+=("${BASH_REMATCH[1]}"); fi
+done <<< "$built"
+
+rm -rf "$logs"
+mkdir -p "$logs"
+# A file that fails is seen in its log; the others are run all the same.
+printf '%s\0' "${binaries[@]}" | xargs -0 -P "${GUIRA_LOOM_JOBS:-2}" -I{} "$0" --run-file {} "$@"
+
+failed=0
+printf '%-14s %9s %5s %11s %11s %8s\n' file scenarios runs iterations most seconds
+for binary in "${binaries[@]}"; do
+    log=$logs/$(name_of "$binary").log
+    summarize "$log" || failed=1
+done
+if ((failed)); then
+    grep -H -A 3 'panicked at' "$logs"/*.log || true
+fi
+exit "$failed"

@@ -1,0 +1,112 @@
+//! A snapshot holds every item that is present during the whole call, once,
+//! while words are split.
+#![cfg(loom)]
+
+use guira::model::{Event, Fault};
+use guira_loom_tests::{
+    ENDS, P, Q, direction,
+    growth::{Growth, ending, growing, split},
+};
+
+const LAW: &str = "lost from the snapshot";
+
+/// Bits of an item that goes to the new word in the first two splits.
+const GOES: u64 = 0b111;
+/// Bits of one that stays in the first and goes in the second.
+const GOES_LATER: u64 = 0b110;
+
+/// A snapshot while the item's word is split.
+fn splits(low: u64, bucket: usize) -> Growth {
+    let x = ending(low, 0);
+    let name = format!("snapshot of {low:03b}, split of bucket {bucket}");
+    Growth::new(&name, move || growing(bucket, &[x], 1).scanned_by(1))
+        .thread(move |filter| {
+            let [copies] = filter.scan([x]);
+            assert!(copies > 0, "{LAW}");
+            copies
+        })
+        .thread(move |filter| {
+            filter.split(x, bucket, 0);
+            0_usize
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .outcomes(&[[1, 0]])
+}
+
+/// A snapshot while all words go through so many levels: its passes start again.
+fn levels(low: u64, bucket: usize, levels: u32) -> Growth {
+    let x = ending(low, 0);
+    let name = format!("snapshot of {low:03b} in {bucket}, {levels} levels");
+    Growth::new(&name, move || growing(bucket, &[x], levels).scanned_by(1))
+        .thread(move |filter| {
+            let [copies] = filter.scan([x]);
+            assert!(copies > 0, "{LAW}");
+            copies
+        })
+        .thread(move |filter| {
+            for level in 0..levels {
+                filter.begin(level);
+                filter.finish_growth();
+            }
+            0_usize
+        })
+        .law(move |filter, _| {
+            assert_eq!(filter.copies_when_grown(x), 1, "copies at rest");
+            assert_eq!(filter.level(), levels, "the levels are complete");
+        })
+        .large()
+        .outcomes(&[[1, 0]])
+}
+
+/// A snapshot while the item is moved, and one word or both are split. One whose
+/// move is under way when the snapshot comes by may be in it twice.
+fn move_and_split(from: usize, buckets: &'static [usize]) -> Growth {
+    let x = ending(GOES, 0);
+    let name = format!("snapshot, move {}, split of {buckets:?}", direction(from));
+    Growth::new(&name, move || growing(from, &[x], 1).scanned_by(1))
+        .thread(move |filter| {
+            let [copies] = filter.scan([x]);
+            assert!(copies > 0, "{LAW}");
+            copies
+        })
+        .thread(move |filter| filter.relocate(x, from))
+        .thread(move |filter| {
+            split(filter, x, buckets, 0);
+            0_usize
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .mains(&[0, 1])
+        .large()
+        .outcomes(&[[1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0]])
+}
+
+#[test]
+fn a_snapshot_has_what_is_split_meanwhile() {
+    for bucket in ENDS {
+        for low in [GOES, GOES_LATER] {
+            splits(low, bucket).holds();
+            levels(low, bucket, 1).holds();
+        }
+    }
+    levels(GOES, Q, 2).holds();
+    levels(GOES_LATER, P, 2).holds();
+}
+
+#[test]
+fn a_snapshot_has_what_is_moved_and_split() {
+    for from in ENDS {
+        move_and_split(from, &[P]).holds();
+        move_and_split(from, &[Q]).holds();
+    }
+}
+
+#[test]
+fn the_new_word_is_made_before_the_old_one_is_cut() {
+    splits(GOES, P).must_fail(Fault::CutFirst, LAW);
+}
+
+#[test]
+fn a_scan_sees_what_a_split_made() {
+    splits(GOES, P).must_fail(Event::Scan, LAW);
+    splits(GOES, P).must_fail(Event::Cut, LAW);
+}
