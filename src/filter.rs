@@ -167,7 +167,9 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`InsertError::Full`] as for [`insert`](Self::insert), and
+    /// [`InsertError::Full`] as for [`insert`](Self::insert) (it needs its slot in a
+    /// certain one of the item's two buckets, so of a hundred thousand small filters of
+    /// the widest fingerprints one may be too full below its capacity), and
     /// [`InsertError::TooManyInFlight`] if more than 512 calls of this method
     /// are in flight in the process. Nothing has changed in either case.
     #[inline]

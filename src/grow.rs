@@ -25,6 +25,9 @@ use std::{marker::PhantomData, ops::Range};
 /// Words that one insert splits while the filter grows: a line of them.
 const CHUNK: usize = if cfg!(loom) { 1 } else { 8 };
 
+/// In a round of one insert at most 2^this chunks are swept.
+const MAX_DOUBLED_SWEEPS: usize = if cfg!(loom) { 0 } else { 40 };
+
 /// All words of a filter.
 pub(crate) struct Planes<L> {
     /// Plane 0.
@@ -412,10 +415,13 @@ impl<L: Layout> Planes<L> {
     /// enough for another level.
     ///
     /// The words are those that a search at `level` has seen to be full, nearest first:
-    /// where the split of a pair leaves it full, that of its neighbours helps.
+    /// where the split of a pair leaves it full, that of its neighbours helps. Where
+    /// all of them are split the next level might help, so the sweep goes on, twice
+    /// as far in each `round` of one insert: it ends the level rather than give up.
     #[cold]
     pub(crate) fn make_room(
         &self,
+        round: usize,
         level: u32,
         words: impl Iterator<Item = (u64, usize)> + Clone,
         worthwhile: impl Fn(u32) -> bool,
@@ -448,7 +454,12 @@ impl<L: Layout> Planes<L> {
             split += 1;
         }
         if split == 0 {
-            self.sweep(level, lead());
+            for _ in 0..1_usize << round.min(MAX_DOUBLED_SWEEPS) {
+                if self.level() != level {
+                    break;
+                }
+                self.sweep(level, lead());
+            }
         }
         Ok(())
     }

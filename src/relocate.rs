@@ -25,8 +25,10 @@ const MAX_VISITED_TO_SPLIT: usize = 64;
 const MAX_ROUNDS: usize = if cfg!(loom) { 3 } else { 64 };
 
 /// A growable filter whose load factor is lower has no room for the item because
-/// of many copies or crafted keys, which a split does not pull apart.
-const MIN_LOAD_TO_GROW: f64 = 0.25;
+/// of many copies or crafted keys, which a split does not pull apart. (With two
+/// copies of each item in buckets of two slots, the worst case for which growth
+/// is meant, levels begin at loads down to a tenth.)
+const MIN_LOAD_TO_GROW: f64 = 0.0625;
 
 /// One relocation: of a resident fingerprint to its alternate bucket.
 #[derive(Clone, Copy, Debug)]
@@ -198,8 +200,8 @@ impl<L: Layout> Cuckoo<L> {
     #[cold]
     pub(crate) fn insert_by_relocation(&self, class: Class) -> Result<(), InsertError> {
         let item = Fill::Item(class.fingerprint);
-        for _ in 0..MAX_ROUNDS {
-            if self.round(class, &[class.p, class.q], item)? || self.claim(class) {
+        for round in 0..MAX_ROUNDS {
+            if self.round(round, class, &[class.p, class.q], item)? || self.claim(class) {
                 return Ok(());
             }
         }
@@ -209,9 +211,9 @@ impl<L: Layout> Cuckoo<L> {
     /// Empties a slot of `home`, a bucket of the class, which was full.
     #[cold]
     pub(crate) fn make_room(&self, class: Class, home: usize) -> Result<(), InsertError> {
-        for _ in 0..MAX_ROUNDS {
+        for round in 0..MAX_ROUNDS {
             let word = self.table.prepare(class.fingerprint, home).word;
-            if word.vacancy().is_some() || self.round(class, &[home], Fill::Hole)? {
+            if word.has_vacancy() || self.round(round, class, &[home], Fill::Hole)? {
                 return Ok(());
             }
         }
@@ -220,7 +222,13 @@ impl<L: Layout> Cuckoo<L> {
 
     /// One search, and the moves or the splits that it leads to. True if `last`
     /// is in one of the roots.
-    fn round(&self, class: Class, roots: &[usize], last: Fill) -> Result<bool, InsertError> {
+    fn round(
+        &self,
+        round: usize,
+        class: Class,
+        roots: &[usize],
+        last: Fill,
+    ) -> Result<bool, InsertError> {
         let mut search = Search::default();
         let found = search.run(self, class.fingerprint, roots);
         if let Found::Path = found {
@@ -228,7 +236,7 @@ impl<L: Layout> Cuckoo<L> {
                 return Ok(true);
             }
         } else {
-            match (self.grow(&search, class), found) {
+            match (self.grow(round, &search, class), found) {
                 (Ok(()), _) => return Ok(false),
                 (Err(Refusal::Memory), _) => return Err(InsertError::Memory),
                 (Err(Refusal::Full), Found::Nothing) => return Err(self.full()),
@@ -241,7 +249,7 @@ impl<L: Layout> Cuckoo<L> {
     }
 
     /// No path: splits words that the search has seen, if that can help.
-    fn grow(&self, search: &Search, class: Class) -> Result<(), Refusal> {
+    fn grow(&self, round: usize, search: &Search, class: Class) -> Result<(), Refusal> {
         let full_of_class = |bucket| {
             let word = self.table.prepare(class.fingerprint, bucket).word;
             word.count(class.fingerprint) == L::SLOTS
@@ -257,7 +265,9 @@ impl<L: Layout> Cuckoo<L> {
             .nodes
             .iter()
             .map(|node| (node.fingerprint.into(), node.bucket));
-        self.table.planes.make_room(search.level, seen, enough)
+        self.table
+            .planes
+            .make_room(round, search.level, seen, enough)
     }
 
     fn full(&self) -> InsertError {

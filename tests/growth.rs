@@ -211,6 +211,27 @@ fn tiny_capacities_fit() {
 
 /// No more than 2S copies fit; the attempt harms nobody and grows nothing.
 #[test]
+fn two_copies_of_each_item_fit() {
+    for seed in 0..20 {
+        // A thousandfold at 1 %: buckets of two slots, the narrowest there are.
+        let filter = growable(1_024, 1_024 * 1_024, 0.01, seed);
+        assert_eq!(filter.bucket_slots(), 2);
+        for item in 0..20_000_u64 {
+            for _ in 0..2 {
+                let inserted = filter.insert(&item);
+                assert_eq!(
+                    inserted,
+                    Ok(()),
+                    "{item}, seed {seed}: {:?}",
+                    filter.stats()
+                );
+            }
+        }
+        assert_eq!(filter.len(), 40_000);
+    }
+}
+
+#[test]
 fn too_many_copies_are_refused_alone() {
     let filter = growable(1_000, 100_000, 0.01, 1);
     for item in 0..1_200_u64 {
