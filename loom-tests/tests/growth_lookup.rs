@@ -97,7 +97,9 @@ fn move_then_split(from: usize) -> Growth {
         true
     })
     .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+    .mains(&[0])
     .large()
+    .loads_only()
     .outcomes(&[[1, 1]])
 }
 
@@ -161,7 +163,9 @@ fn the_new_word_is_made_before_the_old_one_is_cut() {
 #[test]
 fn a_move_advances_the_version_while_words_are_split() {
     move_and_split(GOES, Q, &[P]).must_fail(Fault::NoAdvance, LAW);
-    move_then_split(Q).must_fail(Fault::NoAdvance, LAW);
+    move_then_split(Q)
+        .mains(&[1])
+        .must_fail(Fault::NoAdvance, LAW);
 }
 
 #[test]
