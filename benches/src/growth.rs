@@ -53,16 +53,23 @@ struct Pair {
 const RATES: [f64; 2] = [0.03, 0.001];
 
 /// The columns of the table of chains.
-const WITH_CHAINS: [&str; 5] = ["insert", "hit", "miss", "bits per item", "measured rate, %"];
+const WITH_CHAINS: [&str; 5] = [
+    "insert",
+    "hit",
+    "miss",
+    "bits per item",
+    "false positives of a million",
+];
 
 /// The columns of the table of filters built large.
-const WITH_FIXED: [&str; 6] = [
+const WITH_FIXED: [&str; 7] = [
     "insert",
     "insert, 2 threads",
     "hit",
     "miss",
     "bits per item",
-    "measured rate, %",
+    "false positives of a million",
+    "doublings",
 ];
 
 /// What growth costs.
@@ -157,6 +164,7 @@ fn against_fixed(effort: Effort, log_slots: u32) -> Table {
                 look(effort, (&mut table, row, 2), count, round, contains);
                 let bits = guira.0.memory_usage() as f64 * 8.0 / count as f64;
                 table.push(row, 4, bits);
+                table.push(row, 6, f64::from(guira.0.stats().level));
             }
         }
     }
@@ -164,7 +172,7 @@ fn against_fixed(effort: Effort, log_slots: u32) -> Table {
 }
 
 /// Looks up; fills in the columns of hits and misses from `first` on, and two
-/// after them the share of the absent keys that were found, in percent.
+/// after them the absent keys that were found, of a million.
 fn look(
     effort: Effort,
     (table, row, first): (&mut Table, usize, usize),
@@ -188,7 +196,7 @@ fn look(
         table.push(row, first + column, rate);
     }
     assert_eq!(found[0], steps, "no item is denied");
-    table.push(row, first + 3, found[1] as f64 / steps as f64 * 100.0);
+    table.push(row, first + 3, found[1] as f64 / steps as f64 * 1e6);
 }
 
 /// The peer: a chain of filters with longer fingerprints from link to link, so

@@ -238,7 +238,7 @@ fn growth(results: &Results) -> String {
         "## Growth\n\nA filter that began with room for one in {TIMES} of the items and grew while it was filled, one insert at a \
          time. Millions of operations per second; lookups after the last doubling is complete.\n\n\
          The layouts: only buckets of 4, 3 and 2 slots can double six times. A filter that can grow gives one bit of each \
-         fingerprint (two of 20 and of 30) to the phase of the word, and each doubling takes one bit of the rest for the choice \
+         fingerprint (two of those of 20 bits) to the phase of the word, and each doubling takes one bit of the rest for the choice \
          of the plane: so the grown filter has the higher rate, {TIMES} times that of its fingerprint, and is otherwise like the \
          fixed one with as many slots.\n",
     );
@@ -323,9 +323,11 @@ fn space(results: &Results) -> String {
     let head = strings([
         "",
         "asked",
+        "expected rate",
         "measured rate",
         "bits per item",
         "information limit",
+        "cuckoo",
         "Bloom",
         "of the limit",
     ]);
@@ -339,35 +341,38 @@ fn space(results: &Results) -> String {
             }
         };
         let (limit, bloom) = (Point::limit(point.rate), Point::bloom(point.rate));
+        let cuckoo = Point::cuckoo(point.rate);
+        let expected = point.expected.map_or("–".into(), percent);
         let asked = point.asked.map_or("–".into(), percent);
         let times = theory(point.bits / limit);
         let bits = format!("{:.2}", point.bits);
         vec![
             point.name.clone(),
             asked,
+            expected,
             percent(point.rate),
             bits,
             theory(limit),
+            theory(cuckoo),
             theory(bloom),
             times,
         ]
     };
     let mut text = format!(
-        "## Space\n\nAt full capacity. The information limit is log2(1/ε) bits per item, a Bloom filter takes 1.44 times that, \
-         each at the rate that was measured.\n\n![Bits per item against rate](docs/plots/space.svg)\n\n\
+        "## Space\n\nAt full capacity. The information limit is log2(1/ε) bits per item, a Bloom filter takes 1.44 times that, and \
+         a cuckoo filter with fingerprints of any size (log2(1/ε) + 3) / 0.95; each at the rate that was measured. \
+         The expected rate is guira's own, from the fingerprint and the load.\n\n![Bits per item against rate](docs/plots/space.svg)\n\n\
          <!-- rate against bits: begin -->\n{}<!-- rate against bits: end -->\n",
         table(&head, results.points.iter().map(row)),
     );
     let sizes = SIZES.iter().map(|items| format!("{items} items"));
-    let head: Vec<String> = std::iter::once("fingerprint".into()).chain(sizes).collect();
+    let head: Vec<String> = std::iter::once("layout".into()).chain(sizes).collect();
     let rows = results.loads.iter().map(|load| {
         let loads = load
             .highest
             .iter()
             .map(|load| format!("{:.2} %", load * 100.0));
-        std::iter::once(format!("{} bits", load.bits))
-            .chain(loads)
-            .collect()
+        std::iter::once(load.layout.clone()).chain(loads).collect()
     });
     let _ = write!(
         text,
