@@ -48,8 +48,7 @@ struct Pair {
     slots: u32,
 }
 
-/// The rates that the chains are asked for, all their links together. At the
-/// first, guira takes 14 bits × 4; at the second, a longer fingerprint.
+/// The rates that all are asked for: of a chain, of all its links together.
 const RATES: [f64; 2] = [0.03, 0.001];
 
 /// The columns of the table of chains.
@@ -219,8 +218,10 @@ fn against_chains(effort: Effort, log_slots: u32) -> Table {
     let mut table = Table::new(title, &WITH_CHAINS);
     table.rows_for(RATES.iter().flat_map(|rate| {
         let percent = rate * 100.0;
+        let guira = grown_at(count, *rate);
+        let (bits, slots) = (guira.fingerprint_bits(), guira.bucket_slots());
         [
-            format!("guira, at most {percent} %"),
+            format!("guira ({bits} bits × {slots}), at most {percent} %"),
             format!("chain of guira's fixed filters, at most {percent} %"),
             format!("scalable_cuckoo_filter, at most {percent} %"),
         ]
@@ -250,6 +251,16 @@ fn against_chains(effort: Effort, log_slots: u32) -> Table {
     table
 }
 
+/// guira at this rate, in the layout that it chooses itself.
+fn grown_at(count: u64, rate: f64) -> CuckooFilter {
+    let builder = CuckooFilter::builder()
+        .capacity((count / TIMES) as usize)
+        .max_capacity(count as usize)
+        .false_positive_rate(rate);
+    let filter = builder.hasher(hasher::state()).build();
+    filter.expect("a rate that can be kept so far")
+}
+
 type Contestants = (
     CuckooFilter,
     Chain,
@@ -258,13 +269,7 @@ type Contestants = (
 
 /// Fills one of each; fills in the columns of inserts and of bits.
 fn fill_chains(count: u64, asked: f64, table: &mut Table, row: usize) -> Contestants {
-    let guira = CuckooFilter::builder()
-        .capacity((count / TIMES) as usize)
-        .max_capacity(count as usize)
-        .false_positive_rate(asked)
-        .hasher(hasher::state())
-        .build()
-        .expect("a rate on offer");
+    let guira = grown_at(count, asked);
     let mut chain = Chain::new(count, asked);
     let mut peer = scalable(count, asked);
     let keys = || (0..count).map(u64::nth);

@@ -83,7 +83,8 @@ fn fill(guira: &Guira, count: u64) {
 /// a filter from it, in turn.
 fn throughput(effort: Effort) -> (Table, usize) {
     let count = items(effort.log_huge);
-    let filters: [(&str, fn(u64) -> Guira); 2] = [
+    type Make = fn(u64) -> Guira;
+    let filters: [(&str, Make); 2] = [
         ("fixed, 15 bits × 4", |count| {
             Guira::new(count as usize, 15)
         }),

@@ -63,6 +63,9 @@ fn svg(
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+/// How the marks of an axis are written.
+type Format = fn(&f64) -> String;
+
 type Drawn = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// What a panel shows, apart from its lines. The marks of its first axis are
@@ -70,7 +73,7 @@ type Drawn = Result<(), Box<dyn Error + Send + Sync>>;
 struct Panel<'a> {
     title: &'a str,
     x: (&'a str, &'a [String]),
-    y: (&'a str, fn(&f64) -> String),
+    y: (&'a str, Format),
 }
 
 /// A panel with a logarithmic second axis.
@@ -292,7 +295,7 @@ pub(super) fn growth(results: &Results) -> Svg {
         latency(|latencies| &latencies.lookups),
         memory.into(),
     ];
-    let panels: [(&str, fn(&f64) -> String); 3] = [
+    let panels: [(&str, Format); 3] = [
         ("Inserts while the filter grows", time),
         ("Lookups meanwhile", time),
         ("Memory", bytes),
