@@ -93,16 +93,24 @@ pub struct OfSize {
     pub chains: Table,
 }
 
-/// Measures all of it.
+/// Measures all of it; tells `say` what comes next.
 #[must_use]
-pub fn measure(effort: Effort) -> Growth {
-    let of_size = |log_slots| OfSize {
-        slots: size(log_slots),
-        fixed: against_fixed(effort, log_slots),
-        chains: against_chains(effort, log_slots),
+pub fn measure(effort: Effort, say: impl Fn(&str)) -> Growth {
+    let of_size = |log_slots| {
+        let slots = size(log_slots);
+        say(&format!("growth, {slots} slots, against fixed filters"));
+        let fixed = against_fixed(effort, log_slots);
+        say(&format!("growth, {slots} slots, against chains"));
+        OfSize {
+            slots,
+            fixed,
+            chains: against_chains(effort, log_slots),
+        }
     };
+    let sizes = [effort.log_medium, effort.log_large].map(of_size).into();
+    say("growth, latencies");
     Growth {
-        sizes: [effort.log_medium, effort.log_large].map(of_size).into(),
+        sizes,
         timeline: timeline::measure(effort),
     }
 }

@@ -49,14 +49,12 @@ impl Results {
     #[must_use]
     pub fn measure(effort: Effort) -> Self {
         let start = Instant::now();
-        let say = |what| eprintln!("{:4.0} s: {what}", start.elapsed().as_secs_f64());
+        let say = |what: &str| eprintln!("{:4.0} s: {what}", start.elapsed().as_secs_f64());
         say("targets");
         let print = |target: &Target| println!("{target}");
         let mut targets = targets::measure(effort, print);
-        say("growth");
-        let growth = growth::measure(effort);
-        say("snapshots");
-        let snapshots = snapshot::measure(effort);
+        let growth = growth::measure(effort, say);
+        let snapshots = snapshot::measure(effort, say);
         let more = targets.len();
         targets.extend(growth.targets());
         targets.extend(snapshots.targets());

@@ -55,10 +55,12 @@ pub struct Snapshots {
     pub denied: u64,
 }
 
-/// Measures all of it.
+/// Measures all of it; tells `say` what comes next.
 #[must_use]
-pub fn measure(effort: Effort) -> Snapshots {
+pub fn measure(effort: Effort, say: impl Fn(&str)) -> Snapshots {
+    say("snapshots, throughput");
     let (throughput, bytes) = throughput(effort);
+    say("snapshots, what they cost the others");
     let (cost, denied) = cost(effort);
     Snapshots {
         throughput,

@@ -34,8 +34,14 @@ fn main() -> io::Result<()> {
     if options.targets {
         let print = |target: &Target| println!("{target}");
         let _ = targets::measure(effort, print);
-        growth::measure(effort).targets().iter().for_each(print);
-        snapshot::measure(effort).targets().iter().for_each(print);
+        growth::measure(effort, |_| ())
+            .targets()
+            .iter()
+            .for_each(print);
+        snapshot::measure(effort, |_| ())
+            .targets()
+            .iter()
+            .for_each(print);
         return Ok(());
     }
     Results::measure(effort).write(&options.root)
