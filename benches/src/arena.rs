@@ -27,8 +27,14 @@ impl<K: Key> Arena<K> {
     /// `percent` percent of the slots.
     #[must_use]
     pub fn new(entry: &Entry<K>, log_slots: u32, percent: u64) -> Self {
+        let peer = (entry.make)(measure::items(log_slots) as usize);
+        Self::with_peer(peer, log_slots, percent)
+    }
+
+    /// The same with a peer that has been made.
+    #[must_use]
+    pub fn with_peer(peer: Box<dyn Peer<K>>, log_slots: u32, percent: u64) -> Self {
         let capacity = measure::items(log_slots);
-        let peer = (entry.make)(capacity as usize);
         let mut lanes: Vec<Lane> = (0..LANES).map(Lane::new).collect();
         for lane in &mut lanes {
             lane.fill(&*peer, capacity / 95 * percent / LANES as u64);

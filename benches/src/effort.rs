@@ -13,6 +13,8 @@ pub struct Effort {
     pub log_medium: u32,
     /// and tables out of cache this.
     pub log_large: u32,
+    /// Tables whose snapshots are timed: 2 bytes a slot.
+    pub log_huge: u32,
     /// How long each concurrent run takes.
     pub run: Duration,
     /// Lookups and removes in one round of a loop.
@@ -26,6 +28,7 @@ impl Effort {
         log_small: 16,
         log_medium: 20,
         log_large: 25,
+        log_huge: 29,
         run: Duration::from_millis(120),
         steps: 1 << 20,
     };
@@ -35,6 +38,7 @@ impl Effort {
         log_small: 11,
         log_medium: 14,
         log_large: 17,
+        log_huge: 18,
         run: Duration::from_millis(2),
         steps: 1 << 12,
     };

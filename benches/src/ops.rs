@@ -25,7 +25,7 @@ pub struct Table {
 }
 
 impl Table {
-    fn new(title: String, columns: &[&str]) -> Self {
+    pub(crate) fn new(title: String, columns: &[&str]) -> Self {
         Self {
             title,
             columns: columns.iter().map(ToString::to_string).collect(),
@@ -33,7 +33,7 @@ impl Table {
         }
     }
 
-    fn rows_for(&mut self, names: impl IntoIterator<Item = String>) {
+    pub(crate) fn rows_for(&mut self, names: impl IntoIterator<Item = String>) {
         let cells = vec![None; self.columns.len()];
         self.rows = names
             .into_iter()
@@ -41,7 +41,7 @@ impl Table {
             .collect();
     }
 
-    fn push(&mut self, row: usize, column: usize, rate: f64) {
+    pub(crate) fn push(&mut self, row: usize, column: usize, rate: f64) {
         self.rows[row].1[column].get_or_insert_default().push(rate);
     }
 }
@@ -107,7 +107,7 @@ fn take<K: Key>(peer: &dyn Peer<K>, count: u64, table: &mut Table, row: usize, s
 pub fn all_peers<K: Key>(effort: Effort, log_slots: u32, keys: &str) -> Table {
     let count = items(log_slots);
     let large = log_slots >= effort.log_large;
-    let mut entries = peers::all::<K>();
+    let mut entries = peers::all_with_own_hasher::<K>();
     entries.retain(|entry| entry.large || !large);
     let title = format!("{} slots, {keys}", size(log_slots));
     let mut table = Table::new(title, &OPERATIONS);

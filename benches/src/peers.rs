@@ -17,7 +17,23 @@ use crate::{keys::Key, peer::Entry};
 /// 15-bit fingerprints, to which the fixed sizes of the others come nearest.
 const RATE: f64 = 0.00023;
 
-/// All contestants; guira is the first, the closest peer the second.
+/// The closest peer with the hasher that it has by default.
+#[must_use]
+pub fn closest_with_own_hasher<K: Key>() -> Entry<K> {
+    atomic_cuckoo_filter::with_own_hasher()
+}
+
+/// [`all`], and after the closest peer the same with its own hasher: where the
+/// cost of hashing shows.
+#[must_use]
+pub fn all_with_own_hasher<K: Key>() -> Vec<Entry<K>> {
+    let mut entries = all();
+    entries.insert(2, closest_with_own_hasher());
+    entries
+}
+
+/// All contestants; guira is the first, the closest peer the second. All hash
+/// with guira's hasher.
 #[must_use]
 pub fn all<K: Key>() -> Vec<Entry<K>> {
     vec![

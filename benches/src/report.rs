@@ -7,8 +7,10 @@ mod plots;
 use crate::{
     contention::{self, Contest, Tail},
     effort::Effort,
+    growth::{self, Growth},
     latency,
     ops::{self, Table},
+    snapshot::{self, Snapshots},
     space::{self, Load, Point},
     targets::{self, Target},
 };
@@ -27,6 +29,10 @@ pub struct Results {
     pub tails: Vec<Tail>,
     /// What reading the clock costs, in nanoseconds.
     pub clock: u64,
+    /// What growth costs.
+    pub growth: Growth,
+    /// What snapshots cost.
+    pub snapshots: Snapshots,
     /// Memory and rates.
     pub points: Vec<Point>,
     /// Highest loads.
@@ -43,9 +49,16 @@ impl Results {
     #[must_use]
     pub fn measure(effort: Effort) -> Self {
         let start = Instant::now();
-        let say = |what| eprintln!("{:4.0} s: {what}", start.elapsed().as_secs_f64());
+        let say = |what: &str| eprintln!("{:4.0} s: {what}", start.elapsed().as_secs_f64());
         say("targets");
-        let targets = targets::measure(effort, |target| println!("{target}"));
+        let print = |target: &Target| println!("{target}");
+        let mut targets = targets::measure(effort, print);
+        let growth = growth::measure(effort, say);
+        let snapshots = snapshot::measure(effort, say);
+        let more = targets.len();
+        targets.extend(growth.targets());
+        targets.extend(snapshots.targets());
+        targets[more..].iter().for_each(print);
         say("one thread");
         let tables = ops::measure(effort);
         say("many threads");
@@ -62,6 +75,8 @@ impl Results {
             contests,
             tails,
             clock,
+            growth,
+            snapshots,
             points,
             loads,
             machine,
@@ -80,6 +95,7 @@ impl Results {
         let svgs = [
             ("contention.svg", plots::contention(self)),
             ("latency.svg", plots::latency(self)),
+            ("growth.svg", plots::growth(self)),
             ("space.svg", plots::space(self)),
             ("insert.svg", plots::insert(self)),
         ];

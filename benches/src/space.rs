@@ -2,7 +2,7 @@
 
 use crate::{
     effort::Effort,
-    hasher,
+    growth, hasher,
     keys::{Asked, Walk},
     measure::items,
     ops::LAYOUTS,
@@ -18,6 +18,8 @@ pub struct Point {
     pub name: String,
     /// The rate that was asked for, if one was.
     pub asked: Option<f64>,
+    /// The rate that guira expects.
+    pub expected: Option<f64>,
     /// The rate that was measured.
     pub rate: f64,
     /// Bits of memory per item.
@@ -36,14 +38,22 @@ impl Point {
     pub fn bloom(rate: f64) -> f64 {
         Self::limit(rate) / std::f64::consts::LN_2
     }
+
+    /// What a cuckoo filter needs with buckets of four slots, 95 % of them in
+    /// use: the fingerprint is compared with eight others, which costs 3 bits
+    /// (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §5.1).
+    #[must_use]
+    pub fn cuckoo(rate: f64) -> f64 {
+        (Self::limit(rate) + 3.0) / 0.95
+    }
 }
 
 /// The highest load of a layout: the load at the first refused insert, the least
 /// of several seeds.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Bits of a fingerprint.
-    pub bits: u32,
+    /// The layout, and whether it grows.
+    pub layout: String,
     /// For each of [`SIZES`].
     pub highest: Vec<f64>,
 }
@@ -64,20 +74,38 @@ fn rate(peer: &dyn Peer<u64>, effort: Effort) -> f64 {
     found as f64 / asked as f64
 }
 
-fn filled(
+/// A filter that is full.
+fn measured(
     name: String,
     asked: Option<f64>,
     peer: &dyn Peer<u64>,
-    count: u64,
+    (count, expected): (u64, Option<f64>),
     effort: Effort,
 ) -> Point {
-    peer.insert_all(0..count);
     Point {
         name,
         asked,
+        expected,
         rate: rate(peer, effort),
         bits: peer.bytes() as f64 * 8.0 / count as f64,
     }
+}
+
+/// guira's fingerprint sizes for filters that can grow, with the slots of a bucket.
+const GROWABLE: [(u32, u32); 6] = [(9, 6), (11, 5), (14, 4), (18, 3), (27, 2), (28, 2)];
+
+/// How many times as large each of these layouts can become, for a table of
+/// any size.
+const TIMES: usize = 4;
+
+/// A filter that begins with room for a part of the items.
+fn growable(items: usize, bits: u32) -> Guira {
+    let builder = CuckooFilter::builder()
+        .capacity(items / TIMES)
+        .max_capacity(items)
+        .fingerprint_bits(bits)
+        .hasher(hasher::state());
+    Guira(builder.build().expect("every layout can double twice"))
 }
 
 /// As many items as a table in the third-level cache holds, in each layout, for each rate, and in each peer.
@@ -85,30 +113,52 @@ fn filled(
 pub fn points(effort: Effort) -> Vec<Point> {
     let count = items(effort.log_medium);
     let mut points = Vec::new();
+    let mut measure = |name: String, asked, guira: Guira| {
+        // What a growing filter expects is what it expects when it has grown.
+        Peer::<u64>::insert_all(&guira, 0..count);
+        guira.0.finish_growth();
+        let expected = Some(guira.0.false_positive_rate());
+        points.push(measured(name, asked, &guira, (count, expected), effort));
+    };
     for (bits, slots) in LAYOUTS {
         let guira = Guira::new(count as usize, bits);
-        points.push(filled(
-            format!("guira, {bits} bits × {slots}"),
-            None,
-            &guira,
-            count,
-            effort,
-        ));
+        measure(format!("guira, {bits} bits × {slots}"), None, guira);
+    }
+    for (bits, slots) in GROWABLE {
+        let guira = growable(count as usize, bits);
+        let name = format!("guira, {bits} bits × {slots}, grown {TIMES} times");
+        measure(name, None, guira);
     }
     for asked in ASKED {
         let builder = CuckooFilter::builder()
-            .capacity(count as usize)
-            .false_positive_rate(asked);
-        let filter = builder
-            .hasher(hasher::state())
-            .build()
-            .expect("a rate on offer");
-        let name = format!("guira, chose {} bits", filter.fingerprint_bits());
-        points.push(filled(name, Some(asked), &Guira(filter), count, effort));
+            .false_positive_rate(asked)
+            .hasher(hasher::state());
+        let fixed = builder.clone().capacity(count as usize);
+        let fixed = fixed.build().expect("a rate on offer");
+        let name = format!("guira, chose {} bits", fixed.fingerprint_bits());
+        measure(name, Some(asked), Guira(fixed));
+        let start = count / growth::TIMES;
+        let grown = builder
+            .capacity(start as usize)
+            .max_capacity(count as usize);
+        let grown = grown.build().expect("a rate that can be kept so far");
+        let name = format!(
+            "guira, chose {} bits, grown {} times",
+            grown.fingerprint_bits(),
+            growth::TIMES
+        );
+        measure(name, Some(asked), Guira(grown));
     }
     for entry in peers::all::<u64>().into_iter().skip(1) {
         let peer = (entry.make)(count as usize);
-        points.push(filled(entry.name.to_owned(), None, &*peer, count, effort));
+        peer.insert_all(0..count);
+        points.push(measured(
+            entry.name.to_owned(),
+            None,
+            &*peer,
+            (count, None),
+            effort,
+        ));
     }
     points
 }
@@ -116,9 +166,9 @@ pub fn points(effort: Effort) -> Vec<Point> {
 /// The highest loads of the layouts.
 #[must_use]
 pub fn loads(effort: Effort) -> Vec<Load> {
-    let highest = |items: usize, bits: u32| {
+    let highest = |items: usize, make: &dyn Fn(usize) -> Guira| {
         let fill = |seed: u64| {
-            let guira = Guira::new(items, bits);
+            let guira = make(items);
             let first = seed << 40;
             let fits = (first..)
                 .take_while(|&n| guira.0.insert(&n).is_ok())
@@ -127,12 +177,20 @@ pub fn loads(effort: Effort) -> Vec<Load> {
         };
         (0..effort.rounds as u64).map(fill).fold(1.0, f64::min)
     };
-    let load = |(bits, _)| Load {
-        bits,
-        highest: SIZES
-            .into_iter()
-            .map(|items| highest(items, bits))
-            .collect(),
+    let load = |layout: String, make: &dyn Fn(usize) -> Guira| Load {
+        layout,
+        highest: SIZES.map(|items| highest(items, make)).into(),
     };
-    LAYOUTS.into_iter().map(load).collect()
+    let fixed = LAYOUTS.map(|(bits, slots)| {
+        load(format!("{bits} bits × {slots}"), &|items| {
+            Guira::new(items, bits)
+        })
+    });
+    let grown = GROWABLE.map(|(bits, slots)| {
+        load(
+            format!("{bits} bits × {slots}, grows {TIMES} times"),
+            &|items| growable(items, bits),
+        )
+    });
+    fixed.into_iter().chain(grown).collect()
 }

@@ -46,11 +46,28 @@ impl Target {
         }
     }
 
-    fn ratio(what: impl Into<String>, bound: Bound, ours: &Samples, theirs: &Samples) -> Self {
+    /// Of rates in millions of operations per second.
+    pub(crate) fn ratio(
+        what: impl Into<String>,
+        bound: Bound,
+        ours: &Samples,
+        theirs: &Samples,
+    ) -> Self {
+        Self::ratio_of(what, bound, ours, theirs, "M/s")
+    }
+
+    /// Of rates in this unit.
+    pub(crate) fn ratio_of(
+        what: impl Into<String>,
+        bound: Bound,
+        ours: &Samples,
+        theirs: &Samples,
+        unit: &str,
+    ) -> Self {
         let (a, b) = (ours.median(), theirs.median());
         let spread = |samples: &Samples| samples.spread() * 100.0;
         let details = format!(
-            "{a:.1} ± {:.0} % against {b:.1} ± {:.0} % M/s",
+            "{a:.1} ± {:.0} % against {b:.1} ± {:.0} % {unit}",
             spread(ours),
             spread(theirs)
         );
@@ -83,7 +100,13 @@ impl fmt::Display for Target {
     }
 }
 
-/// The two that most targets compare.
+/// The peer as its users get it,
+const OWN_HASHER: &str = "its own hasher";
+
+/// and with the cost of hashing taken out of the comparison.
+const SAME_HASHER: &str = "guira's hasher";
+
+/// The two that most targets compare; both hash with guira's hasher.
 fn pair() -> (Entry<u64>, Entry<u64>) {
     let mut all = peers::all().into_iter();
     match (all.next(), all.next()) {
@@ -120,17 +143,20 @@ fn lookups(effort: Effort, log_slots: u32, bound: f64, targets: &mut Vec<Target>
     let guira = Guira::new(count as usize, 15);
     let ours: &dyn Peer<u64> = &guira;
     let theirs = (pair().1.make)(count as usize);
+    let with_own_hasher = (peers::closest_with_own_hasher::<u64>().make)(count as usize);
     ours.insert_all(0..count);
     theirs.insert_all(0..count);
+    with_own_hasher.insert_all(0..count);
     let floor = Floor::new(ours.bytes());
     let large = log_slots == effort.log_large;
     let steps = effort.steps;
     for asked in [Asked::Hits, Asked::Misses] {
-        let mut samples = [const { Vec::new() }; 4].map(|_: Vec<f64>| Samples::default());
+        let mut samples: [Samples; 5] = Default::default();
         for round in 0..effort.rounds {
             let walk = Walk::new(asked, count, round as u64);
             samples[0].push(rate(steps, || ours.lookup(walk, steps)));
             samples[1].push(rate(steps, || theirs.lookup(walk, steps)));
+            samples[4].push(rate(steps, || with_own_hasher.lookup(walk, steps)));
             if large {
                 samples[2].push(rate(steps, || {
                     guira.lookup_in_batches::<u64>(walk, steps, 32)
@@ -138,7 +164,7 @@ fn lookups(effort: Effort, log_slots: u32, bound: f64, targets: &mut Vec<Target>
                 samples[3].push(rate(steps, || floor.two_loads(walk, steps)));
             }
         }
-        let [one_by_one, closest, in_batches, loads] = &samples;
+        let [one_by_one, closest, in_batches, loads, own] = &samples;
         let asked = if asked == Asked::Hits {
             "hits"
         } else {
@@ -146,12 +172,14 @@ fn lookups(effort: Effort, log_slots: u32, bound: f64, targets: &mut Vec<Target>
         };
         let size = size(log_slots) + " items";
         let at_least = Bound::AtLeast;
-        targets.push(Target::ratio(
-            format!("contains, {size}, {asked}: against atomic-cuckoo-filter"),
-            at_least(bound),
-            one_by_one,
-            closest,
-        ));
+        for (hasher, closest) in [(OWN_HASHER, own), (SAME_HASHER, closest)] {
+            targets.push(Target::ratio(
+                format!("contains, {size}, {asked}: against atomic-cuckoo-filter, {hasher}"),
+                at_least(bound),
+                one_by_one,
+                closest,
+            ));
+        }
         if large {
             targets.push(Target::ratio(
                 format!("contains, {size}, {asked}: against two random loads"),
@@ -173,10 +201,11 @@ fn fill(effort: Effort, targets: &mut Vec<Target>) {
     let count = items(effort.log_medium);
     let last = count - count / 20;
     let (guira, closest) = pair();
-    let mut whole = [Samples::default(), Samples::default()];
-    let mut end = [Samples::default(), Samples::default()];
+    let own = peers::closest_with_own_hasher();
+    let mut whole: [Samples; 3] = Default::default();
+    let mut end: [Samples; 3] = Default::default();
     for _ in 0..effort.rounds {
-        for (index, entry) in [&guira, &closest].into_iter().enumerate() {
+        for (index, entry) in [&guira, &closest, &own].into_iter().enumerate() {
             let peer = (entry.make)(count as usize);
             let start = thread_time();
             peer.insert_all(0..last);
@@ -188,19 +217,16 @@ fn fill(effort: Effort, targets: &mut Vec<Target>) {
         }
     }
     let size = size(effort.log_medium);
-    let what = |part| format!("insert, {size} items, {part}: against atomic-cuckoo-filter");
-    targets.push(Target::ratio(
-        what("0 to 95 %"),
-        Bound::AtLeast(4.0),
-        &whole[0],
-        &whole[1],
-    ));
-    targets.push(Target::ratio(
-        what("the last 5 %"),
-        Bound::AtLeast(8.0),
-        &end[0],
-        &end[1],
-    ));
+    for (part, bound, samples) in [("0 to 95 %", 4.0, &whole), ("the last 5 %", 8.0, &end)] {
+        for (hasher, theirs) in [(OWN_HASHER, 2), (SAME_HASHER, 1)] {
+            targets.push(Target::ratio(
+                format!("insert, {size} items, {part}: against atomic-cuckoo-filter, {hasher}"),
+                Bound::AtLeast(bound),
+                &samples[0],
+                &samples[theirs],
+            ));
+        }
+    }
 }
 
 fn batches(effort: Effort, targets: &mut Vec<Target>) {
@@ -242,7 +268,7 @@ fn churn(effort: Effort, targets: &mut Vec<Target>) {
 
 /// The rate of `threads` threads by the processor time of each: as if other
 /// jobs left them alone. Fair where no thread waits for another.
-fn rate_of_crew(threads: u64, operations: u64, work: impl Fn(u64) -> u64 + Sync) -> f64 {
+pub(crate) fn rate_of_crew(threads: u64, operations: u64, work: impl Fn(u64) -> u64 + Sync) -> f64 {
     let timed = |index: usize| {
         let start = thread_time();
         std::hint::black_box(work(index as u64));

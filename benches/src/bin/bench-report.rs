@@ -1,7 +1,13 @@
 //! Measures everything, and writes `BENCHMARKS.md` and its plots.
 
 use clap::Parser;
-use guira_benches::{effort::Effort, report::Results, targets};
+use guira_benches::{
+    effort::Effort,
+    growth,
+    report::Results,
+    snapshot,
+    targets::{self, Target},
+};
 use std::{io, path::PathBuf};
 
 /// Measures guira and its peers side by side.
@@ -26,7 +32,16 @@ fn main() -> io::Result<()> {
         Effort::FULL
     };
     if options.targets {
-        let _ = targets::measure(effort, |target| println!("{target}"));
+        let print = |target: &Target| println!("{target}");
+        let _ = targets::measure(effort, print);
+        growth::measure(effort, |_| ())
+            .targets()
+            .iter()
+            .for_each(print);
+        snapshot::measure(effort, |_| ())
+            .targets()
+            .iter()
+            .for_each(print);
         return Ok(());
     }
     Results::measure(effort).write(&options.root)

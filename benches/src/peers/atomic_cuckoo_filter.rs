@@ -6,15 +6,16 @@ use crate::{
     peer::{Entry, Peer},
 };
 use atomic_cuckoo_filter::{CuckooFilter, CuckooFilterBuilder};
+use std::hash::{DefaultHasher, Hasher};
 
-struct Atomic {
-    filter: CuckooFilter<SharedHasher>,
+struct Atomic<H: Hasher + Default> {
+    filter: CuckooFilter<H>,
 }
 
 /// Bits of a fingerprint: 4, 8, 16 or 32 are on offer.
 const BITS: usize = 16;
 
-impl<K: Key> Peer<K> for Atomic {
+impl<K: Key, H: Hasher + Default + Send + Sync> Peer<K> for Atomic<H> {
     #[inline(always)]
     fn insert(&self, key: &K) -> bool {
         self.filter.insert(key).is_ok()
@@ -35,6 +36,17 @@ impl<K: Key> Peer<K> for Atomic {
     }
 }
 
+fn make<K: Key, H: Hasher + Default + Send + Sync + 'static>(items: usize) -> Box<dyn Peer<K>> {
+    let builder = CuckooFilterBuilder::<H>::default();
+    let builder = builder
+        .capacity(items)
+        .fingerprint_size(BITS)
+        .bucket_size(4);
+    Box::new(Atomic {
+        filter: builder.build().expect("a valid configuration"),
+    })
+}
+
 pub(super) fn entry<K: Key>() -> Entry<K> {
     Entry {
         name: "atomic-cuckoo-filter",
@@ -42,15 +54,15 @@ pub(super) fn entry<K: Key>() -> Entry<K> {
         deletes: true,
         copies: true,
         large: true,
-        make: |items| {
-            let builder = CuckooFilterBuilder::<SharedHasher>::default();
-            let builder = builder
-                .capacity(items)
-                .fingerprint_size(BITS)
-                .bucket_size(4);
-            Box::new(Atomic {
-                filter: builder.build().expect("a valid configuration"),
-            })
-        },
+        make: make::<K, SharedHasher>,
+    }
+}
+
+pub(super) fn with_own_hasher<K: Key>() -> Entry<K> {
+    Entry {
+        name: "atomic-cuckoo-filter, own hasher",
+        note: "the same as its users get it: by default it hashes with the standard library's SipHash",
+        make: make::<K, DefaultHasher>,
+        ..entry()
     }
 }

@@ -6,6 +6,7 @@ use crate::{
     peer::{Entry, Peer},
 };
 use guira::CuckooFilter;
+use std::sync::Arc;
 
 /// guira, with access to what only it has.
 #[derive(Debug)]
@@ -49,6 +50,28 @@ impl<K: Key> Peer<K> for Guira {
 
     fn bytes(&self) -> usize {
         self.0.memory_usage()
+    }
+}
+
+/// Shared with a thread that is no contestant: one that takes snapshots.
+impl<K: Key> Peer<K> for Arc<Guira> {
+    #[inline(always)]
+    fn insert(&self, key: &K) -> bool {
+        (**self).insert(key)
+    }
+
+    #[inline(always)]
+    fn contains(&self, key: &K) -> bool {
+        (**self).contains(key)
+    }
+
+    #[inline(always)]
+    fn remove(&self, key: &K) -> bool {
+        (**self).remove(key)
+    }
+
+    fn bytes(&self) -> usize {
+        Peer::<K>::bytes(&**self)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Results;
 use crate::{
     contention::{Contest, THREADS},
+    growth::{TIMES, Timeline},
     measure::{Samples, size},
     ops::Table,
     peers,
@@ -19,6 +20,8 @@ pub(super) fn page(results: &Results) -> String {
         one_thread(results),
         contention(results),
         latency(results),
+        growth(results),
+        snapshots(results),
         space(results),
         losses(results),
     ];
@@ -65,7 +68,7 @@ fn introduction(results: &Results) -> String {
     let Results {
         machine, effort, ..
     } = results;
-    let peers = peers::all::<u64>()
+    let peers = peers::all_with_own_hasher::<u64>()
         .into_iter()
         .map(|entry| vec![entry.name.into(), entry.note.into()]);
     let peers = table(&strings(["contestant", "what it is"]), peers);
@@ -90,9 +93,11 @@ runs the same loops under criterion, for work on one of them.
 - Figures of one thread count the processor time of that thread, so that other jobs on the machine
   disturb less. Figures of several threads are by the clock on the wall.
 - Compare figures within a table. Machines differ, and so do hours of one machine.
-- All contestants hash with guira's hasher, get the same keys, made as they are needed, and are made
-  for the same number of items: as many as fill a table of a power of two slots to 95 %, which suits
-  the peers that round up to one. guira's table is then as large as theirs.
+- All contestants hash with guira's hasher; where one thread is measured, the closest peer,
+  atomic-cuckoo-filter, is there twice, also with the hasher that it has by default.
+- All get the same keys, made as they are needed, and are made for the same number of items: as many
+  as fill a table of a power of two slots to 95 %, which suits the peers that round up to one. guira's
+  table is then as large as theirs.
 - The fingerprints of all contestants are of 15 or 16 bits, or the rate asked for is that of guira's
   15 bits; only cuckoofilter is fixed at 8 bits, and so has half the memory and a hundred times the
   rate.
@@ -129,28 +134,25 @@ fn one_thread(results: &Results) -> String {
         "## One thread\n\nMillions of operations per second. Inserts by the part of the fill, in percent of the capacity, \
          at which they come; lookups and removes at full capacity.\n\n![Inserts as the table fills](docs/plots/insert.svg)\n",
     );
-    for Table {
-        title,
-        columns,
-        rows,
-    } in &results.tables
-    {
-        let head: Vec<String> = std::iter::once(String::new())
-            .chain(columns.iter().cloned())
-            .collect();
-        let row = |(name, cells): &(String, Vec<Option<Samples>>)| {
-            let cells = cells
-                .iter()
-                .map(|samples| samples.as_ref().map_or("–".into(), cell));
-            std::iter::once(name.clone()).chain(cells).collect()
-        };
-        let _ = write!(
-            text,
-            "\n### {title}\n\n{}",
-            table(&head, rows.iter().map(row))
-        );
+    for table in &results.tables {
+        let title = &table.title;
+        let _ = write!(text, "\n### {title}\n\n{}", cells(table));
     }
     text
+}
+
+/// A table of samples: their names, and their medians.
+fn cells(Table { columns, rows, .. }: &Table) -> String {
+    let head: Vec<String> = std::iter::once(String::new())
+        .chain(columns.iter().cloned())
+        .collect();
+    let row = |(name, cells): &(String, Vec<Option<Samples>>)| {
+        let cells = cells
+            .iter()
+            .map(|samples| samples.as_ref().map_or("–".into(), cell));
+        std::iter::once(name.clone()).chain(cells).collect()
+    };
+    table(&head, rows.iter().map(row))
 }
 
 fn contention(results: &Results) -> String {
@@ -230,6 +232,84 @@ fn latency(results: &Results) -> String {
     text
 }
 
+fn growth(results: &Results) -> String {
+    let growth = &results.growth;
+    let mut text = format!(
+        "## Growth\n\nA filter that began with room for one in {TIMES} of the items and grew while it was filled, one insert at a \
+         time. Millions of operations per second; lookups after the last doubling is complete.\n\n\
+         The layouts: only buckets of 4, 3 and 2 slots can double six times. A filter that can grow gives one bit of each \
+         fingerprint (two of those of 20 bits) to the phase of the word, and each doubling takes one bit of the rest for the choice \
+         of the plane: so the grown filter has the higher rate, {TIMES} times that of its fingerprint, and is otherwise like the \
+         fixed one with as many slots.\n",
+    );
+    for size in &growth.sizes {
+        let _ = write!(text, "\n### {}\n\n{}", size.fixed.title, cells(&size.fixed));
+    }
+    let _ = writeln!(
+        text,
+        "\nThe other way to grow is a chain of filters, each twice as large as the one before: inserts go into the newest, and \
+         lookups ask all. The chain of guira's fixed filters has 6 links, which are all full and together hold 63 times the \
+         items of the first; each link is asked for a sixth of the rate. scalable_cuckoo_filter is such a chain with longer \
+         fingerprints from link to link, here used by one thread without a lock. All are asked for one rate, as chains keep it: for \
+         all links together. Hits are over all items."
+    );
+    for size in &growth.sizes {
+        let _ = write!(
+            text,
+            "\n### {}\n\n{}",
+            size.chains.title,
+            cells(&size.chains)
+        );
+    }
+    let timeline = &growth.timeline;
+    let _ = write!(
+        text,
+        "\n### Latency while the filter grows\n\nOne thread fills a filter of {} slots, another looks up; nanoseconds of each \
+         operation by itself, of which reading the clock takes {}. The plot has the same in windows, {TIMES} times as \
+         many items at its end as at its beginning; what both filters show is the machine's. Lookups of items that were in, \
+         answered with no: {}; inserts refused: {}.\n\n![Latency while the filter grows](docs/plots/growth.svg)\n\n",
+        size(timeline.log_slots),
+        results.clock,
+        timeline.denied,
+        timeline.refused,
+    );
+    let head = strings(["", "operation", "p50", "p99", "p99.9", "p99.99", "max"]);
+    let (grown, fixed) = (
+        Timeline::total(&timeline.grown),
+        Timeline::total(&timeline.fixed),
+    );
+    let rows = [
+        ("14 bits × 4, grows", "insert", &grown.inserts),
+        ("15 bits × 4, built large", "insert", &fixed.inserts),
+        ("14 bits × 4, grows", "lookup", &grown.lookups),
+        ("15 bits × 4, built large", "lookup", &fixed.lookups),
+    ];
+    let rows = rows.map(|(name, operation, histogram)| {
+        let quantiles = [0.5, 0.99, 0.999, 0.9999, 1.0];
+        let values = quantiles.map(|q| histogram.value_at_quantile(q).to_string());
+        [name.to_owned(), operation.to_owned()]
+            .into_iter()
+            .chain(values)
+            .collect()
+    });
+    text + &table(&head, rows)
+}
+
+fn snapshots(results: &Results) -> String {
+    let snapshots = &results.snapshots;
+    format!(
+        "## Snapshots\n\nGiB per second, of one thread, for a snapshot of {} MiB, beside a plain copy of its bytes into fresh \
+         memory and their CRC-32.\n\n{}\n### {}\n\nMillions of operations per second of one thread at 95 %, while another \
+         takes snapshots in a loop, and while none does. Relocations do not cross the place where a snapshot is, so an insert \
+         into a filter this full may be refused meanwhile. Lookups and removes of items that were in, answered with no: {}.\n\n{}",
+        snapshots.bytes >> 20,
+        cells(&snapshots.throughput),
+        snapshots.cost.title,
+        snapshots.denied,
+        cells(&snapshots.cost),
+    )
+}
+
 fn percent(rate: f64) -> String {
     match rate {
         0.0 => "none seen".into(),
@@ -243,9 +323,11 @@ fn space(results: &Results) -> String {
     let head = strings([
         "",
         "asked",
+        "expected rate",
         "measured rate",
         "bits per item",
         "information limit",
+        "cuckoo",
         "Bloom",
         "of the limit",
     ]);
@@ -259,35 +341,38 @@ fn space(results: &Results) -> String {
             }
         };
         let (limit, bloom) = (Point::limit(point.rate), Point::bloom(point.rate));
+        let cuckoo = Point::cuckoo(point.rate);
+        let expected = point.expected.map_or("–".into(), percent);
         let asked = point.asked.map_or("–".into(), percent);
         let times = theory(point.bits / limit);
         let bits = format!("{:.2}", point.bits);
         vec![
             point.name.clone(),
             asked,
+            expected,
             percent(point.rate),
             bits,
             theory(limit),
+            theory(cuckoo),
             theory(bloom),
             times,
         ]
     };
     let mut text = format!(
-        "## Space\n\nAt full capacity. The information limit is log2(1/ε) bits per item, a Bloom filter takes 1.44 times that, \
-         each at the rate that was measured.\n\n![Bits per item against rate](docs/plots/space.svg)\n\n\
+        "## Space\n\nAt full capacity. The information limit is log2(1/ε) bits per item, a Bloom filter takes 1.44 times that, and \
+         a cuckoo filter with fingerprints of any size (log2(1/ε) + 3) / 0.95; each at the rate that was measured. \
+         The expected rate is guira's own, from the fingerprint and the load.\n\n![Bits per item against rate](docs/plots/space.svg)\n\n\
          <!-- rate against bits: begin -->\n{}<!-- rate against bits: end -->\n",
         table(&head, results.points.iter().map(row)),
     );
     let sizes = SIZES.iter().map(|items| format!("{items} items"));
-    let head: Vec<String> = std::iter::once("fingerprint".into()).chain(sizes).collect();
+    let head: Vec<String> = std::iter::once("layout".into()).chain(sizes).collect();
     let rows = results.loads.iter().map(|load| {
         let loads = load
             .highest
             .iter()
             .map(|load| format!("{:.2} %", load * 100.0));
-        std::iter::once(format!("{} bits", load.bits))
-            .chain(loads)
-            .collect()
+        std::iter::once(load.layout.clone()).chain(loads).collect()
     });
     let _ = write!(
         text,
@@ -316,6 +401,9 @@ fn reason(name: &str) -> &'static str {
         }
         "cuckoo-clock" => {
             "a thread that finds a bucket's mutex free writes without a compare-exchange of shared counters"
+        }
+        "chain of guira's fixed filters" | "scalable_cuckoo_filter" => {
+            "its inserts know only the newest link: nothing is ever split"
         }
         _ => "not explained yet",
     }
@@ -362,7 +450,26 @@ fn losses(results: &Results) -> String {
                 })
         })
     });
-    for (name, what, ratio) in tables.chain(contests).filter(|&(.., ratio)| ratio >= 1.05) {
+    // Three rows for each rate: guira, then the chains.
+    let chains = results.growth.sizes.iter().map(|size| &size.chains);
+    let chains = chains.flat_map(|table| {
+        table.rows.chunks(3).flat_map(move |rows| {
+            rows[1..].iter().flat_map(move |(name, cells)| {
+                let columns = cells.iter().zip(&rows[0].1).zip(&table.columns);
+                columns.take(3).filter_map(move |((theirs, ours), column)| {
+                    let ratio = theirs.as_ref()?.median() / ours.as_ref()?.median();
+                    let (name, rate) = name.split_once(", ")?;
+                    let what = format!("{}, {rate}, {column}", table.title);
+                    Some((name.to_owned(), what, ratio))
+                })
+            })
+        })
+    });
+    for (name, what, ratio) in tables
+        .chain(contests)
+        .chain(chains)
+        .filter(|&(.., ratio)| ratio >= 1.05)
+    {
         ahead.push((name, format!("{what}: {} times", digits(ratio))));
     }
     ahead.sort_by(|a, b| a.0.cmp(&b.0));

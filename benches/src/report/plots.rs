@@ -3,6 +3,8 @@
 use super::Results;
 use crate::{
     contention::{Contest, THREADS},
+    growth::{TIMES, Window},
+    latency::Latencies,
     ops::Table,
     space::Point,
 };
@@ -22,11 +24,16 @@ fn colour(name: &str) -> RGBColor {
     match name {
         "guira" => RGBColor(213, 94, 0),
         "atomic-cuckoo-filter" => RGBColor(0, 114, 178),
+        "atomic-cuckoo-filter, own hasher" => RGBColor(0, 50, 90),
         "cuckoo-clock" => RGBColor(0, 158, 115),
         "RwLock<cuckoofilter>" => RGBColor(204, 121, 167),
         "64 × Mutex<cuckoofilter>" => RGBColor(150, 90, 150),
         "RwLock<qfilter>" => RGBColor(86, 180, 233),
         "RwLock<scalable_cuckoo_filter>" => RGBColor(120, 120, 120),
+        "grows, p99.9" => RGBColor(213, 94, 0),
+        "grows, longest" => RGBColor(240, 180, 130),
+        "built large, p99.9" => RGBColor(0, 114, 178),
+        "built large, longest" => RGBColor(150, 195, 225),
         "fastbloom (atomic)" => RGBColor(190, 150, 0),
         _ => RGBColor(0, 0, 0),
     }
@@ -56,6 +63,9 @@ fn svg(
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+/// How the marks of an axis are written.
+type Format = fn(&f64) -> String;
+
 type Drawn = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// What a panel shows, apart from its lines. The marks of its first axis are
@@ -63,7 +73,7 @@ type Drawn = Result<(), Box<dyn Error + Send + Sync>>;
 struct Panel<'a> {
     title: &'a str,
     x: (&'a str, &'a [String]),
-    y: (&'a str, fn(&f64) -> String),
+    y: (&'a str, Format),
 }
 
 /// A panel with a logarithmic second axis.
@@ -232,6 +242,74 @@ pub(super) fn latency(results: &Results) -> Svg {
                 },
                 lines,
             )?;
+        }
+        legend(&below, &names(&all).into_iter().rev().collect::<Vec<_>>())
+    })
+}
+
+/// Bytes.
+fn bytes(value: &f64) -> String {
+    match *value {
+        1_048_576.0.. => format!("{:.1} MiB", value / 1_048_576.0),
+        _ => format!("{:.1} KiB", value / 1024.0),
+    }
+}
+
+/// What operations take while the filter grows, and its bytes, over the items.
+pub(super) fn growth(results: &Results) -> Svg {
+    type Value = Box<dyn Fn(&Window) -> f64>;
+    type Operation = fn(&Latencies) -> &hdrhistogram::Histogram<u64>;
+    let timeline = &results.growth.timeline;
+    let last = timeline.grown.last().map_or(1, |window| window.items) as f64;
+    let line = |name: String, windows: &[Window], value: Value| Line {
+        name,
+        points: windows
+            .iter()
+            .map(|window| (window.items as f64 * TIMES as f64 / last, value(window)))
+            .map(|(times, value)| (times.log2(), value))
+            .filter(|&(_, value)| value > 0.0)
+            .collect(),
+    };
+    // guira that grows last, so that it is on top.
+    let fills = [("built large", &timeline.fixed), ("grows", &timeline.grown)];
+    let latency = |of: Operation| -> Vec<Line> {
+        let kinds = [("longest", 1.0), ("p99.9", 0.999)];
+        let lines = kinds.into_iter().flat_map(|(kind, quantile)| {
+            fills.map(|(name, windows)| {
+                let value =
+                    move |window: &Window| of(&window.latencies).value_at_quantile(quantile) as f64;
+                line(format!("{name}, {kind}"), windows, Box::new(value))
+            })
+        });
+        lines.collect()
+    };
+    let memory = fills.map(|(name, windows)| {
+        let value = Box::new(|window: &Window| window.bytes as f64);
+        line(format!("{name}, p99.9"), windows, value)
+    });
+    let labels: Vec<String> = (0..=TIMES.ilog2())
+        .map(|doublings| format!("{} ×", 1 << doublings))
+        .collect();
+    let all: Vec<Vec<Line>> = vec![
+        latency(|latencies| &latencies.inserts),
+        latency(|latencies| &latencies.lookups),
+        memory.into(),
+    ];
+    let panels: [(&str, Format); 3] = [
+        ("Inserts while the filter grows", time),
+        ("Lookups meanwhile", time),
+        ("Memory", bytes),
+    ];
+    svg((960, 780), |area| {
+        let (above, below) = area.split_vertically(730);
+        let areas = above.split_evenly((3, 1));
+        for ((area, (title, format)), lines) in areas.iter().zip(panels).zip(&all) {
+            let x = (
+                "times the items that it was first made for",
+                labels.as_slice(),
+            );
+            let y = ("", format);
+            panel(area, &Panel { title, x, y }, lines)?;
         }
         legend(&below, &names(&all).into_iter().rev().collect::<Vec<_>>())
     })

@@ -1,0 +1,370 @@
+//! Growth: a filter that grew 64 times as large against one that was built
+//! large, and against the other way to grow, a chain of filters.
+
+mod chain;
+mod timeline;
+
+pub use timeline::{Timeline, Window};
+
+use crate::{
+    effort::Effort,
+    hasher::{self, SharedHasher},
+    keys::{Asked, Key, Walk},
+    measure::{Samples, items, mops, rate, size, thread_time},
+    ops::Table,
+    peer::Peer,
+    peers::Guira,
+    targets::{Bound, Target, rate_of_crew},
+};
+use chain::Chain;
+use guira::CuckooFilter;
+use rand::{SeedableRng, rngs::SmallRng};
+use scalable_cuckoo_filter::{ScalableCuckooFilter, ScalableCuckooFilterBuilder};
+
+/// How many times as large the filters become.
+pub const TIMES: u64 = 64;
+
+/// The layouts that are compared: one that can double six times, and the fixed
+/// one with as many slots, which has the bits that the other needs to grow. A
+/// layout of six or five slots cannot double so often.
+const LAYOUTS: [Pair; 2] = [
+    Pair {
+        grown: 14,
+        fixed: 15,
+        slots: 4,
+    },
+    Pair {
+        grown: 18,
+        fixed: 20,
+        slots: 3,
+    },
+];
+
+/// The fingerprints of a filter that can grow and of its fixed counterpart.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    grown: u32,
+    fixed: u32,
+    slots: u32,
+}
+
+/// The rates that all are asked for: of a chain, of all its links together.
+const RATES: [f64; 2] = [0.03, 0.001];
+
+/// The columns of the table of chains.
+const WITH_CHAINS: [&str; 5] = [
+    "insert",
+    "hit",
+    "miss",
+    "bits per item",
+    "false positives of a million",
+];
+
+/// The columns of the table of filters built large.
+const WITH_FIXED: [&str; 7] = [
+    "insert",
+    "insert, 2 threads",
+    "hit",
+    "miss",
+    "bits per item",
+    "false positives of a million",
+    "doublings",
+];
+
+/// What growth costs.
+#[derive(Clone, Debug)]
+pub struct Growth {
+    /// In the third-level cache, and out of it.
+    pub sizes: Vec<OfSize>,
+    /// What single operations take while the filter grows.
+    pub timeline: Timeline,
+}
+
+/// What growth costs in filters of one size.
+#[derive(Clone, Debug)]
+pub struct OfSize {
+    /// "32 M".
+    pub slots: String,
+    /// Against filters built large: for each of the layouts the grown one, then
+    /// the fixed one.
+    pub fixed: Table,
+    /// Against chains: for each of the rates guira, guira's fixed filters in a
+    /// chain, and the peer.
+    pub chains: Table,
+}
+
+/// Measures all of it; tells `say` what comes next.
+#[must_use]
+pub fn measure(effort: Effort, say: impl Fn(&str)) -> Growth {
+    let of_size = |log_slots| {
+        let slots = size(log_slots);
+        say(&format!("growth, {slots} slots, against fixed filters"));
+        let fixed = against_fixed(effort, log_slots);
+        say(&format!("growth, {slots} slots, against chains"));
+        OfSize {
+            slots,
+            fixed,
+            chains: against_chains(effort, log_slots),
+        }
+    };
+    let sizes = [effort.log_medium, effort.log_large].map(of_size).into();
+    say("growth, latencies");
+    Growth {
+        sizes,
+        timeline: timeline::measure(effort),
+    }
+}
+
+/// A filter that begins with room for a part of the items.
+///
+/// # Panics
+///
+/// If there is no such layout, or no memory.
+#[must_use]
+pub fn growing(items: u64, bits: u32) -> Guira {
+    let builder = CuckooFilter::builder()
+        .capacity((items / TIMES) as usize)
+        .max_capacity(items as usize)
+        .fingerprint_bits(bits);
+    let filter = builder.hasher(hasher::state()).build();
+    Guira(filter.expect("a layout that doubles six times"))
+}
+
+fn against_fixed(effort: Effort, log_slots: u32) -> Table {
+    let count = items(log_slots);
+    let title = format!(
+        "Grown {TIMES} times and built large, {} slots",
+        size(log_slots)
+    );
+    let mut table = Table::new(title, &WITH_FIXED);
+    table.rows_for(LAYOUTS.iter().flat_map(|pair| {
+        let Pair {
+            grown,
+            fixed,
+            slots,
+        } = pair;
+        [
+            format!("{grown} bits × {slots}, grown"),
+            format!("{fixed} bits × {slots}, built large"),
+        ]
+    }));
+    // Out of cache the fills take minutes: one round will do for a layout
+    // without a target.
+    let layouts = |round| match round {
+        1.. if log_slots >= effort.log_large => 1,
+        _ => LAYOUTS.len(),
+    };
+    for round in 0..effort.rounds {
+        for (layout, pair) in LAYOUTS[..layouts(round)].iter().enumerate() {
+            let makes: [&dyn Fn() -> Guira; 2] = [&|| growing(count, pair.grown), &|| {
+                Guira::new(count as usize, pair.fixed)
+            }];
+            for (index, make) in makes.into_iter().enumerate() {
+                let row = 2 * layout + index;
+                let share = count / 2;
+                let guira = make();
+                let peer: &dyn Peer<u64> = &guira;
+                let two = rate_of_crew(2, count, |index| {
+                    peer.insert_all(index * share..(index + 1) * share)
+                });
+                table.push(row, 1, two);
+                drop(guira);
+                let guira = make();
+                let peer: &dyn Peer<u64> = &guira;
+                table.push(row, 0, rate(count, || peer.insert_all(0..count)));
+                guira.0.finish_growth();
+                let contains = |key: &u64| guira.0.contains(key);
+                look(effort, (&mut table, row, 2), count, round, contains);
+                let bits = guira.0.memory_usage() as f64 * 8.0 / count as f64;
+                table.push(row, 4, bits);
+                table.push(row, 6, f64::from(guira.0.stats().level));
+            }
+        }
+    }
+    table
+}
+
+/// Looks up; fills in the columns of hits and misses from `first` on, and two
+/// after them the absent keys that were found, of a million.
+fn look(
+    effort: Effort,
+    (table, row, first): (&mut Table, usize, usize),
+    count: u64,
+    round: usize,
+    contains: impl Fn(&u64) -> bool,
+) {
+    let steps = effort.steps;
+    let lookups = |asked| {
+        let mut walk = Walk::new(asked, count, round as u64);
+        (0..steps)
+            .map(|_| u64::from(contains(&u64::nth(walk.next_number()))))
+            .sum::<u64>()
+    };
+    let mut found = [0; 2];
+    for (column, asked) in [Asked::Hits, Asked::Misses].into_iter().enumerate() {
+        let rate = rate(steps, || {
+            found[column] = lookups(asked);
+            found[column]
+        });
+        table.push(row, first + column, rate);
+    }
+    assert_eq!(found[0], steps, "no item is denied");
+    table.push(row, first + 3, found[1] as f64 / steps as f64 * 1e6);
+}
+
+/// The peer: a chain of filters with longer fingerprints from link to link, so
+/// that it keeps its rate. One writer, and here without a lock.
+fn scalable(count: u64, rate: f64) -> ScalableCuckooFilter<u64, SharedHasher, SmallRng> {
+    ScalableCuckooFilterBuilder::new()
+        .initial_capacity((count / TIMES) as usize)
+        .false_positive_probability(rate)
+        .hasher(SharedHasher::default())
+        .rng(SmallRng::seed_from_u64(1))
+        .finish()
+}
+
+fn against_chains(effort: Effort, log_slots: u32) -> Table {
+    let count = items(log_slots);
+    let title = format!(
+        "Grown {TIMES} times, in chains or not, {} slots",
+        size(log_slots)
+    );
+    let mut table = Table::new(title, &WITH_CHAINS);
+    table.rows_for(RATES.iter().flat_map(|rate| {
+        let percent = rate * 100.0;
+        let guira = grown_at(count, *rate);
+        let (bits, slots) = (guira.fingerprint_bits(), guira.bucket_slots());
+        [
+            format!("guira ({bits} bits × {slots}), at most {percent} %"),
+            format!("chain of guira's fixed filters, at most {percent} %"),
+            format!("scalable_cuckoo_filter, at most {percent} %"),
+        ]
+    }));
+    for (index, asked) in RATES.into_iter().enumerate() {
+        let row = 3 * index;
+        // Filled once where a fill takes long: what is compared are the lookups.
+        let fills = if log_slots >= effort.log_large {
+            1
+        } else {
+            effort.rounds
+        };
+        let mut filled = None;
+        for round in 0..effort.rounds {
+            if round < fills {
+                filled = Some(fill_chains(count, asked, &mut table, row));
+            }
+            let (guira, chain, peer) = filled.as_ref().expect("the first round fills");
+            let cells = (&mut table, row, 1);
+            look(effort, cells, count, round, |key| guira.contains(key));
+            let cells = (&mut table, row + 1, 1);
+            look(effort, cells, count, round, |key| chain.contains(key));
+            let cells = (&mut table, row + 2, 1);
+            look(effort, cells, count, round, |key| peer.contains(key));
+        }
+    }
+    table
+}
+
+/// guira at this rate, in the layout that it chooses itself.
+fn grown_at(count: u64, rate: f64) -> CuckooFilter {
+    let builder = CuckooFilter::builder()
+        .capacity((count / TIMES) as usize)
+        .max_capacity(count as usize)
+        .false_positive_rate(rate);
+    let filter = builder.hasher(hasher::state()).build();
+    filter.expect("a rate that can be kept so far")
+}
+
+type Contestants = (
+    CuckooFilter,
+    Chain,
+    ScalableCuckooFilter<u64, SharedHasher, SmallRng>,
+);
+
+/// Fills one of each; fills in the columns of inserts and of bits.
+fn fill_chains(count: u64, asked: f64, table: &mut Table, row: usize) -> Contestants {
+    let guira = grown_at(count, asked);
+    let mut chain = Chain::new(count, asked);
+    let mut peer = scalable(count, asked);
+    let keys = || (0..count).map(u64::nth);
+    let mut timed = |index: usize, fill: &mut dyn FnMut()| {
+        let start = thread_time();
+        fill();
+        table.push(row + index, 0, mops(count, thread_time() - start));
+    };
+    timed(0, &mut || {
+        keys().for_each(|key| {
+            guira
+                .insert(&key)
+                .expect("as many items as were asked for fit")
+        });
+    });
+    timed(1, &mut || keys().for_each(|key| chain.insert(&key)));
+    timed(2, &mut || keys().for_each(|key| peer.insert(&key)));
+    guira.finish_growth();
+    let bytes = [
+        guira.memory_usage(),
+        chain.bytes(),
+        peer.bits() as usize / 8,
+    ];
+    for (index, bytes) in bytes.into_iter().enumerate() {
+        table.push(row + index, 3, bytes as f64 * 8.0 / count as f64);
+    }
+    (guira, chain, peer)
+}
+
+/// The samples of a cell that has been measured.
+fn cell(table: &Table, row: usize, column: usize) -> &Samples {
+    table.rows[row].1[column]
+        .as_ref()
+        .expect("each round fills in every cell")
+}
+
+impl Growth {
+    /// What growth may cost.
+    #[must_use]
+    pub fn targets(&self) -> Vec<Target> {
+        self.sizes.iter().flat_map(OfSize::targets).collect()
+    }
+}
+
+impl OfSize {
+    fn targets(&self) -> Vec<Target> {
+        let at = format!("{} items", self.slots);
+        let grown = LAYOUTS[0].grown;
+        let fixed = LAYOUTS[0].fixed;
+        let large = [
+            ("hits", 2, 0.9),
+            ("misses", 3, 0.9),
+            ("insert, the whole fill", 0, 0.6),
+            ("insert, the whole fill by 2 threads", 1, 0.6),
+        ];
+        let large = large.into_iter().map(|(what, column, bound)| {
+            Target::ratio(
+                format!(
+                    "grown {TIMES} times, {at}, {what}: {grown} bits × 4 against {fixed} × 4 built large"
+                ),
+                Bound::AtLeast(bound),
+                cell(&self.fixed, 0, column),
+                cell(&self.fixed, 1, column),
+            )
+        });
+        let chains = RATES.iter().enumerate().flat_map(|(index, asked)| {
+            let (at, percent) = (&at, asked * 100.0);
+            let peers = ["a chain of fixed filters", "scalable_cuckoo_filter"];
+            peers.into_iter().enumerate().flat_map(move |(peer, name)| {
+                [("hits", 1), ("misses", 2)].map(|(what, column)| {
+                    Target::ratio(
+                        format!(
+                            "grown {TIMES} times, {at}, at most {percent} %, {what}: against {name}"
+                        ),
+                        Bound::AtLeast(3.0),
+                        cell(&self.chains, 3 * index, column),
+                        cell(&self.chains, 3 * index + 1 + peer, column),
+                    )
+                })
+            })
+        });
+        large.chain(chains).collect()
+    }
+}
