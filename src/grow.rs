@@ -454,6 +454,7 @@ impl<L: Layout> Planes<L> {
             split += 1;
         }
         if split == 0 {
+            #[cfg_attr(loom, expect(clippy::unnecessary_min_or_max))] // 0 in a model
             for _ in 0..1_usize << round.min(MAX_DOUBLED_SWEEPS) {
                 if self.level() != level {
                     break;

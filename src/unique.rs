@@ -117,7 +117,9 @@ impl<L: Layout> Cuckoo<L> {
                     None => {}
                 }
             } else {
-                patience = MAX_COURTESY.min(2 * patience);
+                #[cfg_attr(loom, expect(clippy::unnecessary_min_or_max))] // 0 in a model
+                let doubled = MAX_COURTESY.min(2 * patience);
+                patience = doubled;
                 courtesy = patience;
             }
             sync::yield_in_model();
