@@ -127,13 +127,26 @@ impl LayoutFacts {
         f64::ln_1p(-rate) / self.ln_mismatch(level) / (2.0 * self.slots as f64)
     }
 
+    /// The load factor to which a large plane fills after `level` doublings: the
+    /// fewer bits of a fingerprint are left to choose the alternate bucket, the
+    /// less of the table can a search reach (Fan et al., as above, §4.2). Measured.
+    fn load_at(&self, level: u32) -> f64 {
+        let lost = match self.fingerprint_bits - level {
+            ..=7 => 0.035,
+            8 => 0.02,
+            9 => 0.01,
+            10.. => 0.0,
+        };
+        self.load - lost
+    }
+
     /// The items that fit into planes of `buckets` buckets after `level` doublings.
     fn room(&self, buckets: usize, level: u32) -> usize {
         if buckets == 2 && level == 0 {
             return 2 * self.slots;
         }
         let slots = (self.slots * buckets) as f64;
-        let of_plane = slots * self.load - self.margin.min(SMALL_MARGIN * slots);
+        let of_plane = slots * self.load_at(level) - self.margin.min(SMALL_MARGIN * slots);
         if level == 0 {
             return of_plane as usize;
         }

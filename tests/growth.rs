@@ -210,6 +210,31 @@ fn tiny_capacities_fit() {
 }
 
 /// No more than 2S copies fit; the attempt harms nobody and grows nothing.
+/// Where the planes have taken most of its bits, a fingerprint leaves little choice
+/// of the alternate bucket.
+#[test]
+fn max_capacity_fits_with_few_bits_left() {
+    let items = 3 * items_in_the_end();
+    for (bits, times) in [(9, 4), (11, 16), (14, 64), (14, 128)] {
+        let filter = CuckooFilter::builder()
+            .capacity(items as usize / times)
+            .max_capacity(items as usize)
+            .false_positive_rate(0.5)
+            .fingerprint_bits(bits)
+            .seed(1)
+            .build()
+            .expect("a filter");
+        let full = (0..items).find(|item| filter.insert(item).is_err());
+        assert_eq!(
+            full,
+            None,
+            "{bits} bits, {times} times: {:?}",
+            filter.stats()
+        );
+        assert_eq!(1 << filter.stats().level, times, "{bits} bits");
+    }
+}
+
 #[test]
 fn two_copies_of_each_item_fit() {
     for seed in 0..20 {
