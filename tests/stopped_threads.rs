@@ -272,7 +272,7 @@ fn in_an_insert_unique_that_begins_a_level() {
         SPLIT.iter().all(|event| events.contains(event))
     };
     let near = verge(|_, after| after.stats().buckets_to_split > 0);
-    let items = (near.saturating_sub(300)..near)
+    let items = (near.saturating_sub(1_500)..near + 500)
         .find(splits)
         .expect("an insert_unique that splits");
     let events = stop_everywhere(items, items, insert_unique);
