@@ -2,7 +2,7 @@
 //! their cache misses overlap. The protocol of each item is that of one by one.
 
 use crate::{
-    cuckoo::Cuckoo,
+    cuckoo::{Cuckoo, Seen},
     fault::Event,
     hash::{Class, alternate},
     layout::Layout,
@@ -14,10 +14,11 @@ use crate::{
 pub(crate) const GROUP: usize = 32;
 
 impl<L: Layout> Cuckoo<L> {
-    /// `contains` for up to [`GROUP`] hashes at once.
+    /// The classes of up to [`GROUP`] hashes, and the loads of their lookups. For
+    /// writes to come, the loads bring the words into the cache.
     #[inline]
-    pub(crate) fn contains_group(&self, hashes: &[u64], results: &mut [bool]) {
-        debug_assert!(hashes.len() <= GROUP && hashes.len() == results.len());
+    pub(crate) fn look_group(&self, hashes: &[u64]) -> [(Class, Seen<'_, L>); GROUP] {
+        debug_assert!(hashes.len() <= GROUP);
         let looked = |&hash: &u64| {
             let class = self.class(hash);
             (class, self.look(class))
@@ -26,37 +27,32 @@ impl<L: Layout> Cuckoo<L> {
         for (slot, hash) in group.iter_mut().zip(hashes) {
             *slot = looked(hash);
         }
+        group
+    }
+
+    /// `contains` for up to [`GROUP`] hashes at once.
+    #[inline]
+    pub(crate) fn contains_group(&self, hashes: &[u64], results: &mut [bool]) {
+        debug_assert!(hashes.len() == results.len());
+        let group = self.look_group(hashes);
         for (result, &(class, seen)) in results.iter_mut().zip(&group) {
             *result = self.judge(class, seen);
         }
     }
 
-    /// The classes of up to [`GROUP`] hashes, with their words brought into the
-    /// cache for the writes to come.
-    #[inline]
-    pub(crate) fn touch_group(&self, hashes: &[u64]) -> [Class; GROUP] {
-        debug_assert!(hashes.len() <= GROUP);
-        let mut classes = [self.class(0); GROUP];
-        for (class, &hash) in classes.iter_mut().zip(hashes) {
-            *class = self.class(hash);
-            self.look(*class);
-        }
-        classes
-    }
-
-    /// [`touch_group`](Self::touch_group) for inserts: with the words, too, that a
+    /// [`look_group`](Self::look_group) for inserts: brings the words, too, that a
     /// search will look at first.
     #[inline]
-    pub(crate) fn touch_group_to_insert(&self, hashes: &[u64]) -> [Class; GROUP] {
-        let classes = self.touch_group(hashes);
-        for class in &classes[..hashes.len()] {
-            let (p, q) = self.look(*class).words();
+    pub(crate) fn look_group_to_insert(&self, hashes: &[u64]) -> [(Class, Seen<'_, L>); GROUP] {
+        let group = self.look_group(hashes);
+        for &(class, seen) in &group[..hashes.len()] {
+            let (p, q) = seen.words();
             if !p.has_vacancy() && !q.has_vacancy() {
                 self.touch_alternates(class.p, p);
                 self.touch_alternates(class.q, q);
             }
         }
-        classes
+        group
     }
 
     /// Brings the alternates of the residents of a bucket into the cache.

@@ -128,14 +128,8 @@ impl<L: Layout> Cuckoo<L> {
     /// One attempt: `None` if the words changed under it.
     fn try_contains(&self, class: Class) -> Option<bool> {
         let version = self.versions.observe(class.p);
-        let p = self
-            .table
-            .load(Event::ReadP, class.fingerprint, class.p)
-            .without_reservation();
-        let q = self
-            .table
-            .load(Event::ReadQ, class.fingerprint, class.q)
-            .without_reservation();
+        let p = self.load(Event::ReadP, class.fingerprint, class.p);
+        let q = self.load(Event::ReadQ, class.fingerprint, class.q);
         if holds_copy(p, class.fingerprint) || holds_copy(q, class.fingerprint) {
             return Some(true);
         }
@@ -154,17 +148,17 @@ impl<L: Layout> Cuckoo<L> {
         copies(p, q, class.fingerprint).map(|copies| copies > 0)
     }
 
+    /// A reader's load, without another thread's reservation.
+    fn load(&self, event: Event, fingerprint: u64, bucket: usize) -> Word<L> {
+        self.table
+            .load(event, fingerprint, bucket)
+            .without_reservation()
+    }
+
     /// True if both words are, once more, what they were.
     fn unchanged(&self, class: Class, p: Word<L>, q: Word<L>) -> bool {
-        self.table
-            .load(Event::RereadP, class.fingerprint, class.p)
-            .without_reservation()
-            == p
-            && self
-                .table
-                .load(Event::RereadQ, class.fingerprint, class.q)
-                .without_reservation()
-                == q
+        self.load(Event::RereadP, class.fingerprint, class.p) == p
+            && self.load(Event::RereadQ, class.fingerprint, class.q) == q
     }
 
     // count
@@ -173,22 +167,10 @@ impl<L: Layout> Cuckoo<L> {
     pub(crate) fn count(&self, class: Class) -> usize {
         loop {
             let version = self.versions.observe(class.p);
-            let p = self
-                .table
-                .load(Event::ReadP, class.fingerprint, class.p)
-                .without_reservation();
-            let q = self
-                .table
-                .load(Event::ReadQ, class.fingerprint, class.q)
-                .without_reservation();
-            let p_again = self
-                .table
-                .load(Event::RereadP, class.fingerprint, class.p)
-                .without_reservation();
-            let q_again = self
-                .table
-                .load(Event::RereadQ, class.fingerprint, class.q)
-                .without_reservation();
+            let p = self.load(Event::ReadP, class.fingerprint, class.p);
+            let q = self.load(Event::ReadQ, class.fingerprint, class.q);
+            let p_again = self.load(Event::RereadP, class.fingerprint, class.p);
+            let q_again = self.load(Event::RereadQ, class.fingerprint, class.q);
             let valid = (p == p_again || fault::is(Fault::CountNoRereadP))
                 && (q == q_again || fault::is(Fault::CountNoRereadQ))
                 && (version.validate() || fault::is(Fault::CountNoValidate));

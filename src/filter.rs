@@ -242,8 +242,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
         let mut inserted = 0;
         with_layout!(&self.cuckoo, cuckoo => {
             for items in items.chunks(GROUP) {
-                let classes = cuckoo.touch_group_to_insert(&self.hashes(items)[..items.len()]);
-                for &class in &classes[..items.len()] {
+                let group = cuckoo.look_group_to_insert(&self.hashes(items)[..items.len()]);
+                for &(class, _) in &group[..items.len()] {
                     cuckoo.insert(class).map_err(|error| BatchError { inserted, error })?;
                     inserted += 1;
                 }
@@ -262,8 +262,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
         assert_eq!(items.len(), results.len(), "a result for each item");
         with_layout!(&self.cuckoo, cuckoo => {
             for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
-                let classes = cuckoo.touch_group(&self.hashes(items)[..items.len()]);
-                for (result, class) in results.iter_mut().zip(classes) {
+                let group = cuckoo.look_group(&self.hashes(items)[..items.len()]);
+                for (result, (class, _)) in results.iter_mut().zip(group) {
                     *result = cuckoo.remove(class);
                 }
             }

@@ -68,6 +68,8 @@ impl Frontiers {
         if self.unused {
             return true;
         }
+        // Pairs with the fence of `enter`: outline, fence, look against mark, fence,
+        // scan (PROOF, L7).
         if !fault::is(Fault::NoFence) {
             fence(Ordering::SeqCst);
         }
@@ -85,6 +87,7 @@ impl Frontiers {
             && self
                 .places
                 .iter()
+                // Relaxed: as above.
                 .all(|place| match place.load(Ordering::Relaxed) {
                     0 => true,
                     place => {
@@ -118,6 +121,7 @@ impl Frontiers {
         };
         let place = self.places.iter().find(free);
         if place.is_none() {
+            // Relaxed: as above.
             self.others.fetch_add(1, Ordering::Relaxed);
         }
         Frontier { all: self, place }
@@ -134,6 +138,7 @@ impl Frontier<'_> {
     /// The scan goes on to this chunk.
     pub(crate) fn enter(&self, chunk: usize) {
         self.set(2 * chunk as u64 + 2);
+        // Pairs with the fence of `permit`.
         if !fault::is(Fault::NoFence) {
             fence(Ordering::SeqCst);
         }

@@ -25,9 +25,6 @@ use std::{marker::PhantomData, ops::Range};
 /// Words that one insert splits while the filter grows: a line of them.
 const CHUNK: usize = if cfg!(loom) { 1 } else { 8 };
 
-/// In a round of one insert at most 2^this chunks are swept.
-const MAX_DOUBLED_SWEEPS: usize = if cfg!(loom) { 0 } else { 40 };
-
 /// All words of a filter.
 pub(crate) struct Planes<L> {
     /// Plane 0.
@@ -273,7 +270,7 @@ impl<L: Layout> Planes<L> {
         }
         let mut plane = low_bits(fingerprint, self.level());
         loop {
-            let word = load(self.atomic(plane, bucket));
+            let word = load(&self.plane(first, plane)[bucket]);
             if low_bits(fingerprint, word.level()) == plane {
                 return word;
             }
@@ -344,7 +341,7 @@ impl<L: Layout> Planes<L> {
         }
         let mut plane = low_bits(fingerprint, self.level());
         loop {
-            let prepared = Prepared::load(self.atomic(plane, bucket));
+            let prepared = Prepared::load(&self.plane(first, plane)[bucket]);
             if prepared.word.is_frozen() && !fault::is(Fault::FrozenIgnored) {
                 self.complete_split(plane, bucket, prepared);
             } else if low_bits(fingerprint, prepared.word.level()) == plane {
@@ -357,13 +354,7 @@ impl<L: Layout> Planes<L> {
 
     #[inline(always)]
     fn atomic(&self, plane: u64, bucket: usize) -> &AtomicU64 {
-        if plane == 0 {
-            return &self.first[bucket];
-        }
-        let level = plane.ilog2();
-        let block = self.growth.blocks[level as usize].get();
-        let block = block.expect("a block is published before a word of it is made");
-        &block.words[((plane - (1 << level)) as usize) * self.buckets() + bucket]
+        &self.plane(&self.first, plane)[bucket]
     }
 
     // Splitting
@@ -454,8 +445,9 @@ impl<L: Layout> Planes<L> {
             split += 1;
         }
         if split == 0 {
-            #[cfg_attr(loom, expect(clippy::unnecessary_min_or_max))] // 0 in a model
-            for _ in 0..1_usize << round.min(MAX_DOUBLED_SWEEPS) {
+            // There are at most 64 rounds.
+            let chunks = if cfg!(loom) { 1 } else { 1_u64 << round };
+            for _ in 0..chunks {
                 if self.level() != level {
                     break;
                 }
@@ -473,6 +465,7 @@ impl<L: Layout> Planes<L> {
         (0..planes)
             .flat_map(|plane| (0..self.buckets()).map(move |bucket| (plane, bucket)))
             .map(|(plane, bucket)| {
+                // Acquire: as a reader's load.
                 let bits = self.atomic(plane, bucket).load(Ordering::Acquire);
                 (plane, bucket, Word::from_bits(bits))
             })
@@ -559,6 +552,8 @@ impl<L: Layout> Planes<L> {
 
     pub(crate) fn is_split(&self, word: usize, level: u32) -> bool {
         let atomic = self.atomic((word / self.buckets()) as u64, word % self.buckets());
+        // Acquire: pairs with the Release of the Cut, so that whoever reads the
+        // sweep's mark after this finds the word split (G1).
         Word::<L>::from_bits(atomic.load(Ordering::Acquire)).level() > level
     }
 }

@@ -115,11 +115,11 @@ impl Search {
         let scanned = !cuckoo.frontiers.are_idle();
         let mut next = 0;
         while next < self.nodes.len() && self.nodes.len() < max_visited {
-            let from = self.nodes[next];
+            let (parent, from) = (next, self.nodes[next]);
+            next += 1;
             let word = table.prepare(u64::from(from.fingerprint), from.bucket).word;
             if !word.is_unmarked() {
                 blocked = true;
-                next += 1;
                 continue;
             }
             for fingerprint in word.residents() {
@@ -130,10 +130,10 @@ impl Search {
                     blocked = true;
                     continue;
                 }
-                if self.is_ancestor(next, to) {
+                if self.is_ancestor(parent, to) {
                     continue;
                 }
-                self.push(to, fingerprint, next);
+                self.push(to, fingerprint, parent);
                 if word.has_vacancy() {
                     // No move on a held stripe would get further than its outline.
                     let held = |hop: Hop| cuckoo.versions.is_held(hop.from.min(hop.to));
@@ -144,7 +144,6 @@ impl Search {
                     blocked = true;
                 }
             }
-            next += 1;
         }
         if blocked {
             Found::Blocked

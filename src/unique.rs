@@ -53,12 +53,8 @@ impl<L: Layout> Cuckoo<L> {
         let mut courtesy = patience;
         loop {
             let prepared = self.table.prepare(class.fingerprint, home);
-            let word = prepared.word.without_reservation();
-            let early = self
-                .table
-                .prepare(class.fingerprint, other)
-                .word
-                .without_reservation();
+            let word = prepared.word;
+            let early = self.table.prepare(class.fingerprint, other).word;
             if holds_copy(word, class.fingerprint) || holds_copy(early, class.fingerprint) {
                 return Ok(false);
             }
@@ -95,11 +91,7 @@ impl<L: Layout> Cuckoo<L> {
             };
             let seen = match fault::is(Fault::UniqueReadsEarly) {
                 true => early,
-                false => self
-                    .table
-                    .prepare(class.fingerprint, other)
-                    .word
-                    .without_reservation(),
+                false => self.table.prepare(class.fingerprint, other).word,
             };
             let present = copies(word, seen, class.fingerprint);
             let (event, new) = match present {

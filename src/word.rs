@@ -209,13 +209,6 @@ impl<L: Layout> Word<L> {
         self.empty_slots() != 0
     }
 
-    /// How many slots are empty. The word must not be reserved.
-    #[inline]
-    pub(crate) fn vacancies(self) -> u32 {
-        debug_assert!(!self.is_reserved());
-        self.empty_slots().count_ones()
-    }
-
     /// True if more slots are used than in the other word. Neither must be reserved.
     ///
     /// Compares the used slots as numbers, not how many there are: that is the
@@ -483,7 +476,7 @@ impl<L: Layout> Word<L> {
     /// How many slots are not empty. The word must not be reserved.
     #[inline(always)]
     pub(crate) fn occupied(self) -> u32 {
-        L::SLOTS as u32 - self.vacancies()
+        self.used_slots().count_ones()
     }
 
     #[inline(always)]

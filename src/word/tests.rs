@@ -177,9 +177,9 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
         "vacancy of {naive:?}"
     );
     assert_eq!(
-        word.vacancies() as usize,
-        vacant.len(),
-        "vacancies of {naive:?}"
+        word.occupied() as usize,
+        L::SLOTS - vacant.len(),
+        "occupied of {naive:?}"
     );
     assert_eq!(
         word.has_vacancy(),
@@ -473,7 +473,7 @@ real_layouts! {
 #[test]
 fn an_empty_word_is_all_zero() {
     assert_eq!(Word::<F10x6>::EMPTY.bits(), 0);
-    assert_eq!(Word::<F10x6>::EMPTY.vacancies(), 6);
+    assert_eq!(Word::<F10x6>::EMPTY.occupied(), 0);
     assert!(Word::<F15x4>::EMPTY.residents().next().is_none());
 }
 
