@@ -184,6 +184,8 @@ mod switch {
 
     const NO_EVENT: u8 = u8::MAX;
 
+    // Outside the models' memory; Relaxed suffices, as it changes only before and
+    // between threads, or only says whether there is memory.
     static WEAKNESS: Atomic<Weakness> = Atomic::new(Weakness {
         fault: Fault::None as u8,
         relaxed: NO_EVENT,
@@ -203,7 +205,7 @@ mod switch {
             memory_is_refused: false,
             unused: [0; 3],
         };
-        WEAKNESS.store(weakness, Ordering::SeqCst);
+        WEAKNESS.store(weakness, Ordering::Relaxed);
     }
 
     /// Lets a lookup make at most `attempts`, until the next call of [`weaken`]:
@@ -213,7 +215,7 @@ mod switch {
             attempts,
             ..WEAKNESS.load(Ordering::Relaxed)
         };
-        WEAKNESS.store(weakness, Ordering::SeqCst);
+        WEAKNESS.store(weakness, Ordering::Relaxed);
     }
 
     /// Says whether there is no memory to grow, until the next call of [`weaken`].
@@ -222,7 +224,7 @@ mod switch {
             memory_is_refused: refuse,
             ..WEAKNESS.load(Ordering::Relaxed)
         };
-        WEAKNESS.store(weakness, Ordering::SeqCst);
+        WEAKNESS.store(weakness, Ordering::Relaxed);
     }
 
     #[cfg(loom)]

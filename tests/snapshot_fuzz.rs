@@ -5,6 +5,7 @@ mod snapshots {
     pub(crate) mod checksum;
     pub(crate) mod growing;
     pub(crate) mod layouts;
+    pub(crate) mod works;
 }
 
 use guira::CuckooFilter;
@@ -13,6 +14,7 @@ use snapshots::{
     checksum::fix_checksum,
     growing::growing,
     layouts::{LAYOUTS, fill, filter},
+    works::assert_works,
 };
 use std::sync::LazyLock;
 
@@ -88,23 +90,6 @@ fn apply(change: &Change, bytes: &mut Vec<u8>) {
             bytes.splice(place(at)..place(at), part);
         }
     }
-}
-
-/// Uses a filter that was accepted, like any other.
-fn assert_works(filter: &CuckooFilter) {
-    assert!(filter.len() <= filter.buckets() * filter.bucket_slots());
-    assert_eq!(filter.clone().to_bytes(), filter.to_bytes());
-    let (before, mut inserted) = (filter.len(), 0);
-    for item in 0..64_u32 {
-        if filter.insert(&item).is_ok() {
-            inserted += 1;
-            assert!(filter.contains(&item));
-        }
-    }
-    filter.finish_growth();
-    assert_eq!(filter.len(), before + inserted);
-    let again = CuckooFilter::from_bytes(&filter.to_bytes()).expect("a snapshot of one's own");
-    assert_eq!(again.len(), filter.len());
 }
 
 proptest! {

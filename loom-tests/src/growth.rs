@@ -36,3 +36,24 @@ pub fn split(filter: &Growing<2>, item: Item, buckets: &[usize], level: u32) {
         filter.split(item, bucket, level);
     }
 }
+
+/// Four items that fill their pair, for a filter that can double twice.
+#[must_use]
+pub fn residents() -> [Item; 4] {
+    [0b000, 0b001, 0b010, 0b011].map(|low| ending(low, 0))
+}
+
+/// The filter that [`residents`] fill.
+#[must_use]
+pub fn full() -> Growing<2> {
+    let [a, b, c, d] = residents();
+    Growing::growing(&[&[a, b], &[c, d]], 2)
+}
+
+/// Begins and completes the first `levels` levels.
+pub fn complete_levels(filter: &Growing<2>, levels: u32) {
+    for level in 0..levels {
+        filter.begin(level);
+        filter.finish_growth();
+    }
+}

@@ -7,7 +7,7 @@ use guira::{
 };
 use guira_loom_tests::{
     ENDS, P, Q, direction,
-    growth::{Growth, LOST, UNMADE, ending, growing, split},
+    growth::{Growth, LOST, UNMADE, ending, full, growing, residents, split},
     other,
 };
 
@@ -70,23 +70,15 @@ fn stale_move(from: usize, buckets: &'static [usize], times: u32) -> Growth {
 
 /// An insert into a pair that is full: nobody else splits it. And a lookup.
 fn on_demand() -> Growth {
-    let residents = [
-        ending(0b000, 0),
-        ending(0b001, 0),
-        ending(0b010, 0),
-        ending(0b011, 0),
-    ];
-    let [a, b, c, d] = residents;
     let new = ending(0b001, 1);
-    let setup = move || Growing::growing(&[&[a, b], &[c, d]], 2);
-    Growth::new("insert that grows, lookup", setup)
+    Growth::new("insert that grows, lookup", full)
         .thread(move |filter| insert_and_find(filter, new))
         .thread(move |filter| {
-            assert!(filter.contains(d), "false negative");
+            assert!(filter.contains(residents()[3]), "false negative");
             true
         })
         .law(move |filter, _| {
-            for item in residents.into_iter().chain([new]) {
+            for item in residents().into_iter().chain([new]) {
                 assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
             }
             filter.finish_growth();
@@ -97,20 +89,12 @@ fn on_demand() -> Growth {
 
 /// Two inserts into a pair that is full.
 fn two_on_demand() -> Growth {
-    let residents = [
-        ending(0b000, 0),
-        ending(0b001, 0),
-        ending(0b010, 0),
-        ending(0b011, 0),
-    ];
-    let [a, b, c, d] = residents;
     let new = [ending(0b001, 1), ending(0b000, 1)];
-    let setup = move || Growing::growing(&[&[a, b], &[c, d]], 2);
-    Growth::new("two inserts that grow", setup)
+    Growth::new("two inserts that grow", full)
         .thread(move |filter| insert_and_find(filter, new[0]))
         .thread(move |filter| insert_and_find(filter, new[1]))
         .law(move |filter, _| {
-            for item in residents.into_iter().chain(new) {
+            for item in residents().into_iter().chain(new) {
                 assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
             }
             filter.finish_growth();
@@ -132,17 +116,10 @@ fn insert_and_find(filter: &Growing<2>, item: Item) -> bool {
 /// An insert into a full pair, for which there is no memory to grow until another
 /// thread inserts.
 fn without_memory() -> Growth {
-    let residents = [
-        ending(0b000, 0),
-        ending(0b001, 0),
-        ending(0b010, 0),
-        ending(0b011, 0),
-    ];
     let new = [ending(0b001, 1), ending(0b000, 1)];
-    let [a, b, c, d] = residents;
     let setup = move || {
         refuse_memory(true);
-        Growing::growing(&[&[a, b], &[c, d]], 2)
+        full()
     };
     Growth::new("insert without memory, insert with memory", setup)
         .thread(move |filter| {
@@ -151,7 +128,7 @@ fn without_memory() -> Growth {
                 matches!(inserted, Ok(()) | Err(InsertError::Memory)),
                 "{inserted:?}"
             );
-            assert!(filter.contains(d), "false negative");
+            assert!(filter.contains(residents()[3]), "false negative");
             inserted.is_ok()
         })
         .thread(move |filter| {
@@ -160,7 +137,7 @@ fn without_memory() -> Growth {
             true
         })
         .law(move |filter, results| {
-            for item in residents {
+            for item in residents() {
                 assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
             }
             assert_eq!(filter.copies_when_grown(new[0]), results[0], "{TRACE}");

@@ -5,7 +5,7 @@
 use guira::model::{Event, Fault};
 use guira_loom_tests::{
     ENDS, P, Q, direction,
-    growth::{Growth, ending, growing, split},
+    growth::{Growth, complete_levels, ending, growing, split},
 };
 
 const LAW: &str = "lost from the snapshot";
@@ -44,10 +44,7 @@ fn levels(low: u64, bucket: usize, levels: u32) -> Growth {
             copies
         })
         .thread(move |filter| {
-            for level in 0..levels {
-                filter.begin(level);
-                filter.finish_growth();
-            }
+            complete_levels(filter, levels);
             0_usize
         })
         .law(move |filter, _| {

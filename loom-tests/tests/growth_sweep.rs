@@ -4,7 +4,7 @@
 use guira::model::{Event, Fault, Growing};
 use guira_loom_tests::{
     P, Q,
-    growth::{Growth, UNMADE, ending, growing, split},
+    growth::{Growth, UNMADE, complete_levels, ending, growing, split},
 };
 
 const LAW: &str = "false negative";
@@ -64,10 +64,7 @@ fn levels(levels: u32) -> Growth {
         1_usize
     })
     .thread(move |filter| {
-        for level in 0..levels {
-            filter.begin(level);
-            filter.finish_growth();
-        }
+        complete_levels(filter, levels);
         0_usize
     })
     .law(move |filter, _| {

@@ -148,20 +148,10 @@ impl Filter {
         &self,
         item: &[u8],
         error: InsertError,
-        mut insert: impl FnMut() -> Result<T, InsertError>,
+        insert: impl FnMut() -> Result<T, InsertError>,
     ) -> Result<T, InsertError> {
         if error != InsertError::Full || self.has_grown_full() || self.is_full_of(item) {
             return Err(error);
-        }
-        // Copies of a few items can fill their part of a filter that is far from
-        // full. The next doubling pulls them apart, but only begins when the one
-        // under way is complete; there are few, so this comes to an end.
-        while self.cuckoo.stats().buckets_to_split > 0 {
-            block_in_place(|| self.cuckoo.finish_growth());
-            match insert() {
-                Err(InsertError::Full) => {}
-                result => return result,
-            }
         }
         self.after_snapshots(insert)
     }

@@ -1,6 +1,10 @@
 //! The parser on arbitrary bytes, in arbitrary pieces.
 
-use guira_server::resp::{Decoder, Limits, ProtocolError};
+#[path = "common/decode.rs"]
+mod decode;
+
+use decode::{Words, decode};
+use guira_server::resp::Limits;
 use proptest::prelude::*;
 
 const LIMITS: Limits = Limits {
@@ -8,32 +12,6 @@ const LIMITS: Limits = Limits {
     argument_bytes: 1 << 12,
     request_bytes: 1 << 14,
 };
-
-type Words = Vec<Vec<u8>>;
-
-/// What comes out when `bytes` come in as pieces of these sizes.
-fn decode(
-    bytes: &[u8],
-    mut pieces: impl Iterator<Item = usize>,
-) -> (Vec<Words>, Option<ProtocolError>) {
-    let mut decoder = Decoder::default();
-    let mut requests = Vec::new();
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let (piece, after) =
-            rest.split_at(pieces.next().unwrap_or(rest.len()).clamp(1, rest.len()));
-        rest = after;
-        decoder.buffer().extend_from_slice(piece);
-        loop {
-            match decoder.next(&LIMITS) {
-                Ok(Some(request)) => requests.push(request.words().map(<[u8]>::to_vec).collect()),
-                Ok(None) => break,
-                Err(error) => return (requests, Some(error)),
-            }
-        }
-    }
-    (requests, None)
-}
 
 /// Bytes that look like requests more often than chance would have it.
 fn nearly_requests() -> impl Strategy<Value = Vec<u8>> {
@@ -71,7 +49,7 @@ fn requests() -> impl Strategy<Value = Vec<Words>> {
 #[test]
 fn an_argument_without_an_end_is_refused_at_once() {
     for pieces in [vec![], vec![1; 20]] {
-        let (requests, error) = decode(b"*5\r\n$1\r\nab\r\n", pieces.into_iter());
+        let (requests, error) = decode(&LIMITS, b"*5\r\n$1\r\nab\r\n", pieces.into_iter());
         assert_eq!((requests, error.is_some()), (vec![], true));
     }
 }
@@ -85,7 +63,7 @@ proptest! {
         bytes in nearly_requests(),
         pieces in prop::collection::vec(1_usize..40, 0..60),
     ) {
-        let (requests, _) = decode(&bytes, pieces.into_iter());
+        let (requests, _) = decode(&LIMITS, &bytes, pieces.into_iter());
         for words in requests {
             prop_assert!(!words.is_empty());
             prop_assert!(words.iter().all(|word| word.len() <= LIMITS.argument_bytes));
@@ -98,8 +76,8 @@ proptest! {
         bytes in nearly_requests(),
         pieces in prop::collection::vec(1_usize..40, 0..60),
     ) {
-        let (whole, error) = decode(&bytes, std::iter::empty());
-        let (in_pieces, error_in_pieces) = decode(&bytes, pieces.into_iter());
+        let (whole, error) = decode(&LIMITS, &bytes, std::iter::empty());
+        let (in_pieces, error_in_pieces) = decode(&LIMITS, &bytes, pieces.into_iter());
         prop_assert_eq!(whole, in_pieces);
         prop_assert_eq!(error.is_some(), error_in_pieces.is_some());
     }
@@ -119,6 +97,6 @@ proptest! {
                 bytes.extend(b"\r\n");
             }
         }
-        prop_assert_eq!(decode(&bytes, pieces.into_iter()), (requests, None));
+        prop_assert_eq!(decode(&LIMITS, &bytes, pieces.into_iter()), (requests, None));
     }
 }

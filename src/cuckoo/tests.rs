@@ -113,6 +113,7 @@ fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
     let start = Instant::now();
     thread::scope(|scope| {
         scope.spawn(|| {
+            // Relaxed: it passes no data on.
             while !done.load(Ordering::Relaxed) {
                 for (from, to) in [(class.p, class.q), (class.q, class.p)] {
                     let hop = Hop {
@@ -133,6 +134,7 @@ fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
             retried += usize::from(loads > 4);
             lookups += 2;
         }
+        // Relaxed: as above.
         done.store(true, Ordering::Relaxed);
     });
     println!("{retried} of {lookups} lookups retried; {most} loads at most");
