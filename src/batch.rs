@@ -1,55 +1,44 @@
-//! Batches: the loads of many items are issued before any is looked at, so that
-//! their cache misses overlap. The protocol of each item is that of one by one.
+//! Batches: the words of many items are prefetched before any is looked at, so
+//! that their cache misses overlap. Then each item is treated as one by one.
 
 use crate::{
-    cuckoo::{Cuckoo, Seen},
-    fault::Event,
+    cuckoo::Cuckoo,
     hash::{Class, alternate},
     layout::Layout,
     word::Word,
 };
+use arrayvec::ArrayVec;
 
-/// Items whose loads are in flight together: more than the line-fill buffers of
+/// Items whose words are prefetched together: more than the line-fill buffers of
 /// a core (10 to 24 on those at hand), few enough to stay in its first cache.
 pub(crate) const GROUP: usize = 32;
 
 impl<L: Layout> Cuckoo<L> {
-    /// The classes of up to [`GROUP`] hashes, and the loads of their lookups. For
-    /// writes to come, the loads bring the words into the cache.
+    /// The classes of up to [`GROUP`] hashes; their words are on the way into the cache.
     #[inline]
-    pub(crate) fn look_group(&self, hashes: &[u64]) -> [(Class, Seen<'_, L>); GROUP] {
-        debug_assert!(hashes.len() <= GROUP);
-        let looked = |&hash: &u64| {
+    pub(crate) fn prefetch_group(&self, hashes: &[u64]) -> ArrayVec<Class, GROUP> {
+        let prefetched = |&hash: &u64| {
             let class = self.class(hash);
-            (class, self.look(class))
+            for bucket in [class.p, class.q] {
+                self.table.planes.prefetch(class.fingerprint, bucket);
+            }
+            class
         };
-        let mut group = [looked(&0); GROUP];
-        for (slot, hash) in group.iter_mut().zip(hashes) {
-            *slot = looked(hash);
-        }
-        group
+        hashes.iter().map(prefetched).collect()
     }
 
-    /// `contains` for up to [`GROUP`] hashes at once.
+    /// [`prefetch_group`](Self::prefetch_group) for inserts: prefetches also the words
+    /// that a search for a path will look at first.
     #[inline]
-    pub(crate) fn contains_group(&self, hashes: &[u64], results: &mut [bool]) {
-        debug_assert!(hashes.len() == results.len());
-        let group = self.look_group(hashes);
-        for (result, &(class, seen)) in results.iter_mut().zip(&group) {
-            *result = self.judge(class, seen);
-        }
-    }
-
-    /// [`look_group`](Self::look_group) for inserts: brings the words, too, that a
-    /// search will look at first.
-    #[inline]
-    pub(crate) fn look_group_to_insert(&self, hashes: &[u64]) -> [(Class, Seen<'_, L>); GROUP] {
-        let group = self.look_group(hashes);
-        for &(class, seen) in &group[..hashes.len()] {
-            let (p, q) = seen.words();
+    pub(crate) fn prefetch_group_to_insert(&self, hashes: &[u64]) -> ArrayVec<Class, GROUP> {
+        let group = self.prefetch_group(hashes);
+        let table = self.table.view();
+        for &class in &group {
+            let (p, q) = table.load_pair(class.fingerprint, class.p, class.q);
+            let [p, q] = [p, q].map(Word::without_reservation);
             if !p.has_vacancy() && !q.has_vacancy() {
-                self.touch_alternates(class.p, p);
-                self.touch_alternates(class.q, q);
+                self.prefetch_alternates(class.p, p);
+                self.prefetch_alternates(class.q, q);
             }
         }
         group
@@ -57,11 +46,10 @@ impl<L: Layout> Cuckoo<L> {
 
     /// Brings the alternates of the residents of a bucket into the cache.
     #[cold]
-    fn touch_alternates(&self, bucket: usize, word: Word<L>) {
-        let table = self.table.view();
+    fn prefetch_alternates(&self, bucket: usize, word: Word<L>) {
         for fingerprint in word.residents() {
-            let to = alternate(fingerprint, bucket, table.buckets());
-            table.load(Event::Prepare, fingerprint, to);
+            let to = alternate(fingerprint, bucket, self.table.buckets());
+            self.table.planes.prefetch(fingerprint, to);
         }
     }
 }

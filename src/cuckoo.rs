@@ -30,22 +30,6 @@ pub(crate) struct Cuckoo<L> {
     pub(crate) counters: Box<Counters>,
 }
 
-/// What a lookup has loaded.
-#[derive(Clone, Copy)]
-pub(crate) struct Seen<'a, L> {
-    version: Version<'a>,
-    p: Word<L>,
-    q: Word<L>,
-}
-
-impl<L: Layout> Seen<'_, L> {
-    /// The words of P and Q, without reservations.
-    #[inline(always)]
-    pub(crate) fn words(self) -> (Word<L>, Word<L>) {
-        (self.p.without_reservation(), self.q.without_reservation())
-    }
-}
-
 impl<L: Layout> Cuckoo<L> {
     /// An empty filter of `buckets` buckets that can double `levels` times;
     /// `None` if there is no memory.
@@ -78,26 +62,14 @@ impl<L: Layout> Cuckoo<L> {
     // contains
 
     /// True if the class is present. Wait-free; writes nothing.
+    ///
+    /// A match in quiet words is a copy; no match is none if no relocation
+    /// towards P came between. All else is rare.
     #[inline(always)]
     pub(crate) fn contains(&self, class: Class) -> bool {
-        let seen = self.look(class);
-        self.judge(class, seen)
-    }
-
-    /// The loads of a lookup: the version, then P, then Q.
-    #[inline(always)]
-    pub(crate) fn look(&self, class: Class) -> Seen<'_, L> {
-        let words = self.table.view();
+        let table = self.table.view();
         let version = self.versions.observe(class.p);
-        let (p, q) = words.load_pair(class.fingerprint, class.p, class.q);
-        Seen { version, p, q }
-    }
-
-    /// The answer of a lookup: a match in quiet words is a copy; no match is
-    /// none if no relocation towards P came between. All else is rare.
-    #[inline(always)]
-    pub(crate) fn judge(&self, class: Class, seen: Seen<'_, L>) -> bool {
-        let Seen { version, p, q } = seen;
+        let (p, q) = table.load_pair(class.fingerprint, class.p, class.q);
         if Word::either_matches(p, q, class.fingerprint) {
             Word::both_quiet(p, q) || self.contains_again(class.fingerprint, class.p, class.q)
         } else {

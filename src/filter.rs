@@ -9,6 +9,7 @@ use crate::{
     hash::SeededState,
     stats::Stats,
 };
+use arrayvec::ArrayVec;
 use std::{
     fmt,
     hash::{BuildHasher, Hash},
@@ -227,7 +228,10 @@ impl<S: BuildHasher> CuckooFilter<S> {
         assert_eq!(items.len(), results.len(), "a result for each item");
         with_layout!(&self.cuckoo, cuckoo => {
             for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
-                cuckoo.contains_group(&self.hashes(items)[..items.len()], results);
+                let group = cuckoo.prefetch_group(&self.hashes(items));
+                for (result, class) in results.iter_mut().zip(group) {
+                    *result = cuckoo.contains(class);
+                }
             }
         });
     }
@@ -242,8 +246,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
         let mut inserted = 0;
         with_layout!(&self.cuckoo, cuckoo => {
             for items in items.chunks(GROUP) {
-                let group = cuckoo.look_group_to_insert(&self.hashes(items)[..items.len()]);
-                for &(class, _) in &group[..items.len()] {
+                let group = cuckoo.prefetch_group_to_insert(&self.hashes(items));
+                for class in group {
                     cuckoo.insert(class).map_err(|error| BatchError { inserted, error })?;
                     inserted += 1;
                 }
@@ -262,8 +266,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
         assert_eq!(items.len(), results.len(), "a result for each item");
         with_layout!(&self.cuckoo, cuckoo => {
             for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
-                let group = cuckoo.look_group(&self.hashes(items)[..items.len()]);
-                for (result, (class, _)) in results.iter_mut().zip(group) {
+                let group = cuckoo.prefetch_group(&self.hashes(items));
+                for (result, class) in results.iter_mut().zip(group) {
                     *result = cuckoo.remove(class);
                 }
             }
@@ -272,12 +276,11 @@ impl<S: BuildHasher> CuckooFilter<S> {
 
     /// The hashes of up to [`GROUP`] items.
     #[inline]
-    fn hashes<T: Hash>(&self, items: &[T]) -> [u64; GROUP] {
-        let mut hashes = [0; GROUP];
-        for (hash, item) in hashes.iter_mut().zip(items) {
-            *hash = self.hasher.hash_one(item);
-        }
-        hashes
+    fn hashes<T: Hash>(&self, items: &[T]) -> ArrayVec<u64, GROUP> {
+        items
+            .iter()
+            .map(|item| self.hasher.hash_one(item))
+            .collect()
     }
 }
 

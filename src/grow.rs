@@ -301,6 +301,17 @@ impl<L: Layout> Planes<L> {
         self.route_both(first, fingerprint, (p, load_p), (q, load_q))
     }
 
+    /// Brings a word into the cache: while a level is being swept, the one that
+    /// counted before it or the one that counts now.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, fingerprint: u64, bucket: usize) {
+        let words = match L::PHASE_BITS {
+            0 => &self.first[..],
+            _ => self.plane(&self.first, low_bits(fingerprint, self.level())),
+        };
+        sync::prefetch(words, bucket);
+    }
+
     /// A level is being swept: each word is looked for, the lower one first.
     #[cold]
     fn route_both(

@@ -43,6 +43,17 @@ pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {
     atomic.load(order)
 }
 
+/// Brings a word into the cache, without waiting for it.
+#[inline(always)]
+pub(crate) fn prefetch(words: &[AtomicU64], index: usize) {
+    if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
+        prefetch_index::prefetch_index(words, index);
+    } else {
+        // Relaxed: nobody uses the value, so nothing waits for it.
+        words[index].load(Ordering::Relaxed);
+    }
+}
+
 /// `len` atomics, all 0.
 #[cfg(loom)]
 pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
