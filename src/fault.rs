@@ -2,11 +2,15 @@
 //!
 //! `docs/DESIGN.md` argues over these events; each access to a shared word or
 //! version names the event that it is. In a normal build the names vanish. Under
-//! `cfg(loom)` or `cfg(guira_faults)` a test can weaken one event, and must then
-//! see a promise break: that is how we know that the tests can see anything.
+//! `cfg(loom)`, `cfg(guira_shuttle)` or `cfg(guira_faults)` a test can weaken one
+//! event, and must then see a promise break: that is how we know that the tests can
+//! see anything.
 
 // Public where a test can reach it: in the builds for which `model` exists.
-#![cfg_attr(not(any(loom, guira_faults)), allow(dead_code, unreachable_pub))]
+#![cfg_attr(
+    not(any(loom, guira_faults, guira_shuttle)),
+    allow(dead_code, unreachable_pub)
+)]
 
 use crate::sync::Ordering;
 
@@ -164,7 +168,7 @@ pub enum Fault {
     ScanNoShadows,
 }
 
-#[cfg(any(loom, guira_faults))]
+#[cfg(any(loom, guira_faults, guira_shuttle))]
 mod switch {
     use super::{Event, Fault, Ordering};
     use atomic::Atomic;
@@ -227,7 +231,7 @@ mod switch {
         WEAKNESS.store(weakness, Ordering::Relaxed);
     }
 
-    #[cfg(loom)]
+    #[cfg(any(loom, guira_shuttle))]
     pub(crate) fn memory_is_refused() -> bool {
         WEAKNESS.load(Ordering::Relaxed).memory_is_refused
     }
@@ -245,7 +249,7 @@ mod switch {
     }
 
     pub(crate) fn order(event: Event, strong: Ordering) -> Ordering {
-        #[cfg(not(loom))]
+        #[cfg(not(any(loom, guira_shuttle)))]
         {
             super::watch::see(event);
             give_way();
@@ -259,7 +263,7 @@ mod switch {
 
     /// Lets another thread run between two steps, at random: on few cores the
     /// threads would otherwise hardly ever meet in the middle of an operation.
-    #[cfg(not(loom))]
+    #[cfg(not(any(loom, guira_shuttle)))]
     fn give_way() {
         use std::cell::Cell;
 
@@ -283,7 +287,7 @@ mod switch {
 }
 
 /// A thread that a test can stop, for ever if it likes, before any event.
-#[cfg(all(guira_faults, not(loom)))]
+#[cfg(all(guira_faults, not(any(loom, guira_shuttle))))]
 mod watch {
     use super::Event;
     use std::cell::RefCell;
@@ -306,31 +310,33 @@ mod watch {
     }
 }
 
-#[cfg(any(loom, guira_faults))]
-pub(crate) use switch::{attempts, is, order};
-#[cfg(any(loom, guira_faults))]
-pub use switch::{limit_attempts, refuse_memory, weaken};
 #[cfg(loom)]
-pub(crate) use switch::{loads_are_exchanges, memory_is_refused};
-#[cfg(all(guira_faults, not(loom)))]
+pub(crate) use switch::loads_are_exchanges;
+#[cfg(any(loom, guira_shuttle))]
+pub(crate) use switch::memory_is_refused;
+#[cfg(any(loom, guira_faults, guira_shuttle))]
+pub(crate) use switch::{attempts, is, order};
+#[cfg(any(loom, guira_faults, guira_shuttle))]
+pub use switch::{limit_attempts, refuse_memory, weaken};
+#[cfg(all(guira_faults, not(any(loom, guira_shuttle))))]
 pub use watch::watch;
 
 /// True if `fault` is switched on: never, in a normal build.
-#[cfg(not(any(loom, guira_faults)))]
+#[cfg(not(any(loom, guira_faults, guira_shuttle)))]
 #[inline(always)]
 pub(crate) const fn is(_fault: Fault) -> bool {
     false
 }
 
 /// The memory ordering of `event`: `strong`, in a normal build.
-#[cfg(not(any(loom, guira_faults)))]
+#[cfg(not(any(loom, guira_faults, guira_shuttle)))]
 #[inline(always)]
 pub(crate) const fn order(_event: Event, strong: Ordering) -> Ordering {
     strong
 }
 
 /// The attempts of a lookup: `normal`, in a normal build.
-#[cfg(not(any(loom, guira_faults)))]
+#[cfg(not(any(loom, guira_faults, guira_shuttle)))]
 #[inline(always)]
 pub(crate) const fn attempts(normal: usize) -> usize {
     normal

@@ -12,14 +12,18 @@
 
 use crate::{
     fault::{self, Event, Fault},
-    sync::{AtomicU64, Ordering, fence},
+    sync::{self, AtomicU64, Ordering, fence},
 };
 
 /// Buckets that a snapshot scans at a time, for a filter that doubles `levels`
-/// times: some 4 KiB of each plane, and less where there are many planes.
+/// times: some 4 KiB of each plane, and less where there are many planes. In a model
+/// so few that there are several chunks.
 pub(crate) const fn chunk_buckets(levels: u32) -> usize {
     if cfg!(loom) {
         return 1;
+    }
+    if cfg!(guira_shuttle) {
+        return 2;
     }
     match 512_usize.checked_shr(levels) {
         Some(buckets) if buckets > 8 => buckets,
@@ -29,7 +33,7 @@ pub(crate) const fn chunk_buckets(levels: u32) -> usize {
 
 /// Snapshots that can run at once without stopping relocations altogether: with
 /// the number of the others, a cache line of them.
-const PLACES: usize = if cfg!(loom) { 1 } else { 7 };
+const PLACES: usize = if sync::IN_MODEL { 1 } else { 7 };
 
 /// The places of all snapshots that run.
 pub(crate) struct Frontiers {

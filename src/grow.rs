@@ -23,7 +23,7 @@ use crossbeam_utils::CachePadded;
 use std::{marker::PhantomData, ops::Range};
 
 /// Words that one insert splits while the filter grows: a line of them.
-const CHUNK: usize = if cfg!(loom) { 1 } else { 8 };
+const CHUNK: usize = if sync::IN_MODEL { 1 } else { 8 };
 
 /// All words of a filter.
 pub(crate) struct Planes<L> {
@@ -470,7 +470,7 @@ impl<L: Layout> Planes<L> {
 
     /// All words that there are, with plane and bucket; of a plane that is to
     /// come those that have been made.
-    #[cfg(any(loom, guira_faults))]
+    #[cfg(any(loom, guira_faults, guira_shuttle))]
     pub(crate) fn words_made(&self) -> impl Iterator<Item = (u64, usize, Word<L>)> {
         let planes = (self.words() / self.buckets()) as u64;
         (0..planes)

@@ -82,7 +82,14 @@ impl Len {
     }
 }
 
+/// Shuttle runs all its threads in one of the system's, and knows a number for each.
+#[cfg(guira_shuttle)]
+pub(crate) fn thread_number() -> usize {
+    shuttle::current::me().into()
+}
+
 /// A small number that differs between threads as long as there are few.
+#[cfg(not(guira_shuttle))]
 #[inline]
 pub(crate) fn thread_number() -> usize {
     use std::{cell::Cell, sync::atomic::AtomicUsize};

@@ -68,7 +68,7 @@ mod grow;
 mod hash;
 mod layout;
 mod len;
-#[cfg(any(loom, guira_faults))]
+#[cfg(any(loom, guira_faults, guira_shuttle))]
 pub mod model;
 mod relocate;
 #[cfg(feature = "serde")]

@@ -1,6 +1,6 @@
 //! The protocol in the hands of the models: the library's own code on tables of
-//! two or three buckets, with every step within reach. Exists only under
-//! `cfg(loom)` and `cfg(guira_faults)`.
+//! a few buckets, with every step within reach. Exists only under `cfg(loom)`,
+//! `cfg(guira_shuttle)` and `cfg(guira_faults)`.
 
 use crate::{
     cuckoo::Cuckoo,
@@ -9,13 +9,14 @@ use crate::{
     hash::{Class, alternate},
     layout::Layout,
     relocate::{Fill, Hop},
+    stats::Stats,
 };
 
 mod growth;
 mod midway;
 mod snapshot;
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, guira_shuttle)))]
 pub use crate::fault::watch;
 pub use crate::fault::{Event, Fault, limit_attempts, refuse_memory, weaken};
 pub use growth::Growing;
@@ -98,6 +99,11 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
     /// Lookups that answered true without proof.
     pub fn conservative_lookups(&self) -> u64 {
         self.0.counters.stats().conservative_lookups
+    }
+
+    /// `CuckooFilter::stats`: relocations and lookups.
+    pub fn stats(&self) -> Stats {
+        self.0.counters.stats()
     }
 
     /// `CuckooFilter::count`.

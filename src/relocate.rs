@@ -13,8 +13,9 @@ use crate::{
 use arrayvec::ArrayVec;
 
 /// Buckets that a search looks at before it gives up: enough for the load factors
-/// of `geometry`, few enough that `Full` comes back in microseconds.
-const MAX_VISITED: usize = 1024;
+/// of `geometry`, few enough that `Full` comes back in microseconds. (Under shuttle
+/// tables are tiny, and each look is a step of the schedule.)
+const MAX_VISITED: usize = if cfg!(guira_shuttle) { 64 } else { 1024 };
 
 /// The same for a filter between two levels: to split a few words is cheaper than
 /// a long search. (A level begins only when a long one has found no path.)
@@ -22,7 +23,7 @@ const MAX_VISITED_TO_SPLIT: usize = 64;
 
 /// Searches and moves that an insert tries before it gives up: each but the
 /// last failed because another thread changed the path meanwhile.
-const MAX_ROUNDS: usize = if cfg!(loom) { 3 } else { 64 };
+const MAX_ROUNDS: usize = if sync::IN_MODEL { 3 } else { 64 };
 
 /// A growable filter whose load factor is lower has no room for the item because
 /// of many copies or crafted keys, which a split does not pull apart. (With two

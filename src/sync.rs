@@ -1,32 +1,43 @@
-//! The one door to atomics: the standard library's, or loom's under `cfg(loom)`.
+//! The one door to atomics: the standard library's, or in a model those of its
+//! checker: loom's under `cfg(loom)`, shuttle's under `cfg(guira_shuttle)`.
 
 use crate::grow::Block;
+#[cfg(any(loom, guira_shuttle))]
+pub(crate) use checker::sync::atomic::{AtomicU64, fence};
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU64, fence};
+use loom as checker;
+#[cfg(guira_shuttle)]
+use shuttle as checker;
 pub(crate) use std::sync::atomic::Ordering;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, guira_shuttle)))]
 pub(crate) use std::sync::atomic::{AtomicU64, fence};
+
+/// True in a model: the constants are smaller there, the code is the same.
+pub(crate) const IN_MODEL: bool = cfg!(any(loom, guira_shuttle));
 
 /// Lets another thread run: after a lost race, never in a loop without bound.
 pub(crate) fn yield_now() {
-    #[cfg(loom)]
-    loom::thread::yield_now();
-    #[cfg(not(loom))]
+    #[cfg(any(loom, guira_shuttle))]
+    checker::thread::yield_now();
+    #[cfg(not(any(loom, guira_shuttle)))]
     std::thread::yield_now();
 }
 
 /// Gives a thread that is about to finish the time of some instructions.
 pub(crate) fn spin() {
-    #[cfg(not(loom))]
+    #[cfg(not(any(loom, guira_shuttle)))]
     std::hint::spin_loop();
+    #[cfg(guira_shuttle)]
+    checker::thread::yield_now();
 }
 
 /// In a model, lets another thread run before a retry: loom would explore
-/// retries that meet nothing new for ever. Otherwise nothing.
+/// retries that meet nothing new for ever, and of shuttle's threads the one with
+/// the highest priority runs until it yields. Otherwise nothing.
 #[inline(always)]
 pub(crate) fn yield_in_model() {
-    #[cfg(loom)]
-    loom::thread::yield_now();
+    #[cfg(any(loom, guira_shuttle))]
+    checker::thread::yield_now();
 }
 
 /// A load whose value the caller will hand to a compare-exchange.
@@ -55,14 +66,14 @@ pub(crate) fn prefetch(words: &[AtomicU64], index: usize) {
 }
 
 /// `len` atomics, all 0.
-#[cfg(loom)]
+#[cfg(any(loom, guira_shuttle))]
 pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
     Some((0..len).map(|_| AtomicU64::new(0)).collect())
 }
 
 /// `len` atomics, all 0, in memory that the allocator hands out zeroed, so that
 /// a large table costs nothing until it is touched. `None`: no memory.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, guira_shuttle)))]
 pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
     bytemuck::allocation::try_zeroed_slice_box(len).ok()
 }
@@ -73,15 +84,15 @@ pub(crate) struct OnceBlock {
     words: usize,
     /// An array of one, because a box of an array can be made of a vector, whose
     /// allocation may fail.
-    #[cfg(not(loom))]
+    #[cfg(not(any(loom, guira_shuttle)))]
     block: once_cell::race::OnceBox<[Block; 1]>,
-    #[cfg(loom)]
+    #[cfg(any(loom, guira_shuttle))]
     published: AtomicU64,
-    #[cfg(loom)]
+    #[cfg(any(loom, guira_shuttle))]
     block: Block,
 }
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, guira_shuttle)))]
 impl OnceBlock {
     pub(crate) fn new(words: usize) -> Self {
         Self {
@@ -116,7 +127,7 @@ impl OnceBlock {
     }
 }
 
-#[cfg(loom)]
+#[cfg(any(loom, guira_shuttle))]
 impl OnceBlock {
     pub(crate) fn new(words: usize) -> Self {
         let block = Block::new(words).expect("a few bytes");

@@ -20,12 +20,12 @@ use crate::{
 /// How often a call lets the owner of a reservation finish before it takes the
 /// reservation away: at first, and at most. Each time that a call has lost its own
 /// reservation it is twice as patient.
-const COURTESY: usize = if cfg!(loom) { 0 } else { 16 };
+const COURTESY: usize = if sync::IN_MODEL { 0 } else { 16 };
 const MAX_COURTESY: usize = 1024 * COURTESY;
 
 /// Times that a call makes room in the home before it gives up: each time but
 /// the last another thread took the room.
-const MAX_ROUNDS: usize = if cfg!(loom) { 3 } else { 64 };
+const MAX_ROUNDS: usize = if sync::IN_MODEL { 3 } else { 64 };
 
 impl Class {
     /// The bucket in which `insert_unique` claims, and the other one. Either is
@@ -109,7 +109,8 @@ impl<L: Layout> Cuckoo<L> {
                     None => {}
                 }
             } else {
-                #[cfg_attr(loom, expect(clippy::unnecessary_min_or_max))] // 0 in a model
+                #[cfg_attr(any(loom, guira_shuttle), expect(clippy::unnecessary_min_or_max))]
+                // 0 in a model
                 let doubled = MAX_COURTESY.min(2 * patience);
                 patience = doubled;
                 courtesy = patience;
