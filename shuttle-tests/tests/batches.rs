@@ -1,0 +1,170 @@
+//! Batches answer as their items would one by one, whatever runs beside them.
+#![cfg(guira_shuttle)]
+
+use guira::{CuckooFilter, model::Fault};
+use guira_shuttle_tests::{
+    Law, Seen,
+    items::{Part, at_once, chance, hash},
+};
+use std::{
+    hash::{BuildHasher, Hasher},
+    sync::Arc,
+};
+
+const MISSED: &str = "an item is not found";
+const NOT_REMOVED: &str = "remove of a present item is false";
+const COPIES: &str = "copies at rest";
+
+/// Takes an item for its own hash: then the law knows the fingerprints.
+#[derive(Clone, Copy, Default)]
+struct Itself(u64);
+
+impl BuildHasher for Itself {
+    type Hasher = Self;
+
+    fn build_hasher(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Hasher for Itself {
+    fn write(&mut self, _bytes: &[u8]) {
+        unreachable!("items are u64");
+    }
+
+    fn write_u64(&mut self, item: u64) {
+        self.0 = item;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type Filter = CuckooFilter<Itself>;
+
+/// 8 buckets of 3 slots, of which `holes` are empty, its residents, and others.
+fn filled(holes: usize) -> (Filter, Vec<u64>, Vec<u64>) {
+    let builder = CuckooFilter::builder().capacity(4).fingerprint_bits(20);
+    let builder = builder.hasher(Itself::default());
+    let filter = builder.build().expect("a small filter");
+    let slots = filter.buckets() * filter.bucket_slots();
+    assert_eq!(slots, 24, "as the law is made for");
+    let mut items = (0..64).map(hash);
+    let mut residents = Vec::new();
+    while filter.len() + holes < slots {
+        let item = items.next().expect("enough hashes");
+        if filter.insert(&item).is_ok() {
+            residents.push(item);
+        }
+    }
+    (filter, residents, items.take(8).collect())
+}
+
+fn all_found(filter: &Filter, items: &[u64]) {
+    let mut found = vec![false; items.len()];
+    filter.contains_batch(items, &mut found);
+    assert!(found.iter().all(|&found| found), "{MISSED}: {found:?}");
+}
+
+fn all_removed(filter: &Filter, items: &[u64]) {
+    let mut removed = vec![false; items.len()];
+    filter.remove_batch(items, &mut removed);
+    assert!(
+        removed.iter().all(|&removed| removed),
+        "{NOT_REMOVED}: {removed:?}"
+    );
+}
+
+/// Inserts items; those that were.
+fn inserted(filter: &Filter, items: &[u64]) -> Vec<u64> {
+    let inserted = match filter.insert_batch(items) {
+        Ok(()) => items.len(),
+        Err(error) => error.inserted,
+    };
+    let inserted = &items[..inserted];
+    all_found(filter, inserted);
+    inserted.to_vec()
+}
+
+/// Batches of all kinds beside each other and beside inserts one by one.
+fn batches(seen: &Seen) {
+    let (filter, mut residents, new) = filled(2);
+    let filter = Arc::new(filter);
+    let own = residents.split_off(residents.len() - 3);
+    let (some, others, single) = (new[..3].to_vec(), new[3..6].to_vec(), new[6..].to_vec());
+    let mut parts: Vec<Part<(Vec<u64>, bool)>> = Vec::new();
+    for items in [some, others] {
+        let filter = filter.clone();
+        parts.push(Box::new(move || {
+            let mut left = inserted(&filter, &items);
+            let full = left.len() < items.len();
+            if chance(2) {
+                all_removed(&filter, &left);
+                left.clear();
+            }
+            (left, full)
+        }));
+    }
+    let owner = filter.clone();
+    parts.push(Box::new(move || {
+        all_found(&owner, &own);
+        all_removed(&owner, &own);
+        let left = inserted(&owner, &own);
+        let full = left.len() < own.len();
+        (left, full)
+    }));
+    let (reader, known) = (filter.clone(), residents.clone());
+    parts.push(Box::new(move || {
+        let (first, second) = known.split_at(known.len() / 2);
+        all_found(&reader, first);
+        let mut left = single;
+        left.retain(|item| reader.insert(item).is_ok());
+        all_found(&reader, second);
+        (left, false)
+    }));
+    let results = at_once(parts);
+
+    let full = results.iter().any(|result| result.1);
+    residents.extend(results.into_iter().flat_map(|result| result.0));
+    assert_eq!(filter.len(), residents.len(), "{COPIES}");
+    all_found(&filter, &residents);
+    for item in &residents {
+        assert_eq!(filter.count(item), 1, "{COPIES}");
+    }
+    all_removed(&filter, &residents);
+    assert_eq!(filter.len(), 0, "{COPIES}");
+    let stats = filter.stats();
+    seen.note("relocations", stats.relocations > 0);
+    seen.note("a path of two", stats.longest_path >= 2);
+    seen.note("a lookup again", stats.retried_lookups > 0);
+    seen.note("a batch that ends early", full);
+}
+
+fn law() -> Law {
+    Law::new("batches", batches)
+}
+
+#[test]
+fn batches_answer_as_one_by_one() {
+    law().holds();
+}
+
+/// What the law says when it is broken.
+const LAWS: [&str; 3] = [MISSED, NOT_REMOVED, COPIES];
+
+macro_rules! controls {
+    ($($name:ident: $fault:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            law().must_fail(Fault::$fault, &LAWS);
+        }
+    )*};
+}
+
+controls! {
+    a_lookup_validates: ContainsNoValidate;
+    the_version_is_advanced: NoAdvance;
+    the_original_trails: NoTrailing;
+    a_claim_is_checked: ClaimUnchecked;
+}

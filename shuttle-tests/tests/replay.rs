@@ -1,0 +1,76 @@
+//! A schedule that broke a law breaks it again, in another process, too.
+#![cfg(guira_shuttle)]
+
+use guira::model::{Fault, Model};
+use guira_shuttle_tests::{
+    Law,
+    items::{Items, Part, at_once, chance},
+};
+use std::{env, fs, path::Path, process::Command, sync::Arc};
+
+const MISSED: &str = "the item is not found";
+
+/// Three inserts, two of which prefer one bucket.
+fn law() -> Law {
+    Law::new("replay", |seen| {
+        let mut items = Items::new(2);
+        let filter = Arc::new(Model::<2>::new(&[&[], &[]]));
+        let own = [(); 3].map(|()| items.of(0, 1));
+        let parts = own.map(|item| -> Part<()> {
+            let filter = filter.clone();
+            Box::new(move || {
+                assert!(filter.insert(item), "there is room");
+                assert!(filter.contains(item), "{MISSED}");
+            })
+        });
+        at_once(parts.into());
+        assert_eq!(filter.at_rest().len(), 3);
+        seen.note("a random number", chance(2));
+    })
+}
+
+/// The file of the schedule that `must_fail` has left.
+fn file() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/shuttle-schedules/replay-ClaimUnchecked")
+}
+
+/// Runs the test below in a process that replays `file`: what it printed, if
+/// that broke the law.
+fn replayed(file: &Path) -> Option<String> {
+    let output = Command::new(env::current_exe().expect("this test"))
+        .args([
+            "a_schedule_is_replayed_from_its_file",
+            "--exact",
+            "--nocapture",
+        ])
+        .env("GUIRA_SHUTTLE_REPLAY", file)
+        .output()
+        .expect("it starts");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    (!output.status.success()).then_some(printed)
+}
+
+#[test]
+fn the_law_holds() {
+    law().holds();
+}
+
+#[test]
+fn a_schedule_is_replayed_from_its_file() {
+    // In the process that replays this breaks.
+    law().must_fail(Fault::ClaimUnchecked, &[MISSED]);
+    if env::var_os("GUIRA_SHUTTLE_REPLAY").is_some() {
+        return;
+    }
+    let printed = replayed(&file()).expect("the replay breaks the law");
+    assert!(printed.contains(MISSED), "{printed}");
+    assert!(printed.contains("Replay | 1 schedules"), "{printed}");
+
+    // The control: one step of the file is another thread's, and all is different.
+    let text = fs::read_to_string(file()).expect("the file");
+    let other = file().with_extension("changed");
+    let last = text.trim_end().rfind(' ').expect("steps");
+    fs::write(&other, format!("{} 0\n", &text[..last])).expect("a file");
+    let printed = replayed(&other).expect("a schedule that cannot be");
+    assert!(!printed.contains(MISSED), "{printed}");
+}
