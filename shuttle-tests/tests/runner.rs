@@ -1,4 +1,5 @@
-//! A schedule that broke a law breaks it again, in another process, too.
+//! The runner's own controls: it notices a law that is broken, and one that is about
+//! nothing, and a schedule from a file breaks the law again, in another process, too.
 #![cfg(guira_shuttle)]
 
 use guira::model::{Fault, Model};
@@ -6,13 +7,14 @@ use guira_shuttle_tests::{
     Law,
     items::{Items, Part, at_once, chance},
 };
+use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, path::Path, process::Command, sync::Arc};
 
 const MISSED: &str = "the item is not found";
 
 /// Three inserts, two of which prefer one bucket.
 fn law() -> Law {
-    Law::new("replay", |seen| {
+    Law::new("runner", |seen| {
         let mut items = Items::new(2);
         let filter = Arc::new(Model::<2>::new(&[&[], &[]]));
         let own = [(); 3].map(|()| items.of(0, 1));
@@ -31,7 +33,7 @@ fn law() -> Law {
 
 /// The file of the schedule that `must_fail` has left.
 fn file() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/shuttle-schedules/replay-ClaimUnchecked")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/shuttle-schedules/runner-ClaimUnchecked")
 }
 
 /// Runs the test below in a process that replays `file`: what it printed, if
@@ -53,6 +55,41 @@ fn replayed(file: &Path) -> Option<String> {
 #[test]
 fn the_law_holds() {
     law().holds();
+}
+
+#[test]
+#[should_panic(expected = "replay it with GUIRA_SHUTTLE_REPLAY=")]
+fn a_broken_law_is_noticed() {
+    let law = Law::new("the first is the last", |_| {
+        let count = Arc::new(AtomicUsize::new(0));
+        let parts = [0, 1].map(|nth| -> Part<bool> {
+            let count = count.clone();
+            Box::new(move || count.fetch_add(1, Ordering::SeqCst) == nth)
+        });
+        assert_eq!(at_once(parts.into()), [true; 2]);
+    });
+    law.holds();
+}
+
+#[test]
+#[should_panic(expected = "'the impossible' was seen 0 times")]
+fn a_law_about_nothing_is_noticed() {
+    Law::new("nothing", |seen| {
+        let filter = Arc::new(Model::<2>::new(&[&[], &[]]));
+        let item = Items::new(2).of(0, 1);
+        let parts = [(); 2].map(|()| -> Part<bool> {
+            let filter = filter.clone();
+            Box::new(move || filter.contains(item))
+        });
+        seen.note("the impossible", at_once(parts.into()) == [true; 2]);
+    })
+    .holds();
+}
+
+#[test]
+#[should_panic(expected = "holds in spite of NoAdvance")]
+fn a_control_that_holds_is_noticed() {
+    law().must_fail(Fault::NoAdvance, &[MISSED]);
 }
 
 #[test]
