@@ -2,16 +2,20 @@
 //! order of their operations; and the checker that says so can be trusted.
 
 mod common {
+    pub(crate) mod batch;
     pub(crate) mod classes;
+    pub(crate) mod event;
     pub(crate) mod filters;
     pub(crate) mod history;
     pub(crate) mod round;
     pub(crate) mod shared;
+    pub(crate) mod step;
 }
 
 use common::{
+    event::{Answer, Event},
     filters::BITS,
-    history::{Answer, Event, check},
+    history::check,
     round::{Report, Round},
 };
 

@@ -12,12 +12,15 @@
 //! though, so a round that failed once may have to be run many times.
 
 mod common {
+    pub(crate) mod batch;
     pub(crate) mod classes;
+    pub(crate) mod event;
     pub(crate) mod filters;
     pub(crate) mod history;
     pub(crate) mod owned;
     pub(crate) mod round;
     pub(crate) mod shared;
+    pub(crate) mod step;
 }
 
 use common::{

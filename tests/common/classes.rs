@@ -1,17 +1,17 @@
 //! Hashes whose classes are known.
 
-use guira::{CuckooFilter, SeededState};
+use guira::CuckooFilter;
 use std::hash::BuildHasher;
 
-/// `count` hashes of which no two are of one class in `filter`, which is empty.
+/// The hashes of `count` keys from `seed` << 32 on, of which no two are of one class
+/// in `filter`, which is empty.
 ///
 /// In an empty filter `contains` tells whether two hashes are of one class: the
 /// other one's copy is all that it can find.
 pub(crate) fn classes(filter: &CuckooFilter, count: usize, seed: u64) -> Vec<u64> {
     assert!(filter.is_empty());
-    let hasher = SeededState::new(seed);
     let mut classes: Vec<u64> = Vec::with_capacity(count);
-    for hash in (0_u64..).map(|n| hasher.hash_one(n)) {
+    for hash in (seed << 32..).map(|key: u64| filter.hasher().hash_one(key)) {
         if classes.len() == count {
             break;
         }

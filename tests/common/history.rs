@@ -19,31 +19,8 @@
 //! times: a common ticket would order the threads, and hide what a missing
 //! ordering breaks.
 
+use super::event::{Answer, Event};
 use std::fmt;
-
-/// What an operation answered.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Answer {
-    /// `insert`: Ok or Full.
-    Insert(bool),
-    /// `insert_unique`: Ok(true), Ok(false) or Full.
-    InsertUnique(Option<bool>),
-    /// `remove`.
-    Remove(bool),
-    /// `contains`.
-    Contains(bool),
-    /// `count`.
-    Count(usize),
-}
-
-/// One operation: nanoseconds since a moment that all threads share.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Event {
-    pub(crate) class: usize,
-    pub(crate) answer: Answer,
-    pub(crate) invoked: u64,
-    pub(crate) returned: u64,
-}
 
 /// An answer that no order of the operations can give.
 #[derive(Clone, Debug)]

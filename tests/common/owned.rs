@@ -3,6 +3,7 @@
 //! the threads down.
 
 use super::{
+    classes::classes,
     filters::tiny,
     round::{Report, Round, fill},
 };
@@ -14,7 +15,7 @@ impl Round {
     /// Each class has one writer. Errs with the first answer that is wrong.
     pub(crate) fn owned(self) -> Result<Report, String> {
         let filter = tiny(self.bits, self.buckets);
-        let classes = self.classes(&filter);
+        let classes = classes(&filter, self.classes_wanted(&filter), self.seed);
         let filled = fill(&filter, &classes, self.load);
         let barrier = Barrier::new(self.threads);
         let results: Vec<Result<Tally, String>> = thread::scope(|scope| {

@@ -1,7 +1,7 @@
 //! Rounds of concurrent operations on a tiny, nearly full filter, where hardly an
 //! insert does without relocations.
 
-use super::{classes::classes, filters::slots};
+use super::filters::slots;
 use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{fmt, ops::AddAssign, thread};
@@ -81,10 +81,10 @@ pub(crate) fn fill(filter: &CuckooFilter, classes: &[u64], load: f64) -> Vec<i64
 }
 
 impl Round {
-    /// The classes of the round: at least two for each thread.
-    pub(crate) fn classes(&self, filter: &CuckooFilter) -> Vec<u64> {
+    /// The number of classes of the round: at least two for each thread.
+    pub(crate) fn classes_wanted(&self, filter: &CuckooFilter) -> usize {
         let count = (slots(filter) as f64 * self.crowd) as usize;
-        classes(filter, count.max(2 * self.threads), self.seed)
+        count.max(2 * self.threads)
     }
 
     pub(crate) fn random(&self, thread: usize) -> SmallRng {

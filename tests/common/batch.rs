@@ -1,0 +1,63 @@
+//! One batch of a thread among others, and what it answered.
+
+use super::{
+    event::{Answer, Event},
+    step::Keys,
+};
+use guira::CuckooFilter;
+use rand::{RngExt, rngs::SmallRng};
+use std::time::Instant;
+
+/// Items of a batch: two groups of those that are looked at together, in part.
+const BATCH: usize = 40;
+
+/// One random operation on many classes: as one operation for each of the items,
+/// all at the time of the batch.
+pub(crate) fn batch(
+    filter: &CuckooFilter,
+    keys: &Keys,
+    random: &mut SmallRng,
+    start: Instant,
+) -> impl Iterator<Item = Event> {
+    let now = || start.elapsed().as_nanos() as u64;
+    let operation = random.random_range(0..3);
+    let inserts = operation == 0;
+    let classes: Vec<usize> = (0..BATCH)
+        .map(|_| random.random_range(0..keys.keys.len()))
+        // Those with an even number never get a second copy.
+        .map(|class| if inserts { class | 1 } else { class })
+        .filter(|&class| class < keys.keys.len())
+        .collect();
+    let items: Vec<u64> = classes.iter().map(|&class| keys.keys[class]).collect();
+    let mut found = vec![false; items.len()];
+    let invoked = now();
+    let answer: fn(bool) -> Answer = match operation {
+        0 => {
+            let inserted = match filter.insert_batch(&items) {
+                Ok(()) => items.len(),
+                Err(error) => error.inserted,
+            };
+            // The one after them was refused, and the others were not tried.
+            found[..inserted].fill(true);
+            Answer::Insert
+        }
+        1 => {
+            filter.contains_batch(&items, &mut found);
+            Answer::Contains
+        }
+        _ => {
+            filter.remove_batch(&items, &mut found);
+            Answer::Remove
+        }
+    };
+    let returned = now();
+    classes
+        .into_iter()
+        .zip(found)
+        .map(move |(class, found)| Event {
+            class,
+            answer: answer(found),
+            invoked,
+            returned,
+        })
+}

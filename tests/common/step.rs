@@ -1,0 +1,57 @@
+//! One operation of a thread among others, and what it answered.
+
+use super::{
+    classes::classes,
+    event::{Answer, Event},
+};
+use guira::{CuckooFilter, InsertError};
+use rand::{RngExt, rngs::SmallRng};
+use std::{hash::BuildHasher, time::Instant};
+
+/// Keys of which no two are of one class, and their hashes.
+pub(crate) struct Keys {
+    pub(crate) keys: Vec<u64>,
+    pub(crate) hashes: Vec<u64>,
+}
+
+impl Keys {
+    pub(crate) fn new(filter: &CuckooFilter, count: usize, seed: u64) -> Self {
+        let hashes = classes(filter, count, seed);
+        let known = |key: &u64| hashes.contains(&filter.hasher().hash_one(key));
+        let keys = (seed << 32..).filter(known).take(count).collect();
+        Self { keys, hashes }
+    }
+}
+
+/// One random operation on a class that all share, with its times.
+pub(crate) fn step(
+    filter: &CuckooFilter,
+    keys: &Keys,
+    random: &mut SmallRng,
+    start: Instant,
+) -> Event {
+    let now = || start.elapsed().as_nanos() as u64;
+    let class = random.random_range(0..keys.keys.len());
+    let hash = keys.hashes[class];
+    // Classes with an even number never get a second copy.
+    let unique = class % 2 == 0;
+    let operation = random.random_range(0..100);
+    let invoked = now();
+    let answer = match operation {
+        0..30 => Answer::Contains(filter.contains_hash(hash)),
+        30..40 => Answer::Count(filter.count_hash(hash)),
+        40..70 if unique => match filter.insert_unique_hash(hash) {
+            Ok(added) => Answer::InsertUnique(Some(added)),
+            Err(InsertError::Full) => Answer::InsertUnique(None),
+            Err(error) => panic!("{error}"),
+        },
+        40..70 => Answer::Insert(filter.insert_hash(hash).is_ok()),
+        _ => Answer::Remove(filter.remove_hash(hash)),
+    };
+    Event {
+        class,
+        answer,
+        invoked,
+        returned: now(),
+    }
+}

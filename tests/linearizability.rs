@@ -1,0 +1,146 @@
+//! Operations of real threads have an order that explains every answer: found, or
+//! shown not to exist, for each of many short windows on a filter of a few slots.
+//!
+//! `tests/history.rs` and `tests/stress.rs` check bounds instead, over histories of
+//! any length.
+//!
+//! The test runs for 3 seconds, or for `GUIRA_STRESS_SECONDS`:
+//!
+//! ```text
+//! GUIRA_STRESS_SECONDS=300 cargo test --release --test linearizability -- --nocapture
+//! ```
+
+mod common {
+    pub(crate) mod classes;
+    pub(crate) mod event;
+    pub(crate) mod filters;
+    pub(crate) mod round;
+    pub(crate) mod step;
+    pub(crate) mod wgl;
+    pub(crate) mod windows;
+}
+
+use common::{
+    event::{Answer, Event},
+    filters::{BITS, GROWABLE_BITS},
+    round::{Report, Round},
+    wgl::has_order,
+};
+use rand::{RngExt, rngs::SmallRng};
+use std::{
+    env,
+    time::{Duration, Instant},
+};
+
+fn budget() -> Duration {
+    Duration::from_secs(env::var("GUIRA_STRESS_SECONDS").map_or(3, |seconds| {
+        seconds
+            .parse()
+            .expect("GUIRA_STRESS_SECONDS is a whole number")
+    }))
+}
+
+#[test]
+fn every_window_has_an_order() {
+    let layouts = BITS.len() + GROWABLE_BITS.len();
+    // Another seed each time: a run that repeats the last one would find less.
+    let mut random: SmallRng = rand::make_rng();
+    for bits in BITS.into_iter().chain(GROWABLE_BITS) {
+        let (end, mut report) = (
+            Instant::now() + budget() / layouts as u32,
+            Report::default(),
+        );
+        while report.rounds == 0 || Instant::now() < end {
+            let round = Round {
+                bits,
+                buckets: random.random_range(2..=6),
+                threads: random.random_range(2..=4),
+                operations: random.random_range(4..=24),
+                load: random.random_range(0.8..=1.0),
+                crowd: random.random_range(0.2..=1.0),
+                yields: random.random(),
+                seed: random.random(),
+            };
+            let done = round.windows(1_000);
+            report += done.unwrap_or_else(|violation| panic!("{violation}"));
+        }
+        println!("{bits} bits: {report}");
+        assert!(report.relocations > 0, "too little happened: {report}");
+    }
+}
+
+// The search itself: what it must find, and what it must not.
+
+/// Threads 0, 1, ..., each with its operation and the moments at which it was
+/// invoked and returned.
+fn ordered(before: i64, after: i64, history: &[(Answer, u64, u64)]) -> bool {
+    let event = |&(answer, invoked, returned)| Event {
+        class: 0,
+        answer,
+        invoked,
+        returned,
+    };
+    let events: Vec<_> = history.iter().map(event).enumerate().collect();
+    has_order(&events, before, after)
+}
+
+const INSERT: Answer = Answer::Insert(true);
+const REMOVE: Answer = Answer::Remove(true);
+const ABSENT: Answer = Answer::Contains(false);
+
+#[test]
+fn the_search_sees_what_one_after_the_other_would_do() {
+    assert!(ordered(0, 1, &[(ABSENT, 0, 1), (INSERT, 2, 3)]));
+    assert!(!ordered(0, 1, &[(INSERT, 0, 1), (ABSENT, 2, 3)]));
+    assert!(ordered(0, 1, &[(INSERT, 0, 2), (ABSENT, 2, 3)]));
+    assert!(!ordered(1, 0, &[(REMOVE, 0, 1), (REMOVE, 0, 1)]));
+    assert!(ordered(
+        1,
+        0,
+        &[(REMOVE, 0, 3), (Answer::Remove(false), 1, 2)]
+    ));
+    assert!(!ordered(1, 1, &[(Answer::Remove(false), 1, 2)]));
+    assert!(!ordered(0, 0, &[(INSERT, 0, 1)]), "it is lost");
+    assert!(!ordered(0, 1, &[]), "it comes from nowhere");
+}
+
+#[test]
+fn the_search_lets_pass_what_is_always_allowed() {
+    let nothing = [
+        (Answer::Contains(true), 0, 1),
+        (Answer::Insert(false), 0, 1),
+        (Answer::InsertUnique(None), 2, 3),
+    ];
+    assert!(ordered(0, 0, &nothing));
+}
+
+#[test]
+fn the_search_knows_insert_unique() {
+    let (added, present) = (
+        Answer::InsertUnique(Some(true)),
+        Answer::InsertUnique(Some(false)),
+    );
+    assert!(ordered(0, 1, &[(added, 0, 2), (present, 1, 3)]));
+    assert!(!ordered(0, 2, &[(added, 0, 2), (added, 1, 3)]));
+    assert!(!ordered(0, 0, &[(present, 0, 1)]));
+    assert!(ordered(1, 1, &[(present, 0, 1)]));
+    assert!(ordered(
+        0,
+        1,
+        &[(added, 0, 9), (REMOVE, 1, 8), (added, 2, 7)]
+    ));
+}
+
+/// Each of the answers is possible, by the number of copies, but not both: who saw 1
+/// copy before 0 saw the item in and out again, which nobody took out.
+#[test]
+fn the_search_sees_answers_that_exclude_each_other() {
+    let [one, none] = [1, 0].map(Answer::Count);
+    assert!(ordered(0, 1, &[(INSERT, 0, 9), (none, 1, 2), (one, 3, 4)]));
+    assert!(!ordered(0, 1, &[(INSERT, 0, 9), (one, 1, 2), (none, 3, 4)]));
+    assert!(!ordered(
+        0,
+        1,
+        &[(INSERT, 0, 9), (one, 1, 2), (ABSENT, 3, 4)]
+    ));
+}
