@@ -52,6 +52,21 @@ use std::{
 /// and the pair of buckets are one to the filter, so removing an item that was
 /// never inserted may remove another one, which then is a false negative.
 ///
+/// # Keys from attackers
+///
+/// Whoever knows the seed can make keys that all have the same two buckets. Once
+/// those are full, such keys are refused, and so are the few other items with just
+/// these buckets; no item that is in is lost, and all others go on as before. They can
+/// make a filter that can grow double too early, as long as a sixteenth of its slots
+/// is used.
+///
+/// A random seed, the default, makes such keys as good as random, so they cannot be
+/// prepared. It does not help against who reads the seed (it is in every snapshot), or
+/// works it out from many answers: [`SeededState`] is not a cryptographic hash. For
+/// such cases give the [builder](crate::Builder::hasher) one that is, such as the
+/// standard library's `RandomState`. And no seed prevents false positives:
+/// who may ask often enough finds items that are absent and said to be present.
+///
 /// # Memory ordering
 ///
 /// An insert that returned `Ok` happens before every call that finds its copy:

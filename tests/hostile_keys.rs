@@ -1,19 +1,22 @@
-//! Keys made to share one class fill their pair and get Full. All other items go
+//! Keys made to share one class, or one pair, fill the pair and get Full. All other items go
 //! on as before; and for whoever does not know the seed such keys cannot be made.
 
 use guira::{CuckooFilter, InsertError};
 
 const SEED: u64 = 42;
 
-fn filter(bits: u32, seed: u64) -> CuckooFilter {
-    let builder = CuckooFilter::builder().capacity(300).fingerprint_bits(bits);
+fn filter(bits: u32, max: Option<usize>, seed: u64) -> CuckooFilter {
+    let mut builder = CuckooFilter::builder().capacity(300).fingerprint_bits(bits);
+    if let Some(max) = max {
+        builder = builder.max_capacity(max).false_positive_rate(0.1);
+    }
     builder.seed(seed).build().expect("a filter")
 }
 
 /// Keys of the class of the first, found by one who knows the seed: in a filter
 /// that holds nothing else, `contains` betrays the class.
 fn hostile(bits: u32, count: usize) -> Vec<u64> {
-    let probe = filter(bits, SEED);
+    let probe = filter(bits, None, SEED);
     let first = 1 << 50;
     probe.insert(&first).unwrap();
     (first..)
@@ -25,7 +28,7 @@ fn hostile(bits: u32, count: usize) -> Vec<u64> {
 #[test]
 fn keys_of_one_class_fill_their_pair_and_harm_nothing_else() {
     for bits in [10, 12, 15] {
-        let filter = filter(bits, SEED);
+        let filter = filter(bits, None, SEED);
         let most = 2 * filter.bucket_slots();
         let keys = hostile(bits, most + 10);
         for item in 0..200_u64 {
@@ -71,7 +74,7 @@ fn the_same_keys_are_harmless_under_another_seed() {
     for bits in [10, 12, 15] {
         let keys = hostile(bits, 30);
         for seed in [SEED + 1, 0, u64::MAX] {
-            let filter = filter(bits, seed);
+            let filter = filter(bits, None, seed);
             for key in &keys {
                 assert_eq!(filter.insert(key), Ok(()), "{bits} bits, seed {seed}");
             }
@@ -90,4 +93,78 @@ fn two_filters_have_different_seeds_by_default() {
         CuckooFilter::with_capacity(10),
     );
     assert_ne!(a.hasher().seed(), b.hasher().seed());
+}
+
+/// Keys of all classes of one pair: nothing that fills it can leave it.
+fn pair(bits: u32, max: Option<usize>, count: usize) -> Vec<u64> {
+    let probe = filter(bits, max, SEED);
+    let first = 1 << 51;
+    for _ in 0..2 * probe.bucket_slots() {
+        probe.insert(&first).unwrap();
+    }
+    (first..)
+        .filter(|key| {
+            probe.insert(key).map(|()| assert!(probe.remove(key))) == Err(InsertError::Full)
+        })
+        .take(count)
+        .collect()
+}
+
+#[test]
+fn keys_of_one_pair_overfill_it_and_harm_nothing_else() {
+    for (bits, max) in [
+        (10, None),
+        (15, None),
+        (30, None),
+        (14, Some(100_000)),
+        (27, Some(100_000)),
+    ] {
+        let filter = filter(bits, max, SEED);
+        let most = 2 * filter.bucket_slots();
+        let keys = pair(bits, max, most + 10);
+        let results: Vec<_> = keys.iter().map(|key| filter.insert(key)).collect();
+        assert!(results[..most].iter().all(Result::is_ok), "{bits} bits");
+        let refused = |result: &Result<(), InsertError>| *result == Err(InsertError::Full);
+        assert!(
+            results[most..].iter().all(refused),
+            "{bits} bits: the pair is full"
+        );
+        assert!(
+            keys[most..]
+                .iter()
+                .all(|key| filter.insert_unique(key) != Ok(true))
+        );
+        // An attacker must not make a filter grow that is all but empty.
+        assert_eq!(filter.stats().buckets_to_split, 0, "{bits} bits");
+
+        // By chance an item may be of that very pair. With nothing else in, that shows.
+        let (of_pair, items): (Vec<u64>, Vec<u64>) = (0..250).partition(|item| {
+            let inserted = filter.insert(item);
+            inserted.is_err() || !filter.remove(item)
+        });
+        assert!(of_pair.len() <= 2, "{bits} bits: {of_pair:?}");
+        for item in &items {
+            assert_eq!(filter.insert(item), Ok(()), "{bits} bits: {item} pays");
+        }
+        assert!(items.iter().all(|item| filter.contains(item)));
+        assert!(keys[..most].iter().all(|key| filter.contains(key)));
+        assert_eq!(filter.len(), items.len() + most);
+        let present = items.iter().chain(&keys[..most]);
+        assert!(present.into_iter().all(|item| filter.remove(item)));
+        assert!(filter.is_empty());
+    }
+}
+
+#[test]
+fn keys_of_one_pair_are_harmless_under_another_seed() {
+    for bits in [10, 15, 30] {
+        let keys = pair(bits, None, 40);
+        for seed in [SEED + 1, 0, u64::MAX] {
+            let filter = filter(bits, None, seed);
+            assert!(
+                keys.iter().all(|key| filter.insert(key).is_ok()),
+                "{bits} bits, {seed}"
+            );
+        }
+    }
 }
