@@ -124,3 +124,6 @@ impl Drop for Hold<'_> {
         self.0.fetch_sub(1, Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests;

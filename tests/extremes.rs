@@ -1,0 +1,183 @@
+//! The smallest filters, the largest one, very many threads, and a filter that is
+//! dropped while others use it.
+//!
+//! What counts is 64 bits wide and cannot be brought to its end from outside: the
+//! versions of relocations wrap after 2^52 of one stripe (and then harm only a lookup
+//! that was stopped for exactly so many), the shards of `len` wrap by design, and a
+//! counter of `stats` would begin at 0 again. The unit tests in `src/version` and
+//! `src/len` wrap the first two. The level of a word cannot wrap: its models have the
+//! fault `PhaseWraps`.
+//!
+//! The largest filter maps 16 GiB, of which it uses some hundred KiB:
+//!
+//! ```text
+//! cargo test --release --test extremes -- --ignored
+//! ```
+
+use guira::{CuckooFilter, InsertError};
+use std::{
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+/// The fingerprint sizes of fixed filters, and those of growable ones.
+const BITS: [u32; 5] = [10, 12, 15, 20, 30];
+const GROWABLE_BITS: [u32; 6] = [9, 11, 14, 18, 27, 28];
+
+fn filter(bits: u32, capacity: usize) -> CuckooFilter {
+    let mut builder = CuckooFilter::builder()
+        .capacity(capacity)
+        .fingerprint_bits(bits)
+        .seed(3);
+    if GROWABLE_BITS.contains(&bits) {
+        builder = builder.max_capacity(capacity);
+    }
+    builder.build().expect("a small filter")
+}
+
+#[test]
+fn the_smallest_filters_do_everything() {
+    for bits in BITS.into_iter().chain(GROWABLE_BITS) {
+        for capacity in [0, 1, 2, 3] {
+            let filter = filter(bits, capacity);
+            let items = || 0..capacity as u64;
+            for item in items() {
+                assert!(!filter.contains(&item) || item > 0, "{bits}, {capacity}");
+                assert_eq!(filter.insert(&item), Ok(()), "{bits}, {capacity}");
+            }
+            assert_eq!(filter.len(), capacity);
+            let copy = CuckooFilter::from_bytes(&filter.to_bytes()).expect("its own bytes");
+            for filter in [&filter, &copy, &filter.clone()] {
+                let mut found = vec![false; capacity];
+                filter.contains_batch(&items().collect::<Vec<_>>(), &mut found);
+                assert!(found.iter().all(|&found| found), "{bits}, {capacity}");
+                // With those that are in, what still fits is refused at last.
+                let fitted = (100..200_u64).filter(|item| filter.insert(item).is_ok());
+                let fitted: Vec<u64> = fitted.collect();
+                let slots = filter.buckets() * filter.bucket_slots();
+                assert!(fitted.len() + capacity <= slots, "{bits}, {capacity}");
+                assert_eq!(filter.insert(&7_777_u64), Err(InsertError::Full));
+                assert!(
+                    items()
+                        .chain(fitted.iter().copied())
+                        .all(|item| filter.contains(&item))
+                );
+                assert!(items().chain(fitted).all(|item| filter.remove(&item)));
+                assert!(filter.is_empty());
+            }
+        }
+    }
+}
+
+/// As many threads as there may be calls of `insert_unique` at once would be 512; on
+/// few cores most of them stand still in the middle of an operation.
+#[test]
+fn a_hundred_threads_share_a_filter() {
+    const THREADS: usize = 100;
+    const ROUNDS: usize = 200;
+    for (bits, max) in [(15, None), (14, Some(40_000))] {
+        let mut builder = CuckooFilter::builder()
+            .capacity(2_000)
+            .fingerprint_bits(bits);
+        if let Some(max) = max {
+            builder = builder.max_capacity(max).false_positive_rate(0.02);
+        }
+        let filter = builder.seed(5).build().expect("a filter");
+        let (barrier, winners) = (Barrier::new(THREADS), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (filter, barrier, winners) = (&filter, &barrier, &winners);
+                scope.spawn(move || {
+                    barrier.wait();
+                    for round in 0..ROUNDS {
+                        let own = [0, 1].map(|item| (thread, round, item));
+                        for item in &own {
+                            filter.insert(item).expect("room");
+                        }
+                        // One item of each round is everybody's.
+                        match filter.insert_unique(&(usize::MAX, round, 0)) {
+                            Ok(won) => winners.fetch_add(won.into(), Ordering::Relaxed),
+                            Err(error) => panic!("{error}"),
+                        };
+                        assert!(own.iter().all(|item| filter.contains(item)));
+                        // A fixed filter has no room for all.
+                        let leave = if max.is_some() { 1 } else { 0 };
+                        assert!(own[leave..].iter().all(|item| filter.remove(item)));
+                    }
+                });
+            }
+        });
+        let kept = if max.is_some() { THREADS * ROUNDS } else { 0 };
+        let winners = winners.into_inner();
+        assert!(winners <= ROUNDS && winners >= ROUNDS * 9 / 10, "{winners}");
+        assert_eq!(filter.len(), kept + winners, "{bits} bits");
+        assert_eq!(filter.stats().level > 0, max.is_some());
+    }
+}
+
+/// Whoever is last to let go of it frees it; until then it works.
+#[test]
+fn a_filter_lives_as_long_as_its_last_owner() {
+    let filter = Arc::new(
+        CuckooFilter::builder()
+            .capacity(100)
+            .max_capacity(100_000)
+            .build()
+            .expect("a filter"),
+    );
+    let weak = Arc::downgrade(&filter);
+    let threads: Vec<_> = (0..8_usize)
+        .map(|thread| {
+            let filter = Arc::clone(&filter);
+            thread::spawn(move || {
+                // The later ones work long after the earlier ones have let go.
+                let items = (0..500 * (thread + 1)).map(|item| (thread, item));
+                for item in items.clone() {
+                    filter.insert(&item).expect("it grows");
+                }
+                items.clone().all(|item| filter.remove(&item))
+            })
+        })
+        .collect();
+    drop(filter);
+    for thread in threads {
+        assert!(thread.join().expect("no panic"));
+    }
+    assert!(weak.upgrade().is_none());
+}
+
+/// 2^33 slots, whose numbers do not fit into 32 bits; nor do the bytes' ones.
+#[test]
+#[cfg(target_pointer_width = "64")]
+#[ignore = "maps 16 GiB"]
+fn a_filter_of_2_to_the_33_slots() {
+    const SLOTS: usize = 1 << 33;
+    // So many items that the table is of the power of two, and a little more.
+    let filter = filter(15, 8_160_437_862);
+    let slots = filter.buckets() * filter.bucket_slots();
+    assert!((SLOTS..SLOTS + SLOTS / 1000).contains(&slots), "{slots}");
+    assert!(filter.memory_usage() >= 8 * filter.buckets());
+
+    for item in 0..10_000_u64 {
+        filter.insert(&item).expect("it is all but empty");
+    }
+    assert_eq!(filter.len(), 10_000);
+    assert!((0..10_000_u64).all(|item| filter.contains(&item)));
+    // At this load a false positive has a chance of one in a million each.
+    let found = (10_000..20_000_u64).filter(|item| filter.contains(item));
+    assert_eq!(found.count(), 0);
+    for item in 0..10_000_u64 {
+        assert_eq!(filter.count(&item), 1);
+        assert!(filter.remove(&item));
+        assert!(!filter.contains(&item), "a class of its own");
+    }
+    assert!(filter.is_empty());
+
+    // One pair takes all of one class and refuses the rest.
+    let copies = (0..).take_while(|_| filter.insert(&0_u64).is_ok()).count();
+    assert_eq!(copies, 2 * filter.bucket_slots());
+    assert_eq!(filter.insert_unique(&1_u64), Ok(true));
+}

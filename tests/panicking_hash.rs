@@ -1,0 +1,102 @@
+//! A `Hash` that panics leaves the filter as it was: each operation hashes an item
+//! before it touches anything.
+
+use guira::CuckooFilter;
+use std::{
+    hash::{Hash, Hasher},
+    panic::{self, AssertUnwindSafe},
+};
+
+/// A number whose hash cannot be had if it is negative.
+struct Moody(i64);
+
+impl Hash for Moody {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        assert!(self.0 >= 0, "not now");
+        self.0.hash(state);
+    }
+}
+
+const ITEMS: i64 = 900;
+
+fn filled(max: usize) -> CuckooFilter {
+    let filter = CuckooFilter::builder().capacity(1_000).max_capacity(max);
+    let filter = filter.seed(1).build().expect("a filter");
+    for item in 0..ITEMS {
+        filter.insert(&Moody(item)).expect("room");
+    }
+    filter
+}
+
+fn panics(operation: impl FnOnce()) -> bool {
+    panic::catch_unwind(AssertUnwindSafe(operation)).is_err()
+}
+
+/// The filter holds these items and works.
+fn assert_whole(filter: &CuckooFilter, items: impl Iterator<Item = i64> + Clone) {
+    assert_eq!(filter.len(), items.clone().count());
+    for item in items {
+        let item = Moody(item);
+        assert!(filter.contains(&item), "false negative of {}", item.0);
+        assert!(filter.remove(&item), "remove of {}", item.0);
+        filter.insert(&item).expect("its own room");
+    }
+}
+
+#[test]
+fn one_item_at_a_time() {
+    for max in [1_000, 100_000] {
+        let filter = filled(max);
+        let moody = Moody(-1);
+        assert!(panics(|| filter.insert(&moody).unwrap()));
+        assert!(panics(|| assert!(filter.insert_unique(&moody).unwrap())));
+        assert!(panics(|| assert!(filter.remove(&moody))));
+        assert!(panics(|| assert!(filter.contains(&moody))));
+        assert!(panics(|| assert_eq!(filter.count(&moody), 0)));
+        assert_whole(&filter, 0..ITEMS);
+    }
+}
+
+/// A batch has done what comes before some item at or before the one that panics, and
+/// nothing of what comes after it.
+#[test]
+fn in_batches() {
+    for at in [0, 1, 15, 16, 31, 32, 40, 63, 70] {
+        let filter = filled(1_000);
+        let mut batch: Vec<Moody> = (ITEMS..ITEMS + 71).map(Moody).collect();
+        batch[at].0 = -1;
+        let mut results = vec![false; batch.len()];
+
+        assert!(panics(|| filter.insert_batch(&batch).unwrap()));
+        let inserted = filter.len() as i64 - ITEMS;
+        assert!((0..=at as i64).contains(&inserted), "{inserted} of {at}");
+        assert_whole(&filter, 0..ITEMS + inserted);
+
+        assert!(panics(|| filter.contains_batch(&batch, &mut results)));
+        assert_whole(&filter, 0..ITEMS + inserted);
+
+        results.fill(false);
+        assert!(panics(|| filter.remove_batch(&batch, &mut results)));
+        let removed = results.iter().filter(|&&removed| removed).count();
+        assert_eq!(filter.len() as i64, ITEMS + inserted - removed as i64);
+        assert!(removed as i64 <= inserted);
+        assert_whole(
+            &filter,
+            (0..ITEMS).chain(ITEMS + removed as i64..ITEMS + inserted),
+        );
+    }
+}
+
+/// No more calls of `insert_unique` can be in flight than there are tokens: one that
+/// panics must not keep its own.
+#[test]
+fn no_token_is_lost() {
+    let filter = filled(1_000);
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let all = (0..2_000).all(|_| panics(|| assert!(filter.insert_unique(&Moody(-1)).is_ok())));
+    panic::set_hook(hook);
+    assert!(all);
+    assert_eq!(filter.insert_unique(&Moody(ITEMS)), Ok(true));
+    assert_whole(&filter, 0..=ITEMS);
+}
