@@ -45,7 +45,8 @@
 //!   is smaller there.
 //! * When you must remove items that may never have been inserted: see
 //!   [Removing](CuckooFilter#removing).
-//! * On platforms without 64-bit atomics: it does not compile there.
+//! * On platforms without 64-bit atomics, such as ARMv5 and 32-bit MIPS, PowerPC and
+//!   RISC-V: it does not compile there.
 //!
 //! # Features
 //!
@@ -54,6 +55,11 @@
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
+
+#[cfg(not(target_has_atomic = "64"))]
+compile_error!(
+    "guira needs 64-bit atomics, which this target does not have: a bucket is one 64-bit word"
+);
 
 mod any;
 mod batch;
