@@ -168,7 +168,8 @@ impl LayoutFacts {
         let slots = self.slots as f64 * load.min(1.0) * f64::from(level).exp2();
         let for_rate = (capacity as f64 / slots).ceil() as usize;
         // `room` grows with the number of pairs of buckets: the least that suffices.
-        let (mut low, mut high) = (for_rate.div_ceil(2).max(1), usize::MAX >> 9 >> level);
+        // If none suffices, one more than there can be: `checked` refuses it.
+        let (mut low, mut high) = (for_rate.div_ceil(2).max(1), (MAX_BUCKETS / 2 >> level) + 1);
         while low < high {
             let middle = low.midpoint(high);
             if self.room(2 * middle, level) >= capacity {
@@ -177,7 +178,7 @@ impl LayoutFacts {
                 low = middle + 1
             }
         }
-        Some(2 * low)
+        Some(low.saturating_mul(2))
     }
 
     /// The items that fit into the largest table at `rate`.
