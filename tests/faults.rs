@@ -13,8 +13,7 @@
 //! | `ClaimUnchecked` | caught | caught | caught |
 //! | `ContainsNoValidate` | caught | | caught |
 //! | `RemoveIgnoresMarks` | caught | | caught |
-//! | `CountNoRereadP` | caught | caught | |
-//! | `AdvanceLate`, `ContainsNoReread`, `RemoveNoReread` | caught | | |
+//! | `AdvanceLate`, `ContainsNoReread`, `CountNoRereadP`, `RemoveNoReread` | caught | | |
 //!
 //! Empty: not always noticed within a minute. Not here at all, for the same reason:
 //! `NoDelivered`, `SettleEarly`, `RemoveNoKilled`, `RemoveHigherFirst`, `KillNoHold`,
@@ -179,7 +178,6 @@ faults! {
     no_retract: NoRetract;
     decide_blindly: DecideBlindly;
     remove_no_validate: RemoveNoValidate;
-    count_no_reread_p: CountNoRereadP;
     claim_unchecked: ClaimUnchecked;
 }
 

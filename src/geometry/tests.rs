@@ -457,3 +457,23 @@ fn growth_that_is_too_far_is_refused_and_the_least_start_is_named() {
         )
     );
 }
+
+/// Up to the largest table that the platform has, and not only to what a search for it
+/// happens to reach.
+#[test]
+fn large_tables_have_room_for_what_was_asked() {
+    for layout in FIXED.iter().chain(&GROWABLE) {
+        let largest = layout.max_capacity(0.5);
+        for capacity in [20, 14, 10, 8, 5, 3, 2].map(|part| largest / part) {
+            let buckets = layout.buckets(capacity, 0.5, 0).expect("a modest rate");
+            let bits = layout.fingerprint_bits;
+            let room = layout.room(buckets, 0);
+            assert!(buckets <= MAX_BUCKETS, "{capacity} items of {bits} bits");
+            assert!(
+                room >= capacity,
+                "{room} for {capacity} items of {bits} bits"
+            );
+        }
+        assert!(layout.buckets(usize::MAX, 0.5, 0) > Some(MAX_BUCKETS));
+    }
+}
