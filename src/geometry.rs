@@ -169,7 +169,10 @@ impl LayoutFacts {
         let for_rate = (capacity as f64 / slots).ceil() as usize;
         // `room` grows with the number of pairs of buckets: the least that suffices.
         // If none suffices, one more than there can be: `checked` refuses it.
-        let (mut low, mut high) = (for_rate.div_ceil(2).max(1), (MAX_BUCKETS / 2 >> level) + 1);
+        let (mut low, mut high) = (
+            for_rate.div_ceil(2).max(1),
+            ((MAX_BUCKETS / 2) >> level) + 1,
+        );
         while low < high {
             let middle = low.midpoint(high);
             if self.room(2 * middle, level) >= capacity {

@@ -112,7 +112,7 @@ fn a_hundred_threads_share_a_filter() {
         });
         let kept = if max.is_some() { THREADS * ROUNDS } else { 0 };
         let winners = winners.into_inner();
-        assert!(winners <= ROUNDS && winners >= ROUNDS * 9 / 10, "{winners}");
+        assert!((ROUNDS * 9 / 10..=ROUNDS).contains(&winners), "{winners}");
         assert_eq!(filter.len(), kept + winners, "{bits} bits");
         assert_eq!(filter.stats().level > 0, max.is_some());
     }
