@@ -3,7 +3,7 @@
 
 mod common {
     pub(crate) mod batch;
-    pub(crate) mod classes;
+    pub(crate) mod distinct;
     pub(crate) mod event;
     pub(crate) mod filters;
     pub(crate) mod history;

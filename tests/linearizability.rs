@@ -11,7 +11,7 @@
 //! ```
 
 mod common {
-    pub(crate) mod classes;
+    pub(crate) mod distinct;
     pub(crate) mod event;
     pub(crate) mod filters;
     pub(crate) mod round;

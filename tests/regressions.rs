@@ -3,6 +3,7 @@
 
 mod common {
     pub(crate) mod classes;
+    pub(crate) mod distinct;
     pub(crate) mod filters;
 }
 

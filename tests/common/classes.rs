@@ -1,25 +1,11 @@
 //! Hashes whose classes are known.
 
-use guira::CuckooFilter;
+use super::distinct::distinct;
+use guira::{CuckooFilter, SeededState};
 use std::hash::BuildHasher;
 
-/// The hashes of `count` keys from `seed` << 32 on, of which no two are of one class
-/// in `filter`, which is empty.
-///
-/// In an empty filter `contains` tells whether two hashes are of one class: the
-/// other one's copy is all that it can find.
+/// `count` hashes of which no two are of one class in `filter`, which is empty.
 pub(crate) fn classes(filter: &CuckooFilter, count: usize, seed: u64) -> Vec<u64> {
-    assert!(filter.is_empty());
-    let mut classes: Vec<u64> = Vec::with_capacity(count);
-    for hash in (seed << 32..).map(|key: u64| filter.hasher().hash_one(key)) {
-        if classes.len() == count {
-            break;
-        }
-        filter.insert_hash(hash).expect("an empty filter has room");
-        if !classes.iter().any(|&class| filter.contains_hash(class)) {
-            classes.push(hash);
-        }
-        assert!(filter.remove_hash(hash));
-    }
-    classes
+    let hasher = SeededState::new(seed);
+    distinct(filter, count, (0_u64..).map(|n| hasher.hash_one(n)))
 }

@@ -1,7 +1,7 @@
 //! One operation of a thread among others, and what it answered.
 
 use super::{
-    classes::classes,
+    distinct::distinct,
     event::{Answer, Event},
 };
 use guira::{CuckooFilter, InsertError};
@@ -16,9 +16,10 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(crate) fn new(filter: &CuckooFilter, count: usize, seed: u64) -> Self {
-        let hashes = classes(filter, count, seed);
-        let known = |key: &u64| hashes.contains(&filter.hasher().hash_one(key));
-        let keys = (seed << 32..).filter(known).take(count).collect();
+        let (hasher, all) = (filter.hasher(), seed << 32..);
+        let hashes = distinct(filter, count, all.clone().map(|key| hasher.hash_one(key)));
+        let known = |key: &u64| hashes.contains(&hasher.hash_one(key));
+        let keys = all.filter(known).take(count).collect();
         Self { keys, hashes }
     }
 }

@@ -1,0 +1,28 @@
+//! Hashes of different classes.
+
+use guira::CuckooFilter;
+
+/// The first `count` of `hashes` of which no two are of one class in `filter`, which
+/// is empty.
+///
+/// In an empty filter `contains` tells whether two hashes are of one class: the
+/// other one's copy is all that it can find.
+pub(crate) fn distinct(
+    filter: &CuckooFilter,
+    count: usize,
+    hashes: impl Iterator<Item = u64>,
+) -> Vec<u64> {
+    assert!(filter.is_empty());
+    let mut classes: Vec<u64> = Vec::with_capacity(count);
+    for hash in hashes {
+        if classes.len() == count {
+            break;
+        }
+        filter.insert_hash(hash).expect("an empty filter has room");
+        if !classes.iter().any(|&class| filter.contains_hash(class)) {
+            classes.push(hash);
+        }
+        assert!(filter.remove_hash(hash));
+    }
+    classes
+}
