@@ -15,7 +15,8 @@
 //! | `RemoveIgnoresMarks` | caught | | caught |
 //! | `AdvanceLate`, `ContainsNoReread`, `CountNoRereadP`, `RemoveNoReread` | caught | | |
 //!
-//! Empty: not always noticed within a minute. Not here at all, for the same reason:
+//! Empty: not noticed in a few seconds, or only in nearly a minute, so nothing that a
+//! test could insist on. Not here at all, for the same reason:
 //! `NoDelivered`, `SettleEarly`, `RemoveNoKilled`, `RemoveHigherFirst`, `KillNoHold`,
 //! `HoldIgnored`, `HoldSeenEarly`, `CountNoRereadQ`, `CountNoValidate`,
 //! `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken` and
