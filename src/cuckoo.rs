@@ -26,6 +26,8 @@ pub(crate) struct Cuckoo<L> {
     pub(crate) versions: Versions,
     pub(crate) frontiers: Frontiers,
     pub(crate) len: Len,
+    /// Items with which the level after each level is to begin.
+    pub(crate) due: Box<[usize]>,
     /// Apart, as writers write it: lookups read the line that all this lies on.
     pub(crate) counters: Box<Counters>,
 }
@@ -44,14 +46,24 @@ impl<L: Layout> Cuckoo<L> {
             versions: Versions::new(buckets)?,
             frontiers: Frontiers::new(chunk_buckets(levels)),
             len: Len::new(buckets << levels),
+            due: Box::default(),
             counters: Box::default(),
             table,
         })
     }
 
+    /// The filter that begins a level in time, not only when it has no room left.
+    pub(crate) fn growing_when(self, due: Box<[usize]>) -> Self {
+        Self { due, ..self }
+    }
+
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Counters>() + self.table.planes.bytes() + self.versions.bytes() + self.len.bytes()
+        size_of::<Counters>()
+            + size_of_val(&*self.due)
+            + self.table.planes.bytes()
+            + self.versions.bytes()
+            + self.len.bytes()
     }
 
     #[inline(always)]
@@ -177,8 +189,7 @@ impl<L: Layout> Cuckoo<L> {
             _ => (class.q, class.p),
         };
         loop {
-            let one = table.prepare(class.fingerprint, one);
-            let other = table.prepare(class.fingerprint, other);
+            let (one, other) = table.prepare_pair(class.fingerprint, one, other);
             // Without a branch, which nobody could foresee.
             let into = select_unpredictable(one.word.is_fuller_than(other.word), other, one);
             let new = into.word.plus(class.fingerprint);
@@ -220,9 +231,7 @@ impl<L: Layout> Cuckoo<L> {
         } else {
             (class.p, class.q)
         };
-        let table = self.table.view();
-        let p = table.prepare(fingerprint, p);
-        let q = table.prepare(fingerprint, q);
+        let (p, q) = self.table.view().prepare_pair(fingerprint, p, q);
         if !(p.word.is_unmarked() && q.word.is_unmarked()) {
             return self.remove_among_marks(class, version, p, q);
         }

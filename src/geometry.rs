@@ -4,6 +4,7 @@ use crate::{
     any::{AnyCuckoo, of_layout},
     cuckoo::Cuckoo,
     error::{BuildError, SnapshotError},
+    grow::CHUNK,
     layout::{F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2, Layout},
 };
 
@@ -293,13 +294,26 @@ impl Geometry {
         self.buckets.saturating_mul(1 << self.levels)
     }
 
-    /// The distinct items that fit at a level.
+    /// The distinct items that fit at a level. At those between the first and the last
+    /// one the next doubling comes so early that it ends while there is room.
     pub(crate) fn capacity_at(&self, level: u32) -> usize {
         if level == self.levels {
             return self.max_capacity;
         }
         let room = self.layout.room(self.buckets, level);
-        room.clamp(self.capacity, self.max_capacity)
+        let inserts_of_sweep = match level {
+            0 => 0,
+            _ => (self.buckets << level) / CHUNK,
+        };
+        room.saturating_sub(inserts_of_sweep)
+            .clamp(self.capacity, self.max_capacity)
+    }
+
+    /// The numbers of items with which the doublings are due.
+    pub(crate) fn due(&self) -> Box<[usize]> {
+        (0..self.levels)
+            .map(|level| self.capacity_at(level))
+            .collect()
     }
 
     /// The false-positive rate with as many items as fit at a level.
@@ -315,8 +329,10 @@ impl Geometry {
             buckets, levels, ..
         } = self;
         let memory = BuildError::Memory { buckets };
-        of_layout!(self.layout.fingerprint_bits, L => Cuckoo::<L>::new(buckets, levels).ok_or(memory)?)
-            .ok_or(BuildError::Memory { buckets })
+        of_layout!(self.layout.fingerprint_bits, L => {
+            Cuckoo::<L>::new(buckets, levels).ok_or(memory)?.growing_when(self.due())
+        })
+        .ok_or(BuildError::Memory { buckets })
     }
 
     /// The geometry that a snapshot says it has, if there can be such a one.

@@ -20,10 +20,10 @@ use crate::{
     word::Word,
 };
 use crossbeam_utils::CachePadded;
-use std::{marker::PhantomData, ops::Range};
+use std::{hint::select_unpredictable, marker::PhantomData, ops::Range};
 
 /// Words that one insert splits while the filter grows: a line of them.
-const CHUNK: usize = if sync::IN_MODEL { 1 } else { 8 };
+pub(crate) const CHUNK: usize = if sync::IN_MODEL { 1 } else { 8 };
 
 /// All words of a filter.
 pub(crate) struct Planes<L> {
@@ -38,8 +38,7 @@ pub(crate) struct Planes<L> {
 struct Growth {
     /// `blocks[k]` holds what level k + 1 needs.
     blocks: Box<[OnceBlock]>,
-    /// All words are at this level or above: an empty word in its phase, which
-    /// words can be compared with. A shortcut for routing.
+    /// All words are at this level or above: [`Word::hint`]. A shortcut for routing.
     hint: AtomicU64,
 }
 
@@ -49,6 +48,27 @@ pub(crate) struct Block {
     words: Box<[AtomicU64]>,
     /// How many words of the planes before them are split for sure: the first ones.
     swept: CachePadded<AtomicU64>,
+}
+
+/// The words of one plane.
+#[derive(Clone, Copy)]
+struct Plane<'a> {
+    words: &'a [AtomicU64],
+    /// The first word of the plane.
+    start: usize,
+}
+
+impl<'a> Plane<'a> {
+    /// All of `words`.
+    #[inline(always)]
+    fn of(words: &'a [AtomicU64]) -> Self {
+        Self { words, start: 0 }
+    }
+
+    #[inline(always)]
+    fn atomic(self, bucket: usize) -> &'a AtomicU64 {
+        &self.words[self.start + bucket]
+    }
 }
 
 impl Growth {
@@ -113,10 +133,9 @@ impl<L: Layout> Planes<L> {
     /// Levels that all words have reached.
     #[inline(always)]
     pub(crate) fn level(&self) -> u32 {
-        self.hint().level()
+        self.hint().level_of_hint()
     }
 
-    /// The phase of a word that is at the level of the hint.
     #[inline(always)]
     fn hint(&self) -> Word<L> {
         // Acquire: pairs with the Release of `sweep`.
@@ -241,7 +260,7 @@ impl<L: Layout> Planes<L> {
 
     /// After all images are stored: with the lowest level of their words as hint.
     pub(crate) fn at_level(mut self, level: u32) -> Self {
-        self.growth.hint = AtomicU64::new(Word::<L>::at_level(level).bits());
+        self.growth.hint = AtomicU64::new(Word::<L>::hint(level).bits());
         self
     }
 
@@ -255,8 +274,8 @@ impl<L: Layout> Planes<L> {
 
     // Routing
 
-    /// The word that counts for `fingerprint` in `bucket`, read by `load`: as
-    /// many loads as there are levels above the hint, at most.
+    /// The word that counts for `fingerprint` in `bucket`, read by `load`. Between
+    /// two levels all words are at the level of the hint: a comparison shows it.
     #[inline(always)]
     pub(crate) fn route(
         &self,
@@ -268,9 +287,27 @@ impl<L: Layout> Planes<L> {
         if L::PHASE_BITS == 0 {
             return load(&first[bucket]);
         }
-        let mut plane = low_bits(fingerprint, self.level());
+        let hint = self.hint();
+        let word = load(self.plane_of_hint(first, hint, fingerprint).atomic(bucket));
+        if word.is_in_phase(hint) {
+            return word;
+        }
+        self.route_from(hint, fingerprint, bucket, load)
+    }
+
+    /// A level is being swept: from plane to plane, with as many loads as there are
+    /// levels above the hint, at most.
+    #[cold]
+    fn route_from(
+        &self,
+        hint: Word<L>,
+        fingerprint: u64,
+        bucket: usize,
+        load: impl Fn(&AtomicU64) -> Word<L>,
+    ) -> Word<L> {
+        let mut plane = fingerprint & hint.bits();
         loop {
-            let word = load(&self.plane(first, plane)[bucket]);
+            let word = load(self.atomic(plane, bucket));
             if low_bits(fingerprint, word.level()) == plane {
                 return word;
             }
@@ -278,9 +315,7 @@ impl<L: Layout> Planes<L> {
         }
     }
 
-    /// [`route`](Self::route) for the words of both buckets, in this order. Between
-    /// two levels, where all words are at the level of the hint, one comparison
-    /// shows that both count.
+    /// [`route`](Self::route) for the words of both buckets, in this order.
     #[inline(always)]
     pub(crate) fn route_pair(
         &self,
@@ -293,49 +328,53 @@ impl<L: Layout> Planes<L> {
             return (load_p(&first[p]), load_q(&first[q]));
         }
         let hint = self.hint();
-        let words = self.plane(first, low_bits(fingerprint, hint.level()));
-        let pair = (load_p(&words[p]), load_q(&words[q]));
+        let plane = self.plane_of_hint(first, hint, fingerprint);
+        let pair = (load_p(plane.atomic(p)), load_q(plane.atomic(q)));
         if Word::both_in_phase(pair.0, pair.1, hint) {
             return pair;
         }
-        self.route_both(first, fingerprint, (p, load_p), (q, load_q))
+        let p = self.route_from(hint, fingerprint, p, load_p);
+        (p, self.route_from(hint, fingerprint, q, load_q))
     }
 
     /// Brings a word into the cache: while a level is being swept, the one that
     /// counted before it or the one that counts now.
     #[inline(always)]
     pub(crate) fn prefetch(&self, fingerprint: u64, bucket: usize) {
-        let words = match L::PHASE_BITS {
-            0 => &self.first[..],
-            _ => self.plane(&self.first, low_bits(fingerprint, self.level())),
+        let plane = match L::PHASE_BITS {
+            0 => Plane::of(&self.first),
+            _ => self.plane_of_hint(&self.first, self.hint(), fingerprint),
         };
-        sync::prefetch(words, bucket);
+        sync::prefetch(plane.words, plane.start + bucket);
     }
 
-    /// A level is being swept: each word is looked for, the lower one first.
-    #[cold]
-    fn route_both(
-        &self,
-        first: &[AtomicU64],
-        fingerprint: u64,
-        (p, load_p): (usize, impl Fn(&AtomicU64) -> Word<L>),
-        (q, load_q): (usize, impl Fn(&AtomicU64) -> Word<L>),
-    ) -> (Word<L>, Word<L>) {
-        let p = self.route(first, fingerprint, p, load_p);
-        (p, self.route(first, fingerprint, q, load_q))
-    }
-
-    /// The words of a plane.
+    /// The plane that counts for `fingerprint` if its words are at the level of the
+    /// hint. Without a branch that depends on the fingerprint: nobody could foresee it.
     #[inline(always)]
-    fn plane<'a>(&'a self, first: &'a [AtomicU64], plane: u64) -> &'a [AtomicU64] {
-        if plane == 0 {
-            return first;
+    fn plane_of_hint<'a>(
+        &'a self,
+        first: &'a [AtomicU64],
+        hint: Word<L>,
+        fingerprint: u64,
+    ) -> Plane<'a> {
+        if hint == Word::EMPTY {
+            return Plane::of(first);
         }
-        let level = plane.ilog2();
+        let plane = fingerprint & hint.bits();
+        // Plane 0 is taken for plane 1 up to the last step.
+        let level = (plane | 1).ilog2();
+        let words = select_unpredictable(plane == 0, first, self.block_of(level));
+        let start = (plane & !(1 << level)) as usize * first.len();
+        Plane { words, start }
+    }
+
+    /// The planes from 2^`level` to 2^(`level` + 1) - 1.
+    #[inline(always)]
+    fn block_of(&self, level: u32) -> &[AtomicU64] {
         let block = self.growth.blocks[level as usize].get();
-        let block = block.expect("a block is published before a word of it is made");
-        let start = (plane - (1 << level)) as usize * first.len();
-        &block.words[start..][..first.len()]
+        &block
+            .expect("a block is published before a word of it is made")
+            .words
     }
 
     /// [`route`](Self::route) for a writer, who completes the split of a frozen
@@ -350,9 +389,26 @@ impl<L: Layout> Planes<L> {
         if L::PHASE_BITS == 0 {
             return Prepared::load(&first[bucket]);
         }
-        let mut plane = low_bits(fingerprint, self.level());
+        let hint = self.hint();
+        let plane = self.plane_of_hint(first, hint, fingerprint);
+        let prepared = Prepared::load(plane.atomic(bucket));
+        if prepared.word.is_in_phase(hint) {
+            return prepared;
+        }
+        self.route_from_for_update(hint, fingerprint, bucket)
+    }
+
+    /// [`route_from`](Self::route_from) for a writer.
+    #[cold]
+    fn route_from_for_update(
+        &self,
+        hint: Word<L>,
+        fingerprint: u64,
+        bucket: usize,
+    ) -> Prepared<'_, L> {
+        let mut plane = fingerprint & hint.bits();
         loop {
-            let prepared = Prepared::load(&self.plane(first, plane)[bucket]);
+            let prepared = Prepared::load(self.atomic(plane, bucket));
             if prepared.word.is_frozen() && !fault::is(Fault::FrozenIgnored) {
                 self.complete_split(plane, bucket, prepared);
             } else if low_bits(fingerprint, prepared.word.level()) == plane {
@@ -363,9 +419,40 @@ impl<L: Layout> Planes<L> {
         }
     }
 
+    /// [`route_for_update`](Self::route_for_update) for the words of both buckets, in
+    /// this order.
+    #[inline(always)]
+    pub(crate) fn route_pair_for_update<'a>(
+        &'a self,
+        first: &'a [AtomicU64],
+        fingerprint: u64,
+        one: usize,
+        other: usize,
+    ) -> (Prepared<'a, L>, Prepared<'a, L>) {
+        if L::PHASE_BITS == 0 {
+            return (Prepared::load(&first[one]), Prepared::load(&first[other]));
+        }
+        let hint = self.hint();
+        let plane = self.plane_of_hint(first, hint, fingerprint);
+        let pair = (
+            Prepared::load(plane.atomic(one)),
+            Prepared::load(plane.atomic(other)),
+        );
+        if Word::both_in_phase(pair.0.word, pair.1.word, hint) {
+            return pair;
+        }
+        let one = self.route_from_for_update(hint, fingerprint, one);
+        (one, self.route_from_for_update(hint, fingerprint, other))
+    }
+
     #[inline(always)]
     fn atomic(&self, plane: u64, bucket: usize) -> &AtomicU64 {
-        &self.plane(&self.first, plane)[bucket]
+        if plane == 0 {
+            return &self.first[bucket];
+        }
+        let level = plane.ilog2();
+        let start = (plane - (1 << level)) as usize * self.buckets();
+        &self.block_of(level)[start + bucket]
     }
 
     // Splitting
@@ -383,14 +470,21 @@ impl<L: Layout> Planes<L> {
             if prepared.word.level() > level {
                 return;
             }
-            if prepared.word.is_frozen() {
-                self.complete_split(plane, bucket, prepared);
-            } else if fault::is(Fault::NoFreeze) {
+            if fault::is(Fault::NoFreeze) && !prepared.word.is_frozen() {
                 self.complete_split(plane, bucket, prepared);
                 sync::yield_in_model();
-            } else {
-                prepared.replace(Event::Freeze, prepared.word.frozen());
+                continue;
             }
+            let frozen = if prepared.word.is_frozen() {
+                prepared
+            } else {
+                let frozen = prepared.word.frozen();
+                if !prepared.replace(Event::Freeze, frozen) {
+                    continue;
+                }
+                prepared.now(frozen)
+            };
+            return self.complete_split(plane, bucket, frozen);
         }
     }
 
@@ -534,17 +628,18 @@ impl<L: Layout> Planes<L> {
         // Acquire: pairs with the Release of the exchange below.
         let mut swept = block.swept.load(Ordering::Acquire) as usize;
         let ahead = swept + lead * CHUNK;
-        let start = if ahead < words && !self.is_split(ahead, level) {
-            ahead
-        } else {
-            swept
+        let is_split = |(plane, bucket)| self.is_split(plane, bucket, level);
+        let start = match self.places(ahead..words).next() {
+            Some(place) if !is_split(place) => ahead,
+            _ => swept,
         };
-        for word in start..words.min(start + CHUNK) {
-            self.split((word / self.buckets()) as u64, word % self.buckets(), level);
+        for (plane, bucket) in self.places(start..words.min(start + CHUNK)) {
+            self.split(plane, bucket, level);
         }
-        while swept < words && self.is_split(swept, level) {
-            swept += 1;
-        }
+        let more = self
+            .places(swept..words)
+            .take_while(|&place| is_split(place));
+        swept += more.count();
         if fault::is(Fault::SweepBlindly) {
             swept = words.min(start + CHUNK);
         }
@@ -556,16 +651,30 @@ impl<L: Layout> Planes<L> {
             // Release: pairs with the Acquire of `level`: whoever sees the hint
             // finds every word as it promises.
             let order = fault::order(Event::Complete, Ordering::AcqRel);
-            let hint = Word::<L>::at_level(level + 1);
+            let hint = Word::<L>::hint(level + 1);
             self.growth.hint.fetch_max(hint.bits(), order);
         }
     }
 
-    pub(crate) fn is_split(&self, word: usize, level: u32) -> bool {
-        let atomic = self.atomic((word / self.buckets()) as u64, word % self.buckets());
+    /// Plane and bucket of these words, in the order of the sweep.
+    fn places(&self, words: Range<usize>) -> impl Iterator<Item = (u64, usize)> {
+        // Divisions are slow: one for all of them.
+        let (mut plane, mut bucket) = (words.start / self.buckets(), words.start % self.buckets());
+        words.map(move |_| {
+            let place = (plane as u64, bucket);
+            bucket += 1;
+            if bucket == self.buckets() {
+                (plane, bucket) = (plane + 1, 0);
+            }
+            place
+        })
+    }
+
+    fn is_split(&self, plane: u64, bucket: usize, level: u32) -> bool {
         // Acquire: pairs with the Release of the Cut, so that whoever reads the
         // sweep's mark after this finds the word split (G1).
-        Word::<L>::from_bits(atomic.load(Ordering::Acquire)).level() > level
+        let word = self.atomic(plane, bucket).load(Ordering::Acquire);
+        Word::<L>::from_bits(word).level() > level
     }
 }
 

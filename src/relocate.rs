@@ -21,6 +21,10 @@ const MAX_VISITED: usize = if cfg!(guira_shuttle) { 64 } else { 1024 };
 /// a long search. (A level begins only when a long one has found no path.)
 const MAX_VISITED_TO_SPLIT: usize = 64;
 
+/// Buckets that a search looks at before it counts the filter's items: to count them
+/// costs some fifty nanoseconds.
+const LONG_SEARCH: usize = 16;
+
 /// Searches and moves that an insert tries before it gives up: each but the
 /// last failed because another thread changed the path meanwhile.
 const MAX_ROUNDS: usize = if sync::IN_MODEL { 3 } else { 64 };
@@ -233,6 +237,9 @@ impl<L: Layout> Cuckoo<L> {
         let found = search.run(self, class.fingerprint, roots);
         if let Found::Path = found {
             if self.relocate(search.hops(), last) {
+                if search.nodes.len() >= LONG_SEARCH {
+                    self.grow_in_time(search.level);
+                }
                 return Ok(true);
             }
         } else {
@@ -246,6 +253,18 @@ impl<L: Layout> Cuckoo<L> {
         // Another thread has been in the way; it may be waiting for a processor.
         sync::yield_now();
         Ok(false)
+    }
+
+    /// A path, but a long search: begins a level, if the filter holds as many items
+    /// as it should. To fill it up to the last path would cost many such searches.
+    #[cold]
+    fn grow_in_time(&self, level: u32) {
+        let planes = &self.table.planes;
+        let due = self.due.get(level as usize);
+        if due.is_some_and(|&due| self.len.sum() >= due) && !planes.is_growing(level) {
+            // Without memory the filter fills up, and an insert says so then.
+            let _ = planes.begin(level);
+        }
     }
 
     /// No path: splits words that the search has seen, if that can help.

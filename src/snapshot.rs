@@ -279,7 +279,9 @@ impl<L: Layout> Cuckoo<L> {
             }
             planes.at_level(restored.lowest)
         };
-        let cuckoo = Self::with_table(Table { planes }).ok_or_else(memory)?;
+        let cuckoo = Self::with_table(Table { planes })
+            .ok_or_else(memory)?
+            .growing_when(geometry.due());
         cuckoo.len.add(restored.items);
         Ok(cuckoo)
     }

@@ -65,7 +65,7 @@ impl<'a, L: Layout> Prepared<'a, L> {
         } else {
             new
         };
-        let (raw, new) = if fault::is(Fault::PhaseIgnored) && self.raw.same_phase(new) {
+        let (raw, new) = if fault::is(Fault::PhaseIgnored) && self.raw.is_in_phase(new) {
             let now = Word::<L>::from_bits(self.atomic.load(Ordering::Relaxed));
             (self.raw.with_phase_of(now), new.with_phase_of(now))
         } else {
@@ -91,7 +91,11 @@ impl<'a, L: Layout> Prepared<'a, L> {
     /// The same place after it was exchanged for `raw`.
     #[inline]
     pub(crate) fn now(self, raw: Word<L>) -> Self {
-        Self { raw, ..self }
+        Self {
+            raw,
+            word: raw.without_reservation(),
+            ..self
+        }
     }
 }
 
@@ -138,6 +142,18 @@ impl<'a, L: Layout> View<'a, L> {
     pub(crate) fn prepare(&self, fingerprint: u64, bucket: usize) -> Prepared<'a, L> {
         self.planes
             .route_for_update(self.first, fingerprint, bucket)
+    }
+
+    /// [`prepare`](Self::prepare) for both buckets of a pair, in this order.
+    #[inline(always)]
+    pub(crate) fn prepare_pair(
+        &self,
+        fingerprint: u64,
+        one: usize,
+        other: usize,
+    ) -> (Prepared<'a, L>, Prepared<'a, L>) {
+        self.planes
+            .route_pair_for_update(self.first, fingerprint, one, other)
     }
 }
 

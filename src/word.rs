@@ -391,9 +391,25 @@ impl<L: Layout> Word<L> {
         (self.phase() >> 1) as u32
     }
 
-    /// The empty word at a level. A higher level's has the higher representation.
-    pub(crate) fn at_level(level: u32) -> Self {
-        Self::EMPTY.with_phase(2 * u64::from(level))
+    /// A level in a form that spares readers work: the phase of words at the level,
+    /// and in slot 0 the bits of a fingerprint that then say which plane it is in. A
+    /// higher level's has the higher representation; level 0 is the empty word.
+    pub(crate) fn hint(level: u32) -> Self {
+        Self::EMPTY
+            .with_phase(2 * u64::from(level))
+            .set(0, (1 << level) - 1)
+    }
+
+    /// The level that a [`hint`](Self::hint) was made of.
+    #[inline(always)]
+    pub(crate) fn level_of_hint(self) -> u32 {
+        self.slot(0).trailing_ones()
+    }
+
+    /// True if the word is in the phase of `other`.
+    #[inline(always)]
+    pub(crate) fn is_in_phase(self, other: Self) -> bool {
+        (self.bits ^ other.bits) & L::PHASE == 0
     }
 
     /// True if both words are in the phase of `other`.
@@ -427,19 +443,15 @@ impl<L: Layout> Word<L> {
         } else {
             next
         };
-        (0..L::SLOTS).fold((next, next), |(stays, goes), slot| {
-            let out_of = |word: Self| {
-                if slot == 0 {
-                    word.without_marked()
-                } else {
-                    word.without(slot)
-                }
-            };
-            match self.slot(slot) >> bit & 1 {
-                0 => (stays, out_of(goes)),
-                _ => (out_of(stays), goes),
-            }
-        })
+        // All bits of the slots whose fingerprints go.
+        let going = (next.bits >> bit & L::ONES) * L::FINGERPRINT;
+        let (stays, goes) = (next.bits & !going, next.bits & !(L::PAYLOAD & !going));
+        // The mark goes with slot 0.
+        let (stays, goes) = match going & 1 {
+            0 => (stays, goes & !L::MARK),
+            _ => (stays & !L::MARK, goes),
+        };
+        (Self::from_bits(stays), Self::from_bits(goes))
     }
 
     // The image in a snapshot.
@@ -494,11 +506,6 @@ impl<L: Layout> Word<L> {
         }
         let second = self.bits >> low >> run >> rest.trailing_zeros();
         first | (second & (rest >> rest.trailing_zeros())) << run
-    }
-
-    /// True if the other word has the same phase.
-    pub(crate) fn same_phase(self, other: Self) -> bool {
-        self.phase() == other.phase()
     }
 
     /// The word with the phase of another one.
