@@ -15,22 +15,28 @@ pub(crate) const GROUP: usize = 32;
 
 impl<L: Layout> Cuckoo<L> {
     /// The classes of up to [`GROUP`] hashes; their words are on the way into the cache.
-    #[inline]
-    pub(crate) fn prefetch_group(&self, hashes: &[u64]) -> ArrayVec<Class, GROUP> {
-        let prefetched = |&hash: &u64| {
+    #[inline(always)]
+    pub(crate) fn prefetch_group(
+        &self,
+        hashes: impl Iterator<Item = u64>,
+    ) -> ArrayVec<Class, GROUP> {
+        let prefetched = |hash| {
             let class = self.class(hash);
             for bucket in [class.p, class.q] {
                 self.table.planes.prefetch(class.fingerprint, bucket);
             }
             class
         };
-        hashes.iter().map(prefetched).collect()
+        hashes.map(prefetched).collect()
     }
 
     /// [`prefetch_group`](Self::prefetch_group) for inserts: prefetches also the words
     /// that a search for a path will look at first.
-    #[inline]
-    pub(crate) fn prefetch_group_to_insert(&self, hashes: &[u64]) -> ArrayVec<Class, GROUP> {
+    #[inline(always)]
+    pub(crate) fn prefetch_group_to_insert(
+        &self,
+        hashes: impl Iterator<Item = u64>,
+    ) -> ArrayVec<Class, GROUP> {
         let group = self.prefetch_group(hashes);
         let table = self.table.view();
         for &class in &group {

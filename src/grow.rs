@@ -69,6 +69,11 @@ impl<'a> Plane<'a> {
     fn atomic(self, bucket: usize) -> &'a AtomicU64 {
         &self.words[self.start + bucket]
     }
+
+    #[inline(always)]
+    fn prefetch(self, bucket: usize) {
+        sync::prefetch(self.words, self.start + bucket);
+    }
 }
 
 impl Growth {
@@ -181,18 +186,21 @@ impl<L: Layout> Planes<L> {
     /// image of that one already, it does not count.
     pub(crate) fn scan(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
         let width = buckets.len();
+        // Acquire: pairs with the Release of every exchange, above all with that of
+        // the split that made the planes to come.
+        let order = fault::order(Event::Scan, Ordering::Acquire);
         for plane in 0..1_usize << level {
             let (before, rest) = image.split_at_mut(plane * width);
-            for (index, bucket) in buckets.clone().enumerate() {
+            let words = self.words_of(plane as u64, buckets.clone());
+            // The next chunk of each plane: the processor does not foresee so many rows.
+            let next = buckets.end.min(self.buckets() - 1);
+            self.plane(plane as u64).prefetch(next);
+            for (index, word) in words.iter().enumerate() {
                 if plane != 0 && !descends::<L>(before, width, plane, index) {
                     rest[index] = 0;
                     continue;
                 }
-                // Acquire: pairs with the Release of every exchange, above all
-                // with that of the split that made the planes to come.
-                let order = fault::order(Event::Scan, Ordering::Acquire);
-                let word = self.atomic(plane as u64, bucket).load(order);
-                let word = Word::<L>::from_bits(word).image();
+                let word = Word::<L>::from_bits(word.load(order)).image();
                 if word.level() > level {
                     return false;
                 }
@@ -222,13 +230,13 @@ impl<L: Layout> Planes<L> {
         let width = buckets.len();
         for plane in 0..image.len() / width {
             let (before, rest) = image.split_at(plane * width);
-            for (index, bucket) in buckets.clone().enumerate() {
+            let words = self.words_of(plane as u64, buckets.clone());
+            for ((index, bucket), stored) in buckets.clone().enumerate().zip(words) {
                 let word = Word::<L>::from_bits(rest[index]);
                 if plane == 0 || descends::<L>(before, width, plane, index) {
                     restored.check(plane, bucket, word)?;
                     // Relaxed: nobody else has the filter yet.
-                    self.atomic(plane as u64, bucket)
-                        .store(word.bits(), Ordering::Relaxed);
+                    stored.store(word.bits(), Ordering::Relaxed);
                 } else if word != Word::EMPTY {
                     return Err(refused(plane, bucket, word));
                 }
@@ -345,7 +353,7 @@ impl<L: Layout> Planes<L> {
             0 => Plane::of(&self.first),
             _ => self.plane_of_hint(&self.first, self.hint(), fingerprint),
         };
-        sync::prefetch(plane.words, plane.start + bucket);
+        plane.prefetch(bucket);
     }
 
     /// The plane that counts for `fingerprint` if its words are at the level of the
@@ -447,12 +455,25 @@ impl<L: Layout> Planes<L> {
 
     #[inline(always)]
     fn atomic(&self, plane: u64, bucket: usize) -> &AtomicU64 {
+        self.plane(plane).atomic(bucket)
+    }
+
+    /// The words of these buckets in one plane.
+    fn words_of(&self, plane: u64, buckets: Range<usize>) -> &[AtomicU64] {
+        let Plane { words, start } = self.plane(plane);
+        &words[start + buckets.start..start + buckets.end]
+    }
+
+    #[inline(always)]
+    fn plane(&self, plane: u64) -> Plane<'_> {
         if plane == 0 {
-            return &self.first[bucket];
+            return Plane::of(&self.first);
         }
         let level = plane.ilog2();
-        let start = (plane - (1 << level)) as usize * self.buckets();
-        &self.block_of(level)[start + bucket]
+        Plane {
+            words: self.block_of(level),
+            start: (plane - (1 << level)) as usize * self.buckets(),
+        }
     }
 
     // Splitting
@@ -484,7 +505,7 @@ impl<L: Layout> Planes<L> {
                 }
                 prepared.now(frozen)
             };
-            return self.complete_split(plane, bucket, frozen);
+            self.complete_split(plane, bucket, frozen);
         }
     }
 

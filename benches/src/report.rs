@@ -84,7 +84,8 @@ impl Results {
         }
     }
 
-    /// Writes `BENCHMARKS.md` into `root` and the plots into `root/docs/plots`.
+    /// Writes `BENCHMARKS.md` into `root` and the plots into `root/docs/plots`; the
+    /// table of the server is that of `docs/server-throughput.md`.
     ///
     /// # Errors
     ///
@@ -102,6 +103,10 @@ impl Results {
         for (name, svg) in svgs {
             fs::write(plots.join(name), svg.map_err(io::Error::other)?)?;
         }
-        fs::write(root.join("BENCHMARKS.md"), markdown::page(self))
+        let server = match fs::read_to_string(root.join("docs/server-throughput.md")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => "Not measured here.\n".into(),
+            server => server?,
+        };
+        fs::write(root.join("BENCHMARKS.md"), markdown::page(self, &server))
     }
 }

@@ -12,16 +12,24 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// The whole page.
-pub(super) fn page(results: &Results) -> String {
+/// Why some targets are missed: from profiles, not from this run.
+const MISSED: &str = include_str!("missed.md");
+
+/// The whole page. `server` is the table that `server/bench.sh` has printed.
+pub(super) fn page(results: &Results, server: &str) -> String {
     let sections = [
         introduction(results),
         targets(results),
+        MISSED.to_owned(),
         one_thread(results),
         contention(results),
         latency(results),
         growth(results),
         snapshots(results),
+        format!(
+            "## The server\n\nguira-server beside redis-server, which answers GET and SET; `server/bench.sh >docs/server-throughput.md` \
+             remakes this table.\n\n{server}"
+        ),
         space(results),
         losses(results),
     ];
