@@ -14,9 +14,9 @@ use snapshots::{
     checksum::fix_checksum,
     growing::growing,
     layouts::{LAYOUTS, fill, filter},
-    works::assert_works,
+    works::{assert_works, check},
 };
-use std::sync::LazyLock;
+use std::{fs, sync::LazyLock};
 
 /// Small snapshots of all layouts: empty, full, between two sizes, and grown.
 static SNAPSHOTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
@@ -90,6 +90,19 @@ fn apply(change: &Change, bytes: &mut Vec<u8>) {
             bytes.splice(place(at)..place(at), part);
         }
     }
+}
+
+/// The inputs that the fuzzer begins with.
+#[test]
+fn the_corpus_keeps_to_the_law() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/snapshot_decode");
+    let (mut inputs, mut accepted) = (0, 0);
+    for entry in fs::read_dir(corpus).expect("the corpus is in the repository") {
+        let bytes = fs::read(entry.expect("a file").path()).expect("a file");
+        inputs += 1;
+        accepted += u32::from(check(&bytes));
+    }
+    assert!(inputs >= 20 && accepted >= 20, "{accepted} of {inputs}");
 }
 
 proptest! {

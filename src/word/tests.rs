@@ -250,6 +250,33 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
     }
 }
 
+/// A split against its plain meaning, for words that can be split: each fingerprint goes
+/// or stays by its bit, in its slot, and the mark with that of slot 0.
+fn split_agrees<L: Layout>(naive: &Naive) {
+    let level = (naive.phase >> 1) as u32;
+    let last = naive.phase + 2 >= 1 << L::PHASE_BITS || level + 1 >= L::FINGERPRINT_BITS;
+    if naive.token.is_some() || naive.phase & 1 == 1 || last {
+        return;
+    }
+    let word: Word<L> = naive.word();
+    assert!(!word.is_frozen() && word.frozen().is_frozen());
+    let part = |bit| {
+        let mut part = naive.clone();
+        part.phase += 2;
+        for slot in &mut part.slots {
+            if *slot >> level & 1 != bit {
+                *slot = 0;
+            }
+        }
+        // An empty slot 0 has no mark: it counts as one whose bit is 0.
+        if naive.slots[0] >> level & 1 != bit {
+            part.mark = None;
+        }
+        part.word()
+    };
+    assert_eq!(word.frozen().split(), (part(0), part(1)), "{naive:?}");
+}
+
 /// Every word that can stand in a table of layout `L`.
 fn all_words<L: Layout>() -> Vec<Naive> {
     let values = 1_u64 << L::FINGERPRINT_BITS;
@@ -290,6 +317,7 @@ fn all_operations_agree<L: Layout>() {
     let tokens: Vec<u64> = (0..1 << L::FINGERPRINT_BITS).collect();
     for naive in &all {
         operations_agree::<L>(naive, &fingerprints, &tokens);
+        split_agrees::<L>(naive);
     }
     let mut bits: Vec<u64> = all.iter().map(|naive| naive.word::<L>().bits()).collect();
     bits.sort_unstable();
@@ -451,6 +479,7 @@ macro_rules! real_layouts {
                 let tokens = [0, 1, (1 << token_bits) - 1];
                 operations_agree::<$layout>(&p, &neighbours::<$layout>(&[&p]), &tokens);
                 pair_agrees::<$layout>(&p, &q);
+                split_agrees::<$layout>(&p);
             }
         }
     )*};
@@ -468,6 +497,38 @@ real_layouts! {
     g18x3_agrees: G18x3;
     g27x2_agrees: G27x2;
     g28x2_agrees: G28x2;
+}
+
+fn hints_agree<L: Layout>() {
+    let levels = ((1_u32 << L::PHASE_BITS) / 2).min(L::FINGERPRINT_BITS - 7);
+    let hints: Vec<Word<L>> = (0..levels).map(Word::hint).collect();
+    assert_eq!(hints[0], Word::EMPTY);
+    assert!(hints.is_sorted_by_key(|hint| hint.bits()));
+    for (level, &hint) in (0..).zip(&hints) {
+        assert_eq!((hint.level_of_hint(), hint.level()), (level, level));
+        for fingerprint in [1, 0b1010_1010, L::FINGERPRINT] {
+            let plane = fingerprint & hint.bits();
+            assert_eq!(plane, fingerprint & ((1 << level) - 1), "level {level}");
+            let word = Word::EMPTY.with(0, fingerprint).with_phase_of(hint);
+            assert!(word.is_in_phase(hint) && !word.frozen().is_in_phase(hint));
+            for (other, &later) in hints.iter().enumerate() {
+                assert_eq!(
+                    Word::both_in_phase(word, word, later),
+                    other == level as usize
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn hints_say_plane_and_phase() {
+    hints_agree::<G9x6>();
+    hints_agree::<G11x5>();
+    hints_agree::<G14x4>();
+    hints_agree::<G18x3>();
+    hints_agree::<G27x2>();
+    hints_agree::<G28x2>();
 }
 
 #[test]

@@ -1,6 +1,32 @@
-//! What a snapshot that is accepted owes; the fuzzer asks it, too.
+//! The law of the fuzzer: bytes from outside give a typed error or a filter that works.
 
 use guira::CuckooFilter;
+
+/// The seed and the hasher's probe, in the header.
+const HASHER: std::ops::Range<usize> = 40..56;
+
+/// Tries the bytes as they are, and then with a right hasher and checksum, so that
+/// what lies behind these two is tried as well. True if they then are a snapshot.
+pub(crate) fn check(bytes: &[u8]) -> bool {
+    if let Ok(filter) = CuckooFilter::from_bytes(bytes) {
+        assert_works(&filter);
+    }
+    let mut bytes = bytes.to_vec();
+    if let Some(hasher) = bytes.get_mut(HASHER) {
+        let valid = CuckooFilter::builder().capacity(1).seed(0).build();
+        let valid = valid.expect("a filter").to_bytes();
+        hasher.copy_from_slice(&valid[HASHER]);
+    }
+    let Some((body, sum)) = bytes.split_last_chunk_mut::<4>() else {
+        return false;
+    };
+    *sum = crc32fast::hash(body).to_le_bytes();
+    let filter = CuckooFilter::from_bytes(&bytes);
+    if let Ok(filter) = &filter {
+        assert_works(filter);
+    }
+    filter.is_ok()
+}
 
 /// Uses the filter of a snapshot that was accepted, like any other.
 pub(crate) fn assert_works(filter: &CuckooFilter) {
