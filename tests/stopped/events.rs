@@ -1,0 +1,39 @@
+//! All events, and which of an operation's equal ones a thread is stopped before.
+
+use guira::model::Event;
+
+macro_rules! all {
+    ($($event:ident)*) => {
+        /// Every event that there is.
+        pub(crate) const ALL: &[Event] = &[$(Event::$event),*];
+
+        /// Does not compile if one is missing above.
+        const _: fn(Event) = |event| match event {
+            $(Event::$event => {})*
+        };
+    };
+}
+
+all! {
+    Observe ReadP ReadQ RereadP RereadQ Validate
+    Prepare Claim
+    Outline Advance Shadow Decide Deliver Erase Settle Retract
+    Take Kill Hold
+    Reserve Confirm Cancel
+    Hint Freeze Copy Cut Sweep Complete
+    Enter Scan
+}
+
+/// At most so many of an operation's equal events are stopped before.
+pub(crate) const MOST: usize = 5;
+
+/// Of `count` equal events those to stop before: the first, second and third, one
+/// in the middle, and the last. (A search for a path loads hundreds of words.)
+pub(crate) fn chosen(count: usize) -> Vec<usize> {
+    let mut chosen = vec![0, 1, 2, count / 2, count.saturating_sub(1)];
+    debug_assert_eq!(chosen.len(), MOST);
+    chosen.retain(|&nth| nth < count);
+    chosen.sort_unstable();
+    chosen.dedup();
+    chosen
+}

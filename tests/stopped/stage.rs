@@ -1,0 +1,99 @@
+//! Filters in a certain state, made in the same way each time.
+
+use super::stop::{Act, Filter};
+use guira::{CuckooFilter, model::Event};
+use std::sync::Arc;
+
+/// A filter with the items from 0 to `items` - 1, inserted one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stage {
+    grows: bool,
+    pub(crate) items: u64,
+}
+
+impl Stage {
+    /// By the thread that calls it: which words an insert sweeps depends on it.
+    pub(crate) fn build(self) -> Filter {
+        let filter = empty(self.grows);
+        for item in 0..self.items {
+            filter.insert(&item).expect("room");
+        }
+        filter
+    }
+
+    /// The state in which the next insert does what `is_it` looks for: in its events
+    /// and the filter after it.
+    fn verge(grows: bool, is_it: impl Fn(&CuckooFilter, &[Event]) -> bool) -> Self {
+        let filter = empty(grows);
+        let mut items = 0;
+        while !is_it(&filter, &insert(items).events(&filter)) {
+            items += 1;
+        }
+        Self { grows, items }
+    }
+
+    /// The next insert moves two residents. A snapshot of it has three chunks.
+    pub(crate) fn fixed() -> Self {
+        Self::verge(false, |_, events| moves(events) == 2)
+    }
+
+    /// The same in a filter that has doubled.
+    pub(crate) fn grown() -> Self {
+        Self::verge(true, |filter, events| {
+            let stats = filter.stats();
+            stats.level > 0 && stats.buckets_to_split == 0 && moves(events) == 2
+        })
+    }
+
+    /// Between two levels, the lower of which is not the first, and the next insert
+    /// moves a resident.
+    pub(crate) fn midway() -> Self {
+        Self::verge(true, |filter, events| {
+            let stats = filter.stats();
+            stats.level > 0 && stats.buckets_to_split > 0 && moves(events) > 0
+        })
+    }
+
+    /// The next insert begins a level.
+    pub(crate) fn begin() -> Self {
+        Self::verge(true, |filter, events| {
+            filter.stats().buckets_to_split > 0 && events.contains(&Event::Freeze)
+        })
+    }
+
+    /// The next insert completes a level.
+    pub(crate) fn end() -> Self {
+        Self::verge(true, |_, events| events.contains(&Event::Complete))
+    }
+}
+
+fn empty(grows: bool) -> Filter {
+    let builder = match grows {
+        false => CuckooFilter::builder().capacity(4_500).fingerprint_bits(15),
+        true => CuckooFilter::builder()
+            .capacity(300)
+            .max_capacity(20_000)
+            .false_positive_rate(0.02)
+            .fingerprint_bits(14),
+    };
+    Arc::new(builder.seed(7).build().expect("a small filter"))
+}
+
+pub(crate) fn insert(item: u64) -> Act {
+    Act::new(move |filter| filter.insert(&item).expect("room"))
+}
+
+pub(crate) fn insert_unique(item: u64) -> Act {
+    Act::new(move |filter| {
+        filter.insert_unique(&item).expect("room");
+    })
+}
+
+pub(crate) fn remove(item: u64) -> Act {
+    Act::new(move |filter| assert!(filter.remove(&item)))
+}
+
+fn moves(events: &[Event]) -> usize {
+    let moves = events.iter().filter(|&&event| event == Event::Deliver);
+    moves.count()
+}

@@ -1,0 +1,139 @@
+//! A thread that is stopped before one of its events.
+
+use super::events::chosen;
+use guira::{
+    CuckooFilter,
+    model::{Event, watch},
+};
+use std::{
+    cell::{Cell, RefCell},
+    convert::Infallible,
+    rc::Rc,
+    sync::{
+        Arc,
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+/// Far beyond what anything here needs. Only a thread that is delayed for ever, which
+/// is what must not be, comes near it.
+pub(crate) const FOR_EVER: Duration = Duration::from_secs(120);
+
+pub(crate) type Filter = Arc<CuckooFilter>;
+
+/// Runs before each event of the thread that is to be stopped, in the thread itself.
+pub(crate) type Hook = Box<dyn FnMut(&CuckooFilter, Event)>;
+
+/// What a thread does.
+#[derive(Clone)]
+pub(crate) struct Act {
+    operation: Arc<dyn Fn(&CuckooFilter) + Send + Sync>,
+    hook: Arc<dyn Fn() -> Hook + Send + Sync>,
+}
+
+impl Act {
+    pub(crate) fn new(operation: impl Fn(&CuckooFilter) + Send + Sync + 'static) -> Self {
+        Self {
+            operation: Arc::new(operation),
+            hook: Arc::new(|| Box::new(|_, _| ())),
+        }
+    }
+
+    /// With a hook for each time that it is done.
+    pub(crate) fn hooked(self, hook: impl Fn() -> Hook + Send + Sync + 'static) -> Self {
+        Self {
+            hook: Arc::new(hook),
+            ..self
+        }
+    }
+
+    /// Does it, and calls `seen` for each event.
+    fn run(&self, filter: &Filter, mut seen: impl FnMut(Event) + 'static) {
+        let (mut hook, watched) = ((self.hook)(), filter.clone());
+        watch(move |event| {
+            hook(&watched, event);
+            seen(event);
+        });
+        (self.operation)(filter);
+        watch(|_| ());
+    }
+
+    /// Does it in this thread: the events.
+    pub(crate) fn events(&self, filter: &Filter) -> Vec<Event> {
+        let events = Rc::new(RefCell::new(Vec::new()));
+        let seen = events.clone();
+        self.run(filter, move |event| seen.borrow_mut().push(event));
+        events.take()
+    }
+}
+
+/// A thread that stands still, and would for ever.
+pub(crate) struct Stopped {
+    thread: JoinHandle<()>,
+    ends: Receiver<()>,
+    /// Never used: the thread goes on when this is dropped.
+    stands: Sender<Infallible>,
+}
+
+impl Stopped {
+    /// Lets a thread do `act` on the filter and stops it before one of the events
+    /// `event`, the first (0) or another of those [`chosen`]; `None` if that many are
+    /// not chosen.
+    ///
+    /// How many there are is seen on `rehearsal`, an equal filter, in the same thread:
+    /// which words a thread sweeps depends on it.
+    pub(crate) fn before(
+        event: Event,
+        which: usize,
+        act: &Act,
+        rehearsal: Filter,
+        filter: &Filter,
+    ) -> Option<Self> {
+        let (stops, reached) = mpsc::channel();
+        let (stands, go_on) = mpsc::channel::<Infallible>();
+        let (act, filter) = (act.clone(), filter.clone());
+        let thread = thread::spawn(move || {
+            let events = act.events(&rehearsal);
+            drop(rehearsal);
+            let count = events.iter().filter(|&&other| other == event).count();
+            let Some(&nth) = chosen(count).get(which) else {
+                return;
+            };
+            let seen = Rc::new(Cell::new(0));
+            let counter = seen.clone();
+            act.run(&filter, move |other| {
+                if other != event {
+                    return;
+                }
+                if counter.get() == nth {
+                    stops.send(()).expect("the test waits for it");
+                    let Err(mpsc::RecvError) = go_on.recv();
+                }
+                counter.set(counter.get() + 1);
+            });
+            assert!(seen.get() > nth, "{event:?} {nth} as in the rehearsal");
+        });
+        match reached.recv_timeout(FOR_EVER) {
+            Ok(()) => Some(Self {
+                thread,
+                ends: reached,
+                stands,
+            }),
+            Err(RecvTimeoutError::Disconnected) => {
+                thread.join().expect("the operation succeeds");
+                None
+            }
+            Err(RecvTimeoutError::Timeout) => panic!("the operation does not end"),
+        }
+    }
+
+    /// Lets the thread go on, to the end of what it does.
+    pub(crate) fn resume(self) {
+        drop(self.stands);
+        let end = self.ends.recv_timeout(FOR_EVER);
+        assert_eq!(end, Err(RecvTimeoutError::Disconnected), "it does not end");
+        self.thread.join().expect("the operation succeeds");
+    }
+}
