@@ -17,11 +17,11 @@ pub(crate) const MIN_RATE: f64 = 2e-9;
 const MIN_LOAD: f64 = 0.5;
 
 /// The most buckets of a table: the bucket index must not use the hash bits
-/// that the fingerprint comes from.
+/// that the fingerprint comes from, and their bytes must have addresses. Even.
 const MAX_BUCKETS: usize = if usize::BITS > 32 {
     1 << 32
 } else {
-    isize::MAX as usize / 8
+    isize::MAX as usize / 16 * 2
 };
 
 /// A filter that can grow starts with at most twice the buckets that its capacity
