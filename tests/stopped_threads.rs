@@ -21,7 +21,7 @@ use guira::{CuckooFilter, model::Event};
 use stopped::{
     cases::{Case, Keeps, among_marks, anywhere, ends_of_a_level, moves, write_to},
     events::{ALL, MOST},
-    others::{Refused, work},
+    others::{Refused, meet, work},
     stage::Stage,
     stop::{Filter, Stopped},
 };
@@ -36,10 +36,15 @@ fn stop(case: &Case, event: Event, which: usize) -> bool {
     };
     println!("{}: stopped before {event:?} {which}", case.name);
     let before = filter.stats();
+    meet(&filter, case.needs.clone(), case.contested);
     let refused = work(&filter, &case.of_others);
     assert_few(refused, case.keeps);
     let after = filter.stats();
     assert!(after.relocations > before.relocations, "nobody relocates");
+    if filter.max_capacity() > Stage::FIXED_CAPACITY {
+        assert!(after.level > before.level + 1, "it grows on");
+        assert_eq!(after.buckets_to_split, 0, "the level is complete");
+    }
     let mut resumed: Vec<Stopped> = mover.into_iter().chain([stopped]).collect();
     if which.is_multiple_of(2) {
         resumed.reverse();

@@ -29,6 +29,10 @@ pub(crate) struct Case {
     pub(crate) remain: Vec<u64>,
     /// Others that may be in it: the act removes them, or does not come to that.
     pub(crate) may_remain: Vec<u64>,
+    /// Items that are in the filter all the time, as the act needs them.
+    pub(crate) needs: Vec<u64>,
+    /// What the act inserts unless it is present, and another thread likewise.
+    pub(crate) contested: Option<u64>,
     pub(crate) keeps: Keeps,
 }
 
@@ -53,6 +57,8 @@ impl Case {
             of_others: (0..stage.items).collect(),
             remain: Vec::new(),
             may_remain: Vec::new(),
+            needs: Vec::new(),
+            contested: None,
             keeps: Keeps::Nothing,
         }
     }
@@ -67,6 +73,7 @@ impl Case {
     fn needing(mut self, items: impl IntoIterator<Item = u64>) -> Self {
         for item in items {
             self.of_others.retain(|&other| other != item);
+            self.needs.push(item);
             self.remain.push(item);
         }
         self
@@ -78,6 +85,14 @@ impl Case {
             self.of_others.retain(|&other| other != item);
         }
         self
+    }
+
+    /// The act is an insert_unique of this item.
+    fn contesting(self, item: u64) -> Self {
+        Self {
+            contested: Some(item),
+            ..self.adding([item])
+        }
     }
 
     fn snapshot(self) -> Self {
@@ -121,7 +136,7 @@ pub(crate) fn anywhere(stage: Stage) -> Vec<Case> {
     let many = move || NEW..NEW + 40;
     vec![
         Case::new("insert", stage, insert(new)).adding([new]),
-        Case::new("insert_unique", stage, insert_unique(unique)).adding([unique]),
+        Case::new("insert_unique", stage, insert_unique(unique)).contesting(unique),
         Case::new("insert_unique, present", stage, insert_unique(0)).needing([0]),
         Case::new("insert_unique, raced", stage, loses).adding([raced]),
         Case::new("remove", stage, remove(0)).removing([0]),
@@ -244,7 +259,7 @@ pub(crate) fn moves(stage: Stage) -> Vec<Case> {
             .adding([next])
             .keeping(Keeps::Words),
         Case::new("insert_unique that relocates", stage, insert_unique(unique))
-            .adding([unique])
+            .contesting(unique)
             .keeping(Keeps::Words),
         given_up(stage),
     ]
@@ -335,7 +350,7 @@ pub(crate) fn ends_of_a_level() -> Vec<Case> {
             stage,
             insert_unique(unique),
         )
-        .adding([unique])
+        .contesting(unique)
         .keeping(Keeps::Words),
         case("insert that completes a level", Stage::end()),
         Case::new(

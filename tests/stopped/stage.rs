@@ -12,6 +12,9 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
+    /// The capacity of the filter that does not grow; the other one grows beyond it.
+    pub(crate) const FIXED_CAPACITY: usize = 4_500;
+
     /// By the thread that calls it: which words an insert sweeps depends on it.
     pub(crate) fn build(self) -> Filter {
         let filter = empty(self.grows);
@@ -69,7 +72,9 @@ impl Stage {
 
 fn empty(grows: bool) -> Filter {
     let builder = match grows {
-        false => CuckooFilter::builder().capacity(4_500).fingerprint_bits(15),
+        false => CuckooFilter::builder()
+            .capacity(Stage::FIXED_CAPACITY)
+            .fingerprint_bits(15),
         true => CuckooFilter::builder()
             .capacity(300)
             .max_capacity(20_000)
