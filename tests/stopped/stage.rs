@@ -1,7 +1,7 @@
 //! Filters in a certain state, made in the same way each time.
 
 use super::stop::{Act, Filter};
-use guira::{CuckooFilter, model::Event};
+use guira::{CuckooFilter, Stats, model::Event};
 use std::sync::Arc;
 
 /// A filter with the items from 0 to `items` - 1, inserted one after the other.
@@ -24,49 +24,52 @@ impl Stage {
         filter
     }
 
-    /// The state in which the next insert does what `is_it` looks for: in its events
-    /// and the filter after it.
-    fn verge(grows: bool, is_it: impl Fn(&CuckooFilter, &[Event]) -> bool) -> Self {
+    /// The state in which the next insert does what `is_it` looks for: in the filter
+    /// before and after it, and in its events.
+    fn verge(grows: bool, is_it: impl Fn(&Stats, &Stats, &[Event]) -> bool) -> Self {
         let filter = empty(grows);
         let mut items = 0;
-        while !is_it(&filter, &insert(items).events(&filter)) {
+        loop {
+            let before = filter.stats();
+            let events = insert(items).events(&filter);
+            if is_it(&before, &filter.stats(), &events) {
+                return Self { grows, items };
+            }
             items += 1;
         }
-        Self { grows, items }
     }
 
     /// The next insert moves two residents. A snapshot of it has three chunks.
     pub(crate) fn fixed() -> Self {
-        Self::verge(false, |_, events| moves(events) == 2)
+        Self::verge(false, |_, _, events| moves(events) == 2)
     }
 
     /// The same in a filter that has doubled.
     pub(crate) fn grown() -> Self {
-        Self::verge(true, |filter, events| {
-            let stats = filter.stats();
-            stats.level > 0 && stats.buckets_to_split == 0 && moves(events) == 2
+        Self::verge(true, |_, after, events| {
+            after.level > 0 && after.buckets_to_split == 0 && moves(events) == 2
         })
     }
 
     /// Between two levels, the lower of which is not the first, and the next insert
     /// moves a resident.
     pub(crate) fn midway() -> Self {
-        Self::verge(true, |filter, events| {
-            let stats = filter.stats();
-            stats.level > 0 && stats.buckets_to_split > 0 && moves(events) > 0
+        Self::verge(true, |before, after, events| {
+            let growing = before.buckets_to_split > 0 && after.buckets_to_split > 0;
+            before.level > 0 && growing && moves(events) > 0
         })
     }
 
     /// The next insert begins a level.
     pub(crate) fn begin() -> Self {
-        Self::verge(true, |filter, events| {
-            filter.stats().buckets_to_split > 0 && events.contains(&Event::Freeze)
+        Self::verge(true, |before, after, _| {
+            before.buckets_to_split == 0 && after.buckets_to_split > 0
         })
     }
 
     /// The next insert completes a level.
     pub(crate) fn end() -> Self {
-        Self::verge(true, |_, events| events.contains(&Event::Complete))
+        Self::verge(true, |_, _, events| events.contains(&Event::Complete))
     }
 }
 
