@@ -186,9 +186,6 @@ impl<L: Layout> Planes<L> {
     /// image of that one already, it does not count.
     pub(crate) fn scan(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
         let width = buckets.len();
-        // Acquire: pairs with the Release of every exchange, above all with that of
-        // the split that made the planes to come.
-        let order = fault::order(Event::Scan, Ordering::Acquire);
         for plane in 0..1_usize << level {
             let (before, rest) = image.split_at_mut(plane * width);
             let words = self.words_of(plane as u64, buckets.clone());
@@ -200,6 +197,9 @@ impl<L: Layout> Planes<L> {
                     rest[index] = 0;
                     continue;
                 }
+                // Acquire: pairs with the Release of every exchange, above all with
+                // that of the split that made the planes to come.
+                let order = fault::order(Event::Scan, Ordering::Acquire);
                 let word = Word::<L>::from_bits(word.load(order)).image();
                 if word.level() > level {
                     return false;
@@ -341,8 +341,30 @@ impl<L: Layout> Planes<L> {
         if Word::both_in_phase(pair.0, pair.1, hint) {
             return pair;
         }
-        let p = self.route_from(hint, fingerprint, p, load_p);
-        (p, self.route_from(hint, fingerprint, q, load_q))
+        self.route_both(hint, fingerprint, pair, (p, load_p), (q, load_q))
+    }
+
+    /// A level is being swept: what was loaded of both buckets may count all the same.
+    #[cold]
+    fn route_both(
+        &self,
+        hint: Word<L>,
+        fingerprint: u64,
+        loaded: (Word<L>, Word<L>),
+        (p, load_p): (usize, impl Fn(&AtomicU64) -> Word<L>),
+        (q, load_q): (usize, impl Fn(&AtomicU64) -> Word<L>),
+    ) -> (Word<L>, Word<L>) {
+        let counts =
+            |word: Word<L>| low_bits(fingerprint, word.level()) == fingerprint & hint.bits();
+        match (counts(loaded.0), counts(loaded.1)) {
+            (true, true) => loaded,
+            (true, false) => (loaded.0, self.route_from(hint, fingerprint, q, load_q)),
+            // The words of Q come after those of P, as always.
+            (false, _) => {
+                let p = self.route_from(hint, fingerprint, p, load_p);
+                (p, self.route_from(hint, fingerprint, q, load_q))
+            }
+        }
     }
 
     /// Brings a word into the cache: while a level is being swept, the one that
