@@ -1,0 +1,177 @@
+//! The words as a snapshot has them: how they are read, and stored again.
+
+use super::{Growth, Planes};
+use crate::{
+    error::SnapshotError,
+    fault::{self, Event},
+    layout::Layout,
+    sync::{AtomicU64, Ordering},
+    word::Word,
+};
+use std::{marker::PhantomData, ops::Range};
+
+impl<L: Layout> Planes<L> {
+    /// A level that no word is above of, unless growth goes on.
+    pub(crate) fn scan_level(&self) -> u32 {
+        let level = self.level();
+        level + u32::from(self.block(level).is_some())
+    }
+
+    /// Loads the words of `buckets` in the first 2^`level` planes as a snapshot
+    /// keeps them, into `image`, plane by plane; 0 where there is no word, or
+    /// none that counts. False if there are planes beyond.
+    ///
+    /// A word is loaded after the one that it was split from; if it is in the
+    /// image of that one already, it does not count.
+    pub(crate) fn scan(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
+        let width = buckets.len();
+        for plane in 0..1_usize << level {
+            let (before, rest) = image.split_at_mut(plane * width);
+            let words = self.words_of(plane as u64, buckets.clone());
+            // The next chunk of each plane: the processor does not foresee so many rows.
+            let next = buckets.end.min(self.buckets() - 1);
+            self.plane(plane as u64).prefetch(next);
+            for (index, word) in words.iter().enumerate() {
+                if plane != 0 && !descends::<L>(before, width, plane, index) {
+                    rest[index] = 0;
+                    continue;
+                }
+                // Acquire: pairs with the Release of every exchange, above all with
+                // that of the split that made the planes to come.
+                let order = fault::order(Event::Scan, Ordering::Acquire);
+                let word = Word::<L>::from_bits(word.load(order)).image();
+                if word.level() > level {
+                    return false;
+                }
+                rest[index] = word.bits();
+            }
+        }
+        true
+    }
+
+    /// An empty filter that has room for the images of the first 2^`level` planes.
+    pub(crate) fn for_images(buckets: usize, levels: u32, level: u32) -> Option<Self> {
+        let planes = Self::new(buckets, levels)?;
+        for block in planes.growth.blocks.iter().take(level as usize) {
+            block.publish()?;
+        }
+        Some(planes)
+    }
+
+    /// Stores an image that [`scan`](Self::scan) made of `buckets`. An error is a
+    /// word that no scan can have made.
+    pub(crate) fn restore(
+        &self,
+        buckets: Range<usize>,
+        image: &[u64],
+        restored: &mut Restored,
+    ) -> Result<(), SnapshotError> {
+        let width = buckets.len();
+        for plane in 0..image.len() / width {
+            let (before, rest) = image.split_at(plane * width);
+            let words = self.words_of(plane as u64, buckets.clone());
+            for ((index, bucket), stored) in buckets.clone().enumerate().zip(words) {
+                let word = Word::<L>::from_bits(rest[index]);
+                if plane == 0 || descends::<L>(before, width, plane, index) {
+                    restored.check(plane, bucket, word)?;
+                    // Relaxed: nobody else has the filter yet.
+                    stored.store(word.bits(), Ordering::Relaxed);
+                } else if word != Word::EMPTY {
+                    return Err(refused(plane, bucket, word));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The filter that has not grown, with the image of its only plane.
+    pub(crate) fn of_image(
+        levels: u32,
+        image: Vec<u64>,
+        restored: &mut Restored,
+    ) -> Result<Self, SnapshotError> {
+        let growth = Growth::new(image.len(), levels);
+        let stored = |(bucket, bits)| {
+            restored.check(0, bucket, Word::<L>::from_bits(bits))?;
+            Ok(AtomicU64::new(bits))
+        };
+        // The standard library collects these in place: the bytes are not copied.
+        let first: Result<Vec<_>, SnapshotError> =
+            image.into_iter().enumerate().map(stored).collect();
+        Ok(Self {
+            first: first?.into_boxed_slice(),
+            growth,
+            layout: PhantomData,
+        })
+    }
+
+    /// After all images are stored: with the lowest level of their words as hint.
+    pub(crate) fn at_level(mut self, level: u32) -> Self {
+        self.growth.hint = AtomicU64::new(Word::<L>::hint(level).bits());
+        self
+    }
+
+    /// Empties the filter and gives back the memory of its growth.
+    pub(crate) fn clear(&mut self) {
+        for word in &mut self.first {
+            *word = AtomicU64::new(0);
+        }
+        self.growth = Growth::new(self.buckets(), self.max_level());
+    }
+}
+
+/// What the words of an image amount to.
+pub(crate) struct Restored {
+    level: u32,
+    /// The lowest level of the words.
+    pub(crate) lowest: u32,
+    /// Their fingerprints.
+    pub(crate) items: u64,
+}
+
+impl Restored {
+    /// Of the image of 2^`level` planes, before its first word.
+    pub(crate) fn new(level: u32) -> Self {
+        Self {
+            level,
+            lowest: level,
+            items: 0,
+        }
+    }
+
+    /// Counts the word, if a scan can have made it.
+    #[inline(always)]
+    fn check<L: Layout>(
+        &mut self,
+        plane: usize,
+        bucket: usize,
+        word: Word<L>,
+    ) -> Result<(), SnapshotError> {
+        let born = plane.checked_ilog2().map_or(0, |bit| bit + 1);
+        // A level begins only when all words have completed the one before it.
+        let levels = born.max(self.level.saturating_sub(1))..=self.level;
+        if !(levels.contains(&word.level()) && word.is_image(plane as u64)) {
+            return Err(refused(plane, bucket, word));
+        }
+        self.lowest = self.lowest.min(word.level());
+        self.items += u64::from(word.occupied());
+        Ok(())
+    }
+}
+
+#[cold]
+fn refused<L: Layout>(plane: usize, bucket: usize, word: Word<L>) -> SnapshotError {
+    SnapshotError::Word {
+        bucket,
+        plane,
+        bits: word.bits(),
+    }
+}
+
+/// True if the word at `index` of `plane` counts beside the images of the planes
+/// before it: that of the word that it was split from does not hold its part.
+fn descends<L: Layout>(before: &[u64], width: usize, plane: usize, index: usize) -> bool {
+    let born = plane.ilog2();
+    let parent = plane ^ 1 << born;
+    Word::<L>::from_bits(before[parent * width + index]).level() > born
+}

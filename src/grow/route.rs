@@ -1,0 +1,266 @@
+//! Which word counts for a fingerprint and a bucket.
+
+use super::{Planes, low_bits};
+use crate::{
+    fault::{self, Fault},
+    layout::Layout,
+    sync::{self, AtomicU64},
+    table::Prepared,
+    word::Word,
+};
+use std::{hint::select_unpredictable, ops::Range};
+
+/// The words of one plane.
+#[derive(Clone, Copy)]
+pub(super) struct Plane<'a> {
+    words: &'a [AtomicU64],
+    /// The first word of the plane.
+    start: usize,
+}
+
+impl<'a> Plane<'a> {
+    /// All of `words`.
+    #[inline(always)]
+    fn of(words: &'a [AtomicU64]) -> Self {
+        Self { words, start: 0 }
+    }
+
+    #[inline(always)]
+    fn atomic(self, bucket: usize) -> &'a AtomicU64 {
+        &self.words[self.start + bucket]
+    }
+
+    #[inline(always)]
+    pub(super) fn prefetch(self, bucket: usize) {
+        sync::prefetch(self.words, self.start + bucket);
+    }
+}
+
+impl<L: Layout> Planes<L> {
+    /// The word that counts for `fingerprint` in `bucket`, read by `load`. Between
+    /// two levels all words are at the level of the hint: a comparison shows it.
+    #[inline(always)]
+    pub(crate) fn route(
+        &self,
+        first: &[AtomicU64],
+        fingerprint: u64,
+        bucket: usize,
+        load: impl Fn(&AtomicU64) -> Word<L>,
+    ) -> Word<L> {
+        if L::PHASE_BITS == 0 {
+            return load(&first[bucket]);
+        }
+        let hint = self.hint();
+        let word = load(self.plane_of_hint(first, hint, fingerprint).atomic(bucket));
+        if word.is_in_phase(hint) {
+            return word;
+        }
+        self.route_from(hint, fingerprint, bucket, load)
+    }
+
+    /// A level is being swept: from plane to plane, with as many loads as there are
+    /// levels above the hint, at most.
+    #[cold]
+    fn route_from(
+        &self,
+        hint: Word<L>,
+        fingerprint: u64,
+        bucket: usize,
+        load: impl Fn(&AtomicU64) -> Word<L>,
+    ) -> Word<L> {
+        let mut plane = fingerprint & hint.bits();
+        loop {
+            let word = load(self.atomic(plane, bucket));
+            if low_bits(fingerprint, word.level()) == plane {
+                return word;
+            }
+            plane = next_plane(fingerprint, plane);
+        }
+    }
+
+    /// [`route`](Self::route) for the words of both buckets, in this order.
+    #[inline(always)]
+    pub(crate) fn route_pair(
+        &self,
+        first: &[AtomicU64],
+        fingerprint: u64,
+        (p, load_p): (usize, impl Fn(&AtomicU64) -> Word<L>),
+        (q, load_q): (usize, impl Fn(&AtomicU64) -> Word<L>),
+    ) -> (Word<L>, Word<L>) {
+        if L::PHASE_BITS == 0 {
+            return (load_p(&first[p]), load_q(&first[q]));
+        }
+        let hint = self.hint();
+        let plane = self.plane_of_hint(first, hint, fingerprint);
+        let pair = (load_p(plane.atomic(p)), load_q(plane.atomic(q)));
+        if Word::both_in_phase(pair.0, pair.1, hint) {
+            return pair;
+        }
+        self.route_both(hint, fingerprint, pair, (p, load_p), (q, load_q))
+    }
+
+    /// A level is being swept: what was loaded of both buckets may count all the same.
+    #[cold]
+    fn route_both(
+        &self,
+        hint: Word<L>,
+        fingerprint: u64,
+        loaded: (Word<L>, Word<L>),
+        (p, load_p): (usize, impl Fn(&AtomicU64) -> Word<L>),
+        (q, load_q): (usize, impl Fn(&AtomicU64) -> Word<L>),
+    ) -> (Word<L>, Word<L>) {
+        let counts =
+            |word: Word<L>| low_bits(fingerprint, word.level()) == fingerprint & hint.bits();
+        match (counts(loaded.0), counts(loaded.1)) {
+            (true, true) => loaded,
+            (true, false) => (loaded.0, self.route_from(hint, fingerprint, q, load_q)),
+            // The words of Q come after those of P, as always.
+            (false, _) => {
+                let p = self.route_from(hint, fingerprint, p, load_p);
+                (p, self.route_from(hint, fingerprint, q, load_q))
+            }
+        }
+    }
+
+    /// Brings a word into the cache: while a level is being swept, the one that
+    /// counted before it or the one that counts now.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, fingerprint: u64, bucket: usize) {
+        let plane = match L::PHASE_BITS {
+            0 => Plane::of(&self.first),
+            _ => self.plane_of_hint(&self.first, self.hint(), fingerprint),
+        };
+        plane.prefetch(bucket);
+    }
+
+    /// The plane that counts for `fingerprint` if its words are at the level of the
+    /// hint. Without a branch that depends on the fingerprint: nobody could foresee it.
+    #[inline(always)]
+    fn plane_of_hint<'a>(
+        &'a self,
+        first: &'a [AtomicU64],
+        hint: Word<L>,
+        fingerprint: u64,
+    ) -> Plane<'a> {
+        if hint == Word::EMPTY {
+            return Plane::of(first);
+        }
+        let plane = fingerprint & hint.bits();
+        // Plane 0 is taken for plane 1 up to the last step.
+        let level = (plane | 1).ilog2();
+        let words = select_unpredictable(plane == 0, first, self.block_of(level));
+        let start = (plane & !(1 << level)) as usize * first.len();
+        Plane { words, start }
+    }
+
+    /// The planes from 2^`level` to 2^(`level` + 1) - 1.
+    #[inline(always)]
+    fn block_of(&self, level: u32) -> &[AtomicU64] {
+        let block = self.growth.blocks[level as usize].get();
+        &block
+            .expect("a block is published before a word of it is made")
+            .words
+    }
+
+    /// [`route`](Self::route) for a writer, who completes the split of a frozen
+    /// word before it goes on.
+    #[inline(always)]
+    pub(crate) fn route_for_update<'a>(
+        &'a self,
+        first: &'a [AtomicU64],
+        fingerprint: u64,
+        bucket: usize,
+    ) -> Prepared<'a, L> {
+        if L::PHASE_BITS == 0 {
+            return Prepared::load(&first[bucket]);
+        }
+        let hint = self.hint();
+        let plane = self.plane_of_hint(first, hint, fingerprint);
+        let prepared = Prepared::load(plane.atomic(bucket));
+        if prepared.word.is_in_phase(hint) {
+            return prepared;
+        }
+        self.route_from_for_update(hint, fingerprint, bucket)
+    }
+
+    /// [`route_from`](Self::route_from) for a writer.
+    #[cold]
+    fn route_from_for_update(
+        &self,
+        hint: Word<L>,
+        fingerprint: u64,
+        bucket: usize,
+    ) -> Prepared<'_, L> {
+        let mut plane = fingerprint & hint.bits();
+        loop {
+            let prepared = Prepared::load(self.atomic(plane, bucket));
+            if prepared.word.is_frozen() && !fault::is(Fault::FrozenIgnored) {
+                self.complete_split(plane, bucket, prepared);
+            } else if low_bits(fingerprint, prepared.word.level()) == plane {
+                return prepared;
+            } else {
+                plane = next_plane(fingerprint, plane);
+            }
+        }
+    }
+
+    /// [`route_for_update`](Self::route_for_update) for the words of both buckets, in
+    /// this order.
+    #[inline(always)]
+    pub(crate) fn route_pair_for_update<'a>(
+        &'a self,
+        first: &'a [AtomicU64],
+        fingerprint: u64,
+        one: usize,
+        other: usize,
+    ) -> (Prepared<'a, L>, Prepared<'a, L>) {
+        if L::PHASE_BITS == 0 {
+            return (Prepared::load(&first[one]), Prepared::load(&first[other]));
+        }
+        let hint = self.hint();
+        let plane = self.plane_of_hint(first, hint, fingerprint);
+        let pair = (
+            Prepared::load(plane.atomic(one)),
+            Prepared::load(plane.atomic(other)),
+        );
+        if Word::both_in_phase(pair.0.word, pair.1.word, hint) {
+            return pair;
+        }
+        let one = self.route_from_for_update(hint, fingerprint, one);
+        (one, self.route_from_for_update(hint, fingerprint, other))
+    }
+
+    #[inline(always)]
+    pub(super) fn atomic(&self, plane: u64, bucket: usize) -> &AtomicU64 {
+        self.plane(plane).atomic(bucket)
+    }
+
+    /// The words of these buckets in one plane.
+    pub(super) fn words_of(&self, plane: u64, buckets: Range<usize>) -> &[AtomicU64] {
+        let Plane { words, start } = self.plane(plane);
+        &words[start + buckets.start..start + buckets.end]
+    }
+
+    #[inline(always)]
+    pub(super) fn plane(&self, plane: u64) -> Plane<'_> {
+        if plane == 0 {
+            return Plane::of(&self.first);
+        }
+        let level = plane.ilog2();
+        Plane {
+            words: self.block_of(level),
+            start: (plane - (1 << level)) as usize * self.buckets(),
+        }
+    }
+}
+
+/// The next plane on the way of a fingerprint that went from `plane` at a later
+/// split: cut just above its next bit that is set.
+#[inline(always)]
+const fn next_plane(fingerprint: u64, plane: u64) -> u64 {
+    let length = u64::BITS - plane.leading_zeros();
+    low_bits(
+        fingerprint,
+        length + (fingerprint >> length).trailing_zeros() + 1,
+    )
+}

@@ -1,0 +1,212 @@
+//! Splitting words, one by one, and the sweep over all of them.
+
+use super::{CHUNK, Planes, Refusal, low_bits};
+use crate::{
+    fault::{self, Event, Fault},
+    layout::Layout,
+    sync::{self, Ordering},
+    table::Prepared,
+    word::Word,
+};
+use std::ops::Range;
+
+impl<L: Layout> Planes<L> {
+    /// Brings a word from `level` to the next one. Any number of threads may do
+    /// this at once, and any of them may stop.
+    pub(crate) fn split(&self, plane: u64, bucket: usize, level: u32) {
+        loop {
+            let prepared = Prepared::<L>::load(self.atomic(plane, bucket));
+            if prepared.word.level() > level {
+                return;
+            }
+            if fault::is(Fault::NoFreeze) && !prepared.word.is_frozen() {
+                self.complete_split(plane, bucket, prepared);
+                sync::yield_in_model();
+                continue;
+            }
+            let frozen = if prepared.word.is_frozen() {
+                prepared
+            } else {
+                let frozen = prepared.word.frozen();
+                if !prepared.replace(Event::Freeze, frozen) {
+                    continue;
+                }
+                prepared.now(frozen)
+            };
+            self.complete_split(plane, bucket, frozen);
+        }
+    }
+
+    /// A frozen word does not change, so whoever completes its split makes the
+    /// same two words of it. An exchange that fails was done by another thread.
+    #[cold]
+    pub(super) fn complete_split(&self, plane: u64, bucket: usize, frozen: Prepared<'_, L>) {
+        let (stays, goes) = frozen.word.split();
+        let new = Prepared::<L>::load(self.atomic(plane | 1 << frozen.word.level(), bucket));
+        // A word that has been made is never 0 again: it has a level.
+        let copy = || new.is_unmade() && new.replace(Event::Copy, goes);
+        if fault::is(Fault::CutFirst) {
+            frozen.replace(Event::Cut, stays);
+            copy();
+        } else {
+            copy();
+            // From here on the new word counts for what went there.
+            frozen.replace(Event::Cut, stays);
+        }
+    }
+
+    /// Splits the first few of `words` that can be split, begins a level for it
+    /// if need be, and is bounded. `worthwhile` says whether the filter is full
+    /// enough for another level.
+    ///
+    /// The words are those that a search at `level` has seen to be full, nearest first:
+    /// where the split of a pair leaves it full, that of its neighbours helps. Where
+    /// all of them are split the next level might help, so the sweep goes on, twice
+    /// as far in each `round` of one insert: it ends the level rather than give up.
+    #[cold]
+    pub(crate) fn make_room(
+        &self,
+        round: usize,
+        level: u32,
+        words: impl Iterator<Item = (u64, usize)> + Clone,
+        worthwhile: impl Fn(u32) -> bool,
+    ) -> Result<(), Refusal> {
+        if self.level() != level {
+            // What was full may have been split since.
+            return Ok(());
+        }
+        if self.block(level).is_none() {
+            if level == self.max_level() || !worthwhile(level) {
+                return Err(Refusal::Full);
+            }
+            if fault::is(Fault::PublishLate) {
+                words.clone().take(1).for_each(|(fingerprint, bucket)| {
+                    let prepared = self.route_for_update(&self.first, fingerprint, bucket);
+                    prepared.replace(Event::Freeze, prepared.word.frozen());
+                });
+            }
+            self.begin(level).ok_or(Refusal::Memory)?;
+        }
+        let unsplit = words.filter(|&(fingerprint, bucket)| {
+            self.route_for_update(&self.first, fingerprint, bucket)
+                .word
+                .level()
+                == level
+        });
+        let mut split = 0;
+        for (fingerprint, bucket) in unsplit.take(CHUNK) {
+            self.split(low_bits(fingerprint, level), bucket, level);
+            split += 1;
+        }
+        if split == 0 {
+            // There are at most 64 rounds.
+            let chunks = if cfg!(loom) { 1 } else { 1_u64 << round };
+            for _ in 0..chunks {
+                if self.level() != level {
+                    break;
+                }
+                self.sweep(level, lead());
+            }
+        }
+        Ok(())
+    }
+
+    // The sweep
+
+    /// Splits a few words, if the filter is between two levels.
+    #[inline(always)]
+    pub(crate) fn sweep_some(&self) {
+        if L::PHASE_BITS != 0 && self.block(self.level()).is_some() {
+            self.sweep(self.level(), lead());
+        }
+    }
+
+    /// Completes the level that was begun, if any.
+    pub(crate) fn sweep_all(&self) {
+        while self.block(self.level()).is_some() {
+            self.sweep(self.level(), lead());
+        }
+    }
+
+    /// Words that the sweep has still to come by; 0 between levels.
+    pub(crate) fn words_to_split(&self) -> usize {
+        let level = self.level();
+        self.block(level).map_or(0, |block| {
+            // Acquire: as in `sweep`.
+            (self.buckets() << level) - block.swept.load(Ordering::Acquire) as usize
+        })
+    }
+
+    /// Splits a chunk of words, `lead` chunks ahead of the sweep's mark if there
+    /// is work, and moves the mark on over all words that are split.
+    ///
+    /// Nobody owns a chunk: the mark moves on when the words say that they are
+    /// split, so a thread that stops in the middle delays nobody.
+    #[cold]
+    pub(crate) fn sweep(&self, level: u32, lead: usize) {
+        let Some(block) = self.block(level) else {
+            return;
+        };
+        let words = self.buckets() << level;
+        // Acquire: pairs with the Release of the exchange below.
+        let mut swept = block.swept.load(Ordering::Acquire) as usize;
+        let ahead = swept + lead * CHUNK;
+        let is_split = |(plane, bucket)| self.is_split(plane, bucket, level);
+        let start = match self.places(ahead..words).next() {
+            Some(place) if !is_split(place) => ahead,
+            _ => swept,
+        };
+        for (plane, bucket) in self.places(start..words.min(start + CHUNK)) {
+            self.split(plane, bucket, level);
+        }
+        let more = self
+            .places(swept..words)
+            .take_while(|&place| is_split(place));
+        swept += more.count();
+        if fault::is(Fault::SweepBlindly) {
+            swept = words.min(start + CHUNK);
+        }
+        // AcqRel: whoever reads the mark finds all words before it split.
+        block
+            .swept
+            .fetch_max(swept as u64, fault::order(Event::Sweep, Ordering::AcqRel));
+        if swept == words || fault::is(Fault::HintEarly) {
+            // Release: pairs with the Acquire of `level`: whoever sees the hint
+            // finds every word as it promises.
+            let order = fault::order(Event::Complete, Ordering::AcqRel);
+            let hint = Word::<L>::hint(level + 1);
+            self.growth.hint.fetch_max(hint.bits(), order);
+        }
+    }
+
+    /// Plane and bucket of these words, in the order of the sweep.
+    fn places(&self, words: Range<usize>) -> impl Iterator<Item = (u64, usize)> {
+        // Divisions are slow: one for all of them.
+        let (mut plane, mut bucket) = (words.start / self.buckets(), words.start % self.buckets());
+        words.map(move |_| {
+            let place = (plane as u64, bucket);
+            bucket += 1;
+            if bucket == self.buckets() {
+                (plane, bucket) = (plane + 1, 0);
+            }
+            place
+        })
+    }
+
+    fn is_split(&self, plane: u64, bucket: usize, level: u32) -> bool {
+        // Acquire: pairs with the Release of the Cut, so that whoever reads the
+        // sweep's mark after this finds the word split (G1).
+        let word = self.atomic(plane, bucket).load(Ordering::Acquire);
+        Word::<L>::from_bits(word).level() > level
+    }
+}
+
+/// How many chunks ahead a thread sweeps: threads keep out of each other's way.
+fn lead() -> usize {
+    // In a model the thread's number says nothing: those choose.
+    if cfg!(loom) {
+        0
+    } else {
+        crate::len::thread_number() % 4
+    }
+}
