@@ -87,7 +87,7 @@ This file and the plots in `docs/plots` are written by
 
     cargo run --release -p guira-benches --bin bench-report
 
-(`-- --quick` takes a minute and shows only that everything works). `cargo bench -p guira-benches`
+(`-- --quick` takes a minute and shows only that everything works). `cargo bench`
 runs the same loops under criterion, for work on one of them.
 
 ## The machine
