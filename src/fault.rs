@@ -188,8 +188,6 @@ mod switch {
 
     const NO_EVENT: u8 = u8::MAX;
 
-    // Outside the models' memory; Relaxed suffices, as it changes only before and
-    // between threads, or only says whether there is memory.
     static WEAKNESS: Atomic<Weakness> = Atomic::new(Weakness {
         fault: Fault::None as u8,
         relaxed: NO_EVENT,
@@ -199,53 +197,60 @@ mod switch {
         unused: [0; 3],
     });
 
+    // Outside the models' memory. Relaxed, both: it changes only before and between
+    // threads, or only says whether there is memory.
+    fn weakness() -> Weakness {
+        WEAKNESS.load(Ordering::Relaxed)
+    }
+
+    fn set(weakness: Weakness) {
+        WEAKNESS.store(weakness, Ordering::Relaxed);
+    }
+
     /// Breaks one thing, for all threads, until the next call.
     pub fn weaken(fault: Fault, relaxed: Option<Event>, loads_are_exchanges: bool) {
-        let weakness = Weakness {
+        set(Weakness {
             fault: fault as u8,
             relaxed: relaxed.map_or(NO_EVENT, |event| event as u8),
             loads_are_exchanges,
             attempts: 0,
             memory_is_refused: false,
             unused: [0; 3],
-        };
-        WEAKNESS.store(weakness, Ordering::Relaxed);
+        });
     }
 
     /// Lets a lookup make at most `attempts`, until the next call of [`weaken`]:
     /// a model cannot disturb as many as a normal build makes.
     pub fn limit_attempts(attempts: u8) {
-        let weakness = Weakness {
+        set(Weakness {
             attempts,
-            ..WEAKNESS.load(Ordering::Relaxed)
-        };
-        WEAKNESS.store(weakness, Ordering::Relaxed);
+            ..weakness()
+        });
     }
 
     /// Says whether there is no memory to grow, until the next call of [`weaken`].
     pub fn refuse_memory(refuse: bool) {
-        let weakness = Weakness {
+        set(Weakness {
             memory_is_refused: refuse,
-            ..WEAKNESS.load(Ordering::Relaxed)
-        };
-        WEAKNESS.store(weakness, Ordering::Relaxed);
+            ..weakness()
+        });
     }
 
     #[cfg(any(loom, guira_shuttle))]
     pub(crate) fn memory_is_refused() -> bool {
-        WEAKNESS.load(Ordering::Relaxed).memory_is_refused
+        weakness().memory_is_refused
     }
 
     /// The attempts of a lookup: `normal`, or the limit.
     pub(crate) fn attempts(normal: usize) -> usize {
-        match WEAKNESS.load(Ordering::Relaxed).attempts {
+        match weakness().attempts {
             0 => normal,
             limit => limit.into(),
         }
     }
 
     pub(crate) fn is(fault: Fault) -> bool {
-        WEAKNESS.load(Ordering::Relaxed).fault == fault as u8
+        weakness().fault == fault as u8
     }
 
     pub(crate) fn order(event: Event, strong: Ordering) -> Ordering {
@@ -254,7 +259,7 @@ mod switch {
             super::watch::see(event);
             give_way();
         }
-        if WEAKNESS.load(Ordering::Relaxed).relaxed == event as u8 {
+        if weakness().relaxed == event as u8 {
             Ordering::Relaxed
         } else {
             strong
@@ -282,7 +287,7 @@ mod switch {
 
     #[cfg(loom)]
     pub(crate) fn loads_are_exchanges() -> bool {
-        WEAKNESS.load(Ordering::Relaxed).loads_are_exchanges
+        weakness().loads_are_exchanges
     }
 }
 

@@ -45,6 +45,7 @@ struct Relocations {
     failed_inserts: AtomicU64,
 }
 
+// Relaxed throughout: they count, and order nothing.
 impl Counters {
     pub(crate) fn relocated(&self, path: u64) {
         self.relocations.total.fetch_add(path, Ordering::Relaxed);

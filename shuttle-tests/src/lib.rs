@@ -27,6 +27,17 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Tests, one for each fault: with it the law must break, and say one of `$messages`.
+#[macro_export]
+macro_rules! controls {
+    ($messages:expr; $($name:ident: $law:ident, $fault:ident;)*) => {$(
+        #[test]
+        fn $name() {
+            $law().must_fail(guira::model::Fault::$fault, &$messages);
+        }
+    )*};
+}
+
 /// Schedules that a law is run under, by each scheduler, unless
 /// `GUIRA_SHUTTLE_ITERATIONS` says otherwise.
 const ITERATIONS: usize = 20_000;

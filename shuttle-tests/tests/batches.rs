@@ -1,9 +1,9 @@
 //! Batches answer as their items would one by one, whatever runs beside them.
 #![cfg(guira_shuttle)]
 
-use guira::{CuckooFilter, model::Fault};
+use guira::CuckooFilter;
 use guira_shuttle_tests::{
-    Law, Seen,
+    Law, Seen, controls,
     items::{Part, at_once, chance, hash},
 };
 use std::{
@@ -153,18 +153,10 @@ fn batches_answer_as_one_by_one() {
 /// What the law says when it is broken.
 const LAWS: [&str; 3] = [MISSED, NOT_REMOVED, COPIES];
 
-macro_rules! controls {
-    ($($name:ident: $fault:ident;)*) => {$(
-        #[test]
-        fn $name() {
-            law().must_fail(Fault::$fault, &LAWS);
-        }
-    )*};
-}
-
 controls! {
-    a_lookup_validates: ContainsNoValidate;
-    the_version_is_advanced: NoAdvance;
-    the_original_trails: NoTrailing;
-    a_claim_is_checked: ClaimUnchecked;
+    LAWS;
+    a_lookup_validates: law, ContainsNoValidate;
+    the_version_is_advanced: law, NoAdvance;
+    the_original_trails: law, NoTrailing;
+    a_claim_is_checked: law, ClaimUnchecked;
 }

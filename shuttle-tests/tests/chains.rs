@@ -1,9 +1,9 @@
 //! Relocation over whole paths, in a crowded table: nothing is lost on the way.
 #![cfg(guira_shuttle)]
 
-use guira::model::{Fault, Item, Model};
+use guira::model::{Item, Model};
 use guira_shuttle_tests::{
-    Law, Seen,
+    Law, Seen, controls,
     items::{Items, Part, at_once, below, chance, one_of},
 };
 use std::{collections::BTreeSet, sync::Arc};
@@ -152,21 +152,13 @@ fn nothing_is_lost_on_a_path() {
 /// What the law says when it is broken.
 const LAWS: [&str; 4] = [MISSED, NOT_REMOVED, COPIES, REST];
 
-macro_rules! controls {
-    ($($name:ident: $fault:ident;)*) => {$(
-        #[test]
-        fn $name() {
-            law().must_fail(Fault::$fault, &LAWS);
-        }
-    )*};
-}
-
 controls! {
-    the_version_is_advanced: NoAdvance;
-    the_copy_comes_first: EraseFirst;
-    the_original_trails: NoTrailing;
-    a_lookup_validates: ContainsNoValidate;
-    a_move_looks_at_its_source: DecideBlindly;
-    a_move_given_up_is_retracted: NoRetract;
-    a_claim_is_checked: ClaimUnchecked;
+    LAWS;
+    the_version_is_advanced: law, NoAdvance;
+    the_copy_comes_first: law, EraseFirst;
+    the_original_trails: law, NoTrailing;
+    a_lookup_validates: law, ContainsNoValidate;
+    a_move_looks_at_its_source: law, DecideBlindly;
+    a_move_given_up_is_retracted: law, NoRetract;
+    a_claim_is_checked: law, ClaimUnchecked;
 }

@@ -2,9 +2,9 @@
 //! other give up, and neither may lose what it carries.
 #![cfg(guira_shuttle)]
 
-use guira::model::{Fault, Growing, Item};
+use guira::model::{Growing, Item};
 use guira_shuttle_tests::{
-    Law, Seen,
+    Law, Seen, controls,
     items::{Items, Part, at_once, chance, one_of},
 };
 use std::{collections::BTreeSet, sync::Arc};
@@ -148,16 +148,8 @@ fn nothing_is_lost_where_paths_cross_and_words_are_split() {
 /// What the law says when it is broken.
 const LAWS: [&str; 5] = [MISSED, NOT_REMOVED, TWICE, COPIES, REST];
 
-macro_rules! controls {
-    ($($name:ident: $law:ident, $fault:ident;)*) => {$(
-        #[test]
-        fn $name() {
-            $law().must_fail(Fault::$fault, &LAWS);
-        }
-    )*};
-}
-
 controls! {
+    LAWS;
     the_version_is_advanced: law, NoAdvance;
     the_original_trails: law, NoTrailing;
     a_lookup_validates: law, ContainsNoValidate;

@@ -1,9 +1,9 @@
 //! Growth over several doublings, while everything else goes on.
 #![cfg(guira_shuttle)]
 
-use guira::model::{Fault, Growing, Item, refuse_memory};
+use guira::model::{Growing, Item, refuse_memory};
 use guira_shuttle_tests::{
-    Law, Seen,
+    Law, Seen, controls,
     items::{Items, Part, at_once, below, chance, one_of},
 };
 use std::{collections::BTreeSet, sync::Arc};
@@ -167,16 +167,8 @@ fn nothing_is_lost_where_memory_is_refused() {
 /// What the law says when it is broken.
 const LAWS: [&str; 5] = [MISSED, NOT_REMOVED, COPIES, UNIQUE, REST];
 
-macro_rules! controls {
-    ($($name:ident: $law:ident, $fault:ident;)*) => {$(
-        #[test]
-        fn $name() {
-            $law().must_fail(Fault::$fault, &LAWS);
-        }
-    )*};
-}
-
 controls! {
+    LAWS;
     a_split_freezes_the_word: law, NoFreeze;
     a_frozen_word_is_left_alone: law, FrozenIgnored;
     a_split_copies_before_it_cuts: law, CutFirst;

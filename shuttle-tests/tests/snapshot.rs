@@ -1,9 +1,9 @@
 //! Snapshots under churn: what is present throughout is in them.
 #![cfg(guira_shuttle)]
 
-use guira::{CuckooFilter, model::Fault};
+use guira::CuckooFilter;
 use guira_shuttle_tests::{
-    Law, Seen,
+    Law, Seen, controls,
     items::{Part, at_once, chance, hash},
 };
 use std::sync::Arc;
@@ -171,16 +171,8 @@ fn what_is_present_is_in_a_snapshot_of_a_grown_filter() {
 /// What the law says when it is broken.
 const LAWS: [&str; 6] = [LOST, NOT_LOADED, NOT_CLONED, MISSED, NOT_REMOVED, REST];
 
-macro_rules! controls {
-    ($($name:ident: $law:ident, $fault:ident;)*) => {$(
-        #[test]
-        fn $name() {
-            $law().must_fail(Fault::$fault, &LAWS);
-        }
-    )*};
-}
-
 controls! {
+    LAWS;
     a_move_heeds_the_frontier: law, FrontierIgnored;
     shadows_are_in_a_snapshot: law, ScanNoShadows;
     a_move_heeds_the_frontier_of_a_grown_filter: law_of_growth, FrontierIgnored;

@@ -27,11 +27,10 @@ impl<L: Layout> Planes<L> {
         let width = buckets.len();
         for plane in 0..1_usize << level {
             let (before, rest) = image.split_at_mut(plane * width);
-            let words = self.words_of(plane as u64, buckets.clone());
+            let words = self.plane(plane as u64);
             // The next chunk of each plane: the processor does not foresee so many rows.
-            let next = buckets.end.min(self.buckets() - 1);
-            self.plane(plane as u64).prefetch(next);
-            for (index, word) in words.iter().enumerate() {
+            words.prefetch(buckets.end.min(self.buckets() - 1));
+            for (index, word) in words.row(buckets.clone()).iter().enumerate() {
                 if plane != 0 && !descends::<L>(before, width, plane, index) {
                     rest[index] = 0;
                     continue;
@@ -69,7 +68,7 @@ impl<L: Layout> Planes<L> {
         let width = buckets.len();
         for plane in 0..image.len() / width {
             let (before, rest) = image.split_at(plane * width);
-            let words = self.words_of(plane as u64, buckets.clone());
+            let words = self.plane(plane as u64).row(buckets.clone());
             for ((index, bucket), stored) in buckets.clone().enumerate().zip(words) {
                 let word = Word::<L>::from_bits(rest[index]);
                 if plane == 0 || descends::<L>(before, width, plane, index) {

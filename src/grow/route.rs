@@ -34,6 +34,11 @@ impl<'a> Plane<'a> {
     pub(super) fn prefetch(self, bucket: usize) {
         sync::prefetch(self.words, self.start + bucket);
     }
+
+    /// The words of these buckets.
+    pub(super) fn row(self, buckets: Range<usize>) -> &'a [AtomicU64] {
+        &self.words[self.start..][buckets]
+    }
 }
 
 impl<L: Layout> Planes<L> {
@@ -233,12 +238,6 @@ impl<L: Layout> Planes<L> {
     #[inline(always)]
     pub(super) fn atomic(&self, plane: u64, bucket: usize) -> &AtomicU64 {
         self.plane(plane).atomic(bucket)
-    }
-
-    /// The words of these buckets in one plane.
-    pub(super) fn words_of(&self, plane: u64, buckets: Range<usize>) -> &[AtomicU64] {
-        let Plane { words, start } = self.plane(plane);
-        &words[start + buckets.start..start + buckets.end]
     }
 
     #[inline(always)]
