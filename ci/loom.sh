@@ -4,8 +4,7 @@
 # GUIRA_LOOM_BOUND: see loom-tests/README.md. GUIRA_LOOM_JOBS: files at a time, if not two.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-logs=target/loom-logs
+. ci/models.sh
 
 # run_file BINARY [ARGUMENT...]: one file of models; its time and verdict end its log.
 run_file() {
@@ -13,12 +12,6 @@ run_file() {
     log=$logs/$(name_of "$1").log
     RUST_BACKTRACE=0 "$@" --nocapture --test-threads 1 > "$log" 2>&1 || status=$?
     echo "status $status, $((SECONDS - start)) seconds" >> "$log"
-}
-
-# A test binary is called name-hash.
-name_of() {
-    local file=${1##*/}
-    echo "${file%-*}"
 }
 
 # summarize LOG: one line. False if the file failed.
@@ -44,26 +37,7 @@ summarize() {
     [[ $verdict == ok ]]
 }
 
-if [[ ${1-} == --run-file ]]; then
-    run_file "${@:2}"
-    exit
-fi
-
-# cargo names the binaries that it has built: "Executable tests/x.rs (path)".
-built=$(RUSTFLAGS="--cfg loom" CARGO_TERM_COLOR=never cargo test --package guira-loom-tests \
-    --profile loom --target-dir target/loom --test '*' --no-run 2>&1) || {
-    echo "$built"
-    exit 1
-}
-binaries=()
-while IFS= read -r line; do
-    if [[ $line =~ Executable\ .*\((.*)\)$ ]]; then binaries+=("${BASH_REMATCH[1]}"); fi
-done <<< "$built"
-
-rm -rf "$logs"
-mkdir -p "$logs"
-# A file that fails is seen in its log; the others are run all the same.
-printf '%s\0' "${binaries[@]}" | xargs -0 -P "${GUIRA_LOOM_JOBS:-2}" -I{} "$0" --run-file {} "$@"
+run_models loom loom "${GUIRA_LOOM_JOBS:-2}" "$@"
 
 failed=0
 printf '%-14s %9s %5s %11s %11s %8s\n' file scenarios runs iterations most seconds

@@ -4,42 +4,21 @@
 # GUIRA_SHUTTLE_REPLAY: see shuttle-tests/README.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-logs=target/shuttle-logs
+. ci/models.sh
 
 # run_file BINARY [ARGUMENT...]: one file of laws.
 run_file() {
-    local log=${1##*/} status=0
-    log=$logs/${log%-*}.log
+    local log status=0
+    log=$logs/$(name_of "$1").log
     RUST_BACKTRACE=0 "$@" --test-threads 1 > "$log" 2>&1 || status=$?
     echo "status $status" >> "$log"
 }
 
-if [[ ${1-} == --run-file ]]; then
-    run_file "${@:2}"
-    exit
-fi
-
-# cargo names the binaries that it has built: "Executable tests/x.rs (path)".
-built=$(RUSTFLAGS="--cfg guira_shuttle" CARGO_TERM_COLOR=never cargo test --package guira-shuttle-tests \
-    --profile loom --target-dir target/shuttle --test '*' --no-run 2>&1) || {
-    echo "$built"
-    exit 1
-}
-binaries=()
-while IFS= read -r line; do
-    if [[ $line =~ Executable\ .*\((.*)\)$ ]]; then binaries+=("${BASH_REMATCH[1]}"); fi
-done <<< "$built"
-
-rm -rf "$logs"
-mkdir -p "$logs"
-# A file that fails is seen in its log; the others are run all the same.
-printf '%s\0' "${binaries[@]}" | xargs -0 -P 2 -I{} "$0" --run-file {} "$@"
+run_models shuttle guira_shuttle 2 "$@"
 
 failed=0
 for binary in "${binaries[@]}"; do
-    log=${binary##*/}
-    log=$logs/${log%-*}.log
+    log=$logs/$(name_of "$binary").log
     # No schedule at all is no pass.
     if ! grep -q '^status 0$' "$log" || ! grep -q '[0-9] schedules |' "$log"; then
         failed=1
