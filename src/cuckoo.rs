@@ -75,20 +75,29 @@ impl<L: Layout> Cuckoo<L> {
 
     /// True if the class is present. Wait-free; writes nothing.
     ///
-    /// A match in quiet words is a copy; no match is none if no relocation
-    /// towards P came between. All else is rare.
+    /// A match in quiet words is a copy, whichever plane counts; no match is none in
+    /// the words that count, if no relocation towards P came between. All else is rare.
     #[inline(always)]
     pub(crate) fn contains(&self, class: Class) -> bool {
         let table = self.table.view();
         let version = self.versions.observe(class.p);
-        let (p, q) = table.load_pair(class.fingerprint, class.p, class.q);
+        let (p, q, hint) = table.glance(class.fingerprint, class.p, class.q);
         if Word::either_matches(p, q, class.fingerprint) {
             Word::both_quiet(p, q) || self.contains_again(class.fingerprint, class.p, class.q)
+        } else if !(Word::both_in_phase(p, q, hint) || fault::is(Fault::ContainsAnyPlane)) {
+            self.contains_elsewhere(class.fingerprint, class.p, class.q)
         } else {
             let valid = version.validate();
             !(valid || fault::is(Fault::ContainsNoValidate))
                 && self.contains_again(class.fingerprint, class.p, class.q)
         }
+    }
+
+    /// A level is being swept: an attempt among the words that count.
+    #[cold]
+    fn contains_elsewhere(&self, fingerprint: u64, p: usize, q: usize) -> bool {
+        self.try_contains(Class { fingerprint, p, q })
+            .unwrap_or_else(|| self.contains_again(fingerprint, p, q))
     }
 
     /// A relocation crossed the lookup's way: all further attempts.

@@ -108,6 +108,8 @@ pub enum Fault {
     ContainsNoReread,
     /// A lookup takes any S or T for a copy.
     ContainsTrustsMarks,
+    /// A lookup that found nothing does not look at the phase of its words.
+    ContainsAnyPlane,
     /// remove does not validate the version before it answers false.
     RemoveNoValidate,
     /// remove does not read the words again before it answers false.

@@ -39,34 +39,34 @@ pub(crate) struct Planes<L> {
 /// What only growable filters have: next to nothing in a fixed one.
 #[derive(Default)]
 struct Growth {
-    /// `blocks[k]` holds what level k + 1 needs.
+    /// `blocks[k]` holds what level k needs beside those before it; of them `blocks[0]`
+    /// stays empty, as plane 0 has its own place. None in a fixed filter.
     blocks: Box<[OnceBlock]>,
     /// All words are at this level or above: [`Word::hint`]. A shortcut for routing.
     hint: AtomicU64,
 }
 
-/// What a filter needs to go from level k to k + 1; published when it does.
+/// What a filter needs to go to level k; published when it does.
 pub(crate) struct Block {
-    /// The planes from 2^k to 2^(k + 1) - 1.
-    words: Box<[AtomicU64]>,
+    /// The planes from 2^(k - 1) to 2^k - 1.
+    pub(crate) words: Box<[AtomicU64]>,
     /// How many words of the planes before them are split for sure: the first ones.
     swept: CachePadded<AtomicU64>,
 }
 
 impl Growth {
-    fn new(buckets: usize, levels: u32) -> Self {
-        let blocks = (0..levels)
-            .map(|level| OnceBlock::new(buckets << level))
-            .collect();
+    fn new<L: Layout>(buckets: usize, levels: u32) -> Self {
+        let first = (L::PHASE_BITS != 0).then(|| OnceBlock::new(0));
+        let more = (0..levels).map(|level| OnceBlock::new(buckets << level));
         Self {
-            blocks,
+            blocks: first.into_iter().chain(more).collect(),
             ..Self::default()
         }
     }
 
     /// The blocks that there are.
     fn blocks(&self) -> impl Iterator<Item = &Block> {
-        self.blocks.iter().map_while(OnceBlock::get)
+        self.blocks.iter().skip(1).map_while(OnceBlock::get)
     }
 }
 
@@ -93,7 +93,7 @@ impl<L: Layout> Planes<L> {
     /// if there is no memory.
     pub(crate) fn new(buckets: usize, levels: u32) -> Option<Self> {
         debug_assert!(buckets >= 2 && buckets.is_multiple_of(2));
-        let growth = Growth::new(buckets, levels);
+        let growth = Growth::new::<L>(buckets, levels);
         Some(Self {
             first: sync::zeroed(buckets)?,
             growth,
@@ -120,6 +120,9 @@ impl<L: Layout> Planes<L> {
 
     #[inline(always)]
     fn hint(&self) -> Word<L> {
+        if L::PHASE_BITS == 0 {
+            return Word::EMPTY;
+        }
         // Acquire: pairs with the Release of `sweep`.
         let order = fault::order(Event::Hint, Ordering::Acquire);
         Word::from_bits(self.growth.hint.load(order))
@@ -127,7 +130,7 @@ impl<L: Layout> Planes<L> {
 
     /// The level at which the filter has its largest size.
     pub(crate) fn max_level(&self) -> u32 {
-        self.growth.blocks.len() as u32
+        self.growth.blocks.len().saturating_sub(1) as u32
     }
 
     /// Words that there are.
@@ -149,7 +152,8 @@ impl<L: Layout> Planes<L> {
 
     /// Provides what the level after `level` needs; `None`: no memory.
     pub(crate) fn begin(&self, level: u32) -> Option<&Block> {
-        self.growth.blocks[level as usize].publish()
+        let words = self.buckets() << level;
+        self.growth.blocks[level as usize + 1].publish(words)
     }
 
     /// All words that there are, with plane and bucket; of a plane that is to
@@ -175,7 +179,7 @@ impl<L: Layout> Planes<L> {
     /// The block for the level after `level`, if it was begun.
     #[inline(always)]
     fn block(&self, level: u32) -> Option<&Block> {
-        self.growth.blocks.get(level as usize)?.get()
+        self.growth.blocks.get(level as usize + 1)?.get()
     }
 }
 

@@ -29,6 +29,10 @@ const LONG_SEARCH: usize = 16;
 /// last failed because another thread changed the path meanwhile.
 const MAX_ROUNDS: usize = if sync::IN_MODEL { 3 } else { 64 };
 
+/// The first of these rounds, in which a filter does not begin a level because moves
+/// of other threads are in the way: as a rule those are nearly over.
+const PATIENT_ROUNDS: usize = MAX_ROUNDS / 2;
+
 /// A growable filter whose load factor is lower has no room for the item because
 /// of many copies or crafted keys, which a split does not pull apart. (With two
 /// copies of each item in buckets of two slots, the worst case for which growth
@@ -242,8 +246,11 @@ impl<L: Layout> Cuckoo<L> {
                 }
                 return Ok(true);
             }
-        } else {
-            match (self.grow(round, &search, class), found) {
+        } else if matches!(found, Found::Nothing)
+            || round >= PATIENT_ROUNDS
+            || self.table.planes.is_growing(search.level)
+        {
+            match (self.grow(round % PATIENT_ROUNDS, &search, class), found) {
                 (Ok(()), _) => return Ok(false),
                 (Err(Refusal::Memory), _) => return Err(InsertError::Memory),
                 (Err(Refusal::Full), Found::Nothing) => return Err(self.full()),

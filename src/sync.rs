@@ -81,7 +81,6 @@ pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
 /// A block that is published once, by whichever thread comes first; the others
 /// use that one. Nobody waits.
 pub(crate) struct OnceBlock {
-    words: usize,
     /// An array of one, because a box of an array can be made of a vector, whose
     /// allocation may fail.
     #[cfg(not(any(loom, guira_shuttle)))]
@@ -94,9 +93,9 @@ pub(crate) struct OnceBlock {
 
 #[cfg(not(any(loom, guira_shuttle)))]
 impl OnceBlock {
-    pub(crate) fn new(words: usize) -> Self {
+    /// One that has not been published, of any size.
+    pub(crate) fn new(_words: usize) -> Self {
         Self {
-            words,
             block: once_cell::race::OnceBox::new(),
         }
     }
@@ -108,9 +107,9 @@ impl OnceBlock {
     }
 
     /// The block, published now if it was not; `None` if there is no memory.
-    pub(crate) fn publish(&self) -> Option<&Block> {
+    pub(crate) fn publish(&self, words: usize) -> Option<&Block> {
         if self.get().is_none()
-            && let Some(block) = self.allocate()
+            && let Some(block) = Self::allocate(words)
         {
             // An error says that another thread was first: its block counts.
             let _ = self.block.set(block);
@@ -119,10 +118,10 @@ impl OnceBlock {
         self.get()
     }
 
-    fn allocate(&self) -> Option<Box<[Block; 1]>> {
+    fn allocate(words: usize) -> Option<Box<[Block; 1]>> {
         let mut block = Vec::new();
         block.try_reserve_exact(1).ok()?;
-        block.push(Block::new(self.words)?);
+        block.push(Block::new(words)?);
         block.try_into().ok()
     }
 }
@@ -132,22 +131,23 @@ impl OnceBlock {
     pub(crate) fn new(words: usize) -> Self {
         let block = Block::new(words).expect("a few bytes");
         Self {
-            words,
             published: AtomicU64::new(0),
             block,
         }
     }
 
     pub(crate) fn get(&self) -> Option<&Block> {
-        (self.published.load(Ordering::Acquire) == 1).then_some(&self.block)
+        // What is never published need not be looked at: that would be a step more.
+        let published = !self.block.words.is_empty() && self.published.load(Ordering::Acquire) == 1;
+        published.then_some(&self.block)
     }
 
-    pub(crate) fn publish(&self) -> Option<&Block> {
+    pub(crate) fn publish(&self, words: usize) -> Option<&Block> {
         if crate::fault::memory_is_refused() {
             return self.get();
         }
+        debug_assert!(words > 0 && words == self.block.words.len());
         self.published.fetch_max(1, Ordering::AcqRel);
-        debug_assert!(self.words > 0);
         Some(&self.block)
     }
 }

@@ -124,9 +124,15 @@ impl<'a, L: Layout> View<'a, L> {
             })
     }
 
-    /// [`load`](Self::load) of the lower and then of the higher word.
+    /// The lower and then the higher word, and the hint whose phase says whether they
+    /// are those that count: [`Planes::glance`].
     #[inline(always)]
-    pub(crate) fn load_pair(&self, fingerprint: u64, p: usize, q: usize) -> (Word<L>, Word<L>) {
+    pub(crate) fn glance(
+        &self,
+        fingerprint: u64,
+        p: usize,
+        q: usize,
+    ) -> (Word<L>, Word<L>, Word<L>) {
         let load = |event| {
             move |atomic: &AtomicU64| {
                 count_load();
@@ -134,7 +140,7 @@ impl<'a, L: Layout> View<'a, L> {
             }
         };
         let (p, q) = ((p, load(Event::ReadP)), (q, load(Event::ReadQ)));
-        self.planes.route_pair(self.first, fingerprint, p, q)
+        self.planes.glance(self.first, fingerprint, p, q)
     }
 
     /// [`Table::prepare`].

@@ -161,6 +161,12 @@ fn the_new_word_is_made_before_the_old_one_is_cut() {
 }
 
 #[test]
+fn nothing_is_absent_from_words_that_do_not_count() {
+    splits(GOES, P, 1).must_fail(Fault::ContainsAnyPlane, LAW);
+    splits(GOES_LATER, Q, 2).must_fail(Fault::ContainsAnyPlane, LAW);
+}
+
+#[test]
 fn a_move_advances_the_version_while_words_are_split() {
     move_and_split(GOES, Q, &[P]).must_fail(Fault::NoAdvance, LAW);
     move_then_split(Q)

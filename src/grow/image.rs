@@ -51,8 +51,8 @@ impl<L: Layout> Planes<L> {
     /// An empty filter that has room for the images of the first 2^`level` planes.
     pub(crate) fn for_images(buckets: usize, levels: u32, level: u32) -> Option<Self> {
         let planes = Self::new(buckets, levels)?;
-        for block in planes.growth.blocks.iter().take(level as usize) {
-            block.publish()?;
+        for level in 0..level {
+            planes.begin(level)?;
         }
         Some(planes)
     }
@@ -89,7 +89,7 @@ impl<L: Layout> Planes<L> {
         image: Vec<u64>,
         restored: &mut Restored,
     ) -> Result<Self, SnapshotError> {
-        let growth = Growth::new(image.len(), levels);
+        let growth = Growth::new::<L>(image.len(), levels);
         let stored = |(bucket, bits)| {
             restored.check(0, bucket, Word::<L>::from_bits(bits))?;
             Ok(AtomicU64::new(bits))
@@ -115,7 +115,7 @@ impl<L: Layout> Planes<L> {
         for word in &mut self.first {
             *word = AtomicU64::new(0);
         }
-        self.growth = Growth::new(self.buckets(), self.max_level());
+        self.growth = Growth::new::<L>(self.buckets(), self.max_level());
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     table::Prepared,
     word::Word,
 };
-use std::{hint::select_unpredictable, ops::Range};
+use std::ops::Range;
 
 /// The words of one plane.
 #[derive(Clone, Copy)]
@@ -52,9 +52,6 @@ impl<L: Layout> Planes<L> {
         bucket: usize,
         load: impl Fn(&AtomicU64) -> Word<L>,
     ) -> Word<L> {
-        if L::PHASE_BITS == 0 {
-            return load(&first[bucket]);
-        }
         let hint = self.hint();
         let word = load(self.plane_of_hint(first, hint, fingerprint).atomic(bucket));
         if word.is_in_phase(hint) {
@@ -83,59 +80,28 @@ impl<L: Layout> Planes<L> {
         }
     }
 
-    /// [`route`](Self::route) for the words of both buckets, in this order.
+    /// The words of both buckets, in this order, that count for `fingerprint` if both
+    /// are in the phase of the hint, which comes with them. In any phase a fingerprint
+    /// that is found in them is there.
     #[inline(always)]
-    pub(crate) fn route_pair(
+    pub(crate) fn glance(
         &self,
         first: &[AtomicU64],
         fingerprint: u64,
         (p, load_p): (usize, impl Fn(&AtomicU64) -> Word<L>),
         (q, load_q): (usize, impl Fn(&AtomicU64) -> Word<L>),
-    ) -> (Word<L>, Word<L>) {
-        if L::PHASE_BITS == 0 {
-            return (load_p(&first[p]), load_q(&first[q]));
-        }
+    ) -> (Word<L>, Word<L>, Word<L>) {
         let hint = self.hint();
         let plane = self.plane_of_hint(first, hint, fingerprint);
-        let pair = (load_p(plane.atomic(p)), load_q(plane.atomic(q)));
-        if Word::both_in_phase(pair.0, pair.1, hint) {
-            return pair;
-        }
-        self.route_both(hint, fingerprint, pair, (p, load_p), (q, load_q))
-    }
-
-    /// A level is being swept: what was loaded of both buckets may count all the same.
-    #[cold]
-    fn route_both(
-        &self,
-        hint: Word<L>,
-        fingerprint: u64,
-        loaded: (Word<L>, Word<L>),
-        (p, load_p): (usize, impl Fn(&AtomicU64) -> Word<L>),
-        (q, load_q): (usize, impl Fn(&AtomicU64) -> Word<L>),
-    ) -> (Word<L>, Word<L>) {
-        let counts =
-            |word: Word<L>| low_bits(fingerprint, word.level()) == fingerprint & hint.bits();
-        match (counts(loaded.0), counts(loaded.1)) {
-            (true, true) => loaded,
-            (true, false) => (loaded.0, self.route_from(hint, fingerprint, q, load_q)),
-            // The words of Q come after those of P, as always.
-            (false, _) => {
-                let p = self.route_from(hint, fingerprint, p, load_p);
-                (p, self.route_from(hint, fingerprint, q, load_q))
-            }
-        }
+        (load_p(plane.atomic(p)), load_q(plane.atomic(q)), hint)
     }
 
     /// Brings a word into the cache: while a level is being swept, the one that
     /// counted before it or the one that counts now.
     #[inline(always)]
     pub(crate) fn prefetch(&self, fingerprint: u64, bucket: usize) {
-        let plane = match L::PHASE_BITS {
-            0 => Plane::of(&self.first),
-            _ => self.plane_of_hint(&self.first, self.hint(), fingerprint),
-        };
-        plane.prefetch(bucket);
+        self.plane_of_hint(&self.first, self.hint(), fingerprint)
+            .prefetch(bucket);
     }
 
     /// The plane that counts for `fingerprint` if its words are at the level of the
@@ -147,24 +113,24 @@ impl<L: Layout> Planes<L> {
         hint: Word<L>,
         fingerprint: u64,
     ) -> Plane<'a> {
-        if hint == Word::EMPTY {
+        if L::PHASE_BITS == 0 {
             return Plane::of(first);
         }
         let plane = fingerprint & hint.bits();
-        // Plane 0 is taken for plane 1 up to the last step.
-        let level = (plane | 1).ilog2();
-        let words = select_unpredictable(plane == 0, first, self.block_of(level));
-        let start = (plane & !(1 << level)) as usize * first.len();
-        Plane { words, start }
-    }
-
-    /// The planes from 2^`level` to 2^(`level` + 1) - 1.
-    #[inline(always)]
-    fn block_of(&self, level: u32) -> &[AtomicU64] {
-        let block = self.growth.blocks[level as usize].get();
-        &block
-            .expect("a block is published before a word of it is made")
-            .words
+        // The length of the plane's number is the number of its block.
+        let doubled = plane << 1 | 1;
+        let number = doubled.ilog2();
+        let block = self.growth.blocks[number as usize].get();
+        debug_assert!(
+            plane == 0 || block.is_some(),
+            "a block is published before a word of it is made"
+        );
+        let words = block.map_or(&self.first, |block| &block.words);
+        let rest = (doubled ^ 1 << number) >> 1;
+        Plane {
+            words,
+            start: rest as usize * first.len(),
+        }
     }
 
     /// [`route`](Self::route) for a writer, who completes the split of a frozen
@@ -176,9 +142,6 @@ impl<L: Layout> Planes<L> {
         fingerprint: u64,
         bucket: usize,
     ) -> Prepared<'a, L> {
-        if L::PHASE_BITS == 0 {
-            return Prepared::load(&first[bucket]);
-        }
         let hint = self.hint();
         let plane = self.plane_of_hint(first, hint, fingerprint);
         let prepared = Prepared::load(plane.atomic(bucket));
@@ -219,9 +182,6 @@ impl<L: Layout> Planes<L> {
         one: usize,
         other: usize,
     ) -> (Prepared<'a, L>, Prepared<'a, L>) {
-        if L::PHASE_BITS == 0 {
-            return (Prepared::load(&first[one]), Prepared::load(&first[other]));
-        }
         let hint = self.hint();
         let plane = self.plane_of_hint(first, hint, fingerprint);
         let pair = (
@@ -246,8 +206,11 @@ impl<L: Layout> Planes<L> {
             return Plane::of(&self.first);
         }
         let level = plane.ilog2();
+        let block = self
+            .block(level)
+            .expect("a block is published before a word of it is made");
         Plane {
-            words: self.block_of(level),
+            words: &block.words,
             start: (plane - (1 << level)) as usize * self.buckets(),
         }
     }

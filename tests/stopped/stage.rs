@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// A filter with the items from 0 to `items` - 1, inserted one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stage {
-    grows: bool,
+    pub(crate) grows: bool,
     pub(crate) items: u64,
 }
 
