@@ -1,0 +1,111 @@
+//! What a snapshot says before its words.
+
+use crate::{error::SnapshotError, geometry::Geometry, hash::SeededState};
+use std::{
+    any::Any,
+    hash::{BuildHasher, Hasher},
+};
+
+/// The version of the format that is written, and the only one that is read.
+const VERSION: u32 = 1;
+
+const MAGIC: [u8; 8] = *b"guira\x1a\r\n";
+
+/// What a hasher makes of this number and this text tells hashers apart.
+const PROBE: (u64, &[u8]) = (
+    0x6775_6972_6120_2121,
+    b"Hashers that agree on this text are taken for one and the same.",
+);
+
+/// What a snapshot says before its words.
+pub(super) struct Header {
+    pub(super) geometry: Geometry,
+    /// The seed of a [`SeededState`], 0 for other hashers.
+    pub(super) seed: u64,
+    /// The hasher's [`probe`].
+    pub(super) probe: u64,
+}
+
+pub(super) const HEADER_BYTES: usize = 64;
+
+impl Header {
+    pub(super) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
+        let Geometry {
+            layout,
+            buckets,
+            levels,
+            capacity,
+            max_capacity,
+        } = self.geometry;
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[0..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12] = layout.fingerprint_bits as u8;
+        bytes[13] = layout.slots as u8;
+        bytes[14] = levels as u8;
+        let numbers = [
+            buckets as u64,
+            capacity as u64,
+            max_capacity as u64,
+            self.seed,
+            self.probe,
+        ];
+        for (bytes, number) in bytes[16..56].chunks_exact_mut(8).zip(numbers) {
+            bytes.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, SnapshotError> {
+        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        if bytes[0..8] != MAGIC {
+            return Err(SnapshotError::Magic);
+        }
+        let found = number(8) as u32;
+        if found != VERSION {
+            return Err(SnapshotError::Version {
+                found,
+                supported: VERSION,
+            });
+        }
+        if bytes[15] != 0 || number(56) != 0 {
+            return Err(SnapshotError::Geometry {
+                what: "reserved bytes",
+                found: number(56),
+            });
+        }
+        let geometry = Geometry::from_snapshot(
+            (
+                u32::from(bytes[12]),
+                usize::from(bytes[13]),
+                u32::from(bytes[14]),
+            ),
+            [16, 24, 32].map(number),
+        )?;
+        Ok(Self {
+            geometry,
+            seed: number(40),
+            probe: number(48),
+        })
+    }
+}
+
+/// The hash of [`PROBE`], fed as integers and strings are.
+///
+/// By the methods of [`Hasher`] themselves, for it is up to the standard library
+/// which of them a value's `Hash` calls.
+pub(super) fn probe(hasher: &impl BuildHasher) -> u64 {
+    let (number, text) = PROBE;
+    let mut hasher = hasher.build_hasher();
+    hasher.write_u64(number);
+    hasher.write(text);
+    hasher.write_u8(0xff);
+    hasher.finish()
+}
+
+/// The seed of the default hasher; others keep theirs to themselves.
+pub(super) fn seed<S: 'static>(hasher: &S) -> u64 {
+    (hasher as &dyn Any)
+        .downcast_ref()
+        .map_or(0, SeededState::seed)
+}
