@@ -51,6 +51,10 @@ struct Pair {
 /// The rates that all are asked for: of a chain, of all its links together.
 const RATES: [f64; 2] = [0.03, 0.001];
 
+/// How many filters are compared for each rate: guira, its fixed filters in a chain
+/// that doubles and in one that does not, and the peer.
+pub const CONTESTANTS: usize = 4;
+
 /// The columns of the table of chains.
 const WITH_CHAINS: [&str; 5] = [
     "insert",
@@ -88,8 +92,7 @@ pub struct OfSize {
     /// Against filters built large: for each of the layouts the grown one, then
     /// the fixed one.
     pub fixed: Table,
-    /// Against chains: for each of the rates guira, guira's fixed filters in a
-    /// chain, and the peer.
+    /// Against chains: for each of the rates the [`CONTESTANTS`].
     pub chains: Table,
 }
 
@@ -237,11 +240,12 @@ fn against_chains(effort: Effort, log_slots: u32) -> Table {
         [
             format!("guira ({bits} bits × {slots}), at most {percent} %"),
             format!("chain of guira's fixed filters, at most {percent} %"),
+            format!("chain of {TIMES} equal fixed filters, at most {percent} %"),
             format!("scalable_cuckoo_filter, at most {percent} %"),
         ]
     }));
     for (index, asked) in RATES.into_iter().enumerate() {
-        let row = 3 * index;
+        let row = CONTESTANTS * index;
         // Filled once where a fill takes long: what is compared are the lookups.
         let fills = if log_slots >= effort.log_large {
             1
@@ -253,12 +257,14 @@ fn against_chains(effort: Effort, log_slots: u32) -> Table {
             if round < fills {
                 filled = Some(fill_chains(count, asked, &mut table, row));
             }
-            let (guira, chain, peer) = filled.as_ref().expect("the first round fills");
+            let (guira, chains, peer) = filled.as_ref().expect("the first round fills");
             let cells = (&mut table, row, 1);
             look(effort, cells, count, round, |key| guira.contains(key));
-            let cells = (&mut table, row + 1, 1);
-            look(effort, cells, count, round, |key| chain.contains(key));
-            let cells = (&mut table, row + 2, 1);
+            for (index, chain) in chains.iter().enumerate() {
+                let cells = (&mut table, row + 1 + index, 1);
+                look(effort, cells, count, round, |key| chain.contains(key));
+            }
+            let cells = (&mut table, row + 3, 1);
             look(effort, cells, count, round, |key| peer.contains(key));
         }
     }
@@ -277,14 +283,14 @@ fn grown_at(count: u64, rate: f64) -> CuckooFilter {
 
 type Contestants = (
     CuckooFilter,
-    Chain,
+    [Chain; 2],
     ScalableCuckooFilter<u64, SharedHasher, SmallRng>,
 );
 
 /// Fills one of each; fills in the columns of inserts and of bits.
 fn fill_chains(count: u64, asked: f64, table: &mut Table, row: usize) -> Contestants {
     let guira = grown_at(count, asked);
-    let mut chain = Chain::new(count, asked);
+    let mut chains = [Chain::doubling(count, asked), Chain::equal(count, asked)];
     let mut peer = scalable(count, asked);
     let keys = || (0..count).map(u64::nth);
     let mut timed = |index: usize, fill: &mut dyn FnMut()| {
@@ -299,18 +305,21 @@ fn fill_chains(count: u64, asked: f64, table: &mut Table, row: usize) -> Contest
                 .expect("as many items as were asked for fit")
         });
     });
-    timed(1, &mut || keys().for_each(|key| chain.insert(&key)));
-    timed(2, &mut || keys().for_each(|key| peer.insert(&key)));
+    for (index, chain) in chains.iter_mut().enumerate() {
+        timed(1 + index, &mut || keys().for_each(|key| chain.insert(&key)));
+    }
+    timed(3, &mut || keys().for_each(|key| peer.insert(&key)));
     guira.finish_growth();
     let bytes = [
         guira.memory_usage(),
-        chain.bytes(),
+        chains[0].bytes(),
+        chains[1].bytes(),
         peer.bits() as usize / 8,
     ];
     for (index, bytes) in bytes.into_iter().enumerate() {
         table.push(row + index, 3, bytes as f64 * 8.0 / count as f64);
     }
-    (guira, chain, peer)
+    (guira, chains, peer)
 }
 
 /// The samples of a cell that has been measured.
@@ -351,7 +360,11 @@ impl OfSize {
         });
         let chains = RATES.iter().enumerate().flat_map(|(index, asked)| {
             let (at, percent) = (&at, asked * 100.0);
-            let peers = ["a chain of fixed filters", "scalable_cuckoo_filter"];
+            let peers = [
+                "a chain of fixed filters that double",
+                "a chain of equal fixed filters",
+                "scalable_cuckoo_filter",
+            ];
             peers.into_iter().enumerate().flat_map(move |(peer, name)| {
                 [("hits", 1), ("misses", 2)].map(|(what, column)| {
                     Target::ratio(
@@ -359,8 +372,8 @@ impl OfSize {
                             "grown {TIMES} times, {at}, at most {percent} %, {what}: against {name}"
                         ),
                         Bound::AtLeast(3.0),
-                        cell(&self.chains, 3 * index, column),
-                        cell(&self.chains, 3 * index + 1 + peer, column),
+                        cell(&self.chains, CONTESTANTS * index, column),
+                        cell(&self.chains, CONTESTANTS * index + 1 + peer, column),
                     )
                 })
             })

@@ -1,17 +1,19 @@
 //! The other way to grow: a chain of fixed filters.
 
+use super::TIMES;
 use crate::hasher;
 use guira::CuckooFilter;
 
 /// The links of a chain that has grown 63 times as large as its first.
-pub(super) const LINKS: u32 = 6;
+const DOUBLINGS: u32 = 6;
 
-/// Fixed filters of guira, each twice as large as the one before. Items go into
-/// the newest until it is full; a lookup asks them all, the newest first.
+/// Fixed filters of guira. Items go into the newest until it is full; a lookup
+/// asks them all, the newest first.
 #[derive(Debug)]
 pub(super) struct Chain {
     links: Vec<CuckooFilter>,
-    first: u64,
+    /// The items for which each link is made, those to come as well.
+    sizes: Vec<u64>,
     /// What each link may contribute to the rate of all.
     rate: f64,
     /// Items for which there is room in the newest.
@@ -19,13 +21,26 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// A chain whose last link is full with `items` items: no memory is idle,
-    /// and no lookup asks an empty filter. All links together keep `rate`.
-    pub(super) fn new(items: u64, rate: f64) -> Self {
+    /// A chain of links each twice as large as the one before.
+    pub(super) fn doubling(items: u64, rate: f64) -> Self {
+        let first = items.div_ceil((1 << DOUBLINGS) - 1);
+        Self::of((0..DOUBLINGS).map(|link| first << link), rate)
+    }
+
+    /// A chain of links all as large as the first: what RedisBloom's `CF.RESERVE` makes
+    /// unless it is told otherwise (`EXPANSION 1`).
+    pub(super) fn equal(items: u64, rate: f64) -> Self {
+        Self::of((0..TIMES).map(|_| items.div_ceil(TIMES)), rate)
+    }
+
+    /// A chain whose last link is full in the end: no memory is idle, and no lookup
+    /// asks an empty filter. All links together keep `rate`.
+    fn of(sizes: impl Iterator<Item = u64>, rate: f64) -> Self {
+        let sizes: Vec<u64> = sizes.collect();
         Self {
             links: Vec::new(),
-            first: items.div_ceil((1 << LINKS) - 1),
-            rate: rate / f64::from(LINKS),
+            rate: rate / sizes.len() as f64,
+            sizes,
             room: 0,
         }
     }
@@ -42,7 +57,7 @@ impl Chain {
 
     #[cold]
     fn append(&mut self) {
-        self.room = self.first << self.links.len();
+        self.room = self.sizes[self.links.len()];
         let builder = CuckooFilter::builder()
             .capacity(self.room as usize)
             .false_positive_rate(self.rate)
@@ -66,13 +81,18 @@ mod tests {
 
     #[test]
     fn a_chain_holds_its_items_in_its_links() {
-        let mut chain = Chain::new(10_000, 0.03);
-        (0..10_000).for_each(|item| chain.insert(&item));
-        assert_eq!(chain.links.len(), LINKS as usize);
-        assert!((0..10_000).all(|item| chain.contains(&item)));
-        let found = (10_000..110_000)
-            .filter(|item| chain.contains(item))
-            .count();
-        assert!(found < 3_500, "{found} of 100 000");
+        let chains = [
+            (Chain::doubling(10_000, 0.03), 6),
+            (Chain::equal(10_000, 0.03), 64),
+        ];
+        for (mut chain, links) in chains {
+            (0..10_000).for_each(|item| chain.insert(&item));
+            assert_eq!(chain.links.len(), links);
+            assert!((0..10_000).all(|item| chain.contains(&item)));
+            let found = (10_000..110_000)
+                .filter(|item| chain.contains(item))
+                .count();
+            assert!(found < 3_500, "{found} of 100 000");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::Results;
 use crate::{
     contention::{Contest, THREADS},
-    growth::{TIMES, Timeline},
+    growth::{CONTESTANTS, TIMES, Timeline},
     measure::{Samples, size},
     ops::Table,
     peers,
@@ -257,7 +257,8 @@ fn growth(results: &Results) -> String {
         text,
         "\nThe other way to grow is a chain of filters, each twice as large as the one before: inserts go into the newest, and \
          lookups ask all. The chain of guira's fixed filters has 6 links, which are all full and together hold 63 times the \
-         items of the first; each link is asked for a sixth of the rate. scalable_cuckoo_filter is such a chain with longer \
+         items of the first; each link is asked for a sixth of the rate. The chain of {TIMES} equal ones is what RedisBloom makes \
+         of a cuckoo filter unless it is told otherwise (`EXPANSION 1`). scalable_cuckoo_filter is a chain that doubles, with longer \
          fingerprints from link to link, here used by one thread without a lock. All are asked for one rate, as chains keep it: for \
          all links together. Hits are over all items."
     );
@@ -410,7 +411,9 @@ fn reason(name: &str) -> &'static str {
         "cuckoo-clock" => {
             "a thread that finds a bucket's mutex free writes without a compare-exchange of shared counters"
         }
-        "chain of guira's fixed filters" | "scalable_cuckoo_filter" => {
+        "chain of guira's fixed filters"
+        | "chain of 64 equal fixed filters"
+        | "scalable_cuckoo_filter" => {
             "its inserts know only the newest link: nothing is ever split"
         }
         _ => "not explained yet",
@@ -458,10 +461,10 @@ fn losses(results: &Results) -> String {
                 })
         })
     });
-    // Three rows for each rate: guira, then the chains.
+    // For each rate guira, then the chains.
     let chains = results.growth.sizes.iter().map(|size| &size.chains);
     let chains = chains.flat_map(|table| {
-        table.rows.chunks(3).flat_map(move |rows| {
+        table.rows.chunks(CONTESTANTS).flat_map(move |rows| {
             rows[1..].iter().flat_map(move |(name, cells)| {
                 let columns = cells.iter().zip(&rows[0].1).zip(&table.columns);
                 columns.take(3).filter_map(move |((theirs, ours), column)| {
