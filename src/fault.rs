@@ -168,6 +168,8 @@ pub enum Fault {
     NoFence,
     /// A snapshot leaves out shadows.
     ScanNoShadows,
+    /// A snapshot goes through all buckets of a chunk in one plane before the next.
+    ScanByPlane,
 }
 
 #[cfg(any(loom, guira_faults, guira_shuttle))]

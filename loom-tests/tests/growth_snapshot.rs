@@ -77,6 +77,66 @@ fn move_and_split(from: usize, buckets: &'static [usize]) -> Growth {
         .outcomes(&[[1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0]])
 }
 
+/// A snapshot while a second copy comes to Q and the first one is taken from P, in
+/// chunks of so many buckets. The word of `ahead` was split before.
+fn copies_come_and_go(ahead: usize, chunk: usize) -> Growth {
+    let x = ending(GOES, 0);
+    let name = format!("snapshot by {chunk}, insert and remove, bucket {ahead} is split");
+    Growth::new(&name, move || {
+        let filter = growing(P, &[x], 1).scanned_by(chunk);
+        filter.split(x, ahead, 0);
+        filter
+    })
+    .thread(move |filter| {
+        let [copies] = filter.scan([x]);
+        assert!(copies > 0, "{LAW}");
+        copies
+    })
+    .thread(move |filter| {
+        filter.insert_into(x, Q);
+        usize::from(filter.remove(x))
+    })
+    .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+    .outcomes(&[[1, 1], [2, 1]])
+}
+
+/// The same by a call that goes on with the sweep, while another thread does so, too.
+fn copies_come_and_go_while_swept(ahead: usize) -> Growth {
+    let x = ending(GOES, 0);
+    let name = format!("snapshot, insert and remove, sweep, bucket {ahead} is split");
+    Growth::new(&name, move || {
+        let filter = growing(P, &[x], 1).scanned_by(2);
+        filter.split(x, ahead, 0);
+        filter
+    })
+    .thread(move |filter| {
+        let [copies] = filter.scan([x]);
+        assert!(copies > 0, "{LAW}");
+        copies
+    })
+    .thread(move |filter| {
+        assert!(filter.insert(x), "there is room");
+        usize::from(filter.remove(x))
+    })
+    .thread(move |filter| {
+        filter.finish_growth();
+        0_usize
+    })
+    .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+    .mains(&[0, 1])
+    .large()
+    .outcomes(&[[1, 1, 0], [2, 1, 0]])
+}
+
+#[test]
+fn a_snapshot_has_a_class_whose_copies_come_and_go() {
+    for ahead in ENDS {
+        copies_come_and_go(ahead, 1).holds();
+        copies_come_and_go(ahead, 2).holds();
+        copies_come_and_go_while_swept(ahead).holds();
+    }
+}
+
 #[test]
 fn a_snapshot_has_what_is_split_meanwhile() {
     for bucket in ENDS {
@@ -100,6 +160,12 @@ fn a_snapshot_has_what_is_moved_and_split() {
 #[test]
 fn the_new_word_is_made_before_the_old_one_is_cut() {
     splits(GOES, P).must_fail(Fault::CutFirst, LAW);
+}
+
+#[test]
+fn a_chunk_is_scanned_bucket_by_bucket() {
+    copies_come_and_go(P, 2).must_fail(Fault::ScanByPlane, LAW);
+    copies_come_and_go_while_swept(P).must_fail(Fault::ScanByPlane, LAW);
 }
 
 #[test]

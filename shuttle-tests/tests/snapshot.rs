@@ -76,10 +76,13 @@ fn fill(filter: CuckooFilter, enough: impl Fn(&CuckooFilter) -> bool) -> Filled 
 }
 
 /// Removes items of its own and inserts them and others, back and forth: those
-/// that are left.
-fn churn(filter: &CuckooFilter, own: [u64; 2], new: [u64; 2]) -> Vec<u64> {
+/// that are left. Of the item `kept` a second copy comes and one goes.
+fn churn(filter: &CuckooFilter, own: [u64; 2], new: [u64; 2], kept: u64) -> Vec<u64> {
     let mut left = Vec::new();
     for (own, new) in own.into_iter().zip(new) {
+        if filter.insert_hash(kept).is_ok() {
+            assert!(filter.remove_hash(kept), "{NOT_REMOVED}");
+        }
         assert!(filter.remove_hash(own), "{NOT_REMOVED}");
         for hash in [new, own] {
             if filter.insert_hash(hash).is_ok() {
@@ -114,7 +117,10 @@ fn snapshot(filled: fn() -> Filled) -> impl Fn(&Seen) {
         for new in newcomers.chunks_exact(2) {
             let own = [residents.pop(), residents.pop()].map(|own| own.expect("residents"));
             let (filter, new) = (filter.clone(), [new[0], new[1]]);
-            parts.push(Box::new(move || (churn(&filter, own, new), [false; 2])));
+            let kept = residents[parts.len()];
+            parts.push(Box::new(move || {
+                (churn(&filter, own, new, kept), [false; 2])
+            }));
         }
         let (scanner, present, by_bytes) = (filter.clone(), residents.clone(), chance(2));
         parts.push(Box::new(move || {
@@ -177,4 +183,5 @@ controls! {
     shadows_are_in_a_snapshot: law, ScanNoShadows;
     a_move_heeds_the_frontier_of_a_grown_filter: law_of_growth, FrontierIgnored;
     a_split_copies_before_it_cuts: law_of_growth, CutFirst;
+    a_chunk_is_scanned_bucket_by_bucket: law_of_growth, ScanByPlane;
 }

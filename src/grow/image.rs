@@ -3,7 +3,7 @@
 use super::{Growth, Planes};
 use crate::{
     error::SnapshotError,
-    fault::{self, Event},
+    fault::{self, Event, Fault},
     layout::Layout,
     sync::{AtomicU64, Ordering},
     word::Word,
@@ -21,9 +21,22 @@ impl<L: Layout> Planes<L> {
     /// keeps them, into `image`, plane by plane; 0 where there is no word, or
     /// none that counts. False if there are planes beyond.
     ///
-    /// A word is loaded after the one that it was split from; if it is in the
-    /// image of that one already, it does not count.
+    /// Of each pair the lower bucket is loaded first (PROOF, L8).
     pub(crate) fn scan(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
+        if !self.scan_by_plane(buckets.clone(), level, image) {
+            return false;
+        }
+        // If all are at one level, both words of a pair are in one plane.
+        let one = Word::<L>::from_bits(image[0]);
+        let mut counting = image[..buckets.len() << one.level()].iter();
+        counting.all(|&word| Word::from_bits(word).is_in_phase(one))
+            || fault::is(Fault::ScanByPlane)
+            || self.scan_by_bucket(buckets, level, image)
+    }
+
+    /// A word is loaded after the one that it was split from; if it is in the image
+    /// of that one already, it does not count.
+    fn scan_by_plane(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
         let width = buckets.len();
         for plane in 0..1_usize << level {
             let (before, rest) = image.split_at_mut(plane * width);
@@ -46,6 +59,21 @@ impl<L: Layout> Planes<L> {
             }
         }
         true
+    }
+
+    /// Where some words are split and others are not, the lower one of a pair may be in
+    /// the higher plane.
+    #[cold]
+    fn scan_by_bucket(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
+        let width = buckets.len();
+        let mut of_bucket = vec![0; 1 << level];
+        buckets.enumerate().all(|(index, bucket)| {
+            let complete = self.scan_by_plane(bucket..bucket + 1, level, &mut of_bucket);
+            for (plane, &word) in of_bucket.iter().enumerate() {
+                image[plane * width + index] = word;
+            }
+            complete
+        })
     }
 
     /// An empty filter that has room for the images of the first 2^`level` planes.
