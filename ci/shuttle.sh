@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # Runs all shuttle tests, two files at a time; a log of each is left in target/shuttle-logs.
-# Arguments go to the test binaries. GUIRA_SHUTTLE_ITERATIONS, GUIRA_SHUTTLE_SEED and
-# GUIRA_SHUTTLE_REPLAY: see shuttle-tests/README.md.
+# Arguments go to the test binaries. GUIRA_SHUTTLE_ITERATIONS and GUIRA_SHUTTLE_SEED: see
+# shuttle-tests/README.md, which also says how a schedule is replayed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/models.sh
+
+if [[ -n ${GUIRA_SHUTTLE_REPLAY-} ]]; then
+    echo "ci/shuttle.sh runs all laws: to replay a schedule, see shuttle-tests/README.md" >&2
+    exit 2
+fi
 
 # run_file BINARY [ARGUMENT...]: one file of laws.
 run_file() {

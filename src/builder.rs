@@ -64,7 +64,8 @@ impl<S> Builder<S> {
     /// doubles whenever it is full; its false-positive rate stays at or below the
     /// rate asked for at every size.
     ///
-    /// No insert pays for a doubling: each splits a few words. Lookups look at
+    /// As a rule no insert pays for a doubling: each splits a few words. (One that finds
+    /// no room although a doubling is under way splits more, twice as many at each try.) Lookups look at
     /// two buckets at every size.
     ///
     /// ```
@@ -90,8 +91,8 @@ impl<S> Builder<S> {
     }
 
     /// The share of absent items, at most, for which a filter that holds
-    /// `capacity` items answers true: 2·10⁻⁹ ≤ `rate` < 1; 0.001 without this
-    /// call. The layout with the smallest table that keeps it is chosen.
+    /// `capacity` items answers true: 2·10⁻⁹ ≤ `rate` < 1 (of a filter that can
+    /// grow the lowest rate is higher, and the error says it); 0.001 without this call. The layout with the smallest table that keeps it is chosen.
     #[must_use]
     pub fn false_positive_rate(mut self, rate: f64) -> Self {
         self.rate = Some(rate);

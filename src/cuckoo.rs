@@ -1,7 +1,7 @@
 //! The filter's operations on classes, in one layout: the protocol.
 //!
-//! `docs/DESIGN.md` has the states, the proof and what pairs with what; the
-//! names of the events there are the [`Event`]s here.
+//! `docs/DESIGN.md` has the states and the operations, `docs/PROOF.md` the proof and what
+//! pairs with what; the names of the events there are the [`Event`]s here.
 
 use crate::{
     error::InsertError,
@@ -73,7 +73,8 @@ impl<L: Layout> Cuckoo<L> {
 
     // contains
 
-    /// True if the class is present. Wait-free; writes nothing.
+    /// True if the class is present. Wait-free; writes nothing but the counters of the
+    /// rare cases.
     ///
     /// A match in quiet words is a copy, whichever plane counts; no match is none in
     /// the words that count, if no relocation towards P came between. All else is rare.
@@ -180,7 +181,8 @@ impl<L: Layout> Cuckoo<L> {
     #[inline]
     pub(crate) fn insert(&self, class: Class) -> Result<(), InsertError> {
         if !self.claim(class) {
-            self.insert_by_relocation(class)?;
+            self.insert_by_relocation(class)
+                .map_err(|error| self.refused(error))?;
         }
         self.len.add(1);
         self.table.planes.sweep_some();
@@ -294,7 +296,7 @@ impl<L: Layout> Cuckoo<L> {
     /// The exchange sees only S. That T stands, of the same move, is known by the
     /// order: hold, S, T. Had another mover set the S that is exchanged, or the T,
     /// it would have set its outline after S was read here, and would have found
-    /// the stripe held when it announced itself (DESIGN, L6).
+    /// the stripe held when it announced itself (PROOF, L6).
     fn kill_shadow(&self, class: Class, to: usize) -> Option<bool> {
         let fingerprint = class.fingerprint;
         let from = if to == class.p { class.q } else { class.p };

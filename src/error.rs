@@ -64,14 +64,15 @@ pub enum BuildError {
         /// The numbers of bits that there are.
         allowed: Vec<u32>,
     },
-    /// Fingerprints of the size asked for do not reach the rate asked for.
+    /// Fingerprints of the size asked for, or else the longest that such a filter can
+    /// have, do not reach the rate asked for.
     #[error(
         "{fingerprint_bits}-bit fingerprints do not reach a false-positive rate of {asked}: allowed is [{min}, 1)"
     )]
     RateOfFingerprint {
         /// The rate asked for.
         asked: f64,
-        /// The number of bits asked for.
+        /// The number of bits.
         fingerprint_bits: u32,
         /// The lowest rate that this fingerprint allows.
         min: f64,
@@ -155,7 +156,7 @@ pub enum SnapshotError {
         /// The probe's hash by the hasher at hand.
         expected: u64,
     },
-    /// The snapshot's header describes no filter.
+    /// The snapshot describes no filter: in its header, or in what comes before its words.
     #[error("the snapshot describes an impossible filter: {what} {found}")]
     Geometry {
         /// What cannot be.

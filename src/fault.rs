@@ -106,7 +106,7 @@ pub enum Fault {
     ContainsNoValidate,
     /// A lookup that found only undecided copies does not read the words again.
     ContainsNoReread,
-    /// A lookup takes any S or T for a copy.
+    /// A lookup takes any mark for a copy.
     ContainsTrustsMarks,
     /// A lookup that found nothing does not look at the phase of its words.
     ContainsAnyPlane,

@@ -8,7 +8,7 @@
 //!
 //! Each word carries its own level, so words can be split one by one while all
 //! threads go on. At every moment exactly one word counts for a fingerprint and
-//! a bucket; this changes only when a split is completed. `docs/DESIGN.md` has
+//! a bucket; this changes only when a split is completed. `docs/PROOF.md` has
 //! the proof.
 
 mod image;

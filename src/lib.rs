@@ -1,7 +1,7 @@
 //! A cuckoo filter that many threads share without a lock.
 //!
 //! A filter answers whether an item is in a set: "surely not", or "probably". It
-//! needs one to four bytes an item, whatever the items' size, and unlike a Bloom
+//! needs one to five bytes an item, whatever the items' size, and unlike a Bloom
 //! filter it can forget items again. This one is for servers: one filter, any
 //! number of threads that insert, look up and remove at the same time.
 //!
@@ -23,7 +23,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`contains`](CuckooFilter::contains) | Wait-free: a bounded number of loads, no store. If an item is present during the whole call, the answer is true, whatever other threads do. |
+//! | [`contains`](CuckooFilter::contains) | Wait-free: a bounded number of loads, and no store unless a relocation makes it read again (it counts that). If an item is present during the whole call, the answer is true, whatever other threads do. |
 //! | [`insert`](CuckooFilter::insert) | Lock-free. `Ok`: the item is in. `Full`: nothing has changed; no other item is ever dropped. |
 //! | [`insert_unique`](CuckooFilter::insert_unique) | Of any number of threads that race to add an absent item, exactly one is told that it did. |
 //! | [`remove`](CuckooFilter::remove) | Lock-free. Of n copies exactly n removes get true, and a remove of a present item gets true. |
@@ -34,9 +34,9 @@
 //! | [snapshots](CuckooFilter::write_to) | Hold every item that was present throughout, though all threads go on. |
 //! | bytes from outside | Give a typed error, or a filter; they never make it panic. |
 //!
-//! `docs/DESIGN.md` in the repository has the protocol, its proof, and for each
-//! promise the model that checks it and the negative control that shows that the
-//! model can fail.
+//! `docs/DESIGN.md` in the repository has the protocol, and for each promise the model
+//! that checks it and the negative control that shows that the model can fail;
+//! `docs/PROOF.md` has the proof.
 //!
 //! # When not to use it
 //!

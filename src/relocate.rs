@@ -25,8 +25,8 @@ const MAX_VISITED_TO_SPLIT: usize = 64;
 /// costs some fifty nanoseconds.
 const LONG_SEARCH: usize = 16;
 
-/// Searches and moves that an insert tries before it gives up: each but the
-/// last failed because another thread changed the path meanwhile.
+/// Searches that an insert makes before it gives up: each but the last led to splits,
+/// or failed because another thread was in the way.
 const MAX_ROUNDS: usize = if sync::IN_MODEL { 3 } else { 64 };
 
 /// The first of these rounds, in which a filter does not begin a level because moves
@@ -213,7 +213,7 @@ impl<L: Layout> Cuckoo<L> {
                 return Ok(());
             }
         }
-        Err(self.full())
+        Err(InsertError::Full)
     }
 
     /// Empties a slot of `home`, a bucket of the class, which was full.
@@ -225,7 +225,7 @@ impl<L: Layout> Cuckoo<L> {
                 return Ok(());
             }
         }
-        Err(self.full())
+        Err(InsertError::Full)
     }
 
     /// One search, and the moves or the splits that it leads to. True if `last`
@@ -253,7 +253,7 @@ impl<L: Layout> Cuckoo<L> {
             match (self.grow(round % PATIENT_ROUNDS, &search, class), found) {
                 (Ok(()), _) => return Ok(false),
                 (Err(Refusal::Memory), _) => return Err(InsertError::Memory),
-                (Err(Refusal::Full), Found::Nothing) => return Err(self.full()),
+                (Err(Refusal::Full), Found::Nothing) => return Err(InsertError::Full),
                 (Err(Refusal::Full), _) => {}
             }
         }
@@ -296,9 +296,13 @@ impl<L: Layout> Cuckoo<L> {
             .make_room(round, search.level, seen, enough)
     }
 
-    fn full(&self) -> InsertError {
-        self.counters.failed();
-        InsertError::Full
+    /// The error with which a call ends.
+    #[cold]
+    pub(crate) fn refused(&self, error: InsertError) -> InsertError {
+        if error == InsertError::Full {
+            self.counters.failed();
+        }
+        error
     }
 
     /// Moves the hole at the end of a path to its beginning and leaves `last`
@@ -320,7 +324,9 @@ impl<L: Layout> Cuckoo<L> {
             outlined = moved == Left::Fill;
             filled = outlined || matches!(fill, Fill::Hole);
         }
-        self.counters.relocated(length);
+        if length > 0 {
+            self.counters.relocated(length);
+        }
         filled
     }
 

@@ -36,7 +36,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// doubled often). While it runs, no relocation crosses the place where it is,
     /// so that an insert into a filter that is well filled may be told that it is
     /// full. Where `writer` is slow, rather write what [`to_bytes`](Self::to_bytes)
-    /// gives: it is done in less than a second a GiB.
+    /// gives: it is done in about a second a GiB, or three if the filter has doubled often.
     ///
     /// Wrap `writer` to observe the progress: all but about
     /// 1 % of the bytes come in proportion to the buckets scanned, and for a

@@ -43,7 +43,7 @@ pub(crate) fn yield_in_model() {
 /// A load whose value the caller will hand to a compare-exchange.
 ///
 /// loom forgets interleavings of a plain load that the same thread follows
-/// with a store to the same atomic (loom issues 166 and 392). As a
+/// with a store to the same atomic. As a
 /// read-modify-write that changes nothing the load is explored in full.
 #[inline(always)]
 pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {

@@ -69,7 +69,7 @@ impl<L: Layout> Cuckoo<L> {
                     return if self.count(class) > 0 {
                         Ok(false)
                     } else {
-                        Err(error)
+                        Err(self.refused(error))
                     };
                 }
                 rounds -= 1;

@@ -496,7 +496,7 @@ impl<L: Layout> Word<L> {
         if L::PHASE_BITS == 0 {
             return 0;
         }
-        // The phase's bits lie in one run, or in two of equal length.
+        // The phase's bits lie in one run, or in two.
         let low = L::PHASE.trailing_zeros();
         let run = (!(L::PHASE >> low)).trailing_zeros();
         let rest = L::PHASE >> low >> run;

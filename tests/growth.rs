@@ -209,7 +209,6 @@ fn tiny_capacities_fit() {
     }
 }
 
-/// No more than 2S copies fit; the attempt harms nobody and grows nothing.
 /// Where the planes have taken most of its bits, a fingerprint leaves little choice
 /// of the alternate bucket.
 #[test]

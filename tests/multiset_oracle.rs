@@ -45,6 +45,8 @@ struct Oracle {
     /// The class of each item, named by the first item that has it.
     class: Vec<u64>,
     copies: HashMap<u64, usize>,
+    /// Inserts that were refused.
+    refused: u64,
 }
 
 impl Oracle {
@@ -62,6 +64,7 @@ impl Oracle {
             filter,
             class,
             copies: HashMap::new(),
+            refused: 0,
         }
     }
 
@@ -92,6 +95,7 @@ impl Oracle {
             Err(error) => {
                 assert_eq!(error, InsertError::Full);
                 assert!(self.may_be_full(), "Full at {} items", self.len());
+                self.refused += 1;
             }
         }
     }
@@ -117,6 +121,7 @@ impl Oracle {
                 Err(error) => {
                     assert_eq!((error, *self.copies(item)), (InsertError::Full, 0));
                     assert!(self.may_be_full(), "Full at {} items", self.len());
+                    self.refused += 1;
                 }
             },
             Operation::Remove(item) => {
@@ -161,6 +166,7 @@ impl Oracle {
         }
         assert_eq!(self.filter.len(), self.len());
         assert_eq!(self.filter.is_empty(), self.len() == 0);
+        assert_eq!(self.filter.stats().failed_inserts, self.refused);
     }
 
     /// All classes, not only those that the last step touched: a relocation or a

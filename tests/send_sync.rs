@@ -1,6 +1,9 @@
 //! What the public types are good for: shared, shown, returned as errors.
 
-use guira::{BatchError, BuildError, Builder, CuckooFilter, InsertError, SeededState, Stats};
+use guira::{
+    BatchError, BuildError, Builder, CuckooFilter, InsertError, SeededHasher, SeededState,
+    SnapshotError, Stats,
+};
 use std::{
     collections::hash_map::RandomState,
     error::Error,
@@ -18,10 +21,12 @@ fn all_types_can_be_shared_and_shown() {
     shared::<CuckooFilter<RandomState>>();
     shared::<Builder>();
     shared::<SeededState>();
+    shared::<SeededHasher>();
     shared::<Stats>();
     shared::<InsertError>();
     shared::<BatchError>();
     shared::<BuildError>();
+    shared::<SnapshotError>();
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Runs one model of the protocol in every way in which loom may see more.
 //!
-//! A [`Scenario`] is a small filter, two to four threads with one operation or
-//! a few each, and a law. [`Scenario::holds`] explores it in both load modes and
-//! with each thread in turn as the main one; [`Scenario::must_fail`] weakens one
+//! A [`Scenario`] is a small filter, two or three threads with one operation or
+//! a few each, and a law. [`Scenario::holds`] explores it in both load modes, with each
+//! thread in turn as the main one; [`Scenario::must_fail`] weakens one
 //! thing and expects the law to break. `README.md` says why all that is needed.
 #![cfg(loom)]
 

@@ -1,5 +1,5 @@
-//! A snapshot holds every item that is present during the whole call, once,
-//! while words are split.
+//! A snapshot holds every item that is present during the whole call while words
+//! are split: once, if it is not moved meanwhile.
 #![cfg(loom)]
 
 use guira::model::{Event, Fault};

@@ -129,7 +129,7 @@ impl Keyspace {
         }
     }
 
-    /// Replaces everything by these keys, which a save held.
+    /// Adds these keys, which a save held, to a keyspace that has none yet.
     pub fn fill(&self, filters: impl IntoIterator<Item = (Box<[u8]>, Filter)>) {
         let map = self.map.pin();
         for (key, mut filter) in filters {

@@ -7,7 +7,10 @@ use crate::{
 };
 use http_body_util::Full;
 use hyper::{
-    Method, Request, Response, StatusCode, body::Bytes, header::CONTENT_TYPE, server::conn::http1,
+    Method, Request, Response, StatusCode,
+    body::Bytes,
+    header::{CONTENT_TYPE, HeaderValue},
+    server::conn::http1,
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
@@ -69,10 +72,9 @@ fn answer<B>(
     };
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;
-    response.headers_mut().insert(
-        CONTENT_TYPE,
-        TEXT.parse().unwrap_or_else(|_| unreachable!()),
-    );
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(TEXT));
     Ok(response)
 }
 

@@ -99,7 +99,7 @@ impl<L: Layout> Planes<L> {
             split += 1;
         }
         if split == 0 {
-            // A round is less than 64.
+            // A round is less than `PATIENT_ROUNDS`, 32.
             let chunks = if cfg!(loom) { 1 } else { 1_u64 << round };
             for _ in 0..chunks {
                 if self.level() != level {

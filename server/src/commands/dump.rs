@@ -16,6 +16,7 @@ use std::{
     collections::{HashMap, VecDeque},
     sync::{Mutex, MutexGuard, PoisonError},
 };
+use tracing::warn;
 
 /// Bytes of a piece.
 const PIECE: usize = 1 << 20;
@@ -268,8 +269,12 @@ impl Loads {
             return Reply::error("Couldn't load chunk!");
         };
         drop(inner);
-        let filter =
-            missing.and_then(|_| CuckooFilter::from_bytes(&load.bytes[LENGTH_BYTES..]).ok());
+        let read = |_| CuckooFilter::from_bytes(&load.bytes[LENGTH_BYTES..]);
+        let filter = missing.and_then(|missing| {
+            read(missing)
+                .inspect_err(|error| warn!(%error, "a dump does not load"))
+                .ok()
+        });
         keyspace.release(load.bytes.len());
         match filter {
             None => Reply::error("Couldn't load chunk!"),

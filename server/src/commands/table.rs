@@ -50,11 +50,15 @@ impl Command {
     }
 
     /// Its place among [`COMMANDS`].
+    ///
+    /// # Panics
+    ///
+    /// Never: there are no other commands.
     #[must_use]
     pub fn index(&self) -> usize {
         COMMANDS
             .binary_search_by_key(&self.name, |command| command.name)
-            .unwrap_or(0)
+            .expect("commands are made in the table only")
     }
 }
 
