@@ -28,6 +28,10 @@ use std::marker::PhantomData;
 /// Words that one insert splits while the filter grows: a line of them.
 pub(crate) const CHUNK: usize = if sync::IN_MODEL { 1 } else { 8 };
 
+/// Words over which one insert moves the sweep's mark on, at most: a filter that was
+/// restored in the middle of a sweep has many that are split, and its mark at the first.
+pub(crate) const STRIDE: usize = 64 * CHUNK;
+
 /// All words of a filter.
 pub(crate) struct Planes<L> {
     /// Plane 0.

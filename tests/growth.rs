@@ -255,6 +255,44 @@ fn two_copies_of_each_item_fit() {
     }
 }
 
+/// A snapshot does not say how far the sweep had come: the first inserts find out, a
+/// bounded number of words each.
+#[test]
+fn a_doubling_goes_on_in_a_restored_filter() {
+    const MOST: usize = 512 + 8;
+    let filter = growable(20_000, 1_000_000, 0.001, 3);
+    let mut items = 0_u64..;
+    let mut insert = |filter: &CuckooFilter| {
+        filter
+            .insert(&items.next().expect("numbers"))
+            .expect("room");
+        filter.stats()
+    };
+    let doubling = loop {
+        let stats = insert(&filter);
+        let half = filter.buckets() / 4;
+        if stats.level == 2 && (1..half).contains(&stats.buckets_to_split) {
+            break stats;
+        }
+    };
+    let restored = CuckooFilter::from_bytes(&filter.to_bytes()).expect("a snapshot");
+    let mut before = restored.stats();
+    assert!(before.buckets_to_split > doubling.buckets_to_split + MOST);
+    let mut inserts = 0;
+    while before.level == 2 {
+        let after = insert(&restored);
+        inserts += 1;
+        if after.level == 2 {
+            assert!(after.buckets_to_split <= before.buckets_to_split);
+            assert!(before.buckets_to_split - after.buckets_to_split <= MOST);
+        }
+        before = after;
+    }
+    // The rest by 8 words an insert, as if it had not been restored in between.
+    assert!(inserts < doubling.buckets_to_split, "{inserts} inserts");
+    assert_eq!(restored.stats().level, 3);
+}
+
 #[test]
 fn too_many_copies_are_refused_alone() {
     let filter = growable(1_000, 100_000, 0.01, 1);

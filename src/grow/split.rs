@@ -1,6 +1,6 @@
 //! Splitting words, one by one, and the sweep over all of them.
 
-use super::{CHUNK, Planes, Refusal, low_bits};
+use super::{CHUNK, Planes, Refusal, STRIDE, low_bits};
 use crate::{
     fault::{self, Event, Fault},
     layout::Layout,
@@ -160,7 +160,7 @@ impl<L: Layout> Planes<L> {
             self.split(plane, bucket, level);
         }
         let more = self
-            .places(swept..words)
+            .places(swept..words.min(swept + STRIDE))
             .take_while(|&place| is_split(place));
         swept += more.count();
         if fault::is(Fault::SweepBlindly) {
