@@ -108,7 +108,7 @@ layouts! {
     F30x2: 30 x 2, lane 32, phase 0;
 }
 
-// Growable filters: one bit of each slot, or two, goes to the word's phase.
+// Growable filters: a bit or more of each slot goes to the word's phase.
 layouts! {
     /// 9 bits × 6 slots, 6 bits of phase.
     G9x6: 9 x 6, lane 9, phase 6;

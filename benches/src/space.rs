@@ -64,12 +64,16 @@ pub const SIZES: [usize; 3] = [1_000, 30_000, 1_000_000];
 /// The rates that are asked for.
 const ASKED: [f64; 7] = [0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5, 1e-6];
 
-/// Lookups of absent keys until some hundred were found, but not for ever.
+/// The share of absent keys that are found: lookups until some hundred were, but not
+/// for ever. 0 where too few were found to tell.
 fn rate(peer: &dyn Peer<u64>, effort: Effort) -> f64 {
     let (mut asked, mut found) = (0, 0);
     while found < 400 && asked < effort.steps * 64 {
         found += peer.lookup(Walk::new(Asked::Misses, 1, asked >> 16), 1 << 16);
         asked += 1 << 16;
+    }
+    if found < 25 {
+        return 0.0;
     }
     found as f64 / asked as f64
 }

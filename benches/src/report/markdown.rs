@@ -245,8 +245,8 @@ fn growth(results: &Results) -> String {
     let mut text = format!(
         "## Growth\n\nA filter that began with room for one in {TIMES} of the items and grew while it was filled, one insert at a \
          time. Millions of operations per second; lookups after the last doubling is complete.\n\n\
-         The layouts: only buckets of 4, 3 and 2 slots can double six times. A filter that can grow gives one bit of each \
-         fingerprint (two of those of 20 bits) to the phase of the word, and each doubling takes one bit of the rest for the choice \
+         The layouts: only buckets of 4, 3 and 2 slots can double six times. A filter that can grow gives a bit of each \
+         fingerprint (two of those of 20 bits, two or three of those of 30) to the phase of the word, and each doubling takes one bit of the rest for the choice \
          of the plane: so the grown filter has the higher rate, {TIMES} times that of its fingerprint, and is otherwise like the \
          fixed one with as many slots.\n",
     );
@@ -359,7 +359,11 @@ fn space(results: &Results) -> String {
             point.name.clone(),
             asked,
             expected,
-            percent(point.rate),
+            if known {
+                percent(point.rate)
+            } else {
+                "–".into()
+            },
             bits,
             theory(limit),
             theory(cuckoo),
