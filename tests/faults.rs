@@ -19,9 +19,9 @@
 //! test could insist on. Not here at all, for the same reason:
 //! `NoDelivered`, `SettleEarly`, `RemoveNoKilled`, `RemoveHigherFirst`, `KillNoHold`,
 //! `HoldIgnored`, `HoldSeenEarly`, `CountNoRereadQ`, `CountNoValidate`,
-//! `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken` and
-//! `UniqueReadsEarly`. They take interleavings of three steps or more, and are left to
-//! the loom models.
+//! `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken`, `UniqueReadsEarly` and
+//! `ContainsTrustsMarks`. They take interleavings of three steps or more, and are left to
+//! the loom models; so are the faults of growth and of snapshots, which have schedules, too.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg guira_faults" cargo test --release --test faults

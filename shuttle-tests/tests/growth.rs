@@ -73,6 +73,8 @@ fn growth(memory: bool) -> impl Fn(&Seen) {
             residents.swap_remove(below(residents.len())),
             residents.swap_remove(0),
         ];
+        // Of this one a second copy comes and one goes.
+        let kept = residents[0];
         let wanted = any_of(&mut items, buckets);
         if !memory {
             refuse_memory(true);
@@ -100,13 +102,16 @@ fn growth(memory: bool) -> impl Fn(&Seen) {
                 assert_eq!(owner.count(item), 0, "{COPIES}");
                 // From here on there is memory.
                 refuse_memory(false);
+                if owner.try_insert(kept).is_ok() {
+                    assert!(owner.remove(kept), "{NOT_REMOVED}");
+                }
                 insert(&owner, &[item], &mut left);
                 owner.finish_growth();
             }
             left.unique = usize::from(owner.insert_unique(wanted) == Ok(true));
             left
         }));
-        let (reader, known) = (filter.clone(), residents.clone());
+        let (reader, known) = (filter.clone(), residents[1..].to_vec());
         parts.push(Box::new(move || {
             for _ in 0..3 {
                 let item = one_of(&known);
@@ -114,6 +119,8 @@ fn growth(memory: bool) -> impl Fn(&Seen) {
                 assert_eq!(reader.count(item), 1, "{COPIES}");
                 let again = reader.insert_unique(item);
                 assert_ne!(again, Ok(true), "{UNIQUE}");
+                assert!(reader.contains(kept), "{MISSED}");
+                assert_ne!(reader.insert_unique(kept), Ok(true), "{UNIQUE}");
             }
             Left::default()
         }));
