@@ -15,7 +15,7 @@ pub enum InsertError {
     /// More calls of `insert_unique` are in flight in this process, all filters
     /// taken together, than there are reservation tokens. `insert` does not
     /// need one.
-    #[error("more than {TOKENS} calls of insert_unique are in flight")]
+    #[error("too many calls of insert_unique are in flight: there are {TOKENS} tokens")]
     TooManyInFlight,
     /// The filter would have to grow, and the allocator refused the memory. It
     /// goes on at its present size; later inserts try again.

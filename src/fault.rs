@@ -142,6 +142,8 @@ pub enum Fault {
     ReservationKept,
     /// A lost compare-exchange of a claim is taken for a success.
     ClaimUnchecked,
+    /// An insert whose search found nothing does not look at its own buckets again.
+    FullUnchecked,
     /// A writer goes on with a frozen word as with any other.
     FrozenIgnored,
     /// A split cuts the old word before it has made the new one.

@@ -174,3 +174,73 @@ impl Drop for Frontier<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ops::Range;
+
+    /// The buckets of 16 to which a move from `from` may go.
+    fn permitted(frontiers: &Frontiers, from: usize) -> Range<usize> {
+        let to: Vec<usize> = (0..16).filter(|&to| frontiers.permit(from, to)).collect();
+        let seeming = (0..16).filter(|&to| frontiers.seem_to_permit(from, to));
+        assert!(seeming.eq(to.iter().copied()));
+        let (Some(first), Some(last)) = (to.first(), to.last()) else {
+            return 0..0;
+        };
+        assert_eq!(to.len(), last - first + 1, "one side");
+        *first..last + 1
+    }
+
+    #[test]
+    fn a_move_stays_on_its_side_of_a_snapshot() {
+        let frontiers = Frontiers::new(4);
+        assert_eq!(frontiers.chunk_buckets(), 4);
+        for _ in 0..2 {
+            assert!(frontiers.are_idle());
+            assert_eq!(permitted(&frontiers, 5), 0..16);
+            let frontier = frontiers.begin();
+            assert!(!frontiers.are_idle());
+            // All is still to come.
+            assert_eq!(permitted(&frontiers, 5), 0..16);
+            for chunk in 0..4 {
+                let (start, end) = (4 * chunk, 4 * chunk + 4);
+                frontier.enter(chunk);
+                for from in 0..16 {
+                    let side = match from {
+                        _ if from < start => 0..start,
+                        _ if from < end => 0..0,
+                        _ => end..16,
+                    };
+                    assert_eq!(permitted(&frontiers, from), side, "{from} at {chunk}");
+                }
+                frontier.leave(chunk);
+                for from in 0..16 {
+                    let side = if from < end { 0..end } else { end..16 };
+                    assert_eq!(permitted(&frontiers, from), side, "{from} after {chunk}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn beside_more_snapshots_than_places_nothing_moves() {
+        let frontiers = Frontiers::new(4);
+        let mut running: Vec<_> = (0..PLACES).map(|_| frontiers.begin()).collect();
+        assert_eq!(permitted(&frontiers, 5), 0..16);
+        running.push(frontiers.begin());
+        assert_eq!(permitted(&frontiers, 5), 0..0);
+        running.drain(..PLACES);
+        assert!(!frontiers.are_idle());
+        assert_eq!(permitted(&frontiers, 5), 0..0);
+        running.clear();
+        assert!(frontiers.are_idle());
+        assert_eq!(permitted(&frontiers, 5), 0..16);
+    }
+
+    #[test]
+    fn chunks_are_smaller_where_there_are_more_planes() {
+        let sizes = [0, 1, 5, 6, 7, 31, 70].map(chunk_buckets);
+        assert_eq!(sizes, [512, 256, 16, 8, 8, 8, 8]);
+    }
+}

@@ -251,7 +251,8 @@ impl Geometry {
         let modest = |geometry: &Self| {
             let needed = geometry.layout.buckets(capacity, rate, 0).unwrap_or(0);
             geometry.buckets
-                <= (2 * needed)
+                <= needed
+                    .saturating_mul(2)
                     .max(geometry.grown_buckets() / START_SHARE)
                     .max(SMALL_START)
         };

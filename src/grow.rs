@@ -192,3 +192,6 @@ impl<L: Layout> Planes<L> {
 pub(crate) const fn low_bits(fingerprint: u64, level: u32) -> u64 {
     fingerprint & ((1 << level) - 1)
 }
+
+#[cfg(test)]
+mod tests;

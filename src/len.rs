@@ -66,7 +66,8 @@ impl Len {
             Shards::One(shard) => load(shard),
             Shards::Many(shards) => shards.iter().map(|s| load(s)).fold(0, u64::wrapping_add),
         };
-        // Below 0 only while an insert that is not counted yet was removed already.
+        // Below 0 if it has missed an insert, of which it has seen the remove in another
+        // shard.
         usize::try_from(sum.cast_signed()).unwrap_or(0)
     }
 

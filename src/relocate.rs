@@ -13,12 +13,13 @@ use crate::{
 use arrayvec::ArrayVec;
 
 /// Buckets that a search looks at before it gives up: enough for the load factors
-/// of `geometry`, few enough that `Full` comes back in microseconds. (Under shuttle
+/// of `geometry`, few enough that `Full` comes back in microseconds (where no other
+/// thread's moves are in the way). (Under shuttle
 /// tables are tiny, and each look is a step of the schedule.)
 const MAX_VISITED: usize = if cfg!(guira_shuttle) { 64 } else { 1024 };
 
 /// The same for a filter between two levels: to split a few words is cheaper than
-/// a long search. (A level begins only when a long one has found no path.)
+/// a long search. (A level begins only after a long one.)
 const MAX_VISITED_TO_SPLIT: usize = 64;
 
 /// Buckets that a search looks at before it counts the filter's items: to count them
@@ -250,6 +251,15 @@ impl<L: Layout> Cuckoo<L> {
             || round >= PATIENT_ROUNDS
             || self.table.planes.is_growing(search.level)
         {
+            // The search looks at each bucket once: a slot that was emptied behind it, while
+            // another one was filled before it, has stayed unseen.
+            let vacant = |&root: &usize| {
+                let word = self.table.prepare(class.fingerprint, root).word;
+                word.has_vacancy()
+            };
+            if roots.iter().any(vacant) && !fault::is(Fault::FullUnchecked) {
+                return Ok(false);
+            }
             match (self.grow(round % PATIENT_ROUNDS, &search, class), found) {
                 (Ok(()), _) => return Ok(false),
                 (Err(Refusal::Memory), _) => return Err(InsertError::Memory),

@@ -148,7 +148,7 @@ impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
     ///
     /// # Panics
     ///
-    /// If there is no memory for it.
+    /// If there is no memory for it. (As with a `Vec`, the process may be aborted instead.)
     fn clone(&self) -> Self {
         let image = with_layout!(&self.cuckoo, cuckoo => cuckoo.image());
         match Self::restore(self.hasher.clone(), self.geometry, image) {

@@ -6,6 +6,7 @@ use guira_loom_tests::{ENDS, P, Scenario, direction, even, odd, with};
 
 const TWICE: &str = "not exactly one insert_unique";
 const PRESENT: &str = "a present item is inserted again";
+const NO_ROOM: &str = "told that there is no room, which there was throughout";
 const REST: &str = "answers and copies disagree";
 
 fn unique(filter: &Model<2>, item: Item) -> usize {
@@ -15,6 +16,23 @@ fn unique(filter: &Model<2>, item: Item) -> usize {
 /// The item whose home is `home`.
 fn at_home(home: usize, nth: usize) -> Item {
     if home == P { even(nth) } else { odd(nth) }
+}
+
+/// A call whose home is full, in a filter with one slot to spare, which a remove and
+/// an insert carry from the other bucket to the home, behind the search.
+fn spare_slot() -> Scenario<2> {
+    let (x, z) = (even(0), even(1));
+    let (a, b, c) = (odd(0), odd(1), odd(2));
+    Scenario::new("unique, the only empty slot goes to its home", move || {
+        Model::new(&[&[a, b], &[c]])
+    })
+    .thread(move |filter| usize::from(filter.insert_unique(x) == Ok(true)))
+    .thread(move |filter| usize::from(filter.remove(a)) + 2 * usize::from(filter.insert(z)))
+    .law(move |filter, results| {
+        assert_eq!(results[0], 1, "{NO_ROOM}");
+        assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
+        assert_eq!(filter.copies_at_rest(z), results[1] / 2, "{REST}");
+    })
 }
 
 /// Two calls, nothing else.
@@ -361,4 +379,14 @@ fn neither_a_confirmation_nor_its_cancelling_need_be_released() {
 #[test]
 fn the_release_of_a_remove_is_needed() {
     window(P).must_fail(Event::Take, PRESENT);
+}
+
+#[test]
+fn a_slot_that_is_there_throughout_is_found() {
+    spare_slot().outcomes(&[[1, 3]]).holds();
+}
+
+#[test]
+fn if_the_home_is_not_looked_at_again_it_is_not() {
+    spare_slot().must_fail(Fault::FullUnchecked, NO_ROOM);
 }

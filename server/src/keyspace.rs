@@ -6,10 +6,13 @@
 
 use crate::filter::{Filter, Options};
 use guira::BuildError;
-use papaya::HashMap;
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use papaya::{Guard, HashMap};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 use thiserror::Error;
 
@@ -113,13 +116,16 @@ impl Keyspace {
 
     /// Takes the key away: true if it was there.
     pub fn delete(&self, key: &[u8]) -> bool {
-        let map = self.map.pin();
-        let removed = map.remove(key);
+        let guard = self.map.guard();
+        let removed = self.map.remove(key, &guard);
         if let Some(filter) = removed {
             // Acquire: see `recharge`.
             self.release(filter.charged.swap(GONE, Ordering::Acquire));
         }
-        removed.is_some()
+        let removed = removed.is_some();
+        // The map would keep what was removed until there are some dozens of it.
+        guard.flush();
+        removed
     }
 
     /// Takes all keys away.
@@ -146,16 +152,19 @@ impl Keyspace {
     /// them or not.
     #[must_use]
     pub fn entries(&self) -> Vec<(Box<[u8]>, Arc<Filter>)> {
-        let map = self.map.pin();
-        map.iter()
-            .map(|(key, filter)| (key.clone(), filter.clone()))
-            .collect()
+        let with_filter = |key: Box<[u8]>| {
+            let filter = self.get(&key)?;
+            Some((key, filter))
+        };
+        self.keys().into_iter().filter_map(with_filter).collect()
     }
 
     /// The keys there are; see [`entries`](Self::entries).
     #[must_use]
     pub fn keys(&self) -> Vec<Box<[u8]>> {
-        self.map.pin().keys().cloned().collect()
+        // A key that is deleted and made again meanwhile can come by twice.
+        let keys: BTreeSet<_> = self.map.pin().keys().cloned().collect();
+        keys.into_iter().collect()
     }
 
     /// How many keys there are.
@@ -254,4 +263,51 @@ impl Keyspace {
 /// Bytes of a filter and its key.
 fn bytes(filter: &Filter) -> usize {
     filter.cuckoo.memory_usage() + filter.overhead
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        sync::atomic::AtomicBool,
+        thread,
+        time::{Duration, Instant},
+    };
+
+    /// A save with a key twice could not be loaded.
+    #[test]
+    fn no_key_is_there_twice() {
+        let keyspace = Keyspace::new(usize::MAX);
+        let options = Options {
+            capacity: 4,
+            expansion: 0,
+            ..Options::default()
+        };
+        let keys: Vec<String> = (0..20).map(|key| format!("key {key}")).collect();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    for key in &keys {
+                        keyspace.delete(key.as_bytes());
+                        keyspace
+                            .reserve(key.as_bytes(), options)
+                            .expect("a small filter");
+                    }
+                }
+            });
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_millis(300) {
+                let entries = keyspace.entries();
+                let distinct: BTreeSet<_> = entries.iter().map(|(key, _)| key).collect();
+                assert_eq!(entries.len(), distinct.len());
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(keyspace.entries().len(), keys.len());
+        for key in &keys {
+            assert!(keyspace.delete(key.as_bytes()));
+        }
+        assert_eq!((keyspace.used(), keyspace.len()), (0, 0));
+    }
 }

@@ -139,6 +139,8 @@ fn welcome(port: u16) -> io::Result<()> {
 fn stop_at_signal(stop: Stop) -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    // To be listened to is not to end the server: a closed terminal does not.
+    let _hangup = signal(SignalKind::hangup())?;
     Ok(async move {
         tokio::select! {
             _ = terminate.recv() => info!("SIGTERM"),

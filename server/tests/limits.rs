@@ -209,3 +209,17 @@ fn idle_clients_are_disconnected_if_so_configured() {
     let server = Server::start(&["--timeout", "1"]);
     assert_eq!(server.raw().0.read(&mut [0]).unwrap(), 0);
 }
+
+/// A web page can make a browser post to this port: what it posts is not done.
+#[test]
+fn a_browser_is_disconnected() {
+    let server = Server::start(&[]);
+    let mut honest = server.client(Protocol::Resp2);
+    ask::<()>(&mut honest, "CF.ADD k a");
+    for head in ["POST / HTTP/1.1", "host: 127.0.0.1:6379"] {
+        let mut browser = server.raw();
+        browser.send(format!("{head}\r\n\r\nDEL k\r\n"));
+        assert_eq!(browser.rest(), b"");
+    }
+    assert!(ask::<i64>(&mut honest, "CF.EXISTS k a") == 1);
+}

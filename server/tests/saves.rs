@@ -96,6 +96,35 @@ fn the_end_saves_unless_it_should_not() {
 }
 
 #[test]
+fn a_server_that_cannot_save_does_not_shut_down() {
+    let (_guard, path) = directory();
+    let mut server = Server::start(&["--dir", &path]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.ADD k a");
+    // In the way of every save.
+    let temporary = Path::new(&path).join("guira.save.tmp");
+    fs::create_dir(&temporary).unwrap();
+    let error = refusal(&mut client, "SHUTDOWN");
+    assert!(error.starts_with("ERR saving to "), "{error}");
+    assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k a"), 1);
+    fs::remove_dir(temporary).unwrap();
+    ask::<()>(&mut client, "SHUTDOWN");
+    assert!(server.process.wait().unwrap().success());
+    assert!(fs::exists(Path::new(&path).join("guira.save")).unwrap());
+}
+
+/// A closed terminal does not end the server.
+#[test]
+fn sighup_is_passed_over() {
+    let (_guard, path) = directory();
+    let server = Server::start(&["--dir", &path]);
+    let mut client = server.client(Protocol::Resp2);
+    server.signal("HUP");
+    ask::<()>(&mut client, "CF.ADD k a");
+    assert!(server.terminate().success());
+}
+
+#[test]
 fn sigterm_finishes_what_is_in_flight() {
     let (_guard, path) = directory();
     let server = Server::start(&["--dir", &path]);

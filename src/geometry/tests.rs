@@ -487,3 +487,19 @@ fn large_tables_have_room_for_what_was_asked() {
         assert!(layout.buckets(usize::MAX, 0.5, 0) > Some(MAX_BUCKETS));
     }
 }
+
+#[test]
+fn no_growable_filter_is_too_large_to_be_refused() {
+    for (capacity, max_capacity) in [
+        (usize::MAX, usize::MAX),
+        (usize::MAX / 2 + 1, usize::MAX),
+        (1, usize::MAX),
+    ] {
+        for rate in [0.5, 0.01, 0.001, 1e-6, 1e-8] {
+            let builder = CuckooFilter::builder().capacity(capacity);
+            let builder = builder.max_capacity(max_capacity).false_positive_rate(rate);
+            let error = builder.build().expect_err("more than any machine has");
+            assert!(!error.to_string().is_empty());
+        }
+    }
+}

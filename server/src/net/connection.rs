@@ -21,6 +21,9 @@ use tokio::{
 };
 use tracing::{info, warn};
 
+/// With one of these begin the lines that a browser sends before a body.
+const OF_HTTP: [&[u8]; 2] = [b"POST", b"Host:"];
+
 /// Bytes that are read at a time, at most.
 const READ: usize = 16 * 1024;
 
@@ -78,6 +81,16 @@ impl Connection {
 
     /// Serves the client until it goes, or must go, or `stop` says so.
     pub(super) async fn run(mut self, stop: &Stop) -> io::Result<()> {
+        let served = self.serve(stop).await;
+        // Also if the client has gone without waiting for the reply.
+        if self.session.after == After::Shutdown {
+            stop.now();
+        }
+        served?;
+        self.write_all().await
+    }
+
+    async fn serve(&mut self, stop: &Stop) -> io::Result<()> {
         // Replies are written in one go, so waiting for more gains nothing.
         self.stream.set_nodelay(true)?;
         let stopped = stop.wait();
@@ -103,6 +116,7 @@ impl Connection {
             };
             let Some(ready) = ready else {
                 info!(id = self.session.id, "an idle client was disconnected");
+                self.forget_replies();
                 return Ok(());
             };
             if ready.is_writable() {
@@ -113,10 +127,7 @@ impl Connection {
                 break;
             }
         }
-        if self.session.after == After::Shutdown {
-            stop.now();
-        }
-        self.write_all().await
+        Ok(())
     }
 
     fn has_replies(&self) -> bool {
@@ -168,9 +179,10 @@ impl Connection {
                     id,
                     address, "a client that does not read its replies was disconnected"
                 );
-                self.replies.clear();
-                self.sent = 0;
-                self.session.after = After::Close;
+                self.forget_replies();
+                if self.session.after == After::GoOn {
+                    self.session.after = After::Close;
+                }
             }
         }
         self.count(run.take());
@@ -242,6 +254,12 @@ impl Connection {
     fn answer(&mut self, request: &Request, run: &mut Option<Calls>) {
         let args: SmallVec<[&[u8]; 8]> = request.words().collect();
         let Some(calls) = self.calls(args[0], run) else {
+            if OF_HTTP
+                .iter()
+                .any(|word| args[0].eq_ignore_ascii_case(word))
+            {
+                return self.refuse_http();
+            }
             self.server.stats.unknown();
             encode(&unknown(&args), self.session.protocol, &mut self.replies);
             return;
@@ -271,6 +289,14 @@ impl Connection {
         }
     }
 
+    /// A browser, which a web page has told to post commands to this port.
+    fn refuse_http(&mut self) {
+        self.server.stats.protocol_error();
+        let (id, address) = (self.session.id, &self.session.address);
+        warn!(id, address, "a client that speaks HTTP was disconnected");
+        self.session.after = After::Close;
+    }
+
     /// Protocol garbage: what follows cannot be made sense of.
     fn refuse(&mut self, error: &ProtocolError) {
         self.server.stats.protocol_error();
@@ -290,9 +316,13 @@ impl Connection {
                 Err(error) => return Err(error),
             }
         }
+        self.forget_replies();
+        Ok(())
+    }
+
+    fn forget_replies(&mut self) {
         self.replies.clear();
         self.sent = 0;
-        Ok(())
     }
 
     /// Writes all replies.
