@@ -43,10 +43,11 @@ pub(super) fn last_save(server: &Arc<Server>, _: &mut Session, _: Args<'_>) -> R
 pub(super) fn shutdown(server: &Arc<Server>, session: &mut Session, args: Args<'_>) -> Reply {
     match args {
         // What cannot be saved is not given up: the server goes on.
-        [_] => match server.last_save() {
-            Err(error @ SaveError::Io { .. }) => return refusal(&error),
-            _ => {}
-        },
+        [_] => {
+            if let Err(error) = server.last_save() {
+                return refusal(&error);
+            }
+        }
         [_, word] if word.eq_ignore_ascii_case(b"NOSAVE") => {
             server.skip_last_save.store(true, Ordering::Relaxed);
         }
