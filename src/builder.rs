@@ -65,8 +65,8 @@ impl<S> Builder<S> {
     /// rate asked for at every size.
     ///
     /// As a rule no insert pays for a doubling: each splits a few words. (One that finds
-    /// no room although a doubling is under way splits more, twice as many at each try.) Lookups look at
-    /// two buckets at every size.
+    /// no room although a doubling is under way splits more, twice as many at each try.)
+    /// Lookups look at two buckets at every size.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -92,7 +92,8 @@ impl<S> Builder<S> {
 
     /// The share of absent items, at most, for which a filter that holds
     /// `capacity` items answers true: 2·10⁻⁹ ≤ `rate` < 1 (of a filter that can
-    /// grow the lowest rate is higher, and the error says it); 0.001 without this call. The layout with the smallest table that keeps it is chosen.
+    /// grow the lowest rate is higher, and the error says it); 0.001 without this call.
+    /// The layout with the smallest table that keeps it is chosen.
     #[must_use]
     pub fn false_positive_rate(mut self, rate: f64) -> Self {
         self.rate = Some(rate);

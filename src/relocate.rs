@@ -13,8 +13,8 @@ use crate::{
 use arrayvec::ArrayVec;
 
 /// Buckets that a search looks at before it gives up: enough for the load factors
-/// of `geometry`, few enough that `Full` comes back in microseconds (where no other
-/// thread's moves are in the way). (Under shuttle
+/// of `geometry`, few enough that `Full` comes back in microseconds, where no other
+/// thread's moves are in the way. (Under shuttle
 /// tables are tiny, and each look is a step of the schedule.)
 const MAX_VISITED: usize = if cfg!(guira_shuttle) { 64 } else { 1024 };
 
