@@ -117,7 +117,7 @@ impl Search {
         for &bucket in roots {
             let root = self.nodes.len();
             self.push(bucket, fingerprint, root);
-            if cuckoo.table.prepare(fingerprint, bucket).word.has_vacancy() {
+            if cuckoo.has_vacancy(fingerprint, bucket) {
                 return Found::Path;
             }
         }
@@ -221,12 +221,18 @@ impl<L: Layout> Cuckoo<L> {
     #[cold]
     pub(crate) fn make_room(&self, class: Class, home: usize) -> Result<(), InsertError> {
         for round in 0..MAX_ROUNDS {
-            let word = self.table.prepare(class.fingerprint, home).word;
-            if word.has_vacancy() || self.round(round, class, &[home], Fill::Hole)? {
+            if self.has_vacancy(class.fingerprint, home)
+                || self.round(round, class, &[home], Fill::Hole)?
+            {
                 return Ok(());
             }
         }
         Err(InsertError::Full)
+    }
+
+    /// True if there is an empty slot for `fingerprint` in `bucket`.
+    fn has_vacancy(&self, fingerprint: u64, bucket: usize) -> bool {
+        self.table.prepare(fingerprint, bucket).word.has_vacancy()
     }
 
     /// One search, and the moves or the splits that it leads to. True if `last`
@@ -253,10 +259,7 @@ impl<L: Layout> Cuckoo<L> {
         {
             // The search looks at each bucket once: a slot that was emptied behind it, while
             // another one was filled before it, has stayed unseen.
-            let vacant = |&root: &usize| {
-                let word = self.table.prepare(class.fingerprint, root).word;
-                word.has_vacancy()
-            };
+            let vacant = |&root| self.has_vacancy(class.fingerprint, root);
             if roots.iter().any(vacant) && !fault::is(Fault::FullUnchecked) {
                 return Ok(false);
             }

@@ -147,6 +147,7 @@ impl OnceBlock {
             return self.get();
         }
         debug_assert!(words > 0 && words == self.block.words.len());
+        // AcqRel: stands for what `once_cell` does; Release pairs with the load of `get`.
         self.published.fetch_max(1, Ordering::AcqRel);
         Some(&self.block)
     }

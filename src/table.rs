@@ -66,6 +66,7 @@ impl<'a, L: Layout> Prepared<'a, L> {
             new
         };
         let (raw, new) = if fault::is(Fault::PhaseIgnored) && self.raw.is_in_phase(new) {
+            // Relaxed: done wrong on purpose, it only has to be a recent phase.
             let now = Word::<L>::from_bits(self.atomic.load(Ordering::Relaxed));
             (self.raw.with_phase_of(now), new.with_phase_of(now))
         } else {
@@ -99,6 +100,17 @@ impl<'a, L: Layout> Prepared<'a, L> {
     }
 }
 
+/// How a reader loads a word in the step `event`.
+#[inline(always)]
+fn loads<L: Layout>(event: Event) -> impl Fn(&AtomicU64) -> Word<L> {
+    move |atomic| {
+        count_load();
+        // Acquire: pairs with the Release of the exchange that wrote the word (PROOF,
+        // section 7: ReadP, ReadQ and the second reads).
+        Word::from_bits(atomic.load(fault::order(event, Ordering::Acquire)))
+    }
+}
+
 /// The table for a row of loads, with the place of its words at hand: after a
 /// load with Acquire the compiler must take it that anything in memory has
 /// changed, that place as well, and would load it again for each word.
@@ -118,10 +130,7 @@ impl<'a, L: Layout> View<'a, L> {
     #[inline(always)]
     pub(crate) fn load(&self, event: Event, fingerprint: u64, bucket: usize) -> Word<L> {
         self.planes
-            .route(self.first, fingerprint, bucket, |atomic| {
-                count_load();
-                Word::from_bits(atomic.load(fault::order(event, Ordering::Acquire)))
-            })
+            .route(self.first, fingerprint, bucket, loads(event))
     }
 
     /// The lower and then the higher word, and the hint whose phase says whether they
@@ -133,13 +142,7 @@ impl<'a, L: Layout> View<'a, L> {
         p: usize,
         q: usize,
     ) -> (Word<L>, Word<L>, Word<L>) {
-        let load = |event| {
-            move |atomic: &AtomicU64| {
-                count_load();
-                Word::from_bits(atomic.load(fault::order(event, Ordering::Acquire)))
-            }
-        };
-        let (p, q) = ((p, load(Event::ReadP)), (q, load(Event::ReadQ)));
+        let (p, q) = ((p, loads(Event::ReadP)), (q, loads(Event::ReadQ)));
         self.planes.glance(self.first, fingerprint, p, q)
     }
 

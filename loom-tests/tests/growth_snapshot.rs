@@ -2,7 +2,7 @@
 //! are split: once, if it is not moved meanwhile.
 #![cfg(loom)]
 
-use guira::model::{Event, Fault};
+use guira::model::{Event, Fault, Growing, Item};
 use guira_loom_tests::{
     ENDS, P, Q, direction,
     growth::{Growth, complete_levels, ending, growing, split},
@@ -15,16 +15,27 @@ const GOES: u64 = 0b111;
 /// Bits of one that stays in the first and goes in the second.
 const GOES_LATER: u64 = 0b110;
 
+/// The copies of the item in a snapshot: one at least.
+fn scanned(filter: &Growing<2>, x: Item) -> usize {
+    let [copies] = filter.scan([x]);
+    assert!(copies > 0, "{LAW}");
+    copies
+}
+
+/// A filter with the item in P, where the word of bucket `ahead` is split and the other
+/// one is not; snapshots go by chunks of so many buckets.
+fn split_ahead(x: Item, ahead: usize, chunk: usize) -> Growing<2> {
+    let filter = growing(P, &[x], 1).scanned_by(chunk);
+    filter.split(x, ahead, 0);
+    filter
+}
+
 /// A snapshot while the item's word is split.
 fn splits(low: u64, bucket: usize) -> Growth {
     let x = ending(low, 0);
     let name = format!("snapshot of {low:03b}, split of bucket {bucket}");
     Growth::new(&name, move || growing(bucket, &[x], 1).scanned_by(1))
-        .thread(move |filter| {
-            let [copies] = filter.scan([x]);
-            assert!(copies > 0, "{LAW}");
-            copies
-        })
+        .thread(move |filter| scanned(filter, x))
         .thread(move |filter| {
             filter.split(x, bucket, 0);
             0_usize
@@ -38,11 +49,7 @@ fn levels(low: u64, bucket: usize, levels: u32) -> Growth {
     let x = ending(low, 0);
     let name = format!("snapshot of {low:03b} in {bucket}, {levels} levels");
     Growth::new(&name, move || growing(bucket, &[x], levels).scanned_by(1))
-        .thread(move |filter| {
-            let [copies] = filter.scan([x]);
-            assert!(copies > 0, "{LAW}");
-            copies
-        })
+        .thread(move |filter| scanned(filter, x))
         .thread(move |filter| {
             complete_levels(filter, levels);
             0_usize
@@ -61,11 +68,7 @@ fn move_and_split(from: usize, buckets: &'static [usize]) -> Growth {
     let x = ending(GOES, 0);
     let name = format!("snapshot, move {}, split of {buckets:?}", direction(from));
     Growth::new(&name, move || growing(from, &[x], 1).scanned_by(1))
-        .thread(move |filter| {
-            let [copies] = filter.scan([x]);
-            assert!(copies > 0, "{LAW}");
-            copies
-        })
+        .thread(move |filter| scanned(filter, x))
         .thread(move |filter| filter.relocate(x, from))
         .thread(move |filter| {
             split(filter, x, buckets, 0);
@@ -82,50 +85,34 @@ fn move_and_split(from: usize, buckets: &'static [usize]) -> Growth {
 fn copies_come_and_go(ahead: usize, chunk: usize) -> Growth {
     let x = ending(GOES, 0);
     let name = format!("snapshot by {chunk}, insert and remove, bucket {ahead} is split");
-    Growth::new(&name, move || {
-        let filter = growing(P, &[x], 1).scanned_by(chunk);
-        filter.split(x, ahead, 0);
-        filter
-    })
-    .thread(move |filter| {
-        let [copies] = filter.scan([x]);
-        assert!(copies > 0, "{LAW}");
-        copies
-    })
-    .thread(move |filter| {
-        filter.insert_into(x, Q);
-        usize::from(filter.remove(x))
-    })
-    .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
-    .outcomes(&[[1, 1], [2, 1]])
+    Growth::new(&name, move || split_ahead(x, ahead, chunk))
+        .thread(move |filter| scanned(filter, x))
+        .thread(move |filter| {
+            filter.insert_into(x, Q);
+            usize::from(filter.remove(x))
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .outcomes(&[[1, 1], [2, 1]])
 }
 
 /// The same by a call that goes on with the sweep, while another thread does so, too.
 fn copies_come_and_go_while_swept(ahead: usize) -> Growth {
     let x = ending(GOES, 0);
     let name = format!("snapshot, insert and remove, sweep, bucket {ahead} is split");
-    Growth::new(&name, move || {
-        let filter = growing(P, &[x], 1).scanned_by(2);
-        filter.split(x, ahead, 0);
-        filter
-    })
-    .thread(move |filter| {
-        let [copies] = filter.scan([x]);
-        assert!(copies > 0, "{LAW}");
-        copies
-    })
-    .thread(move |filter| {
-        assert!(filter.insert(x), "there is room");
-        usize::from(filter.remove(x))
-    })
-    .thread(move |filter| {
-        filter.finish_growth();
-        0_usize
-    })
-    .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
-    .mains(&[0, 1])
-    .large()
-    .outcomes(&[[1, 1, 0], [2, 1, 0]])
+    Growth::new(&name, move || split_ahead(x, ahead, 2))
+        .thread(move |filter| scanned(filter, x))
+        .thread(move |filter| {
+            assert!(filter.insert(x), "there is room");
+            usize::from(filter.remove(x))
+        })
+        .thread(move |filter| {
+            filter.finish_growth();
+            0_usize
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .mains(&[0, 1])
+        .large()
+        .outcomes(&[[1, 1, 0], [2, 1, 0]])
 }
 
 #[test]

@@ -9,9 +9,7 @@ pub(super) fn describe() -> String {
     let threads = thread::available_parallelism().map_or(0, usize::from);
     let memory = value("/proc/meminfo", "MemTotal");
     let kib = memory.trim_end_matches(" kB").parse::<f64>();
-    let memory = kib.map_or(memory.clone(), |kib| {
-        format!("{:.0} GiB", kib / f64::from(1 << 20))
-    });
+    let memory = kib.map_or(memory, |kib| format!("{:.0} GiB", kib / f64::from(1 << 20)));
     let system = read("/proc/sys/kernel/osrelease");
     // What follows the version's numbers is the builder's own.
     let system = system.split('-').next().unwrap_or_default();

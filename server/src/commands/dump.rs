@@ -269,9 +269,8 @@ impl Loads {
             return Reply::error("Couldn't load chunk!");
         };
         drop(inner);
-        let read = |_| CuckooFilter::from_bytes(&load.bytes[LENGTH_BYTES..]);
-        let filter = missing.and_then(|missing| {
-            read(missing)
+        let filter = missing.and_then(|_| {
+            CuckooFilter::from_bytes(&load.bytes[LENGTH_BYTES..])
                 .inspect_err(|error| warn!(%error, "a dump does not load"))
                 .ok()
         });

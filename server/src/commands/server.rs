@@ -41,22 +41,21 @@ pub(super) fn last_save(server: &Arc<Server>, _: &mut Session, _: Args<'_>) -> R
 
 /// `SHUTDOWN [SAVE|NOSAVE]`
 pub(super) fn shutdown(server: &Arc<Server>, session: &mut Session, args: Args<'_>) -> Reply {
-    match args {
-        // What cannot be saved is not given up: the server goes on.
-        [_] => {
-            if let Err(error) = server.last_save() {
-                return refusal(&error);
-            }
-        }
+    let saved = match args {
+        [_] => server.last_save(),
         [_, word] if word.eq_ignore_ascii_case(b"NOSAVE") => {
             server.skip_last_save.store(true, Ordering::Relaxed);
+            Ok(())
         }
         [_, word] if word.eq_ignore_ascii_case(b"SAVE") => {
-            if let Err(error) = server.saver.save(&server.store.keyspace) {
-                return refusal(&error);
-            }
+            server.saver.save(&server.store.keyspace)
         }
         _ => return Reply::error("ERR syntax error"),
+    };
+    // What cannot be saved is not given up: the server goes on. What can be is saved once
+    // more when all clients have gone, with what they did meanwhile.
+    if let Err(error) = saved {
+        return refusal(&error);
     }
     session.after = After::Shutdown;
     Reply::OK
