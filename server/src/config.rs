@@ -17,7 +17,8 @@ Examples:
   GUIRA_REQUIREPASS=... guira-server --bind 0.0.0.0 --maxmemory 8gb
       Is reachable from elsewhere, for clients that know the password.
 
-Signals: SIGTERM and SIGINT finish what is in flight, save if there is a --dir, and exit 0.";
+Signals: SIGTERM and SIGINT save if there is a --dir, finish what is in flight, and exit 0. If
+the save fails the server goes on; a second SIGINT ends it at once, without one.";
 
 /// A cuckoo filter server: the CF.* commands of the Redis protocol, on any number of cores.
 #[derive(Clone, Debug, Parser)]
@@ -44,7 +45,7 @@ pub struct Config {
     #[arg(long, value_name = "DIRECTORY", help_heading = "Saving")]
     pub dir: Option<PathBuf>,
 
-    /// Saves so often, if anything may have changed.
+    /// Saves at this interval, whether or not anything has changed.
     #[arg(long, value_name = "TIME", requires = "dir", value_parser = duration, help_heading = "Saving")]
     pub save_every: Option<Duration>,
 

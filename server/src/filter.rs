@@ -162,19 +162,23 @@ impl Filter {
         &self,
         mut insert: impl FnMut() -> Result<T, InsertError>,
     ) -> Result<T, InsertError> {
-        // Relaxed: these two numbers only choose who waits.
+        // Relaxed: the number only chooses who waits.
         let others = self.waiting.fetch_add(1, Ordering::Relaxed);
         let until = Instant::now() + PATIENCE;
-        let mut result = insert();
-        while matches!(result, Err(InsertError::Full))
-            && self.is_being_saved()
-            && others < WAITING
-            && Instant::now() < until
-        {
+        let result = loop {
+            // Before the attempt: what ends during it may have been in its way.
+            let saved = self.is_being_saved();
+            let result = insert();
+            let goes_on = matches!(result, Err(InsertError::Full))
+                && saved
+                && others < WAITING
+                && Instant::now() < until;
+            if !goes_on {
+                break result;
+            }
             // Others that share this thread must not wait, too.
             block_in_place(|| thread::sleep(PAUSE));
-            result = insert();
-        }
+        };
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         result
     }
@@ -188,7 +192,8 @@ impl Filter {
         // Relaxed: it only tells inserts that waiting may help.
         self.snapshots.fetch_add(1, Ordering::Relaxed);
         let result = self.cuckoo.write_to(writer);
-        self.snapshots.fetch_sub(1, Ordering::Relaxed);
+        // Release: who sees no snapshot sees that it is no longer in the way.
+        self.snapshots.fetch_sub(1, Ordering::Release);
         result
     }
 
@@ -207,7 +212,8 @@ impl Filter {
     /// True while a snapshot is under way.
     #[must_use]
     pub fn is_being_saved(&self) -> bool {
-        self.snapshots.load(Ordering::Relaxed) > 0
+        // Acquire: pairs with the Release of `write_to`.
+        self.snapshots.load(Ordering::Acquire) > 0
     }
 
     /// Items deleted so far.

@@ -19,6 +19,9 @@ use thiserror::Error;
 /// Bytes that a key is charged for beside its name and its filter.
 const OVERHEAD: usize = 128;
 
+/// Bytes of a key, at most: `INFO` and metrics show all keys, and patterns go over them.
+pub const LONGEST_KEY: usize = 4096;
+
 /// What is charged for a filter whose key was taken away: nothing can be added.
 const GONE: usize = usize::MAX;
 
@@ -38,6 +41,9 @@ pub enum ReserveError {
     /// The key has a filter.
     #[error("ERR item exists")]
     Exists,
+    /// The key is too long.
+    #[error("ERR the key has {0} bytes, and {LONGEST_KEY} are allowed")]
+    Key(usize),
     /// The library refused.
     #[error("ERR {0}")]
     Build(#[from] BuildError),
@@ -83,6 +89,7 @@ impl Keyspace {
     ///
     /// [`ReserveError`]; nothing has changed then.
     pub fn reserve(&self, key: &[u8], options: Options) -> Result<Arc<Filter>, ReserveError> {
+        check_key(key)?;
         if self.map.pin().contains_key(key) {
             return Err(ReserveError::Exists);
         }
@@ -97,13 +104,10 @@ impl Keyspace {
     /// # Errors
     ///
     /// [`ReserveError`]; nothing has changed then.
-    pub fn put(&self, key: &[u8], mut filter: Filter) -> Result<Arc<Filter>, ReserveError> {
-        filter.overhead = key.len() + OVERHEAD;
-        filter.has_grown();
-        let filter = Arc::new(filter);
-        let bytes = bytes(&filter);
+    pub fn put(&self, key: &[u8], filter: Filter) -> Result<Arc<Filter>, ReserveError> {
+        check_key(key)?;
+        let (filter, bytes) = to_be_charged(key, filter);
         self.charge(bytes)?;
-        filter.charged.store(bytes, Ordering::Relaxed);
         let map = self.map.pin();
         match map.try_insert(key.into(), filter) {
             Ok(filter) => Ok(filter.clone()),
@@ -117,12 +121,7 @@ impl Keyspace {
     /// Takes the key away: true if it was there.
     pub fn delete(&self, key: &[u8]) -> bool {
         let guard = self.map.guard();
-        let removed = self.map.remove(key, &guard);
-        if let Some(filter) = removed {
-            // Acquire: see `recharge`.
-            self.release(filter.charged.swap(GONE, Ordering::Acquire));
-        }
-        let removed = removed.is_some();
+        let removed = self.remove(key, &guard);
         // The map would keep what was removed until there are some dozens of it.
         guard.flush();
         removed
@@ -130,21 +129,29 @@ impl Keyspace {
 
     /// Takes all keys away.
     pub fn clear(&self) {
+        let guard = self.map.guard();
         for key in self.keys() {
-            self.delete(&key);
+            self.remove(&key, &guard);
         }
+        guard.flush();
+    }
+
+    fn remove(&self, key: &[u8], guard: &impl Guard) -> bool {
+        let removed = self.map.remove(key, guard);
+        if let Some(filter) = removed {
+            // Acquire: see `recharge`.
+            self.release(filter.charged.swap(GONE, Ordering::Acquire));
+        }
+        removed.is_some()
     }
 
     /// Adds these keys, which a save held, to a keyspace that has none yet.
     pub fn fill(&self, filters: impl IntoIterator<Item = (Box<[u8]>, Filter)>) {
         let map = self.map.pin();
-        for (key, mut filter) in filters {
-            filter.overhead = key.len() + OVERHEAD;
-            filter.has_grown();
-            let bytes = bytes(&filter);
+        for (key, filter) in filters {
+            let (filter, bytes) = to_be_charged(&key, filter);
             self.used.fetch_add(bytes, Ordering::Relaxed);
-            filter.charged.store(bytes, Ordering::Relaxed);
-            map.insert(key, Arc::new(filter));
+            map.insert(key, filter);
         }
     }
 
@@ -258,6 +265,23 @@ impl Keyspace {
             free: self.limit.saturating_sub(used),
         }
     }
+}
+
+/// Refuses a key that is too long.
+pub(crate) fn check_key(key: &[u8]) -> Result<(), ReserveError> {
+    match key.len() {
+        ..=LONGEST_KEY => Ok(()),
+        bytes => Err(ReserveError::Key(bytes)),
+    }
+}
+
+/// The filter as the value of `key`, and the bytes to charge for both.
+fn to_be_charged(key: &[u8], mut filter: Filter) -> (Arc<Filter>, usize) {
+    filter.overhead = key.len() + OVERHEAD;
+    filter.has_grown();
+    let bytes = bytes(&filter);
+    filter.charged.store(bytes, Ordering::Relaxed);
+    (Arc::new(filter), bytes)
 }
 
 /// Bytes of a filter and its key.

@@ -13,13 +13,14 @@ use guira_server::{
 use std::{
     error::Error,
     io::{self, Write},
-    process::ExitCode,
+    process::{self, ExitCode},
     sync::Arc,
     time::Duration,
 };
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
+    task::spawn_blocking,
     time::{MissedTickBehavior, interval},
 };
 use tracing::{debug, error, info, warn};
@@ -103,7 +104,7 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
     if let Some(every) = server.config.save_every {
         tokio::spawn(save_every(every, server.clone()));
     }
-    tokio::spawn(stop_at_signal(stop.clone())?);
+    tokio::spawn(stop_at_signal(stop.clone(), server.clone())?);
     let address = listener.local_addr()?;
     if !bind.is_loopback() && server.config.password().is_none() {
         warn!("others can reach this server, and there is no --requirepass");
@@ -114,7 +115,7 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         debug!(%error, "no welcome");
     }
     net::serve(listener, server.clone(), stop).await;
-    tokio::task::spawn_blocking(move || server.last_save()).await??;
+    spawn_blocking(move || server.last_save()).await??;
     info!("the server has ended");
     Ok(())
 }
@@ -136,17 +137,39 @@ fn welcome(port: u16) -> io::Result<()> {
     out.flush()
 }
 
-fn stop_at_signal(stop: Stop) -> io::Result<impl Future<Output = ()>> {
+/// SIGTERM and SIGINT end the server, if what it has can be saved; the second SIGINT
+/// ends it at once.
+fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     // To be listened to is not to end the server: a closed terminal does not.
     let _hangup = signal(SignalKind::hangup())?;
     Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => info!("SIGTERM"),
-            _ = interrupt.recv() => info!("SIGINT"),
+        let mut interrupted = false;
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => info!("SIGTERM"),
+                _ = interrupt.recv() => {
+                    info!("SIGINT");
+                    if interrupted {
+                        warn!("the server ends without a save");
+                        process::exit(1);
+                    }
+                    interrupted = true;
+                }
+            }
+            // Apart: a save may hang, and the next signal is still to be heard.
+            let (stop, server) = (stop.clone(), server.clone());
+            spawn_blocking(move || match server.last_save() {
+                // It saves once more when all clients have gone, with what they did meanwhile.
+                Ok(()) => stop.now(),
+                Err(error) => error!(
+                    %error,
+                    "what is not saved would be lost, so the server goes on: SHUTDOWN NOSAVE or a \
+                     second SIGINT ends it"
+                ),
+            });
         }
-        stop.now();
     })
 }
 

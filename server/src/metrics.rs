@@ -1,7 +1,7 @@
 //! Metrics for Prometheus.
 
 use crate::{
-    net::Stop,
+    net::{ACCEPT_PAUSE, Stop},
     server::Server,
     stats::{BOUNDS, Calls},
 };
@@ -21,7 +21,7 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
-use tokio::{net::TcpListener, time::timeout};
+use tokio::{net::TcpListener, task::block_in_place, time::timeout};
 use tracing::debug;
 
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -40,12 +40,14 @@ pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: Stop) {
             () = stop.wait() => return,
         };
         let Ok((stream, _)) = accepted else {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
         let registry = registry.clone();
         tokio::spawn(async move {
-            let service = service_fn(|request| std::future::ready(answer(&registry, &request)));
+            let service = service_fn(|request| {
+                std::future::ready(block_in_place(|| answer(&registry, &request)))
+            });
             let connection = http1::Builder::new()
                 .keep_alive(false)
                 .serve_connection(TokioIo::new(stream), service);

@@ -109,13 +109,6 @@ fn memory_has_a_limit() {
     });
     let refused = common::text(&refused.unwrap());
     assert!(refused.starts_with("OOM "), "{refused}");
-    let used = |client: &mut redis::Connection| {
-        let info: String = ask(client, "INFO memory");
-        let line = info
-            .lines()
-            .find_map(|line| line.strip_prefix("used_memory:"));
-        line.unwrap().parse::<usize>().unwrap()
-    };
     assert!(used(&mut client) < 2 << 20);
     // Reading and deleting go on, and make room.
     assert_eq!(ask::<i64>(&mut client, "CF.COUNT k a"), 0);
@@ -133,12 +126,69 @@ fn dumps_count_as_memory_and_give_it_back() {
         // Never read to their end.
         let _: (u64, Vec<u8>) = ask(&mut client, "CF.SCANDUMP k 1");
     }
-    let info: String = ask(&mut client, "INFO memory");
-    let used = info
+    assert!(used(&mut client) <= 8 << 20);
+    assert!(server.resident_bytes() < 200 << 20);
+}
+
+/// Bytes that the server has charged.
+fn used(client: &mut redis::Connection) -> usize {
+    let info: String = ask(client, "INFO memory");
+    let line = info
         .lines()
         .find_map(|line| line.strip_prefix("used_memory:"));
-    assert!(used.unwrap().parse::<usize>().unwrap() <= 8 << 20);
-    assert!(server.resident_bytes() < 200 << 20);
+    line.unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_key_that_goes_takes_its_dumps_and_loads_along() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    for end in ["DEL k copy", "FLUSHALL"] {
+        ask::<()>(&mut client, "CF.RESERVE k 100000");
+        let (_, header): (u64, Vec<u8>) = ask(&mut client, "CF.SCANDUMP k 0");
+        let (next, piece): (u64, Vec<u8>) = ask(&mut client, "CF.SCANDUMP k 1");
+        let load = |position: u64, data: &[u8], client: &mut redis::Connection| {
+            let mut command = redis::cmd("CF.LOADCHUNK");
+            let command = command.arg("copy").arg(position).arg(data);
+            command.query::<()>(client)
+        };
+        load(1, &header, &mut client).unwrap();
+        let half = &piece[..piece.len() / 2];
+        load(half.len() as u64, half, &mut client).unwrap();
+        ask::<()>(&mut client, end);
+        assert_eq!(used(&mut client), 0, "{end}");
+        let again = load(piece.len() as u64, &piece[half.len()..], &mut client);
+        assert_eq!(common::text(&again.unwrap_err()), "ERR not found");
+        assert_eq!(
+            refusal(&mut client, &format!("CF.SCANDUMP k {next}")),
+            "ERR not found"
+        );
+    }
+}
+
+#[test]
+fn keys_and_patterns_have_limits() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    let longest = "k".repeat(4096);
+    assert!(ask::<bool>(&mut client, &format!("CF.ADD {longest} a")));
+    assert_eq!(
+        ask::<Vec<String>>(&mut client, &format!("KEYS {longest}")),
+        [&*longest]
+    );
+    for command in ["CF.ADD {} a", "CF.RESERVE {} 100", "CF.LOADCHUNK {} 1 x"] {
+        assert_eq!(
+            refusal(&mut client, &command.replace("{}", &format!("{longest}k"))),
+            "ERR the key has 4097 bytes, and 4096 are allowed"
+        );
+    }
+    for command in ["KEYS {}", "SCAN 0 MATCH {}"] {
+        assert_eq!(
+            refusal(&mut client, &command.replace("{}", &format!("{longest}*"))),
+            "ERR the pattern has 4097 bytes, and 4096 are allowed"
+        );
+    }
+    assert_eq!(ask::<i64>(&mut client, "DBSIZE"), 1);
 }
 
 /// A fleet of hostile clients; others are served, and memory stays bounded.

@@ -107,10 +107,43 @@ fn a_server_that_cannot_save_does_not_shut_down() {
     let error = refusal(&mut client, "SHUTDOWN");
     assert!(error.starts_with("ERR saving to "), "{error}");
     assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k a"), 1);
+    for signal in ["TERM", "INT"] {
+        fs::remove_dir(&temporary).unwrap();
+        ask::<()>(&mut client, "SAVE");
+        fs::create_dir(&temporary).unwrap();
+        assert!(!has_failed(&mut client));
+        server.signal(signal);
+        until("the save has failed", || has_failed(&mut client));
+        assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k a"), 1);
+    }
     fs::remove_dir(temporary).unwrap();
-    ask::<()>(&mut client, "SHUTDOWN");
+    ask::<()>(&mut client, "CF.ADD k b");
+    server.signal("TERM");
     assert!(server.process.wait().unwrap().success());
-    assert!(fs::exists(Path::new(&path).join("guira.save")).unwrap());
+    let server = Server::start(&["--dir", &path]);
+    let mut client = server.client(Protocol::Resp2);
+    assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k b"), 1);
+}
+
+/// True if the last save failed.
+fn has_failed(client: &mut redis::Connection) -> bool {
+    let info: String = ask(client, "INFO persistence");
+    info.contains("rdb_last_bgsave_status:err")
+}
+
+/// Whoever sits at the terminal can end it in any case.
+#[test]
+fn a_second_interrupt_ends_a_server_that_cannot_save() {
+    let (_guard, path) = directory();
+    let mut server = Server::start(&["--dir", &path]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.ADD k a");
+    fs::create_dir(Path::new(&path).join("guira.save.tmp")).unwrap();
+    server.signal("INT");
+    until("the save has failed", || has_failed(&mut client));
+    server.signal("INT");
+    assert_eq!(server.process.wait().unwrap().code(), Some(1));
+    assert!(!fs::exists(Path::new(&path).join("guira.save")).unwrap());
 }
 
 /// A closed terminal does not end the server.

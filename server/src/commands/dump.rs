@@ -9,7 +9,7 @@
 use super::{Args, Reply, Store, options::number, reserve::refusal};
 use crate::{
     filter::{Filter, Options},
-    keyspace::Keyspace,
+    keyspace::{Keyspace, check_key},
 };
 use guira::CuckooFilter;
 use std::{
@@ -136,6 +136,11 @@ impl Dumps {
         while lock(&self.0).dumps.len() > UNDER_WAY {
             self.drop_oldest(keyspace);
         }
+        if keyspace.get(key).is_none() {
+            // It was deleted meanwhile, perhaps before the dump was there to be ended.
+            self.abandon(keyspace, |of| of == key);
+            return Reply::error("ERR not found");
+        }
         self.go_on(keyspace, key, number << OFFSET_BITS)
     }
 
@@ -158,6 +163,17 @@ impl Dumps {
         }
         let end = bytes.len().min(offset + PIECE);
         piece(number << OFFSET_BITS | end as u64, &bytes[offset..end])
+    }
+
+    /// Ends the dumps of these keys.
+    pub(super) fn abandon(&self, keyspace: &Keyspace, which: impl Fn(&[u8]) -> bool) {
+        lock(&self.0).dumps.retain(|dump| {
+            let ends = which(&dump.key);
+            if ends {
+                keyspace.release(dump.bytes.len());
+            }
+            !ends
+        });
     }
 
     fn drop_oldest(&self, keyspace: &Keyspace) -> bool {
@@ -196,6 +212,9 @@ pub(super) fn load_chunk(store: &Store, args: Args<'_>) -> Reply {
         None | Some(0) => return Reply::error("Invalid position"),
         Some(position) => position,
     };
+    if let Err(error) = check_key(key) {
+        return refusal(&error);
+    }
     let exists = store.keyspace.get(key).is_some();
     match (position, exists) {
         (1, true) => Reply::error("ERR item exists"),
@@ -235,6 +254,17 @@ impl Loads {
         for load in dropped.into_iter().flatten() {
             keyspace.release(load.bytes.len());
         }
+    }
+
+    /// Ends the loads of these keys.
+    pub(super) fn abandon(&self, keyspace: &Keyspace, which: impl Fn(&[u8]) -> bool) {
+        lock(&self.0).loads.retain(|key, load| {
+            let ends = which(key);
+            if ends {
+                keyspace.release(load.bytes.len());
+            }
+            !ends
+        });
     }
 
     fn go_on(&self, keyspace: &Keyspace, key: &[u8], position: u64, data: &[u8]) -> Reply {

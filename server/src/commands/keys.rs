@@ -1,7 +1,7 @@
 //! Commands on keys, whatever they hold.
 
 use super::{Args, Reply, Store, glob, options::number};
-use crate::filter::Filter;
+use crate::{filter::Filter, keyspace::LONGEST_KEY};
 use std::sync::Arc;
 
 /// RedisBloom's name for the type of its cuckoo filters.
@@ -12,8 +12,11 @@ pub(super) fn delete(store: &Store, args: Args<'_>) -> Reply {
     if args.len() < 2 {
         return Reply::wrong_arity(args[0]);
     }
+    let keys = &args[1..];
     let deleted = |key: &&&[u8]| store.keyspace.delete(key);
-    Reply::count(args[1..].iter().filter(deleted).count())
+    let count = keys.iter().filter(deleted).count();
+    store.abandon(|key| keys.contains(&key));
+    Reply::count(count)
 }
 
 /// `EXISTS key [key]...`
@@ -76,6 +79,11 @@ pub(super) fn scan(store: &Store, args: Args<'_>) -> Reply {
 }
 
 fn matching(store: &Store, pattern: &[u8]) -> Reply {
+    if pattern.len() > LONGEST_KEY {
+        let bytes = pattern.len();
+        let error = format!("ERR the pattern has {bytes} bytes, and {LONGEST_KEY} are allowed");
+        return Reply::Error(error.into());
+    }
     let keys = store.keyspace.keys().into_iter();
     Reply::Array(
         keys.filter(|key| glob::matches(pattern, key))
@@ -100,6 +108,7 @@ pub(super) fn flush(store: &Store, args: Args<'_>) -> Reply {
         _ => return Reply::error("ERR syntax error"),
     }
     store.keyspace.clear();
+    store.abandon(|_| true);
     Reply::OK
 }
 

@@ -45,4 +45,10 @@ impl Store {
             loads: Loads::default(),
         }
     }
+
+    /// Ends the dumps and loads of these keys, and gives their memory back.
+    fn abandon(&self, which: impl Fn(&[u8]) -> bool) {
+        self.dumps.abandon(&self.keyspace, &which);
+        self.loads.abandon(&self.keyspace, &which);
+    }
 }

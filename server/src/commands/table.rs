@@ -126,7 +126,7 @@ pub static COMMANDS: [Command; 43] = [
     store("FLUSHALL", -1, Slow, keys::flush, "Deletes all keys"),
     store("FLUSHDB", -1, Slow, keys::flush, "Deletes all keys"),
     session("HELLO", -1, Open, connection::hello, "Chooses the version of the protocol"),
-    session("INFO", -1, Control, info::info, "Describes the server"),
+    session("INFO", -1, Slow, info::info, "Describes the server"),
     store("KEYS", 2, Slow, keys::keys, "Lists the keys that fit a pattern"),
     session("LASTSAVE", 1, Control, control::last_save, "When the last save was completed"),
     store("MEMORY", -2, Read, keys::memory, "The bytes of a filter"),

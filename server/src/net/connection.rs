@@ -12,7 +12,12 @@ use crate::{
 };
 use bytes::BytesMut;
 use smallvec::SmallVec;
-use std::{io, sync::Arc, time::Instant};
+use socket2::{SockRef, TcpKeepalive};
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::{
     io::{AsyncReadExt, Interest},
     net::TcpStream,
@@ -29,6 +34,16 @@ const READ: usize = 16 * 1024;
 
 /// The memory for replies that an idle connection keeps.
 const KEPT: usize = 16 * 1024;
+
+/// How long a connection is silent before the system asks the other side whether it is
+/// still there.
+const KEEPALIVE: Duration = Duration::from_secs(300);
+
+/// A command with more arguments may take long, whichever it is.
+const MANY: usize = 4096;
+
+/// How long a client that sends no more may read nothing of its last replies.
+const LAST_READ: Duration = Duration::from_secs(60);
 
 /// Bytes of a name that an error repeats.
 const REPEATED: usize = 128;
@@ -93,6 +108,9 @@ impl Connection {
     async fn serve(&mut self, stop: &Stop) -> io::Result<()> {
         // Replies are written in one go, so waiting for more gains nothing.
         self.stream.set_nodelay(true)?;
+        // A client whose machine has gone is disconnected in the end.
+        let alive = TcpKeepalive::new().with_time(KEEPALIVE);
+        SockRef::from(&self.stream).set_tcp_keepalive(&alive)?;
         let stopped = stop.wait();
         tokio::pin!(stopped);
         while self.session.after == After::GoOn {
@@ -274,9 +292,10 @@ impl Connection {
         if !self.session.authenticated && command.kind != Kind::Open {
             return Reply::error("NOAUTH Authentication required.");
         }
-        match command.kind {
-            Kind::Slow => block_in_place(|| command.run(&self.server, &mut self.session, args)),
-            _ => command.run(&self.server, &mut self.session, args),
+        let mut run = || command.run(&self.server, &mut self.session, args);
+        match command.kind == Kind::Slow || args.len() > MANY {
+            true => block_in_place(run),
+            false => run(),
         }
     }
 
@@ -332,7 +351,7 @@ impl Connection {
             if !self.has_replies() {
                 return Ok(());
             }
-            self.stream.writable().await?;
+            timeout(LAST_READ, self.stream.writable()).await??;
         }
     }
 

@@ -18,7 +18,7 @@ use tracing::{debug, warn};
 const LAST_REPLIES: Duration = Duration::from_secs(2);
 
 /// Pause after an error of `accept`: most likely there are no file descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Says to all connections that the server ends, and lets any of them say so.
 #[derive(Clone, Debug)]
