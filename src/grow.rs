@@ -35,7 +35,7 @@ pub(crate) const STRIDE: usize = 64 * CHUNK;
 /// All words of a filter.
 pub(crate) struct Planes<L> {
     /// Plane 0.
-    first: Box<[AtomicU64]>,
+    first: Rows,
     growth: Growth,
     layout: PhantomData<L>,
 }
@@ -50,10 +50,19 @@ struct Growth {
     hint: AtomicU64,
 }
 
-/// What a filter needs to go to level k; published when it does.
-pub(crate) struct Block {
-    /// The planes from 2^(k - 1) to 2^k - 1.
+/// The words of successive planes.
+pub(crate) struct Rows {
     pub(crate) words: Box<[AtomicU64]>,
+    /// How many words all planes before them have.
+    before: usize,
+}
+
+/// What a filter needs to go to level k; published when it does.
+#[repr(C)]
+pub(crate) struct Block {
+    /// The planes from 2^(k - 1) to 2^k - 1. At the front, so that a lookup finds them
+    /// without an addition.
+    pub(crate) rows: Rows,
     /// How many words of the planes before them are split for sure: the first ones.
     swept: CachePadded<AtomicU64>,
 }
@@ -77,7 +86,11 @@ impl Growth {
 impl Block {
     pub(crate) fn new(words: usize) -> Option<Self> {
         Some(Self {
-            words: sync::zeroed(words)?,
+            rows: Rows {
+                words: sync::zeroed(words)?,
+                // As many as they are themselves: they double the filter.
+                before: words,
+            },
             swept: CachePadded::new(AtomicU64::new(0)),
         })
     }
@@ -99,7 +112,10 @@ impl<L: Layout> Planes<L> {
         debug_assert!(buckets >= 2 && buckets.is_multiple_of(2));
         let growth = Growth::new::<L>(buckets, levels);
         Some(Self {
-            first: sync::zeroed(buckets)?,
+            first: Rows {
+                words: sync::zeroed(buckets)?,
+                before: 0,
+            },
             growth,
             layout: PhantomData,
         })
@@ -107,13 +123,13 @@ impl<L: Layout> Planes<L> {
 
     #[inline(always)]
     pub(crate) fn buckets(&self) -> usize {
-        self.first.len()
+        self.first.words.len()
     }
 
     /// Plane 0.
     #[inline(always)]
     pub(crate) fn first(&self) -> &[AtomicU64] {
-        &self.first
+        &self.first.words
     }
 
     /// Levels that all words have reached.
@@ -139,17 +155,17 @@ impl<L: Layout> Planes<L> {
 
     /// Words that there are.
     pub(crate) fn words(&self) -> usize {
-        self.first.len()
+        self.first.words.len()
             + self
                 .growth
                 .blocks()
-                .map(|block| block.words.len())
+                .map(|block| block.rows.words.len())
                 .sum::<usize>()
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let of_block = |block: &Block| size_of::<Block>() + size_of_val(&*block.words);
-        size_of_val(&*self.first)
+        let of_block = |block: &Block| size_of::<Block>() + size_of_val(&*block.rows.words);
+        size_of_val(&*self.first.words)
             + size_of_val(&*self.growth.blocks)
             + self.growth.blocks().map(of_block).sum::<usize>()
     }

@@ -1,6 +1,6 @@
 //! The words as a snapshot has them: how they are read, and stored again.
 
-use super::{Growth, Planes};
+use super::{Growth, Planes, Rows};
 use crate::{
     error::SnapshotError,
     fault::{self, Event, Fault},
@@ -126,7 +126,10 @@ impl<L: Layout> Planes<L> {
         let first: Result<Vec<_>, SnapshotError> =
             image.into_iter().enumerate().map(stored).collect();
         Ok(Self {
-            first: first?.into_boxed_slice(),
+            first: Rows {
+                words: first?.into_boxed_slice(),
+                before: 0,
+            },
             growth,
             layout: PhantomData,
         })
@@ -140,7 +143,7 @@ impl<L: Layout> Planes<L> {
 
     /// Empties the filter and gives back the memory of its growth.
     pub(crate) fn clear(&mut self) {
-        for word in &mut self.first {
+        for word in &mut self.first.words {
             *word = AtomicU64::new(0);
         }
         self.growth = Growth::new::<L>(self.buckets(), self.max_level());

@@ -100,7 +100,7 @@ impl<L: Layout> Planes<L> {
     /// counted before it or the one that counts now.
     #[inline(always)]
     pub(crate) fn prefetch(&self, fingerprint: u64, bucket: usize) {
-        self.plane_of_hint(&self.first, self.hint(), fingerprint)
+        self.plane_of_hint(&self.first.words, self.hint(), fingerprint)
             .prefetch(bucket);
     }
 
@@ -118,18 +118,16 @@ impl<L: Layout> Planes<L> {
         }
         let plane = fingerprint & hint.bits();
         // The length of the plane's number is the number of its block.
-        let doubled = plane << 1 | 1;
-        let number = doubled.ilog2();
+        let number = (plane << 1 | 1).ilog2();
         let block = self.growth.blocks[number as usize].get();
         debug_assert!(
             plane == 0 || block.is_some(),
             "a block is published before a word of it is made"
         );
-        let words = block.map_or(&self.first, |block| &block.words);
-        let rest = (doubled ^ 1 << number) >> 1;
+        let rows = block.map_or(&self.first, |block| &block.rows);
         Plane {
-            words,
-            start: rest as usize * first.len(),
+            words: &rows.words,
+            start: plane as usize * first.len() - rows.before,
         }
     }
 
@@ -203,14 +201,14 @@ impl<L: Layout> Planes<L> {
     #[inline(always)]
     pub(super) fn plane(&self, plane: u64) -> Plane<'_> {
         if plane == 0 {
-            return Plane::of(&self.first);
+            return Plane::of(&self.first.words);
         }
         let level = plane.ilog2();
         let block = self
             .block(level)
             .expect("a block is published before a word of it is made");
         Plane {
-            words: &block.words,
+            words: &block.rows.words,
             start: (plane - (1 << level)) as usize * self.buckets(),
         }
     }

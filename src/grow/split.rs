@@ -81,14 +81,14 @@ impl<L: Layout> Planes<L> {
             }
             if fault::is(Fault::PublishLate) {
                 words.clone().take(1).for_each(|(fingerprint, bucket)| {
-                    let prepared = self.route_for_update(&self.first, fingerprint, bucket);
+                    let prepared = self.route_for_update(&self.first.words, fingerprint, bucket);
                     prepared.replace(Event::Freeze, prepared.word.frozen());
                 });
             }
             self.begin(level).ok_or(Refusal::Memory)?;
         }
         let unsplit = words.filter(|&(fingerprint, bucket)| {
-            self.route_for_update(&self.first, fingerprint, bucket)
+            self.route_for_update(&self.first.words, fingerprint, bucket)
                 .word
                 .level()
                 == level
