@@ -142,7 +142,7 @@ pub enum Fault {
     ReservationKept,
     /// A lost compare-exchange of a claim is taken for a success.
     ClaimUnchecked,
-    /// An insert whose search found nothing does not look at its own buckets again.
+    /// An insert whose search found nothing does not look at the buckets again.
     FullUnchecked,
     /// A writer goes on with a frozen word as with any other.
     FrozenIgnored,

@@ -185,6 +185,12 @@ impl Search {
         }
     }
 
+    /// The buckets that were looked at, each with the fingerprint that led there.
+    fn seen(&self) -> impl Iterator<Item = (u64, usize)> + Clone {
+        let seen = self.nodes.iter();
+        seen.map(|node| (node.fingerprint.into(), node.bucket))
+    }
+
     /// The hops of the path that was found, the last one first.
     fn hops(&self) -> impl Iterator<Item = Hop> {
         let mut index = self.nodes.len() - 1;
@@ -257,10 +263,10 @@ impl<L: Layout> Cuckoo<L> {
             || round >= PATIENT_ROUNDS
             || self.table.planes.is_growing(search.level)
         {
-            // The search looks at each bucket once: a slot that was emptied behind it, while
-            // another one was filled before it, has stayed unseen.
-            let vacant = |&root| self.has_vacancy(class.fingerprint, root);
-            if roots.iter().any(vacant) && !fault::is(Fault::FullUnchecked) {
+            // The search looks at a bucket and goes on: a slot that was emptied behind it,
+            // while another one was filled before it, has stayed unseen.
+            let vacant = |(fingerprint, bucket)| self.has_vacancy(fingerprint, bucket);
+            if search.seen().any(vacant) && !fault::is(Fault::FullUnchecked) {
                 return Ok(false);
             }
             match (self.grow(round % PATIENT_ROUNDS, &search, class), found) {
@@ -300,13 +306,9 @@ impl<L: Layout> Cuckoo<L> {
             let slots = (self.table.buckets() * L::SLOTS) << level;
             self.len.sum() as f64 >= MIN_LOAD_TO_GROW * slots as f64
         };
-        let seen = search
-            .nodes
-            .iter()
-            .map(|node| (node.fingerprint.into(), node.bucket));
         self.table
             .planes
-            .make_room(round, search.level, seen, enough)
+            .make_room(round, search.level, search.seen(), enough)
     }
 
     /// The error with which a call ends.

@@ -5,6 +5,7 @@ use guira::model::{Fault, Item, Model};
 use guira_loom_tests::{Scenario, even, odd};
 
 const ANSWER: &str = "items and answers disagree";
+const NO_ROOM: &str = "told that there is no room, which there was throughout";
 
 /// Two inserts of different items, and room for one.
 fn last_slot() -> Scenario<2> {
@@ -81,6 +82,26 @@ fn path_and_remove() -> Scenario<2> {
         .outcomes(&[[1, 1]])
 }
 
+/// The only empty slot goes from a bucket at the end of one path to one at the end of
+/// another, behind the search: there is a path throughout.
+fn hole_behind_the_search() -> Scenario<2> {
+    let (x, h) = (item(0, 1, 0), item(1, 2, 0));
+    let (a, c, g) = (item(0, 3, 0), item(1, 2, 1), item(0, 3, 1));
+    let setup = move || Model::new(&[&[a, a], &[c, c], &[c], &[g, a]]);
+    Scenario::new("insert by relocation, the hole goes elsewhere", setup)
+        .thread(move |filter| filter.insert(x))
+        .thread(move |filter| filter.remove(g) + 2 * filter.insert(h))
+        .law(move |filter, results| {
+            assert_eq!(results[0], 1, "{NO_ROOM}");
+            assert_eq!(filter.copies_at_rest(x), 1, "{ANSWER}");
+            assert_eq!(filter.copies_at_rest(g), 0, "{ANSWER}");
+            assert_eq!(filter.copies_at_rest(h), results[1] / 2, "{ANSWER}");
+            assert_eq!(filter.copies_at_rest(a), 3, "a resident is lost");
+            assert_eq!(filter.copies_at_rest(c), 3, "a resident is lost");
+        })
+        .outcomes(&[[1, 3]])
+}
+
 #[test]
 fn the_last_slot_is_claimed_once() {
     last_slot().holds();
@@ -91,6 +112,16 @@ fn the_last_slot_is_claimed_once() {
 fn a_path_is_made_or_given_up_without_a_trace() {
     path_and_insert().holds();
     path_and_remove().holds();
+}
+
+#[test]
+fn a_path_that_there_is_throughout_is_found() {
+    hole_behind_the_search().holds();
+}
+
+#[test]
+fn if_the_buckets_are_not_looked_at_again_it_is_not() {
+    hole_behind_the_search().must_fail(Fault::FullUnchecked, NO_ROOM);
 }
 
 #[test]
