@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The library with one thing changed at a time: first against its unit tests, then what they do
+# not catch against tests/mutants.rs. What survives is left in target/mutants.out/missed.txt;
+# docs/VERIFICATION.md says of each why. Arguments go to `cargo mutants`.
+# Needs `cargo install cargo-mutants`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export RUSTFLAGS="--cfg guira_mutants ${RUSTFLAGS-}"
+
+# survey ARGUMENT...: it exits with 2 if some survive, and with 3 if some hang.
+survey() {
+    local status=0
+    cargo mutants --output target --no-shuffle --jobs 2 "$@" || status=$?
+    [[ $status == 0 || $status == 2 || $status == 3 ]]
+}
+
+# What takes minutes without optimisation is skipped.
+survey -C --lib "$@" -- -- --skip small_layouts_agree_on_all_pairs_of_words
+skip=()
+for slow in uniform takes_a_bounded_number the_same_keys_are_harmless a_million_items \
+    every_level_is_as_computed keys_of_one_class every_bit_flip two_copies tiny_capacities \
+    nothing_is_lost_while_four max_capacity_fits; do
+    skip+=(--skip "$slow")
+done
+survey --iterate -C --test=mutants "$@" -- -- "${skip[@]}"
