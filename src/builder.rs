@@ -60,9 +60,9 @@ impl<S> Builder<S> {
     }
 
     /// Lets the filter grow while in use, until it has room for so many distinct
-    /// items. It starts with the memory for `capacity` items, or little more, and
-    /// doubles whenever it is full; its false-positive rate stays at or below the
-    /// rate asked for at every size.
+    /// items. It starts with at most twice the memory for `capacity` items, 4 KiB, or
+    /// 1/1024 of its final size, whichever is most, and doubles whenever it is full; its
+    /// false-positive rate stays at or below the rate asked for at every size.
     ///
     /// As a rule no insert pays for a doubling: each splits a few words. (One that finds
     /// no room although a doubling is under way splits more, twice as many at each try.)
@@ -92,7 +92,8 @@ impl<S> Builder<S> {
 
     /// The share of absent items, at most, for which a filter that holds
     /// `capacity` items answers true: 2·10⁻⁹ ≤ `rate` < 1 (of a filter that can
-    /// grow the lowest rate is higher, and the error says it); 0.001 without this call.
+    /// grow the lowest rate is higher, and the error says it); 0.001 without this call
+    /// (or, with [`fingerprint_bits`](Self::fingerprint_bits), the rate that these have).
     /// The layout with the smallest table that keeps it is chosen.
     #[must_use]
     pub fn false_positive_rate(mut self, rate: f64) -> Self {

@@ -157,7 +157,8 @@ impl<L: Layout> Cuckoo<L> {
 
     // count
 
-    /// The number of copies of the class at one moment during the call.
+    /// The number of copies of the class at one moment during the call, if they are only
+    /// moved meanwhile (PROOF, section 11).
     pub(crate) fn count(&self, class: Class) -> usize {
         loop {
             let version = self.versions.observe(class.p);

@@ -12,9 +12,9 @@ pub enum InsertError {
     /// of relocations empties a slot in either.
     #[error("the filter is full")]
     Full,
-    /// More calls of `insert_unique` are in flight in this process, all filters
-    /// taken together, than there are reservation tokens. `insert` does not
-    /// need one.
+    /// The call found no free reservation token: about as many calls of `insert_unique`
+    /// are in flight in this process, all filters taken together, as there are tokens.
+    /// `insert` does not need one.
     #[error("too many calls of insert_unique are in flight: there are {TOKENS} tokens")]
     TooManyInFlight,
     /// The filter would have to grow, and the allocator refused the memory. It
@@ -43,7 +43,7 @@ pub enum BuildError {
         "capacity {asked} is too large: with {fingerprint_bits}-bit fingerprints at most {max} items fit"
     )]
     Capacity {
-        /// The capacity asked for.
+        /// The capacity asked for; of a filter that can grow, the largest one.
         asked: usize,
         /// The fingerprint bits asked for, or of the layout with the most room.
         fingerprint_bits: u32,

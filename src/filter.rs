@@ -154,7 +154,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// and no other item was dropped. With up to `capacity` distinct items this
     /// does not happen in practice, as long as no thread is stopped in the
     /// middle of a relocation at the very place, and no snapshot is being taken:
-    /// see [`write_to`](Self::write_to).
+    /// see [`write_to`](Self::write_to). [`InsertError::Memory`] if a filter that can
+    /// grow would have to, and the allocator refuses: nothing has changed, either.
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
         self.insert_hash(self.hasher.hash_one(item))
@@ -185,8 +186,9 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// [`InsertError::Full`] as for [`insert`](Self::insert) (it needs its slot in a
     /// certain one of the item's two buckets, so of a hundred thousand small filters of
     /// the widest fingerprints one may be too full below its capacity), and
-    /// [`InsertError::TooManyInFlight`] if more than 512 calls of this method
-    /// are in flight in the process. Nothing has changed in either case.
+    /// [`InsertError::TooManyInFlight`] if there is no free reservation token: the
+    /// process has 512, and a call holds one, and [`InsertError::Memory`] as for `insert`.
+    /// Nothing has changed in any case.
     #[inline]
     pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
         self.insert_unique_hash(self.hasher.hash_one(item))
@@ -213,7 +215,9 @@ impl<S: BuildHasher> CuckooFilter<S> {
         self.remove_hash(self.hasher.hash_one(item))
     }
 
-    /// The copies of `item`, and of items that share its class. Lock-free, O(1).
+    /// The copies of `item`, and of items that share its class, at one moment of the
+    /// call, as long as copies of the class are only moved meanwhile; beside inserts and
+    /// removes of the class it may differ by those that overlap the call. Lock-free, O(1).
     #[inline]
     #[must_use]
     pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
@@ -307,8 +311,8 @@ impl<S> CuckooFilter<S> {
         self.len() == 0
     }
 
-    /// The number of distinct items that fit: as asked for, or, once a growable
-    /// filter has doubled, what fits at its present size.
+    /// The number of distinct items that fit: as asked for; of a filter that can grow,
+    /// what fits at its present size, which is at least that.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.geometry.capacity_at(self.level())
@@ -390,7 +394,8 @@ impl<S> CuckooFilter<S> {
         &self.hasher
     }
 
-    /// Removes everything. O(buckets).
+    /// Removes everything; a filter that has grown has its first size again. The
+    /// counters of [`stats`](Self::stats) go on. O(buckets).
     pub fn clear(&mut self) {
         with_layout!(&mut self.cuckoo, cuckoo => {
             cuckoo.table.planes.clear();

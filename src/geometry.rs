@@ -168,7 +168,9 @@ impl LayoutFacts {
         }
         let slots = self.slots as f64 * load.min(1.0) * f64::from(level).exp2();
         let for_rate = (capacity as f64 / slots).ceil() as usize;
-        // `room` grows with the number of pairs of buckets: the least that suffices.
+        // `room` grows with the number of pairs of buckets: the least that suffices. (But
+        // two buckets, which are those of every item, have more room than four; a few
+        // items may thus get some buckets more than they need.)
         // If none suffices, one more than there can be: `checked` refuses it.
         let (mut low, mut high) = (
             for_rate.div_ceil(2).max(1),

@@ -41,8 +41,8 @@
 //! # When not to use it
 //!
 //! * When an answer "probably" is not enough: use a concurrent hash set.
-//! * When nothing is ever removed and rates above 0.4 % will do: a Bloom filter
-//!   is smaller there.
+//! * When nothing is ever removed and space is what counts: at most rates a Bloom
+//!   filter is smaller.
 //! * When you must remove items that may never have been inserted: see
 //!   [Removing](CuckooFilter#removing).
 //! * On platforms without 64-bit atomics, such as ARMv5 and 32-bit MIPS, PowerPC and
@@ -60,6 +60,11 @@
 compile_error!(
     "guira needs 64-bit atomics, which this target does not have: a bucket is one 64-bit word"
 );
+
+/// The example in there is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod any;
 mod batch;

@@ -29,7 +29,8 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// Every item that is present during the whole call is in the snapshot; one
     /// that is inserted or removed meanwhile may be in it or not, and one that
-    /// is being relocated just when the scan passes may be in it twice. With no
+    /// is being relocated just when the scan passes may be in it twice, or once though
+    /// it was removed just before (the relocation had not yet been given up). With no
     /// writers it is exact, down to the place of each fingerprint.
     ///
     /// In memory it needs some KiB beyond the filter (more where the filter has

@@ -15,8 +15,8 @@ pub struct Stats {
     pub memory_usage: usize,
     /// How often the filter has doubled.
     pub level: u32,
-    /// Buckets that must still be split to complete the doubling that has begun;
-    /// 0 if none has.
+    /// Buckets that the doubling that has begun has yet to look at, most of which it has
+    /// to split; 0 if none has.
     pub buckets_to_split: usize,
     /// Residents moved to their alternate bucket to make room.
     pub relocations: u64,
@@ -24,7 +24,7 @@ pub struct Stats {
     pub longest_path: u64,
     /// Inserts that were answered with `Full`.
     pub failed_inserts: u64,
-    /// Lookups that a relocation made read again.
+    /// Lookups that a relocation, or an `insert_unique` under way, made read again.
     pub retried_lookups: u64,
     /// Lookups that answered true without proof, after their last attempt.
     pub conservative_lookups: u64,

@@ -16,7 +16,9 @@ static POOL: [CachePadded<AtomicU64>; TOKENS / 64] =
 pub(crate) struct Token(usize);
 
 impl Token {
-    /// A token that no other call holds; `None` if all are in use. Lock-free.
+    /// A token that no other call holds; `None` if it found none. Lock-free.
+    ///
+    /// It looks at each group once: one that is given back behind it stays unseen.
     #[inline]
     pub(crate) fn acquire() -> Option<Self> {
         let start = crate::len::thread_number();

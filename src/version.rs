@@ -13,9 +13,9 @@ use crate::{
 /// [ version: advances of moves of these pairs      ][ holds    ]
 /// ```
 ///
-/// The version does not wrap: a stripe that advances a hundred million times a
-/// second takes 521 years for 2^52. So a reader that was preempted between
-/// observing and validating cannot meet the same version again after an advance.
+/// A reader that was preempted between observing and validating meets the same
+/// version again only after a multiple of 2^52 advances, to the one: a stripe that
+/// advanced a hundred million times a second would take 521 days for them.
 ///
 /// A hold is a remove that is about to kill a shadow. While there is one, no
 /// mover that comes later confirms its outline: the shadow that the remove has

@@ -19,7 +19,7 @@
 //! test could insist on. Not here at all, for the same reason:
 //! `NoDelivered`, `SettleEarly`, `RemoveNoKilled`, `RemoveHigherFirst`, `KillNoHold`,
 //! `HoldIgnored`, `HoldSeenEarly`, `CountNoRereadQ`, `CountNoValidate`,
-//! `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken`, `UniqueReadsEarly` and
+//! `FullUnchecked`, `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken`, `UniqueReadsEarly` and
 //! `ContainsTrustsMarks`. They take interleavings of three steps or more, and are left to
 //! the loom models; so are the faults of growth and of snapshots, which have schedules, too.
 //!

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::{
-    layout::{F10x6, F30x2},
+    layout::{F10x6, F30x2, G14x4},
     relocate::{Fill, Hop},
     table::loads,
 };
@@ -89,6 +89,33 @@ fn a_lookup_that_never_sees_a_sound_pair_answers_true_after_its_last_attempt() {
     }
     assert_eq!(cuckoo.counters.stats().conservative_lookups, 2);
     assert_eq!(MAX_LOADS, 46);
+}
+
+/// The same where both words are ahead of the hint: each takes a load more.
+#[test]
+fn a_lookup_in_a_level_that_is_swept_takes_a_bounded_number_of_loads() {
+    let cuckoo = Cuckoo::<G14x4>::new(8, 1).expect("a few bytes");
+    // Even: at level 1 it is still in plane 0.
+    let class = Class::of_resident(2, 0, 8);
+    let ahead = Word::hint(1);
+    let torn = Word::EMPTY
+        .with(0, class.fingerprint)
+        .with_mark(0, Mark::Trailing);
+    put(&cuckoo, class.p, torn.with_phase_of(ahead));
+    put(&cuckoo, class.q, Word::EMPTY.with_phase_of(ahead));
+    assert_eq!(
+        loads::during(|| cuckoo.contains(class)),
+        (true, MAX_LOADS - 1 + (ATTEMPTS - 1) * 4)
+    );
+    // An absent one is not answered before its words are found.
+    let absent = Class {
+        fingerprint: class.fingerprint + 2,
+        ..class
+    };
+    assert_eq!(
+        loads::during(|| cuckoo.contains(absent)),
+        (false, 3 + 1 + 4 + 1)
+    );
 }
 
 /// Relocations to and fro below the lookups, each of which must still be short.
