@@ -90,7 +90,7 @@ fn hole_behind_the_search() -> Scenario<2> {
     let setup = move || Model::new(&[&[a, a], &[c, c], &[c], &[g, a]]);
     Scenario::new("insert by relocation, the hole goes elsewhere", setup)
         .thread(move |filter| filter.insert(x))
-        .thread(move |filter| filter.remove(g) + 2 * filter.insert(h))
+        .thread(move |filter| usize::from(filter.remove(g)) + 2 * usize::from(filter.insert(h)))
         .law(move |filter, results| {
             assert_eq!(results[0], 1, "{NO_ROOM}");
             assert_eq!(filter.copies_at_rest(x), 1, "{ANSWER}");
@@ -99,7 +99,7 @@ fn hole_behind_the_search() -> Scenario<2> {
             assert_eq!(filter.copies_at_rest(a), 3, "a resident is lost");
             assert_eq!(filter.copies_at_rest(c), 3, "a resident is lost");
         })
-        .outcomes(&[[1, 3]])
+        .outcomes(&[[1, 1], [1, 3]])
 }
 
 #[test]
