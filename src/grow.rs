@@ -35,7 +35,7 @@ pub(crate) const STRIDE: usize = 64 * CHUNK;
 /// All words of a filter.
 pub(crate) struct Planes<L> {
     /// Plane 0.
-    first: Rows,
+    first: Stretch,
     growth: Growth,
     layout: PhantomData<L>,
 }
@@ -51,7 +51,7 @@ struct Growth {
 }
 
 /// The words of successive planes.
-pub(crate) struct Rows {
+pub(crate) struct Stretch {
     pub(crate) words: Box<[AtomicU64]>,
     /// How many words all planes before them have.
     before: usize,
@@ -62,7 +62,7 @@ pub(crate) struct Rows {
 pub(crate) struct Block {
     /// The planes from 2^(k - 1) to 2^k - 1. At the front, so that a lookup finds them
     /// without an addition.
-    pub(crate) rows: Rows,
+    pub(crate) stretch: Stretch,
     /// How many words of the planes before them are split for sure: the first ones.
     swept: CachePadded<AtomicU64>,
 }
@@ -86,7 +86,7 @@ impl Growth {
 impl Block {
     pub(crate) fn new(words: usize) -> Option<Self> {
         Some(Self {
-            rows: Rows {
+            stretch: Stretch {
                 words: sync::zeroed(words)?,
                 // As many as they are themselves: they double the filter.
                 before: words,
@@ -112,7 +112,7 @@ impl<L: Layout> Planes<L> {
         debug_assert!(buckets >= 2 && buckets.is_multiple_of(2));
         let growth = Growth::new::<L>(buckets, levels);
         Some(Self {
-            first: Rows {
+            first: Stretch {
                 words: sync::zeroed(buckets)?,
                 before: 0,
             },
@@ -159,12 +159,12 @@ impl<L: Layout> Planes<L> {
             + self
                 .growth
                 .blocks()
-                .map(|block| block.rows.words.len())
+                .map(|block| block.stretch.words.len())
                 .sum::<usize>()
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let of_block = |block: &Block| size_of::<Block>() + size_of_val(&*block.rows.words);
+        let of_block = |block: &Block| size_of::<Block>() + size_of_val(&*block.stretch.words);
         size_of_val(&*self.first.words)
             + size_of_val(&*self.growth.blocks)
             + self.growth.blocks().map(of_block).sum::<usize>()

@@ -185,10 +185,10 @@ impl Search {
         }
     }
 
-    /// The buckets that were looked at, each with the fingerprint that led there.
-    fn seen(&self) -> impl Iterator<Item = (u64, usize)> + Clone {
-        let seen = self.nodes.iter();
-        seen.map(|node| (node.fingerprint.into(), node.bucket))
+    /// The buckets that the search came to, each with the fingerprint that led there.
+    fn reached(&self) -> impl Iterator<Item = (u64, usize)> + Clone {
+        let reached = self.nodes.iter();
+        reached.map(|node| (node.fingerprint.into(), node.bucket))
     }
 
     /// The hops of the path that was found, the last one first.
@@ -266,7 +266,7 @@ impl<L: Layout> Cuckoo<L> {
             // The search looks at a bucket and goes on: a slot that was emptied behind it,
             // while another one was filled before it, has stayed unseen.
             let vacant = |(fingerprint, bucket)| self.has_vacancy(fingerprint, bucket);
-            if search.seen().any(vacant) && !fault::is(Fault::FullUnchecked) {
+            if search.reached().any(vacant) && !fault::is(Fault::FullUnchecked) {
                 return Ok(false);
             }
             match (self.grow(round % PATIENT_ROUNDS, &search, class), found) {
@@ -308,7 +308,7 @@ impl<L: Layout> Cuckoo<L> {
         };
         self.table
             .planes
-            .make_room(round, search.level, search.seen(), enough)
+            .make_room(round, search.level, search.reached(), enough)
     }
 
     /// The error with which a call ends.

@@ -139,7 +139,7 @@ impl OnceBlock {
     pub(crate) fn get(&self) -> Option<&Block> {
         // What is never published need not be looked at: that would be a step more.
         let published =
-            !self.block.rows.words.is_empty() && self.published.load(Ordering::Acquire) == 1;
+            !self.block.stretch.words.is_empty() && self.published.load(Ordering::Acquire) == 1;
         published.then_some(&self.block)
     }
 
@@ -147,7 +147,7 @@ impl OnceBlock {
         if crate::fault::memory_is_refused() {
             return self.get();
         }
-        debug_assert!(words > 0 && words == self.block.rows.words.len());
+        debug_assert!(words > 0 && words == self.block.stretch.words.len());
         // AcqRel: stands for what `once_cell` does; Release pairs with the load of `get`.
         self.published.fetch_max(1, Ordering::AcqRel);
         Some(&self.block)

@@ -14,7 +14,7 @@ use crate::{
 /// ```
 ///
 /// A reader that was preempted between observing and validating meets the same
-/// version again only after a multiple of 2^52 advances, to the one: a stripe that
+/// version again only after exactly a multiple of 2^52 advances: a stripe that
 /// advanced a hundred million times a second would take 521 days for them.
 ///
 /// A hold is a remove that is about to kill a shadow. While there is one, no

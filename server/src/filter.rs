@@ -166,11 +166,11 @@ impl Filter {
         let others = self.waiting.fetch_add(1, Ordering::Relaxed);
         let until = Instant::now() + PATIENCE;
         let result = loop {
-            // Before the attempt: what ends during it may have been in its way.
-            let saved = self.is_being_saved();
+            // What ends during the attempt, or begins, may have been in its way.
+            let saved_before = self.is_being_saved();
             let result = insert();
             let goes_on = matches!(result, Err(InsertError::Full))
-                && saved
+                && (saved_before || self.is_being_saved())
                 && others < WAITING
                 && Instant::now() < until;
             if !goes_on {

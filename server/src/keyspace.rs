@@ -19,8 +19,11 @@ use thiserror::Error;
 /// Bytes that a key is charged for beside its name and its filter.
 const OVERHEAD: usize = 128;
 
-/// Bytes of a key, at most: `INFO` and metrics show all keys, and patterns go over them.
+/// Bytes of a key, at most: metrics show all keys, and patterns go over them.
 pub const LONGEST_KEY: usize = 4096;
+
+/// Filters that [`Keyspace::clear`] gives back in one go.
+const FREED_TOGETHER: usize = 64;
 
 /// What is charged for a filter whose key was taken away: nothing can be added.
 const GONE: usize = usize::MAX;
@@ -89,7 +92,6 @@ impl Keyspace {
     ///
     /// [`ReserveError`]; nothing has changed then.
     pub fn reserve(&self, key: &[u8], options: Options) -> Result<Arc<Filter>, ReserveError> {
-        check_key(key)?;
         if self.map.pin().contains_key(key) {
             return Err(ReserveError::Exists);
         }
@@ -129,11 +131,13 @@ impl Keyspace {
 
     /// Takes all keys away.
     pub fn clear(&self) {
-        let guard = self.map.guard();
-        for key in self.keys() {
-            self.remove(&key, &guard);
+        for keys in self.keys().chunks(FREED_TOGETHER) {
+            let guard = self.map.guard();
+            for key in keys {
+                self.remove(key, &guard);
+            }
+            guard.flush();
         }
-        guard.flush();
     }
 
     fn remove(&self, key: &[u8], guard: &impl Guard) -> bool {

@@ -67,12 +67,15 @@ fn run(config: Config) -> Result<(), Box<dyn Error>> {
         warn!("the filters that were loaded need more than --maxmemory: inserts are refused");
     }
     raise_file_limit(&server);
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(server.config.threads())
         .thread_name("guira-worker")
         .enable_all()
-        .build()?
-        .block_on(serve(server))
+        .build()?;
+    let result = runtime.block_on(serve(server));
+    // Not to wait for a save that nobody wants any more.
+    runtime.shutdown_background();
+    result
 }
 
 /// Every client needs a file descriptor.
@@ -137,7 +140,7 @@ fn welcome(port: u16) -> io::Result<()> {
     out.flush()
 }
 
-/// SIGTERM and SIGINT end the server, if what it has can be saved; the second SIGINT
+/// SIGTERM and SIGINT end the server, if what it has can be saved. A SIGINT after that
 /// ends it at once.
 fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
@@ -145,32 +148,45 @@ fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Out
     // To be listened to is not to end the server: a closed terminal does not.
     let _hangup = signal(SignalKind::hangup())?;
     Ok(async move {
-        let mut interrupted = false;
+        let mut in_vain = false;
         loop {
             tokio::select! {
                 _ = terminate.recv() => info!("SIGTERM"),
                 _ = interrupt.recv() => {
                     info!("SIGINT");
-                    if interrupted {
-                        warn!("the server ends without a save");
-                        process::exit(1);
+                    // A save may have succeeded since.
+                    if in_vain && server.saver.status().last_failed {
+                        end_at_once();
                     }
-                    interrupted = true;
                 }
             }
+            let saving = server.clone();
             // Apart: a save may hang, and the next signal is still to be heard.
-            let (stop, server) = (stop.clone(), server.clone());
-            spawn_blocking(move || match server.last_save() {
-                // It saves once more when all clients have gone, with what they did meanwhile.
-                Ok(()) => stop.now(),
+            let save = spawn_blocking(move || saving.last_save());
+            let saved = tokio::select! {
+                saved = save => saved.map_err(|error| error.to_string()),
+                _ = interrupt.recv() => end_at_once(),
+            };
+            match saved.and_then(|saved| saved.map_err(|error| error.to_string())) {
+                Ok(()) => break,
                 Err(error) => error!(
-                    %error,
+                    error,
                     "what is not saved would be lost, so the server goes on: SHUTDOWN NOSAVE or a \
                      second SIGINT ends it"
                 ),
-            });
+            }
+            in_vain = true;
         }
+        // It is saved once more when all clients have gone, with what they did meanwhile.
+        stop.now();
+        interrupt.recv().await;
+        end_at_once();
     })
+}
+
+fn end_at_once() -> ! {
+    warn!("SIGINT again: the server ends at once");
+    process::exit(1)
 }
 
 async fn save_every(every: Duration, server: Arc<Server>) {

@@ -286,7 +286,7 @@ fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
         ),
         (
             "guira_filter_retried_lookups",
-            "Lookups that a relocation made read again",
+            "Lookups that a relocation, or an insert of a unique item, made read again",
             |stats, _| stats.retried_lookups,
         ),
         ("guira_filter_deleted", "Items deleted", |_, filter| {

@@ -1,6 +1,6 @@
 //! The words as a snapshot has them: how they are read, and stored again.
 
-use super::{Growth, Planes, Rows};
+use super::{Growth, Planes, Stretch};
 use crate::{
     error::SnapshotError,
     fault::{self, Event, Fault},
@@ -126,7 +126,7 @@ impl<L: Layout> Planes<L> {
         let first: Result<Vec<_>, SnapshotError> =
             image.into_iter().enumerate().map(stored).collect();
         Ok(Self {
-            first: Rows {
+            first: Stretch {
                 words: first?.into_boxed_slice(),
                 before: 0,
             },

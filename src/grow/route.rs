@@ -1,6 +1,6 @@
 //! Which word counts for a fingerprint and a bucket.
 
-use super::{Planes, low_bits};
+use super::{Planes, Stretch, low_bits};
 use crate::{
     fault::{self, Fault},
     layout::Layout,
@@ -23,6 +23,15 @@ impl<'a> Plane<'a> {
     #[inline(always)]
     fn of(words: &'a [AtomicU64]) -> Self {
         Self { words, start: 0 }
+    }
+
+    /// The plane with this number, of `buckets` words.
+    #[inline(always)]
+    fn within(stretch: &'a Stretch, plane: u64, buckets: usize) -> Self {
+        Self {
+            words: &stretch.words,
+            start: plane as usize * buckets - stretch.before,
+        }
     }
 
     #[inline(always)]
@@ -124,11 +133,8 @@ impl<L: Layout> Planes<L> {
             plane == 0 || block.is_some(),
             "a block is published before a word of it is made"
         );
-        let rows = block.map_or(&self.first, |block| &block.rows);
-        Plane {
-            words: &rows.words,
-            start: plane as usize * first.len() - rows.before,
-        }
+        let stretch = block.map_or(&self.first, |block| &block.stretch);
+        Plane::within(stretch, plane, first.len())
     }
 
     /// [`route`](Self::route) for a writer, who completes the split of a frozen
@@ -200,17 +206,15 @@ impl<L: Layout> Planes<L> {
 
     #[inline(always)]
     pub(super) fn plane(&self, plane: u64) -> Plane<'_> {
-        if plane == 0 {
-            return Plane::of(&self.first.words);
-        }
-        let level = plane.ilog2();
-        let block = self
-            .block(level)
-            .expect("a block is published before a word of it is made");
-        Plane {
-            words: &block.rows.words,
-            start: (plane - (1 << level)) as usize * self.buckets(),
-        }
+        let stretch = match plane.checked_ilog2() {
+            None => &self.first,
+            Some(level) => {
+                let block = self.block(level);
+                let block = block.expect("a block is published before a word of it is made");
+                &block.stretch
+            }
+        };
+        Plane::within(stretch, plane, self.buckets())
     }
 }
 

@@ -502,7 +502,7 @@ fn losses(results: &Results) -> String {
         text.push_str("In none.\n");
     }
     text.push_str(
-        "\nIn space, a Bloom filter is smaller at most rates (see Space): the word-sized buckets cost 5 to 7 % over a cuckoo \
+        "\nIn space, a Bloom filter is smaller at most rates (see Space): the word-sized buckets cost 6 to 24 % over a cuckoo \
          filter with fingerprints of any size, and that costs 3 bits an item over the information limit.\n",
     );
     text

@@ -14,7 +14,7 @@ use crate::{
 use guira::CuckooFilter;
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tracing::warn;
 
@@ -102,7 +102,7 @@ fn piece(next: u64, bytes: &[u8]) -> Reply {
 }
 
 impl Dumps {
-    fn begin(&self, keyspace: &Keyspace, key: &[u8], filter: &Filter) -> Reply {
+    fn begin(&self, keyspace: &Keyspace, key: &[u8], filter: &Arc<Filter>) -> Reply {
         let expected = filter.cuckoo.memory_usage();
         // What others may still be reading yields to a dump that begins.
         let mut charged = keyspace.charge(expected);
@@ -136,9 +136,10 @@ impl Dumps {
         while lock(&self.0).dumps.len() > UNDER_WAY {
             self.drop_oldest(keyspace);
         }
-        if keyspace.get(key).is_none() {
+        let is_still_there = |now: &Arc<Filter>| Arc::ptr_eq(now, filter);
+        if keyspace.with(key, is_still_there) != Some(true) {
             // It was deleted meanwhile, perhaps before the dump was there to be ended.
-            self.abandon(keyspace, |of| of == key);
+            self.end(keyspace, |dump| dump.number == number);
             return Reply::error("ERR not found");
         }
         self.go_on(keyspace, key, number << OFFSET_BITS)
@@ -167,8 +168,12 @@ impl Dumps {
 
     /// Ends the dumps of these keys.
     pub(super) fn abandon(&self, keyspace: &Keyspace, which: impl Fn(&[u8]) -> bool) {
+        self.end(keyspace, |dump| which(&dump.key));
+    }
+
+    fn end(&self, keyspace: &Keyspace, which: impl Fn(&Dump) -> bool) {
         lock(&self.0).dumps.retain(|dump| {
-            let ends = which(&dump.key);
+            let ends = which(dump);
             if ends {
                 keyspace.release(dump.bytes.len());
             }

@@ -1,5 +1,19 @@
 //! Patterns of `KEYS`, `SCAN` and `CONFIG GET`.
 
+use super::Reply;
+use crate::keyspace::LONGEST_KEY;
+
+/// Refuses a pattern that is longer than any key.
+pub(super) fn check(pattern: &[u8]) -> Result<(), Reply> {
+    match pattern.len() {
+        ..=LONGEST_KEY => Ok(()),
+        bytes => {
+            let error = format!("ERR the pattern has {bytes} bytes, and {LONGEST_KEY} are allowed");
+            Err(Reply::Error(error.into()))
+        }
+    }
+}
+
 /// True if all of `text` fits `pattern`: `?`, `*`, `[abc]`, `[a-z]`, `[^a]`, and
 /// `\` before a byte that stands for itself. O(text × pattern).
 pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {

@@ -1,7 +1,7 @@
 //! Commands on keys, whatever they hold.
 
 use super::{Args, Reply, Store, glob, options::number};
-use crate::{filter::Filter, keyspace::LONGEST_KEY};
+use crate::filter::Filter;
 use std::sync::Arc;
 
 /// RedisBloom's name for the type of its cuckoo filters.
@@ -79,10 +79,8 @@ pub(super) fn scan(store: &Store, args: Args<'_>) -> Reply {
 }
 
 fn matching(store: &Store, pattern: &[u8]) -> Reply {
-    if pattern.len() > LONGEST_KEY {
-        let bytes = pattern.len();
-        let error = format!("ERR the pattern has {bytes} bytes, and {LONGEST_KEY} are allowed");
-        return Reply::Error(error.into());
+    if let Err(refusal) = glob::check(pattern) {
+        return refusal;
     }
     let keys = store.keyspace.keys().into_iter();
     Reply::Array(

@@ -90,10 +90,16 @@ pub(super) fn config(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> R
     if patterns.is_empty() {
         return Reply::wrong_arity(b"config|get");
     }
+    let mut lower = Vec::new();
+    for pattern in patterns {
+        if let Err(refusal) = glob::check(pattern) {
+            return refusal;
+        }
+        lower.push(pattern.to_ascii_lowercase());
+    }
     let fits = |name: &str| {
-        let of_name =
-            |pattern: &&[u8]| glob::matches(&pattern.to_ascii_lowercase(), name.as_bytes());
-        patterns.iter().any(of_name)
+        let of_name = |pattern: &Vec<u8>| glob::matches(pattern, name.as_bytes());
+        lower.iter().any(of_name)
     };
     let settings = server.config.settings().into_iter();
     Reply::Map(

@@ -42,7 +42,7 @@ const KEEPALIVE: Duration = Duration::from_secs(300);
 /// A command with more arguments may take long, whichever it is.
 const MANY: usize = 4096;
 
-/// How long a client that sends no more may read nothing of its last replies.
+/// How long the socket of a client that sends no more may take nothing of its last replies.
 const LAST_READ: Duration = Duration::from_secs(60);
 
 /// Bytes of a name that an error repeats.
