@@ -183,5 +183,4 @@ controls! {
     shadows_are_in_a_snapshot: law, ScanNoShadows;
     a_move_heeds_the_frontier_of_a_grown_filter: law_of_growth, FrontierIgnored;
     a_split_copies_before_it_cuts: law_of_growth, CutFirst;
-    a_chunk_is_scanned_bucket_by_bucket: law_of_growth, ScanByPlane;
 }
