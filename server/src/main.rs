@@ -118,7 +118,7 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         debug!(%error, "no welcome");
     }
     net::serve(listener, server.clone(), stop).await;
-    spawn_blocking(move || server.last_save()).await??;
+    last_save(server).await?;
     info!("the server has ended");
     Ok(())
 }
@@ -160,14 +160,12 @@ fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Out
                     }
                 }
             }
-            let saving = server.clone();
-            // Apart: a save may hang, and the next signal is still to be heard.
-            let save = spawn_blocking(move || saving.last_save());
+            // A save may hang, and the next signal is still to be heard.
             let saved = tokio::select! {
-                saved = save => saved.map_err(|error| error.to_string()),
+                saved = last_save(server.clone()) => saved,
                 _ = interrupt.recv() => end_at_once(),
             };
-            match saved.and_then(|saved| saved.map_err(|error| error.to_string())) {
+            match saved {
                 Ok(()) => break,
                 Err(error) => error!(
                     error,
@@ -182,6 +180,14 @@ fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Out
         interrupt.recv().await;
         end_at_once();
     })
+}
+
+/// [`Server::last_save`], apart from the threads that serve.
+async fn last_save(server: Arc<Server>) -> Result<(), String> {
+    let saved = spawn_blocking(move || server.last_save()).await;
+    saved
+        .map_err(|error| error.to_string())?
+        .map_err(|error| error.to_string())
 }
 
 fn end_at_once() -> ! {

@@ -107,16 +107,28 @@ fn a_server_that_cannot_save_does_not_shut_down() {
     let error = refusal(&mut client, "SHUTDOWN");
     assert!(error.starts_with("ERR saving to "), "{error}");
     assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k a"), 1);
+    fs::remove_dir(temporary).unwrap();
+    ask::<()>(&mut client, "SHUTDOWN");
+    assert!(server.process.wait().unwrap().success());
+    assert!(fs::exists(Path::new(&path).join("guira.save")).unwrap());
+}
+
+#[test]
+fn a_server_that_cannot_save_is_not_ended_by_a_signal() {
+    let (_guard, path) = directory();
+    let mut server = Server::start(&["--dir", &path]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.ADD k a");
+    let temporary = Path::new(&path).join("guira.save.tmp");
     for signal in ["TERM", "INT"] {
-        fs::remove_dir(&temporary).unwrap();
         ask::<()>(&mut client, "SAVE");
         fs::create_dir(&temporary).unwrap();
         assert!(!has_failed(&mut client));
         server.signal(signal);
         until("the save has failed", || has_failed(&mut client));
         assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k a"), 1);
+        fs::remove_dir(&temporary).unwrap();
     }
-    fs::remove_dir(temporary).unwrap();
     ask::<()>(&mut client, "CF.ADD k b");
     server.signal("TERM");
     assert!(server.process.wait().unwrap().success());

@@ -79,6 +79,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// False for a dump or load that ends: gives back what its bytes were charged.
+fn stays(keyspace: &Keyspace, bytes: &[u8], ends: bool) -> bool {
+    if ends {
+        keyspace.release(bytes.len());
+    }
+    !ends
+}
+
 /// `CF.SCANDUMP key position`
 pub(super) fn scan_dump(store: &Store, args: Args<'_>) -> Reply {
     let &[_, key, position] = args else {
@@ -172,13 +180,8 @@ impl Dumps {
     }
 
     fn end(&self, keyspace: &Keyspace, which: impl Fn(&Dump) -> bool) {
-        lock(&self.0).dumps.retain(|dump| {
-            let ends = which(dump);
-            if ends {
-                keyspace.release(dump.bytes.len());
-            }
-            !ends
-        });
+        let stays = |dump: &Dump| stays(keyspace, &dump.bytes, which(dump));
+        lock(&self.0).dumps.retain(stays);
     }
 
     fn drop_oldest(&self, keyspace: &Keyspace) -> bool {
@@ -263,13 +266,10 @@ impl Loads {
 
     /// Ends the loads of these keys.
     pub(super) fn abandon(&self, keyspace: &Keyspace, which: impl Fn(&[u8]) -> bool) {
-        lock(&self.0).loads.retain(|key, load| {
-            let ends = which(key);
-            if ends {
-                keyspace.release(load.bytes.len());
-            }
-            !ends
-        });
+        let mut inner = lock(&self.0);
+        inner
+            .loads
+            .retain(|key, load| stays(keyspace, &load.bytes, which(key)));
     }
 
     fn go_on(&self, keyspace: &Keyspace, key: &[u8], position: u64, data: &[u8]) -> Reply {
