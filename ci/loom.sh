@@ -3,7 +3,8 @@
 # Arguments go to the test binaries.
 # GUIRA_LOOM_BOUND: see loom-tests/README.md. GUIRA_LOOM_JOBS: files at a time, if not two.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+self=$(realpath "$0")
+cd "$(dirname "$self")/.."
 . ci/models.sh
 
 # run_file BINARY [ARGUMENT...]: one file of models; its time and verdict end its log.
@@ -37,7 +38,7 @@ summarize() {
     [[ $verdict == ok ]]
 }
 
-run_models loom loom "${GUIRA_LOOM_JOBS:-2}" "$@"
+run_models loom guira_loom "${GUIRA_LOOM_JOBS:-2}" "$@"
 
 failed=0
 printf '%-14s %9s %5s %11s %11s %8s\n' file scenarios runs iterations most seconds

@@ -60,7 +60,7 @@ impl<S> Builder<S> {
     }
 
     /// Lets the filter grow while in use, until it has room for so many distinct
-    /// items. It starts with at most twice the memory for `capacity` items, 4 KiB, or
+    /// items, not fewer than [`capacity`](Self::capacity). It starts with at most twice the memory for `capacity` items, 4 KiB, or
     /// 1/1024 of its final size, whichever is most, and doubles whenever it is full; its
     /// false-positive rate stays at or below the rate asked for at every size.
     ///

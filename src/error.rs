@@ -8,8 +8,9 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InsertError {
-    /// There is no room for the item: both its buckets are full, and no chain
-    /// of relocations empties a slot in either.
+    /// No room was found for the item: there is no slot in its two buckets (for
+    /// `insert_unique`: in the one that it must use), and a search of bounded length found
+    /// no chain of relocations that empties one.
     #[error("the filter is full")]
     Full,
     /// The call found no free reservation token: about as many calls of `insert_unique`

@@ -2,13 +2,13 @@
 //!
 //! `docs/DESIGN.md` argues over these events; each access to a shared word or
 //! version names the event that it is. In a normal build the names vanish. Under
-//! `cfg(loom)`, `cfg(guira_shuttle)` or `cfg(guira_faults)` a test can weaken one
+//! `cfg(guira_loom)`, `cfg(guira_shuttle)` or `cfg(guira_faults)` a test can weaken one
 //! event, and must then see a promise break: that is how we know that the tests can
 //! see anything.
 
 // Public where a test can reach it: in the builds for which `model` exists.
 #![cfg_attr(
-    not(any(loom, guira_faults, guira_shuttle)),
+    not(any(guira_loom, guira_faults, guira_shuttle)),
     allow(dead_code, unreachable_pub)
 )]
 
@@ -142,7 +142,7 @@ pub enum Fault {
     ReservationKept,
     /// A lost compare-exchange of a claim is taken for a success.
     ClaimUnchecked,
-    /// An insert whose search found nothing does not look at the buckets again.
+    /// An insert whose search found nothing does not search again.
     FullUnchecked,
     /// A writer goes on with a frozen word as with any other.
     FrozenIgnored,
@@ -174,7 +174,7 @@ pub enum Fault {
     ScanByPlane,
 }
 
-#[cfg(any(loom, guira_faults, guira_shuttle))]
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod switch {
     use super::{Event, Fault, Ordering};
     use atomic::Atomic;
@@ -242,7 +242,7 @@ mod switch {
         });
     }
 
-    #[cfg(any(loom, guira_shuttle))]
+    #[cfg(any(guira_loom, guira_shuttle))]
     pub(crate) fn memory_is_refused() -> bool {
         weakness().memory_is_refused
     }
@@ -260,7 +260,7 @@ mod switch {
     }
 
     pub(crate) fn order(event: Event, strong: Ordering) -> Ordering {
-        #[cfg(not(any(loom, guira_shuttle)))]
+        #[cfg(not(any(guira_loom, guira_shuttle)))]
         {
             super::watch::see(event);
             give_way();
@@ -274,7 +274,7 @@ mod switch {
 
     /// Lets another thread run between two steps, at random: on few cores the
     /// threads would otherwise hardly ever meet in the middle of an operation.
-    #[cfg(not(any(loom, guira_shuttle)))]
+    #[cfg(not(any(guira_loom, guira_shuttle)))]
     fn give_way() {
         use std::cell::Cell;
 
@@ -291,14 +291,14 @@ mod switch {
         }
     }
 
-    #[cfg(loom)]
+    #[cfg(guira_loom)]
     pub(crate) fn loads_are_exchanges() -> bool {
         weakness().loads_are_exchanges
     }
 }
 
 /// A thread that a test can stop, for ever if it likes, before any event.
-#[cfg(all(guira_faults, not(any(loom, guira_shuttle))))]
+#[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
 mod watch {
     use super::Event;
     use std::cell::RefCell;
@@ -321,33 +321,33 @@ mod watch {
     }
 }
 
-#[cfg(loom)]
+#[cfg(guira_loom)]
 pub(crate) use switch::loads_are_exchanges;
-#[cfg(any(loom, guira_shuttle))]
+#[cfg(any(guira_loom, guira_shuttle))]
 pub(crate) use switch::memory_is_refused;
-#[cfg(any(loom, guira_faults, guira_shuttle))]
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub(crate) use switch::{attempts, is, order};
-#[cfg(any(loom, guira_faults, guira_shuttle))]
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub use switch::{limit_attempts, refuse_memory, weaken};
-#[cfg(all(guira_faults, not(any(loom, guira_shuttle))))]
+#[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
 pub use watch::watch;
 
 /// True if `fault` is switched on: never, in a normal build.
-#[cfg(not(any(loom, guira_faults, guira_shuttle)))]
+#[cfg(not(any(guira_loom, guira_faults, guira_shuttle)))]
 #[inline(always)]
 pub(crate) const fn is(_fault: Fault) -> bool {
     false
 }
 
 /// The memory ordering of `event`: `strong`, in a normal build.
-#[cfg(not(any(loom, guira_faults, guira_shuttle)))]
+#[cfg(not(any(guira_loom, guira_faults, guira_shuttle)))]
 #[inline(always)]
 pub(crate) const fn order(_event: Event, strong: Ordering) -> Ordering {
     strong
 }
 
 /// The attempts of a lookup: `normal`, in a normal build.
-#[cfg(not(any(loom, guira_faults, guira_shuttle)))]
+#[cfg(not(any(guira_loom, guira_faults, guira_shuttle)))]
 #[inline(always)]
 pub(crate) const fn attempts(normal: usize) -> usize {
     normal

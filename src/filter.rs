@@ -48,7 +48,7 @@ use std::{
 /// # Removing
 ///
 /// Only remove what was inserted. Two items whose hashes agree in the fingerprint
-/// and the pair of buckets are one to the filter, so removing an item that was
+/// and the pair of buckets are of one *class*, and one to the filter, so removing an item that was
 /// never inserted may remove another one, which then is a false negative.
 ///
 /// # Keys from attackers
@@ -195,8 +195,9 @@ impl<S: BuildHasher> CuckooFilter<S> {
     }
 
     /// True if `item` is present; false if it surely was not at some moment of
-    /// the call. Wait-free: 4 loads, and 46 at most when relocations interfere;
-    /// a filter that can grow adds those that find the word of each bucket.
+    /// the call. Wait-free: 4 loads, and 46 at most when relocations or calls of
+    /// [`insert_unique`](Self::insert_unique) interfere; a filter that can grow adds
+    /// those that find the word of each bucket.
     ///
     /// For an absent item the answer is true with the probability that
     /// [`false_positive_rate`](Self::false_positive_rate) gives for a full filter.

@@ -19,7 +19,7 @@ use crate::{
 /// times: some 4 KiB of each plane, and less where there are many planes. In a model
 /// so few that there are several chunks.
 pub(crate) const fn chunk_buckets(levels: u32) -> usize {
-    if cfg!(loom) {
+    if cfg!(guira_loom) {
         return 1;
     }
     if cfg!(guira_shuttle) {
@@ -44,7 +44,7 @@ pub(crate) struct Frontiers {
     /// Snapshots that found no place in `places`.
     others: AtomicU64,
     /// In a model without snapshots: each look would only multiply its interleavings.
-    #[cfg(loom)]
+    #[cfg(guira_loom)]
     pub(crate) unused: bool,
 }
 
@@ -55,7 +55,7 @@ impl Frontiers {
             chunk_buckets,
             places,
             others: AtomicU64::new(0),
-            #[cfg(loom)]
+            #[cfg(guira_loom)]
             unused: false,
         }
     }
@@ -68,7 +68,7 @@ impl Frontiers {
     /// True if no snapshot is between the two buckets, or at one of them. To be
     /// asked after the outline stands in one of them.
     pub(crate) fn permit(&self, from: usize, to: usize) -> bool {
-        #[cfg(loom)]
+        #[cfg(guira_loom)]
         if self.unused {
             return true;
         }
@@ -82,7 +82,7 @@ impl Frontiers {
 
     /// [`permit`](Self::permit) for a search: without being sure.
     pub(crate) fn seem_to_permit(&self, from: usize, to: usize) -> bool {
-        #[cfg(loom)]
+        #[cfg(guira_loom)]
         if self.unused {
             return true;
         }
@@ -106,7 +106,7 @@ impl Frontiers {
 
     /// True if no snapshot runs, as far as can be seen.
     pub(crate) fn are_idle(&self) -> bool {
-        #[cfg(loom)]
+        #[cfg(guira_loom)]
         if self.unused {
             return true;
         }

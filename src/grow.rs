@@ -178,7 +178,7 @@ impl<L: Layout> Planes<L> {
 
     /// All words that there are, with plane and bucket; of a plane that is to
     /// come those that have been made.
-    #[cfg(any(loom, guira_faults, guira_shuttle))]
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn words_made(&self) -> impl Iterator<Item = (u64, usize, Word<L>)> {
         let planes = (self.words() / self.buckets()) as u64;
         (0..planes)

@@ -2,7 +2,10 @@
 
 use crate::layout::{Layout, Masks};
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
-use std::hash::{BuildHasher, Hasher};
+use std::{
+    fmt,
+    hash::{BuildHasher, Hasher},
+};
 
 /// All that the table knows of an item: its fingerprint and its two buckets.
 /// Two items of one class cannot be told apart.
@@ -82,7 +85,7 @@ pub(crate) const fn alternate(fingerprint: u64, bucket: usize, buckets: usize) -
 /// assert_eq!(a.hash_one("bike"), b.hash_one("bike"));
 /// assert_eq!(a.seed(), 7);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SeededState {
     seed: u64,
     secrets: RapidSecrets,
@@ -111,6 +114,13 @@ impl SeededState {
     }
 }
 
+/// Without the seed: whoever knows it can overfill buckets.
+impl fmt::Debug for SeededState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SeededState").finish_non_exhaustive()
+    }
+}
+
 impl Default for SeededState {
     /// [`SeededState::random`].
     fn default() -> Self {
@@ -134,7 +144,7 @@ impl BuildHasher for SeededState {
 ///
 /// Each written value is hashed, and the running state and this hash (or the
 /// value itself, if it is an integer) are hashed as one message of 16 bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SeededHasher {
     state: u64,
     secrets: RapidSecrets,
@@ -150,6 +160,13 @@ impl SeededHasher {
     fn absorb(&mut self, value: u64) {
         let message = u128::from(self.state) | u128::from(value) << 64;
         self.state = self.hash(&message.to_le_bytes());
+    }
+}
+
+/// As of [`SeededState`].
+impl fmt::Debug for SeededHasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SeededHasher").finish_non_exhaustive()
     }
 }
 

@@ -23,16 +23,21 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`contains`](CuckooFilter::contains) | Wait-free: a bounded number of loads, and no store unless a relocation makes it read again (it counts that). If an item is present during the whole call, the answer is true, whatever other threads do. |
-//! | [`insert`](CuckooFilter::insert) | Lock-free. `Ok`: the item is in. `Full`: nothing has changed; no other item is ever dropped. |
-//! | [`insert_unique`](CuckooFilter::insert_unique) | Of any number of threads that race to add an absent item, exactly one is told that it did. |
-//! | [`remove`](CuckooFilter::remove) | Lock-free. Of n copies exactly n removes get true, and a remove of a present item gets true. |
+//! | [`contains`](CuckooFilter::contains) | Wait-free: a bounded number of loads, and no store unless a relocation or an `insert_unique` that is under way there makes it read again (it counts that). If an item is present during the whole call, the answer is true, whatever other threads do. |
+//! | [`insert`](CuckooFilter::insert) | Lock-free\*. `Ok`: the item is in. `Full`: nothing has changed; no other item is ever dropped. |
+//! | [`insert_unique`](CuckooFilter::insert_unique) | Obstruction-free. Of any number of threads that race to add an absent item, exactly one is told that it did. |
+//! | [`remove`](CuckooFilter::remove) | Lock-free\*. Of n copies exactly n removes get true, and a remove of a present item gets true. |
+//! | [`count`](CuckooFilter::count) | Lock-free\*. How many copies there are, also while they are being relocated. |
 //! | [`len`](CuckooFilter::len) | Exact while no thread writes. |
 //! | a stopped thread | Delays nobody, wherever it stops. |
 //! | [capacity](Builder::capacity) | So many distinct items fit; it is not rounded to a power of two. |
 //! | [false-positive rate](Builder::false_positive_rate) | Kept when the filter is full, and at every size of a filter that [grows](Builder::max_capacity). |
 //! | [snapshots](CuckooFilter::write_to) | Hold every item that was present throughout, though all threads go on. |
 //! | bytes from outside | Give a typed error, or a filter; they never make it panic. |
+//!
+//! \* As long as no two calls of `insert_unique` take each other's reservation in the very
+//! bucket without end; each gives the other twice as much time after each loss, so in
+//! practice they do not.
 //!
 //! `docs/DESIGN.md` in the repository has the protocol, and for each promise the model
 //! that checks it and the negative control that shows that the model can fail;
@@ -79,9 +84,10 @@ mod grow;
 mod hash;
 mod layout;
 mod len;
-#[cfg(any(loom, guira_faults, guira_shuttle))]
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub mod model;
 mod relocate;
+mod search;
 #[cfg(feature = "serde")]
 mod serde;
 mod snapshot;

@@ -1,5 +1,5 @@
 //! The protocol in the hands of the models: the library's own code on tables of
-//! a few buckets, with every step within reach. Exists only under `cfg(loom)`,
+//! a few buckets, with every step within reach. Exists only under `cfg(guira_loom)`,
 //! `cfg(guira_shuttle)` and `cfg(guira_faults)`.
 
 use crate::{
@@ -8,7 +8,8 @@ use crate::{
     fault::Event as Step,
     hash::{Class, alternate},
     layout::Layout,
-    relocate::{Fill, Hop},
+    relocate::Fill,
+    search::Hop,
     stats::Stats,
 };
 
@@ -16,7 +17,7 @@ mod growth;
 mod midway;
 mod snapshot;
 
-#[cfg(not(any(loom, guira_shuttle)))]
+#[cfg(not(any(guira_loom, guira_shuttle)))]
 pub use crate::fault::watch;
 pub use crate::fault::{Event, Fault, limit_attempts, refuse_memory, weaken};
 pub use growth::Growing;
@@ -67,9 +68,9 @@ impl<const SLOTS: usize> Model<SLOTS> {
 
 impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
     fn with_levels(residents: &[&[Item]], levels: u32) -> Self {
-        #[cfg_attr(not(loom), expect(unused_mut))]
+        #[cfg_attr(not(guira_loom), expect(unused_mut))]
         let mut cuckoo = Cuckoo::new(residents.len(), levels).expect("a few bytes");
-        #[cfg(loom)]
+        #[cfg(guira_loom)]
         {
             cuckoo.frontiers.unused = true;
         }

@@ -1,28 +1,18 @@
-//! Making room: search a path (only reading), then move a hole back along it.
+//! Making room: search a path, then move a hole back along it.
 
 use crate::{
     cuckoo::Cuckoo,
     error::InsertError,
     fault::{self, Event, Fault},
     grow::{Refusal, low_bits},
-    hash::{Class, alternate},
-    layout::{Layout, MAX_SLOTS},
+    hash::Class,
+    layout::Layout,
+    search::{Found, Hop, Search},
     sync,
     word::{Mark, Word},
 };
-use arrayvec::ArrayVec;
 
-/// Buckets that a search looks at before it gives up: enough for the load factors
-/// of `geometry`, few enough that `Full` comes back in microseconds, where no other
-/// thread's moves are in the way. (Under shuttle
-/// tables are tiny, and each look is a step of the schedule.)
-const MAX_VISITED: usize = if cfg!(guira_shuttle) { 64 } else { 1024 };
-
-/// The same for a filter between two levels: to split a few words is cheaper than
-/// a long search. (A level begins only after a long one.)
-const MAX_VISITED_TO_SPLIT: usize = 64;
-
-/// Buckets that a search looks at before it counts the filter's items: to count them
+/// Words that a search looks at before it counts the filter's items: to count them
 /// costs some fifty nanoseconds.
 const LONG_SEARCH: usize = 16;
 
@@ -39,17 +29,6 @@ const PATIENT_ROUNDS: usize = MAX_ROUNDS / 2;
 /// copies of each item in buckets of two slots, the worst case for which growth
 /// is meant, levels begin at loads down to a tenth.)
 const MIN_LOAD_TO_GROW: f64 = 0.0625;
-
-/// One relocation: of a resident fingerprint to its alternate bucket.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Hop {
-    /// The resident fingerprint.
-    pub(crate) fingerprint: u64,
-    /// Where it stands.
-    pub(crate) from: usize,
-    /// Its alternate bucket.
-    pub(crate) to: usize,
-}
 
 /// What a move leaves in the slot that it vacates.
 #[derive(Clone, Copy, Debug)]
@@ -69,145 +48,6 @@ pub(crate) enum Left {
     Hole,
     /// What it was to leave there.
     Fill,
-}
-
-/// How a search ended.
-enum Found {
-    /// The last node has an empty slot.
-    Path,
-    /// No path, but moves under way may have hidden one.
-    Blocked,
-    /// No path.
-    Nothing,
-}
-
-/// A bucket that the search has reached.
-#[derive(Clone, Copy)]
-struct Node {
-    bucket: usize,
-    /// The resident of the parent's bucket whose alternate this bucket is; of a
-    /// root, the fingerprint that wants in.
-    fingerprint: u32,
-    /// Index of the parent; its own index for a root.
-    parent: u32,
-}
-
-/// Breadth-first search over the buckets that relocations can reach.
-///
-/// It lies on the stack, so that an insert needs no memory but to grow.
-#[derive(Default)]
-struct Search {
-    /// The last bucket looked at may exceed the bound by its residents' alternates.
-    nodes: ArrayVec<Node, { MAX_VISITED + MAX_SLOTS }>,
-    /// The filter's level before the search.
-    level: u32,
-}
-
-impl Search {
-    /// Searches from `roots`, buckets of `fingerprint`, for one with an empty slot.
-    fn run<L: Layout>(&mut self, cuckoo: &Cuckoo<L>, fingerprint: u64, roots: &[usize]) -> Found {
-        let planes = &cuckoo.table.planes;
-        self.level = planes.level();
-        let max_visited = if planes.is_growing(self.level) {
-            MAX_VISITED_TO_SPLIT
-        } else {
-            MAX_VISITED
-        };
-        let mut blocked = false;
-        for &bucket in roots {
-            let root = self.nodes.len();
-            self.push(bucket, fingerprint, root);
-            if cuckoo.has_vacancy(fingerprint, bucket) {
-                return Found::Path;
-            }
-        }
-        let table = cuckoo.table.view();
-        let scanned = !cuckoo.frontiers.are_idle();
-        let mut next = 0;
-        while next < self.nodes.len() && self.nodes.len() < max_visited {
-            let (parent, from) = (next, self.nodes[next]);
-            next += 1;
-            let word = table.prepare(u64::from(from.fingerprint), from.bucket).word;
-            if !word.is_unmarked() {
-                blocked = true;
-                continue;
-            }
-            for fingerprint in word.residents() {
-                let to = alternate(fingerprint, from.bucket, table.buckets());
-                let word = table.prepare(fingerprint, to).word;
-                let parted = scanned && !cuckoo.frontiers.seem_to_permit(from.bucket, to);
-                if parted || !word.is_unmarked() {
-                    blocked = true;
-                    continue;
-                }
-                if self.is_ancestor(parent, to) {
-                    continue;
-                }
-                self.push(to, fingerprint, parent);
-                if word.has_vacancy() {
-                    // No move on a held stripe would get further than its outline.
-                    let held = |hop: Hop| cuckoo.versions.is_held(hop.from.min(hop.to));
-                    if !self.hops().any(held) {
-                        return Found::Path;
-                    }
-                    self.nodes.pop();
-                    blocked = true;
-                }
-            }
-        }
-        if blocked {
-            Found::Blocked
-        } else {
-            Found::Nothing
-        }
-    }
-
-    fn push(&mut self, bucket: usize, fingerprint: u64, parent: usize) {
-        self.nodes.push(Node {
-            bucket,
-            fingerprint: fingerprint as u32,
-            parent: parent as u32,
-        });
-    }
-
-    /// True if `bucket` lies on the path to node `index`: a path that crosses
-    /// itself would undo its own moves.
-    fn is_ancestor(&self, mut index: usize, bucket: usize) -> bool {
-        loop {
-            let node = &self.nodes[index];
-            if node.bucket == bucket {
-                return true;
-            }
-            if node.parent as usize == index {
-                return false;
-            }
-            index = node.parent as usize;
-        }
-    }
-
-    /// The buckets that the search came to, each with the fingerprint that led there.
-    fn reached(&self) -> impl Iterator<Item = (u64, usize)> + Clone {
-        let reached = self.nodes.iter();
-        reached.map(|node| (node.fingerprint.into(), node.bucket))
-    }
-
-    /// The hops of the path that was found, the last one first.
-    fn hops(&self) -> impl Iterator<Item = Hop> {
-        let mut index = self.nodes.len() - 1;
-        std::iter::from_fn(move || {
-            let node = &self.nodes[index];
-            let parent = node.parent as usize;
-            let hop = Hop {
-                fingerprint: node.fingerprint.into(),
-                from: self.nodes[parent].bucket,
-                to: node.bucket,
-            };
-            (parent != index).then(|| {
-                index = parent;
-                hop
-            })
-        })
-    }
 }
 
 impl<L: Layout> Cuckoo<L> {
@@ -251,29 +91,28 @@ impl<L: Layout> Cuckoo<L> {
         last: Fill,
     ) -> Result<bool, InsertError> {
         let mut search = Search::default();
-        let found = search.run(self, class.fingerprint, roots);
-        if let Found::Path = found {
+        let mut found = search.run(self, class.fingerprint, roots);
+        if found == Found::Nothing && !fault::is(Fault::FullUnchecked) {
+            // The search looks at a word and goes on: behind it a slot may have been
+            // emptied, while the one on the path before it was filled.
+            found = search.run(self, class.fingerprint, roots);
+        }
+        if found == Found::Path {
             if self.relocate(search.hops(), last) {
-                if search.nodes.len() >= LONG_SEARCH {
+                if search.visited() >= LONG_SEARCH {
                     self.grow_in_time(search.level);
                 }
                 return Ok(true);
             }
-        } else if matches!(found, Found::Nothing)
+        } else if found != Found::Blocked
             || round >= PATIENT_ROUNDS
             || self.table.planes.is_growing(search.level)
         {
-            // The search looks at a bucket and goes on: a slot that was emptied behind it,
-            // while another one was filled before it, has stayed unseen.
-            let vacant = |(fingerprint, bucket)| self.has_vacancy(fingerprint, bucket);
-            if search.reached().any(vacant) && !fault::is(Fault::FullUnchecked) {
-                return Ok(false);
-            }
             match (self.grow(round % PATIENT_ROUNDS, &search, class), found) {
                 (Ok(()), _) => return Ok(false),
                 (Err(Refusal::Memory), _) => return Err(InsertError::Memory),
-                (Err(Refusal::Full), Found::Nothing) => return Err(InsertError::Full),
-                (Err(Refusal::Full), _) => {}
+                (Err(Refusal::Full), Found::Blocked) => {}
+                (Err(Refusal::Full), _) => return Err(InsertError::Full),
             }
         }
         // Another thread has been in the way; it may be waiting for a processor.

@@ -57,7 +57,8 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         encoder.end()
     }
 
-    /// [`write_to`](Self::write_to) into a vector.
+    /// [`write_to`](Self::write_to) into a vector, of about the size of the filter. (As
+    /// with any `Vec`, the process is aborted if there is no memory for it.)
     ///
     /// ```
     /// use guira::CuckooFilter;

@@ -1,31 +1,31 @@
 //! The one door to atomics: the standard library's, or in a model those of its
-//! checker: loom's under `cfg(loom)`, shuttle's under `cfg(guira_shuttle)`.
+//! checker: loom's under `cfg(guira_loom)`, shuttle's under `cfg(guira_shuttle)`.
 
 use crate::grow::Block;
-#[cfg(any(loom, guira_shuttle))]
+#[cfg(any(guira_loom, guira_shuttle))]
 pub(crate) use checker::sync::atomic::{AtomicU64, fence};
-#[cfg(loom)]
+#[cfg(guira_loom)]
 use loom as checker;
 #[cfg(guira_shuttle)]
 use shuttle as checker;
 pub(crate) use std::sync::atomic::Ordering;
-#[cfg(not(any(loom, guira_shuttle)))]
+#[cfg(not(any(guira_loom, guira_shuttle)))]
 pub(crate) use std::sync::atomic::{AtomicU64, fence};
 
 /// True in a model: the constants are smaller there, the code is the same.
-pub(crate) const IN_MODEL: bool = cfg!(any(loom, guira_shuttle));
+pub(crate) const IN_MODEL: bool = cfg!(any(guira_loom, guira_shuttle));
 
 /// Lets another thread run: after a lost race, never in a loop without bound.
 pub(crate) fn yield_now() {
-    #[cfg(any(loom, guira_shuttle))]
+    #[cfg(any(guira_loom, guira_shuttle))]
     checker::thread::yield_now();
-    #[cfg(not(any(loom, guira_shuttle)))]
+    #[cfg(not(any(guira_loom, guira_shuttle)))]
     std::thread::yield_now();
 }
 
 /// Gives a thread that is about to finish the time of some instructions.
 pub(crate) fn spin() {
-    #[cfg(not(any(loom, guira_shuttle)))]
+    #[cfg(not(any(guira_loom, guira_shuttle)))]
     std::hint::spin_loop();
     #[cfg(guira_shuttle)]
     checker::thread::yield_now();
@@ -36,7 +36,7 @@ pub(crate) fn spin() {
 /// the highest priority runs until it yields. Otherwise nothing.
 #[inline(always)]
 pub(crate) fn yield_in_model() {
-    #[cfg(any(loom, guira_shuttle))]
+    #[cfg(any(guira_loom, guira_shuttle))]
     checker::thread::yield_now();
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn yield_in_model() {
 /// read-modify-write that changes nothing the load is explored in full.
 #[inline(always)]
 pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {
-    #[cfg(loom)]
+    #[cfg(guira_loom)]
     if crate::fault::loads_are_exchanges() {
         return atomic.fetch_or(0, order);
     }
@@ -66,14 +66,14 @@ pub(crate) fn prefetch(words: &[AtomicU64], index: usize) {
 }
 
 /// `len` atomics, all 0.
-#[cfg(any(loom, guira_shuttle))]
+#[cfg(any(guira_loom, guira_shuttle))]
 pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
     Some((0..len).map(|_| AtomicU64::new(0)).collect())
 }
 
 /// `len` atomics, all 0, in memory that the allocator hands out zeroed, so that
 /// a large table costs nothing until it is touched. `None`: no memory.
-#[cfg(not(any(loom, guira_shuttle)))]
+#[cfg(not(any(guira_loom, guira_shuttle)))]
 pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
     bytemuck::allocation::try_zeroed_slice_box(len).ok()
 }
@@ -83,15 +83,15 @@ pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
 pub(crate) struct OnceBlock {
     /// An array of one, because a box of an array can be made of a vector, whose
     /// allocation may fail.
-    #[cfg(not(any(loom, guira_shuttle)))]
+    #[cfg(not(any(guira_loom, guira_shuttle)))]
     block: once_cell::race::OnceBox<[Block; 1]>,
-    #[cfg(any(loom, guira_shuttle))]
+    #[cfg(any(guira_loom, guira_shuttle))]
     published: AtomicU64,
-    #[cfg(any(loom, guira_shuttle))]
+    #[cfg(any(guira_loom, guira_shuttle))]
     block: Block,
 }
 
-#[cfg(not(any(loom, guira_shuttle)))]
+#[cfg(not(any(guira_loom, guira_shuttle)))]
 impl OnceBlock {
     /// One that has not been published, of any size.
     pub(crate) fn new(_words: usize) -> Self {
@@ -126,7 +126,7 @@ impl OnceBlock {
     }
 }
 
-#[cfg(any(loom, guira_shuttle))]
+#[cfg(any(guira_loom, guira_shuttle))]
 impl OnceBlock {
     pub(crate) fn new(words: usize) -> Self {
         let block = Block::new(words).expect("a few bytes");

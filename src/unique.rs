@@ -109,7 +109,7 @@ impl<L: Layout> Cuckoo<L> {
                     None => {}
                 }
             } else {
-                #[cfg_attr(any(loom, guira_shuttle), expect(clippy::unnecessary_min_or_max))]
+                #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::unnecessary_min_or_max))]
                 // 0 in a model
                 let doubled = MAX_COURTESY.min(2 * patience);
                 patience = doubled;

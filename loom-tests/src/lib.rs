@@ -4,7 +4,7 @@
 //! a few each, and a law. [`Scenario::holds`] explores it in both load modes, with each
 //! thread in turn as the main one; [`Scenario::must_fail`] weakens one
 //! thing and expects the law to break. `README.md` says why all that is needed.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 pub mod growth;
 

@@ -1,5 +1,5 @@
 //! A lookup makes a bounded number of attempts, and answers without proof only after the last.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Fault, limit_attempts};
 use guira_loom_tests::{P, Q, Scenario, even, with};

@@ -1,5 +1,5 @@
 //! `count` answers how many copies there were at one moment of the call.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Event, Fault};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};

@@ -1,5 +1,5 @@
 //! An insert puts its item where lookups look, whatever is split meanwhile.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::{
     InsertError,

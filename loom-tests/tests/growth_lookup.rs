@@ -1,5 +1,5 @@
 //! A lookup finds what is present while words are split.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Event, Fault};
 use guira_loom_tests::{

@@ -1,5 +1,5 @@
 //! Removal stays exactly-once while words are split.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Fault, Growing};
 use guira_loom_tests::{

@@ -1,6 +1,6 @@
 //! A snapshot holds every item that is present during the whole call while words
 //! are split: once, if it is not moved meanwhile.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Event, Fault, Growing, Item};
 use guira_loom_tests::{

@@ -1,5 +1,5 @@
 //! The sweep completes a level, and the hint is never early.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Event, Fault, Growing};
 use guira_loom_tests::{

@@ -1,5 +1,5 @@
 //! insert: a slot is claimed once, and a failed insert leaves no trace.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model};
 use guira_loom_tests::{Scenario, even, odd};
@@ -102,6 +102,34 @@ fn hole_behind_the_search() -> Scenario<2> {
         .outcomes(&[[1, 1], [1, 3]])
 }
 
+/// The path changes once, to words that the search has not come to: at first it leads from
+/// bucket 1, and from bucket 0 when the search has left that behind.
+fn path_behind_the_search() -> Scenario<2> {
+    let item = |a, b, nth| Model::<2>::item(6, a, b, nth);
+    let (x, a, c, f) = (item(0, 1, 0), item(0, 3, 0), item(1, 2, 0), item(1, 2, 1));
+    // Of two buckets equally full it takes the lower one.
+    let to_lower = |e: &Item| e.fingerprint().is_multiple_of(2);
+    let e = (0..).map(|nth| item(0, 5, nth)).find(to_lower);
+    let (e, z) = (e.expect("half of all"), item(4, 5, 0));
+    let setup = move || Model::new(&[&[a, a], &[c, c], &[c], &[a, a], &[], &[z]]);
+    Scenario::new("insert by relocation, the path goes elsewhere", setup)
+        .thread(move |filter| filter.insert(x))
+        .thread(move |filter| {
+            let removed = usize::from(filter.remove(a));
+            let inserted = usize::from(filter.insert(e));
+            removed + 2 * inserted + 4 * usize::from(filter.insert(f))
+        })
+        .law(move |filter, results| {
+            assert_eq!(results[0], 1, "{NO_ROOM}");
+            assert_eq!(filter.copies_at_rest(x), 1, "{ANSWER}");
+            assert_eq!(filter.copies_at_rest(a), 3, "{ANSWER}");
+            assert_eq!(filter.copies_at_rest(e), results[1] / 2 % 2, "{ANSWER}");
+            assert_eq!(filter.copies_at_rest(f), results[1] / 4, "{ANSWER}");
+            assert_eq!(filter.copies_at_rest(c), 3, "a resident is lost");
+        })
+        .outcomes(&[[1, 3], [1, 7]])
+}
+
 #[test]
 fn the_last_slot_is_claimed_once() {
     last_slot().holds();
@@ -117,11 +145,13 @@ fn a_path_is_made_or_given_up_without_a_trace() {
 #[test]
 fn a_path_that_there_is_throughout_is_found() {
     hole_behind_the_search().holds();
+    path_behind_the_search().holds();
 }
 
 #[test]
-fn if_the_buckets_are_not_looked_at_again_it_is_not() {
+fn if_the_search_is_not_made_again_it_is_not() {
     hole_behind_the_search().must_fail(Fault::FullUnchecked, NO_ROOM);
+    path_behind_the_search().must_fail(Fault::FullUnchecked, NO_ROOM);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! No false negative: a lookup of an item that is present all the time is true.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Event, Fault, Model};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, other, with};

@@ -1,5 +1,5 @@
 //! A path of two relocations: the hole is passed on without a gap.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Event, Fault, Item, Model};
 use guira_loom_tests::Scenario;

@@ -1,5 +1,5 @@
 //! Removal is exactly-once: as many answers true as there were copies.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Event, Fault, Model};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, other, with};

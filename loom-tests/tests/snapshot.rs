@@ -1,5 +1,5 @@
 //! A snapshot holds every item that is present during the whole call.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};

@@ -5,7 +5,7 @@
 //! where it was, and another mover sets its mark: the word has the bits that the
 //! remove has seen, but this move is not decided. A second remove then takes
 //! the copy itself: two answers true for one copy.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Event, Fault, Item};
 use guira_loom_tests::{ENDS, P, Scenario, direction, even, odd, with};

@@ -1,5 +1,5 @@
 //! insert_unique is exact: of an absent item one copy gets in, and one call says so.
-#![cfg(loom)]
+#![cfg(guira_loom)]
 
 use guira::model::{Event, Fault, Item, Model};
 use guira_loom_tests::{ENDS, P, Scenario, direction, even, odd, with};

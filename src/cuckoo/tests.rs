@@ -4,7 +4,8 @@
 use super::*;
 use crate::{
     layout::{F10x6, F30x2, G14x4},
-    relocate::{Fill, Hop},
+    relocate::Fill,
+    search::Hop,
     table::loads,
 };
 use std::{

@@ -69,8 +69,8 @@ impl<L: Layout> Planes<L> {
         self.route_from(hint, fingerprint, bucket, load)
     }
 
-    /// A level is being swept: from plane to plane, with as many loads as there are
-    /// levels above the hint, at most.
+    /// A level is being swept: from plane to plane, with one load and one for each level
+    /// above the hint, at most.
     #[cold]
     fn route_from(
         &self,

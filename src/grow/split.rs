@@ -100,7 +100,7 @@ impl<L: Layout> Planes<L> {
         }
         if split == 0 {
             // A round is less than `PATIENT_ROUNDS`, 32.
-            let chunks = if cfg!(loom) { 1 } else { 1_u64 << round };
+            let chunks = if cfg!(guira_loom) { 1 } else { 1_u64 << round };
             for _ in 0..chunks {
                 if self.level() != level {
                     break;
@@ -204,7 +204,7 @@ impl<L: Layout> Planes<L> {
 /// How many chunks ahead a thread sweeps: threads keep out of each other's way.
 fn lead() -> usize {
     // In a model the thread's number says nothing: those choose.
-    if cfg!(loom) {
+    if cfg!(guira_loom) {
         0
     } else {
         crate::len::thread_number() % 4

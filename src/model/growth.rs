@@ -2,10 +2,7 @@
 
 use super::{Item, Model, hop, item};
 use crate::{
-    error::InsertError,
-    fault::Event as Step,
-    grow::low_bits,
-    relocate::{Fill, Hop},
+    error::InsertError, fault::Event as Step, grow::low_bits, relocate::Fill, search::Hop,
     word::Word,
 };
 

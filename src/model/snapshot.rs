@@ -13,7 +13,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
 
     /// `CuckooFilter::write_to`: how many copies of each item are in the snapshot.
     pub fn scan<const ITEMS: usize>(&self, items: [Item; ITEMS]) -> [usize; ITEMS] {
-        #[cfg(loom)]
+        #[cfg(guira_loom)]
         assert!(!self.0.frontiers.unused, "say scanned_by");
         let image = self.0.image().words;
         let (buckets, size) = (self.0.table.buckets(), self.0.frontiers.chunk_buckets());

@@ -1,0 +1,228 @@
+//! Search for a path: words that relocations can reach, breadth first, up to an empty slot.
+
+mod places;
+
+use crate::{
+    cuckoo::Cuckoo,
+    hash::alternate,
+    layout::{Layout, MAX_SLOTS},
+    sync,
+};
+use arrayvec::ArrayVec;
+use places::Places;
+
+/// How often a search looks at a word before it gives up: enough for the load factors
+/// of `geometry`, few enough that `Full` comes back in microseconds, where no other
+/// thread's moves are in the way. (In models tables and stacks are tiny.)
+const MAX_LOOKS: usize = if sync::IN_MODEL { 64 } else { 1024 };
+
+/// The same for a filter between two levels: to split a few words is cheaper than
+/// a long search. (A level begins only after a long one.)
+const MAX_LOOKS_TO_SPLIT: usize = 64;
+
+/// Looks up to which a word may be reached twice, as to know it would cost more.
+const FEW: usize = MAX_LOOKS / 8;
+
+/// The roots, and the looks; the last word's residents may exceed their bound.
+const MAX_NODES: usize = 2 + MAX_LOOKS + MAX_SLOTS;
+
+/// One relocation: of a resident fingerprint to its alternate bucket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    /// The resident fingerprint.
+    pub(crate) fingerprint: u64,
+    /// Where it stands.
+    pub(crate) from: usize,
+    /// Its alternate bucket.
+    pub(crate) to: usize,
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// The last node has an empty slot.
+    Path,
+    /// No path, but moves under way may have hidden one.
+    Blocked,
+    /// No path as far as a search may look.
+    NotSoFar,
+    /// No path: all words that relocations can reach were full, each when it was
+    /// looked at.
+    Nothing,
+}
+
+/// A word that the search has reached.
+#[derive(Clone, Copy)]
+struct Node {
+    bucket: usize,
+    /// The resident of the parent's bucket whose alternate this bucket is; of a
+    /// root, the fingerprint that wants in.
+    fingerprint: u32,
+    /// Index of the parent; its own index for a root.
+    parent: u32,
+}
+
+/// Breadth-first search over the words that relocations can reach.
+///
+/// It lies on the stack, so that an insert needs no memory but to grow.
+#[derive(Default)]
+pub(crate) struct Search {
+    nodes: ArrayVec<Node, MAX_NODES>,
+    /// Those of their words, from [`FEW`] looks on: no word is reached twice then. (Many
+    /// residents may lead to one word, and copies of one item all do: their ways would
+    /// use up a search among few words.)
+    places: Places,
+    /// The filter's level before the search.
+    pub(crate) level: u32,
+}
+
+impl Search {
+    /// Searches from `roots`, buckets of `fingerprint`, for a word with an empty slot.
+    pub(crate) fn run<L: Layout>(
+        &mut self,
+        cuckoo: &Cuckoo<L>,
+        fingerprint: u64,
+        roots: &[usize],
+    ) -> Found {
+        let planes = &cuckoo.table.planes;
+        self.nodes.clear();
+        self.places.clear();
+        self.level = planes.level();
+        let max_looks = if planes.is_growing(self.level) {
+            MAX_LOOKS_TO_SPLIT
+        } else {
+            MAX_LOOKS
+        };
+        let table = cuckoo.table.view();
+        for &bucket in roots {
+            let root = self.nodes.len();
+            self.push(bucket, fingerprint, root);
+            if table.prepare(fingerprint, bucket).word.has_vacancy() {
+                return Found::Path;
+            }
+        }
+        let scanned = !cuckoo.frontiers.are_idle();
+        let mut blocked = false;
+        let (mut next, mut looks) = (0, 0);
+        while next < self.nodes.len() && looks < max_looks {
+            let (parent, from) = (next, self.nodes[next]);
+            next += 1;
+            let word = table.prepare(from.fingerprint.into(), from.bucket).word;
+            if !word.is_unmarked() {
+                blocked = true;
+                continue;
+            }
+            for fingerprint in word.residents() {
+                looks += 1;
+                let to = alternate(fingerprint, from.bucket, table.buckets());
+                let prepared = table.prepare(fingerprint, to);
+                let word = prepared.word;
+                let parted = scanned && !cuckoo.frontiers.seem_to_permit(from.bucket, to);
+                if parted || !word.is_unmarked() {
+                    blocked = true;
+                    continue;
+                }
+                let new = match self.places.is_empty() {
+                    true => !self.is_ancestor(parent, to),
+                    false => self.places.insert(prepared.place()),
+                };
+                if !new {
+                    continue;
+                }
+                self.push(to, fingerprint, parent);
+                if word.has_vacancy() {
+                    // No move on a held stripe would get further than its outline.
+                    let held = |hop: Hop| cuckoo.versions.is_held(hop.from.min(hop.to));
+                    if !self.hops().any(held) {
+                        return Found::Path;
+                    }
+                    blocked = true;
+                }
+            }
+            if self.places.is_empty() && looks >= FEW {
+                self.keep_one_of_each(next, cuckoo);
+            }
+        }
+        if blocked {
+            Found::Blocked
+        } else if next < self.visited() {
+            Found::NotSoFar
+        } else {
+            Found::Nothing
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, bucket: usize, fingerprint: u64, parent: usize) {
+        self.nodes.push(Node {
+            bucket,
+            fingerprint: fingerprint as u32,
+            parent: parent as u32,
+        });
+    }
+
+    /// True if `bucket` lies on the path to node `index`: a path that crosses
+    /// itself would undo its own moves.
+    fn is_ancestor(&self, mut index: usize, bucket: usize) -> bool {
+        loop {
+            let node = &self.nodes[index];
+            if node.bucket == bucket {
+                return true;
+            }
+            if node.parent as usize == index {
+                return false;
+            }
+            index = node.parent as usize;
+        }
+    }
+
+    /// From here on no word is reached twice; of the nodes from `next` on, which have no
+    /// children yet, the first of each word is kept.
+    #[cold]
+    fn keep_one_of_each<L: Layout>(&mut self, next: usize, cuckoo: &Cuckoo<L>) {
+        let table = cuckoo.table.view();
+        let mut kept = 0;
+        for index in 0..self.nodes.len() {
+            let node = self.nodes[index];
+            let prepared = table.prepare(node.fingerprint.into(), node.bucket);
+            if self.places.insert(prepared.place()) || index < next {
+                self.nodes[kept] = node;
+                kept += 1;
+            }
+        }
+        self.nodes.truncate(kept);
+    }
+
+    /// How many words the search has reached.
+    pub(crate) fn visited(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The words that the search has reached: each by a fingerprint that led there, and
+    /// its bucket.
+    pub(crate) fn reached(&self) -> impl Iterator<Item = (u64, usize)> + Clone {
+        let nodes = self.nodes.iter();
+        nodes.map(|node| (node.fingerprint.into(), node.bucket))
+    }
+
+    /// The hops of the path that was found, the last one first.
+    pub(crate) fn hops(&self) -> impl Iterator<Item = Hop> {
+        let mut index = self.nodes.len() - 1;
+        std::iter::from_fn(move || {
+            let node = &self.nodes[index];
+            let parent = node.parent as usize;
+            let hop = Hop {
+                fingerprint: node.fingerprint.into(),
+                from: self.nodes[parent].bucket,
+                to: node.bucket,
+            };
+            (parent != index).then(|| {
+                index = parent;
+                hop
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

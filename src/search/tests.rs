@@ -1,0 +1,136 @@
+//! Words made by hand, so that it is known which paths there are.
+
+use super::*;
+use crate::{
+    error::InsertError,
+    fault::Event,
+    hash::Class,
+    layout::{F10x6, F15x4, F30x2, Masks},
+    word::Word,
+};
+
+/// A fingerprint with this pair of buckets, whose sum is odd.
+fn between<L: Layout>(buckets: usize, one: usize, other: usize) -> u64 {
+    (1..=L::FINGERPRINT)
+        .find(|&fingerprint| alternate(fingerprint, one, buckets) == other)
+        .expect("every pair with an odd sum has some")
+}
+
+/// Fills a bucket with residents that have these alternates, in turn.
+fn fill<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize, alternates: &[usize]) {
+    let word = (0..L::SLOTS).fold(Word::EMPTY, |word, slot| {
+        let alternate = alternates[slot % alternates.len()];
+        word.with(
+            slot,
+            between::<L>(cuckoo.table.buckets(), bucket, alternate),
+        )
+    });
+    assert!(cuckoo.table.update(Event::Claim, 1, bucket, |_| Some(word)));
+}
+
+/// A filter whose buckets are full of copies that lead from each of these to the next,
+/// but for the last, which is empty; and a class of the first two.
+fn chain<L: Layout>(buckets: usize, length: usize) -> (Cuckoo<L>, Class) {
+    let cuckoo = Cuckoo::new(buckets, 0).expect("memory");
+    for bucket in 0..length {
+        fill(&cuckoo, bucket, &[bucket + 1]);
+    }
+    let fingerprint = between::<L>(buckets, 0, 1);
+    (cuckoo, Class::of_resident(fingerprint, 0, buckets))
+}
+
+fn search<L: Layout>(cuckoo: &Cuckoo<L>, class: Class) -> (Found, Search) {
+    let mut search = Search::default();
+    let found = search.run(cuckoo, class.fingerprint, &[class.p, class.q]);
+    (found, search)
+}
+
+/// Each word is full of copies of one item: they are one way, not S ways.
+#[test]
+fn copies_do_not_use_up_the_search() {
+    fn check<L: Layout>(buckets: usize) {
+        let all = [2, 5, 20, 60, (MAX_LOOKS - FEW) / L::SLOTS - 2];
+        for length in all.into_iter().filter(|&length| length < buckets) {
+            let (cuckoo, class) = chain::<L>(buckets, length);
+            let (found, search) = search(&cuckoo, class);
+            assert_eq!(found, Found::Path, "{length}");
+            assert_eq!(search.hops().count(), length - 1, "{length}");
+            assert!(search.visited() <= length + FEW, "{length}");
+            assert_eq!(cuckoo.insert(class), Ok(()), "{length}");
+            assert_eq!(cuckoo.len.sum(), 1);
+        }
+    }
+    // So many that there is a fingerprint for each pair.
+    check::<F10x6>(64);
+    check::<F15x4>(2048);
+    check::<F30x2>(2048);
+}
+
+/// From each of two buckets to each of the next two: as many ways as 2 to the number of
+/// layers, but few words.
+#[test]
+fn ways_that_meet_do_not_use_up_the_search() {
+    fn check<L: Layout>() {
+        let (layers, buckets) = (24, 64);
+        let cuckoo = Cuckoo::<L>::new(buckets, 0).expect("memory");
+        let layer = |number: usize| {
+            let first = number / 2 * 4 + number % 2;
+            [first, first + 2]
+        };
+        for number in 0..layers {
+            for bucket in layer(number) {
+                fill(&cuckoo, bucket, &layer(number + 1));
+            }
+        }
+        let root = layer(0)[0];
+        let class = Class::of_resident(between::<L>(buckets, root, layer(1)[0]), root, buckets);
+        let (found, search) = search(&cuckoo, class);
+        assert_eq!(found, Found::Path);
+        assert!(search.visited() <= 2 * layers + FEW);
+        assert_eq!(cuckoo.insert(class), Ok(()));
+    }
+    check::<F10x6>();
+    check::<F15x4>();
+    check::<F30x2>();
+}
+
+#[test]
+fn a_search_ends_at_its_bound() {
+    let (cuckoo, class) = chain::<F15x4>(2048, MAX_LOOKS + 1);
+    let (found, search) = search(&cuckoo, class);
+    assert_eq!(found, Found::NotSoFar);
+    assert!(search.visited() < MAX_LOOKS);
+    assert_eq!(cuckoo.insert(class), Err(InsertError::Full));
+}
+
+#[test]
+fn a_search_among_full_words_that_lead_to_one_another_ends() {
+    let cuckoo = Cuckoo::<F10x6>::new(64, 0).expect("memory");
+    for (bucket, alternate) in [(10, 11), (11, 12), (12, 13), (13, 12)] {
+        fill(&cuckoo, bucket, &[alternate]);
+    }
+    let class = Class::of_resident(between::<F10x6>(64, 10, 11), 10, 64);
+    let (found, search) = search(&cuckoo, class);
+    assert_eq!(found, Found::Nothing);
+    let reached: Vec<usize> = search.reached().map(|(_, bucket)| bucket).collect();
+    // Copies are some ways each, as long as the nodes are few.
+    assert!(
+        [10, 11, 12, 13]
+            .iter()
+            .all(|bucket| reached.contains(bucket))
+    );
+    assert!(reached.len() < MAX_LOOKS);
+    assert_eq!(cuckoo.insert(class), Err(InsertError::Full));
+}
+
+/// A word that another thread is moving in may be on the way.
+#[test]
+fn a_mark_in_the_way_is_not_no_path() {
+    let (cuckoo, class) = chain::<F10x6>(64, 5);
+    assert!(cuckoo.table.update(Event::Claim, 1, 3, |word| {
+        Some(word.with_mark(0, crate::word::Mark::Trailing))
+    }));
+    let (found, search) = search(&cuckoo, class);
+    assert_eq!(found, Found::Blocked);
+    assert!(search.reached().all(|(_, bucket)| bucket < 3));
+}
