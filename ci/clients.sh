@@ -4,12 +4,13 @@
 # filters, if they come with its source), node-redis. Installs what is missing, as
 # root or with sudo. Five minutes at most, after the build.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+self=$(realpath "$0")
+cd "$(dirname "$self")/.."
 
 if [ -z "${GUIRA_CLIENTS_BOUNDED:-}" ]; then
     # Not counted in: how long this takes depends on what is built already.
     cargo build --quiet --release --package guira-server
-    GUIRA_CLIENTS_BOUNDED=1 exec timeout --kill-after=10 300 "$0" "$@"
+    GUIRA_CLIENTS_BOUNDED=1 exec timeout --kill-after=10 300 "$self" "$@"
 fi
 
 work=$(mktemp -d)

@@ -1,5 +1,5 @@
-# What ci/loom.sh and ci/shuttle.sh share. They source it in the root of the repository, define
-# run_file BINARY [ARGUMENT...], and begin with
+# What ci/loom.sh and ci/shuttle.sh share. They set `self` to their own path, source
+# this in the root of the repository, define run_file BINARY [ARGUMENT...], and begin with
 #
 #   run_models NAME CFG JOBS [ARGUMENT...]
 
@@ -32,5 +32,5 @@ run_models() {
     rm -rf "$logs"
     mkdir -p "$logs"
     # A file that fails is seen in its log; the others are run all the same.
-    printf '%s\0' "${binaries[@]}" | xargs -0 -P "$jobs" -I{} "$0" --run-file {} "$@"
+    printf '%s\0' "${binaries[@]}" | xargs -0 -P "$jobs" -I{} "$self" --run-file {} "$@"
 }

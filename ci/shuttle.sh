@@ -3,7 +3,8 @@
 # Arguments go to the test binaries. GUIRA_SHUTTLE_ITERATIONS and GUIRA_SHUTTLE_SEED: see
 # shuttle-tests/README.md, which also says how a schedule is replayed.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+self=$(realpath "$0")
+cd "$(dirname "$self")/.."
 . ci/models.sh
 
 if [[ -n ${GUIRA_SHUTTLE_REPLAY-} ]]; then

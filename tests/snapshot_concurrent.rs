@@ -11,6 +11,7 @@ use guira::{CuckooFilter, InsertError};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use snapshots::words::fingerprints;
 use std::{
+    io::{self, Write},
     panic::{self, AssertUnwindSafe},
     sync::{
         Barrier,
@@ -20,6 +21,12 @@ use std::{
 };
 
 const THREADS: usize = 4;
+
+/// Snapshots that are taken at the same time; there are places for 7.
+const AT_ONCE: usize = 10;
+
+/// Bytes of a snapshot's header (docs/FORMAT.md).
+const HEADER: usize = 64;
 
 fn snapshots() -> usize {
     let number = std::env::var("GUIRA_SNAPSHOTS").map(|number| number.parse());
@@ -151,6 +158,28 @@ fn fixed_filter() {
     });
 }
 
+/// A snapshot that waits, when its first chunk is written, until all have come as far.
+struct Together<'a> {
+    bytes: Vec<u8>,
+    met: bool,
+    all: &'a Barrier,
+}
+
+impl Write for Together<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // What comes before is the header, and the level.
+        if !self.met && self.bytes.len() > HEADER {
+            self.met = true;
+            self.all.wait();
+        }
+        self.bytes.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// More than the frontier has places: relocations pause for those.
 #[test]
 fn several_snapshots_at_once() {
@@ -159,12 +188,20 @@ fn several_snapshots_at_once() {
         .fingerprint_bits(15)
         .build()
         .expect("a filter");
+    let all = Barrier::new(AT_ONCE);
     while_churning(&filter, |permanent| {
         thread::scope(|scope| {
-            for _ in 0..6 {
+            for _ in 0..AT_ONCE {
                 scope.spawn(|| {
-                    for _ in 0..snapshots() / 10 {
-                        check(&filter.to_bytes(), permanent);
+                    for _ in 0..snapshots() / AT_ONCE {
+                        let mut snapshot = Together {
+                            bytes: Vec::new(),
+                            met: false,
+                            all: &all,
+                        };
+                        filter.write_to(&mut snapshot).expect("a vector");
+                        assert!(snapshot.met, "none is over before the last has begun");
+                        check(&snapshot.bytes, permanent);
                         assert!(filter.clone().contains(&0));
                     }
                 });
