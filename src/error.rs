@@ -10,7 +10,8 @@ use thiserror::Error;
 pub enum InsertError {
     /// No room was found for the item: there is no slot in its two buckets (for
     /// `insert_unique`: in the one that it must use), and a search of bounded length found
-    /// no chain of relocations that empties one.
+    /// no chain of relocations that empties one, or other threads were in the way of each
+    /// that it found.
     #[error("the filter is full")]
     Full,
     /// The call found no free reservation token: about as many calls of `insert_unique`

@@ -55,7 +55,8 @@ use std::{
 ///
 /// Whoever knows the seed can make keys that all have the same two buckets. Once
 /// those are full, such keys are refused, and so are the few other items with just
-/// these buckets; no item that is in is lost, and all others go on as before. They can
+/// these buckets (and by [`insert_unique`](Self::insert_unique) those that must use one of
+/// the two); no item that is in is lost, and all others go on as before. They can
 /// make a filter that can grow double too early, as long as a sixteenth of its slots
 /// is used.
 ///

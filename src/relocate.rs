@@ -16,7 +16,7 @@ use crate::{
 /// costs some fifty nanoseconds.
 const LONG_SEARCH: usize = 16;
 
-/// Searches that an insert makes before it gives up: each but the last led to splits,
+/// Rounds that an insert makes before it gives up: each but the last led to splits,
 /// or failed because another thread was in the way.
 const MAX_ROUNDS: usize = if sync::IN_MODEL { 3 } else { 64 };
 
@@ -91,11 +91,12 @@ impl<L: Layout> Cuckoo<L> {
         last: Fill,
     ) -> Result<bool, InsertError> {
         let mut search = Search::default();
-        let mut found = search.run(self, class.fingerprint, roots);
+        let wary = round > 0;
+        let mut found = search.run(self, class.fingerprint, roots, wary);
         if found == Found::Nothing && !fault::is(Fault::FullUnchecked) {
             // The search looks at a word and goes on: behind it a slot may have been
             // emptied, while the one on the path before it was filled.
-            found = search.run(self, class.fingerprint, roots);
+            found = search.run(self, class.fingerprint, roots, wary);
         }
         if found == Found::Path {
             if self.relocate(search.hops(), last) {

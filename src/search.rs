@@ -23,6 +23,9 @@ const MAX_LOOKS_TO_SPLIT: usize = 64;
 /// Looks up to which a word may be reached twice, as to know it would cost more.
 const FEW: usize = MAX_LOOKS / 8;
 
+// The roots have been expanded by then.
+const _: () = assert!(FEW > MAX_SLOTS);
+
 /// The roots, and the looks; the last word's residents may exceed their bound.
 const MAX_NODES: usize = 2 + MAX_LOOKS + MAX_SLOTS;
 
@@ -78,11 +81,14 @@ pub(crate) struct Search {
 
 impl Search {
     /// Searches from `roots`, buckets of `fingerprint`, for a word with an empty slot.
+    /// `wary`: knows of each stripe whether it is held before it goes that way, not only
+    /// of a path's when it has one. It is slower, and holds are rare and short.
     pub(crate) fn run<L: Layout>(
         &mut self,
         cuckoo: &Cuckoo<L>,
         fingerprint: u64,
         roots: &[usize],
+        wary: bool,
     ) -> Found {
         let planes = &cuckoo.table.planes;
         self.nodes.clear();
@@ -117,8 +123,11 @@ impl Search {
                 let to = alternate(fingerprint, from.bucket, table.buckets());
                 let prepared = table.prepare(fingerprint, to);
                 let word = prepared.word;
+                // A move that a snapshot would refuse, or a held stripe, gets no further
+                // than its outline.
                 let parted = scanned && !cuckoo.frontiers.seem_to_permit(from.bucket, to);
-                if parted || !word.is_unmarked() {
+                let held = wary && cuckoo.versions.is_held(from.bucket.min(to));
+                if parted || held || !word.is_unmarked() {
                     blocked = true;
                     continue;
                 }
@@ -131,7 +140,6 @@ impl Search {
                 }
                 self.push(to, fingerprint, parent);
                 if word.has_vacancy() {
-                    // No move on a held stripe would get further than its outline.
                     let held = |hop: Hop| cuckoo.versions.is_held(hop.from.min(hop.to));
                     if !self.hops().any(held) {
                         return Found::Path;

@@ -41,8 +41,12 @@ fn chain<L: Layout>(buckets: usize, length: usize) -> (Cuckoo<L>, Class) {
 
 fn search<L: Layout>(cuckoo: &Cuckoo<L>, class: Class) -> (Found, Search) {
     let mut search = Search::default();
-    let found = search.run(cuckoo, class.fingerprint, &[class.p, class.q]);
+    let found = search.run(cuckoo, class.fingerprint, &[class.p, class.q], true);
     (found, search)
+}
+
+fn search_quickly<L: Layout>(cuckoo: &Cuckoo<L>, class: Class) -> Found {
+    Search::default().run(cuckoo, class.fingerprint, &[class.p, class.q], false)
 }
 
 /// Each word is full of copies of one item: they are one way, not S ways.
@@ -110,7 +114,7 @@ fn a_search_among_full_words_that_lead_to_one_another_ends() {
         fill(&cuckoo, bucket, &[alternate]);
     }
     let class = Class::of_resident(between::<F10x6>(64, 10, 11), 10, 64);
-    let (found, search) = search(&cuckoo, class);
+    let (found, mut search) = search(&cuckoo, class);
     assert_eq!(found, Found::Nothing);
     let reached: Vec<usize> = search.reached().map(|(_, bucket)| bucket).collect();
     // Copies are some ways each, as long as the nodes are few.
@@ -121,6 +125,35 @@ fn a_search_among_full_words_that_lead_to_one_another_ends() {
     );
     assert!(reached.len() < MAX_LOOKS);
     assert_eq!(cuckoo.insert(class), Err(InsertError::Full));
+    // What it knew is forgotten when it searches again.
+    assert!(
+        cuckoo
+            .table
+            .update(Event::Claim, 1, 13, |word| Some(word.without(0)))
+    );
+    let found = search.run(&cuckoo, class.fingerprint, &[class.p, class.q], false);
+    assert_eq!(found, Found::Path);
+}
+
+/// The one way into a word is held: there is another one, longer, and the search is so long
+/// that it remembers what it has reached.
+#[test]
+fn a_held_way_does_not_hide_another() {
+    let (cuckoo, class) = chain::<F15x4>(2048, 59);
+    // Each pair has its lower bucket's stripe, and only the first way that of 501.
+    fill(&cuckoo, 59, &[1000]);
+    fill(&cuckoo, 1000, &[501, 601]);
+    fill(&cuckoo, 601, &[300]);
+    fill(&cuckoo, 300, &[501]);
+    fill(&cuckoo, 501, &[400]);
+    let (found, at_rest) = search(&cuckoo, class);
+    assert_eq!((found, at_rest.hops().count()), (Found::Path, 61));
+    let _hold = cuckoo.versions.hold(501).expect("few holds");
+    let (found, round_it) = search(&cuckoo, class);
+    assert_eq!((found, round_it.hops().count()), (Found::Path, 63));
+    let found = search_quickly(&cuckoo, class);
+    assert_eq!(found, Found::Blocked, "it has gone over the held stripe");
+    assert_eq!(cuckoo.insert(class), Ok(()));
 }
 
 /// A word that another thread is moving in may be on the way.
