@@ -1,15 +1,14 @@
 //! Search for a path: words that relocations can reach, breadth first, up to an empty slot.
 
-mod places;
-
 use crate::{
     cuckoo::Cuckoo,
+    grow::low_bits,
     hash::alternate,
     layout::{Layout, MAX_SLOTS},
     sync,
+    word::Word,
 };
 use arrayvec::ArrayVec;
-use places::Places;
 
 /// How often a search looks at a word before it gives up: enough for the load factors
 /// of `geometry`, few enough that `Full` comes back in microseconds, where no other
@@ -28,6 +27,9 @@ const _: () = assert!(FEW > MAX_SLOTS);
 
 /// The roots, and the looks; the last word's residents may exceed their bound.
 const MAX_NODES: usize = 2 + MAX_LOOKS + MAX_SLOTS;
+
+/// Hashes of buckets.
+const HASHES: usize = 4 * MAX_LOOKS;
 
 /// One relocation: of a resident fingerprint to its alternate bucket.
 #[derive(Clone, Copy, Debug)]
@@ -71,10 +73,10 @@ struct Node {
 #[derive(Default)]
 pub(crate) struct Search {
     nodes: ArrayVec<Node, MAX_NODES>,
-    /// Those of their words, from [`FEW`] looks on: no word is reached twice then. (Many
-    /// residents may lead to one word, and copies of one item all do: their ways would
-    /// use up a search among few words.)
-    places: Places,
+    /// By a hash of its bucket the last node with that hash; in use from [`FEW`] looks on.
+    /// Many residents may lead to one word, and copies of one item all do: without it
+    /// their ways would use up a search among few words.
+    last: ArrayVec<u16, HASHES>,
     /// The filter's level before the search.
     pub(crate) level: u32,
 }
@@ -92,7 +94,7 @@ impl Search {
     ) -> Found {
         let planes = &cuckoo.table.planes;
         self.nodes.clear();
-        self.places.clear();
+        self.last.clear();
         self.level = planes.level();
         let max_looks = if planes.is_growing(self.level) {
             MAX_LOOKS_TO_SPLIT
@@ -121,8 +123,7 @@ impl Search {
             for fingerprint in word.residents() {
                 looks += 1;
                 let to = alternate(fingerprint, from.bucket, table.buckets());
-                let prepared = table.prepare(fingerprint, to);
-                let word = prepared.word;
+                let word = table.prepare(fingerprint, to).word;
                 // A move that a snapshot would refuse, or a held stripe, gets no further
                 // than its outline.
                 let parted = scanned && !cuckoo.frontiers.seem_to_permit(from.bucket, to);
@@ -131,11 +132,10 @@ impl Search {
                     blocked = true;
                     continue;
                 }
-                let new = match self.places.is_empty() {
-                    true => !self.is_ancestor(parent, to),
-                    false => self.places.insert(prepared.place()),
-                };
-                if !new {
+                let known = self.is_ancestor(parent, to)
+                    || !self.last.is_empty()
+                        && !self.is_new(self.nodes.len(), fingerprint, to, word);
+                if known {
                     continue;
                 }
                 self.push(to, fingerprint, parent);
@@ -147,8 +147,8 @@ impl Search {
                     blocked = true;
                 }
             }
-            if self.places.is_empty() && looks >= FEW {
-                self.keep_one_of_each(next, cuckoo);
+            if self.last.is_empty() && looks >= FEW {
+                self.know_words(next, cuckoo);
             }
         }
         if blocked {
@@ -184,16 +184,47 @@ impl Search {
         }
     }
 
-    /// From here on no word is reached twice; of the nodes from `next` on, which have no
-    /// children yet, the first of each word is kept.
+    /// False if the word in bucket `to`, which counts for `fingerprint`, is known to be
+    /// reached. If it is not, node `number` is to be its.
+    ///
+    /// Of two words with one hash the later one is known: hardly one in ten is forgotten, and
+    /// costs some looks if it is reached again. To keep both would take a branch that nobody
+    /// could foresee.
+    #[inline(always)]
+    fn is_new<L: Layout>(
+        &mut self,
+        number: usize,
+        fingerprint: u64,
+        to: usize,
+        word: Word<L>,
+    ) -> bool {
+        // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
+        let hash = (to as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let last = &mut self.last[(hash >> (u64::BITS - HASHES.ilog2())) as usize];
+        // Where there is none yet, the first root, whose comparison does no harm.
+        let node = self.nodes[usize::from(*last)];
+        let differ = u64::from(node.fingerprint) ^ fingerprint;
+        if node.bucket == to && low_bits(differ, word.level()) == 0 {
+            return false;
+        }
+        *last = number as u16;
+        true
+    }
+
+    /// From here on words are known. Of the nodes from `next` on, which have no children
+    /// yet, those of words that are reached already are dropped.
     #[cold]
-    fn keep_one_of_each<L: Layout>(&mut self, next: usize, cuckoo: &Cuckoo<L>) {
+    fn know_words<L: Layout>(&mut self, next: usize, cuckoo: &Cuckoo<L>) {
+        let nothing: &[u16] = &[0; HASHES];
+        let fits = self.last.try_extend_from_slice(nothing);
+        debug_assert!(fits.is_ok());
         let table = cuckoo.table.view();
         let mut kept = 0;
         for index in 0..self.nodes.len() {
             let node = self.nodes[index];
-            let prepared = table.prepare(node.fingerprint.into(), node.bucket);
-            if self.places.insert(prepared.place()) || index < next {
+            let word = table.prepare(node.fingerprint.into(), node.bucket).word;
+            let new = self.is_new(kept, node.fingerprint.into(), node.bucket, word);
+            if new || index < next {
                 self.nodes[kept] = node;
                 kept += 1;
             }

@@ -12,7 +12,6 @@ use crate::{
     sync::{self, AtomicU64, Ordering},
     word::Word,
 };
-use std::ptr;
 
 /// The buckets of one filter.
 pub(crate) struct Table<L> {
@@ -76,12 +75,6 @@ impl<'a, L: Layout> Prepared<'a, L> {
         self.atomic
             .compare_exchange(raw.bits(), new.bits(), order, Ordering::Relaxed)
             .is_ok()
-    }
-
-    /// A number that no other word of the filter has.
-    #[inline]
-    pub(crate) fn place(self) -> usize {
-        ptr::from_ref(self.atomic).addr()
     }
 
     /// True if the word has not been made by a split yet: it has no level.

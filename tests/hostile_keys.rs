@@ -143,6 +143,14 @@ fn keys_of_one_pair_overfill_it_and_harm_nothing_else() {
             inserted.is_err() || !filter.remove(item)
         });
         assert!(of_pair.len() <= 2, "{bits} bits: {of_pair:?}");
+        // `insert_unique` needs its slot in a certain one of an item's two buckets.
+        let must_use_it = items.iter().filter(|item| {
+            let unique = filter.insert_unique(*item);
+            assert_eq!(filter.remove(*item), unique == Ok(true), "{bits} bits");
+            unique == Err(InsertError::Full)
+        });
+        let few = must_use_it.count();
+        assert!((1..25).contains(&few), "{bits} bits: {few} of 250");
         for item in &items {
             assert_eq!(filter.insert(item), Ok(()), "{bits} bits: {item} pays");
         }
