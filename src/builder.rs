@@ -60,9 +60,10 @@ impl<S> Builder<S> {
     }
 
     /// Lets the filter grow while in use, until it has room for so many distinct
-    /// items, not fewer than [`capacity`](Self::capacity). It starts with at most twice the memory for `capacity` items, 4 KiB, or
-    /// 1/1024 of its final size, whichever is most, and doubles whenever it is full; its
-    /// false-positive rate stays at or below the rate asked for at every size.
+    /// items, not fewer than [`capacity`](Self::capacity). It starts with at most twice the
+    /// memory for `capacity` items, 4 KiB, or 1/1024 of its final size, whichever is most,
+    /// and doubles whenever it is full; its false-positive rate stays at or below the rate
+    /// asked for at every size.
     ///
     /// As a rule no insert pays for a doubling: each splits a few words. (One that finds
     /// no room although a doubling is under way splits more, twice as many at each try.)

@@ -48,8 +48,8 @@ use std::{
 /// # Removing
 ///
 /// Only remove what was inserted. Two items whose hashes agree in the fingerprint
-/// and the pair of buckets are of one *class*, and one to the filter, so removing an item that was
-/// never inserted may remove another one, which then is a false negative.
+/// and the pair of buckets are of one *class*, and one to the filter, so removing an
+/// item that was never inserted may remove another one, which then is a false negative.
 ///
 /// # Keys from attackers
 ///

@@ -2,11 +2,9 @@
 
 use crate::{
     cuckoo::Cuckoo,
-    grow::low_bits,
     hash::alternate,
     layout::{Layout, MAX_SLOTS},
     sync,
-    word::Word,
 };
 use arrayvec::ArrayVec;
 
@@ -74,8 +72,9 @@ struct Node {
 pub(crate) struct Search {
     nodes: ArrayVec<Node, MAX_NODES>,
     /// By a hash of its bucket the last node with that hash; in use from [`FEW`] looks on.
-    /// Many residents may lead to one word, and copies of one item all do: without it
-    /// their ways would use up a search among few words.
+    /// Many residents may lead to one bucket, and copies of one item all do: without it
+    /// their ways would use up a search among few buckets. (All words of a search are of
+    /// one plane, but between two levels, where a search is short.)
     last: ArrayVec<u16, HASHES>,
     /// The filter's level before the search.
     pub(crate) level: u32,
@@ -133,8 +132,7 @@ impl Search {
                     continue;
                 }
                 let known = self.is_ancestor(parent, to)
-                    || !self.last.is_empty()
-                        && !self.is_new(self.nodes.len(), fingerprint, to, word);
+                    || !self.last.is_empty() && !self.is_new(self.nodes.len(), to);
                 if known {
                     continue;
                 }
@@ -148,7 +146,7 @@ impl Search {
                 }
             }
             if self.last.is_empty() && looks >= FEW {
-                self.know_words(next, cuckoo);
+                self.know_buckets(next);
             }
         }
         if blocked {
@@ -184,47 +182,35 @@ impl Search {
         }
     }
 
-    /// False if the word in bucket `to`, which counts for `fingerprint`, is known to be
-    /// reached. If it is not, node `number` is to be its.
+    /// False if `bucket` is known to be reached. If it is not, node `number` is to be its.
     ///
-    /// Of two words with one hash the later one is known: hardly one in ten is forgotten, and
-    /// costs some looks if it is reached again. To keep both would take a branch that nobody
-    /// could foresee.
+    /// Of two buckets with one hash the later one is known: hardly one in ten is forgotten,
+    /// and costs some looks if it is reached again. To keep both would take a branch that
+    /// nobody could foresee.
     #[inline(always)]
-    fn is_new<L: Layout>(
-        &mut self,
-        number: usize,
-        fingerprint: u64,
-        to: usize,
-        word: Word<L>,
-    ) -> bool {
+    fn is_new(&mut self, number: usize, bucket: usize) -> bool {
         // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
-        let hash = (to as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash = (bucket as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let last = &mut self.last[(hash >> (u64::BITS - HASHES.ilog2())) as usize];
-        // Where there is none yet, the first root, whose comparison does no harm.
-        let node = self.nodes[usize::from(*last)];
-        let differ = u64::from(node.fingerprint) ^ fingerprint;
-        if node.bucket == to && low_bits(differ, word.level()) == 0 {
-            return false;
+        // Where there is none yet, the first root, which is reached.
+        let new = self.nodes[usize::from(*last)].bucket != bucket;
+        if new {
+            *last = number as u16;
         }
-        *last = number as u16;
-        true
+        new
     }
 
-    /// From here on words are known. Of the nodes from `next` on, which have no children
-    /// yet, those of words that are reached already are dropped.
+    /// From here on buckets are known. Of the nodes from `next` on, which have no children
+    /// yet, those of buckets that are reached already are dropped.
     #[cold]
-    fn know_words<L: Layout>(&mut self, next: usize, cuckoo: &Cuckoo<L>) {
+    fn know_buckets(&mut self, next: usize) {
         let nothing: &[u16] = &[0; HASHES];
         let fits = self.last.try_extend_from_slice(nothing);
         debug_assert!(fits.is_ok());
-        let table = cuckoo.table.view();
         let mut kept = 0;
         for index in 0..self.nodes.len() {
             let node = self.nodes[index];
-            let word = table.prepare(node.fingerprint.into(), node.bucket).word;
-            let new = self.is_new(kept, node.fingerprint.into(), node.bucket, word);
-            if new || index < next {
+            if self.is_new(kept, node.bucket) || index < next {
                 self.nodes[kept] = node;
                 kept += 1;
             }
