@@ -109,6 +109,7 @@ impl Search {
             }
         }
         let scanned = !cuckoo.frontiers.are_idle();
+        let is_held = |from: usize, to: usize| cuckoo.versions.is_held(from.min(to));
         let mut blocked = false;
         let (mut next, mut looks) = (0, 0);
         while next < self.nodes.len() && looks < max_looks {
@@ -126,20 +127,19 @@ impl Search {
                 // A move that a snapshot would refuse, or a held stripe, gets no further
                 // than its outline.
                 let parted = scanned && !cuckoo.frontiers.seem_to_permit(from.bucket, to);
-                let held = wary && cuckoo.versions.is_held(from.bucket.min(to));
+                let held = wary && is_held(from.bucket, to);
                 if parted || held || !word.is_unmarked() {
                     blocked = true;
                     continue;
                 }
                 let known = self.is_ancestor(parent, to)
-                    || !self.last.is_empty() && !self.is_new(self.nodes.len(), to);
+                    || !self.last.is_empty() && !self.learn(self.nodes.len(), to);
                 if known {
                     continue;
                 }
                 self.push(to, fingerprint, parent);
                 if word.has_vacancy() {
-                    let held = |hop: Hop| cuckoo.versions.is_held(hop.from.min(hop.to));
-                    if !self.hops().any(held) {
+                    if !self.hops().any(|hop| is_held(hop.from, hop.to)) {
                         return Found::Path;
                     }
                     blocked = true;
@@ -182,13 +182,14 @@ impl Search {
         }
     }
 
-    /// False if `bucket` is known to be reached. If it is not, node `number` is to be its.
+    /// From here on `bucket` is known to be reached: by node `number`, if it was not yet. True
+    /// if it was not.
     ///
     /// Of two buckets with one hash the later one is known: hardly one in ten is forgotten,
     /// and costs some looks if it is reached again. To keep both would take a branch that
     /// nobody could foresee.
     #[inline(always)]
-    fn is_new(&mut self, number: usize, bucket: usize) -> bool {
+    fn learn(&mut self, number: usize, bucket: usize) -> bool {
         // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
         let hash = (bucket as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let last = &mut self.last[(hash >> (u64::BITS - HASHES.ilog2())) as usize];
@@ -210,7 +211,7 @@ impl Search {
         let mut kept = 0;
         for index in 0..self.nodes.len() {
             let node = self.nodes[index];
-            if self.is_new(kept, node.bucket) || index < next {
+            if self.learn(kept, node.bucket) || index < next {
                 self.nodes[kept] = node;
                 kept += 1;
             }

@@ -39,14 +39,10 @@ fn chain<L: Layout>(buckets: usize, length: usize) -> (Cuckoo<L>, Class) {
     (cuckoo, Class::of_resident(fingerprint, 0, buckets))
 }
 
-fn search<L: Layout>(cuckoo: &Cuckoo<L>, class: Class) -> (Found, Search) {
+fn search<L: Layout>(cuckoo: &Cuckoo<L>, class: Class, wary: bool) -> (Found, Search) {
     let mut search = Search::default();
-    let found = search.run(cuckoo, class.fingerprint, &[class.p, class.q], true);
+    let found = search.run(cuckoo, class.fingerprint, &[class.p, class.q], wary);
     (found, search)
-}
-
-fn search_quickly<L: Layout>(cuckoo: &Cuckoo<L>, class: Class) -> Found {
-    Search::default().run(cuckoo, class.fingerprint, &[class.p, class.q], false)
 }
 
 /// Each word is full of copies of one item: they are one way, not S ways.
@@ -56,7 +52,7 @@ fn copies_do_not_use_up_the_search() {
         let all = [2, 5, 20, 60, (MAX_LOOKS - FEW) / L::SLOTS - 2];
         for length in all.into_iter().filter(|&length| length < buckets) {
             let (cuckoo, class) = chain::<L>(buckets, length);
-            let (found, search) = search(&cuckoo, class);
+            let (found, search) = search(&cuckoo, class, true);
             assert_eq!(found, Found::Path, "{length}");
             assert_eq!(search.hops().count(), length - 1, "{length}");
             assert!(search.visited() <= length + FEW, "{length}");
@@ -88,7 +84,7 @@ fn ways_that_meet_do_not_use_up_the_search() {
         }
         let root = layer(0)[0];
         let class = Class::of_resident(between::<L>(buckets, root, layer(1)[0]), root, buckets);
-        let (found, search) = search(&cuckoo, class);
+        let (found, search) = search(&cuckoo, class, true);
         assert_eq!(found, Found::Path);
         assert!(search.visited() <= 2 * layers + FEW);
         assert_eq!(cuckoo.insert(class), Ok(()));
@@ -101,7 +97,7 @@ fn ways_that_meet_do_not_use_up_the_search() {
 #[test]
 fn a_search_ends_at_its_bound() {
     let (cuckoo, class) = chain::<F15x4>(2048, MAX_LOOKS + 1);
-    let (found, search) = search(&cuckoo, class);
+    let (found, search) = search(&cuckoo, class, true);
     assert_eq!(found, Found::NotSoFar);
     assert!(search.visited() < MAX_LOOKS);
     assert_eq!(cuckoo.insert(class), Err(InsertError::Full));
@@ -114,7 +110,7 @@ fn a_search_among_full_words_that_lead_to_one_another_ends() {
         fill(&cuckoo, bucket, &[alternate]);
     }
     let class = Class::of_resident(between::<F10x6>(64, 10, 11), 10, 64);
-    let (found, mut search) = search(&cuckoo, class);
+    let (found, mut search) = search(&cuckoo, class, true);
     assert_eq!(found, Found::Nothing);
     let reached: Vec<usize> = search.reached().map(|(_, bucket)| bucket).collect();
     // Copies are some ways each, as long as the nodes are few.
@@ -146,12 +142,12 @@ fn a_held_way_does_not_hide_another() {
     fill(&cuckoo, 601, &[300]);
     fill(&cuckoo, 300, &[501]);
     fill(&cuckoo, 501, &[400]);
-    let (found, at_rest) = search(&cuckoo, class);
+    let (found, at_rest) = search(&cuckoo, class, true);
     assert_eq!((found, at_rest.hops().count()), (Found::Path, 61));
     let _hold = cuckoo.versions.hold(501).expect("few holds");
-    let (found, round_it) = search(&cuckoo, class);
+    let (found, round_it) = search(&cuckoo, class, true);
     assert_eq!((found, round_it.hops().count()), (Found::Path, 63));
-    let found = search_quickly(&cuckoo, class);
+    let (found, _) = search(&cuckoo, class, false);
     assert_eq!(found, Found::Blocked, "it has gone over the held stripe");
     assert_eq!(cuckoo.insert(class), Ok(()));
 }
@@ -163,7 +159,7 @@ fn a_mark_in_the_way_is_not_no_path() {
     assert!(cuckoo.table.update(Event::Claim, 1, 3, |word| {
         Some(word.with_mark(0, crate::word::Mark::Trailing))
     }));
-    let (found, search) = search(&cuckoo, class);
+    let (found, search) = search(&cuckoo, class, true);
     assert_eq!(found, Found::Blocked);
     assert!(search.reached().all(|(_, bucket)| bucket < 3));
 }
