@@ -20,8 +20,9 @@ skip_slow() {
     for name in "$@"; do skip+=(--skip "$name"); done
 }
 
-skip_slow small_layouts_agree_on_all_pairs_of_words uniform takes_a_bounded_number
+skip_slow small_layouts_agree uniform takes_a_bounded_number
 survey -C --lib "$@" -- -- "${skip[@]}"
-skip_slow the_same_keys_are_harmless a_million_items every_level_is_as_computed keys_of_one_class \
+skip_slow small_layouts_agree_on_all_pairs uniform takes_a_bounded_number \
+    the_same_keys_are_harmless a_million_items every_level_is_as_computed keys_of_one_class \
     every_bit_flip two_copies tiny_capacities nothing_is_lost_while_four max_capacity_fits
-survey --iterate -C --test=mutants "$@" -- -- "${skip[@]}"
+survey --iterate -C --lib -C --test=mutants -C --test=memory_usage "$@" -- -- "${skip[@]}"

@@ -5,7 +5,8 @@ use std::time::Duration;
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Rounds of each measurement.
+    /// Rounds of each measurement; of what targets compare in cache, three times as many
+    /// ([`Effort::rounds_at`]).
     pub rounds: usize,
     /// Tables in the second-level cache have two to this power slots,
     pub log_small: u32,
@@ -22,6 +23,16 @@ pub struct Effort {
 }
 
 impl Effort {
+    /// Rounds of what targets compare, for tables of this size: in cache they are short,
+    /// and other jobs on the machine disturb them more.
+    #[must_use]
+    pub fn rounds_at(&self, log_slots: u32) -> usize {
+        match log_slots < self.log_large {
+            true => 3 * self.rounds,
+            false => self.rounds,
+        }
+    }
+
     /// What the report is made with.
     pub const FULL: Self = Self {
         rounds: 5,

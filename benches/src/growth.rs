@@ -157,12 +157,13 @@ fn against_fixed(effort: Effort, log_slots: u32) -> Table {
         1.. if log_slots >= effort.log_large => 1,
         _ => LAYOUTS.len(),
     };
-    for round in 0..effort.rounds {
+    for round in 0..effort.rounds_at(log_slots) {
         for (layout, pair) in LAYOUTS[..layouts(round)].iter().enumerate() {
             let makes: [&dyn Fn() -> Guira; 2] = [&|| growing(count, pair.grown), &|| {
                 Guira::new(count as usize, pair.fixed)
             }];
-            for (index, make) in makes.into_iter().enumerate() {
+            // Both are there before either is asked: lookups take turns within a moment.
+            let filled = makes.into_iter().enumerate().map(|(index, make)| {
                 let row = 2 * layout + index;
                 let share = count / 2;
                 let guira = make();
@@ -176,43 +177,53 @@ fn against_fixed(effort: Effort, log_slots: u32) -> Table {
                 let peer: &dyn Peer<u64> = &guira;
                 table.push(row, 0, rate(count, || peer.insert_all(0..count)));
                 guira.0.finish_growth();
-                let contains = |key: &u64| guira.0.contains(key);
-                look(effort, (&mut table, row, 2), count, round, contains);
                 let bits = guira.0.memory_usage() as f64 * 8.0 / count as f64;
                 table.push(row, 4, bits);
                 table.push(row, 6, f64::from(guira.0.stats().level));
+                guira
+            });
+            let filled: Vec<Guira> = filled.collect();
+            for asked in ASKED {
+                for (index, guira) in filled.iter().enumerate() {
+                    let cells = (&mut table, 2 * layout + index, 2);
+                    look(effort, cells, count, (asked, round), |key| {
+                        guira.0.contains(key)
+                    });
+                }
             }
         }
     }
     table
 }
 
-/// Looks up; fills in the columns of hits and misses from `first` on, and two
-/// after them the absent keys that were found, of a million.
+/// What is looked up, in this order.
+const ASKED: [Asked; 2] = [Asked::Hits, Asked::Misses];
+
+/// Looks up; fills in the columns of hits or misses from `first` on, and two after
+/// them the absent keys that were found, of a million.
 fn look(
     effort: Effort,
     (table, row, first): (&mut Table, usize, usize),
     count: u64,
-    round: usize,
+    (asked, round): (Asked, usize),
     contains: impl Fn(&u64) -> bool,
 ) {
     let steps = effort.steps;
-    let lookups = |asked| {
+    let mut found = 0;
+    let rate = rate(steps, || {
         let mut walk = Walk::new(asked, count, round as u64);
-        (0..steps)
+        found = (0..steps)
             .map(|_| u64::from(contains(&u64::nth(walk.next_number()))))
-            .sum::<u64>()
-    };
-    let mut found = [0; 2];
-    for (column, asked) in [Asked::Hits, Asked::Misses].into_iter().enumerate() {
-        let rate = rate(steps, || {
-            found[column] = lookups(asked);
-            found[column]
-        });
-        table.push(row, first + column, rate);
+            .sum();
+        found
+    });
+    if asked == Asked::Hits {
+        assert_eq!(found, steps, "no item is denied");
+        table.push(row, first, rate);
+    } else {
+        table.push(row, first + 1, rate);
+        table.push(row, first + 3, found as f64 / steps as f64 * 1e6);
     }
-    assert_eq!(found[0], steps, "no item is denied");
-    table.push(row, first + 3, found[1] as f64 / steps as f64 * 1e6);
 }
 
 /// The peer: a chain of filters with longer fingerprints from link to link, so
@@ -258,14 +269,16 @@ fn against_chains(effort: Effort, log_slots: u32) -> Table {
                 filled = Some(fill_chains(count, asked, &mut table, row));
             }
             let (guira, chains, peer) = filled.as_ref().expect("the first round fills");
-            let cells = (&mut table, row, 1);
-            look(effort, cells, count, round, |key| guira.contains(key));
-            for (index, chain) in chains.iter().enumerate() {
-                let cells = (&mut table, row + 1 + index, 1);
-                look(effort, cells, count, round, |key| chain.contains(key));
+            for asked in ASKED.map(|asked| (asked, round)) {
+                let cells = (&mut table, row, 1);
+                look(effort, cells, count, asked, |key| guira.contains(key));
+                for (index, chain) in chains.iter().enumerate() {
+                    let cells = (&mut table, row + 1 + index, 1);
+                    look(effort, cells, count, asked, |key| chain.contains(key));
+                }
+                let cells = (&mut table, row + 3, 1);
+                look(effort, cells, count, asked, |key| peer.contains(key));
             }
-            let cells = (&mut table, row + 3, 1);
-            look(effort, cells, count, round, |key| peer.contains(key));
         }
     }
     table

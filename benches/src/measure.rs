@@ -25,6 +25,18 @@ impl Samples {
         (self.quantile(0.75) - self.quantile(0.25)) / 2.0 / self.median()
     }
 
+    /// The ratios to what the same rounds gave in `others`: what slows the machine down
+    /// for longer than a round slows down both sides of a ratio.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many of both.
+    #[must_use]
+    pub fn ratios(&self, others: &Self) -> Self {
+        assert_eq!(self.0.len(), others.0.len(), "contestants take turns");
+        Self(self.0.iter().zip(&others.0).map(|(a, b)| a / b).collect())
+    }
+
     /// True without a round.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -93,5 +105,11 @@ mod tests {
         let samples = Samples(vec![5.0, 1.0, 4.0, 2.0, 3.0]);
         assert!((samples.median() - 3.0).abs() < 1e-12);
         assert!((samples.spread() - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn ratios_are_those_of_the_rounds() {
+        let (ours, theirs) = (Samples(vec![8.0, 3.0, 1.0]), Samples(vec![2.0, 1.0, 2.0]));
+        assert!((ours.ratios(&theirs).median() - 3.0).abs() < 1e-12);
     }
 }

@@ -1,4 +1,4 @@
-//! The speed that guira aims at, each target a ratio of two medians of one run.
+//! The speed that guira aims at, each target the median of the ratios of one run's rounds.
 
 use crate::{
     arena::Arena,
@@ -23,7 +23,7 @@ pub struct Target {
     pub bound: Bound,
     /// The measured ratio, or the time in microseconds.
     pub measured: f64,
-    /// The two medians, in words.
+    /// The medians of both sides, and how far the ratio scatters, in words.
     pub details: String,
 }
 
@@ -66,15 +66,17 @@ impl Target {
     ) -> Self {
         let (a, b) = (ours.median(), theirs.median());
         let spread = |samples: &Samples| samples.spread() * 100.0;
+        let ratios = ours.ratios(theirs);
         let details = format!(
-            "{a:.1} ± {:.0} % against {b:.1} ± {:.0} % {unit}",
+            "± {:.0} %; {a:.1} ± {:.0} % against {b:.1} ± {:.0} % {unit}",
+            spread(&ratios),
             spread(ours),
             spread(theirs)
         );
         Self {
             what: what.into(),
             bound,
-            measured: a / b,
+            measured: ratios.median(),
             details,
         }
     }
@@ -152,7 +154,7 @@ fn lookups(effort: Effort, log_slots: u32, bound: f64, targets: &mut Vec<Target>
     let steps = effort.steps;
     for asked in [Asked::Hits, Asked::Misses] {
         let mut samples: [Samples; 5] = Default::default();
-        for round in 0..effort.rounds {
+        for round in 0..effort.rounds_at(log_slots) {
             let walk = Walk::new(asked, count, round as u64);
             samples[0].push(rate(steps, || ours.lookup(walk, steps)));
             samples[1].push(rate(steps, || theirs.lookup(walk, steps)));
@@ -204,7 +206,7 @@ fn fill(effort: Effort, targets: &mut Vec<Target>) {
     let own = peers::closest_with_own_hasher();
     let mut whole: [Samples; 3] = Default::default();
     let mut end: [Samples; 3] = Default::default();
-    for _ in 0..effort.rounds {
+    for _ in 0..effort.rounds_at(effort.log_medium) {
         for (index, entry) in [&guira, &closest, &own].into_iter().enumerate() {
             let peer = (entry.make)(count as usize);
             let start = thread_time();
@@ -250,7 +252,7 @@ fn churn(effort: Effort, targets: &mut Vec<Target>) {
     let (guira, closest) = pair();
     let mut arenas = [&guira, &closest].map(|entry| Arena::new(entry, effort.log_medium, 95));
     let mut samples = [Samples::default(), Samples::default()];
-    for _ in 0..effort.rounds {
+    for _ in 0..effort.rounds_at(effort.log_medium) {
         for (arena, samples) in arenas.iter_mut().zip(&mut samples) {
             let (tally, elapsed) = arena.run(Job::Mix { lookups: 0 }, 4, effort.run);
             samples.push(mops(tally.operations, elapsed));

@@ -22,6 +22,9 @@ struct Options {
     /// Where `BENCHMARKS.md` and `docs/plots` are written.
     #[arg(long, default_value = ".")]
     root: PathBuf,
+    /// What is to be known about the machine beside what it says of itself.
+    #[arg(long)]
+    note: Option<String>,
 }
 
 fn main() -> io::Result<()> {
@@ -44,5 +47,9 @@ fn main() -> io::Result<()> {
             .for_each(print);
         return Ok(());
     }
-    Results::measure(effort).write(&options.root)
+    let mut results = Results::measure(effort);
+    if let Some(note) = options.note {
+        results.machine += &format!("- {note}\n");
+    }
+    results.write(&options.root)
 }

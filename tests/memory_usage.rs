@@ -1,0 +1,56 @@
+//! What a filter says that it takes up is what the allocator gave for it, at every size.
+//!
+//! All that the process allocates is counted, so this file has one test only.
+
+use cap::Cap;
+use guira::CuckooFilter;
+use std::alloc::System;
+
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+#[test]
+fn memory_usage_is_what_was_allocated() {
+    // What a thread allocates once, and not for a filter.
+    CuckooFilter::with_capacity(1).insert(&0).unwrap();
+    for (capacity, max_capacity, rate) in [
+        (1, 1, 0.01),
+        (1_000, 1_000, 0.02),
+        (100_000, 100_000, 0.000_001),
+        (1, 100_000, 0.001),
+        (1_000, 60_000, 0.03),
+        (300, 10_000, 0.000_1),
+    ] {
+        let place = format!("{capacity} to {max_capacity} at {rate}");
+        let before = ALLOCATOR.allocated();
+        let filter = CuckooFilter::builder()
+            .capacity(capacity)
+            .max_capacity(max_capacity)
+            .false_positive_rate(rate)
+            .build()
+            .unwrap();
+        let check = |items: usize| {
+            let heap = ALLOCATOR.allocated() - before;
+            let said = filter.memory_usage();
+            assert_eq!(
+                said,
+                size_of_val(&filter) + heap,
+                "{place}, with {items} items"
+            );
+            assert_eq!(said, filter.stats().memory_usage);
+        };
+        check(0);
+        let mut level = 0;
+        for item in 0..max_capacity {
+            filter.insert(&item).unwrap();
+            if filter.stats().level != level || item % 1_000 == 0 {
+                check(item + 1);
+                level = filter.stats().level;
+            }
+        }
+        check(max_capacity);
+        assert_eq!(level > 0, max_capacity > capacity, "{place}: it grew");
+        drop(filter);
+        assert_eq!(ALLOCATOR.allocated(), before, "{place}: all was given back");
+    }
+}
