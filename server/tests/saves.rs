@@ -18,6 +18,15 @@ fn directory() -> (TempDir, String) {
     (directory, path)
 }
 
+/// A server that saves into a directory of its own, a client, and the item "a" in "k".
+fn with_an_item() -> (TempDir, String, Server, Connection) {
+    let (guard, path) = directory();
+    let server = Server::start(&["--dir", &path]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.ADD k a");
+    (guard, path, server, client)
+}
+
 fn insert(client: &mut Connection, key: &str, items: std::ops::Range<u32>) {
     let items: Vec<u32> = items.collect();
     let mut command = redis::cmd("CF.INSERT");
@@ -97,10 +106,7 @@ fn the_end_saves_unless_it_should_not() {
 
 #[test]
 fn a_server_that_cannot_save_does_not_shut_down() {
-    let (_guard, path) = directory();
-    let mut server = Server::start(&["--dir", &path]);
-    let mut client = server.client(Protocol::Resp2);
-    ask::<()>(&mut client, "CF.ADD k a");
+    let (_guard, path, mut server, mut client) = with_an_item();
     // In the way of every save.
     let temporary = Path::new(&path).join("guira.save.tmp");
     fs::create_dir(&temporary).unwrap();
@@ -115,10 +121,7 @@ fn a_server_that_cannot_save_does_not_shut_down() {
 
 #[test]
 fn a_server_that_cannot_save_is_not_ended_by_a_signal() {
-    let (_guard, path) = directory();
-    let mut server = Server::start(&["--dir", &path]);
-    let mut client = server.client(Protocol::Resp2);
-    ask::<()>(&mut client, "CF.ADD k a");
+    let (_guard, path, mut server, mut client) = with_an_item();
     let temporary = Path::new(&path).join("guira.save.tmp");
     for signal in ["TERM", "INT"] {
         ask::<()>(&mut client, "SAVE");
@@ -146,10 +149,7 @@ fn has_failed(client: &mut redis::Connection) -> bool {
 /// Whoever sits at the terminal can end it in any case.
 #[test]
 fn a_second_interrupt_ends_a_server_that_cannot_save() {
-    let (_guard, path) = directory();
-    let mut server = Server::start(&["--dir", &path]);
-    let mut client = server.client(Protocol::Resp2);
-    ask::<()>(&mut client, "CF.ADD k a");
+    let (_guard, path, mut server, mut client) = with_an_item();
     fs::create_dir(Path::new(&path).join("guira.save.tmp")).unwrap();
     server.signal("INT");
     until("the save has failed", || has_failed(&mut client));

@@ -39,6 +39,16 @@ impl Protocol {
     }
 }
 
+/// Runs a test in either protocol; then all keys go.
+pub(crate) fn in_both(test: impl Fn(Protocol, &mut Connection)) {
+    let server = Server::start(&[]);
+    for protocol in PROTOCOLS {
+        let mut client = server.client(protocol);
+        test(protocol, &mut client);
+        ask::<()>(&mut client, "FLUSHALL");
+    }
+}
+
 /// The command that starts a server on a free port.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_guira-server"));

@@ -1,0 +1,153 @@
+//! Arguments of the commands that are wrong, and the texts of the errors, in both protocols.
+
+mod common;
+
+use common::{PROTOCOLS, Server, ask, in_both, refusal};
+
+#[test]
+fn reserve_checks_its_arguments_in_order() {
+    let arity = "ERR wrong number of arguments for 'CF.RESERVE' command";
+    let capacity = "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
+    let cases = [
+        ("CF.RESERVE", arity),
+        ("CF.RESERVE k", arity),
+        ("CF.RESERVE k 100 EXPANSION", arity),
+        ("CF.RESERVE k x MAXITERATIONS x", "Bad capacity"),
+        (
+            "CF.RESERVE k 1 MAXITERATIONS x BUCKETSIZE x",
+            "Couldn't parse MAXITERATIONS",
+        ),
+        (
+            "CF.RESERVE k 1 MAXITERATIONS 0",
+            "MAXITERATIONS: value must be in the range [1, 65535]",
+        ),
+        (
+            "CF.RESERVE k 1 MAXITERATIONS 65536",
+            "MAXITERATIONS: value must be in the range [1, 65535]",
+        ),
+        (
+            "CF.RESERVE k 1 EXPANSION x BUCKETSIZE x",
+            "Couldn't parse BUCKETSIZE",
+        ),
+        (
+            "CF.RESERVE k 1 BUCKETSIZE 0",
+            "BUCKETSIZE: value must be in the range [1, 255]",
+        ),
+        (
+            "CF.RESERVE k 1 BUCKETSIZE 256",
+            "BUCKETSIZE: value must be in the range [1, 255]",
+        ),
+        ("CF.RESERVE k 1 EXPANSION x", "Couldn't parse EXPANSION"),
+        (
+            "CF.RESERVE k 1 EXPANSION -1",
+            "EXPANSION: value must be in the range [0, 32768]",
+        ),
+        (
+            "CF.RESERVE k 1 EXPANSION 32769",
+            "EXPANSION: value must be in the range [0, 32768]",
+        ),
+        ("CF.RESERVE k 100 ERROR x", "Couldn't parse ERROR"),
+        (
+            "CF.RESERVE k 100 ERROR 0",
+            "ERROR: value must be in the range [0.000000002, 1)",
+        ),
+        (
+            "CF.RESERVE k 100 ERROR 1",
+            "ERROR: value must be in the range [0.000000002, 1)",
+        ),
+        (
+            "CF.RESERVE k 100 ERROR NaN",
+            "ERROR: value must be in the range [0.000000002, 1)",
+        ),
+        (
+            "CF.RESERVE k 100 ERROR 0.000000001",
+            "ERROR: value must be in the range [0.000000002, 1)",
+        ),
+        ("CF.RESERVE k 100 COLOUR blue", "Unknown argument received"),
+        ("CF.RESERVE k 3", capacity),
+        ("CF.RESERVE k 9 BUCKETSIZE 5", capacity),
+        ("CF.RESERVE k 1073741825", capacity),
+        ("CF.RESERVE k 1099511627776", capacity),
+        ("CF.RESERVE k -5", capacity),
+        ("CF.RESERVE there 100", "ERR item exists"),
+        (
+            "CF.RESERVE k 1073741824 EXPANSION 0",
+            "OOM the filter needs 1073741824 bytes, and of maxmemory, 1048576, there are",
+        ),
+    ];
+    let server = Server::start(&["--maxmemory", "1mb"]);
+    for protocol in PROTOCOLS {
+        let mut client = server.client(protocol);
+        ask::<()>(&mut client, "CF.RESERVE there 100");
+        for (words, expected) in cases {
+            let refused = refusal(&mut client, words);
+            match expected.starts_with("OOM") {
+                true => assert!(refused.starts_with(expected), "{words}: {refused}"),
+                false => assert_eq!(refused, expected, "{words}"),
+            }
+        }
+        let keys: Vec<String> = ask(&mut client, "KEYS *");
+        assert_eq!(keys, ["there"], "errors make no keys");
+        ask::<()>(
+            &mut client,
+            "CF.RESERVE all 100 MAXITERATIONS 65535 bucketsize 4 Expansion 2 error 0.001",
+        );
+        ask::<()>(&mut client, "FLUSHDB");
+    }
+}
+
+#[test]
+fn other_commands_check_their_arguments() {
+    in_both(|_, client| {
+        for words in [
+            "CF.ADD",
+            "CF.ADD k",
+            "CF.ADD k a b",
+            "CF.ADDNX k",
+            "CF.EXISTS k",
+            "CF.EXISTS k a b",
+            "CF.MEXISTS k",
+            "CF.COUNT k",
+            "CF.DEL k",
+            "CF.DEL k a b",
+            "CF.INFO",
+            "CF.INFO a b",
+            "CF.DEBUG",
+            "CF.COMPACT",
+            "CF.COMPACT a b",
+            "CF.SCANDUMP k",
+            "CF.LOADCHUNK k 1",
+            "CF.INSERT k ITEMS",
+            "CF.INSERT k NOCREATE ITEMS",
+            "CF.INSERT k CAPACITY 100",
+            "CF.INSERT k NOCREATE CAPACITY",
+            "CF.INSERTNX k ITEMS",
+        ] {
+            let name = words.split(' ').next().unwrap();
+            let expected = format!("ERR wrong number of arguments for '{name}' command");
+            assert_eq!(refusal(client, words), expected, "{words}");
+        }
+        let capacity = "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+        for command in ["CF.INSERT", "CF.INSERTNX"] {
+            let cases = [
+                ("k CAPACITY x ITEMS a", "Bad capacity"),
+                ("k CAPACITY 3 ITEMS a", capacity),
+                ("k CAPACITY 1073741825 ITEMS a", capacity),
+                ("k COLOUR blue ITEMS a", "Unknown argument received"),
+            ];
+            for (words, expected) in cases {
+                assert_eq!(
+                    refusal(client, &format!("{command} {words}")),
+                    expected,
+                    "{words}"
+                );
+            }
+        }
+        let unknown = refusal(client, "CF.NONE a b");
+        assert_eq!(
+            unknown,
+            "ERR unknown command 'CF.NONE', with args beginning with: 'a' 'b' "
+        );
+        assert_eq!(ask::<Vec<String>>(client, "KEYS *"), Vec::<String>::new());
+    });
+}
