@@ -274,6 +274,40 @@ fn a_mark_is_moved_on_by_a_remove_only_to_killed() {
     }
 }
 
+/// A shadow is killed for its trailing original only: without that it stands for nothing.
+#[test]
+fn a_shadow_is_killed_only_with_its_trailing_original() {
+    use Mark::{Delivered as D, Shadow as S, Trailing as T};
+    for (p, q, kills) in [
+        (Some(S), Some(T), true),
+        (Some(S), None, false),
+        (Some(D), Some(T), false),
+        (None, Some(T), false),
+    ] {
+        let (cuckoo, class) = marked_pair(p, q);
+        let before = word_at(&cuckoo, class.p);
+        let killed = cuckoo.kill_shadow(class, class.p);
+        assert_eq!(killed == Some(true), kills, "{p:?} {q:?}");
+        assert_eq!(word_at(&cuckoo, class.p) != before, kills, "{p:?} {q:?}");
+    }
+}
+
+/// Beside the mark of another class a copy is seen by itself: no version is validated, and
+/// no word read again.
+#[test]
+fn a_copy_beside_a_mark_is_found_with_six_loads() {
+    let (cuckoo, class) = filter_and_class::<F10x6>();
+    let word = Word::EMPTY
+        .with(0, class.fingerprint)
+        .with(1, class.fingerprint + 1)
+        .with_mark(1, Mark::Shadow);
+    for bucket in [class.p, class.q] {
+        put(&cuckoo, bucket, word);
+        assert_eq!(loads::during(|| cuckoo.contains(class)), (true, 6));
+        put(&cuckoo, bucket, Word::EMPTY);
+    }
+}
+
 /// While another mover is stopped with its marks standing, every operation ends.
 #[test]
 fn a_stopped_mover_delays_nobody() {
