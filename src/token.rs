@@ -62,7 +62,11 @@ pub(crate) static WHOLE_POOL: std::sync::Mutex<()> = std::sync::Mutex::new(());
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{collections::HashSet, sync::PoisonError, thread};
+    use std::{
+        collections::HashSet,
+        sync::{PoisonError, atomic::AtomicBool},
+        thread,
+    };
 
     #[test]
     fn no_two_tokens_in_use_are_equal() {
@@ -82,5 +86,46 @@ mod tests {
         assert_eq!(rest.len(), TOKENS / 8);
         drop(tokens);
         assert!(Token::acquire().is_some());
+    }
+
+    #[test]
+    fn a_token_that_is_given_back_is_the_one_that_is_free() {
+        let _turn = WHOLE_POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tokens: Vec<Token> = std::iter::from_fn(Token::acquire).collect();
+        assert_eq!(tokens.len(), TOKENS);
+        for _ in 0..TOKENS {
+            let token = tokens.remove(0);
+            let value = token.value();
+            drop(token);
+            let again = Token::acquire().expect("the one");
+            assert_eq!(again.value(), value);
+            assert!(Token::acquire().is_none());
+            tokens.push(again);
+        }
+    }
+
+    /// All want the last two.
+    #[test]
+    fn a_token_has_one_owner_at_a_time() {
+        let _turn = WHOLE_POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        let tokens: Vec<Token> = std::iter::from_fn(Token::acquire).collect();
+        let kept = tokens.into_iter().skip(2).collect::<Vec<_>>();
+        let owned = [const { AtomicBool::new(false) }; TOKENS];
+        let owners: usize = thread::scope(|scope| {
+            let user = || {
+                let use_one = |token: Token| {
+                    let owned = &owned[token.value() as usize];
+                    assert!(!owned.swap(true, Ordering::Relaxed), "two owners");
+                    owned.store(false, Ordering::Relaxed);
+                };
+                (0..20_000)
+                    .filter_map(|_| Token::acquire().map(use_one))
+                    .count()
+            };
+            let users: Vec<_> = (0..4).map(|_| scope.spawn(user)).collect();
+            users.into_iter().map(|user| user.join().unwrap()).sum()
+        });
+        assert!(owners > 0);
+        drop(kept);
     }
 }

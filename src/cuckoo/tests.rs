@@ -4,7 +4,7 @@
 use super::*;
 use crate::{
     layout::{F10x6, F30x2, G14x4},
-    relocate::Fill,
+    relocate::{Fill, Left},
     search::Hop,
     table::loads,
 };
@@ -428,4 +428,88 @@ fn at_rest_no_word_is_marked() {
         let copies = inside.iter().filter(|&&other| other == class).count();
         assert_eq!(cuckoo.count(class), copies);
     }
+}
+
+/// A stripe that is held, or a snapshot between the two buckets: a move is given up, and
+/// leaves both words as they were.
+#[test]
+fn a_move_gives_way() {
+    let (cuckoo, class) = filter_and_class::<F10x6>();
+    let word = Word::EMPTY.with(2, class.fingerprint);
+    put(&cuckoo, class.p, word);
+    let hop = Hop {
+        fingerprint: class.fingerprint,
+        from: class.p,
+        to: class.q,
+    };
+    let given_up = || {
+        assert_eq!(cuckoo.move_resident(hop, false, Fill::Hole), None);
+        assert_eq!(word_at(&cuckoo, class.p), word);
+        assert_eq!(word_at(&cuckoo, class.q), Word::EMPTY);
+    };
+    let hold = cuckoo.versions.hold(class.p);
+    given_up();
+    drop(hold);
+    let snapshot = cuckoo.frontiers.begin();
+    snapshot.enter(0);
+    given_up();
+    snapshot.leave(0);
+    let moved = cuckoo.move_resident(hop, false, Fill::Hole);
+    assert_eq!(moved, Some(Left::Hole));
+    assert_eq!(word_at(&cuckoo, class.p), Word::EMPTY);
+    // From where it is not it cannot be moved.
+    assert_eq!(cuckoo.move_resident(hop, false, Fill::Hole), None);
+    assert_eq!(cuckoo.count(class), 1);
+}
+
+/// What is to be in the slot next is put there if it belongs into the same plane.
+#[test]
+fn a_move_leaves_behind_what_belongs_there() {
+    fn check<L: Layout>(levels: u32, fingerprint: u64, other: u64, fits: bool) {
+        let cuckoo = Cuckoo::<L>::new(8, levels).expect("a few bytes");
+        for level in 0..levels {
+            cuckoo.table.planes.begin(level).expect("memory");
+            cuckoo.table.planes.sweep_all();
+        }
+        let class = Class::of_resident(fingerprint, 0, 8);
+        let hop = Hop {
+            fingerprint,
+            from: class.p,
+            to: class.q,
+        };
+        let back = Hop {
+            from: class.q,
+            to: class.p,
+            ..hop
+        };
+        let left = if fits { Left::Fill } else { Left::Hole };
+        let place = format!("{other} after {fingerprint} at level {levels}");
+        let put = |word: Word<L>| Some(word.plus(fingerprint));
+        assert!(cuckoo.table.update(Event::Claim, fingerprint, class.p, put));
+        let moved = cuckoo.move_resident(hop, false, Fill::Item(other));
+        assert_eq!(moved, Some(left), "{place}");
+        let word = cuckoo.table.prepare(fingerprint, class.p).word;
+        assert_eq!(word.count(other), usize::from(fits), "{place}");
+        let moved = cuckoo.move_resident(back, false, Fill::Outline(other));
+        assert_eq!(moved, Some(left), "{place}");
+        let word = cuckoo.table.prepare(fingerprint, class.q).word;
+        assert_eq!(word.is_marked(Mark::Outline, other), fits, "{place}");
+        assert_eq!(cuckoo.count(class), 1, "{place}");
+    }
+    check::<F10x6>(0, 700, 501, true);
+    for (fingerprint, other, fits) in [(6, 8, true), (6, 7, false), (7, 6, false), (7, 9, true)] {
+        check::<G14x4>(1, fingerprint, other, fits);
+    }
+    for (fingerprint, other, fits) in [(6, 10, true), (6, 4, false), (7, 11, true), (7, 9, false)] {
+        check::<G14x4>(2, fingerprint, other, fits);
+    }
+}
+
+#[test]
+fn inserts_refused_for_want_of_room_are_counted() {
+    let (cuckoo, _) = filter_and_class::<F10x6>();
+    for error in [InsertError::Full, InsertError::Memory, InsertError::Full] {
+        assert_eq!(cuckoo.refused(error), error);
+    }
+    assert_eq!(cuckoo.counters.stats().failed_inserts, 2);
 }

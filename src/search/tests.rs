@@ -163,3 +163,57 @@ fn a_mark_in_the_way_is_not_no_path() {
     assert_eq!(found, Found::Blocked);
     assert!(search.reached().all(|(_, bucket)| bucket < 3));
 }
+
+/// A snapshot parts the two buckets of a move, or it is elsewhere.
+#[test]
+fn a_snapshot_in_the_way_is_not_no_path() {
+    let cuckoo = Cuckoo::<F15x4>::new(2048, 0).expect("memory");
+    fill(&cuckoo, 0, &[1]);
+    fill(&cuckoo, 1, &[600]);
+    let class = Class::of_resident(between::<F15x4>(2048, 0, 1), 0, 2048);
+    let found = || search(&cuckoo, class, true).0;
+    assert_eq!(found(), Found::Path);
+    let snapshot = cuckoo.frontiers.begin();
+    assert_eq!(found(), Found::Path, "all is to come");
+    snapshot.enter(0);
+    snapshot.leave(0);
+    assert_eq!(found(), Found::Blocked, "it is between 511 and 512");
+    snapshot.enter(2);
+    assert_eq!(found(), Found::Path, "it is behind both");
+}
+
+/// A bucket on the way to a word is not reached from it once more: from each of the
+/// roots the other one is, by each of its residents, and that is all.
+#[test]
+fn a_way_does_not_cross_itself() {
+    let cuckoo = Cuckoo::<F10x6>::new(2, 0).expect("memory");
+    fill(&cuckoo, 0, &[1]);
+    fill(&cuckoo, 1, &[0]);
+    let (found, search) = search(&cuckoo, Class::of_resident(1, 0, 2), false);
+    assert_eq!((found, search.visited()), (Found::Nothing, 2 + 2 * 6));
+}
+
+/// Hardly any word twice: there is room for as many as a search may reach.
+#[test]
+fn a_search_among_very_many_full_words_ends_at_its_bound() {
+    const BUCKETS: usize = 1 << 19;
+    let cuckoo = Cuckoo::<F30x2>::new(BUCKETS, 0).expect("memory");
+    let mut random = 1_u64;
+    for bucket in 0..BUCKETS {
+        let word = (0..2).fold(Word::EMPTY, |word, slot| {
+            // Knuth, The Art of Computer Programming 2, section 3.3.4.
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            word.with(slot, (random >> 33) % F30x2::FINGERPRINT + 1)
+        });
+        assert!(cuckoo.table.update(Event::Claim, 1, bucket, |_| Some(word)));
+    }
+    let (found, search) = search(&cuckoo, Class::of_resident(5, 77, BUCKETS), false);
+    assert_eq!(found, Found::NotSoFar);
+    let reached = search.visited();
+    assert!(
+        (MAX_LOOKS - 3..=MAX_NODES).contains(&reached),
+        "{reached} of {MAX_NODES}"
+    );
+}

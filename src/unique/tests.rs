@@ -70,3 +70,101 @@ fn an_absent_item_is_refused_where_a_move_of_it_fills_its_home() {
         );
     }
 }
+
+/// Free tokens for all that follows.
+fn turn() -> impl Drop {
+    token::WHOLE_POOL
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+/// 64 buckets, and a class whose home is its lower bucket.
+fn wide() -> (Cuckoo<F10x6>, Class) {
+    let cuckoo = Cuckoo::new(64, 0).expect("a few bytes");
+    let class = (100..)
+        .map(|fingerprint| Class::of_resident(fingerprint, 0, 64))
+        .find(|class| class.home() == (class.p, class.q));
+    (cuckoo, class.expect("every second one"))
+}
+
+#[test]
+fn the_home_is_either_bucket_for_half_of_all_classes() {
+    let mut lower = 0;
+    for bucket in 0..64 {
+        for fingerprint in 1..=100 {
+            let class = Class::of_resident(fingerprint, bucket, 64);
+            let (home, other) = class.home();
+            assert_eq!((home.min(other), home.max(other)), (class.p, class.q));
+            lower += u32::from(home == class.p);
+        }
+    }
+    assert!((3_000..3_400).contains(&lower), "{lower} of 6400");
+}
+
+#[test]
+fn an_absent_item_is_added_to_its_home() {
+    let _turn = turn();
+    let (cuckoo, class) = wide();
+    assert_eq!(cuckoo.insert_unique(class), Ok(true));
+    for _ in 0..3 {
+        assert_eq!(cuckoo.insert_unique(class), Ok(false));
+    }
+    assert_eq!((cuckoo.count(class), cuckoo.len.sum()), (1, 1));
+    let word = cuckoo.table.prepare(class.fingerprint, class.p);
+    assert_eq!(word.word, Word::EMPTY.with(0, class.fingerprint));
+    assert!(!word.is_reserved());
+}
+
+/// Whoever made it may be stopped for ever.
+#[test]
+fn a_reservation_left_standing_is_taken_away() {
+    let _turn = turn();
+    let (cuckoo, class) = wide();
+    put(&cuckoo, class.p, Word::EMPTY.with_reservation(2, 77));
+    let reserved = || {
+        cuckoo
+            .table
+            .prepare(class.fingerprint, class.p)
+            .is_reserved()
+    };
+    assert!(reserved());
+    assert_eq!(cuckoo.insert_unique(class), Ok(true));
+    assert!(!reserved());
+    assert_eq!((cuckoo.count(class), cuckoo.len.sum()), (1, 1));
+}
+
+#[test]
+fn room_is_made_in_a_full_home() {
+    let _turn = turn();
+    let (cuckoo, class) = wide();
+    let others = (class.fingerprint + 1..).take(6);
+    let full = others
+        .enumerate()
+        .fold(Word::EMPTY, |word, (slot, other)| word.with(slot, other));
+    put(&cuckoo, class.p, full);
+    assert_eq!(cuckoo.insert_unique(class), Ok(true));
+    assert_eq!((cuckoo.count(class), cuckoo.len.sum()), (1, 1));
+    assert_eq!(cuckoo.counters.stats().relocations, 1);
+}
+
+/// For an item that is there no room is made.
+#[test]
+fn a_present_item_moves_nothing_in_a_full_home() {
+    let _turn = turn();
+    for in_home in [true, false] {
+        let (cuckoo, class) = wide();
+        let full = full_but_for(Word::EMPTY.with(0, 700));
+        let (home, other) = match in_home {
+            true => (
+                full_but_for(Word::EMPTY.with(0, class.fingerprint)),
+                Word::EMPTY,
+            ),
+            false => (full, Word::EMPTY.with(3, class.fingerprint)),
+        };
+        put(&cuckoo, class.p, home);
+        put(&cuckoo, class.q, other);
+        assert_eq!(cuckoo.insert_unique(class), Ok(false), "{in_home}");
+        assert_eq!(cuckoo.counters.stats().relocations, 0, "{in_home}");
+        assert_eq!(cuckoo.count(class), 1, "{in_home}");
+    }
+}
