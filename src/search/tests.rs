@@ -196,7 +196,7 @@ fn a_way_does_not_cross_itself() {
 /// Hardly any word twice: there is room for as many as a search may reach.
 #[test]
 fn a_search_among_very_many_full_words_ends_at_its_bound() {
-    const BUCKETS: usize = 1 << 19;
+    const BUCKETS: usize = 1 << 17;
     let cuckoo = Cuckoo::<F30x2>::new(BUCKETS, 0).expect("memory");
     let mut random = 1_u64;
     for bucket in 0..BUCKETS {
