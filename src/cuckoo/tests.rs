@@ -513,3 +513,26 @@ fn inserts_refused_for_want_of_room_are_counted() {
     }
     assert_eq!(cuckoo.counters.stats().failed_inserts, 2);
 }
+
+#[test]
+fn a_level_begins_when_it_is_due() {
+    let due = Box::new([10, 20]);
+    let cuckoo = Cuckoo::<G14x4>::new(8, 2).expect("a few bytes");
+    let cuckoo = cuckoo.growing_when(due);
+    cuckoo.len.add(9);
+    cuckoo.grow_in_time(0);
+    assert!(!cuckoo.table.planes.is_growing(0));
+    cuckoo.len.add(1);
+    cuckoo.grow_in_time(0);
+    assert!(cuckoo.table.planes.is_growing(0));
+    cuckoo.table.planes.sweep_all();
+    cuckoo.grow_in_time(1);
+    assert!(!cuckoo.table.planes.is_growing(1));
+    cuckoo.len.add(10);
+    cuckoo.grow_in_time(1);
+    assert!(cuckoo.table.planes.is_growing(1));
+    cuckoo.table.planes.sweep_all();
+    // There is no level more.
+    cuckoo.grow_in_time(2);
+    assert_eq!(cuckoo.table.planes.level(), 2);
+}

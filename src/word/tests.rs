@@ -277,6 +277,51 @@ fn split_agrees<L: Layout>(naive: &Naive) {
     assert_eq!(word.frozen().split(), (part(0), part(1)), "{naive:?}");
 }
 
+/// What a snapshot keeps of a word, and what it takes for one, against their plain meaning.
+fn image_agrees<L: Layout>(naive: &Naive) {
+    let word: Word<L> = naive.word();
+    let mut image = Naive {
+        mark: None,
+        token: None,
+        phase: naive.phase & !1,
+        ..naive.clone()
+    };
+    if let Some(Mark::Trailing | Mark::Killed) = naive.mark {
+        image.slots[0] = 0;
+    }
+    assert_eq!(word.image(), image.word(), "{naive:?}");
+
+    for plane in (0..6).filter(|&plane| plane <= L::FINGERPRINT) {
+        is_image_agrees::<L>(naive, plane);
+        // The word at rest, with fingerprints of the plane.
+        let low = low_mask::<L>(naive.phase >> 1);
+        for slot in &mut image.slots {
+            *slot = *slot & !low | plane & low;
+        }
+        is_image_agrees::<L>(&image, plane);
+    }
+}
+
+/// The bits of a fingerprint that a level looks at.
+fn low_mask<L: Layout>(level: u64) -> u64 {
+    let bits = u32::try_from(level).map_or(64, |level| level.min(64));
+    (1_u128 << bits).wrapping_sub(1) as u64 & L::FINGERPRINT
+}
+
+fn is_image_agrees<L: Layout>(naive: &Naive, plane: u64) {
+    let word: Word<L> = naive.word();
+    let low = low_mask::<L>(naive.phase >> 1);
+    let at_rest = naive.mark.is_none() && naive.token.is_none() && naive.phase & 1 == 0;
+    let at_home = |&fingerprint: &u64| fingerprint == 0 || (fingerprint ^ plane) & low == 0;
+    let expected = at_rest && naive.slots.iter().all(at_home);
+    assert_eq!(word.is_image(plane), expected, "{naive:?} in {plane}");
+    let unused = !(L::PAYLOAD | L::CONTROL | L::PHASE);
+    for bit in (0..u64::BITS).filter(|bit| unused >> bit & 1 == 1) {
+        let more = Word::<L>::from_bits(word.bits() | 1 << bit);
+        assert!(!more.is_image(plane), "bit {bit} and {naive:?}");
+    }
+}
+
 /// Every word that can stand in a table of layout `L`.
 fn all_words<L: Layout>() -> Vec<Naive> {
     let values = 1_u64 << L::FINGERPRINT_BITS;
@@ -318,6 +363,7 @@ fn all_operations_agree<L: Layout>() {
     for naive in &all {
         operations_agree::<L>(naive, &fingerprints, &tokens);
         split_agrees::<L>(naive);
+        image_agrees::<L>(naive);
     }
     let mut bits: Vec<u64> = all.iter().map(|naive| naive.word::<L>().bits()).collect();
     bits.sort_unstable();
@@ -480,6 +526,7 @@ macro_rules! real_layouts {
                 operations_agree::<$layout>(&p, &neighbours::<$layout>(&[&p]), &tokens);
                 pair_agrees::<$layout>(&p, &q);
                 split_agrees::<$layout>(&p);
+                image_agrees::<$layout>(&p);
             }
         }
     )*};
