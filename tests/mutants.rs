@@ -12,8 +12,6 @@ mod growth;
 mod hostile_keys;
 #[path = "multiset_oracle.rs"]
 mod multiset_oracle;
-#[path = "regressions.rs"]
-mod regressions;
 #[path = "snapshot_damage.rs"]
 mod snapshot_damage;
 #[path = "snapshot_format.rs"]
