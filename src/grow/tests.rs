@@ -1,5 +1,5 @@
-use super::{Block, OnceBlock, Planes, low_bits};
-use crate::{cuckoo::Cuckoo, hash::Class, layout::G14x4};
+use super::{Block, CHUNK, OnceBlock, Planes, Refusal, low_bits};
+use crate::{cuckoo::Cuckoo, fault::Event, hash::Class, layout::G14x4, table::Prepared};
 
 #[test]
 fn the_low_bits_are_as_many_as_the_level() {
@@ -76,4 +76,132 @@ fn a_split_takes_each_item_along() {
         assert!(cuckoo.remove(class), "{class:?}");
     }
     assert!(present.iter().all(|&class| !cuckoo.contains(class)));
+}
+
+/// 64 buckets, two doublings to come.
+fn planes() -> Planes<G14x4> {
+    Planes::new(64, 2).expect("a few bytes")
+}
+
+/// For each word of the planes below `level`, in the order of the sweep: is it split?
+fn split_words(planes: &Planes<G14x4>, level: u32) -> Vec<bool> {
+    let word = |number: usize| {
+        let atomic = planes.atomic((number / 64) as u64, number % 64);
+        Prepared::<G14x4>::load(atomic).word.level() > level
+    };
+    (0..64 << level).map(word).collect()
+}
+
+fn count_split(planes: &Planes<G14x4>, level: u32) -> usize {
+    let split = split_words(planes, level);
+    split.into_iter().filter(|&split| split).count()
+}
+
+/// Each call splits a chunk, wherever it is, and the mark is at the first word to come.
+#[test]
+fn a_level_is_swept_chunk_by_chunk() {
+    let planes = planes();
+    planes.sweep_some();
+    assert_eq!((planes.level(), planes.words()), (0, 64));
+    for level in 0..2 {
+        planes.begin(level).expect("a few bytes");
+        let words = 64 << level;
+        for chunk in 1..words / CHUNK {
+            planes.sweep_some();
+            assert_eq!(count_split(&planes, level), chunk * CHUNK);
+            let split = split_words(&planes, level);
+            let mark = split.iter().take_while(|&&split| split).count();
+            assert_eq!(planes.words_to_split(), words - mark);
+            assert_eq!(planes.level(), level);
+        }
+        planes.sweep_some();
+        assert_eq!((planes.level(), planes.words_to_split()), (level + 1, 0));
+    }
+}
+
+/// The mark goes over words that others have split, and no further.
+#[test]
+fn the_mark_stops_at_the_first_word_to_come() {
+    let planes = planes();
+    planes.begin(0).expect("a few bytes");
+    planes.sweep_all();
+    planes.begin(1).expect("a few bytes");
+    for bucket in 0..64 {
+        planes.split(0, bucket, 1);
+    }
+    planes.split(1, 2, 1);
+    planes.sweep(1, 0);
+    assert_eq!(planes.words_to_split(), 64);
+    planes.sweep(1, 0);
+    assert_eq!(planes.words_to_split(), 64 - CHUNK);
+}
+
+#[test]
+fn room_is_made_where_it_is_wanted() {
+    let planes = planes();
+    let wanted = |buckets: std::ops::Range<usize>| buckets.map(|bucket| (5, bucket));
+    let refused = planes.make_room(0, 0, wanted(0..1), |_| false);
+    assert_eq!(refused, Err(Refusal::Full), "not worth while");
+    assert!(!planes.is_growing(0));
+    assert_eq!(planes.make_room(0, 0, wanted(30..31), |_| true), Ok(()));
+    assert!(planes.is_growing(0));
+    let split = split_words(&planes, 0);
+    assert_eq!(count_split(&planes, 0), 1);
+    assert!(split[30]);
+    // A chunk at most.
+    let made = planes.make_room(0, 0, wanted(25..40), |_| false);
+    assert_eq!(made, Ok(()), "the level has begun");
+    let split = split_words(&planes, 0);
+    assert_eq!(count_split(&planes, 0), 1 + CHUNK);
+    assert!(split[25..34].iter().all(|&split| split));
+    // All of them are split: the sweep goes on, the further the later the round.
+    let mut before = 1 + CHUNK;
+    for (round, chunks) in [(0, 1), (1, 2)] {
+        assert_eq!(
+            planes.make_room(round, 0, wanted(25..34), |_| false),
+            Ok(())
+        );
+        let now = count_split(&planes, 0);
+        assert!(now > before + (chunks - 1) * CHUNK, "{now} after {before}");
+        assert!(now <= before + chunks * CHUNK, "{now} after {before}");
+        before = now;
+    }
+    assert_eq!(planes.make_room(31, 0, wanted(25..34), |_| false), Ok(()));
+    assert_eq!(planes.level(), 1, "it ends with the level");
+    // What was wanted at a level before may be there now.
+    assert_eq!(planes.make_room(0, 0, wanted(0..1), |_| true), Ok(()));
+    assert!(!planes.is_growing(1));
+    planes.begin(1).expect("a few bytes");
+    planes.sweep_all();
+    let refused = planes.make_room(0, 2, wanted(0..1), |_| true);
+    assert_eq!(refused, Err(Refusal::Full), "the largest size");
+}
+
+/// Whoever froze a word may be stopped for ever.
+#[test]
+fn a_writer_completes_a_split() {
+    for inserts in [true, false] {
+        let cuckoo = Cuckoo::<G14x4>::new(8, 1).expect("a few bytes");
+        let planes = &cuckoo.table.planes;
+        let class = Class::of_resident(7, 0, 8);
+        assert_eq!(cuckoo.insert(class), Ok(()));
+        planes.begin(0).expect("a few bytes");
+        for bucket in [class.p, class.q] {
+            let prepared = Prepared::<G14x4>::load(planes.atomic(0, bucket));
+            assert!(prepared.replace(Event::Freeze, prepared.word.frozen()));
+        }
+        if inserts {
+            assert_eq!(cuckoo.insert(class), Ok(()));
+            assert_eq!(cuckoo.count(class), 2);
+        } else {
+            assert!(cuckoo.remove(class));
+            assert_eq!(cuckoo.count(class), 0);
+        }
+        for bucket in [class.p, class.q] {
+            for plane in [0, 1] {
+                let word = Prepared::<G14x4>::load(planes.atomic(plane, bucket)).word;
+                assert_eq!((word.level(), word.is_frozen()), (1, false));
+            }
+        }
+    }
 }
