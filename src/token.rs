@@ -118,7 +118,7 @@ mod tests {
                     assert!(!owned.swap(true, Ordering::Relaxed), "two owners");
                     owned.store(false, Ordering::Relaxed);
                 };
-                (0..20_000)
+                (0..100_000)
                     .filter_map(|_| Token::acquire().map(use_one))
                     .count()
             };

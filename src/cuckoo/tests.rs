@@ -536,3 +536,57 @@ fn a_level_begins_when_it_is_due() {
     cuckoo.grow_in_time(2);
     assert_eq!(cuckoo.table.planes.level(), 2);
 }
+
+/// A filter of 64 buckets, and many classes of one pair and one plane, whatever the level.
+fn crowd() -> (Cuckoo<G14x4>, Vec<Class>) {
+    let cuckoo = Cuckoo::new(64, 2).expect("a few bytes");
+    let q = Class::of_resident(4, 0, 64).q;
+    let classes = (1..1 << 12)
+        .map(|number| Class::of_resident(4 * number, 0, 64))
+        .filter(|class| class.q == q);
+    (cuckoo, classes.collect())
+}
+
+/// Growth is for a filter that is full, not for a pair that many keys were made for.
+#[test]
+fn an_empty_filter_does_not_grow_for_a_crowded_pair() {
+    for level in 0..2 {
+        let (cuckoo, classes) = crowd();
+        let planes = &cuckoo.table.planes;
+        for before in 0..level {
+            planes.begin(before).expect("memory");
+            planes.sweep_all();
+        }
+        for &class in &classes[..8] {
+            assert_eq!(cuckoo.insert(class), Ok(()));
+        }
+        // A sixteenth of the slots.
+        let enough = 16 << level;
+        cuckoo.len.add(enough - 8 - 1);
+        assert_eq!(cuckoo.insert(classes[8]), Err(InsertError::Full));
+        assert!(!planes.is_growing(level), "at level {level}");
+        cuckoo.len.add(1);
+        // All stay of one plane: the next level does not help.
+        assert_eq!(cuckoo.insert(classes[8]), Err(InsertError::Full));
+        assert!(planes.level() > level || planes.is_growing(level));
+    }
+}
+
+/// For the ninth copy of one class no level is begun, for another class of the pair it is.
+#[test]
+fn a_filter_does_not_grow_for_a_class_that_fills_its_pair() {
+    let (cuckoo, classes) = crowd();
+    cuckoo.len.add(100);
+    let grows = || cuckoo.table.planes.is_growing(0) || cuckoo.table.planes.level() > 0;
+    for _ in 0..8 {
+        assert_eq!(cuckoo.insert(classes[0]), Ok(()));
+    }
+    assert_eq!(cuckoo.insert(classes[0]), Err(InsertError::Full));
+    assert!(!grows());
+    assert!(cuckoo.remove(classes[0]));
+    assert_eq!(cuckoo.insert(classes[1]), Ok(()));
+    assert!(!grows());
+    // One of the two words is full of it, the other is not.
+    assert_eq!(cuckoo.insert(classes[0]), Err(InsertError::Full));
+    assert!(grows());
+}

@@ -205,3 +205,27 @@ fn a_writer_completes_a_split() {
         }
     }
 }
+
+/// Whoever comes late to complete a split leaves alone what others have made of it since.
+#[test]
+fn a_split_is_completed_once() {
+    let planes = planes();
+    planes.begin(0).expect("a few bytes");
+    let prepare = |plane| Prepared::<G14x4>::load(planes.atomic(plane, 3));
+    let prepared = prepare(0);
+    let word = prepared.word.with(0, 6).with(1, 7);
+    assert!(prepared.replace(Event::Claim, word));
+    let prepared = prepare(0);
+    let frozen = prepared.word.frozen();
+    assert!(prepared.replace(Event::Freeze, frozen));
+    let frozen = prepared.now(frozen);
+    planes.complete_split(0, 3, frozen);
+    for (plane, fingerprint) in [(0, 8), (1, 9)] {
+        let prepared = prepare(plane);
+        assert!(prepared.replace(Event::Claim, prepared.word.plus(fingerprint)));
+    }
+    planes.complete_split(0, 3, frozen);
+    for (plane, residents) in [(0, [6, 8]), (1, [9, 7])] {
+        assert!(prepare(plane).word.residents().eq(residents), "{plane}");
+    }
+}
