@@ -367,4 +367,4 @@ fn marked_copies(here: Option<Mark>, there: Option<Mark>) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -124,7 +124,7 @@ impl<L: Layout> Cuckoo<L> {
     /// A path, but a long search: begins a level, if the filter holds as many items
     /// as it should. To fill it up to the last path would cost many such searches.
     #[cold]
-    pub(crate) fn grow_in_time(&self, level: u32) {
+    fn grow_in_time(&self, level: u32) {
         let planes = &self.table.planes;
         let due = self.due.get(level as usize);
         if due.is_some_and(|&due| self.len.sum() >= due) && !planes.is_growing(level) {
@@ -320,3 +320,6 @@ impl<L: Layout> Cuckoo<L> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

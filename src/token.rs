@@ -57,20 +57,21 @@ impl Drop for Token {
 
 /// Held by tests that use tokens, as one of them takes all there are.
 #[cfg(test)]
-pub(crate) static WHOLE_POOL: std::sync::Mutex<()> = std::sync::Mutex::new(());
+pub(crate) fn turn() -> impl Drop {
+    use std::sync::{Mutex, PoisonError};
+
+    static WHOLE_POOL: Mutex<()> = Mutex::new(());
+    WHOLE_POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{
-        collections::HashSet,
-        sync::{PoisonError, atomic::AtomicBool},
-        thread,
-    };
+    use std::{collections::HashSet, sync::atomic::AtomicBool, thread};
 
     #[test]
     fn no_two_tokens_in_use_are_equal() {
-        let _turn = WHOLE_POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = turn();
         let tokens: Vec<Vec<Token>> = thread::scope(|scope| {
             let taker = || (0..TOKENS / 8).map(|_| Token::acquire().unwrap()).collect();
             let takers: Vec<_> = (0..7).map(|_| scope.spawn(taker)).collect();
@@ -90,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_token_that_is_given_back_is_the_one_that_is_free() {
-        let _turn = WHOLE_POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = turn();
         let mut tokens: Vec<Token> = std::iter::from_fn(Token::acquire).collect();
         assert_eq!(tokens.len(), TOKENS);
         for _ in 0..TOKENS {
@@ -107,7 +108,7 @@ mod tests {
     /// All want the same two.
     #[test]
     fn a_token_has_one_owner_at_a_time() {
-        let _turn = WHOLE_POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = turn();
         let mut kept: Vec<Token> = std::iter::from_fn(Token::acquire).collect();
         drop(kept.drain(4..6));
         let owned = [const { AtomicBool::new(false) }; TOKENS];
@@ -115,6 +116,7 @@ mod tests {
             let user = || {
                 let use_one = |token: Token| {
                     let owned = &owned[token.value() as usize];
+                    // Relaxed: one flag for each token, and nothing beside it.
                     assert!(!owned.swap(true, Ordering::Relaxed), "two owners");
                     owned.store(false, Ordering::Relaxed);
                 };

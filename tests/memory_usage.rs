@@ -14,21 +14,25 @@ fn memory_usage_is_what_was_allocated() {
     // What a thread allocates once, and not for a filter.
     CuckooFilter::with_capacity(1).insert(&0).unwrap();
     for (capacity, max_capacity, rate) in [
-        (1, 1, 0.01),
-        (1_000, 1_000, 0.02),
-        (100_000, 100_000, 0.000_001),
-        (1, 100_000, 0.001),
-        (1_000, 60_000, 0.03),
-        (300, 10_000, 0.000_1),
+        (1, None, 0.01),
+        (1_000, None, 0.02),
+        (100_000, None, 0.000_001),
+        (1_000, Some(1_000), 0.02),
+        (1, Some(100_000), 0.001),
+        (1_000, Some(60_000), 0.03),
+        (300, Some(10_000), 0.000_1),
     ] {
-        let place = format!("{capacity} to {max_capacity} at {rate}");
+        let place = format!("{capacity} to {max_capacity:?} at {rate}");
         let before = ALLOCATOR.allocated();
-        let filter = CuckooFilter::builder()
+        let builder = CuckooFilter::builder()
             .capacity(capacity)
-            .max_capacity(max_capacity)
-            .false_positive_rate(rate)
-            .build()
-            .unwrap();
+            .false_positive_rate(rate);
+        let builder = match max_capacity {
+            Some(items) => builder.max_capacity(items),
+            None => builder,
+        };
+        let filter = builder.build().unwrap();
+        let max_capacity = filter.max_capacity();
         let check = |items: usize| {
             let heap = ALLOCATOR.allocated() - before;
             let said = filter.memory_usage();

@@ -183,7 +183,7 @@ impl Oracle {
 }
 
 proptest! {
-    // Without optimisation, as there, each takes fifty milliseconds.
+    // Fewer for `ci/mutants.sh`: without optimisation each takes fifty milliseconds.
     #![proptest_config(ProptestConfig::with_cases(if cfg!(guira_mutants) { 40 } else { 400 }))]
 
     #[test]

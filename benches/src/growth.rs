@@ -264,7 +264,7 @@ fn against_chains(effort: Effort, log_slots: u32) -> Table {
             effort.rounds
         };
         let mut filled = None;
-        for round in 0..effort.rounds {
+        for round in 0..effort.rounds_at(log_slots) {
             if round < fills {
                 filled = Some(fill_chains(count, asked, &mut table, row));
             }

@@ -4,7 +4,7 @@
 use super::*;
 use crate::{
     layout::{F10x6, F30x2, G14x4},
-    relocate::{Fill, Left},
+    relocate::Fill,
     search::Hop,
     table::loads,
 };
@@ -17,16 +17,16 @@ use std::{
 /// A version, P and Q; then a version, P, Q, P, Q and the version, seven times.
 const MAX_LOADS: usize = 4 + (ATTEMPTS - 1) * 6;
 
-fn put<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize, word: Word<L>) {
+pub(crate) fn put<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize, word: Word<L>) {
     assert!(cuckoo.table.update(Event::Claim, 1, bucket, |_| Some(word)));
 }
 
-fn word_at<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize) -> Word<L> {
+pub(crate) fn word_at<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize) -> Word<L> {
     cuckoo.table.prepare(1, bucket).word
 }
 
 /// A filter of 8 buckets and a class whose pair is two buckets of it.
-fn filter_and_class<L: Layout>() -> (Cuckoo<L>, Class) {
+pub(crate) fn filter_and_class<L: Layout>() -> (Cuckoo<L>, Class) {
     let cuckoo = Cuckoo::new(8, 0).expect("a few bytes");
     (cuckoo, Class::of_resident(1, 0, 8))
 }
@@ -428,165 +428,4 @@ fn at_rest_no_word_is_marked() {
         let copies = inside.iter().filter(|&&other| other == class).count();
         assert_eq!(cuckoo.count(class), copies);
     }
-}
-
-/// A stripe that is held, or a snapshot between the two buckets: a move is given up, and
-/// leaves both words as they were.
-#[test]
-fn a_move_gives_way() {
-    let (cuckoo, class) = filter_and_class::<F10x6>();
-    let word = Word::EMPTY.with(2, class.fingerprint);
-    put(&cuckoo, class.p, word);
-    let hop = Hop {
-        fingerprint: class.fingerprint,
-        from: class.p,
-        to: class.q,
-    };
-    let given_up = || {
-        assert_eq!(cuckoo.move_resident(hop, false, Fill::Hole), None);
-        assert_eq!(word_at(&cuckoo, class.p), word);
-        assert_eq!(word_at(&cuckoo, class.q), Word::EMPTY);
-    };
-    let hold = cuckoo.versions.hold(class.p);
-    given_up();
-    drop(hold);
-    let snapshot = cuckoo.frontiers.begin();
-    snapshot.enter(0);
-    given_up();
-    snapshot.leave(0);
-    let moved = cuckoo.move_resident(hop, false, Fill::Hole);
-    assert_eq!(moved, Some(Left::Hole));
-    assert_eq!(word_at(&cuckoo, class.p), Word::EMPTY);
-    // From where it is not it cannot be moved.
-    assert_eq!(cuckoo.move_resident(hop, false, Fill::Hole), None);
-    assert_eq!(cuckoo.count(class), 1);
-}
-
-/// What is to be in the slot next is put there if it belongs into the same plane.
-#[test]
-fn a_move_leaves_behind_what_belongs_there() {
-    fn check<L: Layout>(levels: u32, fingerprint: u64, other: u64, fits: bool) {
-        let cuckoo = Cuckoo::<L>::new(8, levels).expect("a few bytes");
-        for level in 0..levels {
-            cuckoo.table.planes.begin(level).expect("memory");
-            cuckoo.table.planes.sweep_all();
-        }
-        let class = Class::of_resident(fingerprint, 0, 8);
-        let hop = Hop {
-            fingerprint,
-            from: class.p,
-            to: class.q,
-        };
-        let back = Hop {
-            from: class.q,
-            to: class.p,
-            ..hop
-        };
-        let left = if fits { Left::Fill } else { Left::Hole };
-        let place = format!("{other} after {fingerprint} at level {levels}");
-        let put = |word: Word<L>| Some(word.plus(fingerprint));
-        assert!(cuckoo.table.update(Event::Claim, fingerprint, class.p, put));
-        let moved = cuckoo.move_resident(hop, false, Fill::Item(other));
-        assert_eq!(moved, Some(left), "{place}");
-        let word = cuckoo.table.prepare(fingerprint, class.p).word;
-        assert_eq!(word.count(other), usize::from(fits), "{place}");
-        let moved = cuckoo.move_resident(back, false, Fill::Outline(other));
-        assert_eq!(moved, Some(left), "{place}");
-        let word = cuckoo.table.prepare(fingerprint, class.q).word;
-        assert_eq!(word.is_marked(Mark::Outline, other), fits, "{place}");
-        assert_eq!(cuckoo.count(class), 1, "{place}");
-    }
-    check::<F10x6>(0, 700, 501, true);
-    for (fingerprint, other, fits) in [(6, 8, true), (6, 7, false), (7, 6, false), (7, 9, true)] {
-        check::<G14x4>(1, fingerprint, other, fits);
-    }
-    for (fingerprint, other, fits) in [(6, 10, true), (6, 4, false), (7, 11, true), (7, 9, false)] {
-        check::<G14x4>(2, fingerprint, other, fits);
-    }
-}
-
-#[test]
-fn inserts_refused_for_want_of_room_are_counted() {
-    let (cuckoo, _) = filter_and_class::<F10x6>();
-    for error in [InsertError::Full, InsertError::Memory, InsertError::Full] {
-        assert_eq!(cuckoo.refused(error), error);
-    }
-    assert_eq!(cuckoo.counters.stats().failed_inserts, 2);
-}
-
-#[test]
-fn a_level_begins_when_it_is_due() {
-    let due = Box::new([10, 20]);
-    let cuckoo = Cuckoo::<G14x4>::new(8, 2).expect("a few bytes");
-    let cuckoo = cuckoo.growing_when(due);
-    cuckoo.len.add(9);
-    cuckoo.grow_in_time(0);
-    assert!(!cuckoo.table.planes.is_growing(0));
-    cuckoo.len.add(1);
-    cuckoo.grow_in_time(0);
-    assert!(cuckoo.table.planes.is_growing(0));
-    cuckoo.table.planes.sweep_all();
-    cuckoo.grow_in_time(1);
-    assert!(!cuckoo.table.planes.is_growing(1));
-    cuckoo.len.add(10);
-    cuckoo.grow_in_time(1);
-    assert!(cuckoo.table.planes.is_growing(1));
-    cuckoo.table.planes.sweep_all();
-    // There is no level more.
-    cuckoo.grow_in_time(2);
-    assert_eq!(cuckoo.table.planes.level(), 2);
-}
-
-/// A filter of 64 buckets, and many classes of one pair and one plane, whatever the level.
-fn crowd() -> (Cuckoo<G14x4>, Vec<Class>) {
-    let cuckoo = Cuckoo::new(64, 2).expect("a few bytes");
-    let q = Class::of_resident(4, 0, 64).q;
-    let classes = (1..1 << 12)
-        .map(|number| Class::of_resident(4 * number, 0, 64))
-        .filter(|class| class.q == q);
-    (cuckoo, classes.collect())
-}
-
-/// Growth is for a filter that is full, not for a pair that many keys were made for.
-#[test]
-fn an_empty_filter_does_not_grow_for_a_crowded_pair() {
-    for level in 0..2 {
-        let (cuckoo, classes) = crowd();
-        let planes = &cuckoo.table.planes;
-        for before in 0..level {
-            planes.begin(before).expect("memory");
-            planes.sweep_all();
-        }
-        for &class in &classes[..8] {
-            assert_eq!(cuckoo.insert(class), Ok(()));
-        }
-        // A sixteenth of the slots.
-        let enough = 16 << level;
-        cuckoo.len.add(enough - 8 - 1);
-        assert_eq!(cuckoo.insert(classes[8]), Err(InsertError::Full));
-        assert!(!planes.is_growing(level), "at level {level}");
-        cuckoo.len.add(1);
-        // All stay of one plane: the next level does not help.
-        assert_eq!(cuckoo.insert(classes[8]), Err(InsertError::Full));
-        assert!(planes.level() > level || planes.is_growing(level));
-    }
-}
-
-/// For the ninth copy of one class no level is begun, for another class of the pair it is.
-#[test]
-fn a_filter_does_not_grow_for_a_class_that_fills_its_pair() {
-    let (cuckoo, classes) = crowd();
-    cuckoo.len.add(100);
-    let grows = || cuckoo.table.planes.is_growing(0) || cuckoo.table.planes.level() > 0;
-    for _ in 0..8 {
-        assert_eq!(cuckoo.insert(classes[0]), Ok(()));
-    }
-    assert_eq!(cuckoo.insert(classes[0]), Err(InsertError::Full));
-    assert!(!grows());
-    assert!(cuckoo.remove(classes[0]));
-    assert_eq!(cuckoo.insert(classes[1]), Ok(()));
-    assert!(!grows());
-    // One of the two words is full of it, the other is not.
-    assert_eq!(cuckoo.insert(classes[0]), Err(InsertError::Full));
-    assert!(grows());
 }

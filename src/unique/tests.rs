@@ -6,10 +6,9 @@ use crate::{
     fault::Event,
     hash::Class,
     layout::F10x6,
-    token,
+    token::turn,
     word::{Mark, Word},
 };
-use std::sync::PoisonError;
 
 /// A filter of two buckets, in which all pairs are the same, and a class.
 fn filter_and_class() -> (Cuckoo<F10x6>, Class) {
@@ -30,9 +29,7 @@ fn full_but_for(first: Word<F10x6>) -> Word<F10x6> {
 /// but none is wanted either. Answering Full of a present item was a fault.
 #[test]
 fn a_present_item_is_found_where_a_move_of_it_fills_its_home() {
-    let _turn = token::WHOLE_POOL
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let _turn = turn();
     for (to, from) in [(0, 1), (1, 0)] {
         let (cuckoo, class) = filter_and_class();
         let copy = Word::EMPTY.with(0, class.fingerprint);
@@ -50,9 +47,7 @@ fn a_present_item_is_found_where_a_move_of_it_fills_its_home() {
 /// The same with a copy that a remove has taken: nothing is there, and no room.
 #[test]
 fn an_absent_item_is_refused_where_a_move_of_it_fills_its_home() {
-    let _turn = token::WHOLE_POOL
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let _turn = turn();
     for (to, from) in [(0, 1), (1, 0)] {
         let (cuckoo, class) = filter_and_class();
         let copy = Word::EMPTY.with(0, class.fingerprint);
@@ -69,13 +64,6 @@ fn an_absent_item_is_refused_where_a_move_of_it_fills_its_home() {
             "{from} to {to}"
         );
     }
-}
-
-/// Free tokens for all that follows.
-fn turn() -> impl Drop {
-    token::WHOLE_POOL
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
 }
 
 /// 64 buckets, and a class whose home is its lower bucket.
@@ -153,15 +141,12 @@ fn a_present_item_moves_nothing_in_a_full_home() {
     let _turn = turn();
     for in_home in [true, false] {
         let (cuckoo, class) = wide();
-        let full = full_but_for(Word::EMPTY.with(0, 700));
-        let (home, other) = match in_home {
-            true => (
-                full_but_for(Word::EMPTY.with(0, class.fingerprint)),
-                Word::EMPTY,
-            ),
-            false => (full, Word::EMPTY.with(3, class.fingerprint)),
+        let copy = Word::EMPTY.with(0, class.fingerprint);
+        let (first, other) = match in_home {
+            true => (copy, Word::EMPTY),
+            false => (Word::EMPTY.with(0, 700), copy),
         };
-        put(&cuckoo, class.p, home);
+        put(&cuckoo, class.p, full_but_for(first));
         put(&cuckoo, class.q, other);
         assert_eq!(cuckoo.insert_unique(class), Ok(false), "{in_home}");
         assert_eq!(cuckoo.counters.stats().relocations, 0, "{in_home}");

@@ -98,7 +98,7 @@ runs the same loops under criterion, for work on one of them.
 - All figures of this page are of one run, {rounds} rounds of each. In each round the contestants
   take turns, and the figure is the median of the rounds. Where half the distance between the
   quartiles is 10 % of it or more, it is given as ±. A target is the median of the ratios of the
-  rounds, and in cache has three times as many of them.
+  rounds, and in cache has three times as many of them; how far they scatter comes before the medians.
 - Figures of one thread count the processor time of that thread, so that other jobs on the machine
   disturb less. Figures of several threads are by the clock on the wall.
 - Compare figures within a table. Machines differ, and so do hours of one machine.
