@@ -171,7 +171,7 @@ impl LayoutFacts {
         // `room` grows with the number of pairs of buckets: the least that suffices. (But
         // two buckets, which are those of every item, have more room than four; a few
         // items may thus get some buckets more than they need.)
-        // If none suffices, one more than there can be: `checked` refuses it.
+        // If none suffices, one more than there can be: `fits` says no.
         let (mut low, mut high) = (
             for_rate.div_ceil(2).max(1),
             ((MAX_BUCKETS / 2) >> level) + 1,
@@ -187,11 +187,12 @@ impl LayoutFacts {
         Some(low.saturating_mul(2))
     }
 
-    /// The items that fit into the largest table at `rate`.
-    fn max_capacity(&self, rate: f64) -> usize {
-        let slots = (self.slots * MAX_BUCKETS) as f64;
-        self.room(MAX_BUCKETS, 0)
-            .min((slots * self.load_for(rate, 0)) as usize)
+    /// The items that fit at `rate` into the largest table that can double `level` times.
+    fn max_capacity(&self, rate: f64, level: u32) -> usize {
+        let buckets = (MAX_BUCKETS >> level) / 2 * 2;
+        let slots = (self.slots * (buckets << level)) as f64;
+        self.room(buckets, level)
+            .min((slots * self.load_for(rate, level)) as usize)
     }
 }
 
@@ -215,9 +216,11 @@ impl Geometry {
             .rev()
             .filter_map(made)
             .min_by_key(|geometry| geometry.buckets);
-        smallest
-            .ok_or_else(|| out_of_reach(&layouts, rate))?
-            .checked(&layouts, rate)
+        let smallest = smallest.ok_or_else(|| out_of_reach(&layouts, rate))?;
+        if !smallest.fits() {
+            return Err(too_many(capacity, capacity, rate, &layouts));
+        }
+        Ok(smallest)
     }
 
     /// The table that is smallest when it has grown to `max_capacity` items, of
@@ -258,39 +261,31 @@ impl Geometry {
                     .max(geometry.grown_buckets() / START_SHARE)
                     .max(SMALL_START)
         };
-        let smallest = all
+        let fitting = all.clone().filter(Self::fits);
+        let smallest = fitting
             .clone()
             .filter(modest)
             .min_by_key(|geometry| (geometry.grown_buckets(), geometry.buckets, geometry.levels));
         if let Some(geometry) = smallest {
-            return geometry.checked(&layouts, rate);
+            return Ok(geometry);
         }
-        let least = all.min_by_key(|geometry| geometry.buckets);
-        let least = least
-            .ok_or_else(|| out_of_reach(&layouts, rate))?
-            .checked(&layouts, rate)?;
-        Err(BuildError::Growth {
-            asked: capacity,
-            max_capacity,
-            rate,
-            min: least.layout.room(least.buckets, 0) / 2,
+        // The table may become as large, but not from so small a start.
+        let least = fitting.min_by_key(|geometry| geometry.buckets);
+        Err(match (least, all.clone().next()) {
+            (Some(least), _) => BuildError::Growth {
+                asked: capacity,
+                max_capacity,
+                rate,
+                min: least.layout.room(least.buckets, 0) / 2,
+            },
+            (None, Some(_)) => too_many(max_capacity, capacity, rate, &layouts),
+            (None, None) => out_of_reach(&layouts, rate),
         })
     }
 
-    /// Refuses more buckets than there can be.
-    fn checked(self, layouts: &[&LayoutFacts], rate: f64) -> Result<Self, BuildError> {
-        if self.grown_buckets() <= MAX_BUCKETS {
-            return Ok(self);
-        }
-        let most = layouts
-            .iter()
-            .map(|layout| (layout.max_capacity(rate), layout.fingerprint_bits));
-        let (max, fingerprint_bits) = most.max().unwrap_or_default();
-        Err(BuildError::Capacity {
-            asked: self.max_capacity,
-            fingerprint_bits,
-            max,
-        })
+    /// True if a table can have so many buckets.
+    fn fits(&self) -> bool {
+        self.grown_buckets() <= MAX_BUCKETS
     }
 
     fn grown_buckets(&self) -> usize {
@@ -401,6 +396,23 @@ fn candidates(
                 .collect(),
         }),
         _ => Ok(candidates),
+    }
+}
+
+/// No candidate has room for `asked` items, of those that start with `capacity`.
+fn too_many(asked: usize, capacity: usize, rate: f64, layouts: &[&LayoutFacts]) -> BuildError {
+    let most = layouts.iter().flat_map(|layout| {
+        let start = layout.buckets(capacity, rate, 0).unwrap_or(usize::MAX);
+        let starts = move |&level: &u32| level == 0 || start <= MAX_BUCKETS >> level;
+        (0..=layout.max_levels())
+            .filter(starts)
+            .map(|level| (layout.max_capacity(rate, level), layout.fingerprint_bits))
+    });
+    let (max, fingerprint_bits) = most.max().unwrap_or_default();
+    BuildError::Capacity {
+        asked,
+        fingerprint_bits,
+        max,
     }
 }
 

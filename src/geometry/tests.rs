@@ -294,6 +294,54 @@ fn a_rate_that_the_fingerprint_does_not_reach_is_refused() {
 }
 
 #[test]
+fn what_is_named_for_a_filter_that_grows_too_far_is_no_longer_too_far() {
+    let mut named = 0;
+    let bits = |layout: &LayoutFacts| Some(layout.fingerprint_bits);
+    for bits in GROWABLE.iter().map(bits).chain([None]) {
+        for rate in RATES {
+            for capacity in [0, 174, 1_000, 1 << 20, 1 << 26, usize::MAX / 4] {
+                let place = format!("{capacity}, {rate:?}, {bits:?}");
+                for asked in [usize::MAX / 4, usize::MAX] {
+                    let max = match Geometry::growable(capacity, asked, rate, bits) {
+                        Err(BuildError::Capacity { max, .. }) => max,
+                        Err(BuildError::Growth { min, .. }) => {
+                            let other = Geometry::growable(min, asked, rate, bits);
+                            assert!(other.is_ok(), "{place}: {min} is too little: {other:?}");
+                            continue;
+                        }
+                        Err(BuildError::RateOfFingerprint { .. }) => continue,
+                        // With addresses of 32 bits.
+                        Ok(geometry) if geometry.fits() => continue,
+                        other => panic!("{place}: {other:?}"),
+                    };
+                    named += 1;
+                    assert!(max < asked, "{place}: {max}");
+                    let fits = match Geometry::growable(capacity, max, rate, bits) {
+                        Err(BuildError::Growth { min, .. }) => {
+                            Geometry::growable(min, max, rate, bits)
+                        }
+                        // Its start is larger than any table.
+                        Err(BuildError::MaxCapacity { .. }) => {
+                            Geometry::growable(max, max, rate, bits)
+                        }
+                        other => other,
+                    };
+                    let fits = fits.unwrap_or_else(|error| panic!("{place}, {max}: {error}"));
+                    assert!(fits.fits(), "{place}: {fits:?}");
+                    // Not far off the true limit.
+                    let beyond = Geometry::growable(max, max + max / 100_000, rate, bits);
+                    assert!(
+                        matches!(beyond, Err(BuildError::Capacity { .. })),
+                        "{place}: {beyond:?}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(named > 100, "{named} times a largest capacity was named");
+}
+
+#[test]
 fn a_capacity_that_is_too_large_is_refused_and_the_largest_is_named() {
     for bits in BITS.map(Some).into_iter().chain([None]) {
         for rate in RATES {
@@ -473,7 +521,7 @@ fn growth_that_is_too_far_is_refused_and_the_least_start_is_named() {
 #[test]
 fn large_tables_have_room_for_what_was_asked() {
     for layout in FIXED.iter().chain(&GROWABLE) {
-        let largest = layout.max_capacity(0.5);
+        let largest = layout.max_capacity(0.5, 0);
         for capacity in [20, 14, 10, 8, 5, 3, 2].map(|part| largest / part) {
             let buckets = layout.buckets(capacity, 0.5, 0).expect("a modest rate");
             let bits = layout.fingerprint_bits;
