@@ -5,7 +5,7 @@ use crate::{
     error::SnapshotError,
     fault::{self, Event, Fault},
     layout::Layout,
-    sync::{AtomicU64, Ordering},
+    sync::{self, AtomicU64, Ordering},
     word::Word,
 };
 use std::{marker::PhantomData, ops::Range};
@@ -120,14 +120,24 @@ impl<L: Layout> Planes<L> {
         let growth = Growth::new::<L>(image.len(), levels);
         let stored = |(bucket, bits)| {
             restored.check(0, bucket, Word::<L>::from_bits(bits))?;
-            Ok(AtomicU64::new(bits))
+            Ok::<_, SnapshotError>(AtomicU64::new(bits))
         };
-        // The standard library collects these in place: the bytes are not copied.
-        let first: Result<Vec<_>, SnapshotError> =
-            image.into_iter().enumerate().map(stored).collect();
+        let len = image.len();
+        let words = image.into_iter().enumerate().map(stored);
+        let first = if align_of::<AtomicU64>() == align_of::<u64>() {
+            // The standard library collects these in place: the bytes are not copied.
+            words.collect::<Result<Vec<_>, _>>()?.into_boxed_slice()
+        } else {
+            // As on 32-bit x86, where it cannot.
+            let mut first = sync::zeroed(len).ok_or(SnapshotError::Memory { buckets: len })?;
+            for (place, word) in first.iter_mut().zip(words) {
+                *place = word?;
+            }
+            first
+        };
         Ok(Self {
             first: Stretch {
-                words: first?.into_boxed_slice(),
+                words: first,
                 before: 0,
             },
             growth,

@@ -1,0 +1,51 @@
+//! To read a snapshot takes at most twice as many bytes as it has, and an allocator that refuses
+//! gives a typed error.
+//!
+//! The limit holds for the whole process, so this file has one test only.
+
+use cap::Cap;
+use guira::{CuckooFilter, SnapshotError};
+use std::alloc::System;
+
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+/// Reads a snapshot with so many bytes more than are in use now.
+fn read_within(limit: usize, bytes: &[u8]) -> Result<CuckooFilter, SnapshotError> {
+    let limit = ALLOCATOR.allocated() + limit;
+    ALLOCATOR.set_limit(limit).expect("above what is in use");
+    let read = CuckooFilter::from_bytes(bytes);
+    ALLOCATOR.set_limit(usize::MAX).expect("all");
+    read
+}
+
+#[test]
+fn a_snapshot_is_read_within_twice_its_bytes() {
+    // Allocated once by each thread, and not for a snapshot.
+    CuckooFilter::from_bytes(&CuckooFilter::with_capacity(1).to_bytes()).unwrap();
+    let fixed = CuckooFilter::with_capacity(1_000_000);
+    let growable = CuckooFilter::builder()
+        .capacity(10_000)
+        .max_capacity(800_000);
+    let (not_grown, grown) = (growable.clone().build().unwrap(), growable.build().unwrap());
+    for (filter, items) in [(fixed, 1_000_000), (not_grown, 10_000), (grown, 700_000)] {
+        for item in 0..items {
+            filter.insert(&item).unwrap();
+        }
+        let bytes = filter.to_bytes();
+        let place = format!("{} bytes, level {}", bytes.len(), filter.stats().level);
+        let read = read_within(2 * bytes.len() + (64 << 10), &bytes);
+        let read = read.unwrap_or_else(|error| panic!("{place}: {error}"));
+        assert_eq!(read.len(), items, "{place}");
+        assert!((0..items).all(|item| read.contains(&item)), "{place}");
+        drop(read);
+        for limit in [bytes.len() / 100, bytes.len() / 2] {
+            let read = read_within(limit, &bytes);
+            assert!(
+                matches!(read, Err(SnapshotError::Memory { .. })),
+                "{place}, {limit} bytes allowed: {:?}",
+                read.map(|read| read.len())
+            );
+        }
+    }
+}
