@@ -9,6 +9,7 @@ use super::{
     wgl::has_order,
 };
 use guira::CuckooFilter;
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{
     panic::{self, AssertUnwindSafe},
     sync::{
@@ -22,53 +23,97 @@ use std::{
 /// What a thread saw, and in which window.
 type Log = Vec<(usize, Event)>;
 
+/// Classes that all threads write, where residents are what fills the filter.
+const CONTENDED: usize = 8;
+
 impl Round {
     /// As many windows, in each of which all threads write all classes; the
     /// operations of the round are those of a thread in one window.
+    ///
+    /// A filter that can grow has hundreds of slots: there the threads write a few classes, and
+    /// beside that insert residents, for which it doubles until they are all in.
     pub(crate) fn windows(self, windows: usize) -> Result<Report, String> {
         let filter = tiny(self.bits, self.buckets);
-        let keys = Keys::new(&filter, self.classes_wanted(&filter), self.seed);
-        let rests = Mutex::new(vec![fill(&filter, &keys.hashes, self.load)]);
+        let grows = filter.max_capacity() > filter.capacity();
+        let (classes, room) = match grows {
+            true => (CONTENDED, filter.max_capacity() / 4 * 3),
+            false => (self.classes_wanted(&filter), 0),
+        };
+        let keys = Keys::new(&filter, classes, self.seed);
+        let residents = match room {
+            0 => Vec::new(),
+            _ => residents(&filter, &keys.hashes, room, self.seed),
+        };
+        // All of them come, and in half of the steps.
+        let steps = windows * self.operations * self.threads;
+        let share = f64::min(1.0, 2.0 * residents.len() as f64 / steps as f64);
+        let load = if grows { 0.0 } else { self.load };
+        let rests = Mutex::new(vec![fill(&filter, &keys.hashes, load)]);
         let (barrier, start) = (Barrier::new(self.threads), Instant::now());
-        let panicked = AtomicBool::new(false);
+        let [panicked, over] = [const { AtomicBool::new(false) }; 2];
         let play = |thread: usize| {
             let mut random = self.random(thread);
-            let mut log = Log::new();
+            let mut own = residents.iter().skip(thread).step_by(self.threads);
+            let (mut log, mut inserted) = (Log::new(), Vec::new());
             for window in 0..windows {
                 barrier.wait();
-                let mut events = Vec::new();
-                // Nobody is to wait for a thread that is no more.
-                let played = panic::catch_unwind(AssertUnwindSafe(|| {
-                    while events.len() < self.operations {
-                        events.push(step(&filter, &keys, &mut random, start));
-                        self.give_way(&mut random);
-                    }
-                }));
-                panicked.fetch_or(played.is_err(), Ordering::Relaxed);
-                log.extend(events.into_iter().map(|event| (window, event)));
-                if barrier.wait().is_leader() {
-                    let mut rests = rests.lock().expect("no panic while it is held");
-                    rests.push(copies(&filter, &keys.hashes));
-                }
-                if panicked.load(Ordering::Relaxed) {
+                // Set between two barriers, so all see the same.
+                if over.load(Ordering::Relaxed) {
                     break;
                 }
+                // Nobody is to wait for a thread that is no more.
+                let guarded = |part: &mut dyn FnMut()| {
+                    let done = panic::catch_unwind(AssertUnwindSafe(part));
+                    panicked.fetch_or(done.is_err(), Ordering::Relaxed);
+                };
+                let mut events = Vec::new();
+                guarded(&mut || {
+                    while events.len() < self.operations {
+                        events.push(step(&filter, &keys, &mut random, start));
+                        if random.random_bool(share)
+                            && let Some(&resident) = own.next()
+                            && filter.insert_hash(resident).is_ok()
+                        {
+                            inserted.push(resident);
+                        }
+                        self.give_way(&mut random);
+                    }
+                });
+                log.extend(events.into_iter().map(|event| (window, event)));
+                if barrier.wait().is_leader() {
+                    guarded(&mut || {
+                        let copies = copies(&filter, &keys.hashes);
+                        rests
+                            .lock()
+                            .expect("no panic while it is held")
+                            .push(copies);
+                    });
+                    over.store(panicked.load(Ordering::Relaxed), Ordering::Relaxed);
+                }
             }
-            log
+            (log, inserted)
         };
-        let logs: Vec<Log> = thread::scope(|scope| {
+        let (logs, inserted): (Vec<Log>, Vec<Vec<u64>>) = thread::scope(|scope| {
             let threads: Vec<_> = (0..self.threads)
                 .map(|thread| scope.spawn(move || play(thread)))
                 .collect();
-            let join = |thread: thread::ScopedJoinHandle<'_, Log>| thread.join().expect("caught");
-            threads.into_iter().map(join).collect()
+            let joined = threads
+                .into_iter()
+                .map(|thread| thread.join().expect("caught"));
+            joined.unzip()
         });
         if panicked.into_inner() {
             return Err(format!("an operation panicked in {self:?}"));
         }
         let rests = rests.into_inner().expect("no panic while it was held");
         self.check(&logs, &rests)?;
-        self.at_rest(&filter, rests[windows].iter().sum(), 0)?;
+        let inserted = inserted.concat();
+        let copies = rests[windows].iter().sum::<i64>() + inserted.len() as i64;
+        self.at_rest(&filter, copies, 0)?;
+        let lost = |&&hash: &&u64| !filter.contains_hash(hash) || !filter.remove_hash(hash);
+        if let Some(hash) = inserted.iter().find(lost) {
+            return Err(format!("resident {hash:x} is lost in {self:?}"));
+        }
         self.no_slot_is_lost(&filter, &keys.hashes)?;
         let events = || logs.iter().flatten();
         Ok(Report {
@@ -98,6 +143,18 @@ impl Round {
         }
         Ok(())
     }
+}
+
+/// Hashes of none of the `classes`, for `filter`, which is empty.
+fn residents(filter: &CuckooFilter, classes: &[u64], count: usize, seed: u64) -> Vec<u64> {
+    let random = SmallRng::seed_from_u64(seed).random_iter();
+    for &class in classes {
+        filter.insert_hash(class).expect("an empty filter has room");
+    }
+    let residents = random.filter(|&hash| !filter.contains_hash(hash));
+    let residents = residents.take(count).collect();
+    assert!(classes.iter().all(|&class| filter.remove_hash(class)));
+    residents
 }
 
 /// The copies of each class, at rest.
