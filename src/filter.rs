@@ -58,7 +58,7 @@ use std::{
 /// these buckets (and by [`insert_unique`](Self::insert_unique) those that must use one of
 /// the two); no item that is in is lost, and all others go on as before. They can
 /// make a filter that can grow double too early, as long as a sixteenth of its slots
-/// is used.
+/// is used: a full one may so become sixteen times as large as its items need.
 ///
 /// A random seed, the default, makes such keys as good as random, so they cannot be
 /// prepared. It does not help against who reads the seed (it is in every snapshot), or
@@ -151,12 +151,12 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`InsertError::Full`] if there is no room for it: nothing has changed,
-    /// and no other item was dropped. With up to `capacity` distinct items this
+    /// [`InsertError::Full`] if there is no room for it: no item has come or gone. (Some may
+    /// be in the other one of their buckets now, and a filter that can grow may have grown.) With up to `capacity` distinct items this
     /// does not happen in practice, as long as no thread is stopped in the
     /// middle of a relocation at the very place, and no snapshot is being taken:
     /// see [`write_to`](Self::write_to). [`InsertError::Memory`] if a filter that can
-    /// grow would have to, and the allocator refuses: nothing has changed, either.
+    /// grow would have to, and the allocator refuses: no item has come or gone, either.
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
         self.insert_hash(self.hasher.hash_one(item))
@@ -166,7 +166,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// added by this call. `Ok(false)`: it was present at a moment of the call.
     ///
     /// Of any number of threads that race to add one absent item, exactly one
-    /// gets `Ok(true)`. As always, "present" may be said of an item that only
+    /// gets `Ok(true)`; none, only if all get an error. As always, "present" may be said of an item that only
     /// shares its class with one that is. A plain [`insert`](Self::insert) of
     /// the item that runs at the same time may add its copy beside this one's.
     ///
@@ -189,7 +189,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// the widest fingerprints one may be too full below its capacity), and
     /// [`InsertError::TooManyInFlight`] if there is no free reservation token: the
     /// process has 512, and a call holds one, and [`InsertError::Memory`] as for `insert`.
-    /// Nothing has changed in any case.
+    /// No item has come or gone in any case.
     #[inline]
     pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
         self.insert_unique_hash(self.hasher.hash_one(item))

@@ -166,6 +166,39 @@ fn keys_of_one_pair_overfill_it_and_harm_nothing_else() {
     assert!(must_use_a_pair > 0, "it shows that there are some");
 }
 
+/// In a filter that grows they cost memory: it doubles for them while a sixteenth of its slots is
+/// used, and no longer.
+#[test]
+fn keys_of_one_pair_make_a_filter_grow_to_sixteen_times_its_slots_at_most() {
+    let (bits, max) = (27, Some(100_000));
+    let filter = filter(bits, max, SEED);
+    let items = filter.capacity() as u64;
+    for item in 0..items {
+        assert_eq!(filter.insert(&item), Ok(()));
+    }
+    let before = filter.stats();
+    assert_eq!((before.level, before.buckets_to_split), (0, 0));
+    // Enough to fill the pair in each of sixteen planes.
+    let keys = pair(bits, max, 16 * 2 * filter.bucket_slots() + 40);
+    let inserted = keys.iter().take_while(|key| match filter.insert(*key) {
+        Ok(()) => true,
+        Err(error) => {
+            assert_eq!(error, InsertError::Full);
+            false
+        }
+    });
+    let inserted = inserted.count();
+    assert!(inserted > 2 * filter.bucket_slots(), "it grew for them");
+    for key in &keys {
+        let _ = filter.insert(key);
+    }
+    filter.finish_growth();
+    let level = filter.stats().level;
+    assert!((1..=4).contains(&level), "level {level}");
+    assert!((0..items).all(|item| filter.contains(&item)));
+    assert!(keys[..inserted].iter().all(|key| filter.contains(key)));
+}
+
 #[test]
 fn keys_of_one_pair_are_harmless_under_another_seed() {
     for bits in [10, 15, 30] {

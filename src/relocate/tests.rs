@@ -3,7 +3,8 @@
 use super::*;
 use crate::{
     cuckoo::tests::{filter_and_class, put, word_at},
-    layout::{F10x6, G14x4},
+    layout::{F10x6, F15x4, G14x4},
+    table::loads,
 };
 
 /// Doubles an empty filter so many times.
@@ -167,4 +168,18 @@ fn a_filter_does_not_grow_for_a_class_that_fills_its_pair() {
     // One of the two words is full of it, the other is not.
     assert_eq!(cuckoo.insert(classes[0]), Err(InsertError::Full));
     assert!(grows());
+}
+
+/// Where no path is found, one round tells: more are for threads that are in the way.
+#[test]
+fn an_insert_that_is_refused_has_looked_twice() {
+    let cuckoo = Cuckoo::<F15x4>::new(2, 0).expect("a few bytes");
+    let class = |fingerprint| Class::of_resident(fingerprint, 0, 2);
+    for fingerprint in 1..=8 {
+        assert_eq!(cuckoo.insert(class(fingerprint)), Ok(()));
+    }
+    let (answer, loads) = loads::during(|| cuckoo.insert(class(9)));
+    assert_eq!(answer, Err(InsertError::Full));
+    // Both words: to claim a slot, for each of two searches, and for copies of the class.
+    assert!(loads <= 8, "{loads} loads");
 }
