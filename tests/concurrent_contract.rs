@@ -1,4 +1,4 @@
-//! What the documentation promises while threads are at work: on filters of 1 to
+//! What the documentation promises while threads are at work: on filters of 2 to
 //! 16 buckets, nearly full, by up to 16 threads.
 
 mod common {

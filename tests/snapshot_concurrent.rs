@@ -193,7 +193,7 @@ fn several_snapshots_at_once() {
         thread::scope(|scope| {
             for _ in 0..AT_ONCE {
                 scope.spawn(|| {
-                    for _ in 0..snapshots() / AT_ONCE {
+                    for _ in 0..(snapshots() / AT_ONCE).max(1) {
                         let mut snapshot = Together {
                             bytes: Vec::new(),
                             met: false,

@@ -281,8 +281,9 @@ impl Law {
         };
         writeln!(
             io::stderr(),
-            "{} | {by} | {} schedules | {:.2} s{verdict}",
+            "{} | {by} | seed {} | {} schedules | {:.2} s{verdict}",
             self.name,
+            seed(),
             run.schedules,
             run.time.as_secs_f64()
         )
