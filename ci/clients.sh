@@ -29,17 +29,11 @@ fail() { printf 'clients.sh: %s\n' "$*" >&2; exit 1; }
 # equal WHAT EXPECTED FOUND
 equal() { [ "$2" = "$3" ] || fail "$1: expected '$2', found '$3'"; }
 
-root=()
-[ "$(id -u)" = 0 ] || root=(sudo)
 missing=()
 command -v redis-cli >/dev/null && command -v redis-benchmark >/dev/null || missing+=(redis-tools)
 command -v node >/dev/null && command -v npm >/dev/null || missing+=(nodejs npm)
 command -v python3 >/dev/null && python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
-if [ ${#missing[@]} -gt 0 ]; then
-    say "installing ${missing[*]}"
-    "${root[@]}" apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
-fi
+ci/install.sh "${missing[@]}"
 
 say "starting the server"
 binary="${CARGO_TARGET_DIR:-target}/release/guira-server"
