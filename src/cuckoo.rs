@@ -178,7 +178,7 @@ impl<L: Layout> Cuckoo<L> {
 
     // insert
 
-    /// Adds a copy of the class. An error says that nothing has changed. Lock-free.
+    /// Adds a copy of the class. After an error no item has come or gone. Lock-free.
     #[inline]
     pub(crate) fn insert(&self, class: Class) -> Result<(), InsertError> {
         if !self.claim(class) {

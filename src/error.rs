@@ -4,7 +4,7 @@ use crate::{geometry::MIN_RATE, token::TOKENS};
 use std::io;
 use thiserror::Error;
 
-/// An item was not inserted; the filter is as it was.
+/// An item was not inserted; no other one has come or gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InsertError {

@@ -23,9 +23,9 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`contains`](CuckooFilter::contains) | Wait-free: a bounded number of loads, and no store unless a relocation or an `insert_unique` that is under way there makes it read again (it counts that). If an item is present during the whole call, the answer is true, whatever other threads do. |
-//! | [`insert`](CuckooFilter::insert) | Lock-free\*. `Ok`: the item is in. `Full`: nothing has changed; no other item is ever dropped. |
-//! | [`insert_unique`](CuckooFilter::insert_unique) | Obstruction-free. Of any number of threads that race to add an absent item, exactly one is told that it did. |
+//! | [`contains`](CuckooFilter::contains) | Wait-free: a bounded number of loads, and no store unless a relocation or an `insert_unique` that is under way in its buckets, or a relocation in one of the pairs that share a version with them, makes it read again (it counts that). If an item is present during the whole call, the answer is true, whatever other threads do. |
+//! | [`insert`](CuckooFilter::insert) | Lock-free\*. `Ok`: the item is in. `Full`: no item has come or gone; none is ever dropped for another. |
+//! | [`insert_unique`](CuckooFilter::insert_unique) | Obstruction-free. Of any number of threads that race to add an absent item, exactly one is told that it did (none, if all get an error). |
 //! | [`remove`](CuckooFilter::remove) | Lock-free\*. Of n copies exactly n removes get true, and a remove of a present item gets true. |
 //! | [`count`](CuckooFilter::count) | Lock-free\*. How many copies there are, also while they are being relocated. |
 //! | [`len`](CuckooFilter::len) | Exact while no thread writes. |
