@@ -43,10 +43,11 @@ survey -C --lib "$@" -- -- "${skip[@]}"
 # The second time without those that made the tests hang, which are caught, and those explained.
 { cat "$out/timeout.txt" && explained "$out/missed.txt"; } > target/settled.txt
 cat target/settled.txt >> "$out/caught.txt"
-skip_slow the_same_keys_are_harmless a_million_items keys_of_one_class \
+skip_slow the_same_keys_are_harmless a_million_items every_level_is_as_computed keys_of_one_class \
     keys_of_one_pair_make every_bit_flip two_copies tiny_capacities nothing_is_lost_while_four \
     max_capacity_fits
-survey --iterate -C --test=mutants -C --test=memory_usage "$@" -- -- "${skip[@]}"
+survey --iterate -C --test=mutants -C --test=memory_usage \
+    -C --test=snapshot_memory "$@" -- -- "${skip[@]}"
 
 unexplained=$(comm -23 <(names "$out/missed.txt") <(names ci/mutants-explained.txt))
 if [[ -n $unexplained ]]; then
