@@ -167,7 +167,7 @@ impl Law {
         let (all, mut schedules) = (Seen::default(), 0);
         for choice in [Choice::Random, Choice::Pct] {
             let run = self.run(choice.scheduler(), Fault::None);
-            self.print(&format!("{choice:?}"), Fault::None, &run);
+            self.print(&format!("{choice:?}, seed {}", seed()), Fault::None, &run);
             if let Some((message, replay)) = run.failure {
                 let file = replay.save();
                 panic!(
@@ -206,7 +206,7 @@ impl Law {
         }
         for choice in [Choice::Pct, Choice::Random] {
             let run = self.run(choice.scheduler(), fault);
-            self.print(&format!("{choice:?}"), fault, &run);
+            self.print(&format!("{choice:?}, seed {}", seed()), fault, &run);
             let Some((message, replay)) = run.failure else {
                 continue;
             };
@@ -281,9 +281,8 @@ impl Law {
         };
         writeln!(
             io::stderr(),
-            "{} | {by} | seed {} | {} schedules | {:.2} s{verdict}",
+            "{} | {by} | {} schedules | {:.2} s{verdict}",
             self.name,
-            seed(),
             run.schedules,
             run.time.as_secs_f64()
         )
