@@ -45,9 +45,9 @@ survey -C --lib "$@" -- -- "${skip[@]}"
 cat target/settled.txt >> "$out/caught.txt"
 skip_slow the_same_keys_are_harmless a_million_items every_level_is_as_computed keys_of_one_class \
     keys_of_one_pair_make every_bit_flip two_copies tiny_capacities nothing_is_lost_while_four \
-    max_capacity_fits
+    max_capacity_fits random_bytes valid_snapshots_of_all passes_without_end
 survey --iterate -C --test=mutants -C --test=memory_usage \
-    -C --test=snapshot_memory "$@" -- -- "${skip[@]}"
+    -C --test=snapshot_memory -C --test=snapshot_hostile "$@" -- -- "${skip[@]}"
 
 unexplained=$(comm -23 <(names "$out/missed.txt") <(names ci/mutants-explained.txt))
 if [[ -n $unexplained ]]; then

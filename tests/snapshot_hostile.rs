@@ -295,6 +295,10 @@ fn words_of_other_levels() {
         let changed = with(&bytes, at, phase(number(&bytes, at), other));
         read(&changed).expect_err("a word of another level, or frozen");
     }
+    // Below the level with which its plane begins, with nothing in it.
+    let plane = (1 << level) - 1;
+    let changed = with(&bytes, place(&bytes, plane, 5), phase(0, 2 * (level - 1)));
+    assert_word(&changed, 5, plane);
     // A level that has not begun anywhere.
     let filter = filter(14, 1_000).expect("a filter");
     let bytes = filter.to_bytes();
