@@ -47,6 +47,7 @@ pub(crate) fn yield_in_model() {
 /// read-modify-write that changes nothing the load is explored in full.
 #[inline(always)]
 pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {
+    crate::table::count_load();
     #[cfg(guira_loom)]
     if crate::fault::loads_are_exchanges() {
         return atomic.fetch_or(0, order);

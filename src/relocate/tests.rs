@@ -180,6 +180,7 @@ fn an_insert_that_is_refused_has_looked_twice() {
     }
     let (answer, loads) = loads::during(|| cuckoo.insert(class(9)));
     assert_eq!(answer, Err(InsertError::Full));
-    // Both words: to claim a slot, for each of two searches, and for copies of the class.
-    assert!(loads <= 8, "{loads} loads");
+    // A search comes back to both words some fifty times before it keeps a list of what it knows;
+    // 64 rounds are thousands of loads.
+    assert!((1..200).contains(&loads), "{loads} loads");
 }
