@@ -152,11 +152,11 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// # Errors
     ///
     /// [`InsertError::Full`] if there is no room for it: no item has come or gone. (Some may
-    /// be in the other one of their buckets now, and a filter that can grow may have grown.) With up to `capacity` distinct items this
-    /// does not happen in practice, as long as no thread is stopped in the
-    /// middle of a relocation at the very place, and no snapshot is being taken:
-    /// see [`write_to`](Self::write_to). [`InsertError::Memory`] if a filter that can
-    /// grow would have to, and the allocator refuses: no item has come or gone, either.
+    /// be in the other one of their buckets now, and a filter that can grow may have grown.)
+    /// With up to `capacity` distinct items this does not happen in practice, as long as no
+    /// thread is stopped in the middle of a relocation at the very place, and no snapshot is
+    /// being taken: see [`write_to`](Self::write_to). [`InsertError::Memory`] if a filter that
+    /// can grow would have to, and the allocator refuses: no item has come or gone, either.
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
         self.insert_hash(self.hasher.hash_one(item))
@@ -166,9 +166,10 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// added by this call. `Ok(false)`: it was present at a moment of the call.
     ///
     /// Of any number of threads that race to add one absent item, exactly one
-    /// gets `Ok(true)`; none, only if all get an error. As always, "present" may be said of an item that only
-    /// shares its class with one that is. A plain [`insert`](Self::insert) of
-    /// the item that runs at the same time may add its copy beside this one's.
+    /// gets `Ok(true)`; none, only if all get an error. As always, "present" may be
+    /// said of an item that only shares its class with one that is. A plain
+    /// [`insert`](Self::insert) of the item that runs at the same time may add its copy
+    /// beside this one's.
     ///
     /// ```
     /// use guira::CuckooFilter;
