@@ -6,6 +6,7 @@
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
+. ci/server.sh
 
 if [ -z "${GUIRA_CLIENTS_BOUNDED:-}" ]; then
     # Not counted in: how long this takes depends on what is built already.
@@ -37,14 +38,7 @@ ci/install.sh "${missing[@]}"
 
 say "starting the server"
 binary="${CARGO_TARGET_DIR:-target}/release/guira-server"
-"$binary" --port 0 --log warn --dir "$work/saves" >"$work/out" &
-server=$!
-for _ in $(seq 100); do
-    port=$(sed -n 's/.* is ready on port \([0-9]*\)\..*/\1/p' "$work/out")
-    [ -n "$port" ] && break
-    sleep 0.1
-done
-[ -n "$port" ] || fail "the server did not start"
+start_server "$work/out" "$binary" --port 0 --log warn --dir "$work/saves" || fail "the server did not start"
 cli() { redis-cli -p "$port" "$@"; }
 
 say "redis-cli $(redis-cli --version | cut -d' ' -f2)"

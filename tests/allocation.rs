@@ -3,24 +3,12 @@
 //! The limit holds for the whole process, so nothing else is in it, not even the test
 //! harness.
 
-use cap::Cap;
+mod common {
+    pub(crate) mod limited;
+}
+
+use common::limited::{allow, allow_all};
 use guira::{CuckooFilter, InsertError};
-use std::alloc::System;
-
-#[global_allocator]
-static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
-
-/// Lets the process have so many bytes more than it has now.
-fn allow(bytes: usize) {
-    let limit = ALLOCATOR.allocated() + bytes;
-    ALLOCATOR.set_limit(limit).expect("above what is in use");
-}
-
-fn allow_all() {
-    ALLOCATOR
-        .set_limit(usize::MAX)
-        .expect("above what is in use");
-}
 
 /// Inserts from `next` on, until one is refused; the first that is.
 fn fill(filter: &CuckooFilter, mut next: u64) -> (u64, InsertError) {

@@ -36,13 +36,9 @@ fn named(document: &str, section: &str) -> BTreeSet<String> {
         .skip_while(|line| !line.starts_with('|'))
         .take_while(|line| line.starts_with('|'));
     let cells = table.skip(2).filter_map(|row| row.split('|').nth(3));
-    let words = cells.flat_map(|cell| {
-        cell.split([',', ';', ' '])
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    });
-    let is_name = |word: &String| word.starts_with(char::is_uppercase);
-    words.filter(is_name).collect()
+    let words = cells.flat_map(|cell| cell.split([',', ';', ' ']));
+    let names = words.filter(|word| word.starts_with(char::is_uppercase));
+    names.map(str::to_owned).collect()
 }
 
 #[test]

@@ -4,19 +4,18 @@
 //! The limit holds for the whole process, so nothing else is in it, not even the test
 //! harness.
 
-use cap::Cap;
-use guira::{CuckooFilter, SnapshotError};
-use std::alloc::System;
+mod common {
+    pub(crate) mod limited;
+}
 
-#[global_allocator]
-static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+use common::limited::{allow, allow_all};
+use guira::{CuckooFilter, SnapshotError};
 
 /// Reads a snapshot with so many bytes more than are in use now.
 fn read_within(limit: usize, bytes: &[u8]) -> Result<CuckooFilter, SnapshotError> {
-    let limit = ALLOCATOR.allocated() + limit;
-    ALLOCATOR.set_limit(limit).expect("above what is in use");
+    allow(limit);
     let read = CuckooFilter::from_bytes(bytes);
-    ALLOCATOR.set_limit(usize::MAX).expect("all");
+    allow_all();
     read
 }
 

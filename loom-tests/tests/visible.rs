@@ -2,11 +2,11 @@
 //! whoever has moved it or split its word meanwhile.
 #![cfg(guira_loom)]
 
-use guira::model::{Event, Item, Model};
+use guira::model::{Event, Model};
 use guira_loom_tests::{
     ENDS, P, Q, Scenario, direction, even,
     growth::{Growth, ending, growing},
-    odd,
+    odd, other, with,
 };
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -27,19 +27,16 @@ fn law(found: usize) -> usize {
     found
 }
 
-/// An empty pair, or one of which `bucket` is the emptier one.
-fn setup(bucket: usize) -> Model<2> {
-    let mut residents: [&[Item]; 2] = [&[], &[]];
-    let resident = [odd(0)];
-    residents[1 - bucket] = &resident;
-    Model::new(&residents)
+/// A pair of which `bucket` is the emptier one.
+fn emptier(bucket: usize) -> Model<2> {
+    with(other(bucket), &[odd(0)])
 }
 
 /// A lookup while the item is inserted into `bucket`, and moved from there.
 fn moved(bucket: usize) -> Scenario<2> {
     let x = even(0);
     let name = format!("lookup, insert, move {}", direction(bucket));
-    Scenario::new(&name, move || setup(bucket))
+    Scenario::new(&name, move || emptier(bucket))
         .thread(move |filter| law(filter.contains(x).into()))
         .thread(move |filter| {
             write();
@@ -55,7 +52,7 @@ fn moved(bucket: usize) -> Scenario<2> {
 fn counted(bucket: usize) -> Scenario<2> {
     let x = even(0);
     let name = format!("count, insert_unique into {bucket}");
-    Scenario::new(&name, move || setup(bucket))
+    Scenario::new(&name, move || emptier(bucket))
         .thread(move |filter| law(filter.count(x)))
         .thread(move |filter| {
             write();
@@ -69,7 +66,7 @@ fn counted(bucket: usize) -> Scenario<2> {
 /// A second `insert_unique`, which is told that the item is present.
 fn told_present() -> Scenario<2> {
     let x = even(0);
-    Scenario::new("two calls of insert_unique", move || setup(P))
+    Scenario::new("two calls of insert_unique", move || emptier(P))
         .thread(move |filter| {
             let added = filter.insert_unique(x).expect("there is room");
             law(usize::from(!added))
@@ -86,7 +83,7 @@ fn told_present() -> Scenario<2> {
 fn split(low: u64, bucket: usize) -> Growth {
     let (x, resident) = (ending(low, 0), ending(low ^ 1, 0));
     let name = format!("lookup of {low:03b}, insert, split of bucket {bucket}");
-    Growth::new(&name, move || growing(1 - bucket, &[resident], 1))
+    Growth::new(&name, move || growing(other(bucket), &[resident], 1))
         .thread(move |filter| law(filter.contains(x).into()))
         .thread(move |filter| {
             write();

@@ -3,7 +3,7 @@
 
 use super::{
     event::Event,
-    filters::tiny,
+    filters::{GROWABLE_BITS, tiny},
     round::{Report, Round, fill},
     step::{Keys, step},
     wgl::has_order,
@@ -34,20 +34,19 @@ impl Round {
     /// beside that insert residents, for which it doubles until they are all in.
     pub(crate) fn windows(self, windows: usize) -> Result<Report, String> {
         let filter = tiny(self.bits, self.buckets);
-        let grows = filter.max_capacity() > filter.capacity();
-        let (classes, room) = match grows {
-            true => (CONTENDED, filter.max_capacity() / 4 * 3),
-            false => (self.classes_wanted(&filter), 0),
+        let grows = GROWABLE_BITS.contains(&self.bits);
+        let classes = match grows {
+            true => CONTENDED,
+            false => self.classes_wanted(&filter),
         };
         let keys = Keys::new(&filter, classes, self.seed);
-        let residents = match room {
-            0 => Vec::new(),
-            _ => residents(&filter, &keys.hashes, room, self.seed),
+        let (load, residents) = match grows {
+            true => (0.0, self.residents(&filter, &keys.hashes)),
+            false => (self.load, Vec::new()),
         };
         // All of them come, and in half of the steps.
         let steps = windows * self.operations * self.threads;
         let share = f64::min(1.0, 2.0 * residents.len() as f64 / steps as f64);
-        let load = if grows { 0.0 } else { self.load };
         let rests = Mutex::new(vec![fill(&filter, &keys.hashes, load)]);
         let (barrier, start) = (Barrier::new(self.threads), Instant::now());
         let [panicked, over] = [const { AtomicBool::new(false) }; 2];
@@ -123,6 +122,20 @@ impl Round {
         })
     }
 
+    /// Hashes of none of the `classes`, for three quarters of what `filter` may hold; it is empty.
+    fn residents(&self, filter: &CuckooFilter, classes: &[u64]) -> Vec<u64> {
+        for &class in classes {
+            filter.insert_hash(class).expect("an empty filter has room");
+        }
+        let residents = SmallRng::seed_from_u64(self.seed)
+            .random_iter()
+            .filter(|&hash| !filter.contains_hash(hash))
+            .take(filter.max_capacity() / 4 * 3)
+            .collect();
+        assert!(classes.iter().all(|&class| filter.remove_hash(class)));
+        residents
+    }
+
     /// Each window, each class.
     fn check(&self, logs: &[Log], rests: &[Vec<i64>]) -> Result<(), String> {
         let classes = rests[0].len();
@@ -143,18 +156,6 @@ impl Round {
         }
         Ok(())
     }
-}
-
-/// Hashes of none of the `classes`, for `filter`, which is empty.
-fn residents(filter: &CuckooFilter, classes: &[u64], count: usize, seed: u64) -> Vec<u64> {
-    let random = SmallRng::seed_from_u64(seed).random_iter();
-    for &class in classes {
-        filter.insert_hash(class).expect("an empty filter has room");
-    }
-    let residents = random.filter(|&hash| !filter.contains_hash(hash));
-    let residents = residents.take(count).collect();
-    assert!(classes.iter().all(|&class| filter.remove_hash(class)));
-    residents
 }
 
 /// The copies of each class, at rest.
