@@ -10,6 +10,10 @@ pub(crate) struct Len {
     shards: Shards,
 }
 
+/// Low sums that are needed to say that there are few items. Being stopped takes a
+/// thread microseconds at least, and a sum some nanoseconds: not two in a row.
+const SUMS: usize = 3;
+
 /// A small filter has one shard, and no padding, so that it stays small.
 enum Shards {
     One(Box<AtomicU64>),
@@ -60,8 +64,28 @@ impl Len {
 
     /// The sum; operations that run meanwhile may be in it or not.
     pub(crate) fn sum(&self) -> usize {
+        self.sum_beside(|| {})
+    }
+
+    /// True if there are `items`; operations that run meanwhile may count or not.
+    ///
+    /// A sum that a thread is stopped in the middle of can miss any number of inserts whose
+    /// removes it sees, so a low one alone does not decide.
+    pub(crate) fn is_at_least(&self, items: usize) -> bool {
+        self.is_at_least_beside(items, || {})
+    }
+
+    fn is_at_least_beside(&self, items: usize, mut others: impl FnMut()) -> bool {
+        (0..SUMS).any(|_| self.sum_beside(&mut others) >= items)
+    }
+
+    /// The sum; `others` run before each shard is read: in tests.
+    fn sum_beside(&self, mut others: impl FnMut()) -> usize {
         // Relaxed: at rest the caller has synchronized with the writers.
-        let load = |shard: &AtomicU64| shard.load(Ordering::Relaxed);
+        let mut load = |shard: &AtomicU64| {
+            others();
+            shard.load(Ordering::Relaxed)
+        };
         let sum = match &self.shards {
             Shards::One(shard) => load(shard),
             Shards::Many(shards) => shards.iter().map(|s| load(s)).fold(0, u64::wrapping_add),

@@ -24,11 +24,11 @@ const MAX_ROUNDS: usize = if sync::IN_MODEL { 3 } else { 64 };
 /// of other threads are in the way: as a rule those are nearly over.
 const PATIENT_ROUNDS: usize = MAX_ROUNDS / 2;
 
-/// A growable filter whose load factor is lower has no room for the item because
+/// A growable filter with more slots for each item has no room for the item because
 /// of many copies or crafted keys, which a split does not pull apart. (With two
 /// copies of each item in buckets of two slots, the worst case for which growth
 /// is meant, levels begin at loads down to a tenth.)
-const MIN_LOAD_TO_GROW: f64 = 0.0625;
+const SLOTS_FOR_AN_ITEM: usize = 16;
 
 /// What a move leaves in the slot that it vacates.
 #[derive(Clone, Copy, Debug)]
@@ -142,9 +142,9 @@ impl<L: Layout> Cuckoo<L> {
         if full_of_class(class.p) && full_of_class(class.q) {
             return Err(Refusal::Full);
         }
-        let enough = |level| {
+        let enough = |level: u32| {
             let slots = (self.table.buckets() * L::SLOTS) << level;
-            self.len.sum() as f64 >= MIN_LOAD_TO_GROW * slots as f64
+            self.len.is_at_least(slots.div_ceil(SLOTS_FOR_AN_ITEM))
         };
         self.table
             .planes

@@ -58,6 +58,31 @@ fn a_remove_that_is_counted_before_its_insert_shows_no_huge_sum() {
     }
 }
 
+/// Between the reading of two shards others insert on the one that is read, and remove
+/// on the one to come.
+#[test]
+fn one_low_sum_does_not_say_that_there_are_few() {
+    let len = Len::new(1 << 27);
+    let Shards::Many(shards) = &len.shards else {
+        panic!("a large table has many shards");
+    };
+    shards[0].fetch_add(120, Ordering::Relaxed);
+    let busy = |times: usize| {
+        let mut reads = 0;
+        move || {
+            let between = reads % shards.len() == 1 && reads / shards.len() < times;
+            reads += 1;
+            for _ in 0..if between { 112 } else { 0 } {
+                shards[0].fetch_add(1, Ordering::Relaxed);
+                shards[1].fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    };
+    assert_eq!(len.sum_beside(busy(1)), 8);
+    assert!(len.is_at_least_beside(120, busy(SUMS - 1)));
+    assert!(len.is_at_least(120) && !len.is_at_least(121));
+}
+
 #[test]
 fn reset_is_zero_on_every_shard() {
     for buckets in TABLES {
