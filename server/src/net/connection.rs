@@ -331,12 +331,25 @@ impl Connection {
         while self.has_replies() {
             match self.stream.try_write(&self.replies[self.sent..]) {
                 Ok(written) => self.sent += written,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.forget_sent();
+                    return Ok(());
+                }
                 Err(error) => return Err(error),
             }
         }
         self.forget_replies();
         Ok(())
+    }
+
+    /// Gives back the room of what was sent: a client that never catches up may never
+    /// leave nothing to send. Not before that is half, so that each byte is moved once on
+    /// average.
+    fn forget_sent(&mut self) {
+        if 2 * self.sent >= self.replies.len() {
+            self.replies.drain(..self.sent);
+            self.sent = 0;
+        }
     }
 
     fn forget_replies(&mut self) {
