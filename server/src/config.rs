@@ -45,9 +45,9 @@ pub struct Config {
     #[arg(long, value_name = "DIRECTORY", help_heading = "Saving")]
     pub dir: Option<PathBuf>,
 
-    /// Saves at this interval, whether or not anything has changed.
+    /// Saves at this interval, whether or not anything has changed; 0 for never.
     #[arg(long, value_name = "TIME", requires = "dir", value_parser = duration, help_heading = "Saving")]
-    pub save_every: Option<Duration>,
+    save_every: Option<Duration>,
 
     /// Whether to save when the server ends.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, help_heading = "Saving")]
@@ -150,6 +150,12 @@ impl Config {
         self.requirepass.as_ref()
     }
 
+    /// The time between saves, if there are to be any.
+    #[must_use]
+    pub fn save_every(&self) -> Option<Duration> {
+        self.save_every.filter(|every| !every.is_zero())
+    }
+
     /// Bytes that filters may take.
     #[must_use]
     pub fn memory_limit(&self) -> usize {
@@ -180,7 +186,7 @@ impl Config {
             ("proto-max-bulk-len", self.max_argument_size.to_string()),
             (
                 "save",
-                self.save_every
+                self.save_every()
                     .map_or_else(String::new, |every| format!("{} 1", every.as_secs())),
             ),
             ("timeout", seconds(self.timeout)),
@@ -262,6 +268,14 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Config::command().debug_assert();
+    }
+
+    #[test]
+    fn no_time_between_saves_is_no_saves() {
+        for (time, expected) in [("0", None), ("2m", Some(Duration::from_secs(120)))] {
+            let config = Config::parse_from(["", "--dir", ".", "--save-every", time]);
+            assert_eq!(config.save_every(), expected);
+        }
     }
 
     #[test]

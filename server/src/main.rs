@@ -26,6 +26,9 @@ use tokio::{
 use tracing::{debug, error, info, warn};
 use tracing_subscriber::EnvFilter;
 
+/// Dumps and loads with which nobody has gone on for so long end.
+const IDLE: Duration = Duration::from_secs(600);
+
 /// File descriptors beside those of clients.
 const OTHER_FILES: u64 = 64;
 
@@ -104,9 +107,10 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         info!(address = %listener.local_addr()?, "metrics are shown");
         tokio::spawn(metrics::serve(listener, server.clone(), stop.clone()));
     }
-    if let Some(every) = server.config.save_every {
+    if let Some(every) = server.config.save_every() {
         tokio::spawn(save_every(every, server.clone()));
     }
+    tokio::spawn(expire(server.clone()));
     tokio::spawn(stop_at_signal(stop.clone(), server.clone())?);
     let address = listener.local_addr()?;
     if !bind.is_loopback() && server.config.password().is_none() {
@@ -195,8 +199,20 @@ fn end_at_once() -> ! {
     process::exit(1)
 }
 
+/// Ends dumps and loads whose clients have gone.
+async fn expire(server: Arc<Server>) {
+    let mut ticks = interval(IDLE / 10);
+    loop {
+        ticks.tick().await;
+        let server = server.clone();
+        if let Err(error) = spawn_blocking(move || server.store.expire(IDLE)).await {
+            error!(%error, "dumps were not ended");
+        }
+    }
+}
+
 async fn save_every(every: Duration, server: Arc<Server>) {
-    let mut ticks = interval(every.max(Duration::from_secs(1)));
+    let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // The first one comes at once.
     ticks.tick().await;

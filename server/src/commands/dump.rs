@@ -15,6 +15,7 @@ use guira::CuckooFilter;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
 use tracing::warn;
 
@@ -53,6 +54,8 @@ struct Dump {
     number: u64,
     key: Box<[u8]>,
     bytes: Vec<u8>,
+    /// When its client last asked for a piece.
+    touched: Instant,
 }
 
 /// Dumps that clients are writing.
@@ -72,6 +75,17 @@ struct Load {
     options: Options,
     deleted: u64,
     bytes: Vec<u8>,
+    /// When its client last sent a piece.
+    touched: Instant,
+}
+
+/// What is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnderWay {
+    /// How many dumps, or loads.
+    pub count: usize,
+    /// Their bytes, which are charged.
+    pub bytes: usize,
 }
 
 /// A panic while the lock was held leaves nothing half-done here.
@@ -132,12 +146,12 @@ impl Dumps {
         }
         let number = {
             let mut inner = lock(&self.0);
-            inner.last_number = inner.last_number % NUMBERS + 1;
-            let number = inner.last_number;
+            let number = inner.next_number();
             inner.dumps.push_back(Dump {
                 number,
                 key: key.into(),
                 bytes,
+                touched: Instant::now(),
             });
             number
         };
@@ -160,7 +174,9 @@ impl Dumps {
         let Some(index) = inner.dumps.iter().position(found) else {
             return Reply::error("Invalid position");
         };
-        let bytes = &inner.dumps[index].bytes;
+        let dump = &mut inner.dumps[index];
+        dump.touched = Instant::now();
+        let bytes = &dump.bytes;
         let offset = usize::try_from(offset).unwrap_or(usize::MAX);
         if offset > bytes.len() {
             return Reply::error("Invalid position");
@@ -179,6 +195,21 @@ impl Dumps {
         self.end(keyspace, |dump| which(&dump.key));
     }
 
+    /// Ends the dumps of which nobody has asked for a piece for `idle`.
+    pub(super) fn expire(&self, keyspace: &Keyspace, idle: Duration) {
+        self.end(keyspace, |dump| dump.touched.elapsed() >= idle);
+    }
+
+    /// What is under way.
+    #[must_use]
+    pub fn under_way(&self) -> UnderWay {
+        let inner = lock(&self.0);
+        UnderWay {
+            count: inner.dumps.len(),
+            bytes: inner.dumps.iter().map(|dump| dump.bytes.len()).sum(),
+        }
+    }
+
     fn end(&self, keyspace: &Keyspace, which: impl Fn(&Dump) -> bool) {
         let stays = |dump: &Dump| stays(keyspace, &dump.bytes, which(dump));
         lock(&self.0).dumps.retain(stays);
@@ -188,6 +219,22 @@ impl Dumps {
         let oldest = lock(&self.0).dumps.pop_front();
         keyspace.release(oldest.as_ref().map_or(0, |dump| dump.bytes.len()));
         oldest.is_some()
+    }
+}
+
+impl DumpsInner {
+    /// A number that no dump under way has: they come round again.
+    fn next_number(&mut self) -> u64 {
+        loop {
+            self.last_number = self.last_number % NUMBERS + 1;
+            if self
+                .dumps
+                .iter()
+                .all(|dump| dump.number != self.last_number)
+            {
+                return self.last_number;
+            }
+        }
     }
 }
 
@@ -250,6 +297,7 @@ impl Loads {
             options,
             deleted,
             bytes: Vec::new(),
+            touched: Instant::now(),
         };
         let mut dropped = vec![inner.loads.insert(key.into(), load)];
         while inner.loads.len() > UNDER_WAY {
@@ -266,10 +314,28 @@ impl Loads {
 
     /// Ends the loads of these keys.
     pub(super) fn abandon(&self, keyspace: &Keyspace, which: impl Fn(&[u8]) -> bool) {
-        let mut inner = lock(&self.0);
-        inner
+        self.end(keyspace, |key, _| which(key));
+    }
+
+    /// Ends the loads of which nobody has sent a piece for `idle`.
+    pub(super) fn expire(&self, keyspace: &Keyspace, idle: Duration) {
+        self.end(keyspace, |_, load| load.touched.elapsed() >= idle);
+    }
+
+    /// What is under way.
+    #[must_use]
+    pub fn under_way(&self) -> UnderWay {
+        let inner = lock(&self.0);
+        UnderWay {
+            count: inner.loads.len(),
+            bytes: inner.loads.values().map(|load| load.bytes.len()).sum(),
+        }
+    }
+
+    fn end(&self, keyspace: &Keyspace, which: impl Fn(&[u8], &Load) -> bool) {
+        lock(&self.0)
             .loads
-            .retain(|key, load| stays(keyspace, &load.bytes, which(key)));
+            .retain(|key, load| stays(keyspace, &load.bytes, which(key, load)));
     }
 
     fn go_on(&self, keyspace: &Keyspace, key: &[u8], position: u64, data: &[u8]) -> Reply {
@@ -288,6 +354,7 @@ impl Loads {
             return refusal(&error);
         }
         load.bytes.extend_from_slice(data);
+        load.touched = Instant::now();
         let length = load
             .bytes
             .first_chunk()
@@ -319,6 +386,111 @@ impl Loads {
                     Err(error) => refusal(&error),
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_a_key() -> (Store, usize) {
+        let store = Store::new(usize::MAX);
+        let options = Options {
+            capacity: 100,
+            ..Options::default()
+        };
+        store.keyspace.reserve(b"k", options).unwrap();
+        let used = store.keyspace.used();
+        (store, used)
+    }
+
+    /// The next position, and the piece.
+    fn dump(store: &Store, position: u64) -> (u64, Vec<u8>) {
+        let reply = scan_dump(
+            store,
+            &[b"CF.SCANDUMP", b"k", position.to_string().as_bytes()],
+        );
+        let Reply::Array(reply) = reply else {
+            panic!("{reply:?}");
+        };
+        match &reply[..] {
+            [Reply::Integer(next), Reply::Bulk(piece)] => (*next as u64, piece.to_vec()),
+            [Reply::Integer(0), Reply::Null] => (0, Vec::new()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn load(store: &Store, position: u64, piece: &[u8]) -> Reply {
+        let position = position.to_string();
+        load_chunk(
+            store,
+            &[b"CF.LOADCHUNK", b"copy", position.as_bytes(), piece],
+        )
+    }
+
+    #[test]
+    fn what_is_under_way_is_charged_until_it_ends() {
+        let (store, used) = with_a_key();
+        let (_, header) = dump(&store, 0);
+        let (next, piece) = dump(&store, 1);
+        assert_eq!(store.keyspace.used(), used + piece.len());
+        assert_eq!(load(&store, 1, &header), Reply::OK);
+        let half = &piece[..piece.len() / 2];
+        assert_eq!(load(&store, half.len() as u64, half), Reply::OK);
+        let under_way = |count, bytes| UnderWay { count, bytes };
+        assert_eq!(store.dumps.under_way(), under_way(1, piece.len()));
+        assert_eq!(store.loads.under_way(), under_way(1, half.len()));
+        assert_eq!(store.keyspace.used(), used + piece.len() + half.len());
+        // To their ends.
+        assert_eq!(dump(&store, next).0, 0);
+        assert_eq!(store.keyspace.used(), used + half.len());
+        assert_eq!(load(&store, next, &piece[half.len()..]), Reply::OK);
+        let name = b"copy".len() - b"k".len();
+        assert_eq!(store.keyspace.used(), 2 * used + name);
+        assert_eq!(store.dumps.under_way(), under_way(0, 0));
+        assert_eq!(store.loads.under_way(), under_way(0, 0));
+    }
+
+    #[test]
+    fn what_nobody_goes_on_with_ends() {
+        let (store, used) = with_a_key();
+        let (_, header) = dump(&store, 0);
+        let (next, piece) = dump(&store, 1);
+        load(&store, 1, &header);
+        load(&store, 10, &piece[..10]);
+        store.expire(Duration::from_secs(3600));
+        assert_eq!(store.keyspace.used(), used + piece.len() + 10);
+        store.expire(Duration::ZERO);
+        assert_eq!(store.keyspace.used(), used);
+        let position = next.to_string();
+        assert_eq!(
+            scan_dump(&store, &[b"CF.SCANDUMP", b"k", position.as_bytes()]),
+            Reply::error("Invalid position")
+        );
+        assert_eq!(
+            load(&store, next, &piece[10..]),
+            Reply::error("ERR not found")
+        );
+    }
+
+    /// Numbers come round again: not that of a dump which is left standing.
+    #[test]
+    fn each_dump_has_a_number_of_its_own() {
+        let (store, _) = with_a_key();
+        dump(&store, 1);
+        store
+            .keyspace
+            .get(b"k")
+            .unwrap()
+            .cuckoo
+            .insert(b"new")
+            .unwrap();
+        for _ in 0..=NUMBERS {
+            let (next, piece) = dump(&store, 1);
+            let copy = CuckooFilter::from_bytes(&piece[LENGTH_BYTES..]).unwrap();
+            assert!(copy.contains(b"new"), "this is an earlier dump");
+            assert_eq!(dump(&store, next).0, 0);
         }
     }
 }

@@ -15,11 +15,12 @@ mod reserve;
 mod server;
 mod table;
 
-pub use dump::{Dumps, Loads};
+pub use dump::{Dumps, Loads, UnderWay};
 pub use reply::Reply;
 pub use table::{COMMANDS, Command, Kind, find};
 
 use crate::keyspace::Keyspace;
+use std::time::Duration;
 
 /// A command's name and its arguments.
 pub type Args<'a> = &'a [&'a [u8]];
@@ -44,6 +45,13 @@ impl Store {
             dumps: Dumps::default(),
             loads: Loads::default(),
         }
+    }
+
+    /// Ends the dumps and loads with which nobody has gone on for `idle`, and gives their
+    /// memory back.
+    pub fn expire(&self, idle: Duration) {
+        self.dumps.expire(&self.keyspace, idle);
+        self.loads.expire(&self.keyspace, idle);
     }
 
     /// Ends the dumps and loads of these keys, and gives their memory back.
