@@ -160,14 +160,14 @@ impl Keyspace {
     }
 
     /// The keys and filters there are; what is changed meanwhile may be among
-    /// them or not.
-    #[must_use]
-    pub fn entries(&self) -> Vec<(Box<[u8]>, Arc<Filter>)> {
+    /// them or not. Each filter is looked up when its turn comes, so that one which is deleted
+    /// before is not kept.
+    pub fn entries(&self) -> impl Iterator<Item = (Box<[u8]>, Arc<Filter>)> {
         let with_filter = |key: Box<[u8]>| {
             let filter = self.get(&key)?;
             Some((key, filter))
         };
-        self.keys().into_iter().filter_map(with_filter).collect()
+        self.keys().into_iter().filter_map(with_filter)
     }
 
     /// The keys there are; see [`entries`](Self::entries).
@@ -326,13 +326,13 @@ mod tests {
             });
             let start = Instant::now();
             while start.elapsed() < Duration::from_millis(300) {
-                let entries = keyspace.entries();
+                let entries: Vec<_> = keyspace.entries().collect();
                 let distinct: BTreeSet<_> = entries.iter().map(|(key, _)| key).collect();
                 assert_eq!(entries.len(), distinct.len());
             }
             stop.store(true, Ordering::Relaxed);
         });
-        assert_eq!(keyspace.entries().len(), keys.len());
+        assert_eq!(keyspace.entries().count(), keys.len());
         for key in &keys {
             assert!(keyspace.delete(key.as_bytes()));
         }

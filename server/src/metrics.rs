@@ -227,9 +227,8 @@ fn memory_and_saves(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt
 }
 
 fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let filters: Vec<_> = server.store.keyspace.entries();
+    let filters = server.store.keyspace.entries();
     let filters: Vec<_> = filters
-        .iter()
         .map(|(key, filter)| {
             let labels = [("key", key.escape_ascii().to_string())];
             (labels, filter.cuckoo.stats(), filter)

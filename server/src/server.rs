@@ -22,8 +22,8 @@ pub struct Server {
     pub stats: Stats,
     /// When it was started.
     pub started: Instant,
-    /// `SHUTDOWN NOSAVE` was said.
-    pub skip_last_save: AtomicBool,
+    /// Whether to save as the server ends: as configured, or as `SHUTDOWN` said.
+    pub save_at_end: AtomicBool,
 }
 
 impl Server {
@@ -35,21 +35,20 @@ impl Server {
             saver,
             stats: Stats::default(),
             started: Instant::now(),
-            skip_last_save: AtomicBool::new(false),
+            save_at_end: AtomicBool::new(config.save_on_exit),
             config,
         }
     }
 
-    /// Saves all filters as the server ends, unless it is configured not to.
+    /// Saves all filters as the server ends, if it is to and there is a directory.
     ///
     /// # Errors
     ///
     /// Those of [`Saver::save`].
     pub fn last_save(&self) -> Result<(), crate::persist::SaveError> {
-        let wanted = self.config.save_on_exit && self.saver.directory().is_some();
-        if !wanted || self.skip_last_save.load(Ordering::Relaxed) {
-            return Ok(());
+        match self.save_at_end.load(Ordering::Relaxed) && self.saver.directory().is_some() {
+            true => self.saver.save_last(&self.store.keyspace),
+            false => Ok(()),
         }
-        self.saver.save_last(&self.store.keyspace)
     }
 }

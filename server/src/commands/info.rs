@@ -88,11 +88,16 @@ fn clients(server: &Server, text: &mut String) -> fmt::Result {
 }
 
 fn memory(server: &Server, text: &mut String) -> fmt::Result {
-    let keyspace = &server.store.keyspace;
+    let store = &server.store;
+    let (dumps, loads) = (store.dumps.under_way(), store.loads.under_way());
     write!(
         text,
-        "used_memory:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
-        keyspace.used(),
+        "used_memory:{}\r\nused_memory_dumps:{}\r\ndumps_under_way:{}\r\nloads_under_way:{}\r\n\
+         maxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
+        store.keyspace.used(),
+        dumps.bytes + loads.bytes,
+        dumps.count,
+        loads.count,
         server.config.maxmemory,
     )
 }
@@ -156,7 +161,7 @@ fn keyspace(server: &Server, text: &mut String) -> fmt::Result {
 }
 
 fn filters(server: &Server, text: &mut String) -> fmt::Result {
-    for (key, filter) in server.store.keyspace.entries().into_iter().take(FILTERS) {
+    for (key, filter) in server.store.keyspace.entries().take(FILTERS) {
         let stats = filter.cuckoo.stats();
         write!(
             text,
@@ -185,6 +190,15 @@ pub(super) fn command(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply
                 let name = |command: &Command| Reply::bulk(command.name.to_lowercase());
                 Reply::Array(COMMANDS.iter().map(name).collect())
             }
+            // Each would be described, however often it is named.
+            (b"DOCS" | b"INFO", names) if names.len() > COMMANDS.len() => Reply::Error(
+                format!(
+                    "ERR {} names, and there are {} commands",
+                    names.len(),
+                    COMMANDS.len()
+                )
+                .into(),
+            ),
             (b"DOCS", []) => Reply::Map(COMMANDS.iter().map(docs).collect()),
             (b"DOCS", names) => {
                 let found = names.iter().filter_map(|name| find(name));

@@ -44,11 +44,15 @@ pub(super) fn shutdown(server: &Arc<Server>, session: &mut Session, args: Args<'
     let saved = match args {
         [_] => server.last_save(),
         [_, word] if word.eq_ignore_ascii_case(b"NOSAVE") => {
-            server.skip_last_save.store(true, Ordering::Relaxed);
+            server.save_at_end.store(false, Ordering::Relaxed);
             Ok(())
         }
         [_, word] if word.eq_ignore_ascii_case(b"SAVE") => {
-            server.saver.save(&server.store.keyspace)
+            let saved = server.saver.save_last(&server.store.keyspace);
+            server
+                .save_at_end
+                .fetch_or(saved.is_ok(), Ordering::Relaxed);
+            saved
         }
         _ => return Reply::error("ERR syntax error"),
     };

@@ -110,25 +110,38 @@ type Entry = (Box<[u8]>, Filter);
 /// A key and its filter, as they are in use.
 type Shared = (Box<[u8]>, Arc<Filter>);
 
-/// Writes a save; how many bytes that were.
-pub(super) fn write(file: impl Write, entries: &[Shared]) -> io::Result<u64> {
+/// How much a save holds.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    pub(super) bytes: u64,
+    pub(super) filters: u64,
+}
+
+/// Writes a save of `entries`, each of which is given back when it is written.
+pub(super) fn write(
+    file: impl Write,
+    entries: impl IntoIterator<Item = Shared>,
+) -> io::Result<Size> {
     let mut out = Summed::new(BufWriter::with_capacity(BUFFER, file));
     out.write_all(MAGIC)?;
     out.write_all(&VERSION.to_le_bytes())?;
+    let mut filters = 0_u64;
     for (key, filter) in entries {
         out.write_all(&[FILTER])?;
         out.write_all(&(key.len() as u64).to_le_bytes())?;
-        out.write_all(key)?;
+        out.write_all(&key)?;
         out.write_all(&filter.options.to_bytes())?;
         out.write_all(&filter.deleted().to_le_bytes())?;
         filter.write_to(Unflushed(&mut out))?;
+        filters += 1;
     }
     out.write_all(&[END])?;
-    out.write_all(&(entries.len() as u64).to_le_bytes())?;
+    out.write_all(&filters.to_le_bytes())?;
     let sum = out.sum.clone().finalize();
     out.write_all(&sum.to_le_bytes())?;
     out.flush()?;
-    Ok(out.bytes)
+    let bytes = out.bytes;
+    Ok(Size { bytes, filters })
 }
 
 /// Reads a save.
@@ -223,7 +236,8 @@ mod tests {
             ((*b"").into(), Arc::new(filter(8, 1))),
         ];
         let mut bytes = Vec::new();
-        write(&mut bytes, &entries).unwrap();
+        let size = write(&mut bytes, entries.clone()).unwrap();
+        assert_eq!((size.bytes, size.filters), (bytes.len() as u64, 2));
         (bytes, entries)
     }
 

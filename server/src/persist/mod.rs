@@ -5,7 +5,7 @@ mod file;
 use crate::keyspace::Keyspace;
 use crate::server::Server;
 pub use file::LoadError;
-use file::{read, write};
+use file::{Size, read, write};
 use std::{
     fs::{self, File, TryLockError},
     io,
@@ -67,7 +67,8 @@ pub struct Status {
     pub in_progress: bool,
 }
 
-/// Nothing was saved; the last complete save is as it was.
+/// Nothing was saved: the last complete save is as it was. (Or the new one is in its place, and only
+/// that cannot be made durable.)
 #[derive(Debug, Error)]
 pub enum SaveError {
     /// The server was started without a directory.
@@ -237,15 +238,14 @@ impl Saver {
 
     fn save_to(&self, directory: &Path, keyspace: &Keyspace) -> Result<(), SaveError> {
         let begun = Instant::now();
-        let entries = keyspace.entries();
-        let result = replace(directory, |file| write(file, &entries));
+        let result = replace(directory, |file| write(file, keyspace.entries()));
         self.last_failed.store(result.is_err(), Relaxed);
         match result {
-            Ok(bytes) => {
+            Ok(Size { bytes, filters }) => {
                 self.last_completed.store(now(), Relaxed);
                 self.completed.fetch_add(1, Relaxed);
                 let milliseconds = begun.elapsed().as_millis() as u64;
-                info!(filters = entries.len(), bytes, milliseconds, "saved");
+                info!(filters, bytes, milliseconds, "saved");
                 Ok(())
             }
             Err(error) => Err(SaveError::Io {
@@ -258,19 +258,19 @@ impl Saver {
 
 /// Replaces the save by what `write` writes, in such an order that whatever is
 /// cut off, the file is the old one or the new one.
-fn replace(directory: &Path, write: impl FnOnce(&File) -> io::Result<u64>) -> io::Result<u64> {
+fn replace(directory: &Path, write: impl FnOnce(&File) -> io::Result<Size>) -> io::Result<Size> {
     let temporary = directory.join(TEMPORARY);
     let file = File::create(&temporary)?;
-    let bytes = write(&file).and_then(|bytes| file.sync_all().map(|()| bytes));
-    if bytes.is_err() {
+    let written = write(&file).and_then(|size| file.sync_all().map(|()| size));
+    if written.is_err() {
         // Best effort: the next save begins with an empty one in any case.
         let _ = fs::remove_file(&temporary);
     }
-    let bytes = bytes?;
+    let size = written?;
     fs::rename(&temporary, directory.join(SAVE))?;
     // The new name is durable only when the directory is.
     File::open(directory)?.sync_all()?;
-    Ok(bytes)
+    Ok(size)
 }
 
 fn open_directory(path: &Path) -> Result<Directory, OpenError> {
