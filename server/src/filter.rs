@@ -225,11 +225,10 @@ impl Filter {
     /// True if it has grown since this was last asked. Cheap, for after every insert.
     pub(crate) fn has_grown(&self) -> bool {
         let buckets = self.cuckoo.buckets();
-        // Relaxed: whoever sees the change first charges for it, once or twice.
-        self.charged_buckets.load(Ordering::Relaxed) != buckets && {
-            self.charged_buckets.store(buckets, Ordering::Relaxed);
-            true
-        }
+        // Relaxed: it only chooses who charges for it. By an exchange, so that seldom two do: too
+        // much is charged until the second one has seen that.
+        self.charged_buckets.load(Ordering::Relaxed) != buckets
+            && self.charged_buckets.swap(buckets, Ordering::Relaxed) != buckets
     }
 }
 

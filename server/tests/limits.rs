@@ -82,6 +82,44 @@ fn arguments_have_limits() {
     client.send(format!("*4\r\n$10\r\nCF.MEXISTS\r\n$1024\r\n{long}\r\n"));
     client.send("$1024\r\n");
     assert_eq!(client.rest(), b"-ERR Protocol error: too big request\r\n");
+    // In one part.
+    let mut client = server.raw();
+    client.send(request(&["CF.MEXISTS", "k", &long, &long]));
+    assert_eq!(client.rest(), b"-ERR Protocol error: too big request\r\n");
+    // As a line.
+    let mut client = server.raw();
+    assert_eq!(client.ask("CF.MEXISTS k a b c\r\n"), "*3");
+    for line in [
+        "CF.MEXISTS k a b c d\r\n",
+        &format!("CF.ADD k {long}x\r\n"),
+        &" ".repeat(2048),
+    ] {
+        let mut client = server.raw();
+        client.send(line);
+        assert_eq!(
+            client.rest(),
+            b"-ERR Protocol error: too big inline request\r\n"
+        );
+    }
+}
+
+/// Each command would be described as often as it is named.
+#[test]
+fn descriptions_have_a_limit() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    for command in ["COMMAND DOCS", "COMMAND INFO"] {
+        let commands: i64 = ask(&mut client, "COMMAND COUNT");
+        let names = |count: i64| format!("{command}{}", " TIME".repeat(count as usize));
+        ask::<Value>(&mut client, &names(commands));
+        assert_eq!(
+            refusal(&mut client, &names(commands + 1)),
+            format!(
+                "ERR {} names, and there are {commands} commands",
+                commands + 1
+            )
+        );
+    }
 }
 
 #[test]
@@ -122,20 +160,30 @@ fn dumps_count_as_memory_and_give_it_back() {
     let server = Server::start(&["--maxmemory", "8mb"]);
     let mut client = server.client(Protocol::Resp2);
     ask::<()>(&mut client, "CF.RESERVE k 1000000 EXPANSION 0");
-    for _ in 0..100 {
+    let filter = used(&mut client);
+    for dumps in 1..=100 {
         // Never read to their end.
         let _: (u64, Vec<u8>) = ask(&mut client, "CF.SCANDUMP k 1");
+        // What others are reading yields when there is no more room.
+        let under_way = memory(&mut client, "dumps_under_way:");
+        assert!((1..=4).contains(&under_way) && (dumps > 3 || under_way == dumps));
+        let bytes = memory(&mut client, "used_memory_dumps:");
+        assert!(bytes > under_way << 20);
+        assert_eq!(used(&mut client), filter + bytes);
     }
     assert!(used(&mut client) <= 8 << 20);
-    assert!(server.resident_bytes() < 200 << 20);
+    assert!(server.resident_bytes() < 100 << 20);
 }
 
 /// Bytes that the server has charged.
 fn used(client: &mut redis::Connection) -> usize {
+    memory(client, "used_memory:")
+}
+
+/// A number of `INFO memory`.
+fn memory(client: &mut redis::Connection, name: &str) -> usize {
     let info: String = ask(client, "INFO memory");
-    let line = info
-        .lines()
-        .find_map(|line| line.strip_prefix("used_memory:"));
+    let line = info.lines().find_map(|line| line.strip_prefix(name));
     line.unwrap().parse().unwrap()
 }
 
@@ -252,6 +300,28 @@ fn hostile_clients_harm_nobody_else() {
     let grown = server.resident_bytes().saturating_sub(before);
     let most = limit + idle.len() * (32 << 10) + (32 << 20);
     assert!(grown < most, "{grown} bytes more, of {most} at most");
+}
+
+/// It has replies to take at any time, but never too many: the server keeps no more than these.
+#[test]
+fn a_client_that_never_catches_up_is_served_in_bounded_memory() {
+    const REPLY: usize = 1 << 20;
+    // More than the sockets hold.
+    const BEHIND: usize = 24;
+    let server = Server::start(&[]);
+    let mut client = server.raw();
+    let before = server.resident_bytes();
+    let echo = request(&["ECHO", &"x".repeat(REPLY)]);
+    let mut reply = vec![0; format!("${REPLY}\r\n").len() + REPLY + 2];
+    for sent in 0..500 {
+        client.send(&echo);
+        if sent >= BEHIND {
+            client.0.read_exact(&mut reply).unwrap();
+            assert!(reply.starts_with(b"$1048576\r\nx") && reply.ends_with(b"x\r\n"));
+        }
+    }
+    let grown = server.resident_bytes().saturating_sub(before);
+    assert!(grown < 6 * BEHIND * REPLY, "{grown} bytes more");
 }
 
 #[test]

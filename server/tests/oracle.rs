@@ -18,6 +18,9 @@ const ITEMS: u64 = 200;
 /// Commands in one go.
 const PIPELINE: usize = 32;
 
+/// Questions of a connection for absent items, however long they take.
+const ABSENT: u64 = 100;
+
 /// Items of a connection that stay from the beginning to the end.
 const STAYING: u64 = 20;
 
@@ -105,7 +108,7 @@ fn work(server: &Server, connection: u64, until: Instant, stop: &AtomicBool) -> 
     }
     let mut seen = Seen::default();
     let mut pipeline = redis::pipe();
-    while Instant::now() < until && !stop.load(Ordering::Relaxed) {
+    while (Instant::now() < until || seen.absent < ABSENT) && !stop.load(Ordering::Relaxed) {
         pipeline.clear();
         let mut expected = Vec::new();
         for _ in 0..PIPELINE {
@@ -165,7 +168,7 @@ fn no_wrong_answer(reserve: &str) {
             })
             .collect();
         let mut saves = 0;
-        while Instant::now() < until {
+        while Instant::now() < until || saves < 2 {
             match common::try_ask::<Value>(&mut client, "BGSAVE") {
                 Ok(_) => saves += 1,
                 Err(error) => assert_eq!(
@@ -175,7 +178,6 @@ fn no_wrong_answer(reserve: &str) {
             }
             thread::yield_now();
         }
-        assert!(saves > 1, "{saves} saves");
         let joined: Vec<_> = workers
             .into_iter()
             .map(thread::ScopedJoinHandle::join)
@@ -195,7 +197,6 @@ fn no_wrong_answer(reserve: &str) {
     eprintln!(
         "{reserve}: {operations} operations, {saves} saves, {positives} of {absent} positives"
     );
-    assert!(absent > 1_000, "{absent}");
     assert!(
         positives * 1_000 <= absent,
         "{positives} of {absent} absent items were found"

@@ -32,6 +32,8 @@ fn nearly_requests() -> impl Strategy<Value = Vec<u8>> {
         Just(b":1\r\n".to_vec()),
         Just(b"+OK\r\n".to_vec()),
         Just(b"\"a b\" 'c'\r\n".to_vec()),
+        (1..100_usize).prop_map(|words| [&b"a ".repeat(words)[..], b"\r\n"].concat()),
+        Just([&[b'a'; 4097][..], b"\r\n"].concat()),
         Just(b"\"".to_vec()),
         prop::collection::vec(any::<u8>(), 0..12),
         (0..200_u32).prop_map(|depth| "*1\r\n".repeat(depth as usize).into_bytes()),
@@ -65,7 +67,7 @@ proptest! {
     ) {
         let (requests, _) = decode(&LIMITS, &bytes, pieces.into_iter());
         for words in requests {
-            prop_assert!(!words.is_empty());
+            prop_assert!((1..=LIMITS.arguments).contains(&words.len()));
             prop_assert!(words.iter().all(|word| word.len() <= LIMITS.argument_bytes));
         }
     }

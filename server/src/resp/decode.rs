@@ -52,7 +52,7 @@ pub enum ProtocolError {
         /// What came.
         found: u8,
     },
-    /// A line without an end.
+    /// A line without an end, or with too many words or too long ones.
     #[error("too big inline request")]
     Line,
     /// A quote that is not closed, or closed in the middle of a word.
@@ -119,7 +119,7 @@ impl Decoder {
             let words = if self.ready[0] == b'*' {
                 self.array(limits)?.map(Words::Frames)
             } else {
-                self.line()?.map(Words::Line)
+                self.line(limits)?.map(Words::Line)
             };
             let Some(words) = words else {
                 // The rest becomes the partial request again, in place.
@@ -156,7 +156,7 @@ impl Decoder {
         match parse_frame(self.ready.clone()) {
             Ok((Frame::Array(frames), rest)) => {
                 let frames = frames.unwrap_or_default();
-                self.check(&frames, limits)?;
+                self.check(&frames, self.ready.len() - rest.len(), limits)?;
                 self.ready = rest;
                 Ok(Some(frames))
             }
@@ -179,13 +179,14 @@ impl Decoder {
         }
     }
 
-    /// Refuses arguments that are no strings or too large.
-    fn check(&self, frames: &[Frame], limits: &Limits) -> Result<(), ProtocolError> {
+    /// Refuses a request of `bytes` whose arguments are no strings, or that is too large.
+    fn check(&self, frames: &[Frame], bytes: usize, limits: &Limits) -> Result<(), ProtocolError> {
         let fits = |frame: &Frame| match frame {
             Frame::BulkString(Some(bytes)) => bytes.len() <= limits.argument_bytes,
             _ => false,
         };
-        if frames.len() <= limits.arguments && frames.iter().all(fits) {
+        let is_short = frames.len() <= limits.arguments && bytes <= limits.request_bytes;
+        if is_short && frames.iter().all(fits) {
             return Ok(());
         }
         Gauge::default().whole(&self.ready, limits)?;
@@ -193,16 +194,21 @@ impl Decoder {
     }
 
     /// The inline command at the front, if its line has an end.
-    fn line(&mut self) -> Result<Option<Vec<Vec<u8>>>, ProtocolError> {
-        let searched = &self.ready[..self.ready.len().min(LONGEST_LINE)];
+    fn line(&mut self, limits: &Limits) -> Result<Option<Vec<Vec<u8>>>, ProtocolError> {
+        let longest = LONGEST_LINE.min(limits.request_bytes);
+        let searched = &self.ready[..self.ready.len().min(longest)];
         let Some(end) = searched.iter().position(|&byte| byte == b'\n') else {
-            return if searched.len() < LONGEST_LINE {
+            return if searched.len() < longest {
                 Ok(None)
             } else {
                 Err(ProtocolError::Line)
             };
         };
         let words = inline::words(&self.ready[..end])?;
+        let fits = |word: &Vec<u8>| word.len() <= limits.argument_bytes;
+        if words.len() > limits.arguments || !words.iter().all(fits) {
+            return Err(ProtocolError::Line);
+        }
         self.ready.advance(end + 1);
         Ok(Some(words))
     }
