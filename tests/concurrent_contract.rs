@@ -116,6 +116,7 @@ fn arena(bits: u32, buckets: usize, seed: u64) -> (CuckooFilter, u64, Vec<u64>) 
 #[test]
 fn each_copy_is_removed_exactly_once() {
     for bits in BITS {
+        let mut all = 0;
         for seed in 0..60 {
             let (filter, item, others) = arena(bits, 1 + seed as usize % 16, seed);
             let residents = filter.len();
@@ -126,10 +127,12 @@ fn each_copy_is_removed_exactly_once() {
                 (0..3).filter(|_| filter.remove_hash(item)).count()
             });
             let removed: usize = removes.iter().sum();
+            all += removed;
             assert_eq!(removed, copies, "{bits} bits, seed {seed}: {removes:?}");
             assert_eq!(filter.count_hash(item), 0, "{bits} bits, seed {seed}");
             assert_eq!(filter.len(), residents, "{bits} bits, seed {seed}");
         }
+        assert!(all > 60, "{bits} bits: {all} copies of 180");
     }
 }
 
@@ -163,6 +166,7 @@ fn insert_unique_has_one_winner() {
 #[test]
 fn every_insert_adds_one_copy() {
     for bits in BITS {
+        let mut all = 0;
         for seed in 0..60 {
             let (filter, item, others) = arena(bits, 2 + seed as usize % 15, seed);
             let residents = filter.len();
@@ -170,6 +174,7 @@ fn every_insert_adds_one_copy() {
                 (0..3).filter(|_| filter.insert_hash(item).is_ok()).count()
             });
             let inserted: usize = inserts.iter().sum();
+            all += inserted;
             assert_eq!(
                 filter.count_hash(item),
                 inserted,
@@ -181,6 +186,7 @@ fn every_insert_adds_one_copy() {
                 "{bits} bits, seed {seed}"
             );
         }
+        assert!(all > 60, "{bits} bits: {all} copies of 720");
     }
 }
 
