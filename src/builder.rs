@@ -94,7 +94,7 @@ impl<S> Builder<S> {
     /// The share of absent items, at most, for which a filter that holds
     /// `capacity` items answers true: 2·10⁻⁹ ≤ `rate` < 1 (of a filter that can
     /// grow the lowest rate is higher, and the error says it); 0.001 without this call
-    /// (or, with [`fingerprint_bits`](Self::fingerprint_bits), the rate that these have).
+    /// (or, with [`fingerprint_bits`](Self::fingerprint_bits), whatever rate these have).
     /// The layout with the smallest table that keeps it is chosen.
     #[must_use]
     pub fn false_positive_rate(mut self, rate: f64) -> Self {
@@ -104,7 +104,8 @@ impl<S> Builder<S> {
 
     /// The bits of a fingerprint, and with them the layout: 10, 12, 15, 20 or 30;
     /// for a filter that can grow 9, 11, 14, 18, 27 or 28. A rate asked for as
-    /// well is kept, or is an error.
+    /// well is kept, or is an error. Without one, mind that a filter that can grow loses one of these bits
+    /// with each doubling, which makes the rate twice as high: up to one half at its full size.
     #[must_use]
     pub fn fingerprint_bits(mut self, bits: u32) -> Self {
         self.fingerprint_bits = Some(bits);
@@ -140,7 +141,7 @@ impl<S> Builder<S> {
     /// [`BuildError`] names what cannot be met, and what can.
     pub fn build(self) -> Result<CuckooFilter<S>, BuildError> {
         let rate = self.rate.unwrap_or(match self.fingerprint_bits {
-            // Fingerprints asked for without a rate have the rate that they have.
+            // Fingerprints asked for without a rate have the rate that they have, whatever it is.
             Some(_) => 0.5,
             None => DEFAULT_RATE,
         });
