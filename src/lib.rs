@@ -1,9 +1,10 @@
 //! A cuckoo filter that many threads share without a lock.
 //!
 //! A filter answers whether an item is in a set: "surely not", or "probably". It
-//! needs 1.4 to 4.7 bytes an item when it is full, whatever the items' size, and unlike
-//! a Bloom filter it can forget items again. This one is for servers: one filter, any
-//! number of threads that insert, look up and remove at the same time.
+//! needs 1.4 to 7.5 bytes an item, whatever the items' size: the fewer, the more often
+//! "probably" is wrong. Unlike a Bloom filter it can forget items again. This one is for
+//! servers: one filter, any number of threads that insert, look up and remove at the same
+//! time.
 //!
 //! ```
 //! use guira::CuckooFilter;

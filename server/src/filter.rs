@@ -66,7 +66,7 @@ pub struct Filter {
     /// Inserts that wait for one of them.
     waiting: AtomicU32,
     /// Buckets when its memory was last charged.
-    charged_buckets: AtomicUsize,
+    pub(crate) charged_buckets: AtomicUsize,
     /// Bytes that its key takes up beside it.
     pub(crate) overhead: usize,
     /// Bytes that are charged for it; see [`crate::keyspace`].
@@ -225,8 +225,8 @@ impl Filter {
     /// True if it has grown since this was last asked. Cheap, for after every insert.
     pub(crate) fn has_grown(&self) -> bool {
         let buckets = self.cuckoo.buckets();
-        // Relaxed: it only chooses who charges for it. By an exchange, so that seldom two do: too
-        // much is charged until the second one has seen that.
+        // Relaxed: it only chooses who charges for it. By an exchange, so that one does: too
+        // much would be charged until a second one has seen that.
         self.charged_buckets.load(Ordering::Relaxed) != buckets
             && self.charged_buckets.swap(buckets, Ordering::Relaxed) != buckets
     }

@@ -297,10 +297,46 @@ fn bytes(filter: &Filter) -> usize {
 mod tests {
     use super::*;
     use std::{
-        sync::atomic::AtomicBool,
+        sync::{Barrier, atomic::AtomicBool},
         thread,
         time::{Duration, Instant},
     };
+
+    /// A save of many filters takes long, and does not keep what is deleted meanwhile.
+    #[test]
+    fn entries_are_looked_up_when_their_turn_comes() {
+        let keyspace = Keyspace::new(usize::MAX);
+        for key in [b"a", b"b"] {
+            keyspace.reserve(key, Options::default()).unwrap();
+        }
+        let mut entries = keyspace.entries();
+        assert!(entries.next().is_some_and(|(key, _)| *key == *b"a"));
+        keyspace.delete(b"b");
+        assert!(entries.next().is_none());
+    }
+
+    /// Whoever comes too late would charge for it once more, for a moment.
+    #[test]
+    fn one_of_all_is_told_that_a_filter_has_grown() {
+        let filter = Filter::build(Options::default(), usize::MAX).unwrap();
+        let told = AtomicUsize::new(0);
+        let barrier = Barrier::new(2);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for round in 1..=2_000 {
+                        if barrier.wait().is_leader() {
+                            filter.charged_buckets.store(0, Ordering::Relaxed);
+                        }
+                        barrier.wait();
+                        told.fetch_add(filter.has_grown().into(), Ordering::Relaxed);
+                        barrier.wait();
+                        assert_eq!(told.load(Ordering::Relaxed), round);
+                    }
+                });
+            }
+        });
+    }
 
     /// A save with a key twice could not be loaded.
     #[test]

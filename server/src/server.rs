@@ -22,8 +22,10 @@ pub struct Server {
     pub stats: Stats,
     /// When it was started.
     pub started: Instant,
-    /// Whether to save as the server ends: as configured, or as `SHUTDOWN` said.
+    /// To be saved as the server ends: as configured, or because `SHUTDOWN SAVE` was said.
     pub save_at_end: AtomicBool,
+    /// `SHUTDOWN NOSAVE` was said, which has the last word.
+    pub skip_last_save: AtomicBool,
 }
 
 impl Server {
@@ -36,6 +38,7 @@ impl Server {
             stats: Stats::default(),
             started: Instant::now(),
             save_at_end: AtomicBool::new(config.save_on_exit),
+            skip_last_save: AtomicBool::new(false),
             config,
         }
     }
@@ -46,7 +49,9 @@ impl Server {
     ///
     /// Those of [`Saver::save`].
     pub fn last_save(&self) -> Result<(), crate::persist::SaveError> {
-        match self.save_at_end.load(Ordering::Relaxed) && self.saver.directory().is_some() {
+        let said = |what: &AtomicBool| what.load(Ordering::Relaxed);
+        let wanted = said(&self.save_at_end) && !said(&self.skip_last_save);
+        match wanted && self.saver.directory().is_some() {
             true => self.saver.save_last(&self.store.keyspace),
             false => Ok(()),
         }

@@ -302,7 +302,7 @@ fn hostile_clients_harm_nobody_else() {
     assert!(grown < most, "{grown} bytes more, of {most} at most");
 }
 
-/// It has replies to take at any time, but never too many: the server keeps no more than these.
+/// It has replies to take at any time, but never too many: the server keeps little more than these.
 #[test]
 fn a_client_that_never_catches_up_is_served_in_bounded_memory() {
     const REPLY: usize = 1 << 20;

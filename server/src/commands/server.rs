@@ -44,7 +44,7 @@ pub(super) fn shutdown(server: &Arc<Server>, session: &mut Session, args: Args<'
     let saved = match args {
         [_] => server.last_save(),
         [_, word] if word.eq_ignore_ascii_case(b"NOSAVE") => {
-            server.save_at_end.store(false, Ordering::Relaxed);
+            server.skip_last_save.store(true, Ordering::Relaxed);
             Ok(())
         }
         [_, word] if word.eq_ignore_ascii_case(b"SAVE") => {
@@ -112,4 +112,42 @@ pub(super) fn config(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> R
             .map(|(name, value)| (Reply::bulk(name), Reply::bulk(value)))
             .collect(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Config, persist::Saver};
+    use clap::Parser;
+
+    /// A server that is not to save as it ends, and is told to end.
+    fn told(words: &[&[u8]]) -> (Arc<Server>, tempfile::TempDir) {
+        let directory = tempfile::TempDir::new().unwrap();
+        let config = Config::parse_from(["", "--save-on-exit", "false"]);
+        let saver = Saver::open(Some(directory.path())).unwrap();
+        let server = Arc::new(Server::new(config, saver));
+        let mut session = Session::new(1, String::new(), true);
+        for word in words {
+            assert_eq!(
+                shutdown(&server, &mut session, &[b"SHUTDOWN", word]),
+                Reply::OK
+            );
+        }
+        (server, directory)
+    }
+
+    /// What others do until they are disconnected is saved, too.
+    #[test]
+    fn shutdown_save_is_kept_to_at_the_end() {
+        for (words, saves) in [
+            (&[&b"SAVE"[..]][..], 2),
+            (&[b"NOSAVE"], 0),
+            (&[b"SAVE", b"NOSAVE"], 1),
+            (&[b"NOSAVE", b"SAVE"], 1),
+        ] {
+            let (server, _directory) = told(words);
+            server.last_save().unwrap();
+            assert_eq!(server.saver.status().completed, saves);
+        }
+    }
 }

@@ -177,7 +177,7 @@ impl Saver {
     ///
     /// # Errors
     ///
-    /// [`SaveError`]; the last complete save is as it was then.
+    /// [`SaveError`]
     pub fn save(&self, keyspace: &Keyspace) -> Result<(), SaveError> {
         let directory = self.directory.as_ref().ok_or(SaveError::NoDirectory)?;
         self.claim()?;
