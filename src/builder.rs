@@ -104,8 +104,9 @@ impl<S> Builder<S> {
 
     /// The bits of a fingerprint, and with them the layout: 10, 12, 15, 20 or 30;
     /// for a filter that can grow 9, 11, 14, 18, 27 or 28. A rate asked for as
-    /// well is kept, or is an error. Without one, mind that a filter that can grow loses one of these bits
-    /// with each doubling, which makes the rate twice as high: up to one half at its full size.
+    /// well is kept, or is an error. Without one, mind that a filter that can grow loses
+    /// one of these bits with each doubling, which makes the rate twice as high: up to one
+    /// half at its full size.
     #[must_use]
     pub fn fingerprint_bits(mut self, bits: u32) -> Self {
         self.fingerprint_bits = Some(bits);

@@ -11,7 +11,7 @@ pub(crate) struct Len {
 }
 
 /// Low sums that are needed to say that there are few items. Being stopped takes a
-/// thread microseconds at least, and a sum some nanoseconds: not two in a row.
+/// thread microseconds at least, and a sum some nanoseconds: not so many in a row.
 const SUMS: usize = 3;
 
 /// A small filter has one shard, and no padding, so that it stays small.

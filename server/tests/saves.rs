@@ -322,5 +322,5 @@ fn a_killed_save_loses_nothing() {
     let server = Server::start(&["--dir", &path]);
     assert!(holds(&mut server.client(Protocol::Resp3), "k", 0..saved));
     eprintln!("{rounds} kills, {cut_off} saves were cut off");
-    assert!(cut_off > 0, "all kills came too late");
+    assert!(2 * cut_off >= rounds, "most kills came too late");
 }

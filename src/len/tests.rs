@@ -66,6 +66,7 @@ fn one_low_sum_does_not_say_that_there_are_few() {
     let Shards::Many(shards) = &len.shards else {
         panic!("a large table has many shards");
     };
+    // Relaxed, here and below: all in one thread.
     shards[0].fetch_add(120, Ordering::Relaxed);
     let busy = |times: usize| {
         let mut reads = 0;

@@ -88,6 +88,15 @@ pub struct UnderWay {
     pub bytes: usize,
 }
 
+impl UnderWay {
+    fn of(lengths: impl ExactSizeIterator<Item = usize>) -> Self {
+        Self {
+            count: lengths.len(),
+            bytes: lengths.sum(),
+        }
+    }
+}
+
 /// A panic while the lock was held leaves nothing half-done here.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -203,11 +212,7 @@ impl Dumps {
     /// What is under way.
     #[must_use]
     pub fn under_way(&self) -> UnderWay {
-        let inner = lock(&self.0);
-        UnderWay {
-            count: inner.dumps.len(),
-            bytes: inner.dumps.iter().map(|dump| dump.bytes.len()).sum(),
-        }
+        UnderWay::of(lock(&self.0).dumps.iter().map(|dump| dump.bytes.len()))
     }
 
     fn end(&self, keyspace: &Keyspace, which: impl Fn(&Dump) -> bool) {
@@ -325,11 +330,7 @@ impl Loads {
     /// What is under way.
     #[must_use]
     pub fn under_way(&self) -> UnderWay {
-        let inner = lock(&self.0);
-        UnderWay {
-            count: inner.loads.len(),
-            bytes: inner.loads.values().map(|load| load.bytes.len()).sum(),
-        }
+        UnderWay::of(lock(&self.0).loads.values().map(|load| load.bytes.len()))
     }
 
     fn end(&self, keyspace: &Keyspace, which: impl Fn(&[u8], &Load) -> bool) {
