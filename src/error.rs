@@ -1,6 +1,6 @@
 //! What can go wrong, and the values it went wrong with.
 
-use crate::{geometry::MIN_RATE, token::TOKENS};
+use crate::{geometry::MIN_RATE, raw::token::TOKENS};
 use std::io;
 use thiserror::Error;
 

@@ -281,7 +281,7 @@ mod switch {
         thread_local!(static STATE: Cell<u64> = const { Cell::new(0) });
 
         // A Weyl sequence, scrambled by a multiplication; each thread has its own.
-        let thread = crate::len::thread_number() as u64;
+        let thread = crate::raw::len::thread_number() as u64;
         let state = STATE
             .get()
             .wrapping_add(0x9e37_79b9_7f4a_7c15 ^ thread << 32);

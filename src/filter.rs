@@ -1,12 +1,12 @@
 //! The public filter: hashes items and hands them to the protocol of its layout.
 
 use crate::{
-    any::{AnyCuckoo, with_layout},
-    batch::GROUP,
     builder::Builder,
     error::{BatchError, InsertError},
     geometry::Geometry,
     hash::SeededState,
+    raw::any::{AnyCuckoo, with_layout},
+    raw::batch::GROUP,
     stats::Stats,
 };
 use std::{

@@ -1,11 +1,13 @@
 //! Which layout, how many buckets, how many doublings: arithmetic only.
 
 use crate::{
-    any::{AnyCuckoo, of_layout},
-    cuckoo::Cuckoo,
     error::{BuildError, SnapshotError},
-    grow::CHUNK,
-    layout::{F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2, Layout},
+    raw::Cuckoo,
+    raw::any::{AnyCuckoo, of_layout},
+    table::grow::CHUNK,
+    table::layout::{
+        F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2, Layout,
+    },
 };
 
 /// The lowest false-positive rate on offer: 30-bit fingerprints in a table that

@@ -1,6 +1,6 @@
 //! From an item to its fingerprint and its pair of buckets. Pure.
 
-use crate::layout::{Layout, Masks};
+use crate::table::layout::{Layout, Masks};
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
 use std::{
     fmt,

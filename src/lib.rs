@@ -72,33 +72,21 @@ compile_error!(
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-mod any;
-mod batch;
 mod builder;
-mod cuckoo;
 mod error;
 mod fault;
 mod filter;
-mod frontier;
 mod geometry;
-mod grow;
 mod hash;
-mod layout;
-mod len;
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub mod model;
-mod relocate;
-mod search;
+mod raw;
 #[cfg(feature = "serde")]
 mod serde;
 mod snapshot;
 mod stats;
 mod sync;
 mod table;
-mod token;
-mod unique;
-mod version;
-mod word;
 
 pub use crate::{
     builder::Builder,

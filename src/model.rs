@@ -3,14 +3,14 @@
 //! `cfg(guira_shuttle)` and `cfg(guira_faults)`.
 
 use crate::{
-    cuckoo::Cuckoo,
     error::InsertError,
     fault::Event as Step,
     hash::{Class, alternate},
-    layout::Layout,
-    relocate::Fill,
-    search::Hop,
+    raw::Cuckoo,
+    raw::relocate::Fill,
+    raw::search::Hop,
     stats::Stats,
+    table::layout::Layout,
 };
 
 mod growth;

@@ -1,20 +1,20 @@
 //! Snapshots: the filter's words as bytes, taken while all threads go on.
 //!
 //! `docs/FORMAT.md` describes the bytes. What makes a scan right although
-//! fingerprints move meanwhile is in [`crate::frontier`] and, for growth, in
-//! [`Planes::scan`](crate::grow::Planes::scan).
+//! fingerprints move meanwhile is in [`crate::raw::frontier`] and, for growth, in
+//! [`Planes::scan`](crate::table::grow::Planes::scan).
 
 mod header;
 mod image;
 mod stream;
 
 use crate::{
-    any::{of_layout, with_layout},
-    cuckoo::Cuckoo,
     error::SnapshotError,
     filter::CuckooFilter,
     geometry::Geometry,
     hash::SeededState,
+    raw::Cuckoo,
+    raw::any::{of_layout, with_layout},
 };
 use header::{Header, probe, seed};
 use image::Image;

@@ -1,7 +1,7 @@
 //! The one door to atomics: the standard library's, or in a model those of its
 //! checker: loom's under `cfg(guira_loom)`, shuttle's under `cfg(guira_shuttle)`.
 
-use crate::grow::Block;
+use crate::table::grow::Block;
 #[cfg(any(guira_loom, guira_shuttle))]
 pub(crate) use checker::sync::atomic::{AtomicU64, fence};
 #[cfg(guira_loom)]

@@ -2,15 +2,19 @@
 //!
 //! A bucket is addressed by its index and a fingerprint: in a growable filter
 //! the fingerprint decides which of the bucket's words, one for each plane, is
-//! the one that counts ([`crate::grow`]). A fixed filter has one plane, and the
+//! the one that counts ([`crate::table::grow`]). A fixed filter has one plane, and the
 //! fingerprint is not looked at.
+
+pub(crate) mod grow;
+pub(crate) mod layout;
+pub(crate) mod word;
 
 use crate::{
     fault::{self, Event, Fault},
-    grow::Planes,
-    layout::Layout,
     sync::{self, AtomicU64, Ordering},
-    word::Word,
+    table::grow::Planes,
+    table::layout::Layout,
+    table::word::Word,
 };
 
 /// The buckets of one filter.

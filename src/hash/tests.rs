@@ -1,7 +1,7 @@
 //! Hashes are stable, uniform, and name one class from either bucket.
 
 use super::*;
-use crate::layout::{F10x6, F15x4, F30x2, G9x6};
+use crate::table::layout::{F10x6, F15x4, F30x2, G9x6};
 use proptest::prelude::*;
 
 /// Half the buckets of the largest table: on 32 bits no larger one has an address.

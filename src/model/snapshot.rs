@@ -1,7 +1,7 @@
 //! Snapshots in the hands of the models.
 
 use super::{Item, Model, Small};
-use crate::{frontier::Frontiers, word::Word};
+use crate::{raw::frontier::Frontiers, table::word::Word};
 
 impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
     /// The same filter, of which snapshots are taken, that scan `buckets` buckets at a time.

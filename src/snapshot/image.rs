@@ -1,13 +1,13 @@
 //! The words of a filter at rest: scanned while all threads go on, and restored.
 
 use crate::{
-    cuckoo::Cuckoo,
     error::SnapshotError,
-    frontier::chunk_buckets,
     geometry::Geometry,
-    grow::{Planes, Restored},
-    layout::Layout,
+    raw::Cuckoo,
+    raw::frontier::chunk_buckets,
     table::Table,
+    table::grow::{Planes, Restored},
+    table::layout::Layout,
 };
 use std::{convert::Infallible, ops::Range};
 

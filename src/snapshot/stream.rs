@@ -4,7 +4,7 @@ use super::{
     header::{HEADER_BYTES, Header},
     image::{Image, Sink, chunks},
 };
-use crate::{error::SnapshotError, frontier::chunk_buckets, geometry::Geometry};
+use crate::{error::SnapshotError, geometry::Geometry, raw::frontier::chunk_buckets};
 use std::io::{self, Read, Write};
 
 /// Before a chunk of words.

@@ -1,7 +1,7 @@
 //! A word is exchanged whole or not at all, and reservations yield to writers.
 
 use super::*;
-use crate::{layout::F10x6, word::Mark};
+use crate::{table::layout::F10x6, table::word::Mark};
 use std::thread;
 
 fn table(buckets: usize) -> Table<F10x6> {

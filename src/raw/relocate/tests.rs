@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    cuckoo::tests::{filter_and_class, put, word_at},
-    layout::{F10x6, F15x4, G14x4},
+    raw::tests::{filter_and_class, put, word_at},
+    table::layout::{F10x6, F15x4, G14x4},
     table::loads,
 };
 

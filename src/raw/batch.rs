@@ -2,10 +2,10 @@
 //! that their cache misses overlap. Then each item is treated as one by one.
 
 use crate::{
-    cuckoo::Cuckoo,
     hash::{Class, alternate},
-    layout::Layout,
-    word::Word,
+    raw::Cuckoo,
+    table::layout::Layout,
+    table::word::Word,
 };
 use arrayvec::ArrayVec;
 

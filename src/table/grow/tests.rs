@@ -1,5 +1,5 @@
 use super::{Block, CHUNK, OnceBlock, Planes, Refusal, low_bits};
-use crate::{cuckoo::Cuckoo, fault::Event, hash::Class, layout::G14x4, table::Prepared};
+use crate::{fault::Event, hash::Class, raw::Cuckoo, table::Prepared, table::layout::G14x4};
 
 #[test]
 fn the_low_bits_are_as_many_as_the_level() {

@@ -8,13 +8,13 @@
 //! the home (which would remove the token) or by a plain `insert`.
 
 use crate::{
-    cuckoo::{Cuckoo, copies, holds_copy},
     error::InsertError,
     fault::{self, Event, Fault},
     hash::Class,
-    layout::{Layout, Masks},
+    raw::token::Token,
+    raw::{Cuckoo, copies, holds_copy},
     sync,
-    token::Token,
+    table::layout::{Layout, Masks},
 };
 
 /// How often a call lets the owner of a reservation finish before it takes the

@@ -2,7 +2,9 @@
 //! random words for the real ones.
 
 use super::*;
-use crate::layout::{F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2};
+use crate::table::layout::{
+    F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2,
+};
 use proptest::prelude::*;
 
 /// What a word stands for, without any packing.

@@ -17,9 +17,9 @@ mod split;
 
 use crate::{
     fault::{self, Event},
-    layout::Layout,
     sync::{self, AtomicU64, OnceBlock, Ordering},
-    word::Word,
+    table::layout::Layout,
+    table::word::Word,
 };
 use crossbeam_utils::CachePadded;
 pub(crate) use image::Restored;

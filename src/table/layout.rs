@@ -1,6 +1,6 @@
 //! How a bucket's 64 bits are divided: slots, fingerprints, control bits.
 //!
-//! A layout is a type without values; [`Word`](crate::word::Word) takes it as a
+//! A layout is a type without values; [`Word`](crate::table::word::Word) takes it as a
 //! parameter, so that every mask below is a constant in the compiled code.
 
 /// The division of one 64-bit word into slots and control bits.

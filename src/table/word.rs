@@ -19,7 +19,7 @@
 
 use crate::{
     fault::{self, Fault},
-    layout::{Layout, Masks, deposit},
+    table::layout::{Layout, Masks, deposit},
 };
 use bytemuck::cast;
 use std::{fmt, marker::PhantomData};

@@ -5,8 +5,8 @@ use crate::{
     error::InsertError,
     fault::Event,
     hash::Class,
-    layout::{F10x6, F15x4, F30x2, Masks},
-    word::Word,
+    table::layout::{F10x6, F15x4, F30x2, Masks},
+    table::word::Word,
 };
 
 /// A fingerprint with this pair of buckets, whose sum is odd.
@@ -157,7 +157,7 @@ fn a_held_way_does_not_hide_another() {
 fn a_mark_in_the_way_is_not_no_path() {
     let (cuckoo, class) = chain::<F10x6>(64, 5);
     assert!(cuckoo.table.update(Event::Claim, 1, 3, |word| {
-        Some(word.with_mark(0, crate::word::Mark::Trailing))
+        Some(word.with_mark(0, crate::table::word::Mark::Trailing))
     }));
     let (found, search) = search(&cuckoo, class, true);
     assert_eq!(found, Found::Blocked);

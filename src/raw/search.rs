@@ -1,10 +1,10 @@
 //! Search for a path: words that relocations can reach, breadth first, up to an empty slot.
 
 use crate::{
-    cuckoo::Cuckoo,
     hash::alternate,
-    layout::{Layout, MAX_SLOTS},
+    raw::Cuckoo,
     sync,
+    table::layout::{Layout, MAX_SLOTS},
 };
 use arrayvec::ArrayVec;
 

@@ -1,15 +1,15 @@
 //! Making room: search a path, then move a hole back along it.
 
 use crate::{
-    cuckoo::Cuckoo,
     error::InsertError,
     fault::{self, Event, Fault},
-    grow::{Refusal, low_bits},
     hash::Class,
-    layout::Layout,
-    search::{Found, Hop, Search},
+    raw::Cuckoo,
+    raw::search::{Found, Hop, Search},
     sync,
-    word::{Mark, Word},
+    table::grow::{Refusal, low_bits},
+    table::layout::Layout,
+    table::word::{Mark, Word},
 };
 
 /// Words that a search looks at before it counts the filter's items: to count them

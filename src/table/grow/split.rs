@@ -3,10 +3,10 @@
 use super::{CHUNK, Planes, Refusal, STRIDE, low_bits};
 use crate::{
     fault::{self, Event, Fault},
-    layout::Layout,
     sync::{self, Ordering},
     table::Prepared,
-    word::Word,
+    table::layout::Layout,
+    table::word::Word,
 };
 use std::ops::Range;
 
@@ -207,6 +207,6 @@ fn lead() -> usize {
     if cfg!(guira_loom) {
         0
     } else {
-        crate::len::thread_number() % 4
+        crate::raw::len::thread_number() % 4
     }
 }

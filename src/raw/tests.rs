@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::{
-    layout::{F10x6, F30x2, G14x4},
-    relocate::Fill,
-    search::Hop,
+    raw::relocate::Fill,
+    raw::search::Hop,
+    table::layout::{F10x6, F30x2, G14x4},
     table::loads,
 };
 use std::{

@@ -3,10 +3,10 @@
 use super::{Planes, Stretch, low_bits};
 use crate::{
     fault::{self, Fault},
-    layout::Layout,
     sync::{self, AtomicU64},
     table::Prepared,
-    word::Word,
+    table::layout::Layout,
+    table::word::Word,
 };
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! The protocol in whichever layout a filter has.
 
 use crate::{
-    cuckoo::Cuckoo,
-    layout::{F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2},
+    raw::Cuckoo,
+    table::layout::{F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2},
 };
 
 /// One variant for each layout. A filter's variant never changes, so the branch
@@ -24,7 +24,7 @@ pub(crate) enum AnyCuckoo {
 /// Runs `$body` with `$cuckoo` bound to the filter's cuckoo, in each layout.
 macro_rules! with_layout {
     ($any:expr, $cuckoo:ident => $body:expr) => {{
-        use $crate::any::AnyCuckoo as Any;
+        use $crate::raw::any::AnyCuckoo as Any;
         match $any {
             Any::F10x6($cuckoo) => $body,
             Any::F12x5($cuckoo) => $body,
@@ -45,7 +45,7 @@ macro_rules! with_layout {
 /// `$layout` is its layout. `None` for any other number of bits.
 macro_rules! of_layout {
     ($bits:expr, $layout:ident => $make:expr) => {{
-        use $crate::{any::AnyCuckoo as Any, layout};
+        use $crate::{raw::any::AnyCuckoo as Any, table::layout};
         match $bits {
             10 => {
                 type $layout = layout::F10x6;

@@ -4,9 +4,9 @@ use super::{Growth, Planes, Stretch};
 use crate::{
     error::SnapshotError,
     fault::{self, Event, Fault},
-    layout::Layout,
     sync::{self, AtomicU64, Ordering},
-    word::Word,
+    table::layout::Layout,
+    table::word::Word,
 };
 use std::{marker::PhantomData, ops::Range};
 

@@ -1,13 +1,13 @@
 //! Answers of `insert_unique` while a mover is stopped half way.
 
 use crate::{
-    cuckoo::Cuckoo,
     error::InsertError,
     fault::Event,
     hash::Class,
-    layout::F10x6,
-    token::turn,
-    word::{Mark, Word},
+    raw::Cuckoo,
+    raw::token::turn,
+    table::layout::F10x6,
+    table::word::{Mark, Word},
 };
 
 /// A filter of two buckets, in which all pairs are the same, and a class.

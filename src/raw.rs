@@ -3,17 +3,27 @@
 //! `docs/DESIGN.md` has the states and the operations, `docs/PROOF.md` the proof and what
 //! pairs with what; the names of the events there are the [`Event`]s here.
 
+pub(crate) mod any;
+pub(crate) mod batch;
+pub(crate) mod frontier;
+pub(crate) mod len;
+pub(crate) mod relocate;
+pub(crate) mod search;
+pub(crate) mod token;
+mod unique;
+pub(crate) mod version;
+
 use crate::{
     error::InsertError,
     fault::{self, Event, Fault},
-    frontier::{Frontiers, chunk_buckets},
     hash::Class,
-    layout::Layout,
-    len::Len,
+    raw::frontier::{Frontiers, chunk_buckets},
+    raw::len::Len,
+    raw::version::{Version, Versions},
     stats::Counters,
+    table::layout::Layout,
+    table::word::{Mark, Word},
     table::{Prepared, Table},
-    version::{Version, Versions},
-    word::{Mark, Word},
 };
 use std::hint::select_unpredictable;
 
