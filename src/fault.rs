@@ -1,10 +1,8 @@
-//! The protocol's events by name, and the switch that breaks one of them.
+//! The switch that does one thing of the protocol wrong, for negative controls.
 //!
-//! `docs/DESIGN.md` argues over these events; each access to a shared word or
-//! version names the event that it is. In a normal build the names vanish. Under
-//! `cfg(guira_loom)`, `cfg(guira_shuttle)` or `cfg(guira_faults)` a test can weaken one
-//! event, and must then see a promise break: that is how we know that the tests can
-//! see anything.
+//! Under `cfg(guira_loom)`, `cfg(guira_shuttle)` or `cfg(guira_faults)` a test can switch one
+//! [`Fault`] on, or make the memory ordering of one [`Step`] Relaxed. A promise must then break:
+//! this is how we know that the tests can see anything. In a normal build nothing is left of it.
 
 // Public where a test can reach it: in the builds for which `model` exists.
 #![cfg_attr(
@@ -12,73 +10,7 @@
     allow(dead_code, unreachable_pub)
 )]
 
-use crate::sync::Ordering;
-
-/// A step of an operation, as `docs/DESIGN.md` names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Event {
-    /// A reader notes the version of its pair.
-    Observe,
-    /// A reader loads the lower word of the pair.
-    ReadP,
-    /// A reader loads the higher word of the pair.
-    ReadQ,
-    /// A reader loads the lower word once more.
-    RereadP,
-    /// A reader loads the higher word once more.
-    RereadQ,
-    /// A reader compares the version with the one it observed.
-    Validate,
-    /// A writer loads a word that it is about to exchange.
-    Prepare,
-    /// insert: an empty slot becomes the fingerprint.
-    Claim,
-    /// move, step 1: an empty slot of the destination becomes O.
-    Outline,
-    /// move, step 2: the version of the pair advances.
-    Advance,
-    /// move, step 3: O becomes S, unless the pair's stripe is held.
-    Shadow,
-    /// move, step 4: the original becomes T.
-    Decide,
-    /// move, step 5: S becomes D.
-    Deliver,
-    /// move, step 6: T goes.
-    Erase,
-    /// move, step 7: D becomes unmarked, K becomes empty.
-    Settle,
-    /// move, given up: the outline or shadow becomes empty.
-    Retract,
-    /// remove: an unmarked copy becomes empty.
-    Take,
-    /// remove: S or D becomes K.
-    Kill,
-    /// remove: the pair's stripe is held, before an S is killed.
-    Hold,
-    /// insert_unique: an empty slot becomes a token.
-    Reserve,
-    /// insert_unique: the own token becomes the fingerprint.
-    Confirm,
-    /// insert_unique: the own token becomes empty.
-    Cancel,
-    /// A thread reads how many levels are complete.
-    Hint,
-    /// split: the word is frozen.
-    Freeze,
-    /// split: the new word is made.
-    Copy,
-    /// split: what went to the new word leaves the old one, which thaws.
-    Cut,
-    /// sweep: the mark moves on.
-    Sweep,
-    /// sweep: the level is complete.
-    Complete,
-    /// snapshot: the scan goes on to a chunk of buckets.
-    Enter,
-    /// snapshot: the scan loads a word.
-    Scan,
-}
+use crate::{step::Step, sync::Ordering};
 
 /// One thing done wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +108,7 @@ pub enum Fault {
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod switch {
-    use super::{Event, Fault, Ordering};
+    use super::{Fault, Ordering, Step};
     use atomic::Atomic;
 
     /// What is weakened now: read by every operation, set between models.
@@ -192,11 +124,11 @@ mod switch {
         unused: [u8; 3],
     }
 
-    const NO_EVENT: u8 = u8::MAX;
+    const NO_STEP: u8 = u8::MAX;
 
     static WEAKNESS: Atomic<Weakness> = Atomic::new(Weakness {
         fault: Fault::None as u8,
-        relaxed: NO_EVENT,
+        relaxed: NO_STEP,
         loads_are_exchanges: false,
         attempts: 0,
         memory_is_refused: false,
@@ -214,10 +146,10 @@ mod switch {
     }
 
     /// Breaks one thing, for all threads, until the next call.
-    pub fn weaken(fault: Fault, relaxed: Option<Event>, loads_are_exchanges: bool) {
+    pub fn weaken(fault: Fault, relaxed: Option<Step>, loads_are_exchanges: bool) {
         set(Weakness {
             fault: fault as u8,
-            relaxed: relaxed.map_or(NO_EVENT, |event| event as u8),
+            relaxed: relaxed.map_or(NO_STEP, |step| step as u8),
             loads_are_exchanges,
             attempts: 0,
             memory_is_refused: false,
@@ -259,13 +191,13 @@ mod switch {
         weakness().fault == fault as u8
     }
 
-    pub(crate) fn order(event: Event, strong: Ordering) -> Ordering {
+    pub(crate) fn order(step: Step, strong: Ordering) -> Ordering {
         #[cfg(not(any(guira_loom, guira_shuttle)))]
         {
-            super::watch::see(event);
+            super::watch::see(step);
             give_way();
         }
-        if weakness().relaxed == event as u8 {
+        if weakness().relaxed == step as u8 {
             Ordering::Relaxed
         } else {
             strong
@@ -297,25 +229,25 @@ mod switch {
     }
 }
 
-/// A thread that a test can stop, for ever if it likes, before any event.
+/// A thread that a test can stop, for ever if it likes, before any step.
 #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
 mod watch {
-    use super::Event;
+    use super::Step;
     use std::cell::RefCell;
 
-    type Watcher = Box<dyn FnMut(Event)>;
+    type Watcher = Box<dyn FnMut(Step)>;
 
     thread_local!(static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) });
 
-    /// From now on calls `watcher` before each event of this thread.
-    pub fn watch(watcher: impl FnMut(Event) + 'static) {
+    /// From now on calls `watcher` before each step of this thread.
+    pub fn watch(watcher: impl FnMut(Step) + 'static) {
         WATCHER.set(Some(Box::new(watcher)));
     }
 
-    pub(crate) fn see(event: Event) {
+    pub(crate) fn see(step: Step) {
         // Out of its place while it runs: it may use a filter itself.
         if let Some(mut watcher) = WATCHER.take() {
-            watcher(event);
+            watcher(step);
             WATCHER.set(Some(watcher));
         }
     }
@@ -339,10 +271,10 @@ pub(crate) const fn is(_fault: Fault) -> bool {
     false
 }
 
-/// The memory ordering of `event`: `strong`, in a normal build.
+/// The memory ordering of `step`: `strong`, in a normal build.
 #[cfg(not(any(guira_loom, guira_faults, guira_shuttle)))]
 #[inline(always)]
-pub(crate) const fn order(_event: Event, strong: Ordering) -> Ordering {
+pub(crate) const fn order(_step: Step, strong: Ordering) -> Ordering {
     strong
 }
 

@@ -85,6 +85,7 @@ mod raw;
 mod serde;
 mod snapshot;
 mod stats;
+mod step;
 mod sync;
 mod table;
 

@@ -4,12 +4,12 @@
 
 use crate::{
     error::InsertError,
-    fault::Event as Step,
     hash::{Class, alternate},
     raw::Cuckoo,
     raw::relocate::Fill,
     raw::search::Hop,
     stats::Stats,
+    step::Step,
     table::layout::Layout,
 };
 
@@ -19,7 +19,8 @@ mod snapshot;
 
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 pub use crate::fault::watch;
-pub use crate::fault::{Event, Fault, limit_attempts, refuse_memory, weaken};
+pub use crate::fault::{Fault, limit_attempts, refuse_memory, weaken};
+pub use crate::step::Step as Event;
 pub use growth::Growing;
 
 /// 8-bit fingerprints in `SLOTS` slots.

@@ -1,7 +1,7 @@
 //! The filter's operations on classes, in one layout: the protocol.
 //!
 //! `docs/DESIGN.md` has the states and the operations, `docs/PROOF.md` the proof and what
-//! pairs with what; the names of the events there are the [`Event`]s here.
+//! pairs with what; the names of the steps there are the [`Step`]s here.
 
 pub(crate) mod any;
 pub(crate) mod batch;
@@ -15,12 +15,13 @@ pub(crate) mod version;
 
 use crate::{
     error::InsertError,
-    fault::{self, Event, Fault},
+    fault::{self, Fault},
     hash::Class,
     raw::frontier::{Frontiers, chunk_buckets},
     raw::len::Len,
     raw::version::{Version, Versions},
     stats::Counters,
+    step::Step,
     table::layout::Layout,
     table::word::{Mark, Word},
     table::{Prepared, Table},
@@ -132,8 +133,8 @@ impl<L: Layout> Cuckoo<L> {
     /// One attempt: `None` if the words changed under it.
     fn try_contains(&self, class: Class) -> Option<bool> {
         let version = self.versions.observe(class.p);
-        let p = self.load(Event::ReadP, class.fingerprint, class.p);
-        let q = self.load(Event::ReadQ, class.fingerprint, class.q);
+        let p = self.load(Step::ReadP, class.fingerprint, class.p);
+        let q = self.load(Step::ReadQ, class.fingerprint, class.q);
         if holds_copy(p, class.fingerprint) || holds_copy(q, class.fingerprint) {
             return Some(true);
         }
@@ -153,16 +154,16 @@ impl<L: Layout> Cuckoo<L> {
     }
 
     /// A reader's load, without another thread's reservation.
-    fn load(&self, event: Event, fingerprint: u64, bucket: usize) -> Word<L> {
+    fn load(&self, step: Step, fingerprint: u64, bucket: usize) -> Word<L> {
         self.table
-            .load(event, fingerprint, bucket)
+            .load(step, fingerprint, bucket)
             .without_reservation()
     }
 
     /// True if both words are, once more, what they were.
     fn unchanged(&self, class: Class, p: Word<L>, q: Word<L>) -> bool {
-        self.load(Event::RereadP, class.fingerprint, class.p) == p
-            && self.load(Event::RereadQ, class.fingerprint, class.q) == q
+        self.load(Step::RereadP, class.fingerprint, class.p) == p
+            && self.load(Step::RereadQ, class.fingerprint, class.q) == q
     }
 
     // count
@@ -172,10 +173,10 @@ impl<L: Layout> Cuckoo<L> {
     pub(crate) fn count(&self, class: Class) -> usize {
         loop {
             let version = self.versions.observe(class.p);
-            let p = self.load(Event::ReadP, class.fingerprint, class.p);
-            let q = self.load(Event::ReadQ, class.fingerprint, class.q);
-            let p_again = self.load(Event::RereadP, class.fingerprint, class.p);
-            let q_again = self.load(Event::RereadQ, class.fingerprint, class.q);
+            let p = self.load(Step::ReadP, class.fingerprint, class.p);
+            let q = self.load(Step::ReadQ, class.fingerprint, class.q);
+            let p_again = self.load(Step::RereadP, class.fingerprint, class.p);
+            let q_again = self.load(Step::RereadQ, class.fingerprint, class.q);
             let valid = (p == p_again || fault::is(Fault::CountNoRereadP))
                 && (q == q_again || fault::is(Fault::CountNoRereadQ))
                 && (version.validate() || fault::is(Fault::CountNoValidate));
@@ -218,7 +219,7 @@ impl<L: Layout> Cuckoo<L> {
             if new == into.word {
                 return false;
             }
-            if into.replace(Event::Claim, new) || fault::is(Fault::ClaimUnchecked) {
+            if into.replace(Step::Claim, new) || fault::is(Fault::ClaimUnchecked) {
                 return true;
             }
         }
@@ -265,7 +266,7 @@ impl<L: Layout> Cuckoo<L> {
             let valid = version.validate();
             return (valid || fault::is(Fault::RemoveNoValidate)).then_some(false);
         }
-        from.replace(Event::Take, new).then_some(true)
+        from.replace(Step::Take, new).then_some(true)
     }
 
     /// [`try_remove`](Self::try_remove) where a move is under way.
@@ -335,7 +336,7 @@ fn take<L: Layout>(prepared: Prepared<'_, L>, fingerprint: u64) -> Option<bool> 
     let taken = if new == prepared.word {
         kill(prepared)
     } else {
-        prepared.replace(Event::Take, new)
+        prepared.replace(Step::Take, new)
     };
     taken.then_some(true)
 }
@@ -346,7 +347,7 @@ fn kill<L: Layout>(prepared: Prepared<'_, L>) -> bool {
         true => prepared.word.without_marked(),
         false => prepared.word.remarked(Mark::Killed),
     };
-    prepared.replace(Event::Kill, killed)
+    prepared.replace(Step::Kill, killed)
 }
 
 /// True if the word holds a live copy by itself: unmarked or D.

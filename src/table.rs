@@ -10,7 +10,8 @@ pub(crate) mod layout;
 pub(crate) mod word;
 
 use crate::{
-    fault::{self, Event, Fault},
+    fault::{self, Fault},
+    step::Step,
     sync::{self, AtomicU64, Ordering},
     table::grow::Planes,
     table::layout::Layout,
@@ -46,7 +47,7 @@ impl<'a, L: Layout> Prepared<'a, L> {
     /// a step sees all that came before it.
     #[inline(always)]
     pub(crate) fn load(atomic: &'a AtomicU64) -> Self {
-        let order = fault::order(Event::Prepare, Ordering::Acquire);
+        let order = fault::order(Step::Prepare, Ordering::Acquire);
         let raw = Word::<L>::from_bits(sync::load_for_update(atomic, order));
         Self {
             atomic,
@@ -61,9 +62,9 @@ impl<'a, L: Layout> Prepared<'a, L> {
     /// Acquire hands on what the word's earlier writers released. Relaxed on
     /// failure: the caller prepares again.
     #[inline(always)]
-    pub(crate) fn replace(self, event: Event, new: Word<L>) -> bool {
-        let order = fault::order(event, Ordering::AcqRel);
-        let owner = matches!(event, Event::Reserve | Event::Confirm | Event::Cancel);
+    pub(crate) fn replace(self, step: Step, new: Word<L>) -> bool {
+        let order = fault::order(step, Ordering::AcqRel);
+        let owner = matches!(step, Step::Reserve | Step::Confirm | Step::Cancel);
         let new = if fault::is(Fault::ReservationKept) && !owner {
             new.with_reservation_of(self.raw)
         } else {
@@ -104,14 +105,14 @@ impl<'a, L: Layout> Prepared<'a, L> {
     }
 }
 
-/// How a reader loads a word in the step `event`.
+/// How a reader loads a word in the step `step`.
 #[inline(always)]
-fn loads<L: Layout>(event: Event) -> impl Fn(&AtomicU64) -> Word<L> {
+fn loads<L: Layout>(step: Step) -> impl Fn(&AtomicU64) -> Word<L> {
     move |atomic| {
         count_load();
         // Acquire: pairs with the Release of the exchange that wrote the word (PROOF,
         // section 7: ReadP, ReadQ and the second reads).
-        Word::from_bits(atomic.load(fault::order(event, Ordering::Acquire)))
+        Word::from_bits(atomic.load(fault::order(step, Ordering::Acquire)))
     }
 }
 
@@ -132,9 +133,9 @@ impl<'a, L: Layout> View<'a, L> {
 
     /// [`Table::load`].
     #[inline(always)]
-    pub(crate) fn load(&self, event: Event, fingerprint: u64, bucket: usize) -> Word<L> {
+    pub(crate) fn load(&self, step: Step, fingerprint: u64, bucket: usize) -> Word<L> {
         self.planes
-            .route(self.first, fingerprint, bucket, loads(event))
+            .route(self.first, fingerprint, bucket, loads(step))
     }
 
     /// The lower and then the higher word, and the hint whose phase says whether they
@@ -146,7 +147,7 @@ impl<'a, L: Layout> View<'a, L> {
         p: usize,
         q: usize,
     ) -> (Word<L>, Word<L>, Word<L>) {
-        let (p, q) = ((p, loads(Event::ReadP)), (q, loads(Event::ReadQ)));
+        let (p, q) = ((p, loads(Step::ReadP)), (q, loads(Step::ReadQ)));
         self.planes.glance(self.first, fingerprint, p, q)
     }
 
@@ -199,8 +200,8 @@ impl<L: Layout> Table<L> {
     /// Acquire: pairs with the Release of every exchange, so that whoever sees
     /// the effect of a relocation's step sees all that came before it.
     #[inline(always)]
-    pub(crate) fn load(&self, event: Event, fingerprint: u64, bucket: usize) -> Word<L> {
-        self.view().load(event, fingerprint, bucket)
+    pub(crate) fn load(&self, step: Step, fingerprint: u64, bucket: usize) -> Word<L> {
+        self.view().load(step, fingerprint, bucket)
     }
 
     /// A writer's load: of a word that is not frozen.
@@ -214,7 +215,7 @@ impl<L: Layout> Table<L> {
     #[inline]
     pub(crate) fn update(
         &self,
-        event: Event,
+        step: Step,
         fingerprint: u64,
         bucket: usize,
         mut change: impl FnMut(Word<L>) -> Option<Word<L>>,
@@ -224,7 +225,7 @@ impl<L: Layout> Table<L> {
             let Some(new) = change(prepared.word) else {
                 return false;
             };
-            if prepared.replace(event, new) {
+            if prepared.replace(step, new) {
                 return true;
             }
         }

@@ -2,8 +2,8 @@
 
 use super::{Item, Model, hop, item};
 use crate::{
-    error::InsertError, fault::Event as Step, raw::relocate::Fill, raw::search::Hop,
-    table::grow::low_bits, table::word::Word,
+    error::InsertError, raw::relocate::Fill, raw::search::Hop, step::Step, table::grow::low_bits,
+    table::word::Word,
 };
 
 /// Bits of the phase in a model that can grow: as many as a layout has.

@@ -11,7 +11,8 @@
 //! reads what the other has written (Dekker's pattern).
 
 use crate::{
-    fault::{self, Event, Fault},
+    fault::{self, Fault},
+    step::Step,
     sync::{self, AtomicU64, Ordering, fence},
 };
 
@@ -158,7 +159,7 @@ impl Frontier<'_> {
         if let Some(place) = self.place {
             // Release: a mover that sees chunks as scanned may move in them: what
             // was read of them was read before.
-            place.store(to, fault::order(Event::Enter, Ordering::Release));
+            place.store(to, fault::order(Step::Enter, Ordering::Release));
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::{
     error::InsertError,
-    fault::{self, Event, Fault},
+    fault::{self, Fault},
     hash::Class,
     raw::Cuckoo,
     raw::search::{Found, Hop, Search},
+    step::Step,
     sync,
     table::grow::{Refusal, low_bits},
     table::layout::Layout,
@@ -204,7 +205,7 @@ impl<L: Layout> Cuckoo<L> {
         };
 
         if fault::is(Fault::EraseFirst) {
-            self.table.update(Event::Erase, fingerprint, from, |word| {
+            self.table.update(Step::Erase, fingerprint, from, |word| {
                 movable(word).map(|slot| word.without(slot))
             });
         }
@@ -221,7 +222,7 @@ impl<L: Layout> Cuckoo<L> {
         if !outlined {
             let movable = movable(self.table.prepare(fingerprint, from).word).is_some();
             if !(movable || fault::is(Fault::EraseFirst))
-                || !self.table.update(Event::Outline, fingerprint, to, outline)
+                || !self.table.update(Step::Outline, fingerprint, to, outline)
             {
                 return None;
             }
@@ -241,7 +242,7 @@ impl<L: Layout> Cuckoo<L> {
         let free = !held && self.frontiers.permit(from, to);
         // 3. Confirm the copy: a remove may kill it from here on.
         if free {
-            self.table.update(Event::Shadow, fingerprint, to, |word| {
+            self.table.update(Step::Shadow, fingerprint, to, |word| {
                 debug_assert!(word.is_marked(Mark::Outline, fingerprint));
                 Some(word.remarked(Mark::Shadow))
             });
@@ -254,10 +255,10 @@ impl<L: Layout> Cuckoo<L> {
                 false => word.with_mark(slot, Mark::Trailing),
             })
         };
-        let decided = free && self.table.update(Event::Decide, fingerprint, from, trail);
+        let decided = free && self.table.update(Step::Decide, fingerprint, from, trail);
         if !(decided || fault::is(Fault::DecideBlindly) || fault::is(Fault::EraseFirst)) {
             if !fault::is(Fault::NoRetract) {
-                self.table.update(Event::Retract, fingerprint, to, |word| {
+                self.table.update(Step::Retract, fingerprint, to, |word| {
                     debug_assert!(
                         word.is_marked(Mark::Outline, fingerprint)
                             || word.is_marked(Mark::Shadow, fingerprint)
@@ -268,7 +269,7 @@ impl<L: Layout> Cuckoo<L> {
             return None;
         }
         // 5. Deliver, unless a remove has taken it.
-        self.table.update(Event::Deliver, fingerprint, to, |word| {
+        self.table.update(Step::Deliver, fingerprint, to, |word| {
             let delivered = match fault::is(Fault::NoDelivered) {
                 true => word.unmarked(),
                 false => word.remarked(Mark::Delivered),
@@ -283,7 +284,7 @@ impl<L: Layout> Cuckoo<L> {
         // if that belongs into the same plane of the bucket.
         let mut left = Left::Hole;
         if decided && !fault::is(Fault::NoTrailing) {
-            self.table.update(Event::Erase, fingerprint, from, |word| {
+            self.table.update(Step::Erase, fingerprint, from, |word| {
                 debug_assert!(word.is_marked(Mark::Trailing, fingerprint));
                 let hole = word.without_marked();
                 let fits = |other| {
@@ -310,7 +311,7 @@ impl<L: Layout> Cuckoo<L> {
     }
 
     fn settle(&self, fingerprint: u64, to: usize) {
-        self.table.update(Event::Settle, fingerprint, to, |word| {
+        self.table.update(Step::Settle, fingerprint, to, |word| {
             if word.is_marked(Mark::Delivered, fingerprint) {
                 Some(word.unmarked())
             } else {

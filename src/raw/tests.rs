@@ -18,7 +18,7 @@ use std::{
 const MAX_LOADS: usize = 4 + (ATTEMPTS - 1) * 6;
 
 pub(crate) fn put<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize, word: Word<L>) {
-    assert!(cuckoo.table.update(Event::Claim, 1, bucket, |_| Some(word)));
+    assert!(cuckoo.table.update(Step::Claim, 1, bucket, |_| Some(word)));
 }
 
 pub(crate) fn word_at<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize) -> Word<L> {
@@ -417,7 +417,7 @@ fn at_rest_no_word_is_marked() {
         "the fill needed relocations"
     );
     for bucket in 0..32 {
-        let word = cuckoo.table.load(Event::ReadP, 1, bucket);
+        let word = cuckoo.table.load(Step::ReadP, 1, bucket);
         assert!(
             word.is_unmarked() && !word.is_reserved(),
             "bucket {bucket}: {word:?}"

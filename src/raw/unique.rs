@@ -9,10 +9,11 @@
 
 use crate::{
     error::InsertError,
-    fault::{self, Event, Fault},
+    fault::{self, Fault},
     hash::Class,
     raw::token::Token,
     raw::{Cuckoo, copies, holds_copy},
+    step::Step,
     sync,
     table::layout::{Layout, Masks},
 };
@@ -81,7 +82,7 @@ impl<L: Layout> Cuckoo<L> {
                 continue;
             }
             let reserved = word.with_reservation(vacancy, token);
-            if !fault::is(Fault::UniqueNoReservation) && !prepared.replace(Event::Reserve, reserved)
+            if !fault::is(Fault::UniqueNoReservation) && !prepared.replace(Step::Reserve, reserved)
             {
                 continue;
             }
@@ -94,11 +95,11 @@ impl<L: Layout> Cuckoo<L> {
                 false => self.table.prepare(class.fingerprint, other).word,
             };
             let present = copies(word, seen, class.fingerprint);
-            let (event, new) = match present {
-                Some(0) => (Event::Confirm, word.with(vacancy, class.fingerprint)),
-                _ => (Event::Cancel, word),
+            let (step, new) = match present {
+                Some(0) => (Step::Confirm, word.with(vacancy, class.fingerprint)),
+                _ => (Step::Cancel, word),
             };
-            if prepared.replace(event, new) {
+            if prepared.replace(step, new) {
                 match present {
                     Some(0) => {
                         self.len.add(1);

@@ -1,7 +1,8 @@
 //! Striped version counters: how a reader learns that a relocation passed it.
 
 use crate::{
-    fault::{self, Event},
+    fault,
+    step::Step,
     sync::{self, AtomicU64, Ordering},
     table::count_load,
 };
@@ -47,7 +48,7 @@ impl Version<'_> {
     #[inline(always)]
     pub(crate) fn validate(self) -> bool {
         count_load();
-        let order = fault::order(Event::Validate, Ordering::Relaxed);
+        let order = fault::order(Step::Validate, Ordering::Relaxed);
         self.stripe.load(order) == self.observed
     }
 }
@@ -78,7 +79,7 @@ impl Versions {
     pub(crate) fn observe(&self, p: usize) -> Version<'_> {
         count_load();
         let stripe = &self.stripes[p & self.mask];
-        let observed = stripe.load(fault::order(Event::Observe, Ordering::Acquire));
+        let observed = stripe.load(fault::order(Step::Observe, Ordering::Acquire));
         Version { stripe, observed }
     }
 
@@ -90,7 +91,7 @@ impl Versions {
     /// read-modify-write it leaves no release sequence of the stripe broken.
     #[inline]
     pub(crate) fn advance(&self, p: usize) -> bool {
-        let order = fault::order(Event::Advance, Ordering::AcqRel);
+        let order = fault::order(Step::Advance, Ordering::AcqRel);
         self.stripes[p & self.mask].fetch_add(ADVANCE, order) & HOLDS != 0
     }
 
@@ -105,7 +106,7 @@ impl Versions {
     /// that was announced before is seen by the loads to come.
     pub(crate) fn hold(&self, p: usize) -> Option<Hold<'_>> {
         let stripe = &self.stripes[p & self.mask];
-        let order = fault::order(Event::Hold, Ordering::AcqRel);
+        let order = fault::order(Step::Hold, Ordering::AcqRel);
         // Relaxed: the exchange decides.
         let mut seen = stripe.load(Ordering::Relaxed);
         while seen & HOLDS != HOLDS {

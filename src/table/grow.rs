@@ -16,7 +16,8 @@ mod route;
 mod split;
 
 use crate::{
-    fault::{self, Event},
+    fault,
+    step::Step,
     sync::{self, AtomicU64, OnceBlock, Ordering},
     table::layout::Layout,
     table::word::Word,
@@ -144,7 +145,7 @@ impl<L: Layout> Planes<L> {
             return Word::EMPTY;
         }
         // Acquire: pairs with the Release of `sweep`.
-        let order = fault::order(Event::Hint, Ordering::Acquire);
+        let order = fault::order(Step::Hint, Ordering::Acquire);
         Word::from_bits(self.growth.hint.load(order))
     }
 

@@ -10,7 +10,7 @@ fn table(buckets: usize) -> Table<F10x6> {
 
 /// Puts `word` into `bucket`, whatever was there.
 fn put(table: &Table<F10x6>, bucket: usize, word: Word<F10x6>) {
-    assert!(table.update(Event::Claim, 7, bucket, |_| Some(word)));
+    assert!(table.update(Step::Claim, 7, bucket, |_| Some(word)));
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn a_new_table_is_empty() {
     let table = table(6);
     assert_eq!((table.buckets(), table.planes.bytes()), (6, 48));
     for bucket in 0..6 {
-        assert_eq!(table.load(Event::ReadP, 7, bucket), Word::EMPTY);
+        assert_eq!(table.load(Step::ReadP, 7, bucket), Word::EMPTY);
     }
 }
 
@@ -32,14 +32,14 @@ fn a_table_beyond_the_address_space_is_refused() {
 fn replace_succeeds_only_on_the_prepared_word() {
     let table = table(2);
     let prepared = table.prepare(7, 1);
-    assert!(prepared.replace(Event::Claim, prepared.word.with(0, 7)));
+    assert!(prepared.replace(Step::Claim, prepared.word.with(0, 7)));
     assert!(
-        !prepared.replace(Event::Claim, prepared.word.with(0, 8)),
+        !prepared.replace(Step::Claim, prepared.word.with(0, 8)),
         "stale"
     );
-    assert_eq!(table.load(Event::ReadP, 7, 1), Word::EMPTY.with(0, 7));
+    assert_eq!(table.load(Step::ReadP, 7, 1), Word::EMPTY.with(0, 7));
     assert_eq!(
-        table.load(Event::ReadP, 7, 0),
+        table.load(Step::ReadP, 7, 0),
         Word::EMPTY,
         "the other bucket"
     );
@@ -50,7 +50,7 @@ fn a_writer_drops_a_reservation_and_its_owner_notices() {
     let table = table(2);
     let owner = table.prepare(7, 0);
     let reserved = owner.word.with_reservation(3, 500);
-    assert!(owner.replace(Event::Reserve, reserved));
+    assert!(owner.replace(Step::Reserve, reserved));
     let owner = owner.now(reserved);
 
     let writer = table.prepare(7, 0);
@@ -59,12 +59,12 @@ fn a_writer_drops_a_reservation_and_its_owner_notices() {
         !writer.word.is_reserved(),
         "writers compute with a word that is free of it"
     );
-    assert!(writer.replace(Event::Claim, writer.word.with(0, 7)));
+    assert!(writer.replace(Step::Claim, writer.word.with(0, 7)));
     assert!(
-        !owner.replace(Event::Confirm, owner.word.with(3, 9)),
+        !owner.replace(Step::Confirm, owner.word.with(3, 9)),
         "it was taken away"
     );
-    assert_eq!(table.load(Event::ReadP, 7, 0), Word::EMPTY.with(0, 7));
+    assert_eq!(table.load(Step::ReadP, 7, 0), Word::EMPTY.with(0, 7));
 }
 
 #[test]
@@ -72,13 +72,13 @@ fn a_writer_that_puts_back_what_was_there_still_drops_the_reservation() {
     let table = table(2);
     let owner = table.prepare(7, 0);
     let reserved = owner.word.with_reservation(3, 500);
-    assert!(owner.replace(Event::Reserve, reserved));
+    assert!(owner.replace(Step::Reserve, reserved));
     put(&table, 0, Word::EMPTY.with(0, 7));
     put(&table, 0, Word::EMPTY);
     assert!(
         !owner
             .now(reserved)
-            .replace(Event::Confirm, Word::EMPTY.with(3, 9))
+            .replace(Step::Confirm, Word::EMPTY.with(3, 9))
     );
 }
 
@@ -87,11 +87,11 @@ fn update_leaves_the_word_when_change_gives_up() {
     let table = table(2);
     let word = Word::EMPTY.with(0, 7).with_mark(0, Mark::Shadow);
     put(&table, 0, word);
-    assert!(!table.update(Event::Erase, 7, 0, |seen| {
+    assert!(!table.update(Step::Erase, 7, 0, |seen| {
         assert_eq!(seen, word);
         None
     }));
-    assert_eq!(table.load(Event::ReadP, 7, 0), word);
+    assert_eq!(table.load(Step::ReadP, 7, 0), word);
 }
 
 /// No update is lost and none is done twice.
@@ -109,9 +109,9 @@ fn updates_are_atomic() {
                             |word: Word<F10x6>| Some(word.with(word.vacancy()?, fingerprint));
                         let without =
                             |word: Word<F10x6>| Some(word.without(word.find(fingerprint)?));
-                        if table.update(Event::Claim, 7, 0, with) {
+                        if table.update(Step::Claim, 7, 0, with) {
                             assert!(
-                                table.update(Event::Take, 7, 0, without),
+                                table.update(Step::Take, 7, 0, without),
                                 "lost {fingerprint}"
                             );
                             taken += 1;
@@ -127,7 +127,7 @@ fn updates_are_atomic() {
             .sum()
     });
     assert!(taken > 0);
-    assert_eq!(table.load(Event::ReadP, 7, 0), Word::EMPTY);
+    assert_eq!(table.load(Step::ReadP, 7, 0), Word::EMPTY);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn clear_empties_every_bucket() {
     put(&table, 2, Word::from_bits(u64::MAX));
     table.planes.clear();
     for bucket in 0..4 {
-        assert_eq!(table.load(Event::ReadP, 7, bucket), Word::EMPTY);
+        assert_eq!(table.load(Step::ReadP, 7, bucket), Word::EMPTY);
     }
 }
 
@@ -145,10 +145,10 @@ fn clear_empties_every_bucket() {
 fn loads_of_this_thread_are_counted() {
     let table = table(2);
     let ((), loads) = loads::during(|| {
-        table.load(Event::ReadP, 7, 0);
-        table.load(Event::ReadQ, 7, 1);
+        table.load(Step::ReadP, 7, 0);
+        table.load(Step::ReadQ, 7, 1);
         thread::scope(|scope| {
-            scope.spawn(|| table.load(Event::ReadP, 7, 0));
+            scope.spawn(|| table.load(Step::ReadP, 7, 0));
         });
     });
     assert_eq!(loads, 2);

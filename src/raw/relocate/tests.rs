@@ -67,7 +67,7 @@ fn a_move_leaves_behind_what_belongs_there() {
         let left = if fits { Left::Fill } else { Left::Hole };
         let place = format!("{other} after {fingerprint} at level {levels}");
         let put = |word: Word<L>| Some(word.plus(fingerprint));
-        assert!(cuckoo.table.update(Event::Claim, fingerprint, class.p, put));
+        assert!(cuckoo.table.update(Step::Claim, fingerprint, class.p, put));
         let moved = cuckoo.move_resident(hop, false, Fill::Item(other));
         assert_eq!(moved, Some(left), "{place}");
         let word = cuckoo.table.prepare(fingerprint, class.p).word;

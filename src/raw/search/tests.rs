@@ -3,8 +3,8 @@
 use super::*;
 use crate::{
     error::InsertError,
-    fault::Event,
     hash::Class,
+    step::Step,
     table::layout::{F10x6, F15x4, F30x2, Masks},
     table::word::Word,
 };
@@ -25,7 +25,7 @@ fn fill<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize, alternates: &[usize]) {
             between::<L>(cuckoo.table.buckets(), bucket, alternate),
         )
     });
-    assert!(cuckoo.table.update(Event::Claim, 1, bucket, |_| Some(word)));
+    assert!(cuckoo.table.update(Step::Claim, 1, bucket, |_| Some(word)));
 }
 
 /// A filter whose buckets are full of copies that lead from each of these to the next,
@@ -125,7 +125,7 @@ fn a_search_among_full_words_that_lead_to_one_another_ends() {
     assert!(
         cuckoo
             .table
-            .update(Event::Claim, 1, 13, |word| Some(word.without(0)))
+            .update(Step::Claim, 1, 13, |word| Some(word.without(0)))
     );
     let found = search.run(&cuckoo, class.fingerprint, &[class.p, class.q], false);
     assert_eq!(found, Found::Path);
@@ -156,7 +156,7 @@ fn a_held_way_does_not_hide_another() {
 #[test]
 fn a_mark_in_the_way_is_not_no_path() {
     let (cuckoo, class) = chain::<F10x6>(64, 5);
-    assert!(cuckoo.table.update(Event::Claim, 1, 3, |word| {
+    assert!(cuckoo.table.update(Step::Claim, 1, 3, |word| {
         Some(word.with_mark(0, crate::table::word::Mark::Trailing))
     }));
     let (found, search) = search(&cuckoo, class, true);
@@ -207,7 +207,7 @@ fn a_search_among_very_many_full_words_ends_at_its_bound() {
                 .wrapping_add(1);
             word.with(slot, (random >> 33) % F30x2::FINGERPRINT + 1)
         });
-        assert!(cuckoo.table.update(Event::Claim, 1, bucket, |_| Some(word)));
+        assert!(cuckoo.table.update(Step::Claim, 1, bucket, |_| Some(word)));
     }
     let (found, search) = search(&cuckoo, Class::of_resident(5, 77, BUCKETS), false);
     assert_eq!(found, Found::NotSoFar);

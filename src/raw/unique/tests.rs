@@ -2,10 +2,10 @@
 
 use crate::{
     error::InsertError,
-    fault::Event,
     hash::Class,
     raw::Cuckoo,
     raw::token::turn,
+    step::Step,
     table::layout::F10x6,
     table::word::{Mark, Word},
 };
@@ -17,7 +17,7 @@ fn filter_and_class() -> (Cuckoo<F10x6>, Class) {
 }
 
 fn put(cuckoo: &Cuckoo<F10x6>, bucket: usize, word: Word<F10x6>) {
-    assert!(cuckoo.table.update(Event::Claim, 1, bucket, |_| Some(word)));
+    assert!(cuckoo.table.update(Step::Claim, 1, bucket, |_| Some(word)));
 }
 
 /// Full of other items, but for slot 0.

@@ -3,7 +3,8 @@
 use super::{Growth, Planes, Stretch};
 use crate::{
     error::SnapshotError,
-    fault::{self, Event, Fault},
+    fault::{self, Fault},
+    step::Step,
     sync::{self, AtomicU64, Ordering},
     table::layout::Layout,
     table::word::Word,
@@ -50,7 +51,7 @@ impl<L: Layout> Planes<L> {
                 }
                 // Acquire: pairs with the Release of every exchange, above all with
                 // that of the split that made the planes to come.
-                let order = fault::order(Event::Scan, Ordering::Acquire);
+                let order = fault::order(Step::Scan, Ordering::Acquire);
                 let word = Word::<L>::from_bits(word.load(order)).image();
                 if word.level() > level {
                     return false;

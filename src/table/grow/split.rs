@@ -2,7 +2,8 @@
 
 use super::{CHUNK, Planes, Refusal, STRIDE, low_bits};
 use crate::{
-    fault::{self, Event, Fault},
+    fault::{self, Fault},
+    step::Step,
     sync::{self, Ordering},
     table::Prepared,
     table::layout::Layout,
@@ -28,7 +29,7 @@ impl<L: Layout> Planes<L> {
                 prepared
             } else {
                 let frozen = prepared.word.frozen();
-                if !prepared.replace(Event::Freeze, frozen) {
+                if !prepared.replace(Step::Freeze, frozen) {
                     continue;
                 }
                 prepared.now(frozen)
@@ -44,14 +45,14 @@ impl<L: Layout> Planes<L> {
         let (stays, goes) = frozen.word.split();
         let new = Prepared::<L>::load(self.atomic(plane | 1 << frozen.word.level(), bucket));
         // A word that has been made is never 0 again: it has a level.
-        let copy = || new.is_unmade() && new.replace(Event::Copy, goes);
+        let copy = || new.is_unmade() && new.replace(Step::Copy, goes);
         if fault::is(Fault::CutFirst) {
-            frozen.replace(Event::Cut, stays);
+            frozen.replace(Step::Cut, stays);
             copy();
         } else {
             copy();
             // From here on the new word counts for what went there.
-            frozen.replace(Event::Cut, stays);
+            frozen.replace(Step::Cut, stays);
         }
     }
 
@@ -82,7 +83,7 @@ impl<L: Layout> Planes<L> {
             if fault::is(Fault::PublishLate) {
                 words.clone().take(1).for_each(|(fingerprint, bucket)| {
                     let prepared = self.route_for_update(&self.first.words, fingerprint, bucket);
-                    prepared.replace(Event::Freeze, prepared.word.frozen());
+                    prepared.replace(Step::Freeze, prepared.word.frozen());
                 });
             }
             self.begin(level).ok_or(Refusal::Memory)?;
@@ -169,11 +170,11 @@ impl<L: Layout> Planes<L> {
         // AcqRel: whoever reads the mark finds all words before it split.
         block
             .swept
-            .fetch_max(swept as u64, fault::order(Event::Sweep, Ordering::AcqRel));
+            .fetch_max(swept as u64, fault::order(Step::Sweep, Ordering::AcqRel));
         if swept == words || fault::is(Fault::HintEarly) {
             // Release: pairs with the Acquire of `level`: whoever sees the hint
             // finds every word as it promises.
-            let order = fault::order(Event::Complete, Ordering::AcqRel);
+            let order = fault::order(Step::Complete, Ordering::AcqRel);
             let hint = Word::<L>::hint(level + 1);
             self.growth.hint.fetch_max(hint.bits(), order);
         }

@@ -1,5 +1,5 @@
 use super::{Block, CHUNK, OnceBlock, Planes, Refusal, low_bits};
-use crate::{fault::Event, hash::Class, raw::Cuckoo, table::Prepared, table::layout::G14x4};
+use crate::{hash::Class, raw::Cuckoo, step::Step, table::Prepared, table::layout::G14x4};
 
 #[test]
 fn the_low_bits_are_as_many_as_the_level() {
@@ -188,7 +188,7 @@ fn a_writer_completes_a_split() {
         planes.begin(0).expect("a few bytes");
         for bucket in [class.p, class.q] {
             let prepared = Prepared::<G14x4>::load(planes.atomic(0, bucket));
-            assert!(prepared.replace(Event::Freeze, prepared.word.frozen()));
+            assert!(prepared.replace(Step::Freeze, prepared.word.frozen()));
         }
         if inserts {
             assert_eq!(cuckoo.insert(class), Ok(()));
@@ -214,15 +214,15 @@ fn a_split_is_completed_once() {
     let prepare = |plane| Prepared::<G14x4>::load(planes.atomic(plane, 3));
     let prepared = prepare(0);
     let word = prepared.word.with(0, 6).with(1, 7);
-    assert!(prepared.replace(Event::Claim, word));
+    assert!(prepared.replace(Step::Claim, word));
     let prepared = prepare(0);
     let frozen = prepared.word.frozen();
-    assert!(prepared.replace(Event::Freeze, frozen));
+    assert!(prepared.replace(Step::Freeze, frozen));
     let frozen = prepared.now(frozen);
     planes.complete_split(0, 3, frozen);
     for (plane, fingerprint) in [(0, 8), (1, 9)] {
         let prepared = prepare(plane);
-        assert!(prepared.replace(Event::Claim, prepared.word.plus(fingerprint)));
+        assert!(prepared.replace(Step::Claim, prepared.word.plus(fingerprint)));
     }
     planes.complete_split(0, 3, frozen);
     for (plane, residents) in [(0, [6, 8]), (1, [9, 7])] {

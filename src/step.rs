@@ -1,0 +1,76 @@
+//! The steps of the protocol by name.
+//!
+//! `docs/DESIGN.md` and `docs/PROOF.md` argue over these steps. Each access to a shared word or
+//! version names the step that it is; in a normal build the name vanishes.
+
+// Public where a test can reach it: in the builds for which `model` exists.
+#![cfg_attr(
+    not(any(guira_loom, guira_faults, guira_shuttle)),
+    allow(dead_code, unreachable_pub)
+)]
+
+/// A step of an operation, as `docs/DESIGN.md` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Step {
+    /// A reader notes the version of its pair.
+    Observe,
+    /// A reader loads the lower word of the pair.
+    ReadP,
+    /// A reader loads the higher word of the pair.
+    ReadQ,
+    /// A reader loads the lower word once more.
+    RereadP,
+    /// A reader loads the higher word once more.
+    RereadQ,
+    /// A reader compares the version with the one it observed.
+    Validate,
+    /// A writer loads a word that it is about to exchange.
+    Prepare,
+    /// insert: an empty slot becomes the fingerprint.
+    Claim,
+    /// move, step 1: an empty slot of the destination becomes O.
+    Outline,
+    /// move, step 2: the version of the pair advances.
+    Advance,
+    /// move, step 3: O becomes S, unless the pair's stripe is held.
+    Shadow,
+    /// move, step 4: the original becomes T.
+    Decide,
+    /// move, step 5: S becomes D.
+    Deliver,
+    /// move, step 6: T goes.
+    Erase,
+    /// move, step 7: D becomes unmarked, K becomes empty.
+    Settle,
+    /// move, given up: the outline or shadow becomes empty.
+    Retract,
+    /// remove: an unmarked copy becomes empty.
+    Take,
+    /// remove: S or D becomes K.
+    Kill,
+    /// remove: the pair's stripe is held, before an S is killed.
+    Hold,
+    /// insert_unique: an empty slot becomes a token.
+    Reserve,
+    /// insert_unique: the own token becomes the fingerprint.
+    Confirm,
+    /// insert_unique: the own token becomes empty.
+    Cancel,
+    /// A thread reads how many levels are complete.
+    Hint,
+    /// split: the word is frozen.
+    Freeze,
+    /// split: the new word is made.
+    Copy,
+    /// split: what went to the new word leaves the old one, which thaws.
+    Cut,
+    /// sweep: the mark moves on.
+    Sweep,
+    /// sweep: the level is complete.
+    Complete,
+    /// snapshot: the scan goes on to a chunk of buckets.
+    Enter,
+    /// snapshot: the scan loads a word.
+    Scan,
+}
