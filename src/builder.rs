@@ -150,10 +150,10 @@ impl<S> Builder<S> {
             None => Geometry::fixed(self.capacity, rate, self.fingerprint_bits)?,
             Some(max) => Geometry::growable(self.capacity, max, rate, self.fingerprint_bits)?,
         };
-        let cuckoo = geometry.cuckoo()?;
+        let raw = geometry.raw()?;
         Ok(CuckooFilter {
             hasher: self.hasher,
-            cuckoo,
+            raw,
             geometry,
         })
     }

@@ -5,7 +5,7 @@ use crate::{
     error::{BatchError, InsertError},
     geometry::Geometry,
     hash::SeededState,
-    raw::any::{AnyCuckoo, with_layout},
+    raw::any::{AnyFilter, with_layout},
     raw::batch::GROUP,
     stats::Stats,
 };
@@ -74,7 +74,7 @@ use std::{
 /// item present, if it was present because of that insert.
 pub struct CuckooFilter<S = SeededState> {
     pub(crate) hasher: S,
-    pub(crate) cuckoo: AnyCuckoo,
+    pub(crate) raw: AnyFilter,
     pub(crate) geometry: Geometry,
 }
 
@@ -112,7 +112,7 @@ impl<S> CuckooFilter<S> {
     /// As [`insert`](Self::insert).
     #[inline]
     pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.insert(cuckoo.class(hash)))
+        with_layout!(&self.raw, raw => raw.insert(raw.class(hash)))
     }
 
     /// [`insert_unique`](Self::insert_unique) by hash.
@@ -122,27 +122,27 @@ impl<S> CuckooFilter<S> {
     /// As [`insert_unique`](Self::insert_unique).
     #[inline]
     pub fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.insert_unique(cuckoo.class(hash)))
+        with_layout!(&self.raw, raw => raw.insert_unique(raw.class(hash)))
     }
 
     /// [`contains`](Self::contains) by hash.
     #[inline]
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.contains(cuckoo.class(hash)))
+        with_layout!(&self.raw, raw => raw.contains(raw.class(hash)))
     }
 
     /// [`remove`](Self::remove) by hash.
     #[inline]
     pub fn remove_hash(&self, hash: u64) -> bool {
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.remove(cuckoo.class(hash)))
+        with_layout!(&self.raw, raw => raw.remove(raw.class(hash)))
     }
 
     /// [`count`](Self::count) by hash.
     #[inline]
     #[must_use]
     pub fn count_hash(&self, hash: u64) -> usize {
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.count(cuckoo.class(hash)))
+        with_layout!(&self.raw, raw => raw.count(raw.class(hash)))
     }
 }
 
@@ -247,11 +247,11 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// If the two slices differ in length.
     pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
         assert_eq!(items.len(), results.len(), "a result for each item");
-        with_layout!(&self.cuckoo, cuckoo => {
+        with_layout!(&self.raw, raw => {
             for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
-                let group = cuckoo.prefetch_group(self.hashes(items));
+                let group = raw.prefetch_group(self.hashes(items));
                 for (result, &class) in results.iter_mut().zip(&group) {
-                    *result = cuckoo.contains(class);
+                    *result = raw.contains(class);
                 }
             }
         });
@@ -265,11 +265,11 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// all before it are in, and none from it on.
     pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
         let mut inserted = 0;
-        with_layout!(&self.cuckoo, cuckoo => {
+        with_layout!(&self.raw, raw => {
             for items in items.chunks(GROUP) {
-                let group = cuckoo.prefetch_group_to_insert(self.hashes(items));
+                let group = raw.prefetch_group_to_insert(self.hashes(items));
                 for &class in &group {
-                    cuckoo.insert(class).map_err(|error| BatchError { inserted, error })?;
+                    raw.insert(class).map_err(|error| BatchError { inserted, error })?;
                     inserted += 1;
                 }
             }
@@ -285,11 +285,11 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// If the two slices differ in length.
     pub fn remove_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
         assert_eq!(items.len(), results.len(), "a result for each item");
-        with_layout!(&self.cuckoo, cuckoo => {
+        with_layout!(&self.raw, raw => {
             for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
-                let group = cuckoo.prefetch_group(self.hashes(items));
+                let group = raw.prefetch_group(self.hashes(items));
                 for (result, &class) in results.iter_mut().zip(&group) {
-                    *result = cuckoo.remove(class);
+                    *result = raw.remove(class);
                 }
             }
         });
@@ -305,7 +305,7 @@ impl<S> CuckooFilter<S> {
     /// otherwise off by at most the writes that overlap the call.
     #[must_use]
     pub fn len(&self) -> usize {
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.len.sum())
+        with_layout!(&self.raw, raw => raw.len.sum())
     }
 
     /// True if [`len`](Self::len) is 0.
@@ -331,7 +331,7 @@ impl<S> CuckooFilter<S> {
     /// Completes the doubling that has begun, if any: O(buckets). While inserts
     /// go on they do this piece by piece; this is for a filter that falls idle.
     pub fn finish_growth(&self) {
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.table.planes.sweep_all());
+        with_layout!(&self.raw, raw => raw.table.planes.sweep_all());
     }
 
     /// Used slots of all slots, from 0 to 1.
@@ -344,7 +344,7 @@ impl<S> CuckooFilter<S> {
     /// heap memory is not counted.
     #[must_use]
     pub fn memory_usage(&self) -> usize {
-        size_of_val(self) + with_layout!(&self.cuckoo, cuckoo => cuckoo.bytes())
+        size_of_val(self) + with_layout!(&self.raw, raw => raw.bytes())
     }
 
     /// The expected share of absent items for which the filter answers true when
@@ -369,25 +369,25 @@ impl<S> CuckooFilter<S> {
     /// The number of buckets, each of 8 bytes.
     #[must_use]
     pub fn buckets(&self) -> usize {
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.table.planes.words())
+        with_layout!(&self.raw, raw => raw.table.planes.words())
     }
 
     /// How often the filter has doubled.
     fn level(&self) -> u32 {
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.table.planes.level())
+        with_layout!(&self.raw, raw => raw.table.planes.level())
     }
 
     /// What the filter has been through. The counters are kept off the fast
     /// path and are approximate while threads are at work.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        with_layout!(&self.cuckoo, cuckoo => Stats {
+        with_layout!(&self.raw, raw => Stats {
             items: self.len(),
             load_factor: self.load_factor(),
             memory_usage: self.memory_usage(),
             level: self.level(),
-            buckets_to_split: cuckoo.table.planes.words_to_split(),
-            ..cuckoo.counters.stats()
+            buckets_to_split: raw.table.planes.words_to_split(),
+            ..raw.counters.stats()
         })
     }
 
@@ -400,9 +400,9 @@ impl<S> CuckooFilter<S> {
     /// Removes everything; a filter that has grown has its first size again. The
     /// counters of [`stats`](Self::stats) go on. O(buckets).
     pub fn clear(&mut self) {
-        with_layout!(&mut self.cuckoo, cuckoo => {
-            cuckoo.table.planes.clear();
-            cuckoo.len.reset();
+        with_layout!(&mut self.raw, raw => {
+            raw.table.planes.clear();
+            raw.len.reset();
         });
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::{
     error::{BuildError, SnapshotError},
-    raw::Cuckoo,
-    raw::any::{AnyCuckoo, of_layout},
+    raw::RawFilter,
+    raw::any::{AnyFilter, of_layout},
     table::grow::CHUNK,
     table::layout::{
         F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2, Layout,
@@ -324,13 +324,13 @@ impl Geometry {
     }
 
     /// The empty filter.
-    pub(crate) fn cuckoo(self) -> Result<AnyCuckoo, BuildError> {
+    pub(crate) fn raw(self) -> Result<AnyFilter, BuildError> {
         let Self {
             buckets, levels, ..
         } = self;
         let memory = BuildError::Memory { buckets };
         of_layout!(self.layout.fingerprint_bits, L => {
-            Cuckoo::<L>::new(buckets, levels).ok_or(memory)?.growing_when(self.due())
+            RawFilter::<L>::new(buckets, levels).ok_or(memory)?.growing_when(self.due())
         })
         .ok_or(BuildError::Memory { buckets })
     }

@@ -5,7 +5,7 @@
 use crate::{
     error::InsertError,
     hash::{Class, alternate},
-    raw::Cuckoo,
+    raw::RawFilter,
     raw::relocate::Fill,
     raw::search::Hop,
     stats::Stats,
@@ -46,7 +46,9 @@ impl Item {
 }
 
 /// A filter of a few buckets with `SLOTS` slots each; one with a phase can grow.
-pub struct Model<const SLOTS: usize, const PHASE_BITS: u32 = 0>(Cuckoo<Small<SLOTS, PHASE_BITS>>);
+pub struct Model<const SLOTS: usize, const PHASE_BITS: u32 = 0>(
+    RawFilter<Small<SLOTS, PHASE_BITS>>,
+);
 
 impl<const SLOTS: usize, const PHASE_BITS: u32> std::fmt::Debug for Model<SLOTS, PHASE_BITS> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -70,10 +72,10 @@ impl<const SLOTS: usize> Model<SLOTS> {
 impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
     fn with_levels(residents: &[&[Item]], levels: u32) -> Self {
         #[cfg_attr(not(guira_loom), expect(unused_mut))]
-        let mut cuckoo = Cuckoo::new(residents.len(), levels).expect("a few bytes");
+        let mut raw = RawFilter::new(residents.len(), levels).expect("a few bytes");
         #[cfg(guira_loom)]
         {
-            cuckoo.frontiers.unused = true;
+            raw.frontiers.unused = true;
         }
         for (bucket, items) in residents.iter().enumerate() {
             for item in *items {
@@ -81,8 +83,8 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
                     item.0.p == bucket || item.0.q == bucket,
                     "{item:?} in bucket {bucket}"
                 );
-                cuckoo.len.add(1);
-                let put = cuckoo
+                raw.len.add(1);
+                let put = raw
                     .table
                     .update(Step::Claim, item.0.fingerprint, bucket, |word| {
                         Some(word.with(word.vacancy()?, item.0.fingerprint))
@@ -90,7 +92,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
                 assert!(put, "bucket {bucket} is full");
             }
         }
-        Self(cuckoo)
+        Self(raw)
     }
 
     /// `CuckooFilter::contains`.

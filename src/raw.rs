@@ -32,7 +32,7 @@ use std::hint::select_unpredictable;
 pub(crate) const ATTEMPTS: usize = 8;
 
 /// The buckets of one filter with all that the protocol needs.
-pub(crate) struct Cuckoo<L> {
+pub(crate) struct RawFilter<L> {
     pub(crate) table: Table<L>,
     pub(crate) versions: Versions,
     pub(crate) frontiers: Frontiers,
@@ -43,7 +43,7 @@ pub(crate) struct Cuckoo<L> {
     pub(crate) counters: Box<Counters>,
 }
 
-impl<L: Layout> Cuckoo<L> {
+impl<L: Layout> RawFilter<L> {
     /// An empty filter of `buckets` buckets that can double `levels` times;
     /// `None` if there is no memory.
     pub(crate) fn new(buckets: usize, levels: u32) -> Option<Self> {

@@ -13,7 +13,7 @@ use crate::{
     filter::CuckooFilter,
     geometry::Geometry,
     hash::SeededState,
-    raw::Cuckoo,
+    raw::RawFilter,
     raw::any::{of_layout, with_layout},
 };
 use header::{Header, probe, seed};
@@ -53,7 +53,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
             probe: probe(self.hasher()),
         };
         let mut encoder = Encoder::begin(writer, &header)?;
-        with_layout!(&self.cuckoo, cuckoo => cuckoo.scan(&mut encoder))?;
+        with_layout!(&self.raw, raw => raw.scan(&mut encoder))?;
         encoder.end()
     }
 
@@ -105,7 +105,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
 
     fn restore(hasher: S, geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
         let bits = geometry.layout.fingerprint_bits;
-        let cuckoo = of_layout!(bits, L => Cuckoo::<L>::restore(geometry, image)?);
+        let raw = of_layout!(bits, L => RawFilter::<L>::restore(geometry, image)?);
         // No layout has so many bits, so no geometry has.
         let unknown = SnapshotError::Geometry {
             what: "fingerprint bits",
@@ -113,7 +113,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         };
         Ok(Self {
             hasher,
-            cuckoo: cuckoo.ok_or(unknown)?,
+            raw: raw.ok_or(unknown)?,
             geometry,
         })
     }
@@ -152,7 +152,7 @@ impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
     ///
     /// If there is no memory for it. (As with a `Vec`, the process may be aborted instead.)
     fn clone(&self) -> Self {
-        let image = with_layout!(&self.cuckoo, cuckoo => cuckoo.image());
+        let image = with_layout!(&self.raw, raw => raw.image());
         match Self::restore(self.hasher.clone(), self.geometry, image) {
             Ok(clone) => clone,
             Err(error) => panic!("{error}"),

@@ -403,10 +403,7 @@ fn memory_that_cannot_be_had_is_an_error_not_an_abort() {
             capacity,
             max_capacity,
         };
-        assert_eq!(
-            geometry.cuckoo().err(),
-            Some(BuildError::Memory { buckets })
-        );
+        assert_eq!(geometry.raw().err(), Some(BuildError::Memory { buckets }));
     }
     let error = BuildError::Memory { buckets: 5 };
     assert_eq!(error.to_string(), "no memory for 5 buckets of 8 bytes");

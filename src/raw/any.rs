@@ -1,42 +1,42 @@
 //! The protocol in whichever layout a filter has.
 
 use crate::{
-    raw::Cuckoo,
+    raw::RawFilter,
     table::layout::{F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2},
 };
 
 /// One variant for each layout. A filter's variant never changes, so the branch
 /// on it is predicted.
-pub(crate) enum AnyCuckoo {
-    F10x6(Cuckoo<F10x6>),
-    F12x5(Cuckoo<F12x5>),
-    F15x4(Cuckoo<F15x4>),
-    F20x3(Cuckoo<F20x3>),
-    F30x2(Cuckoo<F30x2>),
-    G9x6(Cuckoo<G9x6>),
-    G11x5(Cuckoo<G11x5>),
-    G14x4(Cuckoo<G14x4>),
-    G18x3(Cuckoo<G18x3>),
-    G27x2(Cuckoo<G27x2>),
-    G28x2(Cuckoo<G28x2>),
+pub(crate) enum AnyFilter {
+    F10x6(RawFilter<F10x6>),
+    F12x5(RawFilter<F12x5>),
+    F15x4(RawFilter<F15x4>),
+    F20x3(RawFilter<F20x3>),
+    F30x2(RawFilter<F30x2>),
+    G9x6(RawFilter<G9x6>),
+    G11x5(RawFilter<G11x5>),
+    G14x4(RawFilter<G14x4>),
+    G18x3(RawFilter<G18x3>),
+    G27x2(RawFilter<G27x2>),
+    G28x2(RawFilter<G28x2>),
 }
 
-/// Runs `$body` with `$cuckoo` bound to the filter's cuckoo, in each layout.
+/// Runs `$body` with `$raw` bound to the raw filter, in each layout.
 macro_rules! with_layout {
-    ($any:expr, $cuckoo:ident => $body:expr) => {{
-        use $crate::raw::any::AnyCuckoo as Any;
+    ($any:expr, $raw:ident => $body:expr) => {{
+        use $crate::raw::any::AnyFilter as Any;
         match $any {
-            Any::F10x6($cuckoo) => $body,
-            Any::F12x5($cuckoo) => $body,
-            Any::F15x4($cuckoo) => $body,
-            Any::F20x3($cuckoo) => $body,
-            Any::F30x2($cuckoo) => $body,
-            Any::G9x6($cuckoo) => $body,
-            Any::G11x5($cuckoo) => $body,
-            Any::G14x4($cuckoo) => $body,
-            Any::G18x3($cuckoo) => $body,
-            Any::G27x2($cuckoo) => $body,
-            Any::G28x2($cuckoo) => $body,
+            Any::F10x6($raw) => $body,
+            Any::F12x5($raw) => $body,
+            Any::F15x4($raw) => $body,
+            Any::F20x3($raw) => $body,
+            Any::F30x2($raw) => $body,
+            Any::G9x6($raw) => $body,
+            Any::G11x5($raw) => $body,
+            Any::G14x4($raw) => $body,
+            Any::G18x3($raw) => $body,
+            Any::G27x2($raw) => $body,
+            Any::G28x2($raw) => $body,
         }
     }};
 }
@@ -45,7 +45,7 @@ macro_rules! with_layout {
 /// `$layout` is its layout. `None` for any other number of bits.
 macro_rules! of_layout {
     ($bits:expr, $layout:ident => $make:expr) => {{
-        use $crate::{raw::any::AnyCuckoo as Any, table::layout};
+        use $crate::{raw::any::AnyFilter as Any, table::layout};
         match $bits {
             10 => {
                 type $layout = layout::F10x6;

@@ -3,7 +3,7 @@
 
 use crate::{
     hash::{Class, alternate},
-    raw::Cuckoo,
+    raw::RawFilter,
     table::layout::Layout,
     table::word::Word,
 };
@@ -13,7 +13,7 @@ use arrayvec::ArrayVec;
 /// a core (10 to 24 on those at hand), few enough to stay in its first cache.
 pub(crate) const GROUP: usize = 32;
 
-impl<L: Layout> Cuckoo<L> {
+impl<L: Layout> RawFilter<L> {
     /// The classes of up to [`GROUP`] hashes; their words are on the way into the cache.
     #[inline(always)]
     pub(crate) fn prefetch_group(

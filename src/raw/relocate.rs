@@ -4,7 +4,7 @@ use crate::{
     error::InsertError,
     fault::{self, Fault},
     hash::Class,
-    raw::Cuckoo,
+    raw::RawFilter,
     raw::search::{Found, Hop, Search},
     step::Step,
     sync,
@@ -51,7 +51,7 @@ pub(crate) enum Left {
     Fill,
 }
 
-impl<L: Layout> Cuckoo<L> {
+impl<L: Layout> RawFilter<L> {
     /// [`claim`](Self::claim) with both buckets full.
     #[cold]
     pub(crate) fn insert_by_relocation(&self, class: Class) -> Result<(), InsertError> {

@@ -2,7 +2,7 @@
 
 use crate::{
     hash::alternate,
-    raw::Cuckoo,
+    raw::RawFilter,
     sync,
     table::layout::{Layout, MAX_SLOTS},
 };
@@ -86,12 +86,12 @@ impl Search {
     /// of a path's when it has one. It is slower, and holds are rare and short.
     pub(crate) fn run<L: Layout>(
         &mut self,
-        cuckoo: &Cuckoo<L>,
+        raw: &RawFilter<L>,
         fingerprint: u64,
         roots: &[usize],
         wary: bool,
     ) -> Found {
-        let planes = &cuckoo.table.planes;
+        let planes = &raw.table.planes;
         self.nodes.clear();
         self.last.clear();
         self.level = planes.level();
@@ -100,7 +100,7 @@ impl Search {
         } else {
             MAX_LOOKS
         };
-        let table = cuckoo.table.view();
+        let table = raw.table.view();
         for &bucket in roots {
             let root = self.nodes.len();
             self.push(bucket, fingerprint, root);
@@ -108,8 +108,8 @@ impl Search {
                 return Found::Path;
             }
         }
-        let scanned = !cuckoo.frontiers.are_idle();
-        let is_held = |from: usize, to: usize| cuckoo.versions.is_held(from.min(to));
+        let scanned = !raw.frontiers.are_idle();
+        let is_held = |from: usize, to: usize| raw.versions.is_held(from.min(to));
         let mut blocked = false;
         let (mut next, mut looks) = (0, 0);
         while next < self.nodes.len() && looks < max_looks {
@@ -126,7 +126,7 @@ impl Search {
                 let word = table.prepare(fingerprint, to).word;
                 // A move that a snapshot would refuse, or a held stripe, gets no further
                 // than its outline.
-                let parted = scanned && !cuckoo.frontiers.seem_to_permit(from.bucket, to);
+                let parted = scanned && !raw.frontiers.seem_to_permit(from.bucket, to);
                 let held = wary && is_held(from.bucket, to);
                 if parted || held || !word.is_unmarked() {
                     blocked = true;

@@ -17,47 +17,47 @@ use std::{
 /// A version, P and Q; then a version, P, Q, P, Q and the version, seven times.
 const MAX_LOADS: usize = 4 + (ATTEMPTS - 1) * 6;
 
-pub(crate) fn put<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize, word: Word<L>) {
-    assert!(cuckoo.table.update(Step::Claim, 1, bucket, |_| Some(word)));
+pub(crate) fn put<L: Layout>(raw: &RawFilter<L>, bucket: usize, word: Word<L>) {
+    assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
 }
 
-pub(crate) fn word_at<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize) -> Word<L> {
-    cuckoo.table.prepare(1, bucket).word
+pub(crate) fn word_at<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> Word<L> {
+    raw.table.prepare(1, bucket).word
 }
 
 /// A filter of 8 buckets and a class whose pair is two buckets of it.
-pub(crate) fn filter_and_class<L: Layout>() -> (Cuckoo<L>, Class) {
-    let cuckoo = Cuckoo::new(8, 0).expect("a few bytes");
-    (cuckoo, Class::of_resident(1, 0, 8))
+pub(crate) fn filter_and_class<L: Layout>() -> (RawFilter<L>, Class) {
+    let raw = RawFilter::new(8, 0).expect("a few bytes");
+    (raw, Class::of_resident(1, 0, 8))
 }
 
 /// A filter of one layout whose fill leaves hardly any slot.
-fn nearly_full<L: Layout>(buckets: usize, slots_left: usize) -> (Cuckoo<L>, Vec<Class>) {
-    let cuckoo = Cuckoo::new(buckets, 0).expect("a few bytes");
+fn nearly_full<L: Layout>(buckets: usize, slots_left: usize) -> (RawFilter<L>, Vec<Class>) {
+    let raw = RawFilter::new(buckets, 0).expect("a few bytes");
     let mut inside = Vec::new();
     let mut hash = 0_u64;
     while inside.len() < buckets * L::SLOTS - slots_left {
         hash = hash.wrapping_add(0x9e37_79b9_7f4a_7c15).rotate_left(23);
-        let class = cuckoo.class(hash);
-        if cuckoo.insert(class).is_ok() {
+        let class = raw.class(hash);
+        if raw.insert(class).is_ok() {
             inside.push(class);
         }
     }
-    (cuckoo, inside)
+    (raw, inside)
 }
 
 #[test]
 fn a_lookup_at_rest_takes_three_loads_for_a_hit_and_four_for_a_miss() {
     fn check<L: Layout>() {
-        let (cuckoo, inside) = nearly_full::<L>(16, 2);
+        let (raw, inside) = nearly_full::<L>(16, 2);
         for &class in &inside {
-            assert_eq!(loads::during(|| cuckoo.contains(class)), (true, 3));
+            assert_eq!(loads::during(|| raw.contains(class)), (true, 3));
         }
         let (mut misses, mut hash) = (0, 1_u64);
         while misses < 1000 {
             hash = hash.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
-            let class = cuckoo.class(hash);
-            let (found, loads) = loads::during(|| cuckoo.contains(class));
+            let class = raw.class(hash);
+            let (found, loads) = loads::during(|| raw.contains(class));
             assert_eq!(
                 found,
                 inside.contains(&class),
@@ -75,37 +75,34 @@ fn a_lookup_at_rest_takes_three_loads_for_a_hit_and_four_for_a_miss() {
 /// read all it can, and the last one answers true.
 #[test]
 fn a_lookup_that_never_sees_a_sound_pair_answers_true_after_its_last_attempt() {
-    let (cuckoo, class) = filter_and_class::<F10x6>();
+    let (raw, class) = filter_and_class::<F10x6>();
     let torn = Word::EMPTY
         .with(0, class.fingerprint)
         .with_mark(0, Mark::Trailing);
     for bucket in [class.p, class.q] {
-        put(&cuckoo, bucket, torn);
+        put(&raw, bucket, torn);
         // The first attempt stops at the match: no version to validate.
-        assert_eq!(
-            loads::during(|| cuckoo.contains(class)),
-            (true, MAX_LOADS - 1)
-        );
-        put(&cuckoo, bucket, Word::EMPTY);
+        assert_eq!(loads::during(|| raw.contains(class)), (true, MAX_LOADS - 1));
+        put(&raw, bucket, Word::EMPTY);
     }
-    assert_eq!(cuckoo.counters.stats().conservative_lookups, 2);
+    assert_eq!(raw.counters.stats().conservative_lookups, 2);
     assert_eq!(MAX_LOADS, 46);
 }
 
 /// The same where both words are ahead of the hint: each takes a load more.
 #[test]
 fn a_lookup_in_a_level_that_is_swept_takes_a_bounded_number_of_loads() {
-    let cuckoo = Cuckoo::<G14x4>::new(8, 1).expect("a few bytes");
+    let raw = RawFilter::<G14x4>::new(8, 1).expect("a few bytes");
     // Even: at level 1 it is still in plane 0.
     let class = Class::of_resident(2, 0, 8);
     let ahead = Word::hint(1);
     let torn = Word::EMPTY
         .with(0, class.fingerprint)
         .with_mark(0, Mark::Trailing);
-    put(&cuckoo, class.p, torn.with_phase_of(ahead));
-    put(&cuckoo, class.q, Word::EMPTY.with_phase_of(ahead));
+    put(&raw, class.p, torn.with_phase_of(ahead));
+    put(&raw, class.q, Word::EMPTY.with_phase_of(ahead));
     assert_eq!(
-        loads::during(|| cuckoo.contains(class)),
+        loads::during(|| raw.contains(class)),
         (true, MAX_LOADS - 1 + (ATTEMPTS - 1) * 4)
     );
     // An absent one is not answered before its words are found.
@@ -114,7 +111,7 @@ fn a_lookup_in_a_level_that_is_swept_takes_a_bounded_number_of_loads() {
         ..class
     };
     assert_eq!(
-        loads::during(|| cuckoo.contains(absent)),
+        loads::during(|| raw.contains(absent)),
         (false, 3 + 1 + 4 + 1)
     );
 }
@@ -127,12 +124,12 @@ fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
     const LOOKUPS: u64 = 500_000;
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    let (cuckoo, class) = filter_and_class::<F10x6>();
+    let (raw, class) = filter_and_class::<F10x6>();
     let absent = Class {
         fingerprint: class.fingerprint + 1,
         ..class
     };
-    put(&cuckoo, class.p, Word::EMPTY.with(0, class.fingerprint));
+    put(&raw, class.p, Word::EMPTY.with(0, class.fingerprint));
     let done = AtomicBool::new(false);
     let (mut lookups, mut retried, mut most, mut missed) = (0_u64, 0, 0, false);
     let start = Instant::now();
@@ -146,14 +143,14 @@ fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
                         from,
                         to,
                     };
-                    cuckoo.move_resident(hop, false, Fill::Hole);
+                    raw.move_resident(hop, false, Fill::Hole);
                 }
             }
         });
         // Nothing in here panics: the mover would run on.
         while (retried < RETRIED || lookups < LOOKUPS) && start.elapsed() < PATIENCE && !missed {
-            let (found, loads) = loads::during(|| cuckoo.contains(class));
-            let (_, loads_of_absent) = loads::during(|| cuckoo.contains(absent));
+            let (found, loads) = loads::during(|| raw.contains(class));
+            let (_, loads_of_absent) = loads::during(|| raw.contains(absent));
             missed = !found;
             most = most.max(loads).max(loads_of_absent);
             retried += usize::from(loads > 4);
@@ -169,23 +166,23 @@ fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
         "hardly any lookup met a move in {PATIENCE:?}"
     );
     assert!(most <= MAX_LOADS, "{most} loads");
-    assert_eq!(cuckoo.count(class), 1);
+    assert_eq!(raw.count(class), 1);
 }
 
 /// A pair of words with these marks on the class in P and Q, `None` for a word
 /// that does not hold it at all.
-fn marked_pair(p: Option<Mark>, q: Option<Mark>) -> (Cuckoo<F10x6>, Class) {
-    let (cuckoo, class) = filter_and_class::<F10x6>();
+fn marked_pair(p: Option<Mark>, q: Option<Mark>) -> (RawFilter<F10x6>, Class) {
+    let (raw, class) = filter_and_class::<F10x6>();
     for (bucket, mark) in [(class.p, p), (class.q, q)] {
         if let Some(mark) = mark {
             put(
-                &cuckoo,
+                &raw,
                 bucket,
                 Word::EMPTY.with(0, class.fingerprint).with_mark(0, mark),
             );
         }
     }
-    (cuckoo, class)
+    (raw, class)
 }
 
 /// Every pair of marks that a move can leave standing, with the copies that it
@@ -204,17 +201,17 @@ fn every_state_of_a_move_has_its_copies() {
     ];
     for (to, from, expected) in states {
         for (p, q) in [(to, from), (from, to)] {
-            let (cuckoo, class) = marked_pair(p, q);
-            assert_eq!(cuckoo.count(class), expected, "{p:?} {q:?}");
-            assert_eq!(cuckoo.contains(class), expected > 0, "{p:?} {q:?}");
-            cuckoo.len.add(expected as u64);
+            let (raw, class) = marked_pair(p, q);
+            assert_eq!(raw.count(class), expected, "{p:?} {q:?}");
+            assert_eq!(raw.contains(class), expected > 0, "{p:?} {q:?}");
+            raw.len.add(expected as u64);
             for left in (0..expected).rev() {
-                assert!(cuckoo.remove(class), "{p:?} {q:?}");
-                assert_eq!(cuckoo.count(class), left, "{p:?} {q:?}");
-                assert_eq!(cuckoo.contains(class), left > 0, "{p:?} {q:?}");
+                assert!(raw.remove(class), "{p:?} {q:?}");
+                assert_eq!(raw.count(class), left, "{p:?} {q:?}");
+                assert_eq!(raw.contains(class), left > 0, "{p:?} {q:?}");
             }
-            assert!(!cuckoo.remove(class), "{p:?} {q:?}: removed once too often");
-            assert_eq!(cuckoo.len.sum(), 0);
+            assert!(!raw.remove(class), "{p:?} {q:?}: removed once too often");
+            assert_eq!(raw.len.sum(), 0);
         }
     }
 }
@@ -235,21 +232,21 @@ fn a_move_under_way_leaves_other_copies_alone() {
     for (to, from, moving) in states {
         for (p, q) in [(Some(to), from), (from, Some(to))] {
             for resident_in_p in [true, false] {
-                let (cuckoo, class) = marked_pair(p, q);
+                let (raw, class) = marked_pair(p, q);
                 let bucket = if resident_in_p { class.p } else { class.q };
                 put(
-                    &cuckoo,
+                    &raw,
                     bucket,
-                    word_at(&cuckoo, bucket).with(3, class.fingerprint),
+                    word_at(&raw, bucket).with(3, class.fingerprint),
                 );
-                cuckoo.len.add(moving + 1);
-                assert_eq!(cuckoo.count(class) as u64, moving + 1, "{p:?} {q:?}");
-                assert!(cuckoo.contains(class));
+                raw.len.add(moving + 1);
+                assert_eq!(raw.count(class) as u64, moving + 1, "{p:?} {q:?}");
+                assert!(raw.contains(class));
                 for left in (0..=moving).rev() {
-                    assert!(cuckoo.remove(class), "{p:?} {q:?}");
-                    assert_eq!(cuckoo.count(class) as u64, left, "{p:?} {q:?}");
+                    assert!(raw.remove(class), "{p:?} {q:?}");
+                    assert_eq!(raw.count(class) as u64, left, "{p:?} {q:?}");
                 }
-                assert!(!cuckoo.remove(class), "{p:?} {q:?}");
+                assert!(!raw.remove(class), "{p:?} {q:?}");
             }
         }
     }
@@ -266,10 +263,10 @@ fn a_mark_is_moved_on_by_a_remove_only_to_killed() {
         (Some(T), Some(D), (Some(T), Some(K))),
         (Some(D), None, (Some(K), None)),
     ] {
-        let (cuckoo, class) = marked_pair(p, q);
-        cuckoo.len.add(1);
-        assert!(cuckoo.remove(class));
-        let mark = |bucket| word_at(&cuckoo, bucket).mark_of(class.fingerprint);
+        let (raw, class) = marked_pair(p, q);
+        raw.len.add(1);
+        assert!(raw.remove(class));
+        let mark = |bucket| word_at(&raw, bucket).mark_of(class.fingerprint);
         assert_eq!((mark(class.p), mark(class.q)), after, "{p:?} {q:?}");
     }
 }
@@ -284,11 +281,11 @@ fn a_shadow_is_killed_only_with_its_trailing_original() {
         (Some(D), Some(T), false),
         (None, Some(T), false),
     ] {
-        let (cuckoo, class) = marked_pair(p, q);
-        let before = word_at(&cuckoo, class.p);
-        let killed = cuckoo.kill_shadow(class, class.p);
+        let (raw, class) = marked_pair(p, q);
+        let before = word_at(&raw, class.p);
+        let killed = raw.kill_shadow(class, class.p);
         assert_eq!(killed == Some(true), kills, "{p:?} {q:?}");
-        assert_eq!(word_at(&cuckoo, class.p) != before, kills, "{p:?} {q:?}");
+        assert_eq!(word_at(&raw, class.p) != before, kills, "{p:?} {q:?}");
     }
 }
 
@@ -296,15 +293,15 @@ fn a_shadow_is_killed_only_with_its_trailing_original() {
 /// no word read again.
 #[test]
 fn a_copy_beside_a_mark_is_found_with_six_loads() {
-    let (cuckoo, class) = filter_and_class::<F10x6>();
+    let (raw, class) = filter_and_class::<F10x6>();
     let word = Word::EMPTY
         .with(0, class.fingerprint)
         .with(1, class.fingerprint + 1)
         .with_mark(1, Mark::Shadow);
     for bucket in [class.p, class.q] {
-        put(&cuckoo, bucket, word);
-        assert_eq!(loads::during(|| cuckoo.contains(class)), (true, 6));
-        put(&cuckoo, bucket, Word::EMPTY);
+        put(&raw, bucket, word);
+        assert_eq!(loads::during(|| raw.contains(class)), (true, 6));
+        put(&raw, bucket, Word::EMPTY);
     }
 }
 
@@ -318,25 +315,22 @@ fn a_stopped_mover_delays_nobody() {
         (Some(D), Some(T)),
         (Some(K), Some(T)),
     ] {
-        let (cuckoo, class) = marked_pair(p, q);
-        let copies = cuckoo.count(class);
-        cuckoo.len.add(copies as u64);
+        let (raw, class) = marked_pair(p, q);
+        let copies = raw.count(class);
+        raw.len.add(copies as u64);
         // Fill the pair to the brim: a mark takes a slot, and is never overwritten.
         let mut added = 0;
-        while cuckoo.insert(class).is_ok() {
+        while raw.insert(class).is_ok() {
             added += 1;
         }
         let marks = usize::from(p.is_some()) + usize::from(q.is_some());
         assert_eq!(added, 12 - marks, "{p:?} {q:?}");
-        assert_eq!(cuckoo.count(class), copies + added);
+        assert_eq!(raw.count(class), copies + added);
         for _ in 0..copies + added {
-            assert!(cuckoo.remove(class), "{p:?} {q:?}");
+            assert!(raw.remove(class), "{p:?} {q:?}");
         }
-        assert!(
-            !cuckoo.remove(class) && cuckoo.count(class) == 0,
-            "{p:?} {q:?}"
-        );
-        assert_eq!(cuckoo.len.sum(), 0);
+        assert!(!raw.remove(class) && raw.count(class) == 0, "{p:?} {q:?}");
+        assert_eq!(raw.len.sum(), 0);
     }
 }
 
@@ -344,20 +338,20 @@ fn a_stopped_mover_delays_nobody() {
 /// operations end; a lookup takes no more loads than ever.
 #[test]
 fn a_stopped_remove_delays_nobody() {
-    let (cuckoo, inside) = nearly_full::<F10x6>(6, 2);
-    let _holds: Vec<_> = (0..6).map(|p| cuckoo.versions.hold(p)).collect();
+    let (raw, inside) = nearly_full::<F10x6>(6, 2);
+    let _holds: Vec<_> = (0..6).map(|p| raw.versions.hold(p)).collect();
     let mut full = 0;
     for hash in 0..200_u64 {
-        let class = cuckoo.class(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        full += u64::from(cuckoo.insert(class).is_err());
+        let class = raw.class(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        full += u64::from(raw.insert(class).is_err());
     }
-    assert_eq!(cuckoo.len.sum() as u64, inside.len() as u64 + 200 - full);
+    assert_eq!(raw.len.sum() as u64, inside.len() as u64 + 200 - full);
     for &class in &inside {
-        assert_eq!(loads::during(|| cuckoo.contains(class)), (true, 3));
-        assert!(cuckoo.count(class) > 0);
+        assert_eq!(loads::during(|| raw.contains(class)), (true, 3));
+        assert!(raw.count(class) > 0);
     }
     for &class in &inside {
-        assert!(cuckoo.remove(class));
+        assert!(raw.remove(class));
     }
 }
 
@@ -366,7 +360,7 @@ fn a_stopped_remove_delays_nobody() {
 #[test]
 fn a_path_goes_round_a_held_stripe() {
     const BUCKETS: usize = 16;
-    let cuckoo = Cuckoo::<F30x2>::new(BUCKETS, 0).expect("a few bytes");
+    let raw = RawFilter::<F30x2>::new(BUCKETS, 0).expect("a few bytes");
     let residents = |bucket| (1..).map(move |f| Class::of_resident(f, bucket, BUCKETS));
     let class = residents(0).next().expect("any will do");
     // Of 4 stripes, moves out of bucket 0 are all on stripe 0.
@@ -375,34 +369,34 @@ fn a_path_goes_round_a_held_stripe() {
     for (resident, bucket) in (out_of_p.take(2).map(|class| (class, 0)))
         .chain(out_of_q.take(2).map(|other| (other, class.q)))
     {
-        let word = word_at(&cuckoo, bucket);
+        let word = word_at(&raw, bucket);
         let slot = word.vacancy().expect("two slots");
-        put(&cuckoo, bucket, word.with(slot, resident.fingerprint));
+        put(&raw, bucket, word.with(slot, resident.fingerprint));
     }
-    let _hold = cuckoo.versions.hold(0);
-    assert_eq!(cuckoo.insert(class), Ok(()));
-    assert_eq!(cuckoo.count(class), 1);
+    let _hold = raw.versions.hold(0);
+    assert_eq!(raw.insert(class), Ok(()));
+    assert_eq!(raw.count(class), 1);
 }
 
 /// Not only `len` but no word changes when an insert is answered with Full.
 #[test]
 fn a_full_filter_is_left_as_it_was() {
     fn check<L: Layout>() {
-        let (cuckoo, _) = nearly_full::<L>(10, 0);
+        let (raw, _) = nearly_full::<L>(10, 0);
         let words = || {
             (0..10)
-                .map(|bucket| word_at(&cuckoo, bucket))
+                .map(|bucket| word_at(&raw, bucket))
                 .collect::<Vec<_>>()
         };
         let before = words();
         for hash in 0..500_u64 {
             assert_eq!(
-                cuckoo.insert(cuckoo.class(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15))),
+                raw.insert(raw.class(hash.wrapping_mul(0x9e37_79b9_7f4a_7c15))),
                 Err(InsertError::Full)
             );
         }
         assert_eq!(words(), before);
-        assert_eq!(cuckoo.len.sum(), 10 * L::SLOTS);
+        assert_eq!(raw.len.sum(), 10 * L::SLOTS);
     }
     check::<F10x6>();
     check::<F30x2>();
@@ -411,21 +405,21 @@ fn a_full_filter_is_left_as_it_was() {
 /// Relocations leave no mark and no reservation behind.
 #[test]
 fn at_rest_no_word_is_marked() {
-    let (cuckoo, inside) = nearly_full::<F10x6>(32, 3);
+    let (raw, inside) = nearly_full::<F10x6>(32, 3);
     assert!(
-        cuckoo.counters.stats().relocations > 0,
+        raw.counters.stats().relocations > 0,
         "the fill needed relocations"
     );
     for bucket in 0..32 {
-        let word = cuckoo.table.load(Step::ReadP, 1, bucket);
+        let word = raw.table.load(Step::ReadP, 1, bucket);
         assert!(
             word.is_unmarked() && !word.is_reserved(),
             "bucket {bucket}: {word:?}"
         );
     }
     for &class in &inside {
-        assert!(cuckoo.contains(class));
+        assert!(raw.contains(class));
         let copies = inside.iter().filter(|&&other| other == class).count();
-        assert_eq!(cuckoo.count(class), copies);
+        assert_eq!(raw.count(class), copies);
     }
 }

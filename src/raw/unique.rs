@@ -12,7 +12,7 @@ use crate::{
     fault::{self, Fault},
     hash::Class,
     raw::token::Token,
-    raw::{Cuckoo, copies, holds_copy},
+    raw::{RawFilter, copies, holds_copy},
     step::Step,
     sync,
     table::layout::{Layout, Masks},
@@ -40,7 +40,7 @@ impl Class {
     }
 }
 
-impl<L: Layout> Cuckoo<L> {
+impl<L: Layout> RawFilter<L> {
     /// Adds the class if it is absent. `Ok(true)`: it was, and now is present.
     pub(crate) fn insert_unique(&self, class: Class) -> Result<bool, InsertError> {
         let token = Token::acquire().ok_or(InsertError::TooManyInFlight)?;

@@ -3,7 +3,7 @@
 use crate::{
     error::SnapshotError,
     geometry::Geometry,
-    raw::Cuckoo,
+    raw::RawFilter,
     raw::frontier::chunk_buckets,
     table::Table,
     table::grow::{Planes, Restored},
@@ -45,7 +45,7 @@ impl Sink for Image {
     }
 }
 
-impl<L: Layout> Cuckoo<L> {
+impl<L: Layout> RawFilter<L> {
     /// Hands all words to `sink`: every item present during the whole call is
     /// in one of them.
     pub(super) fn scan<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
@@ -104,11 +104,11 @@ impl<L: Layout> Cuckoo<L> {
             }
             planes.at_level(restored.lowest)
         };
-        let cuckoo = Self::with_table(Table { planes })
+        let raw = Self::with_table(Table { planes })
             .ok_or_else(memory)?
             .growing_when(geometry.due());
-        cuckoo.len.add(restored.items);
-        Ok(cuckoo)
+        raw.len.add(restored.items);
+        Ok(raw)
     }
 }
 

@@ -17,31 +17,28 @@ fn between<L: Layout>(buckets: usize, one: usize, other: usize) -> u64 {
 }
 
 /// Fills a bucket with residents that have these alternates, in turn.
-fn fill<L: Layout>(cuckoo: &Cuckoo<L>, bucket: usize, alternates: &[usize]) {
+fn fill<L: Layout>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]) {
     let word = (0..L::SLOTS).fold(Word::EMPTY, |word, slot| {
         let alternate = alternates[slot % alternates.len()];
-        word.with(
-            slot,
-            between::<L>(cuckoo.table.buckets(), bucket, alternate),
-        )
+        word.with(slot, between::<L>(raw.table.buckets(), bucket, alternate))
     });
-    assert!(cuckoo.table.update(Step::Claim, 1, bucket, |_| Some(word)));
+    assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
 }
 
 /// A filter whose buckets are full of copies that lead from each of these to the next,
 /// but for the last, which is empty; and a class of the first two.
-fn chain<L: Layout>(buckets: usize, length: usize) -> (Cuckoo<L>, Class) {
-    let cuckoo = Cuckoo::new(buckets, 0).expect("memory");
+fn chain<L: Layout>(buckets: usize, length: usize) -> (RawFilter<L>, Class) {
+    let raw = RawFilter::new(buckets, 0).expect("memory");
     for bucket in 0..length {
-        fill(&cuckoo, bucket, &[bucket + 1]);
+        fill(&raw, bucket, &[bucket + 1]);
     }
     let fingerprint = between::<L>(buckets, 0, 1);
-    (cuckoo, Class::of_resident(fingerprint, 0, buckets))
+    (raw, Class::of_resident(fingerprint, 0, buckets))
 }
 
-fn search<L: Layout>(cuckoo: &Cuckoo<L>, class: Class, wary: bool) -> (Found, Search) {
+fn search<L: Layout>(raw: &RawFilter<L>, class: Class, wary: bool) -> (Found, Search) {
     let mut search = Search::default();
-    let found = search.run(cuckoo, class.fingerprint, &[class.p, class.q], wary);
+    let found = search.run(raw, class.fingerprint, &[class.p, class.q], wary);
     (found, search)
 }
 
@@ -51,13 +48,13 @@ fn copies_do_not_use_up_the_search() {
     fn check<L: Layout>(buckets: usize) {
         let all = [2, 5, 20, 60, (MAX_LOOKS - FEW) / L::SLOTS - 2];
         for length in all.into_iter().filter(|&length| length < buckets) {
-            let (cuckoo, class) = chain::<L>(buckets, length);
-            let (found, search) = search(&cuckoo, class, true);
+            let (raw, class) = chain::<L>(buckets, length);
+            let (found, search) = search(&raw, class, true);
             assert_eq!(found, Found::Path, "{length}");
             assert_eq!(search.hops().count(), length - 1, "{length}");
             assert!(search.visited() <= length + FEW, "{length}");
-            assert_eq!(cuckoo.insert(class), Ok(()), "{length}");
-            assert_eq!(cuckoo.len.sum(), 1);
+            assert_eq!(raw.insert(class), Ok(()), "{length}");
+            assert_eq!(raw.len.sum(), 1);
         }
     }
     // So many that there is a fingerprint for each pair.
@@ -72,22 +69,22 @@ fn copies_do_not_use_up_the_search() {
 fn ways_that_meet_do_not_use_up_the_search() {
     fn check<L: Layout>() {
         let (layers, buckets) = (24, 64);
-        let cuckoo = Cuckoo::<L>::new(buckets, 0).expect("memory");
+        let raw = RawFilter::<L>::new(buckets, 0).expect("memory");
         let layer = |number: usize| {
             let first = number / 2 * 4 + number % 2;
             [first, first + 2]
         };
         for number in 0..layers {
             for bucket in layer(number) {
-                fill(&cuckoo, bucket, &layer(number + 1));
+                fill(&raw, bucket, &layer(number + 1));
             }
         }
         let root = layer(0)[0];
         let class = Class::of_resident(between::<L>(buckets, root, layer(1)[0]), root, buckets);
-        let (found, search) = search(&cuckoo, class, true);
+        let (found, search) = search(&raw, class, true);
         assert_eq!(found, Found::Path);
         assert!(search.visited() <= 2 * layers + FEW);
-        assert_eq!(cuckoo.insert(class), Ok(()));
+        assert_eq!(raw.insert(class), Ok(()));
     }
     check::<F10x6>();
     check::<F15x4>();
@@ -96,21 +93,21 @@ fn ways_that_meet_do_not_use_up_the_search() {
 
 #[test]
 fn a_search_ends_at_its_bound() {
-    let (cuckoo, class) = chain::<F15x4>(2048, MAX_LOOKS + 1);
-    let (found, search) = search(&cuckoo, class, true);
+    let (raw, class) = chain::<F15x4>(2048, MAX_LOOKS + 1);
+    let (found, search) = search(&raw, class, true);
     assert_eq!(found, Found::NotSoFar);
     assert!(search.visited() < MAX_LOOKS);
-    assert_eq!(cuckoo.insert(class), Err(InsertError::Full));
+    assert_eq!(raw.insert(class), Err(InsertError::Full));
 }
 
 #[test]
 fn a_search_among_full_words_that_lead_to_one_another_ends() {
-    let cuckoo = Cuckoo::<F10x6>::new(64, 0).expect("memory");
+    let raw = RawFilter::<F10x6>::new(64, 0).expect("memory");
     for (bucket, alternate) in [(10, 11), (11, 12), (12, 13), (13, 12)] {
-        fill(&cuckoo, bucket, &[alternate]);
+        fill(&raw, bucket, &[alternate]);
     }
     let class = Class::of_resident(between::<F10x6>(64, 10, 11), 10, 64);
-    let (found, mut search) = search(&cuckoo, class, true);
+    let (found, mut search) = search(&raw, class, true);
     assert_eq!(found, Found::Nothing);
     let reached: Vec<usize> = search.reached().map(|(_, bucket)| bucket).collect();
     // Copies are some ways each, as long as the nodes are few.
@@ -120,14 +117,13 @@ fn a_search_among_full_words_that_lead_to_one_another_ends() {
             .all(|bucket| reached.contains(bucket))
     );
     assert!(reached.len() < MAX_LOOKS);
-    assert_eq!(cuckoo.insert(class), Err(InsertError::Full));
+    assert_eq!(raw.insert(class), Err(InsertError::Full));
     // What it knew is forgotten when it searches again.
     assert!(
-        cuckoo
-            .table
+        raw.table
             .update(Step::Claim, 1, 13, |word| Some(word.without(0)))
     );
-    let found = search.run(&cuckoo, class.fingerprint, &[class.p, class.q], false);
+    let found = search.run(&raw, class.fingerprint, &[class.p, class.q], false);
     assert_eq!(found, Found::Path);
 }
 
@@ -135,31 +131,31 @@ fn a_search_among_full_words_that_lead_to_one_another_ends() {
 /// that it remembers what it has reached.
 #[test]
 fn a_held_way_does_not_hide_another() {
-    let (cuckoo, class) = chain::<F15x4>(2048, 59);
+    let (raw, class) = chain::<F15x4>(2048, 59);
     // Each pair has its lower bucket's stripe, and only the first way that of 501.
-    fill(&cuckoo, 59, &[1000]);
-    fill(&cuckoo, 1000, &[501, 601]);
-    fill(&cuckoo, 601, &[300]);
-    fill(&cuckoo, 300, &[501]);
-    fill(&cuckoo, 501, &[400]);
-    let (found, at_rest) = search(&cuckoo, class, true);
+    fill(&raw, 59, &[1000]);
+    fill(&raw, 1000, &[501, 601]);
+    fill(&raw, 601, &[300]);
+    fill(&raw, 300, &[501]);
+    fill(&raw, 501, &[400]);
+    let (found, at_rest) = search(&raw, class, true);
     assert_eq!((found, at_rest.hops().count()), (Found::Path, 61));
-    let _hold = cuckoo.versions.hold(501).expect("few holds");
-    let (found, round_it) = search(&cuckoo, class, true);
+    let _hold = raw.versions.hold(501).expect("few holds");
+    let (found, round_it) = search(&raw, class, true);
     assert_eq!((found, round_it.hops().count()), (Found::Path, 63));
-    let (found, _) = search(&cuckoo, class, false);
+    let (found, _) = search(&raw, class, false);
     assert_eq!(found, Found::Blocked, "it has gone over the held stripe");
-    assert_eq!(cuckoo.insert(class), Ok(()));
+    assert_eq!(raw.insert(class), Ok(()));
 }
 
 /// A word that another thread is moving in may be on the way.
 #[test]
 fn a_mark_in_the_way_is_not_no_path() {
-    let (cuckoo, class) = chain::<F10x6>(64, 5);
-    assert!(cuckoo.table.update(Step::Claim, 1, 3, |word| {
+    let (raw, class) = chain::<F10x6>(64, 5);
+    assert!(raw.table.update(Step::Claim, 1, 3, |word| {
         Some(word.with_mark(0, crate::table::word::Mark::Trailing))
     }));
-    let (found, search) = search(&cuckoo, class, true);
+    let (found, search) = search(&raw, class, true);
     assert_eq!(found, Found::Blocked);
     assert!(search.reached().all(|(_, bucket)| bucket < 3));
 }
@@ -167,13 +163,13 @@ fn a_mark_in_the_way_is_not_no_path() {
 /// A snapshot parts the two buckets of a move, or it is elsewhere.
 #[test]
 fn a_snapshot_in_the_way_is_not_no_path() {
-    let cuckoo = Cuckoo::<F15x4>::new(2048, 0).expect("memory");
-    fill(&cuckoo, 0, &[1]);
-    fill(&cuckoo, 1, &[600]);
+    let raw = RawFilter::<F15x4>::new(2048, 0).expect("memory");
+    fill(&raw, 0, &[1]);
+    fill(&raw, 1, &[600]);
     let class = Class::of_resident(between::<F15x4>(2048, 0, 1), 0, 2048);
-    let found = || search(&cuckoo, class, true).0;
+    let found = || search(&raw, class, true).0;
     assert_eq!(found(), Found::Path);
-    let snapshot = cuckoo.frontiers.begin();
+    let snapshot = raw.frontiers.begin();
     assert_eq!(found(), Found::Path, "all is to come");
     snapshot.enter(0);
     snapshot.leave(0);
@@ -186,10 +182,10 @@ fn a_snapshot_in_the_way_is_not_no_path() {
 /// roots the other one is, by each of its residents, and that is all.
 #[test]
 fn a_way_does_not_cross_itself() {
-    let cuckoo = Cuckoo::<F10x6>::new(2, 0).expect("memory");
-    fill(&cuckoo, 0, &[1]);
-    fill(&cuckoo, 1, &[0]);
-    let (found, search) = search(&cuckoo, Class::of_resident(1, 0, 2), false);
+    let raw = RawFilter::<F10x6>::new(2, 0).expect("memory");
+    fill(&raw, 0, &[1]);
+    fill(&raw, 1, &[0]);
+    let (found, search) = search(&raw, Class::of_resident(1, 0, 2), false);
     assert_eq!((found, search.visited()), (Found::Nothing, 2 + 2 * 6));
 }
 
@@ -197,7 +193,7 @@ fn a_way_does_not_cross_itself() {
 #[test]
 fn a_search_among_very_many_full_words_ends_at_its_bound() {
     const BUCKETS: usize = 1 << 17;
-    let cuckoo = Cuckoo::<F30x2>::new(BUCKETS, 0).expect("memory");
+    let raw = RawFilter::<F30x2>::new(BUCKETS, 0).expect("memory");
     let mut random = 1_u64;
     for bucket in 0..BUCKETS {
         let word = (0..2).fold(Word::EMPTY, |word, slot| {
@@ -207,9 +203,9 @@ fn a_search_among_very_many_full_words_ends_at_its_bound() {
                 .wrapping_add(1);
             word.with(slot, (random >> 33) % F30x2::FINGERPRINT + 1)
         });
-        assert!(cuckoo.table.update(Step::Claim, 1, bucket, |_| Some(word)));
+        assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
     }
-    let (found, search) = search(&cuckoo, Class::of_resident(5, 77, BUCKETS), false);
+    let (found, search) = search(&raw, Class::of_resident(5, 77, BUCKETS), false);
     assert_eq!(found, Found::NotSoFar);
     let reached = search.visited();
     assert!(

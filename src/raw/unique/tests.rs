@@ -3,7 +3,7 @@
 use crate::{
     error::InsertError,
     hash::Class,
-    raw::Cuckoo,
+    raw::RawFilter,
     raw::token::turn,
     step::Step,
     table::layout::F10x6,
@@ -11,13 +11,13 @@ use crate::{
 };
 
 /// A filter of two buckets, in which all pairs are the same, and a class.
-fn filter_and_class() -> (Cuckoo<F10x6>, Class) {
-    let cuckoo = Cuckoo::new(2, 0).expect("a few bytes");
-    (cuckoo, Class::of_resident(700, 0, 2))
+fn filter_and_class() -> (RawFilter<F10x6>, Class) {
+    let raw = RawFilter::new(2, 0).expect("a few bytes");
+    (raw, Class::of_resident(700, 0, 2))
 }
 
-fn put(cuckoo: &Cuckoo<F10x6>, bucket: usize, word: Word<F10x6>) {
-    assert!(cuckoo.table.update(Step::Claim, 1, bucket, |_| Some(word)));
+fn put(raw: &RawFilter<F10x6>, bucket: usize, word: Word<F10x6>) {
+    assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
 }
 
 /// Full of other items, but for slot 0.
@@ -31,16 +31,12 @@ fn full_but_for(first: Word<F10x6>) -> Word<F10x6> {
 fn a_present_item_is_found_where_a_move_of_it_fills_its_home() {
     let _turn = turn();
     for (to, from) in [(0, 1), (1, 0)] {
-        let (cuckoo, class) = filter_and_class();
+        let (raw, class) = filter_and_class();
         let copy = Word::EMPTY.with(0, class.fingerprint);
-        put(&cuckoo, to, full_but_for(copy.with_mark(0, Mark::Shadow)));
-        put(
-            &cuckoo,
-            from,
-            full_but_for(copy.with_mark(0, Mark::Trailing)),
-        );
-        assert_eq!(cuckoo.count(class), 1);
-        assert_eq!(cuckoo.insert_unique(class), Ok(false), "{from} to {to}");
+        put(&raw, to, full_but_for(copy.with_mark(0, Mark::Shadow)));
+        put(&raw, from, full_but_for(copy.with_mark(0, Mark::Trailing)));
+        assert_eq!(raw.count(class), 1);
+        assert_eq!(raw.insert_unique(class), Ok(false), "{from} to {to}");
     }
 }
 
@@ -49,17 +45,13 @@ fn a_present_item_is_found_where_a_move_of_it_fills_its_home() {
 fn an_absent_item_is_refused_where_a_move_of_it_fills_its_home() {
     let _turn = turn();
     for (to, from) in [(0, 1), (1, 0)] {
-        let (cuckoo, class) = filter_and_class();
+        let (raw, class) = filter_and_class();
         let copy = Word::EMPTY.with(0, class.fingerprint);
-        put(&cuckoo, to, full_but_for(copy.with_mark(0, Mark::Killed)));
-        put(
-            &cuckoo,
-            from,
-            full_but_for(copy.with_mark(0, Mark::Trailing)),
-        );
-        assert_eq!(cuckoo.count(class), 0);
+        put(&raw, to, full_but_for(copy.with_mark(0, Mark::Killed)));
+        put(&raw, from, full_but_for(copy.with_mark(0, Mark::Trailing)));
+        assert_eq!(raw.count(class), 0);
         assert_eq!(
-            cuckoo.insert_unique(class),
+            raw.insert_unique(class),
             Err(InsertError::Full),
             "{from} to {to}"
         );
@@ -67,12 +59,12 @@ fn an_absent_item_is_refused_where_a_move_of_it_fills_its_home() {
 }
 
 /// 64 buckets, and a class whose home is its lower bucket.
-fn wide() -> (Cuckoo<F10x6>, Class) {
-    let cuckoo = Cuckoo::new(64, 0).expect("a few bytes");
+fn wide() -> (RawFilter<F10x6>, Class) {
+    let raw = RawFilter::new(64, 0).expect("a few bytes");
     let class = (100..)
         .map(|fingerprint| Class::of_resident(fingerprint, 0, 64))
         .find(|class| class.home() == (class.p, class.q));
-    (cuckoo, class.expect("every second one"))
+    (raw, class.expect("every second one"))
 }
 
 #[test]
@@ -92,13 +84,13 @@ fn the_home_is_either_bucket_for_half_of_all_classes() {
 #[test]
 fn an_absent_item_is_added_to_its_home() {
     let _turn = turn();
-    let (cuckoo, class) = wide();
-    assert_eq!(cuckoo.insert_unique(class), Ok(true));
+    let (raw, class) = wide();
+    assert_eq!(raw.insert_unique(class), Ok(true));
     for _ in 0..3 {
-        assert_eq!(cuckoo.insert_unique(class), Ok(false));
+        assert_eq!(raw.insert_unique(class), Ok(false));
     }
-    assert_eq!((cuckoo.count(class), cuckoo.len.sum()), (1, 1));
-    let word = cuckoo.table.prepare(class.fingerprint, class.p);
+    assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
+    let word = raw.table.prepare(class.fingerprint, class.p);
     assert_eq!(word.word, Word::EMPTY.with(0, class.fingerprint));
     assert!(!word.is_reserved());
 }
@@ -107,32 +99,27 @@ fn an_absent_item_is_added_to_its_home() {
 #[test]
 fn a_reservation_left_standing_is_taken_away() {
     let _turn = turn();
-    let (cuckoo, class) = wide();
-    put(&cuckoo, class.p, Word::EMPTY.with_reservation(2, 77));
-    let reserved = || {
-        cuckoo
-            .table
-            .prepare(class.fingerprint, class.p)
-            .is_reserved()
-    };
+    let (raw, class) = wide();
+    put(&raw, class.p, Word::EMPTY.with_reservation(2, 77));
+    let reserved = || raw.table.prepare(class.fingerprint, class.p).is_reserved();
     assert!(reserved());
-    assert_eq!(cuckoo.insert_unique(class), Ok(true));
+    assert_eq!(raw.insert_unique(class), Ok(true));
     assert!(!reserved());
-    assert_eq!((cuckoo.count(class), cuckoo.len.sum()), (1, 1));
+    assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
 }
 
 #[test]
 fn room_is_made_in_a_full_home() {
     let _turn = turn();
-    let (cuckoo, class) = wide();
+    let (raw, class) = wide();
     let others = (class.fingerprint + 1..).take(6);
     let full = others
         .enumerate()
         .fold(Word::EMPTY, |word, (slot, other)| word.with(slot, other));
-    put(&cuckoo, class.p, full);
-    assert_eq!(cuckoo.insert_unique(class), Ok(true));
-    assert_eq!((cuckoo.count(class), cuckoo.len.sum()), (1, 1));
-    assert_eq!(cuckoo.counters.stats().relocations, 1);
+    put(&raw, class.p, full);
+    assert_eq!(raw.insert_unique(class), Ok(true));
+    assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
+    assert_eq!(raw.counters.stats().relocations, 1);
 }
 
 /// For an item that is there no room is made.
@@ -140,16 +127,16 @@ fn room_is_made_in_a_full_home() {
 fn a_present_item_moves_nothing_in_a_full_home() {
     let _turn = turn();
     for in_home in [true, false] {
-        let (cuckoo, class) = wide();
+        let (raw, class) = wide();
         let copy = Word::EMPTY.with(0, class.fingerprint);
         let (first, other) = match in_home {
             true => (copy, Word::EMPTY),
             false => (Word::EMPTY.with(0, 700), copy),
         };
-        put(&cuckoo, class.p, full_but_for(first));
-        put(&cuckoo, class.q, other);
-        assert_eq!(cuckoo.insert_unique(class), Ok(false), "{in_home}");
-        assert_eq!(cuckoo.counters.stats().relocations, 0, "{in_home}");
-        assert_eq!(cuckoo.count(class), 1, "{in_home}");
+        put(&raw, class.p, full_but_for(first));
+        put(&raw, class.q, other);
+        assert_eq!(raw.insert_unique(class), Ok(false), "{in_home}");
+        assert_eq!(raw.counters.stats().relocations, 0, "{in_home}");
+        assert_eq!(raw.count(class), 1, "{in_home}");
     }
 }

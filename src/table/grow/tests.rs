@@ -1,5 +1,5 @@
 use super::{Block, CHUNK, OnceBlock, Planes, Refusal, low_bits};
-use crate::{hash::Class, raw::Cuckoo, step::Step, table::Prepared, table::layout::G14x4};
+use crate::{hash::Class, raw::RawFilter, step::Step, table::Prepared, table::layout::G14x4};
 
 #[test]
 fn the_low_bits_are_as_many_as_the_level() {
@@ -31,39 +31,33 @@ fn each_level_doubles_the_words() {
 #[test]
 fn a_split_takes_each_item_along() {
     const BUCKETS: usize = 8;
-    let cuckoo = Cuckoo::<G14x4>::new(BUCKETS, 3).expect("a few bytes");
-    let planes = &cuckoo.table.planes;
-    let class = |item: u64| cuckoo.class(item.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let raw = RawFilter::<G14x4>::new(BUCKETS, 3).expect("a few bytes");
+    let planes = &raw.table.planes;
+    let class = |item: u64| raw.class(item.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let present: Vec<Class> = (1..=24).map(class).collect();
     let absent: Vec<Class> = (100..200)
         .map(class)
         .filter(|class| !present.contains(class))
         .collect();
     for &class in &present {
-        assert_eq!(cuckoo.insert(class), Ok(()));
+        assert_eq!(raw.insert(class), Ok(()));
     }
     for level in 0..3 {
         planes.begin(level).expect("a few bytes");
         for word in 0..BUCKETS << level {
             planes.split((word / BUCKETS) as u64, word % BUCKETS, level);
             for &class in &present {
-                assert!(
-                    cuckoo.contains(class),
-                    "{class:?} at word {word} of {level}"
-                );
+                assert!(raw.contains(class), "{class:?} at word {word} of {level}");
                 let copies = present.iter().filter(|&&other| other == class).count();
                 assert_eq!(
-                    cuckoo.count(class),
+                    raw.count(class),
                     copies,
                     "{class:?} at word {word} of {level}"
                 );
             }
             for &class in &absent {
-                assert!(
-                    !cuckoo.contains(class),
-                    "{class:?} at word {word} of {level}"
-                );
-                assert!(!cuckoo.remove(class), "{class:?} at word {word} of {level}");
+                assert!(!raw.contains(class), "{class:?} at word {word} of {level}");
+                assert!(!raw.remove(class), "{class:?} at word {word} of {level}");
             }
         }
         // The hint is the sweep's.
@@ -71,11 +65,11 @@ fn a_split_takes_each_item_along() {
         planes.sweep_all();
         assert_eq!(planes.level(), level + 1);
     }
-    assert_eq!(cuckoo.len.sum(), present.len());
+    assert_eq!(raw.len.sum(), present.len());
     for &class in &present {
-        assert!(cuckoo.remove(class), "{class:?}");
+        assert!(raw.remove(class), "{class:?}");
     }
-    assert!(present.iter().all(|&class| !cuckoo.contains(class)));
+    assert!(present.iter().all(|&class| !raw.contains(class)));
 }
 
 /// 64 buckets, two doublings to come.
@@ -181,21 +175,21 @@ fn room_is_made_where_it_is_wanted() {
 #[test]
 fn a_writer_completes_a_split() {
     for inserts in [true, false] {
-        let cuckoo = Cuckoo::<G14x4>::new(8, 1).expect("a few bytes");
-        let planes = &cuckoo.table.planes;
+        let raw = RawFilter::<G14x4>::new(8, 1).expect("a few bytes");
+        let planes = &raw.table.planes;
         let class = Class::of_resident(7, 0, 8);
-        assert_eq!(cuckoo.insert(class), Ok(()));
+        assert_eq!(raw.insert(class), Ok(()));
         planes.begin(0).expect("a few bytes");
         for bucket in [class.p, class.q] {
             let prepared = Prepared::<G14x4>::load(planes.atomic(0, bucket));
             assert!(prepared.replace(Step::Freeze, prepared.word.frozen()));
         }
         if inserts {
-            assert_eq!(cuckoo.insert(class), Ok(()));
-            assert_eq!(cuckoo.count(class), 2);
+            assert_eq!(raw.insert(class), Ok(()));
+            assert_eq!(raw.count(class), 2);
         } else {
-            assert!(cuckoo.remove(class));
-            assert_eq!(cuckoo.count(class), 0);
+            assert!(raw.remove(class));
+            assert_eq!(raw.count(class), 0);
         }
         for bucket in [class.p, class.q] {
             for plane in [0, 1] {
