@@ -24,7 +24,7 @@ use crate::{
     step::Step,
     table::layout::Layout,
     table::word::{Mark, Word},
-    table::{Prepared, Table},
+    table::{Loaded, Table},
 };
 use std::hint::select_unpredictable;
 
@@ -212,7 +212,7 @@ impl<L: Layout> RawFilter<L> {
             _ => (class.q, class.p),
         };
         loop {
-            let (one, other) = table.prepare_pair(class.fingerprint, one, other);
+            let (one, other) = table.load_pair_for_update(class.fingerprint, one, other);
             // Without a branch, which nobody could foresee.
             let into = select_unpredictable(one.word.is_fuller_than(other.word), other, one);
             let new = into.word.plus(class.fingerprint);
@@ -254,7 +254,7 @@ impl<L: Layout> RawFilter<L> {
         } else {
             (class.p, class.q)
         };
-        let (p, q) = self.table.view().prepare_pair(fingerprint, p, q);
+        let (p, q) = self.table.view().load_pair_for_update(fingerprint, p, q);
         if !(p.word.is_unmarked() && q.word.is_unmarked()) {
             return self.remove_among_marks(class, version, p, q);
         }
@@ -275,16 +275,16 @@ impl<L: Layout> RawFilter<L> {
         &self,
         class: Class,
         version: Version<'_>,
-        first: Prepared<'_, L>,
-        second: Prepared<'_, L>,
+        first: Loaded<'_, L>,
+        second: Loaded<'_, L>,
     ) -> Option<bool> {
         if let Some(from) = [first, second]
             .into_iter()
-            .find(|prepared| holds_copy(prepared.word, class.fingerprint))
+            .find(|loaded| holds_copy(loaded.word, class.fingerprint))
         {
             return take(from, class.fingerprint);
         }
-        let marks = [first, second].map(|prepared| prepared.word.mark_of(class.fingerprint));
+        let marks = [first, second].map(|loaded| loaded.word.mark_of(class.fingerprint));
         match marks {
             _ if fault::is(Fault::RemoveIgnoresMarks) => {}
             [Some(Mark::Shadow), Some(Mark::Trailing)] => return self.kill_shadow(class, class.p),
@@ -317,11 +317,11 @@ impl<L: Layout> RawFilter<L> {
         } else {
             Some(self.versions.hold(class.p)?)
         };
-        let shadow = self.table.prepare(fingerprint, to);
+        let shadow = self.table.load_for_update(fingerprint, to);
         let decided = shadow.word.is_marked(Mark::Shadow, fingerprint)
             && self
                 .table
-                .prepare(fingerprint, from)
+                .load_for_update(fingerprint, from)
                 .word
                 .is_marked(Mark::Trailing, fingerprint);
         let killed = decided && kill(shadow);
@@ -331,23 +331,23 @@ impl<L: Layout> RawFilter<L> {
 }
 
 /// Takes the copy that the word holds: unmarked becomes empty, D becomes K.
-fn take<L: Layout>(prepared: Prepared<'_, L>, fingerprint: u64) -> Option<bool> {
-    let new = prepared.word.minus(fingerprint);
-    let taken = if new == prepared.word {
-        kill(prepared)
+fn take<L: Layout>(loaded: Loaded<'_, L>, fingerprint: u64) -> Option<bool> {
+    let new = loaded.word.minus(fingerprint);
+    let taken = if new == loaded.word {
+        kill(loaded)
     } else {
-        prepared.replace(Step::Take, new)
+        loaded.replace(Step::Take, new)
     };
     taken.then_some(true)
 }
 
 /// S or D becomes K, so that its mover will empty it.
-fn kill<L: Layout>(prepared: Prepared<'_, L>) -> bool {
+fn kill<L: Layout>(loaded: Loaded<'_, L>) -> bool {
     let killed = match fault::is(Fault::RemoveNoKilled) {
-        true => prepared.word.without_marked(),
-        false => prepared.word.remarked(Mark::Killed),
+        true => loaded.word.without_marked(),
+        false => loaded.word.remarked(Mark::Killed),
     };
-    prepared.replace(Step::Kill, killed)
+    loaded.replace(Step::Kill, killed)
 }
 
 /// True if the word holds a live copy by itself: unmarked or D.

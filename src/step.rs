@@ -26,7 +26,7 @@ pub enum Step {
     /// A reader compares the version with the one it observed.
     Validate,
     /// A writer loads a word that it is about to exchange.
-    Prepare,
+    LoadForUpdate,
     /// insert: an empty slot becomes the fingerprint.
     Claim,
     /// move, step 1: an empty slot of the destination becomes O.

@@ -24,7 +24,7 @@ pub(crate) struct Table<L> {
 }
 
 /// A word as a writer read it, kept for the compare-exchange to come.
-pub(crate) struct Prepared<'a, L> {
+pub(crate) struct Loaded<'a, L> {
     atomic: &'a AtomicU64,
     /// The word as it stands in the table.
     raw: Word<L>,
@@ -32,22 +32,22 @@ pub(crate) struct Prepared<'a, L> {
     pub(crate) word: Word<L>,
 }
 
-impl<L> Clone for Prepared<'_, L> {
+impl<L> Clone for Loaded<'_, L> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<L> Copy for Prepared<'_, L> {}
+impl<L> Copy for Loaded<'_, L> {}
 
-impl<'a, L: Layout> Prepared<'a, L> {
+impl<'a, L: Layout> Loaded<'a, L> {
     /// A writer's load.
     ///
     /// Acquire: pairs with the Release of every exchange, so that whoever sees
     /// a step sees all that came before it.
     #[inline(always)]
     pub(crate) fn load(atomic: &'a AtomicU64) -> Self {
-        let order = fault::order(Step::Prepare, Ordering::Acquire);
+        let order = fault::order(Step::LoadForUpdate, Ordering::Acquire);
         let raw = Word::<L>::from_bits(sync::load_for_update(atomic, order));
         Self {
             atomic,
@@ -56,11 +56,11 @@ impl<'a, L: Layout> Prepared<'a, L> {
         }
     }
 
-    /// Exchanges the whole word for `new` if it still is as it was prepared.
+    /// Exchanges the whole word for `new` if it still is as it was loaded.
     ///
     /// AcqRel: Release pairs with the Acquire of a reader's and a writer's load;
     /// Acquire hands on what the word's earlier writers released. Relaxed on
-    /// failure: the caller prepares again.
+    /// failure: the caller loads again.
     #[inline(always)]
     pub(crate) fn replace(self, step: Step, new: Word<L>) -> bool {
         let order = fault::order(step, Ordering::AcqRel);
@@ -151,21 +151,21 @@ impl<'a, L: Layout> View<'a, L> {
         self.planes.glance(self.first, fingerprint, p, q)
     }
 
-    /// [`Table::prepare`].
+    /// [`Table::load_for_update`].
     #[inline(always)]
-    pub(crate) fn prepare(&self, fingerprint: u64, bucket: usize) -> Prepared<'a, L> {
+    pub(crate) fn load_for_update(&self, fingerprint: u64, bucket: usize) -> Loaded<'a, L> {
         self.planes
             .route_for_update(self.first, fingerprint, bucket)
     }
 
-    /// [`prepare`](Self::prepare) for both buckets of a pair, in this order.
+    /// [`load_for_update`](Self::load_for_update) for both buckets of a pair, in this order.
     #[inline(always)]
-    pub(crate) fn prepare_pair(
+    pub(crate) fn load_pair_for_update(
         &self,
         fingerprint: u64,
         one: usize,
         other: usize,
-    ) -> (Prepared<'a, L>, Prepared<'a, L>) {
+    ) -> (Loaded<'a, L>, Loaded<'a, L>) {
         self.planes
             .route_pair_for_update(self.first, fingerprint, one, other)
     }
@@ -206,8 +206,8 @@ impl<L: Layout> Table<L> {
 
     /// A writer's load: of a word that is not frozen.
     #[inline(always)]
-    pub(crate) fn prepare(&self, fingerprint: u64, bucket: usize) -> Prepared<'_, L> {
-        self.view().prepare(fingerprint, bucket)
+    pub(crate) fn load_for_update(&self, fingerprint: u64, bucket: usize) -> Loaded<'_, L> {
+        self.view().load_for_update(fingerprint, bucket)
     }
 
     /// Prepares the bucket again and again until `change` gives up or its word
@@ -221,11 +221,11 @@ impl<L: Layout> Table<L> {
         mut change: impl FnMut(Word<L>) -> Option<Word<L>>,
     ) -> bool {
         loop {
-            let prepared = self.prepare(fingerprint, bucket);
-            let Some(new) = change(prepared.word) else {
+            let loaded = self.load_for_update(fingerprint, bucket);
+            let Some(new) = change(loaded.word) else {
                 return false;
             };
-            if prepared.replace(step, new) {
+            if loaded.replace(step, new) {
                 return true;
             }
         }

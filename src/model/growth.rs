@@ -132,7 +132,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
     pub fn level_of(&self, item: Item, bucket: usize) -> u32 {
         self.0
             .table
-            .prepare(item.fingerprint(), bucket)
+            .load_for_update(item.fingerprint(), bucket)
             .word
             .level()
     }

@@ -79,7 +79,10 @@ impl<L: Layout> RawFilter<L> {
 
     /// True if there is an empty slot for `fingerprint` in `bucket`.
     fn has_vacancy(&self, fingerprint: u64, bucket: usize) -> bool {
-        self.table.prepare(fingerprint, bucket).word.has_vacancy()
+        self.table
+            .load_for_update(fingerprint, bucket)
+            .word
+            .has_vacancy()
     }
 
     /// One search, and the moves or the splits that it leads to. True if `last`
@@ -137,7 +140,7 @@ impl<L: Layout> RawFilter<L> {
     /// No path: splits words that the search has seen, if that can help.
     fn grow(&self, round: usize, search: &Search, class: Class) -> Result<(), Refusal> {
         let full_of_class = |bucket| {
-            let word = self.table.prepare(class.fingerprint, bucket).word;
+            let word = self.table.load_for_update(class.fingerprint, bucket).word;
             word.count(class.fingerprint) == L::SLOTS
         };
         if full_of_class(class.p) && full_of_class(class.q) {
@@ -220,7 +223,7 @@ impl<L: Layout> RawFilter<L> {
         };
         let held_early = fault::is(Fault::HoldSeenEarly) && self.versions.is_held(pair.p);
         if !outlined {
-            let movable = movable(self.table.prepare(fingerprint, from).word).is_some();
+            let movable = movable(self.table.load_for_update(fingerprint, from).word).is_some();
             if !(movable || fault::is(Fault::EraseFirst))
                 || !self.table.update(Step::Outline, fingerprint, to, outline)
             {

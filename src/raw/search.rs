@@ -104,7 +104,11 @@ impl Search {
         for &bucket in roots {
             let root = self.nodes.len();
             self.push(bucket, fingerprint, root);
-            if table.prepare(fingerprint, bucket).word.has_vacancy() {
+            if table
+                .load_for_update(fingerprint, bucket)
+                .word
+                .has_vacancy()
+            {
                 return Found::Path;
             }
         }
@@ -115,7 +119,9 @@ impl Search {
         while next < self.nodes.len() && looks < max_looks {
             let (parent, from) = (next, self.nodes[next]);
             next += 1;
-            let word = table.prepare(from.fingerprint.into(), from.bucket).word;
+            let word = table
+                .load_for_update(from.fingerprint.into(), from.bucket)
+                .word;
             if !word.is_unmarked() {
                 blocked = true;
                 continue;
@@ -123,7 +129,7 @@ impl Search {
             for fingerprint in word.residents() {
                 looks += 1;
                 let to = alternate(fingerprint, from.bucket, table.buckets());
-                let word = table.prepare(fingerprint, to).word;
+                let word = table.load_for_update(fingerprint, to).word;
                 // A move that a snapshot would refuse, or a held stripe, gets no further
                 // than its outline.
                 let parted = scanned && !raw.frontiers.seem_to_permit(from.bucket, to);

@@ -22,7 +22,7 @@ pub(crate) fn put<L: Layout>(raw: &RawFilter<L>, bucket: usize, word: Word<L>) {
 }
 
 pub(crate) fn word_at<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> Word<L> {
-    raw.table.prepare(1, bucket).word
+    raw.table.load_for_update(1, bucket).word
 }
 
 /// A filter of 8 buckets and a class whose pair is two buckets of it.

@@ -53,9 +53,9 @@ impl<L: Layout> RawFilter<L> {
         let (mut patience, mut rounds) = (COURTESY, MAX_ROUNDS);
         let mut courtesy = patience;
         loop {
-            let prepared = self.table.prepare(class.fingerprint, home);
-            let word = prepared.word;
-            let early = self.table.prepare(class.fingerprint, other).word;
+            let loaded = self.table.load_for_update(class.fingerprint, home);
+            let word = loaded.word;
+            let early = self.table.load_for_update(class.fingerprint, other).word;
             if holds_copy(word, class.fingerprint) || holds_copy(early, class.fingerprint) {
                 return Ok(false);
             }
@@ -76,30 +76,29 @@ impl<L: Layout> RawFilter<L> {
                 rounds -= 1;
                 continue;
             };
-            if prepared.is_reserved() && courtesy > 0 {
+            if loaded.is_reserved() && courtesy > 0 {
                 courtesy -= 1;
                 sync::spin();
                 continue;
             }
             let reserved = word.with_reservation(vacancy, token);
-            if !fault::is(Fault::UniqueNoReservation) && !prepared.replace(Step::Reserve, reserved)
-            {
+            if !fault::is(Fault::UniqueNoReservation) && !loaded.replace(Step::Reserve, reserved) {
                 continue;
             }
-            let prepared = match fault::is(Fault::UniqueNoReservation) {
-                true => prepared,
-                false => prepared.now(reserved),
+            let loaded = match fault::is(Fault::UniqueNoReservation) {
+                true => loaded,
+                false => loaded.now(reserved),
             };
             let seen = match fault::is(Fault::UniqueReadsEarly) {
                 true => early,
-                false => self.table.prepare(class.fingerprint, other).word,
+                false => self.table.load_for_update(class.fingerprint, other).word,
             };
             let present = copies(word, seen, class.fingerprint);
             let (step, new) = match present {
                 Some(0) => (Step::Confirm, word.with(vacancy, class.fingerprint)),
                 _ => (Step::Cancel, word),
             };
-            if prepared.replace(step, new) {
+            if loaded.replace(step, new) {
                 match present {
                     Some(0) => {
                         self.len.add(1);

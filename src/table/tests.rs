@@ -29,12 +29,12 @@ fn a_table_beyond_the_address_space_is_refused() {
 }
 
 #[test]
-fn replace_succeeds_only_on_the_prepared_word() {
+fn replace_succeeds_only_on_the_loaded_word() {
     let table = table(2);
-    let prepared = table.prepare(7, 1);
-    assert!(prepared.replace(Step::Claim, prepared.word.with(0, 7)));
+    let loaded = table.load_for_update(7, 1);
+    assert!(loaded.replace(Step::Claim, loaded.word.with(0, 7)));
     assert!(
-        !prepared.replace(Step::Claim, prepared.word.with(0, 8)),
+        !loaded.replace(Step::Claim, loaded.word.with(0, 8)),
         "stale"
     );
     assert_eq!(table.load(Step::ReadP, 7, 1), Word::EMPTY.with(0, 7));
@@ -48,12 +48,12 @@ fn replace_succeeds_only_on_the_prepared_word() {
 #[test]
 fn a_writer_drops_a_reservation_and_its_owner_notices() {
     let table = table(2);
-    let owner = table.prepare(7, 0);
+    let owner = table.load_for_update(7, 0);
     let reserved = owner.word.with_reservation(3, 500);
     assert!(owner.replace(Step::Reserve, reserved));
     let owner = owner.now(reserved);
 
-    let writer = table.prepare(7, 0);
+    let writer = table.load_for_update(7, 0);
     assert!(writer.is_reserved());
     assert!(
         !writer.word.is_reserved(),
@@ -70,7 +70,7 @@ fn a_writer_drops_a_reservation_and_its_owner_notices() {
 #[test]
 fn a_writer_that_puts_back_what_was_there_still_drops_the_reservation() {
     let table = table(2);
-    let owner = table.prepare(7, 0);
+    let owner = table.load_for_update(7, 0);
     let reserved = owner.word.with_reservation(3, 500);
     assert!(owner.replace(Step::Reserve, reserved));
     put(&table, 0, Word::EMPTY.with(0, 7));

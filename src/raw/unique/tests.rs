@@ -90,7 +90,7 @@ fn an_absent_item_is_added_to_its_home() {
         assert_eq!(raw.insert_unique(class), Ok(false));
     }
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
-    let word = raw.table.prepare(class.fingerprint, class.p);
+    let word = raw.table.load_for_update(class.fingerprint, class.p);
     assert_eq!(word.word, Word::EMPTY.with(0, class.fingerprint));
     assert!(!word.is_reserved());
 }
@@ -101,7 +101,11 @@ fn a_reservation_left_standing_is_taken_away() {
     let _turn = turn();
     let (raw, class) = wide();
     put(&raw, class.p, Word::EMPTY.with_reservation(2, 77));
-    let reserved = || raw.table.prepare(class.fingerprint, class.p).is_reserved();
+    let reserved = || {
+        raw.table
+            .load_for_update(class.fingerprint, class.p)
+            .is_reserved()
+    };
     assert!(reserved());
     assert_eq!(raw.insert_unique(class), Ok(true));
     assert!(!reserved());

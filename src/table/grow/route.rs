@@ -4,7 +4,7 @@ use super::{Planes, Stretch, low_bits};
 use crate::{
     fault::{self, Fault},
     sync::{self, AtomicU64},
-    table::Prepared,
+    table::Loaded,
     table::layout::Layout,
     table::word::Word,
 };
@@ -145,12 +145,12 @@ impl<L: Layout> Planes<L> {
         first: &'a [AtomicU64],
         fingerprint: u64,
         bucket: usize,
-    ) -> Prepared<'a, L> {
+    ) -> Loaded<'a, L> {
         let hint = self.hint();
         let plane = self.plane_of_hint(first, hint, fingerprint);
-        let prepared = Prepared::load(plane.atomic(bucket));
-        if prepared.word.is_in_phase(hint) {
-            return prepared;
+        let loaded = Loaded::load(plane.atomic(bucket));
+        if loaded.word.is_in_phase(hint) {
+            return loaded;
         }
         self.route_from_for_update(hint, fingerprint, bucket)
     }
@@ -162,14 +162,14 @@ impl<L: Layout> Planes<L> {
         hint: Word<L>,
         fingerprint: u64,
         bucket: usize,
-    ) -> Prepared<'_, L> {
+    ) -> Loaded<'_, L> {
         let mut plane = fingerprint & hint.bits();
         loop {
-            let prepared = Prepared::load(self.atomic(plane, bucket));
-            if prepared.word.is_frozen() && !fault::is(Fault::FrozenIgnored) {
-                self.complete_split(plane, bucket, prepared);
-            } else if low_bits(fingerprint, prepared.word.level()) == plane {
-                return prepared;
+            let loaded = Loaded::load(self.atomic(plane, bucket));
+            if loaded.word.is_frozen() && !fault::is(Fault::FrozenIgnored) {
+                self.complete_split(plane, bucket, loaded);
+            } else if low_bits(fingerprint, loaded.word.level()) == plane {
+                return loaded;
             } else {
                 plane = next_plane(fingerprint, plane);
             }
@@ -185,12 +185,12 @@ impl<L: Layout> Planes<L> {
         fingerprint: u64,
         one: usize,
         other: usize,
-    ) -> (Prepared<'a, L>, Prepared<'a, L>) {
+    ) -> (Loaded<'a, L>, Loaded<'a, L>) {
         let hint = self.hint();
         let plane = self.plane_of_hint(first, hint, fingerprint);
         let pair = (
-            Prepared::load(plane.atomic(one)),
-            Prepared::load(plane.atomic(other)),
+            Loaded::load(plane.atomic(one)),
+            Loaded::load(plane.atomic(other)),
         );
         if Word::both_in_phase(pair.0.word, pair.1.word, hint) {
             return pair;

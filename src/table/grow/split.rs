@@ -5,7 +5,7 @@ use crate::{
     fault::{self, Fault},
     step::Step,
     sync::{self, Ordering},
-    table::Prepared,
+    table::Loaded,
     table::layout::Layout,
     table::word::Word,
 };
@@ -16,23 +16,23 @@ impl<L: Layout> Planes<L> {
     /// this at once, and any of them may stop.
     pub(crate) fn split(&self, plane: u64, bucket: usize, level: u32) {
         loop {
-            let prepared = Prepared::<L>::load(self.atomic(plane, bucket));
-            if prepared.word.level() > level {
+            let loaded = Loaded::<L>::load(self.atomic(plane, bucket));
+            if loaded.word.level() > level {
                 return;
             }
-            if fault::is(Fault::NoFreeze) && !prepared.word.is_frozen() {
-                self.complete_split(plane, bucket, prepared);
+            if fault::is(Fault::NoFreeze) && !loaded.word.is_frozen() {
+                self.complete_split(plane, bucket, loaded);
                 sync::yield_in_model();
                 continue;
             }
-            let frozen = if prepared.word.is_frozen() {
-                prepared
+            let frozen = if loaded.word.is_frozen() {
+                loaded
             } else {
-                let frozen = prepared.word.frozen();
-                if !prepared.replace(Step::Freeze, frozen) {
+                let frozen = loaded.word.frozen();
+                if !loaded.replace(Step::Freeze, frozen) {
                     continue;
                 }
-                prepared.now(frozen)
+                loaded.now(frozen)
             };
             self.complete_split(plane, bucket, frozen);
         }
@@ -41,9 +41,9 @@ impl<L: Layout> Planes<L> {
     /// A frozen word does not change, so whoever completes its split makes the
     /// same two words of it. An exchange that fails was done by another thread.
     #[cold]
-    pub(super) fn complete_split(&self, plane: u64, bucket: usize, frozen: Prepared<'_, L>) {
+    pub(super) fn complete_split(&self, plane: u64, bucket: usize, frozen: Loaded<'_, L>) {
         let (stays, goes) = frozen.word.split();
-        let new = Prepared::<L>::load(self.atomic(plane | 1 << frozen.word.level(), bucket));
+        let new = Loaded::<L>::load(self.atomic(plane | 1 << frozen.word.level(), bucket));
         // A word that has been made is never 0 again: it has a level.
         let copy = || new.is_unmade() && new.replace(Step::Copy, goes);
         if fault::is(Fault::CutFirst) {
@@ -82,8 +82,8 @@ impl<L: Layout> Planes<L> {
             }
             if fault::is(Fault::PublishLate) {
                 words.clone().take(1).for_each(|(fingerprint, bucket)| {
-                    let prepared = self.route_for_update(&self.first.words, fingerprint, bucket);
-                    prepared.replace(Step::Freeze, prepared.word.frozen());
+                    let loaded = self.route_for_update(&self.first.words, fingerprint, bucket);
+                    loaded.replace(Step::Freeze, loaded.word.frozen());
                 });
             }
             self.begin(level).ok_or(Refusal::Memory)?;

@@ -1,5 +1,5 @@
 use super::{Block, CHUNK, OnceBlock, Planes, Refusal, low_bits};
-use crate::{hash::Class, raw::RawFilter, step::Step, table::Prepared, table::layout::G14x4};
+use crate::{hash::Class, raw::RawFilter, step::Step, table::Loaded, table::layout::G14x4};
 
 #[test]
 fn the_low_bits_are_as_many_as_the_level() {
@@ -81,7 +81,7 @@ fn planes() -> Planes<G14x4> {
 fn split_words(planes: &Planes<G14x4>, level: u32) -> Vec<bool> {
     let word = |number: usize| {
         let atomic = planes.atomic((number / 64) as u64, number % 64);
-        Prepared::<G14x4>::load(atomic).word.level() > level
+        Loaded::<G14x4>::load(atomic).word.level() > level
     };
     (0..64 << level).map(word).collect()
 }
@@ -181,8 +181,8 @@ fn a_writer_completes_a_split() {
         assert_eq!(raw.insert(class), Ok(()));
         planes.begin(0).expect("a few bytes");
         for bucket in [class.p, class.q] {
-            let prepared = Prepared::<G14x4>::load(planes.atomic(0, bucket));
-            assert!(prepared.replace(Step::Freeze, prepared.word.frozen()));
+            let loaded = Loaded::<G14x4>::load(planes.atomic(0, bucket));
+            assert!(loaded.replace(Step::Freeze, loaded.word.frozen()));
         }
         if inserts {
             assert_eq!(raw.insert(class), Ok(()));
@@ -193,7 +193,7 @@ fn a_writer_completes_a_split() {
         }
         for bucket in [class.p, class.q] {
             for plane in [0, 1] {
-                let word = Prepared::<G14x4>::load(planes.atomic(plane, bucket)).word;
+                let word = Loaded::<G14x4>::load(planes.atomic(plane, bucket)).word;
                 assert_eq!((word.level(), word.is_frozen()), (1, false));
             }
         }
@@ -205,21 +205,24 @@ fn a_writer_completes_a_split() {
 fn a_split_is_completed_once() {
     let planes = planes();
     planes.begin(0).expect("a few bytes");
-    let prepare = |plane| Prepared::<G14x4>::load(planes.atomic(plane, 3));
-    let prepared = prepare(0);
-    let word = prepared.word.with(0, 6).with(1, 7);
-    assert!(prepared.replace(Step::Claim, word));
-    let prepared = prepare(0);
-    let frozen = prepared.word.frozen();
-    assert!(prepared.replace(Step::Freeze, frozen));
-    let frozen = prepared.now(frozen);
+    let load_for_update = |plane| Loaded::<G14x4>::load(planes.atomic(plane, 3));
+    let loaded = load_for_update(0);
+    let word = loaded.word.with(0, 6).with(1, 7);
+    assert!(loaded.replace(Step::Claim, word));
+    let loaded = load_for_update(0);
+    let frozen = loaded.word.frozen();
+    assert!(loaded.replace(Step::Freeze, frozen));
+    let frozen = loaded.now(frozen);
     planes.complete_split(0, 3, frozen);
     for (plane, fingerprint) in [(0, 8), (1, 9)] {
-        let prepared = prepare(plane);
-        assert!(prepared.replace(Step::Claim, prepared.word.plus(fingerprint)));
+        let loaded = load_for_update(plane);
+        assert!(loaded.replace(Step::Claim, loaded.word.plus(fingerprint)));
     }
     planes.complete_split(0, 3, frozen);
     for (plane, residents) in [(0, [6, 8]), (1, [9, 7])] {
-        assert!(prepare(plane).word.residents().eq(residents), "{plane}");
+        assert!(
+            load_for_update(plane).word.residents().eq(residents),
+            "{plane}"
+        );
     }
 }
