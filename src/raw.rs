@@ -93,7 +93,7 @@ impl<L: Layout> RawFilter<L> {
     pub(crate) fn contains(&self, class: Class) -> bool {
         let table = self.table.view();
         let version = self.versions.observe(class.p);
-        let (p, q, hint) = table.glance(class.fingerprint, class.p, class.q);
+        let (p, q, hint) = table.load_pair_at_hint(class.fingerprint, class.p, class.q);
         if Word::either_matches(p, q, class.fingerprint) {
             Word::both_quiet(p, q) || self.contains_again(class.fingerprint, class.p, class.q)
         } else if !(Word::both_in_phase(p, q, hint) || fault::is(Fault::ContainsAnyPlane)) {

@@ -139,16 +139,16 @@ impl<'a, L: Layout> View<'a, L> {
     }
 
     /// The lower and then the higher word, and the hint whose phase says whether they
-    /// are those that count: [`Planes::glance`].
+    /// are those that count: [`Planes::load_pair_at_hint`].
     #[inline(always)]
-    pub(crate) fn glance(
+    pub(crate) fn load_pair_at_hint(
         &self,
         fingerprint: u64,
         p: usize,
         q: usize,
     ) -> (Word<L>, Word<L>, Word<L>) {
         let (p, q) = ((p, loads(Step::ReadP)), (q, loads(Step::ReadQ)));
-        self.planes.glance(self.first, fingerprint, p, q)
+        self.planes.load_pair_at_hint(self.first, fingerprint, p, q)
     }
 
     /// [`Table::load_for_update`].

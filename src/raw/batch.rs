@@ -40,7 +40,7 @@ impl<L: Layout> RawFilter<L> {
         let group = self.prefetch_group(hashes);
         let table = self.table.view();
         for &class in &group {
-            let (p, q, _) = table.glance(class.fingerprint, class.p, class.q);
+            let (p, q, _) = table.load_pair_at_hint(class.fingerprint, class.p, class.q);
             let [p, q] = [p, q].map(Word::without_reservation);
             if !p.has_vacancy() && !q.has_vacancy() {
                 self.prefetch_alternates(class.p, p);

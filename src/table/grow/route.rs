@@ -93,7 +93,7 @@ impl<L: Layout> Planes<L> {
     /// are in the phase of the hint, which comes with them. In any phase a fingerprint
     /// that is found in them is there.
     #[inline(always)]
-    pub(crate) fn glance(
+    pub(crate) fn load_pair_at_hint(
         &self,
         first: &[AtomicU64],
         fingerprint: u64,
