@@ -13,7 +13,7 @@ use crate::{
     table::word::{Mark, Word},
 };
 
-/// Words that a search looks at before it counts the filter's items: to count them
+/// Words that a search probes before it counts the filter's items: to count them
 /// costs some fifty nanoseconds.
 const LONG_SEARCH: usize = 16;
 
@@ -98,7 +98,7 @@ impl<L: Layout> RawFilter<L> {
         let wary = round > 0;
         let mut found = search.run(self, class.fingerprint, roots, wary);
         if found == Found::Nothing && !fault::is(Fault::FullUnchecked) {
-            // The search looks at a word and goes on: behind it a slot may have been
+            // The search probes a word and goes on: behind it a slot may have been
             // emptied, while the one on the path before it was filled.
             found = search.run(self, class.fingerprint, roots, wary);
         }

@@ -8,26 +8,26 @@ use crate::{
 };
 use arrayvec::ArrayVec;
 
-/// How often a search looks at a word before it gives up: enough for the load factors
+/// Words that a search probes before it gives up: enough for the load factors
 /// of `geometry`, few enough that `Full` comes back in microseconds, where no other
 /// thread's moves are in the way. (In models tables and stacks are tiny.)
-const MAX_LOOKS: usize = if sync::IN_MODEL { 64 } else { 1024 };
+const MAX_PROBES: usize = if sync::IN_MODEL { 64 } else { 1024 };
 
 /// The same for a filter between two levels: to split a few words is cheaper than
 /// a long search. (A level begins only after a long one.)
-const MAX_LOOKS_TO_SPLIT: usize = 64;
+const MAX_PROBES_TO_SPLIT: usize = 64;
 
 /// Looks up to which a word may be reached twice, as to know it would cost more.
-const FEW: usize = MAX_LOOKS / 8;
+const FEW: usize = MAX_PROBES / 8;
 
 // The roots have been expanded by then.
 const _: () = assert!(FEW > MAX_SLOTS);
 
-/// The roots, and the looks; the last word's residents may exceed their bound.
-const MAX_NODES: usize = 2 + MAX_LOOKS + MAX_SLOTS;
+/// The roots, and the probes; the last word's residents may exceed their bound.
+const MAX_NODES: usize = 2 + MAX_PROBES + MAX_SLOTS;
 
 /// Hashes of buckets.
-const HASHES: usize = 4 * MAX_LOOKS;
+const HASHES: usize = 4 * MAX_PROBES;
 
 /// One relocation: of a resident fingerprint to its alternate bucket.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ struct Node {
 #[derive(Default)]
 pub(crate) struct Search {
     nodes: ArrayVec<Node, MAX_NODES>,
-    /// By a hash of its bucket the last node with that hash; in use from [`FEW`] looks on.
+    /// By a hash of its bucket the last node with that hash; in use from [`FEW`] probes on.
     /// Many residents may lead to one bucket, and copies of one item all do: without it
     /// their ways would use up a search among few buckets. (All words of a search are of
     /// one plane, but between two levels, where a search is short.)
@@ -95,10 +95,10 @@ impl Search {
         self.nodes.clear();
         self.last.clear();
         self.level = planes.level();
-        let max_looks = if planes.is_growing(self.level) {
-            MAX_LOOKS_TO_SPLIT
+        let max_probes = if planes.is_growing(self.level) {
+            MAX_PROBES_TO_SPLIT
         } else {
-            MAX_LOOKS
+            MAX_PROBES
         };
         let table = raw.table.view();
         for &bucket in roots {
@@ -115,8 +115,8 @@ impl Search {
         let scanned = !raw.frontiers.are_idle();
         let is_held = |from: usize, to: usize| raw.versions.is_held(from.min(to));
         let mut blocked = false;
-        let (mut next, mut looks) = (0, 0);
-        while next < self.nodes.len() && looks < max_looks {
+        let (mut next, mut probes) = (0, 0);
+        while next < self.nodes.len() && probes < max_probes {
             let (parent, from) = (next, self.nodes[next]);
             next += 1;
             let word = table
@@ -127,7 +127,7 @@ impl Search {
                 continue;
             }
             for fingerprint in word.residents() {
-                looks += 1;
+                probes += 1;
                 let to = alternate(fingerprint, from.bucket, table.buckets());
                 let word = table.load_for_update(fingerprint, to).word;
                 // A move that a snapshot would refuse, or a held stripe, gets no further
@@ -151,7 +151,7 @@ impl Search {
                     blocked = true;
                 }
             }
-            if self.last.is_empty() && looks >= FEW {
+            if self.last.is_empty() && probes >= FEW {
                 self.know_buckets(next);
             }
         }
@@ -192,7 +192,7 @@ impl Search {
     /// if it was not.
     ///
     /// Of two buckets with one hash the later one is known: hardly one in ten is forgotten,
-    /// and costs some looks if it is reached again. To keep both would take a branch that
+    /// and costs some probes if it is reached again. To keep both would take a branch that
     /// nobody could foresee.
     #[inline(always)]
     fn learn(&mut self, number: usize, bucket: usize) -> bool {

@@ -46,7 +46,7 @@ fn search<L: Layout>(raw: &RawFilter<L>, class: Class, wary: bool) -> (Found, Se
 #[test]
 fn copies_do_not_use_up_the_search() {
     fn check<L: Layout>(buckets: usize) {
-        let all = [2, 5, 20, 60, (MAX_LOOKS - FEW) / L::SLOTS - 2];
+        let all = [2, 5, 20, 60, (MAX_PROBES - FEW) / L::SLOTS - 2];
         for length in all.into_iter().filter(|&length| length < buckets) {
             let (raw, class) = chain::<L>(buckets, length);
             let (found, search) = search(&raw, class, true);
@@ -93,10 +93,10 @@ fn ways_that_meet_do_not_use_up_the_search() {
 
 #[test]
 fn a_search_ends_at_its_bound() {
-    let (raw, class) = chain::<F15x4>(2048, MAX_LOOKS + 1);
+    let (raw, class) = chain::<F15x4>(2048, MAX_PROBES + 1);
     let (found, search) = search(&raw, class, true);
     assert_eq!(found, Found::NotSoFar);
-    assert!(search.visited() < MAX_LOOKS);
+    assert!(search.visited() < MAX_PROBES);
     assert_eq!(raw.insert(class), Err(InsertError::Full));
 }
 
@@ -116,7 +116,7 @@ fn a_search_among_full_words_that_lead_to_one_another_ends() {
             .iter()
             .all(|bucket| reached.contains(bucket))
     );
-    assert!(reached.len() < MAX_LOOKS);
+    assert!(reached.len() < MAX_PROBES);
     assert_eq!(raw.insert(class), Err(InsertError::Full));
     // What it knew is forgotten when it searches again.
     assert!(
@@ -209,7 +209,7 @@ fn a_search_among_very_many_full_words_ends_at_its_bound() {
     assert_eq!(found, Found::NotSoFar);
     let reached = search.visited();
     assert!(
-        (MAX_LOOKS - 3..=MAX_NODES).contains(&reached),
+        (MAX_PROBES - 3..=MAX_NODES).contains(&reached),
         "{reached} of {MAX_NODES}"
     );
 }
