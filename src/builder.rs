@@ -1,6 +1,9 @@
 //! From capacity and rate to a geometry; every error about a configuration.
 
-use crate::{error::BuildError, filter::CuckooFilter, geometry::Geometry, hash::SeededState};
+use crate::{
+    error::BuildError, filter::CuckooFilter, geometry::Geometry, hash::SeededState,
+    raw::any::AnyFilter,
+};
 
 /// The rate of [`CuckooFilter::with_capacity`].
 const DEFAULT_RATE: f64 = 0.001;
@@ -150,7 +153,14 @@ impl<S> Builder<S> {
             None => Geometry::fixed(self.capacity, rate, self.fingerprint_bits)?,
             Some(max) => Geometry::growable(self.capacity, max, rate, self.fingerprint_bits)?,
         };
-        let raw = geometry.raw()?;
+        let raw = AnyFilter::new(
+            geometry.layout.fingerprint_bits,
+            geometry.buckets,
+            geometry.due(),
+        )
+        .ok_or(BuildError::Memory {
+            buckets: geometry.buckets,
+        })?;
         Ok(CuckooFilter {
             hasher: self.hasher,
             raw,

@@ -1,6 +1,5 @@
 //! What can go wrong, and the values it went wrong with.
 
-use crate::{geometry::MIN_RATE, raw::token::TOKENS};
 use std::io;
 use thiserror::Error;
 
@@ -17,7 +16,7 @@ pub enum InsertError {
     /// The call found no free reservation token: about as many calls of `insert_unique`
     /// are in flight in this process, all filters taken together, as there are tokens.
     /// `insert` does not need one.
-    #[error("too many calls of insert_unique are in flight: there are {TOKENS} tokens")]
+    #[error("too many calls of insert_unique are in flight: there are 512 tokens")]
     TooManyInFlight,
     /// The filter would have to grow, and the allocator refused the memory. It
     /// goes on at its present size; later inserts try again.
@@ -53,10 +52,12 @@ pub enum BuildError {
         max: usize,
     },
     /// The false-positive rate is no rate, or no layout reaches it.
-    #[error("false-positive rate {asked} is not in the range [{MIN_RATE}, 1)")]
+    #[error("false-positive rate {asked} is not in the range [{min}, 1)")]
     FalsePositiveRate {
         /// The rate asked for.
         asked: f64,
+        /// The lowest rate that any layout reaches.
+        min: f64,
     },
     /// There is no layout with fingerprints of this size.
     #[error("{asked} fingerprint bits are not on offer: choose one of {allowed:?}")]

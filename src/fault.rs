@@ -10,10 +10,40 @@
     allow(dead_code, unreachable_pub)
 )]
 
-use crate::{step::Step, sync::Ordering};
+use crate::step::Step;
+use std::sync::atomic::Ordering;
+
+/// `right`; with the model cfgs `wrong` instead, while `on` is true. In `on`, `is(X)` says whether
+/// the fault X is switched on.
+macro_rules! instead {
+    ($on:expr => $wrong:expr, $right:expr) => {{
+        #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+        let result = {
+            #[allow(unused_imports, clippy::enum_glob_use)]
+            use $crate::fault::{Fault::*, is, no_reread};
+            if $on { $wrong } else { $right }
+        };
+        #[cfg(not(any(guira_loom, guira_faults, guira_shuttle)))]
+        let result = $right;
+        result
+    }};
+}
+
+/// `condition`; with the model cfgs true as well while `on` is.
+macro_rules! check {
+    ($on:expr => $condition:expr) => {
+        $crate::fault::instead!($on => true, $condition)
+    };
+}
+
+pub(crate) use {check, instead};
 
 /// One thing done wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    any(guira_loom, guira_faults, guira_shuttle),
+    derive(bytemuck::NoUninit)
+)]
 #[repr(u8)]
 pub enum Fault {
     /// Nothing is done wrong.
@@ -34,18 +64,16 @@ pub enum Fault {
     NoRetract,
     /// A move goes on although its source has changed.
     DecideBlindly,
-    /// A lookup that found nothing does not validate the version.
-    ContainsNoValidate,
-    /// A lookup that found only undecided copies does not read the words again.
-    ContainsNoReread,
+    /// Nobody who found nothing validates the version.
+    NoValidate,
+    /// Nobody reads the lower word again.
+    NoRereadP,
+    /// Nobody reads the higher word again.
+    NoRereadQ,
     /// A lookup takes any mark for a copy.
     ContainsTrustsMarks,
     /// A lookup that found nothing does not look at the phase of its words.
     ContainsAnyPlane,
-    /// remove does not validate the version before it answers false.
-    RemoveNoValidate,
-    /// remove does not read the words again before it answers false.
-    RemoveNoReread,
     /// remove takes from the higher word first.
     RemoveHigherFirst,
     /// remove kills a shadow without holding the stripe.
@@ -58,12 +86,6 @@ pub enum Fault {
     RemoveIgnoresMarks,
     /// remove empties a marked slot instead of leaving K.
     RemoveNoKilled,
-    /// count does not read the lower word again.
-    CountNoRereadP,
-    /// count does not read the higher word again.
-    CountNoRereadQ,
-    /// count does not validate the version.
-    CountNoValidate,
     /// insert_unique claims without a reservation.
     UniqueNoReservation,
     /// All calls of insert_unique use one token.
@@ -86,9 +108,9 @@ pub enum Fault {
     NoFreeze,
     /// The hint says that a level is complete before it is.
     HintEarly,
-    /// The sweep's mark moves on without a look at the words that it passes.
+    /// The split pointer moves on without a look at the words that it passes.
     SweepBlindly,
-    /// A block is published only after the first word that needs it is frozen.
+    /// A segment is published only after the first word that needs it is frozen.
     PublishLate,
     /// A word's phase has two bits only, and wraps.
     PhaseWraps,
@@ -115,7 +137,7 @@ mod switch {
     #[derive(Clone, Copy, bytemuck::NoUninit)]
     #[repr(C, align(8))] // so that the processor can load it as one
     struct Weakness {
-        fault: u8,
+        fault: Fault,
         relaxed: u8,
         loads_are_exchanges: bool,
         /// Attempts of a lookup; 0: as many as in a normal build.
@@ -127,7 +149,7 @@ mod switch {
     const NO_STEP: u8 = u8::MAX;
 
     static WEAKNESS: Atomic<Weakness> = Atomic::new(Weakness {
-        fault: Fault::None as u8,
+        fault: Fault::None,
         relaxed: NO_STEP,
         loads_are_exchanges: false,
         attempts: 0,
@@ -148,7 +170,7 @@ mod switch {
     /// Breaks one thing, for all threads, until the next call.
     pub fn weaken(fault: Fault, relaxed: Option<Step>, loads_are_exchanges: bool) {
         set(Weakness {
-            fault: fault as u8,
+            fault,
             relaxed: relaxed.map_or(NO_STEP, |step| step as u8),
             loads_are_exchanges,
             attempts: 0,
@@ -188,7 +210,20 @@ mod switch {
     }
 
     pub(crate) fn is(fault: Fault) -> bool {
-        weakness().fault == fault as u8
+        weakness().fault == fault
+    }
+
+    /// The fault that leaves out a second read.
+    pub(crate) fn no_reread(step: Step) -> Fault {
+        match step {
+            Step::RereadP => Fault::NoRereadP,
+            _ => Fault::NoRereadQ,
+        }
+    }
+
+    /// The fault that is switched on.
+    pub(crate) fn now() -> Fault {
+        weakness().fault
     }
 
     pub(crate) fn order(step: Step, strong: Ordering) -> Ordering {
@@ -213,7 +248,7 @@ mod switch {
         thread_local!(static STATE: Cell<u64> = const { Cell::new(0) });
 
         // A Weyl sequence, scrambled by a multiplication; each thread has its own.
-        let thread = crate::raw::len::thread_number() as u64;
+        let thread = crate::threads::thread_number() as u64;
         let state = STATE
             .get()
             .wrapping_add(0x9e37_79b9_7f4a_7c15 ^ thread << 32);
@@ -258,18 +293,11 @@ pub(crate) use switch::loads_are_exchanges;
 #[cfg(any(guira_loom, guira_shuttle))]
 pub(crate) use switch::memory_is_refused;
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-pub(crate) use switch::{attempts, is, order};
+pub(crate) use switch::{attempts, is, no_reread, now, order};
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub use switch::{limit_attempts, refuse_memory, weaken};
 #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
 pub use watch::watch;
-
-/// True if `fault` is switched on: never, in a normal build.
-#[cfg(not(any(guira_loom, guira_faults, guira_shuttle)))]
-#[inline(always)]
-pub(crate) const fn is(_fault: Fault) -> bool {
-    false
-}
 
 /// The memory ordering of `step`: `strong`, in a normal build.
 #[cfg(not(any(guira_loom, guira_faults, guira_shuttle)))]

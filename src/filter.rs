@@ -331,7 +331,7 @@ impl<S> CuckooFilter<S> {
     /// Completes the doubling that has begun, if any: O(buckets). While inserts
     /// go on they do this piece by piece; this is for a filter that falls idle.
     pub fn finish_growth(&self) {
-        with_layout!(&self.raw, raw => raw.table.planes.sweep_all());
+        with_layout!(&self.raw, raw => raw.table.sweep_all());
     }
 
     /// Used slots of all slots, from 0 to 1.
@@ -369,12 +369,12 @@ impl<S> CuckooFilter<S> {
     /// The number of buckets, each of 8 bytes.
     #[must_use]
     pub fn buckets(&self) -> usize {
-        with_layout!(&self.raw, raw => raw.table.planes.words())
+        with_layout!(&self.raw, raw => raw.table.words())
     }
 
     /// How often the filter has doubled.
     fn level(&self) -> u32 {
-        with_layout!(&self.raw, raw => raw.table.planes.level())
+        with_layout!(&self.raw, raw => raw.table.level())
     }
 
     /// What the filter has been through. The counters are kept off the fast
@@ -386,8 +386,8 @@ impl<S> CuckooFilter<S> {
             load_factor: self.load_factor(),
             memory_usage: self.memory_usage(),
             level: self.level(),
-            buckets_to_split: raw.table.planes.words_to_split(),
-            ..raw.counters.stats()
+            buckets_to_split: raw.table.words_to_split(),
+            ..Stats::of(raw.counters.counts())
         })
     }
 
@@ -401,7 +401,7 @@ impl<S> CuckooFilter<S> {
     /// counters of [`stats`](Self::stats) go on. O(buckets).
     pub fn clear(&mut self) {
         with_layout!(&mut self.raw, raw => {
-            raw.table.planes.clear();
+            raw.table.clear();
             raw.len.reset();
         });
     }

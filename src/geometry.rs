@@ -2,17 +2,17 @@
 
 use crate::{
     error::{BuildError, SnapshotError},
-    raw::RawFilter,
-    raw::any::{AnyFilter, of_layout},
-    table::grow::CHUNK,
-    table::layout::{
-        F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2, Layout,
+    table::{
+        SPLITS_PER_INSERT,
+        layout::{
+            F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2, Layout,
+        },
     },
 };
 
 /// The lowest false-positive rate on offer: 30-bit fingerprints in a table that
 /// is filled to half at most.
-pub(crate) const MIN_RATE: f64 = 2e-9;
+const MIN_RATE: f64 = 2e-9;
 
 /// A table is never made larger to reach a rate than for this load factor: the
 /// next longer fingerprint reaches it in less memory.
@@ -303,7 +303,7 @@ impl Geometry {
         let room = self.layout.room(self.buckets, level);
         let inserts_of_sweep = match level {
             0 => 0,
-            _ => (self.buckets << level) / CHUNK,
+            _ => (self.buckets << level) / SPLITS_PER_INSERT,
         };
         room.saturating_sub(inserts_of_sweep)
             .clamp(self.capacity, self.max_capacity)
@@ -321,18 +321,6 @@ impl Geometry {
         let slots = (self.layout.slots * self.buckets) << level;
         self.layout
             .rate(self.capacity_at(level) as f64 / slots as f64, level)
-    }
-
-    /// The empty filter.
-    pub(crate) fn raw(self) -> Result<AnyFilter, BuildError> {
-        let Self {
-            buckets, levels, ..
-        } = self;
-        let memory = BuildError::Memory { buckets };
-        of_layout!(self.layout.fingerprint_bits, L => {
-            RawFilter::<L>::new(buckets, levels).ok_or(memory)?.growing_when(self.due())
-        })
-        .ok_or(BuildError::Memory { buckets })
     }
 
     /// The geometry that a snapshot says it has, if there can be such a one.
@@ -385,7 +373,10 @@ fn candidates(
     bits: Option<u32>,
 ) -> Result<Vec<&'static LayoutFacts>, BuildError> {
     if !(MIN_RATE..1.0).contains(&rate) {
-        return Err(BuildError::FalsePositiveRate { asked: rate });
+        return Err(BuildError::FalsePositiveRate {
+            asked: rate,
+            min: MIN_RATE,
+        });
     }
     let chosen = |layout: &&LayoutFacts| bits.is_none_or(|bits| bits == layout.fingerprint_bits);
     let candidates: Vec<_> = layouts.iter().filter(chosen).collect();

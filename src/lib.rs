@@ -88,6 +88,7 @@ mod stats;
 mod step;
 mod sync;
 mod table;
+mod threads;
 
 pub use crate::{
     builder::Builder,

@@ -4,12 +4,12 @@
 
 use crate::{
     error::InsertError,
-    hash::{Class, alternate},
     raw::RawFilter,
-    raw::relocate::Fill,
-    raw::search::Hop,
+    raw::moves::Fill,
+    raw::moves::Hop,
     stats::Stats,
     step::Step,
+    table::class::{Class, alternate},
     table::layout::Layout,
 };
 
@@ -52,7 +52,7 @@ pub struct Model<const SLOTS: usize, const PHASE_BITS: u32 = 0>(
 
 impl<const SLOTS: usize, const PHASE_BITS: u32> std::fmt::Debug for Model<SLOTS, PHASE_BITS> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let words = self.0.table.planes.words_made();
+        let words = self.0.table.words_made();
         f.debug_list().entries(words).finish()
     }
 }
@@ -102,12 +102,12 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
 
     /// Lookups that answered true without proof.
     pub fn conservative_lookups(&self) -> u64 {
-        self.0.counters.stats().conservative_lookups
+        self.0.counters.counts().conservative_lookups
     }
 
     /// `CuckooFilter::stats`: relocations and lookups.
     pub fn stats(&self) -> Stats {
-        self.0.counters.stats()
+        Stats::of(self.0.counters.counts())
     }
 
     /// `CuckooFilter::count`.

@@ -2,7 +2,7 @@
 //!
 //! `docs/FORMAT.md` describes the bytes. What makes a scan right although
 //! fingerprints move meanwhile is in [`crate::raw::frontier`] and, for growth, in
-//! [`Planes::scan`](crate::table::grow::Planes::scan).
+//! [`Table::scan`](crate::table::Table::scan).
 
 mod header;
 mod image;
@@ -52,7 +52,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
             seed: seed(self.hasher()),
             probe: probe(self.hasher()),
         };
-        let mut encoder = Encoder::begin(writer, &header)?;
+        let mut encoder = Encoder::new(writer, &header)?;
         with_layout!(&self.raw, raw => raw.scan(&mut encoder))?;
         encoder.end()
     }
@@ -100,12 +100,12 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
                 expected,
             });
         }
-        Self::restore(hasher, header.geometry, image)
+        Self::from_image(hasher, header.geometry, image)
     }
 
-    fn restore(hasher: S, geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
+    fn from_image(hasher: S, geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
         let bits = geometry.layout.fingerprint_bits;
-        let raw = of_layout!(bits, L => RawFilter::<L>::restore(geometry, image)?);
+        let raw = of_layout!(bits, L => RawFilter::<L>::from_image(geometry, image)?);
         // No layout has so many bits, so no geometry has.
         let unknown = SnapshotError::Geometry {
             what: "fingerprint bits",
@@ -153,7 +153,7 @@ impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
     /// If there is no memory for it. (As with a `Vec`, the process may be aborted instead.)
     fn clone(&self) -> Self {
         let image = with_layout!(&self.raw, raw => raw.image());
-        match Self::restore(self.hasher.clone(), self.geometry, image) {
+        match Self::from_image(self.hasher.clone(), self.geometry, image) {
             Ok(clone) => clone,
             Err(error) => panic!("{error}"),
         }

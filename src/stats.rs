@@ -1,7 +1,6 @@
-//! Counters off the fast path.
+//! What a filter says of itself.
 
-// Not through `sync`: as in `len`.
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::raw::counters::Counts;
 
 /// What a filter has been through; see [`CuckooFilter::stats`](crate::CuckooFilter::stats).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,56 +29,23 @@ pub struct Stats {
     pub conservative_lookups: u64,
 }
 
-/// The counters behind [`Stats`]. All Relaxed: they order nothing.
-#[derive(Default)]
-pub(crate) struct Counters {
-    relocations: Relocations,
-    retried_lookups: AtomicU64,
-    conservative_lookups: AtomicU64,
-}
-
-#[derive(Default)]
-struct Relocations {
-    total: AtomicU64,
-    longest_path: AtomicU64,
-    failed_inserts: AtomicU64,
-}
-
-// Relaxed throughout: they count, and order nothing.
-impl Counters {
-    pub(crate) fn relocated(&self, path: u64) {
-        self.relocations.total.fetch_add(path, Ordering::Relaxed);
-        if self.relocations.longest_path.load(Ordering::Relaxed) < path {
-            self.relocations
-                .longest_path
-                .fetch_max(path, Ordering::Relaxed);
-        }
-    }
-
-    pub(crate) fn failed(&self) {
-        self.relocations
-            .failed_inserts
-            .fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn retried(&self) {
-        self.retried_lookups.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn conservative(&self) {
-        self.conservative_lookups.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// The part of [`Stats`] that is counted here; the rest is 0.
-    pub(crate) fn stats(&self) -> Stats {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Stats {
-            relocations: get(&self.relocations.total),
-            longest_path: get(&self.relocations.longest_path),
-            failed_inserts: get(&self.relocations.failed_inserts),
-            retried_lookups: get(&self.retried_lookups),
-            conservative_lookups: get(&self.conservative_lookups),
-            ..Stats::default()
+impl Stats {
+    /// What was counted; the rest is 0.
+    pub(crate) fn of(counts: Counts) -> Self {
+        let Counts {
+            relocations,
+            longest_path,
+            failed_inserts,
+            retried_lookups,
+            conservative_lookups,
+        } = counts;
+        Self {
+            relocations,
+            longest_path,
+            failed_inserts,
+            retried_lookups,
+            conservative_lookups,
+            ..Self::default()
         }
     }
 }

@@ -1,19 +1,28 @@
 //! The one door to atomics: the standard library's, or in a model those of its
 //! checker: loom's under `cfg(guira_loom)`, shuttle's under `cfg(guira_shuttle)`.
 
-use crate::table::grow::Block;
 #[cfg(any(guira_loom, guira_shuttle))]
-pub(crate) use checker::sync::atomic::{AtomicU64, fence};
+pub(crate) use checker::sync::atomic::AtomicU64;
+#[cfg(any(guira_loom, guira_shuttle))]
+use checker::sync::atomic::fence;
 #[cfg(guira_loom)]
 use loom as checker;
 #[cfg(guira_shuttle)]
 use shuttle as checker;
+#[cfg(not(any(guira_loom, guira_shuttle)))]
+pub(crate) use std::sync::atomic::AtomicU64;
 pub(crate) use std::sync::atomic::Ordering;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
-pub(crate) use std::sync::atomic::{AtomicU64, fence};
+use std::sync::atomic::fence;
 
 /// True in a model: the constants are smaller there, the code is the same.
 pub(crate) const IN_MODEL: bool = cfg!(any(guira_loom, guira_shuttle));
+
+/// A SeqCst fence, between an own write and a look at what another thread writes.
+#[inline(always)]
+pub(crate) fn full_fence() {
+    crate::fault::instead!(is(NoFence) => (), fence(Ordering::SeqCst));
+}
 
 /// Lets another thread run: after a lost race, never in a loop without bound.
 pub(crate) fn yield_now() {
@@ -47,7 +56,7 @@ pub(crate) fn yield_in_model() {
 /// read-modify-write that changes nothing the load is explored in full.
 #[inline(always)]
 pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {
-    crate::table::count_load();
+    count_load();
     #[cfg(guira_loom)]
     if crate::fault::loads_are_exchanges() {
         return atomic.fetch_or(0, order);
@@ -79,78 +88,28 @@ pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
     bytemuck::allocation::try_zeroed_slice_box(len).ok()
 }
 
-/// A block that is published once, by whichever thread comes first; the others
-/// use that one. Nobody waits.
-pub(crate) struct OnceBlock {
-    /// An array of one, because a box of an array can be made of a vector, whose
-    /// allocation may fail.
-    #[cfg(not(any(guira_loom, guira_shuttle)))]
-    block: once_cell::race::OnceBox<[Block; 1]>,
-    #[cfg(any(guira_loom, guira_shuttle))]
-    published: AtomicU64,
-    #[cfg(any(guira_loom, guira_shuttle))]
-    block: Block,
-}
+#[cfg(not(test))]
+#[inline(always)]
+pub(crate) fn count_load() {}
 
-#[cfg(not(any(guira_loom, guira_shuttle)))]
-impl OnceBlock {
-    /// One that has not been published, of any size.
-    pub(crate) fn new(_words: usize) -> Self {
-        Self {
-            block: once_cell::race::OnceBox::new(),
-        }
+#[cfg(test)]
+pub(crate) use loads::count_load;
+
+/// Counts the loads of lookups, for the test of their wait-freedom.
+#[cfg(test)]
+pub(crate) mod loads {
+    use std::cell::Cell;
+
+    thread_local!(static LOADS: Cell<usize> = const { Cell::new(0) });
+
+    pub(crate) fn count_load() {
+        LOADS.set(LOADS.get() + 1);
     }
 
-    /// The block, if it is published. Acquire: its words are seen zeroed.
-    #[inline(always)]
-    pub(crate) fn get(&self) -> Option<&Block> {
-        self.block.get().map(|[block]| block)
-    }
-
-    /// The block, published now if it was not; `None` if there is no memory.
-    pub(crate) fn publish(&self, words: usize) -> Option<&Block> {
-        if self.get().is_none()
-            && let Some(block) = Self::allocate(words)
-        {
-            // An error says that another thread was first: its block counts.
-            let _ = self.block.set(block);
-        }
-        // Also if there was no memory: another thread may have had it.
-        self.get()
-    }
-
-    fn allocate(words: usize) -> Option<Box<[Block; 1]>> {
-        let mut block = Vec::new();
-        block.try_reserve_exact(1).ok()?;
-        block.push(Block::new(words)?);
-        block.try_into().ok()
-    }
-}
-
-#[cfg(any(guira_loom, guira_shuttle))]
-impl OnceBlock {
-    pub(crate) fn new(words: usize) -> Self {
-        let block = Block::new(words).expect("a few bytes");
-        Self {
-            published: AtomicU64::new(0),
-            block,
-        }
-    }
-
-    pub(crate) fn get(&self) -> Option<&Block> {
-        // What is never published need not be looked at: that would be a step more.
-        let published =
-            !self.block.stretch.words.is_empty() && self.published.load(Ordering::Acquire) == 1;
-        published.then_some(&self.block)
-    }
-
-    pub(crate) fn publish(&self, words: usize) -> Option<&Block> {
-        if crate::fault::memory_is_refused() {
-            return self.get();
-        }
-        debug_assert!(words > 0 && words == self.block.stretch.words.len());
-        // AcqRel: stands for what `once_cell` does; Release pairs with the load of `get`.
-        self.published.fetch_max(1, Ordering::AcqRel);
-        Some(&self.block)
+    /// The loads of this thread while `f` ran.
+    pub(crate) fn during<R>(f: impl FnOnce() -> R) -> (R, usize) {
+        let before = LOADS.get();
+        let result = f();
+        (result, LOADS.get() - before)
     }
 }

@@ -1,7 +1,7 @@
 //! The chosen geometry keeps what was asked for; what cannot be met is an error.
 
 use super::*;
-use crate::{builder::Builder, filter::CuckooFilter};
+use crate::{builder::Builder, filter::CuckooFilter, raw::any::AnyFilter};
 use std::hash::BuildHasher;
 
 const BITS: [u32; 5] = [10, 12, 15, 20, 30];
@@ -220,8 +220,8 @@ fn a_rate_outside_of_the_range_is_refused() {
     for bits in BITS.map(Some).into_iter().chain([None]) {
         for asked in outside {
             match Geometry::fixed(100, asked, bits) {
-                Err(BuildError::FalsePositiveRate { asked: named }) => {
-                    assert_eq!(named.to_bits(), asked.to_bits());
+                Err(BuildError::FalsePositiveRate { asked: named, min }) => {
+                    assert_eq!((named.to_bits(), min), (asked.to_bits(), MIN_RATE));
                 }
                 other => panic!("{asked}, {bits:?}: {other:?}"),
             }
@@ -230,7 +230,10 @@ fn a_rate_outside_of_the_range_is_refused() {
     let just_below_one = 1.0_f64.next_down();
     assert!(choose(100, just_below_one).is_ok());
     assert!(choose(100, MIN_RATE).is_ok());
-    let error = BuildError::FalsePositiveRate { asked: 0.0 };
+    let error = BuildError::FalsePositiveRate {
+        asked: 0.0,
+        min: MIN_RATE,
+    };
     assert_eq!(
         error.to_string(),
         "false-positive rate 0 is not in the range [0.000000002, 1)"
@@ -395,15 +398,8 @@ fn a_capacity_that_is_too_large_is_refused_and_the_largest_is_named() {
 fn memory_that_cannot_be_had_is_an_error_not_an_abort() {
     for layout in &FIXED {
         let buckets = usize::MAX / 8 - 1;
-        let (levels, capacity, max_capacity) = (0, 1, 1);
-        let geometry = Geometry {
-            layout,
-            buckets,
-            levels,
-            capacity,
-            max_capacity,
-        };
-        assert_eq!(geometry.raw().err(), Some(BuildError::Memory { buckets }));
+        let filter = AnyFilter::new(layout.fingerprint_bits, buckets, Box::default());
+        assert!(filter.is_none());
     }
     let error = BuildError::Memory { buckets: 5 };
     assert_eq!(error.to_string(), "no memory for 5 buckets of 8 bytes");

@@ -2,7 +2,7 @@
 
 use super::{Item, Model, hop, item};
 use crate::{
-    error::InsertError, raw::relocate::Fill, raw::search::Hop, step::Step, table::grow::low_bits,
+    error::InsertError, raw::moves::Fill, raw::moves::Hop, step::Step, table::low_bits,
     table::word::Word,
 };
 
@@ -35,30 +35,30 @@ impl<const SLOTS: usize> Growing<SLOTS> {
 
     /// Levels that are complete.
     pub fn level(&self) -> u32 {
-        self.0.table.planes.level()
+        self.0.table.level()
     }
 
     /// Brings the word of `item` in `bucket` from `level` to the next one.
     pub fn split(&self, item: Item, bucket: usize, level: u32) {
-        let planes = &self.0.table.planes;
-        planes.begin(level).expect("a few bytes");
-        planes.split(low_bits(item.fingerprint(), level), bucket, level);
+        let table = &self.0.table;
+        table.begin_level(level).expect("a few bytes");
+        table.split(low_bits(item.fingerprint(), level), bucket, level);
     }
 
     /// Begins the level after `level`, if nobody has.
     pub fn begin(&self, level: u32) {
-        self.0.table.planes.begin(level).expect("a few bytes");
+        self.0.table.begin_level(level).expect("a few bytes");
     }
 
-    /// Splits a word of `level`, `lead` words ahead of the sweep's mark, and
-    /// moves the mark on.
+    /// Splits a word of `level`, `lead` words ahead of the split pointer, and
+    /// moves the pointer on.
     pub fn sweep(&self, level: u32, lead: usize) {
-        self.0.table.planes.sweep(level, lead);
+        self.0.table.sweep(level, lead);
     }
 
     /// `CuckooFilter::finish_growth`.
     pub fn finish_growth(&self) {
-        self.0.table.planes.sweep_all();
+        self.0.table.sweep_all();
     }
 
     /// `CuckooFilter::insert`, with its error.
@@ -88,10 +88,10 @@ impl<const SLOTS: usize> Growing<SLOTS> {
     /// look for every fingerprint where it is, no word is frozen, marked or
     /// reserved, the hint promises nothing that is not so, and `len` is right.
     pub fn grown_at_rest(&self) -> Vec<(usize, u64)> {
-        let planes = &self.0.table.planes;
-        let (level, max) = (planes.level(), planes.max_level());
+        let table = &self.0.table;
+        let (level, max) = (table.level(), table.max_level());
         let mut found = Vec::new();
-        for (plane, bucket, word) in planes.words_made() {
+        for (plane, bucket, word) in table.words_made() {
             let place = format!("bucket {bucket} of plane {plane}: {word:?}");
             assert!(!word.is_frozen(), "a frozen word is left in {place}");
             assert!(word.is_unmarked(), "a mark is left in {place}");

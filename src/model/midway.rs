@@ -19,7 +19,7 @@ impl<const SLOTS: usize> Model<SLOTS> {
             let slot = word.vacancy()?;
             Some(word.with(slot, fingerprint).with_mark(slot, Mark::Outline))
         });
-        let held = self.0.versions.advance(item.0.p);
+        let held = self.0.versions.of(item.0).advance();
         let shadowed = table.update(Step::Shadow, fingerprint, hop.to, |word| {
             Some(word.remarked(Mark::Shadow))
         });

@@ -97,3 +97,12 @@ macro_rules! of_layout {
 }
 
 pub(crate) use {of_layout, with_layout};
+
+impl AnyFilter {
+    /// An empty filter of `buckets` buckets with fingerprints of `bits` bits, that can double
+    /// `due.len()` times: each time when it holds so many items. `None` if there is no memory.
+    pub(crate) fn new(bits: u32, buckets: usize, due: Box<[usize]>) -> Option<Self> {
+        let levels = due.len() as u32;
+        of_layout!(bits, L => RawFilter::<L>::new(buckets, levels)?.growing_when(due))
+    }
+}

@@ -1,11 +1,11 @@
 //! Batches: the words of many items are prefetched before any is looked at, so
 //! that their cache misses overlap. Then each item is treated as one by one.
 
-use crate::{
-    hash::{Class, alternate},
-    raw::RawFilter,
-    table::layout::Layout,
-    table::word::Word,
+use super::RawFilter;
+use crate::table::{
+    class::{Class, alternate},
+    layout::Layout,
+    word::Word,
 };
 use arrayvec::ArrayVec;
 
@@ -23,7 +23,7 @@ impl<L: Layout> RawFilter<L> {
         let prefetched = |hash| {
             let class = self.class(hash);
             for bucket in [class.p, class.q] {
-                self.table.planes.prefetch(class.fingerprint, bucket);
+                self.table.prefetch(class.fingerprint, bucket);
             }
             class
         };
@@ -38,9 +38,9 @@ impl<L: Layout> RawFilter<L> {
         hashes: impl Iterator<Item = u64>,
     ) -> ArrayVec<Class, GROUP> {
         let group = self.prefetch_group(hashes);
-        let table = self.table.view();
+        let view = self.table.view();
         for &class in &group {
-            let (p, q, _) = table.load_pair_at_hint(class.fingerprint, class.p, class.q);
+            let (p, q, _) = view.load_pair_at_hint(class);
             let [p, q] = [p, q].map(Word::without_reservation);
             if !p.has_vacancy() && !q.has_vacancy() {
                 self.prefetch_alternates(class.p, p);
@@ -55,7 +55,7 @@ impl<L: Layout> RawFilter<L> {
     fn prefetch_alternates(&self, bucket: usize, word: Word<L>) {
         for fingerprint in word.residents() {
             let to = alternate(fingerprint, bucket, self.table.buckets());
-            self.table.planes.prefetch(fingerprint, to);
+            self.table.prefetch(fingerprint, to);
         }
     }
 }

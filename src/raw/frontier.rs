@@ -11,9 +11,9 @@
 //! reads what the other has written (Dekker's pattern).
 
 use crate::{
-    fault::{self, Fault},
+    fault,
     step::Step,
-    sync::{self, AtomicU64, Ordering, fence},
+    sync::{self, AtomicU64, Ordering, full_fence},
 };
 
 /// Buckets that a snapshot scans at a time, for a filter that doubles `levels`
@@ -73,12 +73,10 @@ impl Frontiers {
         if self.unused {
             return true;
         }
-        // Pairs with the fence of `enter`: outline, fence, look against mark, fence,
-        // scan (PROOF, L7).
-        if !fault::is(Fault::NoFence) {
-            fence(Ordering::SeqCst);
-        }
-        fault::is(Fault::FrontierIgnored) || self.seem_to_permit(from, to)
+        // Pairs with the fence of `enter`. If our fence comes first, the scan sees the outline;
+        // if that one does, we see where the scan is (PROOF, L7).
+        full_fence();
+        self.seem_to_permit(from, to)
     }
 
     /// [`permit`](Self::permit) for a search: without being sure.
@@ -117,7 +115,7 @@ impl Frontiers {
     }
 
     /// Registers a snapshot, until the result is dropped.
-    pub(crate) fn begin(&self) -> Frontier<'_> {
+    pub(crate) fn register(&self) -> Frontier<'_> {
         let free = |place: &&AtomicU64| {
             // Relaxed: `enter` orders it.
             place
@@ -144,9 +142,7 @@ impl Frontier<'_> {
     pub(crate) fn enter(&self, chunk: usize) {
         self.set(2 * chunk as u64 + 2);
         // Pairs with the fence of `permit`.
-        if !fault::is(Fault::NoFence) {
-            fence(Ordering::SeqCst);
-        }
+        full_fence();
     }
 
     /// The scan has loaded all words of this chunk. A writer that is slow to take
@@ -200,7 +196,7 @@ mod tests {
         for _ in 0..2 {
             assert!(frontiers.are_idle());
             assert_eq!(permitted(&frontiers, 5), 0..16);
-            let frontier = frontiers.begin();
+            let frontier = frontiers.register();
             assert!(!frontiers.are_idle());
             // All is still to come.
             assert_eq!(permitted(&frontiers, 5), 0..16);
@@ -227,9 +223,9 @@ mod tests {
     #[test]
     fn beside_more_snapshots_than_places_nothing_moves() {
         let frontiers = Frontiers::new(4);
-        let mut running: Vec<_> = (0..PLACES).map(|_| frontiers.begin()).collect();
+        let mut running: Vec<_> = (0..PLACES).map(|_| frontiers.register()).collect();
         assert_eq!(permitted(&frontiers, 5), 0..16);
-        running.push(frontiers.begin());
+        running.push(frontiers.register());
         assert_eq!(permitted(&frontiers, 5), 0..0);
         running.drain(..PLACES);
         assert!(!frontiers.are_idle());

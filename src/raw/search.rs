@@ -1,10 +1,12 @@
 //! Search for a path: words that relocations can reach, breadth first, up to an empty slot.
 
+use super::{RawFilter, moves::Hop};
 use crate::{
-    hash::alternate,
-    raw::RawFilter,
     sync,
-    table::layout::{Layout, MAX_SLOTS},
+    table::{
+        class::alternate,
+        layout::{Layout, MAX_SLOTS},
+    },
 };
 use arrayvec::ArrayVec;
 
@@ -17,7 +19,7 @@ const MAX_PROBES: usize = if sync::IN_MODEL { 64 } else { 1024 };
 /// a long search. (A level begins only after a long one.)
 const MAX_PROBES_TO_SPLIT: usize = 64;
 
-/// Looks up to which a word may be reached twice, as to know it would cost more.
+/// Below this many probes duplicates are not tracked: tracking would cost more than it saves.
 const FEW: usize = MAX_PROBES / 8;
 
 // The roots have been expanded by then.
@@ -28,17 +30,6 @@ const MAX_NODES: usize = 2 + MAX_PROBES + MAX_SLOTS;
 
 /// Hashes of buckets.
 const HASHES: usize = 4 * MAX_PROBES;
-
-/// One relocation: of a resident fingerprint to its alternate bucket.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Hop {
-    /// The resident fingerprint.
-    pub(crate) fingerprint: u64,
-    /// Where it stands.
-    pub(crate) from: usize,
-    /// Its alternate bucket.
-    pub(crate) to: usize,
-}
 
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,35 +82,31 @@ impl Search {
         roots: &[usize],
         wary: bool,
     ) -> Found {
-        let planes = &raw.table.planes;
+        let table = &raw.table;
         self.nodes.clear();
         self.last.clear();
-        self.level = planes.level();
-        let max_probes = if planes.is_growing(self.level) {
+        self.level = table.level();
+        let max_probes = if table.is_growing(self.level) {
             MAX_PROBES_TO_SPLIT
         } else {
             MAX_PROBES
         };
-        let table = raw.table.view();
+        let view = table.view();
         for &bucket in roots {
             let root = self.nodes.len();
             self.push(bucket, fingerprint, root);
-            if table
-                .load_for_update(fingerprint, bucket)
-                .word
-                .has_vacancy()
-            {
+            if view.load_for_update(fingerprint, bucket).word.has_vacancy() {
                 return Found::Path;
             }
         }
         let scanned = !raw.frontiers.are_idle();
-        let is_held = |from: usize, to: usize| raw.versions.is_held(from.min(to));
+        let is_held = |hop: Hop| raw.versions.of(hop.class()).is_held();
         let mut blocked = false;
         let (mut next, mut probes) = (0, 0);
         while next < self.nodes.len() && probes < max_probes {
             let (parent, from) = (next, self.nodes[next]);
             next += 1;
-            let word = table
+            let word = view
                 .load_for_update(from.fingerprint.into(), from.bucket)
                 .word;
             if !word.is_unmarked() {
@@ -128,12 +115,17 @@ impl Search {
             }
             for fingerprint in word.residents() {
                 probes += 1;
-                let to = alternate(fingerprint, from.bucket, table.buckets());
-                let word = table.load_for_update(fingerprint, to).word;
+                let to = alternate(fingerprint, from.bucket, view.buckets());
+                let word = view.load_for_update(fingerprint, to).word;
                 // A move that a snapshot would refuse, or a held stripe, gets no further
                 // than its outline.
                 let parted = scanned && !raw.frontiers.seem_to_permit(from.bucket, to);
-                let held = wary && is_held(from.bucket, to);
+                let hop = Hop {
+                    fingerprint,
+                    from: from.bucket,
+                    to,
+                };
+                let held = wary && is_held(hop);
                 if parted || held || !word.is_unmarked() {
                     blocked = true;
                     continue;
@@ -145,7 +137,7 @@ impl Search {
                 }
                 self.push(to, fingerprint, parent);
                 if word.has_vacancy() {
-                    if !self.hops().any(|hop| is_held(hop.from, hop.to)) {
+                    if !self.hops().any(is_held) {
                         return Found::Path;
                     }
                     blocked = true;

@@ -21,7 +21,7 @@ impl Token {
     /// It looks at each group once: one that is given back behind it stays unseen.
     #[inline]
     pub(crate) fn acquire() -> Option<Self> {
-        let start = crate::raw::len::thread_number() % POOL.len();
+        let start = crate::threads::thread_number() % POOL.len();
         (0..POOL.len()).find_map(|offset| {
             let group = (start + offset) % POOL.len();
             // Relaxed: a hint; the fetch_or decides.

@@ -7,15 +7,25 @@
 //! stood together. From then on the class can reach the other word only through
 //! the home (which would remove the token) or by a plain `insert`.
 
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+mod wrong;
+
+use super::{
+    RawFilter,
+    copies::{copies, holds_copy},
+    token::Token,
+};
 use crate::{
     error::InsertError,
-    fault::{self, Fault},
-    hash::Class,
-    raw::token::Token,
-    raw::{RawFilter, copies, holds_copy},
+    fault::instead,
     step::Step,
     sync,
-    table::layout::{Layout, Masks},
+    table::{
+        class::Class,
+        layout::{Layout, Masks},
+        loaded::Loaded,
+        word::Word,
+    },
 };
 
 /// How often a call lets the owner of a reservation finish before it takes the
@@ -40,82 +50,146 @@ impl Class {
     }
 }
 
+/// How long a call waits for the owners of reservations.
+struct Patience {
+    /// How often it waits before it takes the next reservation away.
+    limit: usize,
+    left: usize,
+}
+
+impl Patience {
+    fn new() -> Self {
+        Self {
+            limit: COURTESY,
+            left: COURTESY,
+        }
+    }
+
+    /// Gives the owner some time; false if it has had enough.
+    fn wait(&mut self) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        sync::spin();
+        true
+    }
+
+    /// The own reservation was taken away: others need more time.
+    #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::unnecessary_min_or_max))] // 0 in a model
+    fn double(&mut self) {
+        self.limit = MAX_COURTESY.min(2 * self.limit);
+        self.left = self.limit;
+    }
+}
+
+/// An empty slot of the home, as it was loaded.
+#[derive(Clone, Copy)]
+struct Vacancy<'a, L> {
+    home: Loaded<'a, L>,
+    slot: usize,
+    token: u64,
+    /// The other bucket of the class.
+    other: usize,
+}
+
+impl<'a, L: Layout> Vacancy<'a, L> {
+    /// The home, with the slot reserved; `None` if it has changed.
+    fn reserve(self) -> Option<Loaded<'a, L>> {
+        let reserved = self.home.word.with_reservation(self.slot, self.token);
+        self.home
+            .replace(Step::Reserve, reserved)
+            .then(|| self.home.now(reserved))
+    }
+}
+
+/// What a call has lost to another thread.
+enum Lost {
+    /// The home changed before the reservation stood.
+    Home,
+    /// The reservation was taken away.
+    Reservation,
+}
+
 impl<L: Layout> RawFilter<L> {
     /// Adds the class if it is absent. `Ok(true)`: it was, and now is present.
     pub(crate) fn insert_unique(&self, class: Class) -> Result<bool, InsertError> {
         let token = Token::acquire().ok_or(InsertError::TooManyInFlight)?;
-        let token = if fault::is(Fault::UniqueSharedToken) {
-            0
-        } else {
-            token.value() & L::FINGERPRINT
-        };
         let (home, other) = class.home();
-        let (mut patience, mut rounds) = (COURTESY, MAX_ROUNDS);
-        let mut courtesy = patience;
+        let (mut patience, mut rounds) = (Patience::new(), MAX_ROUNDS);
         loop {
-            let loaded = self.table.load_for_update(class.fingerprint, home);
-            let word = loaded.word;
+            let home_word = self.table.load_for_update(class.fingerprint, home);
             let early = self.table.load_for_update(class.fingerprint, other).word;
-            if holds_copy(word, class.fingerprint) || holds_copy(early, class.fingerprint) {
+            if holds_copy(home_word.word, class.fingerprint) || holds_copy(early, class.fingerprint)
+            {
                 return Ok(false);
             }
-            let Some(vacancy) = word.vacancy() else {
-                let room = match rounds {
-                    0 => Err(InsertError::Full),
-                    _ => self.make_room(class, home),
-                };
-                if let Err(error) = room {
-                    // The two loads above miss a copy that a relocation carries
-                    // from one word to the other between them: look properly.
-                    return if self.count(class) > 0 {
-                        Ok(false)
-                    } else {
-                        Err(self.refused(error))
-                    };
+            let Some(slot) = home_word.word.vacancy() else {
+                if rounds == 0 {
+                    return self.present_or(class, InsertError::Full);
                 }
                 rounds -= 1;
-                continue;
-            };
-            if loaded.is_reserved() && courtesy > 0 {
-                courtesy -= 1;
-                sync::spin();
-                continue;
-            }
-            let reserved = word.with_reservation(vacancy, token);
-            if !fault::is(Fault::UniqueNoReservation) && !loaded.replace(Step::Reserve, reserved) {
-                continue;
-            }
-            let loaded = match fault::is(Fault::UniqueNoReservation) {
-                true => loaded,
-                false => loaded.now(reserved),
-            };
-            let seen = match fault::is(Fault::UniqueReadsEarly) {
-                true => early,
-                false => self.table.load_for_update(class.fingerprint, other).word,
-            };
-            let present = copies(word, seen, class.fingerprint);
-            let (step, new) = match present {
-                Some(0) => (Step::Confirm, word.with(vacancy, class.fingerprint)),
-                _ => (Step::Cancel, word),
-            };
-            if loaded.replace(step, new) {
-                match present {
-                    Some(0) => {
-                        self.len.add(1);
-                        self.table.planes.sweep_some();
-                        return Ok(true);
-                    }
-                    Some(_) => return Ok(false),
-                    None => {}
+                if let Err(error) = self.vacate(class, home) {
+                    return self.present_or(class, error);
                 }
-            } else {
-                #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::unnecessary_min_or_max))]
-                // 0 in a model
-                let doubled = MAX_COURTESY.min(2 * patience);
-                patience = doubled;
-                courtesy = patience;
+                continue;
+            };
+            if home_word.is_reserved() && patience.wait() {
+                continue;
+            }
+            let vacancy = Vacancy {
+                home: home_word,
+                slot,
+                token: token.value() & L::FINGERPRINT,
+                other,
+            };
+            match instead!(
+                wrong::is_on() => wrong::reserve(self, class, vacancy, early),
+                self.reserve(class, vacancy)
+            ) {
+                Ok(inserted) => return Ok(inserted),
+                Err(Lost::Home) => continue,
+                Err(Lost::Reservation) => patience.double(),
             }
             sync::yield_in_model();
+        }
+    }
+
+    /// Reserves the slot, reads the other word, and confirms the reservation or cancels it.
+    fn reserve(&self, class: Class, vacancy: Vacancy<'_, L>) -> Result<bool, Lost> {
+        let own = vacancy.reserve().ok_or(Lost::Home)?;
+        let seen = self.table.load_for_update(class.fingerprint, vacancy.other);
+        self.confirm(class, own, seen.word)
+    }
+
+    /// Confirms the reservation, unless the home and the other word, as `seen`, hold a copy.
+    ///
+    /// Words that cannot have stood together are taken to hold none: the home has changed
+    /// then, so Confirm fails.
+    fn confirm(&self, class: Class, own: Loaded<'_, L>, seen: Word<L>) -> Result<bool, Lost> {
+        let absent = copies(own.word, seen, class.fingerprint).unwrap_or(0) == 0;
+        let confirmed_or_cancelled = if absent {
+            own.replace(Step::Confirm, own.word.plus(class.fingerprint))
+        } else {
+            own.replace(Step::Cancel, own.word)
+        };
+        if !confirmed_or_cancelled {
+            return Err(Lost::Reservation);
+        }
+        if absent {
+            self.len.add(1);
+            self.table.sweep_some();
+        }
+        Ok(absent)
+    }
+
+    /// `Ok(false)` if the class is present after all. The two loads of a call miss a copy that
+    /// a relocation carries from one word to the other between them: this looks properly.
+    fn present_or(&self, class: Class, error: InsertError) -> Result<bool, InsertError> {
+        if self.count(class) > 0 {
+            Ok(false)
+        } else {
+            Err(self.count_failure(error))
         }
     }
 }

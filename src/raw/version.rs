@@ -1,10 +1,10 @@
 //! Striped version counters: how a reader learns that a relocation passed it.
 
 use crate::{
-    fault,
+    fault::{self, check},
     step::Step,
-    sync::{self, AtomicU64, Ordering},
-    table::count_load,
+    sync::{self, AtomicU64, Ordering, count_load},
+    table::class::Class,
 };
 
 /// Version counters, each shared by the pairs whose lower bucket falls on it.
@@ -31,11 +31,96 @@ const HOLD_BITS: u32 = 12;
 const HOLDS: u64 = (1 << HOLD_BITS) - 1;
 const ADVANCE: u64 = 1 << HOLD_BITS;
 
+/// The stripe of a class: that of the lower bucket of its pair.
+#[derive(Clone, Copy)]
+pub(crate) struct Stripe<'a>(&'a AtomicU64);
+
 /// A version that a reader observed, and the stripe it came from.
 #[derive(Clone, Copy)]
 pub(crate) struct Version<'a> {
     stripe: &'a AtomicU64,
     observed: u64,
+}
+
+/// A stripe that is held, until this is dropped.
+pub(crate) struct Hold<'a>(&'a AtomicU64);
+
+impl Versions {
+    /// One stripe for each 4 buckets, at most 512: the stripes then take up
+    /// 4 KiB, which stay in the first-level cache of every core that reads.
+    /// In a model as many as buckets, so that a wrong stripe shows.
+    pub(crate) fn new(buckets: usize) -> Option<Self> {
+        let sharing = if sync::IN_MODEL { 1 } else { 4 };
+        let stripes = (buckets / sharing).next_power_of_two().min(512);
+        Some(Self {
+            stripes: sync::zeroed(stripes)?,
+            mask: stripes - 1,
+        })
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.stripes)
+    }
+
+    /// The stripe of a class: the only place where it is chosen.
+    #[inline(always)]
+    pub(crate) fn of(&self, class: Class) -> Stripe<'_> {
+        Stripe(&self.stripes[class.p & self.mask])
+    }
+}
+
+impl<'a> Stripe<'a> {
+    /// The version, before the words of the pair are read.
+    ///
+    /// Acquire: pairs with the Release of [`advance`](Self::advance): a reader
+    /// that observes an advance sees the outline set before it.
+    #[inline(always)]
+    pub(crate) fn observe(self) -> Version<'a> {
+        count_load();
+        let order = fault::order(Step::Observe, Ordering::Acquire);
+        Version {
+            stripe: self.0,
+            observed: self.0.load(order),
+        }
+    }
+
+    /// Announces a move of the pair, between its outline and its shadow. True if
+    /// the stripe is held: the mover must give way.
+    ///
+    /// AcqRel: Release pairs with [`observe`](Self::observe) and with
+    /// [`hold`](Self::hold): who sees the advance sees the outline. As a
+    /// read-modify-write it leaves no release sequence of the stripe broken.
+    #[inline]
+    pub(crate) fn advance(self) -> bool {
+        let order = fault::order(Step::Advance, Ordering::AcqRel);
+        self.0.fetch_add(ADVANCE, order) & HOLDS != 0
+    }
+
+    /// True if the stripe is held.
+    pub(crate) fn is_held(self) -> bool {
+        // Relaxed: a search looks for a way that is free, a mover asks `advance`.
+        self.0.load(Ordering::Relaxed) & HOLDS != 0
+    }
+
+    /// Holds the stripe; `None` if 4095 others do.
+    ///
+    /// Acquire: pairs with the Release of [`advance`](Self::advance): an outline
+    /// that was announced before is seen by the loads to come.
+    pub(crate) fn hold(self) -> Option<Hold<'a>> {
+        let order = fault::order(Step::Hold, Ordering::AcqRel);
+        // Relaxed: the exchange decides.
+        let mut seen = self.0.load(Ordering::Relaxed);
+        while seen & HOLDS != HOLDS {
+            match self
+                .0
+                .compare_exchange(seen, seen + 1, order, Ordering::Relaxed)
+            {
+                Ok(_) => return Some(Hold(self.0)),
+                Err(now) => seen = now,
+            }
+        }
+        None
+    }
 }
 
 impl Version<'_> {
@@ -49,73 +134,7 @@ impl Version<'_> {
     pub(crate) fn validate(self) -> bool {
         count_load();
         let order = fault::order(Step::Validate, Ordering::Relaxed);
-        self.stripe.load(order) == self.observed
-    }
-}
-
-/// A stripe that is held, until this is dropped.
-pub(crate) struct Hold<'a>(&'a AtomicU64);
-
-impl Versions {
-    /// One stripe for each 4 buckets, at most 512: the stripes then take up
-    /// 4 KiB, which stay in the first-level cache of every core that reads.
-    pub(crate) fn new(buckets: usize) -> Option<Self> {
-        let stripes = (buckets / 4).next_power_of_two().min(512);
-        Some(Self {
-            stripes: sync::zeroed(stripes)?,
-            mask: stripes - 1,
-        })
-    }
-
-    pub(crate) fn bytes(&self) -> usize {
-        size_of_val(&*self.stripes)
-    }
-
-    /// The version of the pair whose lower bucket is `p`, before its words are read.
-    ///
-    /// Acquire: pairs with the Release of [`advance`](Self::advance): a reader
-    /// that observes an advance sees the outline set before it.
-    #[inline(always)]
-    pub(crate) fn observe(&self, p: usize) -> Version<'_> {
-        count_load();
-        let stripe = &self.stripes[p & self.mask];
-        let observed = stripe.load(fault::order(Step::Observe, Ordering::Acquire));
-        Version { stripe, observed }
-    }
-
-    /// Announces a move of the pair, between its outline and its shadow. True if
-    /// the stripe is held: the mover must give way.
-    ///
-    /// AcqRel: Release pairs with [`observe`](Self::observe) and with
-    /// [`hold`](Self::hold): who sees the advance sees the outline. As a
-    /// read-modify-write it leaves no release sequence of the stripe broken.
-    #[inline]
-    pub(crate) fn advance(&self, p: usize) -> bool {
-        let order = fault::order(Step::Advance, Ordering::AcqRel);
-        self.stripes[p & self.mask].fetch_add(ADVANCE, order) & HOLDS != 0
-    }
-
-    /// True if the stripe is held.
-    pub(crate) fn is_held(&self, p: usize) -> bool {
-        self.stripes[p & self.mask].load(Ordering::Relaxed) & HOLDS != 0
-    }
-
-    /// Holds the stripe; `None` if 4095 others do.
-    ///
-    /// Acquire: pairs with the Release of [`advance`](Self::advance): an outline
-    /// that was announced before is seen by the loads to come.
-    pub(crate) fn hold(&self, p: usize) -> Option<Hold<'_>> {
-        let stripe = &self.stripes[p & self.mask];
-        let order = fault::order(Step::Hold, Ordering::AcqRel);
-        // Relaxed: the exchange decides.
-        let mut seen = stripe.load(Ordering::Relaxed);
-        while seen & HOLDS != HOLDS {
-            match stripe.compare_exchange(seen, seen + 1, order, Ordering::Relaxed) {
-                Ok(_) => return Some(Hold(stripe)),
-                Err(now) => seen = now,
-            }
-        }
-        None
+        check!(is(NoValidate) => self.stripe.load(order) == self.observed)
     }
 }
 

@@ -3,11 +3,8 @@
 use crate::{
     error::SnapshotError,
     geometry::Geometry,
-    raw::RawFilter,
-    raw::frontier::chunk_buckets,
-    table::Table,
-    table::grow::{Planes, Restored},
-    table::layout::Layout,
+    raw::{RawFilter, frontier::chunk_buckets},
+    table::{Table, layout::Layout, scan::Restored},
 };
 use std::{convert::Infallible, ops::Range};
 
@@ -24,7 +21,7 @@ pub(super) trait Sink {
     type Error;
 
     /// A pass begins, over 2^`level` planes; what an earlier one put is void.
-    fn begin(&mut self, level: u32, first: bool) -> Result<(), Self::Error>;
+    fn begin_pass(&mut self, level: u32, first: bool) -> Result<(), Self::Error>;
 
     /// The words of the next chunk of buckets, plane by plane.
     fn chunk(&mut self, words: &[u64]) -> Result<(), Self::Error>;
@@ -33,7 +30,7 @@ pub(super) trait Sink {
 impl Sink for Image {
     type Error = Infallible;
 
-    fn begin(&mut self, level: u32, _first: bool) -> Result<(), Infallible> {
+    fn begin_pass(&mut self, level: u32, _first: bool) -> Result<(), Infallible> {
         self.level = level;
         self.words.clear();
         Ok(())
@@ -49,19 +46,19 @@ impl<L: Layout> RawFilter<L> {
     /// Hands all words to `sink`: every item present during the whole call is
     /// in one of them.
     pub(super) fn scan<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
-        let planes = &self.table.planes;
-        let frontier = self.frontiers.begin();
+        let table = &self.table;
+        let frontier = self.frontiers.register();
         let mut words = Vec::new();
         let mut first = true;
         'pass: loop {
-            let level = planes.scan_level();
-            sink.begin(level, first)?;
+            let level = table.scan_level();
+            sink.begin_pass(level, first)?;
             first = false;
             let size = self.frontiers.chunk_buckets();
             for (chunk, buckets) in chunks(self.table.buckets(), size).enumerate() {
                 frontier.enter(chunk);
                 words.resize(buckets.len() << level, 0);
-                let complete = planes.scan(buckets, level, &mut words);
+                let complete = table.scan(buckets, level, &mut words);
                 frontier.leave(chunk);
                 if !complete {
                     continue 'pass;
@@ -76,14 +73,14 @@ impl<L: Layout> RawFilter<L> {
     pub(crate) fn image(&self) -> Image {
         let mut image = Image {
             level: 0,
-            words: Vec::with_capacity(self.table.planes.words()),
+            words: Vec::with_capacity(self.table.words()),
         };
         let Ok(()) = self.scan(&mut image);
         image
     }
 
     /// The filter that `image` is of.
-    pub(super) fn restore(geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
+    pub(super) fn from_image(geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
         let Geometry {
             buckets, levels, ..
         } = geometry;
@@ -92,19 +89,19 @@ impl<L: Layout> RawFilter<L> {
             buckets: buckets << level,
         };
         let mut restored = Restored::new(level);
-        let planes = if level == 0 {
-            Planes::of_image(levels, image.words, &mut restored)?
+        let table = if level == 0 {
+            Table::of_image(levels, image.words, &mut restored)?
         } else {
-            let planes = Planes::for_images(buckets, levels, level).ok_or_else(memory)?;
+            let table = Table::for_images(buckets, levels, level).ok_or_else(memory)?;
             let mut rest = &image.words[..];
             for buckets in chunks(buckets, chunk_buckets(levels)) {
                 let (words, after) = rest.split_at(buckets.len() << level);
-                planes.restore(buckets, words, &mut restored)?;
+                table.store_image(buckets, words, &mut restored)?;
                 rest = after;
             }
-            planes.at_level(restored.lowest)
+            table.at_level(restored.lowest)
         };
-        let raw = Self::with_table(Table { planes })
+        let raw = Self::with_table(table)
             .ok_or_else(memory)?
             .growing_when(geometry.due());
         raw.len.add(restored.items);

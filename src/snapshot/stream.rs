@@ -66,7 +66,7 @@ pub(super) struct Encoder<W> {
 }
 
 impl<W: Write> Encoder<W> {
-    pub(super) fn begin(writer: W, header: &Header) -> io::Result<Self> {
+    pub(super) fn new(writer: W, header: &Header) -> io::Result<Self> {
         let mut out = Summed::new(writer);
         out.put(&header.to_bytes())?;
         Ok(Self {
@@ -85,7 +85,7 @@ impl<W: Write> Encoder<W> {
 impl<W: Write> Sink for Encoder<W> {
     type Error = io::Error;
 
-    fn begin(&mut self, level: u32, first: bool) -> io::Result<()> {
+    fn begin_pass(&mut self, level: u32, first: bool) -> io::Result<()> {
         if !first {
             self.out.put(&PASS_ENDS.to_le_bytes())?;
         }

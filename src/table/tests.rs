@@ -1,7 +1,10 @@
 //! A word is exchanged whole or not at all, and reservations yield to writers.
 
 use super::*;
-use crate::{table::layout::F10x6, table::word::Mark};
+use crate::{
+    sync::loads,
+    table::{layout::F10x6, word::Mark},
+};
 use std::thread;
 
 fn table(buckets: usize) -> Table<F10x6> {
@@ -16,7 +19,7 @@ fn put(table: &Table<F10x6>, bucket: usize, word: Word<F10x6>) {
 #[test]
 fn a_new_table_is_empty() {
     let table = table(6);
-    assert_eq!((table.buckets(), table.planes.bytes()), (6, 48));
+    assert_eq!((table.buckets(), table.bytes()), (6, 48));
     for bucket in 0..6 {
         assert_eq!(table.load(Step::ReadP, 7, bucket), Word::EMPTY);
     }
@@ -135,7 +138,7 @@ fn clear_empties_every_bucket() {
     let mut table = table(4);
     put(&table, 0, Word::EMPTY.with(0, 7));
     put(&table, 2, Word::from_bits(u64::MAX));
-    table.planes.clear();
+    table.clear();
     for bucket in 0..4 {
         assert_eq!(table.load(Step::ReadP, 7, bucket), Word::EMPTY);
     }

@@ -17,10 +17,7 @@
 //! * `U` says that the last slot, which is empty, holds a reservation's token.
 //! * Growable layouts keep the word's phase in further control bits.
 
-use crate::{
-    fault::{self, Fault},
-    table::layout::{Layout, Masks, deposit},
-};
+use super::layout::{Layout, Masks, deposit};
 use bytemuck::cast;
 use std::{fmt, marker::PhantomData};
 use wide::{i16x8, i32x4};
@@ -256,7 +253,7 @@ impl<L: Layout> Word<L> {
 
     // Slots.
 
-    const fn slot(self, slot: usize) -> u64 {
+    pub(super) const fn slot(self, slot: usize) -> u64 {
         self.bits >> (L::LANE_BITS * slot as u32) & L::FINGERPRINT
     }
 
@@ -372,16 +369,6 @@ impl<L: Layout> Word<L> {
         Self::from_bits(word.bits | L::RESERVED)
     }
 
-    /// The word with the reservation that stands in `other`, if its slot is
-    /// still empty: what a writer must not do.
-    pub(crate) fn with_reservation_of(self, other: Self) -> Self {
-        if other.is_reserved() && self.slot(Self::LAST) == 0 {
-            self.with_reservation(Self::LAST, other.slot(Self::LAST))
-        } else {
-            self
-        }
-    }
-
     // The phase of a growable filter's word: 2k at level k, 2k + 1 frozen there.
 
     /// How often the word has been split: it holds the fingerprints that agree
@@ -434,15 +421,10 @@ impl<L: Layout> Word<L> {
     /// word: the fingerprints with a 0 and with a 1 in the bit of its level,
     /// each in the slot where it stood, and the mark with its fingerprint.
     pub(crate) fn split(self) -> (Self, Self) {
-        debug_assert!(self.is_frozen() || fault::is(Fault::NoFreeze));
+        debug_assert!(self.is_frozen());
         debug_assert!(!self.is_reserved());
         let bit = self.level();
         let next = self.with_phase(2 * (u64::from(bit) + 1));
-        let next = if fault::is(Fault::MarkDropped) {
-            next.unmarked()
-        } else {
-            next
-        };
         // All bits of the slots whose fingerprints go.
         let going = (next.bits >> bit & L::ONES) * L::FINGERPRINT;
         let (stays, goes) = (next.bits & !going, next.bits & !(L::PAYLOAD & !going));
@@ -461,9 +443,6 @@ impl<L: Layout> Word<L> {
     pub(crate) fn image(self) -> Self {
         let word = self.without_reservation();
         let word = match word.mark() {
-            Some(Mark::Outline | Mark::Shadow) if fault::is(Fault::ScanNoShadows) => {
-                word.without_marked()
-            }
             Some(Mark::Outline | Mark::Shadow | Mark::Delivered) => word.unmarked(),
             Some(Mark::Trailing | Mark::Killed) => word.without_marked(),
             None => word,
@@ -492,7 +471,7 @@ impl<L: Layout> Word<L> {
     }
 
     #[inline(always)]
-    fn phase(self) -> u64 {
+    pub(crate) fn phase(self) -> u64 {
         if L::PHASE_BITS == 0 {
             return 0;
         }
@@ -508,18 +487,8 @@ impl<L: Layout> Word<L> {
         first | (second & (rest >> rest.trailing_zeros())) << run
     }
 
-    /// The word with the phase of another one.
-    pub(crate) fn with_phase_of(self, other: Self) -> Self {
-        self.with_phase(other.phase())
-    }
-
-    fn with_phase(self, phase: u64) -> Self {
+    pub(crate) fn with_phase(self, phase: u64) -> Self {
         debug_assert!(phase >> L::PHASE_BITS == 0);
-        let phase = if fault::is(Fault::PhaseWraps) {
-            phase & 3
-        } else {
-            phase
-        };
         Self::from_bits(self.bits & !L::PHASE | deposit(phase, L::PHASE))
     }
 }

@@ -3,8 +3,9 @@
 use super::*;
 use crate::{
     error::InsertError,
-    hash::Class,
+    raw::tests::from_lower,
     step::Step,
+    table::class::Class,
     table::layout::{F10x6, F15x4, F30x2, Masks},
     table::word::Word,
 };
@@ -140,7 +141,7 @@ fn a_held_way_does_not_hide_another() {
     fill(&raw, 501, &[400]);
     let (found, at_rest) = search(&raw, class, true);
     assert_eq!((found, at_rest.hops().count()), (Found::Path, 61));
-    let _hold = raw.versions.hold(501).expect("few holds");
+    let _hold = raw.versions.of(from_lower(501)).hold().expect("few holds");
     let (found, round_it) = search(&raw, class, true);
     assert_eq!((found, round_it.hops().count()), (Found::Path, 63));
     let (found, _) = search(&raw, class, false);
@@ -169,7 +170,7 @@ fn a_snapshot_in_the_way_is_not_no_path() {
     let class = Class::of_resident(between::<F15x4>(2048, 0, 1), 0, 2048);
     let found = || search(&raw, class, true).0;
     assert_eq!(found(), Found::Path);
-    let snapshot = raw.frontiers.begin();
+    let snapshot = raw.frontiers.register();
     assert_eq!(found(), Found::Path, "all is to come");
     snapshot.enter(0);
     snapshot.leave(0);

@@ -10,36 +10,46 @@ fn about_to_wrap() -> Versions {
     }
 }
 
+/// A class on that stripe.
+const CLASS: Class = Class {
+    fingerprint: 1,
+    p: 0,
+    q: 1,
+};
+
 #[test]
 fn a_version_that_wraps_is_another_one() {
     let versions = about_to_wrap();
-    let before = versions.observe(0);
+    let stripe = versions.of(CLASS);
+    let before = stripe.observe();
     assert!(before.validate());
-    assert!(!versions.advance(0));
+    assert!(!stripe.advance());
     assert!(!before.validate());
-    let after = versions.observe(0);
+    let after = stripe.observe();
     assert_eq!(after.observed, 0);
-    assert!(after.validate() && !versions.is_held(0));
+    assert!(after.validate() && !stripe.is_held());
 }
 
 #[test]
 fn a_hold_outlasts_the_wrap() {
     let versions = about_to_wrap();
-    let hold = versions.hold(0).expect("nobody holds it");
-    assert!(versions.advance(0), "the mover gives way");
-    assert!(versions.is_held(0));
+    let stripe = versions.of(CLASS);
+    let hold = stripe.hold().expect("nobody holds it");
+    assert!(stripe.advance(), "the mover gives way");
+    assert!(stripe.is_held());
     drop(hold);
-    assert!(!versions.is_held(0));
-    assert_eq!(versions.observe(0).observed, 0);
+    assert!(!stripe.is_held());
+    assert_eq!(stripe.observe().observed, 0);
 }
 
 #[test]
 fn holds_never_carry_into_the_version() {
     let versions = about_to_wrap();
-    let version = versions.observe(0).observed;
-    let holds: Vec<_> = std::iter::from_fn(|| versions.hold(0)).collect();
+    let stripe = versions.of(CLASS);
+    let version = stripe.observe().observed;
+    let holds: Vec<_> = std::iter::from_fn(|| stripe.hold()).collect();
     assert_eq!(holds.len() as u64, HOLDS);
-    assert_eq!(versions.observe(0).observed, version + HOLDS);
+    assert_eq!(stripe.observe().observed, version + HOLDS);
     drop(holds);
-    assert_eq!(versions.observe(0).observed, version);
+    assert_eq!(stripe.observe().observed, version);
 }

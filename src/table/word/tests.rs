@@ -558,7 +558,7 @@ fn hints_agree<L: Layout>() {
         for fingerprint in [1, 0b1010_1010, L::FINGERPRINT] {
             let plane = fingerprint & hint.bits();
             assert_eq!(plane, fingerprint & ((1 << level) - 1), "level {level}");
-            let word = Word::EMPTY.with(0, fingerprint).with_phase_of(hint);
+            let word = Word::EMPTY.with(0, fingerprint).with_phase(hint.phase());
             assert!(word.is_in_phase(hint) && !word.frozen().is_in_phase(hint));
             for (other, &later) in hints.iter().enumerate() {
                 assert_eq!(

@@ -1,21 +1,22 @@
 //! The words as a snapshot has them: how they are read, and stored again.
 
-use super::{Growth, Planes, Stretch};
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+mod wrong;
+
+use super::{Table, layout::Layout, planes::Planes, word::Word};
 use crate::{
     error::SnapshotError,
-    fault::{self, Fault},
+    fault::{self, instead},
     step::Step,
     sync::{self, AtomicU64, Ordering},
-    table::layout::Layout,
-    table::word::Word,
 };
-use std::{marker::PhantomData, ops::Range};
+use std::ops::Range;
 
-impl<L: Layout> Planes<L> {
+impl<L: Layout> Table<L> {
     /// A level that no word is above of, unless growth goes on.
     pub(crate) fn scan_level(&self) -> u32 {
         let level = self.level();
-        level + u32::from(self.block(level).is_some())
+        level + u32::from(self.is_growing(level))
     }
 
     /// Loads the words of `buckets` in the first 2^`level` planes as a snapshot
@@ -24,20 +25,23 @@ impl<L: Layout> Planes<L> {
     ///
     /// Of each pair the lower bucket is loaded first (PROOF, L8).
     pub(crate) fn scan(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
-        if !self.scan_by_plane(buckets.clone(), level, image) {
-            return false;
-        }
-        // If all are at one level, both words of a pair are in one plane.
-        let one = Word::<L>::from_bits(image[0]);
-        let mut counting = image[..buckets.len() << one.level()].iter();
-        counting.all(|&word| Word::from_bits(word).is_in_phase(one))
-            || fault::is(Fault::ScanByPlane)
-            || self.scan_by_bucket(buckets, level, image)
+        instead!(wrong::is_on() => wrong::scan(self, buckets, level, image), {
+            self.scan_by_plane(buckets.clone(), level, image, Word::image)
+                && (is_at_one_level::<L>(&image[..], buckets.len())
+                    || self.scan_by_bucket(buckets, level, image))
+        })
     }
 
     /// A word is loaded after the one that it was split from; if it is in the image
     /// of that one already, it does not count.
-    fn scan_by_plane(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
+    #[inline(always)]
+    fn scan_by_plane(
+        &self,
+        buckets: Range<usize>,
+        level: u32,
+        image: &mut [u64],
+        at_rest: impl Fn(Word<L>) -> Word<L>,
+    ) -> bool {
         let width = buckets.len();
         for plane in 0..1_usize << level {
             let (before, rest) = image.split_at_mut(plane * width);
@@ -52,7 +56,7 @@ impl<L: Layout> Planes<L> {
                 // Acquire: pairs with the Release of every exchange, above all with
                 // that of the split that made the planes to come.
                 let order = fault::order(Step::Scan, Ordering::Acquire);
-                let word = Word::<L>::from_bits(word.load(order)).image();
+                let word = at_rest(Word::<L>::from_bits(word.load(order)));
                 if word.level() > level {
                     return false;
                 }
@@ -69,7 +73,8 @@ impl<L: Layout> Planes<L> {
         let width = buckets.len();
         let mut of_bucket = vec![0; 1 << level];
         buckets.enumerate().all(|(index, bucket)| {
-            let complete = self.scan_by_plane(bucket..bucket + 1, level, &mut of_bucket);
+            let complete =
+                self.scan_by_plane(bucket..bucket + 1, level, &mut of_bucket, Word::image);
             for (plane, &word) in of_bucket.iter().enumerate() {
                 image[plane * width + index] = word;
             }
@@ -79,16 +84,16 @@ impl<L: Layout> Planes<L> {
 
     /// An empty filter that has room for the images of the first 2^`level` planes.
     pub(crate) fn for_images(buckets: usize, levels: u32, level: u32) -> Option<Self> {
-        let planes = Self::new(buckets, levels)?;
+        let table = Self::new(buckets, levels)?;
         for level in 0..level {
-            planes.begin(level)?;
+            table.begin_level(level)?;
         }
-        Some(planes)
+        Some(table)
     }
 
     /// Stores an image that [`scan`](Self::scan) made of `buckets`. An error is a
     /// word that no scan can have made.
-    pub(crate) fn restore(
+    pub(crate) fn store_image(
         &self,
         buckets: Range<usize>,
         image: &[u64],
@@ -105,7 +110,7 @@ impl<L: Layout> Planes<L> {
                     // Relaxed: nobody else has the filter yet.
                     stored.store(word.bits(), Ordering::Relaxed);
                 } else if word != Word::EMPTY {
-                    return Err(refused(plane, bucket, word));
+                    return Err(bad_word(plane, bucket, word));
                 }
             }
         }
@@ -118,7 +123,6 @@ impl<L: Layout> Planes<L> {
         image: Vec<u64>,
         restored: &mut Restored,
     ) -> Result<Self, SnapshotError> {
-        let growth = Growth::new::<L>(image.len(), levels);
         let stored = |(bucket, bits)| {
             restored.check(0, bucket, Word::<L>::from_bits(bits))?;
             Ok::<_, SnapshotError>(AtomicU64::new(bits))
@@ -136,28 +140,13 @@ impl<L: Layout> Planes<L> {
             }
             first
         };
-        Ok(Self {
-            first: Stretch {
-                words: first,
-                before: 0,
-            },
-            growth,
-            layout: PhantomData,
-        })
+        Ok(Self::with_first(Planes::first(first), levels))
     }
 
     /// After all images are stored: with the lowest level of their words as hint.
     pub(crate) fn at_level(mut self, level: u32) -> Self {
         self.growth.hint = AtomicU64::new(Word::<L>::hint(level).bits());
         self
-    }
-
-    /// Empties the filter and gives back the memory of its growth.
-    pub(crate) fn clear(&mut self) {
-        for word in &mut self.first.words {
-            *word = AtomicU64::new(0);
-        }
-        self.growth = Growth::new::<L>(self.buckets(), self.max_level());
     }
 }
 
@@ -192,7 +181,7 @@ impl Restored {
         // A level begins only when all words have completed the one before it.
         let levels = born.max(self.level.saturating_sub(1))..=self.level;
         if !(levels.contains(&word.level()) && word.is_image(plane as u64)) {
-            return Err(refused(plane, bucket, word));
+            return Err(bad_word(plane, bucket, word));
         }
         self.lowest = self.lowest.min(word.level());
         self.items += u64::from(word.occupied());
@@ -201,12 +190,19 @@ impl Restored {
 }
 
 #[cold]
-fn refused<L: Layout>(plane: usize, bucket: usize, word: Word<L>) -> SnapshotError {
+fn bad_word<L: Layout>(plane: usize, bucket: usize, word: Word<L>) -> SnapshotError {
     SnapshotError::Word {
         bucket,
         plane,
         bits: word.bits(),
     }
+}
+
+/// True if all words of an image are at one level: then both words of a pair are in one plane.
+fn is_at_one_level<L: Layout>(image: &[u64], width: usize) -> bool {
+    let one = Word::<L>::from_bits(image[0]);
+    let mut counting = image[..width << one.level()].iter();
+    counting.all(|&word| Word::from_bits(word).is_in_phase(one))
 }
 
 /// True if the word at `index` of `plane` counts beside the images of the planes

@@ -1,0 +1,67 @@
+//! Counters off the fast path.
+
+// Not through `sync`: as in `len`.
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The counters behind [`Stats`](crate::Stats).
+#[derive(Default)]
+pub(crate) struct Counters {
+    relocations: Relocations,
+    retried_lookups: AtomicU64,
+    conservative_lookups: AtomicU64,
+}
+
+#[derive(Default)]
+struct Relocations {
+    total: AtomicU64,
+    longest_path: AtomicU64,
+    failed_inserts: AtomicU64,
+}
+
+// Relaxed throughout: they count, and order nothing.
+impl Counters {
+    pub(crate) fn relocated(&self, path: u64) {
+        self.relocations.total.fetch_add(path, Ordering::Relaxed);
+        if self.relocations.longest_path.load(Ordering::Relaxed) < path {
+            self.relocations
+                .longest_path
+                .fetch_max(path, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn failed(&self) {
+        self.relocations
+            .failed_inserts
+            .fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn retried(&self) {
+        self.retried_lookups.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn conservative(&self) {
+        self.conservative_lookups.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// What was counted so far.
+    pub(crate) fn counts(&self) -> Counts {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts {
+            relocations: get(&self.relocations.total),
+            longest_path: get(&self.relocations.longest_path),
+            failed_inserts: get(&self.relocations.failed_inserts),
+            retried_lookups: get(&self.retried_lookups),
+            conservative_lookups: get(&self.conservative_lookups),
+        }
+    }
+}
+
+/// The values of all [`Counters`] at some moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Counts {
+    pub(crate) relocations: u64,
+    pub(crate) longest_path: u64,
+    pub(crate) failed_inserts: u64,
+    pub(crate) retried_lookups: u64,
+    pub(crate) conservative_lookups: u64,
+}

@@ -1,0 +1,50 @@
+//! insert: claims an empty slot, or makes one.
+
+use super::RawFilter;
+use crate::{
+    error::InsertError,
+    step::Step,
+    table::{class::Class, layout::Layout},
+};
+use std::hint::select_unpredictable;
+
+impl<L: Layout> RawFilter<L> {
+    /// Adds a copy of the class. After an error no item has come or gone. Lock-free.
+    #[inline]
+    pub(crate) fn insert(&self, class: Class) -> Result<(), InsertError> {
+        if !self.claim(class) {
+            self.insert_by_relocation(class)
+                .map_err(|error| self.count_failure(error))?;
+        }
+        self.len.add(1);
+        self.table.sweep_some();
+        Ok(())
+    }
+
+    /// Claims an empty slot in the emptier bucket; false if both are full.
+    #[inline]
+    pub(super) fn claim(&self, class: Class) -> bool {
+        let view = self.table.view();
+        loop {
+            let (one, other) = view.load_pair_for_claim(class);
+            // Without a branch, which nobody could foresee.
+            let into = select_unpredictable(one.word.is_fuller_than(other.word), other, one);
+            let new = into.word.plus(class.fingerprint);
+            if new == into.word {
+                return false;
+            }
+            if into.replace(Step::Claim, new) {
+                return true;
+            }
+        }
+    }
+
+    /// The error with which a call ends.
+    #[cold]
+    pub(super) fn count_failure(&self, error: InsertError) -> InsertError {
+        if error == InsertError::Full {
+            self.counters.failed();
+        }
+        error
+    }
+}

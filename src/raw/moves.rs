@@ -1,0 +1,226 @@
+//! One move of a resident: the seven steps of `docs/DESIGN.md`, section 4.
+
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+mod wrong;
+
+use super::{RawFilter, frontier::Frontiers, version::Stripe};
+use crate::{
+    fault::instead,
+    step::Step,
+    table::{
+        Table,
+        class::Class,
+        layout::Layout,
+        low_bits,
+        word::{Mark, Word},
+    },
+};
+
+/// One relocation: of a resident fingerprint to its alternate bucket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    /// The resident fingerprint.
+    pub(crate) fingerprint: u64,
+    /// Where it stands.
+    pub(crate) from: usize,
+    /// Its alternate bucket.
+    pub(crate) to: usize,
+}
+
+impl Hop {
+    pub(crate) fn class(self) -> Class {
+        Class::of_pair(self.fingerprint, self.from, self.to)
+    }
+}
+
+/// What a move leaves in the slot that it vacates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fill {
+    /// Nothing.
+    Hole,
+    /// The outline of the next hop's fingerprint.
+    Outline(u64),
+    /// The fingerprint for which the path was made.
+    Item(u64),
+}
+
+/// What a move has left in the slot that it vacated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// Nothing.
+    Hole,
+    /// What it was to leave there.
+    Filled,
+}
+
+/// A move of a class from one bucket of its pair to the other, by the thread that makes it.
+///
+/// Each method is one step. Only this thread moves its marks on, but for S or D to K by a
+/// remove; it finds them by state and fingerprint, wherever the slots have gone.
+pub(super) struct Move<'a, L> {
+    table: &'a Table<L>,
+    frontiers: &'a Frontiers,
+    stripe: Stripe<'a>,
+    fingerprint: u64,
+    from: usize,
+    to: usize,
+}
+
+impl<L: Layout> RawFilter<L> {
+    /// One move. `outlined`: the move of the hop before left the outline in `hop.to`.
+    /// `None` if it was given up, with everything as it was.
+    pub(crate) fn move_resident(&self, hop: Hop, outlined: bool, fill: Fill) -> Option<Left> {
+        debug_assert!(
+            hop.class() == Class::of_resident(hop.fingerprint, hop.from, self.table.buckets())
+        );
+        let resident = Move {
+            table: &self.table,
+            frontiers: &self.frontiers,
+            stripe: self.versions.of(hop.class()),
+            fingerprint: hop.fingerprint,
+            from: hop.from,
+            to: hop.to,
+        };
+        instead!(wrong::is_on() => wrong::make(&resident, outlined, fill), resident.make(outlined, fill))
+    }
+}
+
+impl<L: Layout> Move<'_, L> {
+    /// All steps in their order. `None` if the move was given up.
+    fn make(&self, outlined: bool, fill: Fill) -> Option<Left> {
+        if !outlined && !(self.is_movable() && self.outline()) {
+            return None;
+        }
+        let decided = self.advance() && {
+            self.shadow();
+            self.decide()
+        };
+        if !decided {
+            self.retract();
+            return None;
+        }
+        self.deliver();
+        let left = self.erase(fill);
+        self.settle();
+        Some(left)
+    }
+
+    /// True if the source holds the fingerprint, and no mark. Only then is an outline worth while.
+    fn is_movable(&self) -> bool {
+        let source = self.table.load_for_update(self.fingerprint, self.from);
+        self.movable(source.word).is_some()
+    }
+
+    /// The slot that this move may take from the source.
+    fn movable(&self, source: Word<L>) -> Option<usize> {
+        if source.is_unmarked() {
+            source.find(self.fingerprint)
+        } else {
+            None
+        }
+    }
+
+    /// Step 1, Outline: an empty slot of the destination becomes O. False if there is none, or
+    /// the word is marked.
+    fn outline(&self) -> bool {
+        self.update(Step::Outline, self.to, |word| {
+            if !word.is_unmarked() {
+                return None;
+            }
+            let slot = word.vacancy()?;
+            let word = word.with(slot, self.fingerprint);
+            Some(word.with_mark(slot, Mark::Outline))
+        })
+    }
+
+    /// Step 2, Advance: tells the readers that have passed P. False if the move has to give way,
+    /// to whoever holds the stripe, or to a snapshot between the two buckets.
+    fn advance(&self) -> bool {
+        !self.stripe.advance() && self.frontiers.permit(self.from, self.to)
+    }
+
+    /// Step 3, Shadow: O becomes S. A remove may kill it from here on.
+    fn shadow(&self) {
+        self.update(Step::Shadow, self.to, |word| {
+            debug_assert!(word.is_marked(Mark::Outline, self.fingerprint));
+            Some(word.remarked(Mark::Shadow))
+        });
+    }
+
+    /// Step 4, Decide: the original becomes T; from here on the copy is the item. False if the
+    /// original is gone, or its word is marked.
+    fn decide(&self) -> bool {
+        self.update(Step::Decide, self.from, |word| {
+            Some(word.with_mark(self.movable(word)?, Mark::Trailing))
+        })
+    }
+
+    /// Gives the move up: O or S becomes empty.
+    fn retract(&self) {
+        self.update(Step::Retract, self.to, |word| {
+            debug_assert!(
+                word.is_marked(Mark::Outline, self.fingerprint)
+                    || word.is_marked(Mark::Shadow, self.fingerprint)
+            );
+            Some(word.without_marked())
+        });
+    }
+
+    /// Step 5, Deliver: S becomes D, unless a remove has killed it.
+    fn deliver(&self) {
+        self.update(Step::Deliver, self.to, |word| {
+            word.is_marked(Mark::Shadow, self.fingerprint)
+                .then(|| word.remarked(Mark::Delivered))
+        });
+    }
+
+    /// Step 6, Erase: T becomes empty, or what is to be there next if that belongs into the
+    /// same plane of the bucket.
+    fn erase(&self, fill: Fill) -> Left {
+        self.erase_where(fill, |word, other| {
+            low_bits(self.fingerprint ^ other, word.level()) == 0
+        })
+    }
+
+    fn erase_where(&self, fill: Fill, fits: impl Fn(Word<L>, u64) -> bool) -> Left {
+        let mut left = Left::Hole;
+        self.update(Step::Erase, self.from, |word| {
+            debug_assert!(word.is_marked(Mark::Trailing, self.fingerprint));
+            let hole = word.without_marked();
+            let (new, leaves) = match fill {
+                Fill::Outline(next) if fits(word, next) => {
+                    (hole.with(0, next).remarked(Mark::Outline), Left::Filled)
+                }
+                Fill::Item(item) if fits(word, item) => (hole.with(0, item), Left::Filled),
+                _ => (hole, Left::Hole),
+            };
+            left = leaves;
+            Some(new)
+        });
+        left
+    }
+
+    /// Step 7, Settle: D becomes unmarked, K becomes empty.
+    fn settle(&self) {
+        self.update(Step::Settle, self.to, |word| {
+            if word.is_marked(Mark::Delivered, self.fingerprint) {
+                Some(word.unmarked())
+            } else {
+                word.is_marked(Mark::Killed, self.fingerprint)
+                    .then(|| word.without_marked())
+            }
+        });
+    }
+
+    fn update(
+        &self,
+        step: Step,
+        bucket: usize,
+        change: impl FnMut(Word<L>) -> Option<Word<L>>,
+    ) -> bool {
+        self.table.update(step, self.fingerprint, bucket, change)
+    }
+}
+
+#[cfg(test)]
+mod tests;

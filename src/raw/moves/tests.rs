@@ -1,0 +1,85 @@
+//! What one move does to its two words.
+
+use super::*;
+use crate::{
+    raw::tests::{double, filter_and_class, put, word_at},
+    table::layout::{F10x6, G14x4},
+};
+
+/// A stripe that is held, or a snapshot between the two buckets: a move is given up, and
+/// leaves both words as they were. The same of a hop whose outline the hop before has left.
+#[test]
+fn a_move_gives_way() {
+    let (raw, class) = filter_and_class::<F10x6>();
+    let word = Word::EMPTY.with(2, class.fingerprint);
+    put(&raw, class.p, word);
+    let hop = Hop {
+        fingerprint: class.fingerprint,
+        from: class.p,
+        to: class.q,
+    };
+    let outline = Word::EMPTY
+        .with(0, class.fingerprint)
+        .with_mark(0, Mark::Outline);
+    let given_up = || {
+        for outlined in [false, true] {
+            put(&raw, class.q, if outlined { outline } else { Word::EMPTY });
+            assert_eq!(raw.move_resident(hop, outlined, Fill::Hole), None);
+            assert_eq!(word_at(&raw, class.p), word);
+            assert_eq!(word_at(&raw, class.q), Word::EMPTY);
+        }
+    };
+    let hold = raw.versions.of(class).hold();
+    given_up();
+    drop(hold);
+    let snapshot = raw.frontiers.register();
+    snapshot.enter(0);
+    given_up();
+    snapshot.leave(0);
+    let moved = raw.move_resident(hop, false, Fill::Hole);
+    assert_eq!(moved, Some(Left::Hole));
+    assert_eq!(word_at(&raw, class.p), Word::EMPTY);
+    // From where it is not it cannot be moved.
+    assert_eq!(raw.move_resident(hop, false, Fill::Hole), None);
+    assert_eq!(raw.count(class), 1);
+}
+
+/// What is to be in the slot next is put there if it belongs into the same plane.
+#[test]
+fn a_move_leaves_behind_what_belongs_there() {
+    fn check<L: Layout>(levels: u32, fingerprint: u64, other: u64, fits: bool) {
+        let raw = RawFilter::<L>::new(8, levels).expect("a few bytes");
+        double(&raw, levels);
+        let class = Class::of_resident(fingerprint, 0, 8);
+        let hop = Hop {
+            fingerprint,
+            from: class.p,
+            to: class.q,
+        };
+        let back = Hop {
+            from: class.q,
+            to: class.p,
+            ..hop
+        };
+        let left = if fits { Left::Filled } else { Left::Hole };
+        let place = format!("{other} after {fingerprint} at level {levels}");
+        let put = |word: Word<L>| Some(word.plus(fingerprint));
+        assert!(raw.table.update(Step::Claim, fingerprint, class.p, put));
+        let moved = raw.move_resident(hop, false, Fill::Item(other));
+        assert_eq!(moved, Some(left), "{place}");
+        let word = raw.table.load_for_update(fingerprint, class.p).word;
+        assert_eq!(word.count(other), usize::from(fits), "{place}");
+        let moved = raw.move_resident(back, false, Fill::Outline(other));
+        assert_eq!(moved, Some(left), "{place}");
+        let word = raw.table.load_for_update(fingerprint, class.q).word;
+        assert_eq!(word.is_marked(Mark::Outline, other), fits, "{place}");
+        assert_eq!(raw.count(class), 1, "{place}");
+    }
+    check::<F10x6>(0, 700, 501, true);
+    for (fingerprint, other, fits) in [(6, 8, true), (6, 7, false), (7, 6, false), (7, 9, true)] {
+        check::<G14x4>(1, fingerprint, other, fits);
+    }
+    for (fingerprint, other, fits) in [(6, 10, true), (6, 4, false), (7, 11, true), (7, 9, false)] {
+        check::<G14x4>(2, fingerprint, other, fits);
+    }
+}

@@ -1,0 +1,134 @@
+//! Whole moves whose steps are left out, or come in another order, for negative controls.
+
+use super::{Fill, Left, Move};
+use crate::{
+    fault::{self, Fault},
+    step::Step,
+    table::layout::Layout,
+};
+
+/// True if one of the faults of this file is switched on.
+pub(super) fn is_on() -> bool {
+    matches!(
+        fault::now(),
+        Fault::NoAdvance
+            | Fault::AdvanceLate
+            | Fault::EraseFirst
+            | Fault::NoTrailing
+            | Fault::SettleEarly
+            | Fault::NoRetract
+            | Fault::DecideBlindly
+            | Fault::HoldIgnored
+            | Fault::HoldSeenEarly
+            | Fault::FrontierIgnored
+            | Fault::FillAnyPlane
+    )
+}
+
+/// The move with the fault that is switched on.
+pub(super) fn make<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> Option<Left> {
+    match fault::now() {
+        Fault::EraseFirst => erase_first(it, outlined),
+        Fault::NoTrailing => no_trailing(it, outlined),
+        Fault::DecideBlindly => decide_blindly(it, outlined, fill),
+        fault => {
+            let held_early = it.stripe.is_held();
+            if !outlined && !(it.is_movable() && it.outline()) {
+                return None;
+            }
+            let permitted = || it.frontiers.permit(it.from, it.to);
+            let free = match fault {
+                Fault::NoAdvance | Fault::AdvanceLate => !it.stripe.is_held() && permitted(),
+                Fault::HoldIgnored => {
+                    it.stripe.advance();
+                    permitted()
+                }
+                Fault::HoldSeenEarly => {
+                    it.stripe.advance();
+                    !held_early && permitted()
+                }
+                Fault::FrontierIgnored => {
+                    let held = it.stripe.advance();
+                    permitted();
+                    !held
+                }
+                _ => it.advance(),
+            };
+            let decided = free && {
+                it.shadow();
+                it.decide()
+            };
+            if !decided {
+                if fault != Fault::NoRetract {
+                    it.retract();
+                }
+                return None;
+            }
+            it.deliver();
+            if fault == Fault::SettleEarly {
+                it.settle();
+            }
+            let left = match fault {
+                Fault::FillAnyPlane => it.erase_where(fill, |_, _| true),
+                _ => it.erase(fill),
+            };
+            if fault == Fault::AdvanceLate {
+                it.stripe.advance();
+            }
+            it.settle();
+            Some(left)
+        }
+    }
+}
+
+/// Erases the original before it brings in the copy.
+fn erase_first<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
+    it.update(Step::Erase, it.from, |word| {
+        it.movable(word).map(|slot| word.without(slot))
+    });
+    if !outlined && !it.outline() {
+        return None;
+    }
+    if it.advance() {
+        it.shadow();
+    }
+    it.deliver();
+    it.settle();
+    Some(Left::Hole)
+}
+
+/// Decides by erasing the original at once.
+fn no_trailing<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
+    if !outlined && !(it.is_movable() && it.outline()) {
+        return None;
+    }
+    let decided = it.advance() && {
+        it.shadow();
+        it.update(Step::Decide, it.from, |word| {
+            Some(word.without(it.movable(word)?))
+        })
+    };
+    if !decided {
+        it.retract();
+        return None;
+    }
+    it.deliver();
+    it.settle();
+    Some(Left::Hole)
+}
+
+/// Goes on although the original is gone.
+fn decide_blindly<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> Option<Left> {
+    if !outlined && !(it.is_movable() && it.outline()) {
+        return None;
+    }
+    let mut decided = false;
+    if it.advance() {
+        it.shadow();
+        decided = it.decide();
+    }
+    it.deliver();
+    let left = if decided { it.erase(fill) } else { Left::Hole };
+    it.settle();
+    Some(left)
+}

@@ -1,0 +1,117 @@
+//! remove: takes one copy, wherever it is.
+
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+mod wrong;
+
+use super::{RawFilter, copies::holds_copy, version::Version};
+use crate::{
+    fault::instead,
+    step::Step,
+    sync,
+    table::{class::Class, layout::Layout, loaded::Loaded, word::Mark},
+};
+use std::hint::select_unpredictable;
+
+impl<L: Layout> RawFilter<L> {
+    /// Takes one copy of the class. False: there was none. Lock-free.
+    #[inline]
+    pub(crate) fn remove(&self, class: Class) -> bool {
+        let removed = loop {
+            let attempt =
+                instead!(wrong::is_on() => wrong::try_remove(self, class), self.try_remove(class));
+            if let Some(removed) = attempt {
+                break removed;
+            }
+            sync::yield_in_model();
+        };
+        if removed {
+            self.len.subtract(1);
+        }
+        removed
+    }
+
+    /// One attempt: `None` if another thread was faster.
+    ///
+    /// P first, and from Q only if P held no copy: a reader that has passed P already must
+    /// still find in Q what is left.
+    #[inline]
+    fn try_remove(&self, class: Class) -> Option<bool> {
+        let fingerprint = class.fingerprint;
+        let version = self.versions.of(class).observe();
+        let (p, q) = self.table.view().load_pair_for_update(class);
+        if !(p.word.is_unmarked() && q.word.is_unmarked()) {
+            return self.remove_among_marks(class, version, p, q);
+        }
+        let p = (p, p.word.minus(fingerprint));
+        let q = (q, q.word.minus(fingerprint));
+        let in_p = p.1 != p.0.word;
+        let (from, new) = select_unpredictable(in_p, p, q);
+        if new == from.word {
+            return version.validate().then_some(false);
+        }
+        from.replace(Step::Take, new).then_some(true)
+    }
+
+    /// [`try_remove`](Self::try_remove) where a move is under way.
+    #[cold]
+    fn remove_among_marks(
+        &self,
+        class: Class,
+        version: Version<'_>,
+        p: Loaded<'_, L>,
+        q: Loaded<'_, L>,
+    ) -> Option<bool> {
+        let fingerprint = class.fingerprint;
+        for word in [p, q] {
+            if holds_copy(word.word, fingerprint) {
+                return take(word, fingerprint);
+            }
+        }
+        match [p, q].map(|loaded| loaded.word.mark_of(fingerprint)) {
+            [Some(Mark::Shadow), Some(Mark::Trailing)] => self.kill_shadow(class, class.p, class.q),
+            [Some(Mark::Trailing), Some(Mark::Shadow)] => self.kill_shadow(class, class.q, class.p),
+            // Without a mark of the class the version says enough.
+            [None, None] => version.validate().then_some(false),
+            _ => (self.unchanged(class, p.word, q.word) && version.validate()).then_some(false),
+        }
+    }
+
+    /// Takes an item whose move is decided but not delivered: T stands in `from`, and the
+    /// item is the S in `to`, which becomes K.
+    ///
+    /// The exchange sees only S. That T stands, of the same move, is known by the
+    /// order: hold, S, T. Had another mover set the S that is exchanged, or the T,
+    /// it would have set its outline after S was read here, and would have found
+    /// the stripe held when it announced itself (PROOF, L6).
+    pub(super) fn kill_shadow(&self, class: Class, to: usize, from: usize) -> Option<bool> {
+        let hold = self.versions.of(class).hold()?;
+        let killed = self.kill_if_decided(class.fingerprint, to, from);
+        drop(hold);
+        killed.then_some(true)
+    }
+
+    fn kill_if_decided(&self, fingerprint: u64, to: usize, from: usize) -> bool {
+        let shadow = self.table.load_for_update(fingerprint, to);
+        let is_trailing = || {
+            let original = self.table.load_for_update(fingerprint, from);
+            original.word.is_marked(Mark::Trailing, fingerprint)
+        };
+        shadow.word.is_marked(Mark::Shadow, fingerprint) && is_trailing() && kill(shadow)
+    }
+}
+
+/// Takes the copy that the word holds: unmarked becomes empty, D becomes K.
+fn take<L: Layout>(loaded: Loaded<'_, L>, fingerprint: u64) -> Option<bool> {
+    let new = loaded.word.minus(fingerprint);
+    let taken = if new == loaded.word {
+        kill(loaded)
+    } else {
+        loaded.replace(Step::Take, new)
+    };
+    taken.then_some(true)
+}
+
+/// S or D becomes K, so that its mover will empty it.
+fn kill<L: Layout>(loaded: Loaded<'_, L>) -> bool {
+    loaded.replace(Step::Kill, loaded.word.remarked(Mark::Killed))
+}

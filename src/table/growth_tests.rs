@@ -1,0 +1,245 @@
+//! Levels, splits and the sweep, without other threads.
+
+use super::{
+    OnceSegment, Refusal, SPLITS_PER_INSERT, Segment, Table, class::Class, layout::G14x4,
+    loaded::Loaded, low_bits,
+};
+use crate::{raw::RawFilter, step::Step};
+
+#[test]
+fn the_low_bits_are_as_many_as_the_level() {
+    let low = [0, 1, 2, 3, 4, 8].map(|level| low_bits(0b1011, level));
+    assert_eq!(low, [0, 1, 0b11, 0b11, 0b1011, 0b1011]);
+}
+
+#[test]
+fn each_level_doubles_the_words() {
+    let table = Table::<G14x4>::new(4, 2).expect("a few bytes");
+    assert_eq!((table.buckets(), table.words()), (4, 4));
+    assert_eq!((table.level(), table.max_level()), (0, 2));
+    assert!(!table.is_growing(0));
+    let bytes = table.bytes();
+    assert_eq!(bytes, 4 * 8 + 3 * size_of::<OnceSegment>());
+    for level in 0..2 {
+        assert!(table.begin_level(level).is_some());
+        assert!(table.is_growing(level));
+        assert_eq!(table.words(), 8 << level);
+        assert_eq!(table.words_to_split(), 4 << level);
+        table.sweep_all();
+        assert_eq!((table.level(), table.words_to_split()), (level + 1, 0));
+    }
+    assert!(!table.is_growing(2));
+    assert_eq!(
+        table.bytes(),
+        bytes + 2 * size_of::<Segment>() + (4 + 8) * 8
+    );
+}
+
+/// All items are there after each single split, and in each plane only its own.
+#[test]
+fn a_split_takes_each_item_along() {
+    const BUCKETS: usize = 8;
+    let raw = RawFilter::<G14x4>::new(BUCKETS, 3).expect("a few bytes");
+    let table = &raw.table;
+    let class = |item: u64| raw.class(item.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let present: Vec<Class> = (1..=24).map(class).collect();
+    let absent: Vec<Class> = (100..200)
+        .map(class)
+        .filter(|class| !present.contains(class))
+        .collect();
+    for &class in &present {
+        assert_eq!(raw.insert(class), Ok(()));
+    }
+    for level in 0..3 {
+        table.begin_level(level).expect("a few bytes");
+        for word in 0..BUCKETS << level {
+            table.split((word / BUCKETS) as u64, word % BUCKETS, level);
+            for &class in &present {
+                assert!(raw.contains(class), "{class:?} at word {word} of {level}");
+                let copies = present.iter().filter(|&&other| other == class).count();
+                assert_eq!(
+                    raw.count(class),
+                    copies,
+                    "{class:?} at word {word} of {level}"
+                );
+            }
+            for &class in &absent {
+                assert!(!raw.contains(class), "{class:?} at word {word} of {level}");
+                assert!(!raw.remove(class), "{class:?} at word {word} of {level}");
+            }
+        }
+        // The hint is the sweep's.
+        assert_eq!(table.level(), level);
+        table.sweep_all();
+        assert_eq!(table.level(), level + 1);
+    }
+    assert_eq!(raw.len.sum(), present.len());
+    for &class in &present {
+        assert!(raw.remove(class), "{class:?}");
+    }
+    assert!(present.iter().all(|&class| !raw.contains(class)));
+}
+
+/// 64 buckets, two doublings to come.
+fn small_table() -> Table<G14x4> {
+    Table::new(64, 2).expect("a few bytes")
+}
+
+/// For each word of the table below `level`, in the order of the sweep: is it split?
+fn split_words(table: &Table<G14x4>, level: u32) -> Vec<bool> {
+    let word = |number: usize| {
+        let atomic = table.atomic((number / 64) as u64, number % 64);
+        Loaded::<G14x4>::load(atomic).word.level() > level
+    };
+    (0..64 << level).map(word).collect()
+}
+
+fn count_split(table: &Table<G14x4>, level: u32) -> usize {
+    let split = split_words(table, level);
+    split.into_iter().filter(|&split| split).count()
+}
+
+/// Each call splits a run, wherever it is, and the split pointer is at the first word to come.
+#[test]
+fn a_level_is_swept_run_by_run() {
+    let table = small_table();
+    table.sweep_some();
+    assert_eq!((table.level(), table.words()), (0, 64));
+    for level in 0..2 {
+        table.begin_level(level).expect("a few bytes");
+        let words = 64 << level;
+        for run in 1..words / SPLITS_PER_INSERT {
+            table.sweep_some();
+            assert_eq!(count_split(&table, level), run * SPLITS_PER_INSERT);
+            let split = split_words(&table, level);
+            let pointer = split.iter().take_while(|&&split| split).count();
+            assert_eq!(table.words_to_split(), words - pointer);
+            assert_eq!(table.level(), level);
+        }
+        table.sweep_some();
+        assert_eq!((table.level(), table.words_to_split()), (level + 1, 0));
+    }
+}
+
+/// The split pointer goes over words that others have split, and no further.
+#[test]
+fn the_split_pointer_stops_at_the_first_word_to_come() {
+    let table = small_table();
+    table.begin_level(0).expect("a few bytes");
+    table.sweep_all();
+    table.begin_level(1).expect("a few bytes");
+    for bucket in 0..64 {
+        table.split(0, bucket, 1);
+    }
+    table.split(1, 2, 1);
+    table.sweep(1, 0);
+    assert_eq!(table.words_to_split(), 64);
+    table.sweep(1, 0);
+    assert_eq!(table.words_to_split(), 64 - SPLITS_PER_INSERT);
+}
+
+#[test]
+fn room_is_made_where_it_is_wanted() {
+    let table = small_table();
+    let wanted = |buckets: std::ops::Range<usize>| buckets.map(|bucket| (5, bucket));
+    let refused = table.split_reached(0, 0, wanted(0..1), |_| false);
+    assert_eq!(refused, Err(Refusal::Full), "not worth while");
+    assert!(!table.is_growing(0));
+    assert_eq!(table.split_reached(0, 0, wanted(30..31), |_| true), Ok(()));
+    assert!(table.is_growing(0));
+    let split = split_words(&table, 0);
+    assert_eq!(count_split(&table, 0), 1);
+    assert!(split[30]);
+    // As many as one insert splits, at most.
+    let made = table.split_reached(0, 0, wanted(25..40), |_| false);
+    assert_eq!(made, Ok(()), "the level has begun");
+    let split = split_words(&table, 0);
+    assert_eq!(count_split(&table, 0), 1 + SPLITS_PER_INSERT);
+    assert!(split[25..34].iter().all(|&split| split));
+    // All of them are split: the sweep goes on, the further the later the round.
+    let mut before = 1 + SPLITS_PER_INSERT;
+    for (round, runs) in [(0, 1), (1, 2)] {
+        assert_eq!(
+            table.split_reached(round, 0, wanted(25..34), |_| false),
+            Ok(())
+        );
+        let now = count_split(&table, 0);
+        assert!(
+            now > before + (runs - 1) * SPLITS_PER_INSERT,
+            "{now} after {before}"
+        );
+        assert!(
+            now <= before + runs * SPLITS_PER_INSERT,
+            "{now} after {before}"
+        );
+        before = now;
+    }
+    assert_eq!(
+        table.split_reached(31, 0, wanted(25..34), |_| false),
+        Ok(())
+    );
+    assert_eq!(table.level(), 1, "it ends with the level");
+    // What was wanted at a level before may be there now.
+    assert_eq!(table.split_reached(0, 0, wanted(0..1), |_| true), Ok(()));
+    assert!(!table.is_growing(1));
+    table.begin_level(1).expect("a few bytes");
+    table.sweep_all();
+    let refused = table.split_reached(0, 2, wanted(0..1), |_| true);
+    assert_eq!(refused, Err(Refusal::Full), "the largest size");
+}
+
+/// Whoever froze a word may be stopped for ever.
+#[test]
+fn a_writer_completes_a_split() {
+    for inserts in [true, false] {
+        let raw = RawFilter::<G14x4>::new(8, 1).expect("a few bytes");
+        let table = &raw.table;
+        let class = Class::of_resident(7, 0, 8);
+        assert_eq!(raw.insert(class), Ok(()));
+        table.begin_level(0).expect("a few bytes");
+        for bucket in [class.p, class.q] {
+            let loaded = Loaded::<G14x4>::load(table.atomic(0, bucket));
+            assert!(loaded.replace(Step::Freeze, loaded.word.frozen()));
+        }
+        if inserts {
+            assert_eq!(raw.insert(class), Ok(()));
+            assert_eq!(raw.count(class), 2);
+        } else {
+            assert!(raw.remove(class));
+            assert_eq!(raw.count(class), 0);
+        }
+        for bucket in [class.p, class.q] {
+            for plane in [0, 1] {
+                let word = Loaded::<G14x4>::load(table.atomic(plane, bucket)).word;
+                assert_eq!((word.level(), word.is_frozen()), (1, false));
+            }
+        }
+    }
+}
+
+/// Whoever comes late to complete a split leaves alone what others have made of it since.
+#[test]
+fn a_split_is_completed_once() {
+    let table = small_table();
+    table.begin_level(0).expect("a few bytes");
+    let load_for_update = |plane| Loaded::<G14x4>::load(table.atomic(plane, 3));
+    let loaded = load_for_update(0);
+    let word = loaded.word.with(0, 6).with(1, 7);
+    assert!(loaded.replace(Step::Claim, word));
+    let loaded = load_for_update(0);
+    let frozen = loaded.word.frozen();
+    assert!(loaded.replace(Step::Freeze, frozen));
+    let frozen = loaded.now(frozen);
+    table.complete_split(0, 3, frozen);
+    for (plane, fingerprint) in [(0, 8), (1, 9)] {
+        let loaded = load_for_update(plane);
+        assert!(loaded.replace(Step::Claim, loaded.word.plus(fingerprint)));
+    }
+    table.complete_split(0, 3, frozen);
+    for (plane, residents) in [(0, [6, 8]), (1, [9, 7])] {
+        assert!(
+            load_for_update(plane).word.residents().eq(residents),
+            "{plane}"
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! A word that a writer has loaded, and its exchange.
+
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+mod wrong;
+
+use super::{layout::Layout, word::Word};
+use crate::{
+    fault::{self, instead},
+    step::Step,
+    sync::{self, AtomicU64, Ordering},
+};
+
+/// A word as a writer loaded it, kept for the compare-exchange to come.
+pub(crate) struct Loaded<'a, L> {
+    atomic: &'a AtomicU64,
+    /// The word as it stands in the table.
+    raw: Word<L>,
+    /// The word with its reservation dropped: what writers compute with.
+    pub(crate) word: Word<L>,
+}
+
+impl<L> Clone for Loaded<'_, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L> Copy for Loaded<'_, L> {}
+
+impl<'a, L: Layout> Loaded<'a, L> {
+    /// A writer's load.
+    ///
+    /// Acquire: pairs with the Release of every exchange, so that whoever sees
+    /// a step sees all that came before it.
+    #[inline(always)]
+    pub(crate) fn load(atomic: &'a AtomicU64) -> Self {
+        let order = fault::order(Step::LoadForUpdate, Ordering::Acquire);
+        let raw = Word::<L>::from_bits(sync::load_for_update(atomic, order));
+        Self {
+            atomic,
+            raw,
+            word: raw.without_reservation(),
+        }
+    }
+
+    /// Exchanges the whole word for `new` if it still is as it was loaded.
+    #[inline(always)]
+    pub(crate) fn replace(self, step: Step, new: Word<L>) -> bool {
+        instead!(wrong::is_on() => wrong::replace(self, step, new), self.exchange(step, new))
+    }
+
+    /// AcqRel: Release pairs with the Acquire of a reader's and a writer's load;
+    /// Acquire hands on what the word's earlier writers released. Relaxed on
+    /// failure: the caller loads again.
+    #[inline(always)]
+    fn exchange(self, step: Step, new: Word<L>) -> bool {
+        let order = fault::order(step, Ordering::AcqRel);
+        self.atomic
+            .compare_exchange(self.raw.bits(), new.bits(), order, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// True if the word has not been made by a split yet: it has no level.
+    #[inline]
+    pub(crate) fn is_unmade(self) -> bool {
+        self.raw == Word::EMPTY
+    }
+
+    /// True if another thread's reservation stands in the word.
+    #[inline]
+    pub(crate) fn is_reserved(self) -> bool {
+        self.raw.is_reserved()
+    }
+
+    /// The same place after it was exchanged for `raw`.
+    #[inline]
+    pub(crate) fn now(self, raw: Word<L>) -> Self {
+        Self {
+            raw,
+            word: raw.without_reservation(),
+            ..self
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Exchanges done wrong, for negative controls.
+
+use super::Loaded;
+use crate::{
+    fault::{self, Fault},
+    step::Step,
+    sync::Ordering,
+    table::{layout::Layout, word::Word},
+};
+
+/// True if one of the faults of this file is switched on.
+pub(super) fn is_on() -> bool {
+    matches!(
+        fault::now(),
+        Fault::ClaimUnchecked
+            | Fault::ReservationKept
+            | Fault::RemoveNoKilled
+            | Fault::NoDelivered
+            | Fault::MarkDropped
+            | Fault::PhaseWraps
+            | Fault::PhaseIgnored
+            | Fault::NoFreeze
+            | Fault::CutFirst
+    )
+}
+
+/// [`Loaded::replace`] with the fault that is switched on.
+pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>) -> bool {
+    let splits = matches!(step, Step::Freeze | Step::Copy | Step::Cut);
+    match (fault::now(), step) {
+        (Fault::ClaimUnchecked, Step::Claim) => {
+            loaded.exchange(step, new);
+            true
+        }
+        (Fault::ReservationKept, Step::Reserve | Step::Confirm | Step::Cancel) => {
+            loaded.exchange(step, new)
+        }
+        (Fault::ReservationKept, _) => loaded.exchange(step, with_reservation_of(new, loaded.raw)),
+        (Fault::RemoveNoKilled, Step::Kill) => loaded.exchange(step, loaded.word.without_marked()),
+        (Fault::NoDelivered, Step::Deliver) => loaded.exchange(step, new.unmarked()),
+        (Fault::MarkDropped, Step::Copy | Step::Cut) => loaded.exchange(step, new.unmarked()),
+        (Fault::PhaseWraps, _) if splits => loaded.exchange(step, new.with_phase(new.phase() & 3)),
+        (Fault::CutFirst, Step::Freeze) => loaded.exchange(step, new.split().0),
+        (Fault::NoFreeze, Step::Freeze) => true,
+        (Fault::NoFreeze, Step::Cut) => {
+            let raw = loaded.raw.with_phase(loaded.raw.phase() - 1);
+            loaded.now(raw).exchange(step, new)
+        }
+        (Fault::PhaseIgnored, _) if loaded.raw.is_in_phase(new) => {
+            // Relaxed: done wrong on purpose, it only has to be a recent phase.
+            let now = Word::<L>::from_bits(loaded.atomic.load(Ordering::Relaxed));
+            let raw = loaded.raw.with_phase(now.phase());
+            loaded.now(raw).exchange(step, new.with_phase(now.phase()))
+        }
+        _ => loaded.exchange(step, new),
+    }
+}
+
+/// `new` with the reservation that stands in `old`, if its slot is still empty.
+fn with_reservation_of<L: Layout>(new: Word<L>, old: Word<L>) -> Word<L> {
+    let last = L::SLOTS - 1;
+    if old.is_reserved() && new.slot(last) == 0 {
+        new.with_reservation(last, old.slot(last))
+    } else {
+        new
+    }
+}

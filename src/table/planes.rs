@@ -1,0 +1,64 @@
+//! Where the words of a plane lie.
+
+use crate::sync::{self, AtomicU64};
+use std::ops::Range;
+
+/// The words of successive planes.
+pub(crate) struct Planes {
+    pub(crate) words: Box<[AtomicU64]>,
+    /// How many words all planes before them have.
+    before: usize,
+}
+
+impl Planes {
+    /// Plane 0.
+    pub(super) fn first(words: Box<[AtomicU64]>) -> Self {
+        Self { words, before: 0 }
+    }
+
+    /// The planes that double a filter: as many words as there are before them.
+    pub(super) fn doubling(words: Box<[AtomicU64]>) -> Self {
+        let before = words.len();
+        Self { words, before }
+    }
+}
+
+/// The words of one plane.
+#[derive(Clone, Copy)]
+pub(super) struct Plane<'a> {
+    words: &'a [AtomicU64],
+    /// The first word of the plane.
+    start: usize,
+}
+
+impl<'a> Plane<'a> {
+    /// All of `words`.
+    #[inline(always)]
+    pub(super) fn of(words: &'a [AtomicU64]) -> Self {
+        Self { words, start: 0 }
+    }
+
+    /// The plane with this number, of `buckets` words.
+    #[inline(always)]
+    pub(super) fn within(planes: &'a Planes, plane: u64, buckets: usize) -> Self {
+        Self {
+            words: &planes.words,
+            start: plane as usize * buckets - planes.before,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn atomic(self, bucket: usize) -> &'a AtomicU64 {
+        &self.words[self.start + bucket]
+    }
+
+    #[inline(always)]
+    pub(super) fn prefetch(self, bucket: usize) {
+        sync::prefetch(self.words, self.start + bucket);
+    }
+
+    /// The words of these buckets.
+    pub(super) fn row(self, buckets: Range<usize>) -> &'a [AtomicU64] {
+        &self.words[self.start..][buckets]
+    }
+}

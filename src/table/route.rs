@@ -1,0 +1,265 @@
+//! Which word counts for a fingerprint and a bucket.
+
+use super::{
+    Table,
+    class::Class,
+    layout::Layout,
+    loaded::Loaded,
+    low_bits,
+    planes::{Plane, Planes},
+    word::Word,
+};
+use crate::{
+    fault::{self, instead},
+    step::Step,
+    sync::{AtomicU64, Ordering, count_load},
+};
+
+/// How a reader loads a word in the step `step`.
+#[inline(always)]
+fn loads<L: Layout>(step: Step) -> impl Fn(&AtomicU64) -> Word<L> {
+    move |atomic| {
+        count_load();
+        // Acquire: pairs with the Release of the exchange that wrote the word (PROOF,
+        // section 7: ReadP, ReadQ and the second reads).
+        Word::from_bits(atomic.load(fault::order(step, Ordering::Acquire)))
+    }
+}
+
+/// The table for a row of loads, with the place of its words at hand: after a
+/// load with Acquire the compiler must take it that anything in memory has
+/// changed, that place as well, and would load it again for each word.
+pub(crate) struct View<'a, L> {
+    first: &'a [AtomicU64],
+    table: &'a Table<L>,
+}
+
+impl<'a, L: Layout> View<'a, L> {
+    /// [`Table::buckets`].
+    #[inline(always)]
+    pub(crate) fn buckets(&self) -> usize {
+        self.first.len()
+    }
+
+    /// [`Table::load`]. Between two levels all words are at the level of the hint: a comparison
+    /// shows it.
+    #[inline(always)]
+    pub(crate) fn load(&self, step: Step, fingerprint: u64, bucket: usize) -> Word<L> {
+        let (hint, load) = (self.table.hint(), loads(step));
+        let word = load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
+        if word.is_in_phase(hint) {
+            return word;
+        }
+        self.table.load_from(hint, fingerprint, bucket, load)
+    }
+
+    /// The words of a class, P before Q, that count for it if both are in the phase of the hint,
+    /// which comes with them. In any phase a fingerprint that is found in them is there.
+    #[inline(always)]
+    pub(crate) fn load_pair_at_hint(&self, class: Class) -> (Word<L>, Word<L>, Word<L>) {
+        let hint = self.table.hint();
+        let plane = self.plane_of_hint(hint, class.fingerprint);
+        let p = loads(Step::ReadP)(plane.atomic(class.p));
+        let q = loads(Step::ReadQ)(plane.atomic(class.q));
+        (p, q, hint)
+    }
+
+    /// [`Table::load_for_update`].
+    #[inline(always)]
+    pub(crate) fn load_for_update(&self, fingerprint: u64, bucket: usize) -> Loaded<'a, L> {
+        let hint = self.table.hint();
+        let loaded = Loaded::load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
+        if loaded.word.is_in_phase(hint) {
+            return loaded;
+        }
+        self.table.load_for_update_from(hint, fingerprint, bucket)
+    }
+
+    /// [`load_for_update`](Self::load_for_update) for both words of a class, P before Q.
+    #[inline(always)]
+    pub(crate) fn load_pair_for_update(&self, class: Class) -> (Loaded<'a, L>, Loaded<'a, L>) {
+        self.load_both_for_update(class.fingerprint, class.p, class.q)
+    }
+
+    /// Both words of a class, in the order in which a claim prefers them if they are equally
+    /// full: a random one first, which the fingerprint's lowest bit says.
+    #[inline(always)]
+    pub(crate) fn load_pair_for_claim(&self, class: Class) -> (Loaded<'a, L>, Loaded<'a, L>) {
+        let (one, other) = match class.fingerprint & 1 {
+            0 => (class.p, class.q),
+            _ => (class.q, class.p),
+        };
+        self.load_both_for_update(class.fingerprint, one, other)
+    }
+
+    /// The words of two buckets, in this order.
+    #[inline(always)]
+    fn load_both_for_update(
+        &self,
+        fingerprint: u64,
+        one: usize,
+        other: usize,
+    ) -> (Loaded<'a, L>, Loaded<'a, L>) {
+        let hint = self.table.hint();
+        let plane = self.plane_of_hint(hint, fingerprint);
+        let both = (
+            Loaded::load(plane.atomic(one)),
+            Loaded::load(plane.atomic(other)),
+        );
+        if Word::both_in_phase(both.0.word, both.1.word, hint) {
+            return both;
+        }
+        let one = self.table.load_for_update_from(hint, fingerprint, one);
+        let other = self.table.load_for_update_from(hint, fingerprint, other);
+        (one, other)
+    }
+
+    /// The plane that counts for `fingerprint` if its words are at the level of the
+    /// hint. Without a branch that depends on the fingerprint: nobody could foresee it.
+    #[inline(always)]
+    fn plane_of_hint(&self, hint: Word<L>, fingerprint: u64) -> Plane<'a> {
+        if L::PHASE_BITS == 0 {
+            return Plane::of(self.first);
+        }
+        let plane = fingerprint & hint.bits();
+        // The length of the plane's number is the number of its segment.
+        let number = (plane << 1 | 1).ilog2();
+        let segment = self.table.growth.segments[number as usize].get();
+        debug_assert!(
+            plane == 0 || segment.is_some(),
+            "a segment is published before a word of it is made"
+        );
+        let planes = segment.map_or(&self.table.first, |segment| &segment.planes);
+        Plane::within(planes, plane, self.first.len())
+    }
+}
+
+impl<L: Layout> Table<L> {
+    /// The table for a row of loads.
+    #[inline(always)]
+    pub(crate) fn view(&self) -> View<'_, L> {
+        View {
+            first: &self.first.words,
+            table: self,
+        }
+    }
+
+    /// A reader's load of the word that counts for `fingerprint` in `bucket`.
+    ///
+    /// Acquire: pairs with the Release of every exchange, so that whoever sees
+    /// the effect of a relocation's step sees all that came before it.
+    #[inline(always)]
+    pub(crate) fn load(&self, step: Step, fingerprint: u64, bucket: usize) -> Word<L> {
+        self.view().load(step, fingerprint, bucket)
+    }
+
+    /// A writer's load of that word: of one that is not frozen.
+    #[inline(always)]
+    pub(crate) fn load_for_update(&self, fingerprint: u64, bucket: usize) -> Loaded<'_, L> {
+        self.view().load_for_update(fingerprint, bucket)
+    }
+
+    /// Loads the bucket again and again until `change` gives up or its word has been
+    /// exchanged for what `change` made of it. True if exchanged.
+    #[inline]
+    pub(crate) fn update(
+        &self,
+        step: Step,
+        fingerprint: u64,
+        bucket: usize,
+        mut change: impl FnMut(Word<L>) -> Option<Word<L>>,
+    ) -> bool {
+        loop {
+            let loaded = self.load_for_update(fingerprint, bucket);
+            let Some(new) = change(loaded.word) else {
+                return false;
+            };
+            if loaded.replace(step, new) {
+                return true;
+            }
+        }
+    }
+
+    /// Brings a word into the cache: while a level is being swept, the one that
+    /// counted before it or the one that counts now.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, fingerprint: u64, bucket: usize) {
+        self.view()
+            .plane_of_hint(self.hint(), fingerprint)
+            .prefetch(bucket);
+    }
+
+    /// A level is being swept: from plane to plane, with one load and one for each level
+    /// above the hint, at most.
+    #[cold]
+    fn load_from(
+        &self,
+        hint: Word<L>,
+        fingerprint: u64,
+        bucket: usize,
+        load: impl Fn(&AtomicU64) -> Word<L>,
+    ) -> Word<L> {
+        let mut plane = fingerprint & hint.bits();
+        loop {
+            let word = load(self.atomic(plane, bucket));
+            if low_bits(fingerprint, word.level()) == plane {
+                return word;
+            }
+            plane = next_plane(fingerprint, plane);
+        }
+    }
+
+    /// [`load_from`](Self::load_from) for a writer, who completes the split of a frozen word
+    /// before it goes on.
+    #[cold]
+    fn load_for_update_from(
+        &self,
+        hint: Word<L>,
+        fingerprint: u64,
+        bucket: usize,
+    ) -> Loaded<'_, L> {
+        let mut plane = fingerprint & hint.bits();
+        loop {
+            let loaded = Loaded::load(self.atomic(plane, bucket));
+            if instead!(is(FrozenIgnored) => false, loaded.word.is_frozen()) {
+                self.complete_split(plane, bucket, loaded);
+            } else if low_bits(fingerprint, loaded.word.level()) == plane {
+                return loaded;
+            } else {
+                plane = next_plane(fingerprint, plane);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn atomic(&self, plane: u64, bucket: usize) -> &AtomicU64 {
+        self.plane(plane).atomic(bucket)
+    }
+
+    #[inline(always)]
+    pub(super) fn plane(&self, plane: u64) -> Plane<'_> {
+        Plane::within(self.planes_of(plane), plane, self.buckets())
+    }
+
+    fn planes_of(&self, plane: u64) -> &Planes {
+        match plane.checked_ilog2() {
+            None => &self.first,
+            Some(level) => {
+                let segment = self.segment(level);
+                let segment = segment.expect("a segment is published before a word of it is made");
+                &segment.planes
+            }
+        }
+    }
+}
+
+/// The next plane on the way of a fingerprint that went from `plane` at a later
+/// split: cut just above its next bit that is set.
+#[inline(always)]
+const fn next_plane(fingerprint: u64, plane: u64) -> u64 {
+    let length = u64::BITS - plane.leading_zeros();
+    low_bits(
+        fingerprint,
+        length + (fingerprint >> length).trailing_zeros() + 1,
+    )
+}

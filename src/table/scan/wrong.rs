@@ -1,0 +1,39 @@
+//! Scans done wrong, for negative controls.
+
+use crate::{
+    fault::{self, Fault},
+    table::{
+        Table,
+        layout::Layout,
+        word::{Mark, Word},
+    },
+};
+use std::ops::Range;
+
+/// True if one of the faults of this file is switched on.
+pub(super) fn is_on() -> bool {
+    matches!(fault::now(), Fault::ScanByPlane | Fault::ScanNoShadows)
+}
+
+/// [`Table::scan`] with the fault that is switched on.
+pub(super) fn scan<L: Layout>(
+    table: &Table<L>,
+    buckets: Range<usize>,
+    level: u32,
+    image: &mut [u64],
+) -> bool {
+    if fault::is(Fault::ScanByPlane) {
+        return table.scan_by_plane(buckets, level, image, Word::image);
+    }
+    table.scan_by_plane(buckets.clone(), level, image, without_shadow)
+        && (super::is_at_one_level::<L>(image, buckets.len())
+            || table.scan_by_bucket(buckets, level, image))
+}
+
+/// [`Word::image`] that takes an outline or a shadow for nothing.
+fn without_shadow<L: Layout>(word: Word<L>) -> Word<L> {
+    match word.mark() {
+        Some(Mark::Outline | Mark::Shadow) => word.without_reservation().without_marked().image(),
+        _ => word.image(),
+    }
+}

@@ -1,0 +1,45 @@
+//! Splitting a word: Freeze, Copy, Cut.
+//!
+//! To split a word from level k to k + 1 moves the fingerprints that have bit k set to the same
+//! bucket of the plane 2^k further on, slot by slot. No key is needed for it, and two items of
+//! one class stay of one class.
+
+use super::{Table, layout::Layout, loaded::Loaded};
+use crate::step::Step;
+
+impl<L: Layout> Table<L> {
+    /// Brings a word from `level` to the next one. Any number of threads may do
+    /// this at once, and any of them may stop.
+    pub(crate) fn split(&self, plane: u64, bucket: usize, level: u32) {
+        loop {
+            let loaded = Loaded::<L>::load(self.atomic(plane, bucket));
+            if loaded.word.level() > level {
+                return;
+            }
+            let frozen = if loaded.word.is_frozen() {
+                loaded
+            } else {
+                let frozen = loaded.word.frozen();
+                if !loaded.replace(Step::Freeze, frozen) {
+                    continue;
+                }
+                loaded.now(frozen)
+            };
+            self.complete_split(plane, bucket, frozen);
+        }
+    }
+
+    /// A frozen word does not change, so whoever completes its split makes the
+    /// same two words of it. An exchange that fails was done by another thread.
+    #[cold]
+    pub(super) fn complete_split(&self, plane: u64, bucket: usize, frozen: Loaded<'_, L>) {
+        let (stays, goes) = frozen.word.split();
+        let new = Loaded::<L>::load(self.atomic(plane | 1 << frozen.word.level(), bucket));
+        // A word that has been made is never 0 again: it has a level.
+        if new.is_unmade() {
+            new.replace(Step::Copy, goes);
+        }
+        // From here on the new word counts for what went there.
+        frozen.replace(Step::Cut, stays);
+    }
+}

@@ -1,0 +1,186 @@
+//! Growth: which words are split, and when a level is complete.
+
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+mod wrong;
+
+use super::{Segment, Table, layout::Layout, low_bits, word::Word};
+use crate::{
+    fault::{self, instead},
+    step::Step,
+    sync::{self, Ordering},
+    threads::thread_number,
+};
+use std::ops::Range;
+
+/// Words that one insert splits while the filter grows: a cache line of them.
+pub(crate) const SPLITS_PER_INSERT: usize = if sync::IN_MODEL { 1 } else { 8 };
+
+/// Words over which one insert moves the split pointer on, at most: a filter that was
+/// restored in the middle of a sweep has many that are split, and its pointer at the first.
+const MAX_STRIDE: usize = 64 * SPLITS_PER_INSERT;
+
+/// Why a filter does not grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// It has its largest size, or growing would not help.
+    Full,
+    /// The allocator has no memory for the new planes.
+    Memory,
+}
+
+impl<L: Layout> Table<L> {
+    /// Splits the first few of `reached` that can be split, begins a level for it
+    /// if need be, and is bounded. `worthwhile` says whether the filter is full
+    /// enough for another level.
+    ///
+    /// `reached` are the words that a search at `level` has seen to be full, nearest first:
+    /// where the split of a pair leaves it full, that of its neighbours helps. Where
+    /// all of them are split the next level might help, so the sweep goes on, twice
+    /// as far in each `round` of one insert: it ends the level rather than give up.
+    #[cold]
+    pub(crate) fn split_reached(
+        &self,
+        round: usize,
+        level: u32,
+        reached: impl Iterator<Item = (u64, usize)> + Clone,
+        worthwhile: impl Fn(u32) -> bool,
+    ) -> Result<(), Refusal> {
+        if self.level() != level {
+            // What was full may have been split since.
+            return Ok(());
+        }
+        if !self.is_growing(level) {
+            if level == self.max_level() || !worthwhile(level) {
+                return Err(Refusal::Full);
+            }
+            instead!(is(PublishLate) => wrong::freeze_first(self, reached.clone()), ());
+            self.begin_level(level).ok_or(Refusal::Memory)?;
+        }
+        let unsplit = reached.filter(|&(fingerprint, bucket)| {
+            self.load_for_update(fingerprint, bucket).word.level() == level
+        });
+        let mut split = 0;
+        for (fingerprint, bucket) in unsplit.take(SPLITS_PER_INSERT) {
+            self.split(low_bits(fingerprint, level), bucket, level);
+            split += 1;
+        }
+        if split == 0 {
+            // A round is less than `PATIENT_ROUNDS`, 32.
+            let runs = if cfg!(guira_loom) { 1 } else { 1_u64 << round };
+            for _ in 0..runs {
+                if self.level() != level {
+                    break;
+                }
+                self.sweep(level, lead());
+            }
+        }
+        Ok(())
+    }
+
+    /// Splits a few words, if the filter is between two levels.
+    #[inline(always)]
+    pub(crate) fn sweep_some(&self) {
+        if L::PHASE_BITS != 0 && self.is_growing(self.level()) {
+            self.sweep(self.level(), lead());
+        }
+    }
+
+    /// Completes the level that was begun, if any.
+    pub(crate) fn sweep_all(&self) {
+        while self.is_growing(self.level()) {
+            self.sweep(self.level(), lead());
+        }
+    }
+
+    /// Words that the sweep has still to come by; 0 between levels.
+    pub(crate) fn words_to_split(&self) -> usize {
+        let level = self.level();
+        self.segment(level).map_or(0, |segment| {
+            // Acquire: as in `sweep`.
+            (self.buckets() << level) - segment.split_pointer.load(Ordering::Acquire) as usize
+        })
+    }
+
+    /// Splits a run of words, `lead` runs ahead of the split pointer if there is work,
+    /// and moves the pointer on over all words that are split.
+    ///
+    /// Nobody owns a run: the pointer moves on when the words say that they are
+    /// split, so a thread that stops in the middle delays nobody.
+    #[cold]
+    pub(crate) fn sweep(&self, level: u32, lead: usize) {
+        let Some(segment) = self.segment(level) else {
+            return;
+        };
+        let words = self.buckets() << level;
+        // Acquire: pairs with the Release of `move_split_pointer`.
+        let pointer = segment.split_pointer.load(Ordering::Acquire) as usize;
+        let ahead = pointer + lead * SPLITS_PER_INSERT;
+        let is_split = |(plane, bucket)| self.is_split(plane, bucket, level);
+        let start = match self.places(ahead..words).next() {
+            Some(place) if !is_split(place) => ahead,
+            _ => pointer,
+        };
+        let end = words.min(start + SPLITS_PER_INSERT);
+        for (plane, bucket) in self.places(start..end) {
+            self.split(plane, bucket, level);
+        }
+        let more = self
+            .places(pointer..words.min(pointer + MAX_STRIDE))
+            .take_while(|&place| is_split(place));
+        let to = pointer + more.count();
+        instead!(
+            wrong::is_on() => wrong::move_split_pointer(self, segment, level, to, end),
+            self.move_split_pointer(segment, level, to)
+        );
+    }
+
+    /// The first `to` words are split: moves the pointer there, and completes the level if
+    /// they are all there are.
+    fn move_split_pointer(&self, segment: &Segment, level: u32, to: usize) {
+        // AcqRel: whoever reads the pointer finds all words before it split.
+        let order = fault::order(Step::Sweep, Ordering::AcqRel);
+        segment.split_pointer.fetch_max(to as u64, order);
+        if to == self.buckets() << level {
+            self.complete_level(level);
+        }
+    }
+
+    fn complete_level(&self, level: u32) {
+        // Release: pairs with the Acquire of `level`: whoever sees the hint
+        // finds every word as it promises.
+        let order = fault::order(Step::Complete, Ordering::AcqRel);
+        let hint = Word::<L>::hint(level + 1);
+        self.growth.hint.fetch_max(hint.bits(), order);
+    }
+
+    /// Plane and bucket of these words, in the order of the sweep.
+    fn places(&self, words: Range<usize>) -> impl Iterator<Item = (u64, usize)> {
+        // Divisions are slow: one for all of them.
+        let (mut plane, mut bucket) = (words.start / self.buckets(), words.start % self.buckets());
+        words.map(move |_| {
+            let place = (plane as u64, bucket);
+            bucket += 1;
+            if bucket == self.buckets() {
+                (plane, bucket) = (plane + 1, 0);
+            }
+            place
+        })
+    }
+
+    fn is_split(&self, plane: u64, bucket: usize, level: u32) -> bool {
+        // Acquire: pairs with the Release of the Cut, so that whoever reads the
+        // split pointer after this finds the word split (G1).
+        let word = self.atomic(plane, bucket).load(Ordering::Acquire);
+        Word::<L>::from_bits(word).level() > level
+    }
+}
+
+/// How many runs ahead a thread sweeps: threads keep out of each other's way.
+fn lead() -> usize {
+    // In a model the thread's number says nothing: those choose.
+    if cfg!(guira_loom) {
+        0
+    } else {
+        thread_number() % 4
+    }
+}

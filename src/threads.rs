@@ -1,0 +1,28 @@
+//! A number for each thread.
+
+/// Shuttle runs all its threads in one of the system's, and knows a number for each.
+#[cfg(guira_shuttle)]
+pub(crate) fn thread_number() -> usize {
+    shuttle::current::me().into()
+}
+
+/// A small number that differs between threads as long as there are few.
+#[cfg(not(guira_shuttle))]
+#[inline]
+pub(crate) fn thread_number() -> usize {
+    use std::{
+        cell::Cell,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    thread_local!(static NUMBER: Cell<usize> = const { Cell::new(0) });
+
+    let number = NUMBER.get();
+    if number != 0 {
+        return number;
+    }
+    // Relaxed: only the atomicity of the count matters.
+    NUMBER.set(NEXT.fetch_add(1, Ordering::Relaxed));
+    NUMBER.get()
+}
