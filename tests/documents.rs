@@ -21,7 +21,6 @@ const EXEMPT: &[&str] = &[
     "docs/FORMAT.md",
     "docs/PROOF.md",
     "docs/SERVER.md",
-    "docs/VERIFICATION.md",
     "docs/runs/xeon/BENCHMARKS.md",
     "loom-tests/README.md",
     "shuttle-tests/README.md",
