@@ -18,7 +18,6 @@ const EXEMPT: &[&str] = &[
     "README.md",
     "benches/src/report/missed.md",
     "docs/DESIGN.md",
-    "docs/FORMAT.md",
     "docs/PROOF.md",
     "docs/SERVER.md",
     "docs/runs/xeon/BENCHMARKS.md",
