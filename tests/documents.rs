@@ -19,7 +19,6 @@ const EXEMPT: &[&str] = &[
     "benches/src/report/missed.md",
     "docs/DESIGN.md",
     "docs/PROOF.md",
-    "docs/SERVER.md",
     "docs/runs/xeon/BENCHMARKS.md",
     "loom-tests/README.md",
     "shuttle-tests/README.md",
