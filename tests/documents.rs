@@ -20,8 +20,6 @@ const EXEMPT: &[&str] = &[
     "docs/DESIGN.md",
     "docs/PROOF.md",
     "docs/runs/xeon/BENCHMARKS.md",
-    "loom-tests/README.md",
-    "shuttle-tests/README.md",
 ];
 
 fn read(path: impl AsRef<Path>) -> String {
