@@ -1,7 +1,12 @@
 //! The tables of negative controls in the documents name those that the models have, and no
-//! others.
+//! others; and what the documents link to is there.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
 
 fn read(path: impl AsRef<Path>) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -53,4 +58,39 @@ fn every_control_of_a_model_is_in_the_tables() {
         let difference: Vec<_> = controls.symmetric_difference(&named).collect();
         assert!(difference.is_empty(), "{document}: {difference:?}");
     }
+}
+
+/// The Markdown files in the directory, and in those below it that are kept in the repository.
+fn pages(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).expect("a directory");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let pages = paths.flat_map(|path| match path.file_name().and_then(OsStr::to_str) {
+        Some(name) if name.starts_with('.') || name == "target" => Vec::new(),
+        Some(_) if path.is_dir() => pages(&path),
+        Some(name) if name.ends_with(".md") => vec![path],
+        _ => Vec::new(),
+    });
+    pages.collect()
+}
+
+#[test]
+fn every_file_that_a_page_links_to_is_there() {
+    let mut plots = 0;
+    for page in pages(Path::new(env!("CARGO_MANIFEST_DIR"))) {
+        let text = read(&page);
+        let targets = text.split("](").skip(1);
+        for target in targets.map(|target| target.split([')', '#', ' ']).next().expect("a target"))
+        {
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            let path = page.with_file_name(target);
+            assert!(path.exists(), "{} links to {target}", page.display());
+            plots += usize::from(target.ends_with(".svg"));
+        }
+    }
+    assert!(
+        plots >= 11,
+        "{plots} plots of two runs, and that of the README"
+    );
 }
