@@ -1,5 +1,5 @@
 //! The tables of negative controls in the documents name those that the models have, and no
-//! others; and every Markdown file has one sentence a line.
+//! others; what the documents link to is there; and each of their lines is one sentence.
 
 mod common {
     pub(crate) mod sentences;
@@ -24,9 +24,8 @@ fn read(path: impl AsRef<Path>) -> String {
 fn controls() -> BTreeSet<String> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("loom-tests/tests");
     let files = fs::read_dir(tests).expect("the models");
-    let text: String = files
-        .map(|file| read(file.expect("a file").path()))
-        .collect();
+    let paths = files.map(|file| file.expect("an entry").path());
+    let text: String = paths.filter(|path| path.is_file()).map(read).collect();
     let control = |call: &str| {
         // `Fault::Name`, or the type of the steps.
         let (_, name) = call
@@ -86,18 +85,45 @@ fn markdown_files(directory: &Path, ignored: &[String], files: &mut Vec<PathBuf>
     }
 }
 
+/// The Markdown files of the repository.
+fn pages() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    markdown_files(Path::new(env!("CARGO_MANIFEST_DIR")), &[], &mut files);
+    files.sort();
+    files
+}
+
+#[test]
+fn every_file_that_a_page_links_to_is_there() {
+    let mut plots = 0;
+    for page in pages() {
+        let text = read(&page);
+        let targets = text.split("](").skip(1);
+        for target in targets.map(|target| target.split([')', '#', ' ']).next().expect("a target"))
+        {
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            let path = page.with_file_name(target);
+            assert!(path.exists(), "{} links to {target}", page.display());
+            plots += usize::from(target.ends_with(".svg"));
+        }
+    }
+    assert!(
+        plots >= 11,
+        "{plots} plots of two runs, and that of the README"
+    );
+}
+
 #[test]
 fn every_line_of_every_document_is_one_sentence() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = Vec::new();
-    markdown_files(root, &[], &mut files);
-    files.sort();
     let mut complaints = Vec::new();
     let mut seen = BTreeSet::new();
-    for file in &files {
+    for file in pages() {
         let name = file.strip_prefix(root).expect("below the root");
         let name = name.to_string_lossy().replace('\\', "/");
-        let found = findings(&read(file));
+        let found = findings(&read(&file));
         seen.insert(name.clone());
         if EXEMPT.contains(&&*name) {
             assert!(!found.is_empty(), "{name} need not be exempt any more");

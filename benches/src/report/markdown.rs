@@ -10,27 +10,28 @@ use crate::{
     space::{Point, SIZES},
     targets::Bound,
 };
-use std::fmt::Write;
+use std::{fmt::Write, path::Path};
 
 /// Why some targets are missed: from profiles, not from this run.
 const MISSED: &str = include_str!("missed.md");
 
-/// The whole page. `server` is the table that `server/bench.sh` has printed.
-pub(super) fn page(results: &Results, server: &str) -> String {
+/// The whole page. The directory `plots` is the one of the plots, as it is found from the
+/// page; `server` is the table that `server/bench.sh` has printed.
+pub(super) fn page(results: &Results, plots: &Path, server: &str) -> String {
     let sections = [
-        introduction(results),
+        introduction(results, plots),
         targets(results),
         MISSED.to_owned(),
-        one_thread(results),
-        contention(results),
-        latency(results),
-        growth(results),
+        one_thread(results, plots),
+        contention(results, plots),
+        latency(results, plots),
+        growth(results, plots),
         snapshots(results),
         format!(
             "## The server\n\nguira-server beside redis-server, which answers GET and SET.\n\
              `server/bench.sh >docs/server-throughput.md` remakes this table.\n\n{server}"
         ),
-        space(results),
+        space(results, plots),
         losses(results),
     ];
     sections.join("\n")
@@ -47,6 +48,11 @@ fn table(head: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> String
         let _ = writeln!(text, "| {} |", row.join(" | "));
     }
     text
+}
+
+/// A plot that the page shows.
+fn plot(plots: &Path, name: &str, title: &str) -> String {
+    format!("![{title}]({}/{name}.svg)", plots.display())
 }
 
 fn strings<const N: usize>(head: [&str; N]) -> Vec<String> {
@@ -72,7 +78,7 @@ fn cell(samples: &Samples) -> String {
     }
 }
 
-fn introduction(results: &Results) -> String {
+fn introduction(results: &Results, plots: &Path) -> String {
     let Results {
         machine, effort, ..
     } = results;
@@ -83,7 +89,7 @@ fn introduction(results: &Results) -> String {
     format!(
         "# Benchmarks
 
-This file and the plots in `docs/plots` are written by:
+This file and the plots in `{plots}` are written by:
 
     cargo run --release -p guira-benches --bin bench-report
 
@@ -113,6 +119,7 @@ With `-- --quick` it takes a minute and shows only that everything works.
   Only cuckoofilter is fixed at 8 bits, and so has half the memory and a hundred times the rate.
 
 {peers}",
+        plots = plots.display(),
         rounds = effort.rounds,
     )
 }
@@ -139,11 +146,12 @@ fn targets(results: &Results) -> String {
     )
 }
 
-fn one_thread(results: &Results) -> String {
-    let mut text = String::from(
+fn one_thread(results: &Results, plots: &Path) -> String {
+    let mut text = format!(
         "## One thread\n\nMillions of operations per second.\n\
          Inserts are shown by the part of the fill, in percent of the capacity, at which they come; lookups and removes \
-         are at full capacity.\n\n![Inserts as the table fills](docs/plots/insert.svg)\n",
+         are at full capacity.\n\n{}\n",
+        plot(plots, "insert", "Inserts as the table fills"),
     );
     for table in &results.tables {
         let title = &table.title;
@@ -166,7 +174,7 @@ fn cells(Table { columns, rows, .. }: &Table) -> String {
     table(&head, rows.iter().map(row))
 }
 
-fn contention(results: &Results) -> String {
+fn contention(results: &Results, plots: &Path) -> String {
     let mut text = format!(
         "## Many threads\n\nMillions of operations per second, all threads together, on a table of {} slots.\n\
          There are more threads than cores on purpose: a thread that is stopped in the middle of an operation must not \
@@ -174,8 +182,9 @@ fn contention(results: &Results) -> String {
          \"Denied\" counts lookups and removes that were answered with no although the item was in, while threads were at \
          work.\n\
          \"Lost\" counts items that were accepted, never removed, and are not in after the last run.\n\
-         \"Refused\" counts inserts that were refused.\n\n![Throughput against threads](docs/plots/contention.svg)\n",
+         \"Refused\" counts inserts that were refused.\n\n{}\n",
         size(results.effort.log_medium),
+        plot(plots, "contention", "Throughput against threads"),
     );
     for Contest { scenario, rows } in &results.contests {
         let threads = THREADS.iter().map(|threads| format!("{threads} threads"));
@@ -202,13 +211,14 @@ fn contention(results: &Results) -> String {
     text
 }
 
-fn latency(results: &Results) -> String {
+fn latency(results: &Results, plots: &Path) -> String {
     let mut text = format!(
         "## Latency\n\nNanoseconds, of each operation by itself; reading the clock takes {} ns of each.\n\
          With more threads than cores the longest are threads that wait for their turn on a core.\n\
          That is the same for all, so look where the tail begins.\n\n\
-         ![Latency of lookups](docs/plots/latency.svg)\n",
+         {}\n",
         results.clock,
+        plot(plots, "latency", "Latency of lookups"),
     );
     let head = strings(["", "operation", "p50", "p99", "p99.9", "p99.99", "max"]);
     let groups = results
@@ -246,7 +256,7 @@ fn latency(results: &Results) -> String {
     text
 }
 
-fn growth(results: &Results) -> String {
+fn growth(results: &Results, plots: &Path) -> String {
     let growth = &results.growth;
     let mut text = format!(
         "## Growth\n\nA filter that began with room for one in {TIMES} of the items and grew while it was filled, one insert at a \
@@ -289,11 +299,12 @@ fn growth(results: &Results) -> String {
          Nanoseconds of each operation by itself, of which reading the clock takes {}.\n\
          The plot has the same in windows, with {TIMES} times as many items at its end as at its beginning; what both \
          filters show is the machine's.\n\
-         Lookups of items that were in, answered with no: {}; inserts refused: {}.\n\n![Latency while the filter grows](docs/plots/growth.svg)\n\n",
+         Lookups of items that were in, answered with no: {}; inserts refused: {}.\n\n{}\n\n",
         size(timeline.log_slots),
         results.clock,
         timeline.denied,
         timeline.refused,
+        plot(plots, "growth", "Latency while the filter grows"),
     );
     let head = strings(["", "operation", "p50", "p99", "p99.9", "p99.99", "max"]);
     let (grown, fixed) = (
@@ -343,7 +354,7 @@ fn percent(rate: f64) -> String {
     }
 }
 
-fn space(results: &Results) -> String {
+fn space(results: &Results, plots: &Path) -> String {
     let head = strings([
         "",
         "asked",
@@ -390,8 +401,9 @@ fn space(results: &Results) -> String {
         "## Space\n\nAll filters are at full capacity.\n\
          The information limit is log2(1/ε) bits per item, a Bloom filter takes 1.44 times that, and \
          a cuckoo filter with fingerprints of any size (log2(1/ε) + 3) / 0.95; each at the rate that was measured.\n\
-         The expected rate is guira's own, from the fingerprint and the load.\n\n![Bits per item against rate](docs/plots/space.svg)\n\n\
+         The expected rate is guira's own, from the fingerprint and the load.\n\n{}\n\n\
          <!-- rate against bits: begin -->\n{}<!-- rate against bits: end -->\n",
+        plot(plots, "space", "Bits per item against rate"),
         table(&head, results.points.iter().map(row)),
     );
     let sizes = SIZES.iter().map(|items| format!("{items} items"));
