@@ -27,9 +27,10 @@ fn controls() -> BTreeSet<String> {
     let paths = files.map(|file| file.expect("an entry").path());
     let text: String = paths.filter(|path| path.is_file()).map(read).collect();
     let control = |call: &str| {
-        // `Fault::Name`, or the type of the steps.
+        // `Fault::Name`, or the same of a step.
         let (_, name) = call
             .split_once("::")
+            .filter(|(of, _)| of.trim().chars().all(char::is_alphanumeric))
             .unwrap_or_else(|| panic!("what fails? {call:.40}"));
         let end = name.find(|c: char| !c.is_alphanumeric());
         name[..end.expect("an argument follows")].to_owned()
