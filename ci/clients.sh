@@ -6,7 +6,7 @@
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
-. ci/server.sh
+. ci/lib/server.sh
 
 if [ -z "${GUIRA_CLIENTS_BOUNDED:-}" ]; then
     # Not counted in: how long this takes depends on what is built already.

@@ -5,7 +5,7 @@
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
-. ci/models.sh
+. ci/lib/models.sh
 
 # run_file BINARY [ARGUMENT...]: one file of models; its time and verdict end its log.
 run_file() {

@@ -5,7 +5,7 @@
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
-. ci/models.sh
+. ci/lib/models.sh
 
 if [[ -n ${GUIRA_SHUTTLE_REPLAY-} ]]; then
     echo "ci/shuttle.sh runs all laws: to replay a schedule, see shuttle-tests/README.md" >&2

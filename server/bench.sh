@@ -90,8 +90,11 @@ done
 best() { for n in "${threads[@]}"; do median "$1-$n"; done | sort -n | tail -n 1; }
 set=$(best set) get=$(best get)
 model=$(awk -F ': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)
-echo "${model:-$(uname -m)}, $(nproc) cores; $(redis-server --version | cut -d' ' -f3); redis-benchmark ${clients[*]};"
-echo "medians of $rounds runs of $requests requests, in thousands a second; load average: $(cut -d' ' -f1-3 /proc/loadavg)"
+echo "- machine: ${model:-$(uname -m)}, $(nproc) cores; load average $(cut -d' ' -f1-3 /proc/loadavg)"
+echo "- redis-server: $(redis-server --version | cut -d' ' -f3)"
+echo "- load: redis-benchmark ${clients[*]}"
+echo
+echo "Medians of $rounds runs of $requests requests each, in thousands of requests per second."
 echo
 echo "| threads | CF.ADD | SET | CF.ADD / best SET | CF.EXISTS | GET | CF.EXISTS / best GET |"
 echo "|---|---|---|---|---|---|---|"

@@ -84,15 +84,16 @@ impl Results {
         }
     }
 
-    /// Writes `BENCHMARKS.md` into `root` and the plots into `root/docs/plots`; the
-    /// table of the server is that of `docs/server-throughput.md`.
+    /// Writes `BENCHMARKS.md` into `root`, and the plots to which it links into the
+    /// directory `plots` of it; the table of the server is that of
+    /// `docs/server-throughput.md`.
     ///
     /// # Errors
     ///
     /// If a file cannot be written.
-    pub fn write(&self, root: &Path) -> io::Result<()> {
-        let plots = root.join("docs/plots");
-        fs::create_dir_all(&plots)?;
+    pub fn write(&self, root: &Path, plots: &Path) -> io::Result<()> {
+        let directory = root.join(plots);
+        fs::create_dir_all(&directory)?;
         let svgs = [
             ("contention.svg", plots::contention(self)),
             ("latency.svg", plots::latency(self)),
@@ -101,12 +102,13 @@ impl Results {
             ("insert.svg", plots::insert(self)),
         ];
         for (name, svg) in svgs {
-            fs::write(plots.join(name), svg.map_err(io::Error::other)?)?;
+            fs::write(directory.join(name), svg.map_err(io::Error::other)?)?;
         }
         let server = match fs::read_to_string(root.join("docs/server-throughput.md")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => "Not measured here.\n".into(),
             server => server?,
         };
-        fs::write(root.join("BENCHMARKS.md"), markdown::page(self, &server))
+        let page = markdown::page(self, plots, &server);
+        fs::write(root.join("BENCHMARKS.md"), page)
     }
 }

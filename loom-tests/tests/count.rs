@@ -1,10 +1,22 @@
 //! `count` answers how many copies there were at one moment of the call.
 #![cfg(guira_loom)]
 
-use guira::model::{Event, Fault};
+mod common {
+    pub(crate) mod moves;
+}
+
+use common::moves::relocate_times;
+use guira::model::{Event, Fault, Item, Model};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};
 
 const LAW: &str = "wrong count";
+
+/// The count of an item of which there is never a second copy.
+fn count_of_one(filter: &Model<2>, item: Item) -> usize {
+    let count = filter.count(item);
+    assert!(count <= 1, "{LAW}: {count}");
+    count
+}
 
 /// A count while one of the copies is moved, there and back.
 fn moves(from: usize, copies: usize, times: usize) -> Scenario<2> {
@@ -16,17 +28,7 @@ fn moves(from: usize, copies: usize, times: usize) -> Scenario<2> {
             assert_eq!(count, copies, "{LAW}");
             count
         })
-        .thread(move |filter| {
-            let mut from = from;
-            for _ in 0..times {
-                assert!(
-                    filter.relocate(x, from),
-                    "nothing is in the way of the move"
-                );
-                from = other(from);
-            }
-            times
-        })
+        .thread(move |filter| relocate_times(filter, x, from, times))
         .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), copies, "copies at rest"))
         .outcomes(&[[copies, times]]);
     match times {
@@ -61,11 +63,7 @@ fn remove_and_insert(unique: bool) -> Scenario<2> {
     let x = odd(0);
     let name = format!("count, remove and insert, unique: {unique}");
     Scenario::new(&name, move || with(P, &[x]))
-        .thread(move |filter| {
-            let count = filter.count(x);
-            assert!(count <= 1, "{LAW}: {count}");
-            count
-        })
+        .thread(move |filter| count_of_one(filter, x))
         .thread(move |filter| {
             assert!(filter.remove(x), "a present item is removed");
             if unique {
@@ -88,11 +86,7 @@ fn remove_and_insert(unique: bool) -> Scenario<2> {
 fn remove_and_insert_twice() -> Scenario<2> {
     let (x, y) = (odd(0), odd(1));
     Scenario::new("count, remove and insert twice", move || with(P, &[x]))
-        .thread(move |filter| {
-            let count = filter.count(x);
-            assert!(count <= 1, "{LAW}: {count}");
-            count
-        })
+        .thread(move |filter| count_of_one(filter, x))
         .thread(move |filter| {
             assert!(filter.remove(x), "a present item is removed");
             assert!(filter.insert(x), "there is room");
@@ -115,18 +109,11 @@ fn there_and_back(moved: usize) -> Scenario<2> {
         &format!("count, thrice to the other bucket, moved time {moved}"),
         move || with(P, &[x]),
     )
-    .thread(move |filter| {
-        let count = filter.count(x);
-        assert!(count <= 1, "{LAW}: {count}");
-        count
-    })
+    .thread(move |filter| count_of_one(filter, x))
     .thread(move |filter| {
         for (time, from) in [P, Q, P].into_iter().enumerate() {
             if time == moved {
-                assert!(
-                    filter.relocate(x, from),
-                    "nothing is in the way of the move"
-                );
+                relocate_times(filter, x, from, 1);
             } else {
                 assert!(filter.remove(x), "a present item is removed");
                 filter.insert_into(x, other(from));
@@ -147,11 +134,7 @@ fn move_and_remove(from: usize) -> Scenario<2> {
         &format!("count, move {}, remove", direction(from)),
         move || with(from, &[x]),
     )
-    .thread(move |filter| {
-        let count = filter.count(x);
-        assert!(count <= 1, "{LAW}: {count}");
-        count
-    })
+    .thread(move |filter| count_of_one(filter, x))
     .thread(move |filter| filter.relocate(x, from))
     .thread(move |filter| {
         assert!(filter.remove(x), "a present item is removed");

@@ -1,14 +1,21 @@
 //! A lookup finds what is present while words are split.
 #![cfg(guira_loom)]
 
+mod common {
+    pub(crate) mod find;
+    pub(crate) mod moves;
+}
+
+use common::{
+    find::{LAW, find},
+    moves::relocate_times,
+};
 use guira::model::{Event, Fault};
 use guira_loom_tests::{
     ENDS, P, Q, direction,
     growth::{Growth, UNMADE, ending, growing, split},
     other,
 };
-
-const LAW: &str = "false negative";
 
 /// Bits of an item that goes to the new word in the first three splits.
 const GOES: u64 = 0b111;
@@ -20,10 +27,7 @@ fn splits(low: u64, bucket: usize, times: u32) -> Growth {
     let x = ending(low, 0);
     let name = format!("lookup of {low:03b}, {times} splits of bucket {bucket}");
     Growth::new(&name, move || growing(bucket, &[x], times))
-        .thread(move |filter| {
-            assert!(filter.contains(x), "{LAW}");
-            true
-        })
+        .thread(move |filter| find(filter, x))
         .thread(move |filter| {
             for level in 0..times {
                 filter.split(x, bucket, level);
@@ -45,17 +49,8 @@ fn move_and_split(low: u64, from: usize, buckets: &'static [usize]) -> Growth {
         direction(from)
     );
     Growth::new(&name, move || growing(from, &[x], 1))
-        .thread(move |filter| {
-            assert!(filter.contains(x), "{LAW}");
-            true
-        })
-        .thread(move |filter| {
-            assert!(
-                filter.relocate(x, from),
-                "nothing is in the way of the move"
-            );
-            true
-        })
+        .thread(move |filter| find(filter, x))
+        .thread(move |filter| relocate_times(filter, x, from, 1))
         .thread(move |filter| {
             split(filter, x, buckets, 0);
             true
@@ -80,21 +75,11 @@ fn move_then_split(from: usize) -> Growth {
         &format!("lookup, move {}, then both split", direction(from)),
         move || growing(from, &[x], 2),
     )
+    .thread(move |filter| find(filter, x))
     .thread(move |filter| {
-        assert!(filter.contains(x), "{LAW}");
-        true
-    })
-    .thread(move |filter| {
-        assert!(
-            filter.relocate(x, from),
-            "nothing is in the way of the move"
-        );
+        relocate_times(filter, x, from, 1);
         split(filter, x, &[other(from), from], 0);
-        assert!(
-            filter.relocate(x, other(from)),
-            "nothing is in the way of the move"
-        );
-        true
+        relocate_times(filter, x, other(from), 1)
     })
     .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
     .mains(&[0])
@@ -116,10 +101,7 @@ fn two_splitters(times: u32) -> Growth {
         &format!("lookup, two splitters, {times} splits"),
         move || growing(P, &[x], times),
     )
-    .thread(move |filter| {
-        assert!(filter.contains(x), "{LAW}");
-        true
-    })
+    .thread(move |filter| find(filter, x))
     .thread(splits)
     .thread(splits)
     .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))

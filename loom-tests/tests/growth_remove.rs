@@ -1,6 +1,11 @@
 //! Removal stays exactly-once while words are split.
 #![cfg(guira_loom)]
 
+mod common {
+    pub(crate) mod removes;
+}
+
+use common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert};
 use guira::model::{Fault, Growing};
 use guira_loom_tests::{
     ENDS, P, Q, direction,
@@ -8,8 +13,6 @@ use guira_loom_tests::{
     other,
 };
 
-const PRESENT: &str = "remove of a present item is false";
-const ONCE: &str = "removed and left do not add up";
 /// What was removed is in the word that a split made.
 const BACK: &str = "len and the words disagree: [(0, 7)]";
 
@@ -84,27 +87,13 @@ fn mover_that_splits(from: usize) -> Growth {
 /// thread removes, too.
 fn reinsert(bucket: usize) -> Growth {
     let x = ending(0b111, 0);
-    Growth::new(
-        &format!("remove and re-insert, split of {bucket}"),
-        move || growing(bucket, &[x], 1),
+    let name = format!("remove and re-insert, split of {bucket}");
+    remove_and_reinsert(
+        Growth::new(&name, move || growing(bucket, &[x], 1)),
+        x,
+        Growing::copies_when_grown,
+        move |filter| split(filter, x, &[bucket], 0),
     )
-    .thread(move |filter| {
-        let removed = filter.remove(x);
-        assert!(filter.insert(x), "there is room");
-        removed
-    })
-    .thread(move |filter| {
-        split(filter, x, &[bucket], 0);
-        0_usize
-    })
-    .thread(move |filter| filter.remove(x))
-    .law(move |filter, results| {
-        let removed = results[0] + results[2];
-        assert_eq!(removed + filter.copies_when_grown(x), 2, "{ONCE}");
-        assert!(removed > 0, "{PRESENT}");
-    })
-    .mains(&[0])
-    .outcomes(&[[0, 0, 1], [1, 0, 0], [1, 0, 1]])
 }
 
 /// Two movers and removes while one of them splits in between.
@@ -112,31 +101,20 @@ fn two_movers(from: [usize; 2], residents: [usize; 2]) -> Growth {
     let x = ending(0b111, 0);
     let copies = residents[P] + residents[Q];
     let setup = move || Growing::growing(&[&[x; 2][..residents[P]], &[x; 2][..residents[Q]]], 1);
-    Growth::new(
-        &format!("removes, movers from {from:?} of {residents:?}, split"),
-        setup,
+    let name = format!("removes, movers from {from:?} of {residents:?}, split");
+    one_remove_too_many(
+        Growth::new(&name, setup),
+        x,
+        copies,
+        Growing::copies_when_grown,
+        move |filter| {
+            filter.relocate(x, from[0]);
+        },
+        move |filter| {
+            split(filter, x, &[other(from[1])], 0);
+            filter.relocate(x, from[1]);
+        },
     )
-    .thread(move |filter| {
-        (0..=copies)
-            .map(|_| usize::from(filter.remove(x)))
-            .sum::<usize>()
-    })
-    .thread(move |filter| {
-        filter.relocate(x, from[0]);
-        0_usize
-    })
-    .thread(move |filter| {
-        split(filter, x, &[other(from[1])], 0);
-        filter.relocate(x, from[1]);
-        0_usize
-    })
-    .law(move |filter, results| {
-        assert_eq!(results[0] + filter.copies_when_grown(x), copies, "{ONCE}");
-        assert_eq!(results[0], copies, "{PRESENT}");
-    })
-    .mains(&[0])
-    .large()
-    .outcomes(&[[copies, 0, 0]])
 }
 
 /// Two threads split the same words, which hold several copies and others.

@@ -2,10 +2,15 @@
 //! are split: once, if it is not moved meanwhile.
 #![cfg(guira_loom)]
 
+mod common {
+    pub(crate) mod levels;
+}
+
+use common::levels::while_levels_complete;
 use guira::model::{Event, Fault, Growing, Item};
 use guira_loom_tests::{
     ENDS, P, Q, direction,
-    growth::{Growth, complete_levels, ending, growing, split},
+    growth::{Growth, ending, growing, split},
 };
 
 const LAW: &str = "lost from the snapshot";
@@ -48,18 +53,9 @@ fn splits(low: u64, bucket: usize) -> Growth {
 fn levels(low: u64, bucket: usize, levels: u32) -> Growth {
     let x = ending(low, 0);
     let name = format!("snapshot of {low:03b} in {bucket}, {levels} levels");
-    Growth::new(&name, move || growing(bucket, &[x], levels).scanned_by(1))
-        .thread(move |filter| scanned(filter, x))
-        .thread(move |filter| {
-            complete_levels(filter, levels);
-            0_usize
-        })
-        .law(move |filter, _| {
-            assert_eq!(filter.copies_when_grown(x), 1, "copies at rest");
-            assert_eq!(filter.level(), levels, "the levels are complete");
-        })
-        .large()
-        .outcomes(&[[1, 0]])
+    let snapshot = Growth::new(&name, move || growing(bucket, &[x], levels).scanned_by(1))
+        .thread(move |filter| scanned(filter, x));
+    while_levels_complete(snapshot, x, levels)
 }
 
 /// A snapshot while the item is moved, and one word or both are split. One whose

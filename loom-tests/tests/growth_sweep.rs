@@ -1,13 +1,20 @@
 //! The sweep completes a level, and the hint is never early.
 #![cfg(guira_loom)]
 
+mod common {
+    pub(crate) mod find;
+    pub(crate) mod levels;
+}
+
+use common::{
+    find::{LAW, find},
+    levels::while_levels_complete,
+};
 use guira::model::{Event, Fault, Growing};
 use guira_loom_tests::{
     P, Q,
-    growth::{Growth, UNMADE, complete_levels, ending, growing, split},
+    growth::{Growth, UNMADE, ending, growing, split},
 };
-
-const LAW: &str = "false negative";
 
 /// Two threads sweep a level, the second a word ahead; a lookup, and an insert
 /// after its own sweep.
@@ -56,23 +63,10 @@ fn two_sweepers(lead: usize, with_lookup: bool) -> Growth {
 /// A thread completes a level and begins the next one; a lookup.
 fn levels(levels: u32) -> Growth {
     let x = ending(0b111, 0);
-    Growth::new(&format!("lookup, sweeps of {levels} levels"), move || {
-        growing(Q, &[x], levels)
-    })
-    .thread(move |filter| {
-        assert!(filter.contains(x), "{LAW}");
-        1_usize
-    })
-    .thread(move |filter| {
-        complete_levels(filter, levels);
-        0_usize
-    })
-    .law(move |filter, _| {
-        assert_eq!(filter.copies_when_grown(x), 1, "copies at rest");
-        assert_eq!(filter.level(), levels, "the levels are complete");
-    })
-    .large()
-    .outcomes(&[[1, 0]])
+    let name = format!("lookup, sweeps of {levels} levels");
+    let lookup =
+        Growth::new(&name, move || growing(Q, &[x], levels)).thread(move |filter| find(filter, x));
+    while_levels_complete(lookup, x, levels)
 }
 
 /// Planes at different levels: plane 1 of a bucket is split before plane 0, and

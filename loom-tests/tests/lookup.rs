@@ -1,10 +1,17 @@
 //! No false negative: a lookup of an item that is present all the time is true.
 #![cfg(guira_loom)]
 
-use guira::model::{Event, Fault, Model};
-use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, other, with};
+mod common {
+    pub(crate) mod find;
+    pub(crate) mod moves;
+}
 
-const LAW: &str = "false negative";
+use common::{
+    find::{LAW, find},
+    moves::relocate_times,
+};
+use guira::model::{Event, Fault, Item, Model};
+use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, with};
 
 /// A lookup while one copy is moved: once, there and back, and once more.
 fn moves(from: usize, times: usize) -> Scenario<2> {
@@ -13,21 +20,8 @@ fn moves(from: usize, times: usize) -> Scenario<2> {
         &format!("lookup, {times} moves {}", direction(from)),
         move || with(from, &[x]),
     )
-    .thread(move |filter| {
-        assert!(filter.contains(x), "{LAW}");
-        true
-    })
-    .thread(move |filter| {
-        let mut from = from;
-        for _ in 0..times {
-            assert!(
-                filter.relocate(x, from),
-                "nothing is in the way of the move"
-            );
-            from = other(from);
-        }
-        times
-    })
+    .thread(move |filter| find(filter, x))
+    .thread(move |filter| relocate_times(filter, x, from, times))
     .law(move |filter, _| {
         assert_eq!(filter.copies_at_rest(x), 1, "copies at rest");
         assert_eq!(
@@ -51,10 +45,7 @@ fn move_and_remove(from: usize) -> Scenario<2> {
         &format!("lookup, move {}, remove", direction(from)),
         move || with(from, &[x, x]),
     )
-    .thread(move |filter| {
-        assert!(filter.contains(x), "{LAW}");
-        true
-    })
+    .thread(move |filter| find(filter, x))
     .thread(move |filter| filter.relocate(x, from))
     .thread(move |filter| filter.remove(x))
     .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
@@ -63,27 +54,35 @@ fn move_and_remove(from: usize) -> Scenario<2> {
     .outcomes(&[[1, 1, 1]])
 }
 
+/// Inserts an item that is present, and removes one of the two.
+fn insert_and_remove<const SLOTS: usize>(filter: &Model<SLOTS>, item: Item) -> bool {
+    assert!(filter.insert(item), "there is room");
+    filter.remove(item)
+}
+
 /// A lookup while the only copy is moved, and an equal item inserted and removed.
-fn move_and_window(from: usize) -> Scenario<2> {
+fn move_and_window<const SLOTS: usize>(name: &str, from: usize) -> Scenario<SLOTS> {
     let x = even(0);
-    Scenario::new(
-        &format!("lookup, move {}, insert and remove", direction(from)),
-        move || with(from, &[x]),
-    )
-    .thread(move |filter| {
-        assert!(filter.contains(x), "{LAW}");
-        true
-    })
-    .thread(move |filter| filter.relocate(x, from))
-    .thread(move |filter| {
-        assert!(filter.insert(x), "there is room");
-        filter.remove(x)
-    })
-    .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
-    .mains(&[0])
-    .large()
-    .outcomes(&[[1, 1, 1]])
-    .deep_outcomes(&[[1, 0, 1]])
+    Scenario::new(name, move || with(from, &[x]))
+        .thread(move |filter| find(filter, x))
+        .thread(move |filter| filter.relocate(x, from))
+        .thread(move |filter| insert_and_remove(filter, x))
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
+        .mains(&[0])
+        .large()
+        .outcomes(&[[1, 1, 1]])
+        .deep_outcomes(&[[1, 0, 1]])
+}
+
+/// In buckets of two slots.
+fn window_beside_move(from: usize) -> Scenario<2> {
+    let name = format!("lookup, move {}, insert and remove", direction(from));
+    move_and_window(&name, from)
+}
+
+/// In buckets of three: the copy that is removed is in delivery.
+fn window_in_delivery() -> Scenario<3> {
+    move_and_window("lookup, move Q to P, insert and remove in delivery", Q)
 }
 
 /// A lookup between two movers.
@@ -95,10 +94,7 @@ fn two_movers(residents: [usize; 2], from: [usize; 2]) -> Scenario<2> {
         &format!("lookup, movers from {from:?} of {residents:?}"),
         setup,
     )
-    .thread(move |filter| {
-        assert!(filter.contains(x), "{LAW}");
-        true
-    })
+    .thread(move |filter| find(filter, x))
     .thread(move |filter| filter.relocate(x, from[0]))
     .thread(move |filter| filter.relocate(x, from[1]))
     .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), copies, "copies at rest"))
@@ -115,39 +111,10 @@ fn window(resident: usize) -> Scenario<2> {
         &format!("lookup, insert and remove, resident in {resident}"),
         move || with(resident, &[x]),
     )
-    .thread(move |filter| {
-        assert!(filter.contains(x), "{LAW}");
-        true
-    })
-    .thread(move |filter| {
-        assert!(filter.insert(x), "there is room");
-        filter.remove(x)
-    })
+    .thread(move |filter| find(filter, x))
+    .thread(move |filter| insert_and_remove(filter, x))
     .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
     .outcomes(&[[1, 1]])
-}
-
-/// The window again, with the copy that is removed in delivery.
-fn window_in_delivery() -> Scenario<3> {
-    let x = even(0);
-    Scenario::new(
-        "lookup, move Q to P, insert and remove in delivery",
-        move || with(Q, &[x]),
-    )
-    .thread(move |filter| {
-        assert!(filter.contains(x), "{LAW}");
-        true
-    })
-    .thread(move |filter| filter.relocate(x, Q))
-    .thread(move |filter| {
-        assert!(filter.insert(x), "there is room");
-        filter.remove(x)
-    })
-    .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
-    .mains(&[0])
-    .large()
-    .outcomes(&[[1, 1, 1]])
-    .deep_outcomes(&[[1, 0, 1]])
 }
 
 #[test]
@@ -169,7 +136,7 @@ fn a_lookup_finds_what_is_moved_three_times() {
 fn a_lookup_finds_the_copy_that_a_remove_leaves() {
     for from in ENDS {
         move_and_remove(from).holds();
-        move_and_window(from).holds();
+        window_beside_move(from).holds();
         window(from).holds();
     }
     window_in_delivery().holds();

@@ -35,66 +35,63 @@ fn spare_slot() -> Scenario<2> {
     })
 }
 
+fn empty() -> Model<2> {
+    Model::new(&[&[], &[]])
+}
+
+/// Two calls for the first of `items`, one of which does what `then` says afterwards. In the end
+/// each of the items is in once.
+fn two_calls<const N: usize>(
+    name: &str,
+    items: [Item; N],
+    then: impl Fn(&Model<2>) + Send + Sync + 'static,
+) -> Scenario<2> {
+    let x = items[0];
+    Scenario::new(name, empty)
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| {
+            let inserted = unique(filter, x);
+            then(filter);
+            inserted
+        })
+        .law(move |filter, results| {
+            assert_eq!(results[0] + results[1], 1, "{TWICE}");
+            for item in items {
+                assert_eq!(filter.copies_at_rest(item), 1, "{REST}");
+            }
+        })
+        .outcomes(&[[0, 1], [1, 0]])
+}
+
 /// Two calls, nothing else.
 fn two(home: usize) -> Scenario<2> {
-    let x = at_home(home, 0);
-    Scenario::new(&format!("two uniques, home {home}"), || {
-        Model::new(&[&[], &[]])
-    })
-    .thread(move |filter| unique(filter, x))
-    .thread(move |filter| unique(filter, x))
-    .law(move |filter, results| {
-        assert_eq!(results[0] + results[1], 1, "{TWICE}");
-        assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
-    })
-    .mains(&[0])
-    .outcomes(&[[0, 1], [1, 0]])
+    let name = format!("two uniques, home {home}");
+    two_calls(&name, [at_home(home, 0)], |_| ()).mains(&[0])
 }
 
-/// Two calls, and the first moves the item away from home.
+/// Two calls, and one moves the item away from home.
 fn two_and_move(home: usize) -> Scenario<2> {
     let x = at_home(home, 0);
-    Scenario::new(&format!("two uniques, one moves it, home {home}"), || {
-        Model::new(&[&[], &[]])
-    })
-    .thread(move |filter| unique(filter, x))
-    .thread(move |filter| {
-        let inserted = unique(filter, x);
+    let name = format!("two uniques, one moves it, home {home}");
+    two_calls(&name, [x], move |filter| {
         filter.relocate(x, home);
-        inserted
     })
-    .law(move |filter, results| {
-        assert_eq!(results[0] + results[1], 1, "{TWICE}");
-        assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
-    })
-    .outcomes(&[[0, 1], [1, 0]])
 }
 
-/// As `two_and_move`, and then the second thread reserves for another item.
+/// As `two_and_move`, and then the same thread reserves for another item.
 fn two_and_move_and_reserve() -> Scenario<2> {
     let (x, y) = (even(0), even(1));
-    Scenario::new("two uniques, one moves it and inserts another", || {
-        Model::new(&[&[], &[]])
-    })
-    .thread(move |filter| unique(filter, x))
-    .thread(move |filter| {
-        let inserted = unique(filter, x);
+    let name = "two uniques, one moves it and inserts another";
+    two_calls(name, [x, y], move |filter| {
         filter.relocate(x, P);
         unique(filter, y);
-        inserted
     })
-    .law(move |filter, results| {
-        assert_eq!(results[0] + results[1], 1, "{TWICE}");
-        assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
-        assert_eq!(filter.copies_at_rest(y), 1, "{REST}");
-    })
-    .outcomes(&[[0, 1], [1, 0]])
 }
 
 /// Three calls.
 fn three() -> Scenario<2> {
     let x = even(0);
-    Scenario::new("three uniques", || Model::new(&[&[], &[]]))
+    Scenario::new("three uniques", empty)
         .thread(move |filter| unique(filter, x))
         .thread(move |filter| unique(filter, x))
         .thread(move |filter| unique(filter, x))
@@ -130,20 +127,18 @@ fn present(home: usize, from: usize) -> Scenario<2> {
 /// word as before. If the call says it was first, the other thread counts two.
 fn insert_and_move() -> Scenario<2> {
     let x = even(0);
-    Scenario::new("unique, insert, move away, count", || {
-        Model::new(&[&[], &[]])
-    })
-    .thread(move |filter| unique(filter, x))
-    .thread(move |filter| {
-        assert!(filter.insert(x), "there is room");
-        filter.relocate(x, P);
-        filter.count(x)
-    })
-    .law(move |filter, results| {
-        assert_eq!(results[1], 1 + results[0], "{PRESENT}");
-        assert_eq!(filter.copies_at_rest(x), 1 + results[0], "{REST}");
-    })
-    .outcomes(&[[0, 1], [1, 2]])
+    Scenario::new("unique, insert, move away, count", empty)
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| {
+            assert!(filter.insert(x), "there is room");
+            filter.relocate(x, P);
+            filter.count(x)
+        })
+        .law(move |filter, results| {
+            assert_eq!(results[1], 1 + results[0], "{PRESENT}");
+            assert_eq!(filter.copies_at_rest(x), 1 + results[0], "{REST}");
+        })
+        .outcomes(&[[0, 1], [1, 2]])
 }
 
 /// A remove and a move of the present item.
@@ -170,7 +165,7 @@ fn present_and_remove(from: usize) -> Scenario<2> {
 /// Two calls and a remove.
 fn two_and_remove() -> Scenario<2> {
     let x = even(0);
-    Scenario::new("two uniques, remove", || Model::new(&[&[], &[]]))
+    Scenario::new("two uniques, remove", empty)
         .thread(move |filter| unique(filter, x))
         .thread(move |filter| unique(filter, x))
         .thread(move |filter| filter.remove(x))
@@ -186,7 +181,7 @@ fn two_and_remove() -> Scenario<2> {
 /// Two calls and a plain insert, which may come before, between or after them.
 fn two_and_insert() -> Scenario<2> {
     let x = even(0);
-    Scenario::new("two uniques, insert", || Model::new(&[&[], &[]]))
+    Scenario::new("two uniques, insert", empty)
         .thread(move |filter| unique(filter, x))
         .thread(move |filter| unique(filter, x))
         .thread(move |filter| filter.insert(x))
@@ -243,7 +238,7 @@ fn full_home() -> Scenario<2> {
 /// Two classes with one home: each takes the other's reservation away.
 fn two_classes() -> Scenario<2> {
     let (x, y) = (even(0), even(1));
-    Scenario::new("uniques of two classes", || Model::new(&[&[], &[]]))
+    Scenario::new("uniques of two classes", empty)
         .thread(move |filter| unique(filter, x))
         .thread(move |filter| unique(filter, y))
         .law(move |filter, results| {
@@ -275,18 +270,16 @@ fn two_classes_one_slot() -> Scenario<2> {
 /// A reservation is nobody's item: a lookup and a count beside it.
 fn reservation_is_no_item() -> Scenario<2> {
     let (x, y) = (even(0), even(1));
-    Scenario::new("unique, lookup and count of another", move || {
-        Model::new(&[&[], &[]])
-    })
-    .thread(move |filter| unique(filter, x))
-    .thread(move |filter| {
-        assert!(!filter.contains(y), "an absent item is found");
-        assert_eq!(filter.count(y), 0, "an absent item is counted");
-        assert!(!filter.remove(y), "an absent item is removed");
-        true
-    })
-    .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "{REST}"))
-    .outcomes(&[[1, 1]])
+    Scenario::new("unique, lookup and count of another", empty)
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| {
+            assert!(!filter.contains(y), "an absent item is found");
+            assert_eq!(filter.count(y), 0, "an absent item is counted");
+            assert!(!filter.remove(y), "an absent item is removed");
+            true
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "{REST}"))
+        .outcomes(&[[1, 1]])
 }
 
 #[test]

@@ -19,12 +19,21 @@ struct Options {
     /// Measures the targets only, and prints them.
     #[arg(long)]
     targets: bool,
-    /// Where `BENCHMARKS.md` and `docs/plots` are written.
+    /// Where `BENCHMARKS.md` is written.
     #[arg(long, default_value = ".")]
     root: PathBuf,
+    /// Where the plots are written, from the root on.
+    #[arg(long, default_value = "docs/plots", value_parser = relative)]
+    plots: PathBuf,
     /// What is to be known about the machine beside what it says of itself.
     #[arg(long)]
     note: Option<String>,
+}
+
+fn relative(path: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    let relative = path.is_relative().then_some(path);
+    relative.ok_or_else(|| "it must be a relative path, which begins at the root".to_owned())
 }
 
 fn main() -> io::Result<()> {
@@ -51,5 +60,5 @@ fn main() -> io::Result<()> {
     if let Some(note) = options.note {
         results.machine += &format!("- {note}\n");
     }
-    results.write(&options.root)
+    results.write(&options.root, &options.plots)
 }

@@ -10,27 +10,28 @@ use crate::{
     space::{Point, SIZES},
     targets::Bound,
 };
-use std::fmt::Write;
+use std::{fmt::Write, path::Path};
 
 /// Why some targets are missed: from profiles, not from this run.
 const MISSED: &str = include_str!("missed.md");
 
-/// The whole page. `server` is the table that `server/bench.sh` has printed.
-pub(super) fn page(results: &Results, server: &str) -> String {
+/// The whole page. The directory `plots` is the one of the plots, as it is found from the
+/// page; `server` is the table that `server/bench.sh` has printed.
+pub(super) fn page(results: &Results, plots: &Path, server: &str) -> String {
     let sections = [
-        introduction(results),
+        introduction(results, plots),
         targets(results),
         MISSED.to_owned(),
-        one_thread(results),
-        contention(results),
-        latency(results),
-        growth(results),
+        one_thread(results, plots),
+        contention(results, plots),
+        latency(results, plots),
+        growth(results, plots),
         snapshots(results),
         format!(
-            "## The server\n\nguira-server beside redis-server, which answers GET and SET; `server/bench.sh >docs/server-throughput.md` \
-             remakes this table.\n\n{server}"
+            "## The server\n\nguira-server beside redis-server, which answers GET and SET.\n\
+             `server/bench.sh >docs/server-throughput.md` remakes this table.\n\n{server}"
         ),
-        space(results),
+        space(results, plots),
         losses(results),
     ];
     sections.join("\n")
@@ -47,6 +48,11 @@ fn table(head: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> String
         let _ = writeln!(text, "| {} |", row.join(" | "));
     }
     text
+}
+
+/// A plot that the page shows.
+fn plot(plots: &Path, name: &str, title: &str) -> String {
+    format!("![{title}]({}/{name}.svg)", plots.display())
 }
 
 fn strings<const N: usize>(head: [&str; N]) -> Vec<String> {
@@ -72,7 +78,7 @@ fn cell(samples: &Samples) -> String {
     }
 }
 
-fn introduction(results: &Results) -> String {
+fn introduction(results: &Results, plots: &Path) -> String {
     let Results {
         machine, effort, ..
     } = results;
@@ -83,35 +89,37 @@ fn introduction(results: &Results) -> String {
     format!(
         "# Benchmarks
 
-This file and the plots in `docs/plots` are written by
+This file and the plots in `{plots}` are written by:
 
     cargo run --release -p guira-benches --bin bench-report
 
-(`-- --quick` takes a minute and shows only that everything works). `cargo bench`
-runs the same loops under criterion, for work on one of them.
+With `-- --quick` it takes a minute and shows only that everything works.
+`cargo bench` runs the same loops under criterion, for work on one of them.
 
 ## The machine
 
 {machine}
 ## How to read the figures
 
-- All figures of this page are of one run, {rounds} rounds of each. In each round the contestants
-  take turns, and the figure is the median of the rounds. Where half the distance between the
-  quartiles is 10 % of it or more, it is given as ±. A target is the median of the ratios of the
-  rounds, and in cache has three times as many of them; how far they scatter comes before the medians.
-- Figures of one thread count the processor time of that thread, so that other jobs on the machine
-  disturb less. Figures of several threads are by the clock on the wall.
-- Compare figures within a table. Machines differ, and so do hours of one machine.
-- All contestants hash with guira's hasher; where one thread is measured, the closest peer,
-  atomic-cuckoo-filter, is there twice, also with the hasher that it has by default.
-- All get the same keys, made as they are needed, and are made for the same number of items: as many
-  as fill a table of a power of two slots to 95 %, which suits the peers that round up to one. guira's
-  table is then as large as theirs.
-- The fingerprints of all contestants are of 15 or 16 bits, or the rate asked for is that of guira's
-  15 bits; only cuckoofilter is fixed at 8 bits, and so has half the memory and a hundred times the
-  rate.
+- All figures of this page are of one run, {rounds} rounds of each.
+  In each round the contestants take turns, and the figure is the median of the rounds.
+  Where half the distance between the quartiles is 10 % of it or more, it is given as ±.
+  A target is the median of the ratios of the rounds, and in cache has three times as many of them.
+  How far they scatter comes before the medians.
+- Figures of one thread count the processor time of that thread, so that other jobs on the machine disturb less.
+  Figures of several threads are wall-clock time.
+- Compare figures within a table.
+  Machines differ, and so do hours of one machine.
+- All contestants hash with guira's hasher.
+  Where one thread is measured, the closest peer, atomic-cuckoo-filter, is there twice: also with the hasher that it has by default.
+- All get the same keys, made as they are needed, and are made for the same number of items.
+  These are as many as fill a table of a power of two slots to 95 %, which suits the peers that round up to one.
+  guira's table is then as large as theirs.
+- The fingerprints of all contestants are of 15 or 16 bits, or the rate asked for is that of guira's 15 bits.
+  Only cuckoofilter is fixed at 8 bits, and so has half the memory and a hundred times the rate.
 
 {peers}",
+        plots = plots.display(),
         rounds = effort.rounds,
     )
 }
@@ -138,10 +146,12 @@ fn targets(results: &Results) -> String {
     )
 }
 
-fn one_thread(results: &Results) -> String {
-    let mut text = String::from(
-        "## One thread\n\nMillions of operations per second. Inserts by the part of the fill, in percent of the capacity, \
-         at which they come; lookups and removes at full capacity.\n\n![Inserts as the table fills](docs/plots/insert.svg)\n",
+fn one_thread(results: &Results, plots: &Path) -> String {
+    let mut text = format!(
+        "## One thread\n\nMillions of operations per second.\n\
+         Inserts are shown by the part of the fill, in percent of the capacity, at which they come; lookups and removes \
+         are at full capacity.\n\n{}\n",
+        plot(plots, "insert", "Inserts as the table fills"),
     );
     for table in &results.tables {
         let title = &table.title;
@@ -164,14 +174,17 @@ fn cells(Table { columns, rows, .. }: &Table) -> String {
     table(&head, rows.iter().map(row))
 }
 
-fn contention(results: &Results) -> String {
+fn contention(results: &Results, plots: &Path) -> String {
     let mut text = format!(
-        "## Many threads\n\nMillions of operations per second, all threads together, on a table of {} slots. There are more \
-         threads than cores on purpose: a thread that is stopped in the middle of an operation must not stop the others. \
-         \"Denied\" counts lookups and removes of items that were in which the peer answered with no, while threads were at \
-         work; \"lost\", items that were accepted, never removed, and are not in after the last run; \"refused\", inserts \
-         that were.\n\n![Throughput against threads](docs/plots/contention.svg)\n",
+        "## Many threads\n\nMillions of operations per second, all threads together, on a table of {} slots.\n\
+         There are more threads than cores on purpose: a thread that is stopped in the middle of an operation must not \
+         stop the others.\n\
+         \"Denied\" counts lookups and removes that were answered with no although the item was in, while threads were at \
+         work.\n\
+         \"Lost\" counts items that were accepted, never removed, and are not in after the last run.\n\
+         \"Refused\" counts inserts that were refused.\n\n{}\n",
         size(results.effort.log_medium),
+        plot(plots, "contention", "Throughput against threads"),
     );
     for Contest { scenario, rows } in &results.contests {
         let threads = THREADS.iter().map(|threads| format!("{threads} threads"));
@@ -198,12 +211,14 @@ fn contention(results: &Results) -> String {
     text
 }
 
-fn latency(results: &Results) -> String {
+fn latency(results: &Results, plots: &Path) -> String {
     let mut text = format!(
-        "## Latency\n\nNanoseconds, of each operation by itself; reading the clock takes {} ns of each. With more threads than \
-         cores the longest are threads that wait for their turn on a core: the same for all, so look where the tail begins.\n\n\
-         ![Latency of lookups](docs/plots/latency.svg)\n",
+        "## Latency\n\nNanoseconds, of each operation by itself; reading the clock takes {} ns of each.\n\
+         With more threads than cores the longest are threads that wait for their turn on a core.\n\
+         That is the same for all, so look where the tail begins.\n\n\
+         {}\n",
         results.clock,
+        plot(plots, "latency", "Latency of lookups"),
     );
     let head = strings(["", "operation", "p50", "p99", "p99.9", "p99.99", "max"]);
     let groups = results
@@ -241,14 +256,16 @@ fn latency(results: &Results) -> String {
     text
 }
 
-fn growth(results: &Results) -> String {
+fn growth(results: &Results, plots: &Path) -> String {
     let growth = &results.growth;
     let mut text = format!(
         "## Growth\n\nA filter that began with room for one in {TIMES} of the items and grew while it was filled, one insert at a \
-         time. Millions of operations per second; lookups after the last doubling is complete.\n\n\
-         The layouts: only buckets of 4, 3 and 2 slots can double six times. A filter that can grow gives a bit of each \
-         fingerprint (two of those of 20 bits, two or three of those of 30) to the phase of the word, and each doubling takes one bit of the rest for the choice \
-         of the plane: so the grown filter has the higher rate, {TIMES} times that of its fingerprint, and is otherwise like the \
+         time.\n\
+         Millions of operations per second; lookups are after the last doubling is complete.\n\n\
+         Only the layouts with buckets of 4, 3 and 2 slots can double six times.\n\
+         A filter that can grow gives a bit of each fingerprint (two of those of 20 bits, two or three of those of 30) to \
+         the phase of the word, and each doubling takes one bit of the rest for the choice of the plane.\n\
+         The grown filter therefore has the higher rate, {TIMES} times that of its fingerprint, and is otherwise like the \
          fixed one with as many slots.\n",
     );
     for size in &growth.sizes {
@@ -256,12 +273,16 @@ fn growth(results: &Results) -> String {
     }
     let _ = writeln!(
         text,
-        "\nThe other way to grow is a chain of filters, each twice as large as the one before: inserts go into the newest, and \
-         lookups ask all. The chain of guira's fixed filters has 6 links, which are all full and together hold 63 times the \
-         items of the first; each link is asked for a sixth of the rate. The chain of {TIMES} equal ones is what RedisBloom makes \
-         of a cuckoo filter unless it is told otherwise (`EXPANSION 1`). scalable_cuckoo_filter is a chain that doubles, with longer \
-         fingerprints from link to link, here used by one thread without a lock. All are asked for one rate, as chains keep it: for \
-         all links together. Hits are over all items."
+        "\nThe other way to grow is a chain of filters, each twice as large as the one before.\n\
+         Inserts go into the newest, and lookups ask all.\n\
+         The chain of guira's fixed filters has 6 links, which are all full and together hold 63 times the items of the \
+         first; each link is asked for a sixth of the rate.\n\
+         The chain of {TIMES} equal ones is what RedisBloom makes of a cuckoo filter unless it is told otherwise \
+         (`EXPANSION 1`).\n\
+         scalable_cuckoo_filter is a chain that doubles, with longer fingerprints from link to link, here used by one \
+         thread without a lock.\n\
+         All are asked for one rate, as chains keep it: for all links together.\n\
+         Hits are over all items."
     );
     for size in &growth.sizes {
         let _ = write!(
@@ -274,14 +295,16 @@ fn growth(results: &Results) -> String {
     let timeline = &growth.timeline;
     let _ = write!(
         text,
-        "\n### Latency while the filter grows\n\nOne thread fills a filter of {} slots, another looks up; nanoseconds of each \
-         operation by itself, of which reading the clock takes {}. The plot has the same in windows, {TIMES} times as \
-         many items at its end as at its beginning; what both filters show is the machine's. Lookups of items that were in, \
-         answered with no: {}; inserts refused: {}.\n\n![Latency while the filter grows](docs/plots/growth.svg)\n\n",
+        "\n### Latency while the filter grows\n\nOne thread fills a filter of {} slots, another looks up.\n\
+         Nanoseconds of each operation by itself, of which reading the clock takes {}.\n\
+         The plot has the same in windows, with {TIMES} times as many items at its end as at its beginning; what both \
+         filters show is the machine's.\n\
+         Lookups of items that were in, answered with no: {}; inserts refused: {}.\n\n{}\n\n",
         size(timeline.log_slots),
         results.clock,
         timeline.denied,
         timeline.refused,
+        plot(plots, "growth", "Latency while the filter grows"),
     );
     let head = strings(["", "operation", "p50", "p99", "p99.9", "p99.99", "max"]);
     let (grown, fixed) = (
@@ -310,8 +333,10 @@ fn snapshots(results: &Results) -> String {
     format!(
         "## Snapshots\n\nGiB per second, of one thread, for a snapshot of {} MiB, beside a plain copy of its bytes into fresh \
          memory and their CRC-32.\n\n{}\n### {}\n\nMillions of operations per second of one thread at 95 %, while another \
-         takes snapshots in a loop, and while none does. Relocations do not cross the place where a snapshot is, so an insert \
-         into a filter this full may be refused meanwhile. Lookups and removes of items that were in, answered with no: {}.\n\n{}",
+         takes snapshots in a loop, and while none does.\n\
+         Relocations do not cross the place where a snapshot is, so an insert into a filter this full may be refused \
+         meanwhile.\n\
+         Lookups and removes of items that were in, answered with no: {}.\n\n{}",
         snapshots.bytes >> 20,
         cells(&snapshots.throughput),
         snapshots.cost.title,
@@ -329,7 +354,7 @@ fn percent(rate: f64) -> String {
     }
 }
 
-fn space(results: &Results) -> String {
+fn space(results: &Results, plots: &Path) -> String {
     let head = strings([
         "",
         "asked",
@@ -373,10 +398,12 @@ fn space(results: &Results) -> String {
         ]
     };
     let mut text = format!(
-        "## Space\n\nAt full capacity. The information limit is log2(1/ε) bits per item, a Bloom filter takes 1.44 times that, and \
-         a cuckoo filter with fingerprints of any size (log2(1/ε) + 3) / 0.95; each at the rate that was measured. \
-         The expected rate is guira's own, from the fingerprint and the load.\n\n![Bits per item against rate](docs/plots/space.svg)\n\n\
+        "## Space\n\nAll filters are at full capacity.\n\
+         The information limit is log2(1/ε) bits per item, a Bloom filter takes 1.44 times that, and \
+         a cuckoo filter with fingerprints of any size (log2(1/ε) + 3) / 0.95; each at the rate that was measured.\n\
+         The expected rate is guira's own, from the fingerprint and the load.\n\n{}\n\n\
          <!-- rate against bits: begin -->\n{}<!-- rate against bits: end -->\n",
+        plot(plots, "space", "Bits per item against rate"),
         table(&head, results.points.iter().map(row)),
     );
     let sizes = SIZES.iter().map(|items| format!("{items} items"));
@@ -496,14 +523,14 @@ fn losses(results: &Results) -> String {
         let cases: Vec<&str> = group.iter().map(|(_, case)| case.as_str()).collect();
         let _ = writeln!(
             text,
-            "- **{}** ({}): {}.",
+            "- **{}**: {}.\n  - {}",
             group[0].0,
             reason(&group[0].0),
-            cases.join("; ")
+            cases.join("\n  - ")
         );
     }
     if ahead.is_empty() {
-        text.push_str("In none.\n");
+        text.push_str("There is none.\n");
     }
     text.push_str(
         "\nIn space, a Bloom filter is smaller at most rates (see Space): the word-sized buckets cost 6 to 24 % over a cuckoo \

@@ -1,48 +1,23 @@
 //! A snapshot made up by an attacker, with a right checksum, gives a typed error
 //! or a filter that works, in memory that its length justifies.
 
-mod snapshots {
-    pub(crate) mod checksum;
-    pub(crate) mod fields;
-    pub(crate) mod layouts;
-}
-
-use guira::{CuckooFilter, SnapshotError};
-use rand::{Rng, RngExt, SeedableRng, rngs::SmallRng};
-use snapshots::{
-    checksum::fix_checksum,
+use crate::common::{
+    allocated::allocated_by,
     fields::{
         BUCKETS, CAPACITY, FINGERPRINT_BITS, HEADER, LEVEL, LEVELS, MAX_CAPACITY, PROBE, RESERVED,
-        RESERVED_NUMBER, SEED, SLOTS, TAG, WORDS, number, with, with_byte,
+        RESERVED_NUMBER, SEED, SLOTS, TAG, WORDS, fix_checksum, number, with, with_byte,
     },
     layouts::{LAYOUTS, fill, filter},
 };
-use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
-use std::{
-    alloc::System,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
-
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
-
-/// One test at a time: the allocator counts for all threads.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use guira::{CuckooFilter, SnapshotError};
+use rand::{Rng, RngExt, SeedableRng, rngs::SmallRng};
 
 /// Reads a snapshot; checks how much memory that takes, all allocations together.
 fn read(bytes: &[u8]) -> Result<CuckooFilter, SnapshotError> {
-    let before = ALLOCATOR.stats();
-    let result = CuckooFilter::from_bytes(bytes);
-    let change = ALLOCATOR.stats() - before;
-    let grown = usize::try_from(change.bytes_reallocated).unwrap_or(0);
-    // `bytes_allocated` has what reallocations add.
+    let (result, allocated) = allocated_by(|| CuckooFilter::from_bytes(bytes));
     assert!(
-        change.bytes_allocated <= 2 * bytes.len() + (64 << 10),
-        "{} bytes were allocated, {grown} of them by reallocation, for {} bytes of input",
-        change.bytes_allocated,
+        allocated <= 2 * bytes.len() + (64 << 10),
+        "{allocated} bytes were allocated for {} bytes of input",
         bytes.len()
     );
     result
@@ -88,7 +63,6 @@ fn grown() -> CuckooFilter {
 
 #[test]
 fn valid_snapshots_of_all_sizes_take_little_memory() {
-    let _alone = alone();
     for bits in LAYOUTS {
         for capacity in [1, 100, 10_000, 100_000] {
             let filter = filter(bits, capacity).expect("a filter");
@@ -103,7 +77,6 @@ fn valid_snapshots_of_all_sizes_take_little_memory() {
 
 #[test]
 fn sizes_that_cannot_be() {
-    let _alone = alone();
     for (bits, bytes) in small() {
         for buckets in [0, 1, 3, 1 << 33, 1 << 60, (1 << 60) + 2, 1 << 63, u64::MAX] {
             assert_geometry(&with(&bytes, BUCKETS, buckets), "buckets");
@@ -140,7 +113,6 @@ fn sizes_that_cannot_be() {
 /// What may mean something in a later version means nothing in this one.
 #[test]
 fn reserved_bytes_must_be_0() {
-    let _alone = alone();
     for (_, bytes) in small() {
         let changed = [
             with_byte(&bytes, RESERVED, 1),
@@ -155,7 +127,6 @@ fn reserved_bytes_must_be_0() {
 /// More buckets than there are words: their memory is not allocated.
 #[test]
 fn sizes_that_the_bytes_do_not_have() {
-    let _alone = alone();
     for (_, bytes) in small() {
         let buckets = number(&bytes, BUCKETS);
         for more in [buckets + 2, 2 * buckets, 1 << 20, 1 << 26] {
@@ -181,7 +152,6 @@ fn sizes_that_the_bytes_do_not_have() {
 
 #[test]
 fn passes_that_cannot_be() {
-    let _alone = alone();
     for (_, bytes) in small() {
         let levels = u64::from(bytes[LEVELS]);
         for level in [levels + 1, 64, 1 << 32, u64::MAX] {
@@ -203,7 +173,6 @@ fn passes_that_cannot_be() {
 /// Any number of passes that were broken off is in order, and costs no memory.
 #[test]
 fn passes_without_end() {
-    let _alone = alone();
     let (_, bytes) = small().next().expect("a layout");
     let mut passes = bytes[..HEADER].to_vec();
     for _ in 0..50_000 {
@@ -223,7 +192,6 @@ fn passes_without_end() {
 /// without a meaning.
 #[test]
 fn words_that_are_not_at_rest() {
-    let _alone = alone();
     for (bits, bytes) in small() {
         let slots = usize::from(bytes[SLOTS]);
         let lane = match slots {
@@ -259,7 +227,6 @@ fn place(bytes: &[u8], plane: usize, bucket: usize) -> usize {
 
 #[test]
 fn fingerprints_in_another_plane() {
-    let _alone = alone();
     let bytes = grown().to_bytes();
     let planes = 1 << number(&bytes, LEVEL);
     for (plane, bucket) in [(0, 0), (0, 9), (1, 0), (planes - 1, 3)] {
@@ -277,7 +244,6 @@ fn fingerprints_in_another_plane() {
 
 #[test]
 fn words_of_other_levels() {
-    let _alone = alone();
     // The phase of 14 × 4: bit 4 to 7 of the control bits, in the lanes' top bits:
     // 14, 15, 30, 31 have the mark and the reservation, 46, 47, 62, 63 the phase.
     let phase = |word: u64, phase: u64| {
@@ -309,7 +275,6 @@ fn words_of_other_levels() {
 /// one before it, and one that had would scan itself without end.
 #[test]
 fn words_two_levels_apart() {
-    let _alone = alone();
     let filter = CuckooFilter::builder()
         .capacity(200)
         .max_capacity(3_000)
@@ -332,7 +297,6 @@ fn words_two_levels_apart() {
 /// A word in a plane that its bucket has not reached.
 #[test]
 fn words_in_planes_that_cannot_exist() {
-    let _alone = alone();
     let filter = filter(14, 1_000).expect("a filter");
     let mut items = 0;
     while filter.stats().buckets_to_split == 0 {
@@ -354,7 +318,6 @@ fn words_in_planes_that_cannot_exist() {
 
 #[test]
 fn seeds_and_hashers() {
-    let _alone = alone();
     for (_, bytes) in small() {
         for at in [SEED, PROBE] {
             let other = with(&bytes, at, number(&bytes, at) ^ 1 << 40);
@@ -366,7 +329,6 @@ fn seeds_and_hashers() {
 
 #[test]
 fn random_bytes() {
-    let _alone = alone();
     let mut random = SmallRng::seed_from_u64(1);
     let (_, valid) = small().next().expect("a layout");
     for round in 0..20_000 {

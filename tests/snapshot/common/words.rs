@@ -1,19 +1,11 @@
 //! The words of a snapshot, found without the library.
 
-const LEVELS: usize = 14;
-const BUCKETS: usize = 16;
-const LEVEL: usize = 64;
-const TAG: usize = 72;
-
-fn number(bytes: &[u8], at: usize) -> u64 {
-    let bytes = bytes[at..at + 8].try_into().expect("8 bytes");
-    u64::from_le_bytes(bytes)
-}
+use super::fields::{BUCKETS, FINGERPRINT_BITS, LEVEL, LEVELS, SLOTS, TAG, number};
 
 /// The fingerprints in a snapshot of one pass, of a layout with 4 slots.
 pub(crate) fn fingerprints(bytes: &[u8]) -> usize {
-    assert_eq!(bytes[13], 4, "slots");
-    let mask = (1 << bytes[12]) - 1;
+    assert_eq!(bytes[SLOTS], 4, "slots");
+    let mask = (1 << bytes[FINGERPRINT_BITS]) - 1;
     let chunk = (512_usize >> bytes[LEVELS]).max(8);
     let (mut buckets, mut at) = (number(bytes, BUCKETS) as usize, TAG);
     let mut fingerprints = 0;

@@ -1,17 +1,10 @@
 //! A snapshot with a bit flipped, or cut short, or with more after it, is refused.
 
-mod snapshots {
-    pub(crate) mod checksum;
-    pub(crate) mod growing;
-    pub(crate) mod layouts;
-}
-
-use guira::{CuckooFilter, SnapshotError};
-use snapshots::{
-    checksum::fix_checksum,
-    growing::growing,
-    layouts::{LAYOUTS, fill, filter},
+use crate::common::{
+    fields::with_byte,
+    layouts::{LAYOUTS, fill, filter, growing},
 };
+use guira::{CuckooFilter, SnapshotError};
 
 /// A small snapshot of each layout, and of each that can grow in between two sizes.
 fn small_snapshots() -> Vec<Vec<u8>> {
@@ -123,18 +116,12 @@ fn errors_say_what_is_wrong() {
         message(&other),
         "this is not a snapshot: it does not begin with the magic number"
     );
-    let with = |at: usize, byte| {
-        let mut bytes = bytes.clone();
-        bytes[at] = byte;
-        fix_checksum(&mut bytes);
-        bytes
-    };
     assert_eq!(
-        message(&with(8, 2)),
+        message(&with_byte(&bytes, 8, 2)),
         "the snapshot has format version 2; this release reads version 1"
     );
     assert_eq!(
-        message(&with(12, 16)),
+        message(&with_byte(&bytes, 12, 16)),
         "the snapshot describes an impossible filter: fingerprint bits 16"
     );
     let mut longer = bytes.clone();

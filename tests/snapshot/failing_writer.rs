@@ -1,12 +1,8 @@
 //! A snapshot whose writer fails or panics is over: no frontier of it keeps
 //! relocations from the place where it was.
 
-mod snapshots {
-    pub(crate) mod layouts;
-}
-
+use crate::common::layouts::{LAYOUTS, fill, filter};
 use guira::CuckooFilter;
-use snapshots::layouts::{LAYOUTS, fill, filter};
 use std::{
     io::{self, Write},
     panic::{self, AssertUnwindSafe},

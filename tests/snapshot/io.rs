@@ -1,12 +1,8 @@
 //! Readers and writers: their errors are passed on, and short reads and writes
 //! are no errors.
 
-mod snapshots {
-    pub(crate) mod layouts;
-}
-
+use crate::common::layouts::{fill, filter};
 use guira::{CuckooFilter, SnapshotError};
-use snapshots::layouts::{fill, filter};
 use std::io::{self, BufReader, Read, Write};
 
 fn filled() -> CuckooFilter {

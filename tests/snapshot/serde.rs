@@ -1,14 +1,9 @@
 //! Feature `serde`: a filter goes through text and binary formats as the bytes of
 //! its snapshot.
-#![cfg(feature = "serde")]
 
-mod snapshots {
-    pub(crate) mod layouts;
-}
-
+use crate::common::layouts::{LAYOUTS, fill, filter};
 use guira::CuckooFilter;
 use serde::{Deserialize, Serialize};
-use snapshots::layouts::{LAYOUTS, fill, filter};
 
 /// What an application keeps beside a filter.
 #[derive(Serialize, Deserialize)]

@@ -1,21 +1,13 @@
 //! The fuzzer's law in a few seconds: a snapshot that was changed anyhow, under a
 //! right checksum, gives a typed error or a filter that works.
 
-mod snapshots {
-    pub(crate) mod checksum;
-    pub(crate) mod growing;
-    pub(crate) mod layouts;
-    pub(crate) mod works;
-}
-
-use guira::CuckooFilter;
-use proptest::prelude::*;
-use snapshots::{
-    checksum::fix_checksum,
-    growing::growing,
-    layouts::{LAYOUTS, fill, filter},
+use crate::common::{
+    fields::fix_checksum,
+    layouts::{LAYOUTS, fill, filter, growing},
     works::{assert_works, check},
 };
+use guira::CuckooFilter;
+use proptest::prelude::*;
 use std::{fs, sync::LazyLock};
 
 /// Small snapshots of all layouts: empty, full, between two sizes, and grown.

@@ -4,16 +4,8 @@
 //!
 //! `GUIRA_MAKE_GOLDEN=1` makes those that are missing.
 
-mod snapshots {
-    pub(crate) mod growing;
-    pub(crate) mod layouts;
-}
-
+use crate::common::layouts::{LAYOUTS, fill, filter, growing};
 use guira::CuckooFilter;
-use snapshots::{
-    growing::growing,
-    layouts::{LAYOUTS, fill, filter},
-};
 use std::{fs, path::PathBuf};
 
 const ITEMS: [&str; 5] = ["ani", "guira", "koel", "roadrunner", "смешливая кукушка"];

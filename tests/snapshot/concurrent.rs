@@ -3,13 +3,9 @@
 //!
 //! 200 snapshots of each kind; `GUIRA_SNAPSHOTS=1000` for more.
 
-mod snapshots {
-    pub(crate) mod words;
-}
-
+use crate::common::{fields::HEADER, words::fingerprints};
 use guira::{CuckooFilter, InsertError};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
-use snapshots::words::fingerprints;
 use std::{
     io::{self, Write},
     panic::{self, AssertUnwindSafe},
@@ -24,9 +20,6 @@ const THREADS: usize = 4;
 
 /// Snapshots that are taken at the same time; there are places for 7.
 const AT_ONCE: usize = 10;
-
-/// Bytes of a snapshot's header (docs/FORMAT.md).
-const HEADER: usize = 64;
 
 fn snapshots() -> usize {
     let number = std::env::var("GUIRA_SNAPSHOTS").map(|number| number.parse());

@@ -1,6 +1,5 @@
-//! The fields of a snapshot, as `docs/FORMAT.md` describes them.
-
-use super::checksum::fix_checksum;
+//! The fields of a snapshot, as `docs/FORMAT.md` describes them, and changes of them under a right
+//! checksum.
 
 pub(crate) const HEADER: usize = 64;
 pub(crate) const FINGERPRINT_BITS: usize = 12;
@@ -17,6 +16,12 @@ pub(crate) const RESERVED_NUMBER: usize = 56;
 pub(crate) const LEVEL: usize = 64;
 pub(crate) const TAG: usize = 72;
 pub(crate) const WORDS: usize = 80;
+
+/// Makes the checksum at the end that of the bytes before it.
+pub(crate) fn fix_checksum(bytes: &mut [u8]) {
+    let (body, sum) = bytes.split_last_chunk_mut::<4>().expect("a checksum");
+    *sum = crc32fast::hash(body).to_le_bytes();
+}
 
 /// `bytes` with the number at `at` changed, under a right checksum.
 pub(crate) fn with(bytes: &[u8], at: usize, number: u64) -> Vec<u8> {

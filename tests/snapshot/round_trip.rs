@@ -1,12 +1,8 @@
 //! What a snapshot restores is the filter that it was taken of, word for word:
 //! its own snapshot has the same bytes.
 
-mod snapshots {
-    pub(crate) mod layouts;
-}
-
+use crate::common::layouts::{GROWABLE, LAYOUTS, fill, filter};
 use guira::CuckooFilter;
-use snapshots::layouts::{GROWABLE, LAYOUTS, fill, filter};
 use std::mem;
 
 /// The longest capacities take minutes: set `GUIRA_LONG=1` for them.

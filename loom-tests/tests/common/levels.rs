@@ -1,0 +1,20 @@
+//! A call beside a thread that completes levels.
+
+use guira::model::Item;
+use guira_loom_tests::growth::{Growth, complete_levels};
+
+/// Adds the thread that completes the first `levels` levels, and the law, to a scenario whose only
+/// thread sees the item once.
+pub(crate) fn while_levels_complete(scenario: Growth, item: Item, levels: u32) -> Growth {
+    scenario
+        .thread(move |filter| {
+            complete_levels(filter, levels);
+            0_usize
+        })
+        .law(move |filter, _| {
+            assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+            assert_eq!(filter.level(), levels, "the levels are complete");
+        })
+        .large()
+        .outcomes(&[[1, 0]])
+}

@@ -1,0 +1,71 @@
+//! Removes beside moves and splits, in filters that grow and in those that do not.
+
+use guira::model::{Item, Model};
+use guira_loom_tests::Scenario;
+
+pub(crate) const PRESENT: &str = "remove of a present item is false";
+pub(crate) const ONCE: &str = "removed and left do not add up";
+
+/// How many copies of an item a filter has at rest.
+type Left<const PHASE_BITS: u32> = fn(&Model<2, PHASE_BITS>, Item) -> usize;
+
+/// One thread removes the item one time more than there are `copies`, and two others do what the
+/// closures say.
+pub(crate) fn one_remove_too_many<const PHASE_BITS: u32>(
+    scenario: Scenario<2, PHASE_BITS>,
+    item: Item,
+    copies: usize,
+    left: Left<PHASE_BITS>,
+    first: impl Fn(&Model<2, PHASE_BITS>) + Send + Sync + 'static,
+    second: impl Fn(&Model<2, PHASE_BITS>) + Send + Sync + 'static,
+) -> Scenario<2, PHASE_BITS> {
+    scenario
+        .thread(move |filter| {
+            (0..=copies)
+                .map(|_| usize::from(filter.remove(item)))
+                .sum::<usize>()
+        })
+        .thread(move |filter| {
+            first(filter);
+            0_usize
+        })
+        .thread(move |filter| {
+            second(filter);
+            0_usize
+        })
+        .law(move |filter, results| {
+            assert_eq!(results[0] + left(filter, item), copies, "{ONCE}");
+            assert_eq!(results[0], copies, "{PRESENT}");
+        })
+        .mains(&[0])
+        .large()
+        .outcomes(&[[copies, 0, 0]])
+}
+
+/// One thread removes the only copy of the item and inserts it again, a second one does what
+/// `meanwhile` says, and a third one removes the item, too.
+pub(crate) fn remove_and_reinsert<const PHASE_BITS: u32>(
+    scenario: Scenario<2, PHASE_BITS>,
+    item: Item,
+    left: Left<PHASE_BITS>,
+    meanwhile: impl Fn(&Model<2, PHASE_BITS>) + Send + Sync + 'static,
+) -> Scenario<2, PHASE_BITS> {
+    scenario
+        .thread(move |filter| {
+            let removed = filter.remove(item);
+            assert!(filter.insert(item), "there is room");
+            removed
+        })
+        .thread(move |filter| {
+            meanwhile(filter);
+            0_usize
+        })
+        .thread(move |filter| filter.remove(item))
+        .law(move |filter, results| {
+            let removed = results[0] + results[2];
+            assert_eq!(removed + left(filter, item), 2, "{ONCE}");
+            assert!(removed > 0, "{PRESENT}");
+        })
+        .mains(&[0])
+        .outcomes(&[[0, 0, 1], [1, 0, 0], [1, 0, 1]])
+}

@@ -1,0 +1,25 @@
+//! Snapshots: one module for each law.
+//!
+//! `tests/snapshot_memory.rs` is apart: it limits what its whole process allocates.
+
+mod common {
+    pub(crate) mod allocated;
+    pub(crate) mod fields;
+    pub(crate) mod layouts;
+    pub(crate) mod words;
+    pub(crate) mod works;
+}
+
+mod concurrent;
+mod damage;
+mod failing_writer;
+mod format;
+mod fuzz;
+mod golden;
+mod hasher;
+mod hostile;
+mod io;
+mod round_trip;
+#[cfg(feature = "serde")]
+mod serde;
+mod slow_writer;
