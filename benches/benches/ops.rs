@@ -4,6 +4,7 @@
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use guira_benches::{
     keys::{Asked, Walk},
+    lanes::Contestant,
     measure::{items, size},
     ops::LAYOUTS,
     peer::Peer,
@@ -51,7 +52,7 @@ fn inserts(criterion: &mut Criterion) {
             .sample_size(10);
         for entry in peers::all::<u64>() {
             group.bench_function(BenchmarkId::new(entry.name, size(log_slots)), |bencher| {
-                let insert = |peer: &mut Box<dyn Peer<u64>>| peer.insert_all(0..count);
+                let insert = |peer: &mut Box<dyn Contestant<u64>>| peer.insert_all(0..count);
                 let make = || (entry.make)(count as usize);
                 bencher.iter_batched_ref(make, insert, BatchSize::PerIteration);
             });

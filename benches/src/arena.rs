@@ -2,11 +2,11 @@
 
 use crate::{
     crew::crew_with,
+    entry::Entry,
     keys::Key,
-    lanes::{Job, LANES, Lane, Tally},
+    lanes::{Contestant, Job, LANES, Lane, Tally},
     latency::Latencies,
     measure,
-    peer::{Entry, Peer},
 };
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -17,7 +17,7 @@ use std::{
 /// A peer and what is in it.
 pub struct Arena<K> {
     /// The peer.
-    pub peer: Box<dyn Peer<K>>,
+    pub peer: Box<dyn Contestant<K>>,
     lanes: Vec<Lane>,
     rounds: u64,
 }
@@ -33,7 +33,7 @@ impl<K: Key> Arena<K> {
 
     /// The same with a peer that has been made.
     #[must_use]
-    pub fn with_peer(peer: Box<dyn Peer<K>>, log_slots: u32, percent: u64) -> Self {
+    pub fn with_peer(peer: Box<dyn Contestant<K>>, log_slots: u32, percent: u64) -> Self {
         let capacity = measure::items(log_slots);
         let mut lanes: Vec<Lane> = (0..LANES).map(Lane::new).collect();
         for lane in &mut lanes {
@@ -72,7 +72,7 @@ impl<K: Key> Arena<K> {
         &mut self,
         threads: usize,
         time: Duration,
-        work: impl Fn(&dyn Peer<K>, &mut [Lane], u64, &AtomicBool) -> (Tally, R) + Sync,
+        work: impl Fn(&dyn Contestant<K>, &mut [Lane], u64, &AtomicBool) -> (Tally, R) + Sync,
     ) -> ((Tally, Duration), Vec<R>) {
         self.rounds += 1;
         // Every thread of every run draws other numbers.

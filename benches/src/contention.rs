@@ -4,10 +4,10 @@ use crate::{
     arena::Arena,
     crew::crew,
     effort::Effort,
+    entry::Entry,
     lanes::{Job, Tally},
     latency::Latencies,
     measure::{Samples, items, mops},
-    peer::Entry,
     peers,
 };
 

@@ -169,11 +169,47 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
+/// A [`Peer`] on which a thread does its whole part of a job in one call.
+///
+/// Every peer is one, with a copy of the loop of its own in which its operations are inlined;
+/// only the call of the whole loop is dynamic.
+pub trait Contestant<K: Key>: Peer<K> {
+    /// One thread's part of a job, until `stop`.
+    fn work(&self, job: Job, lanes: &mut [Lane], start: u64, stop: &AtomicBool) -> Tally;
+
+    /// The same with each operation timed.
+    fn work_timed(
+        &self,
+        job: Job,
+        lanes: &mut [Lane],
+        start: u64,
+        stop: &AtomicBool,
+        latencies: &mut Latencies,
+    ) -> Tally;
+}
+
+impl<K: Key, P: Peer<K>> Contestant<K> for P {
+    fn work(&self, job: Job, lanes: &mut [Lane], start: u64, stop: &AtomicBool) -> Tally {
+        work::<K, P, false>(self, job, lanes, start, stop, &mut Latencies::default())
+    }
+
+    fn work_timed(
+        &self,
+        job: Job,
+        lanes: &mut [Lane],
+        start: u64,
+        stop: &AtomicBool,
+        latencies: &mut Latencies,
+    ) -> Tally {
+        work::<K, P, true>(self, job, lanes, start, stop, latencies)
+    }
+}
+
 /// Operations between two looks at the stop flag.
 const STRETCH: u64 = 64;
 
 /// Does the job until `stop`, which is looked at now and then; with `TIMED`, notes how long lookups and inserts took.
-pub(crate) fn work<K: Key, P: Peer<K> + ?Sized, const TIMED: bool>(
+fn work<K: Key, P: Peer<K>, const TIMED: bool>(
     peer: &P,
     job: Job,
     lanes: &mut [Lane],

@@ -11,6 +11,7 @@ mod batches;
 pub mod contention;
 pub mod crew;
 pub mod effort;
+pub mod entry;
 pub mod floor;
 pub mod growth;
 pub mod hasher;

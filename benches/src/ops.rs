@@ -113,7 +113,7 @@ pub fn all_peers<K: Key>(effort: Effort, log_slots: u32, keys: &str) -> Table {
     let mut table = Table::new(title, &OPERATIONS);
     table.rows_for(entries.iter().map(|entry| entry.name.to_owned()));
     if large {
-        let fill_one = |(row, entry): (usize, &crate::peer::Entry<K>)| {
+        let fill_one = |(row, entry): (usize, &crate::entry::Entry<K>)| {
             let peer = (entry.make)(count as usize);
             fill(&*peer, count, &mut table, row);
             peer

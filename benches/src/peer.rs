@@ -1,11 +1,7 @@
-//! What all contestants have in common, and the loops that are measured.
+//! What all contestants have in common: three operations, and plain loops over them.
 
-use crate::{
-    keys::{Key, Walk},
-    lanes::{Job, Lane, Tally, work},
-    latency::Latencies,
-};
-use std::{ops::Range, sync::atomic::AtomicBool};
+use crate::keys::{Key, Walk};
+use std::ops::Range;
 
 /// The three operations, and loops over them.
 ///
@@ -45,44 +41,10 @@ pub trait Peer<K: Key>: Send + Sync {
             .sum()
     }
 
-    /// One thread's part of a job, until `stop`.
-    fn work(&self, job: Job, lanes: &mut [Lane], start: u64, stop: &AtomicBool) -> Tally {
-        work::<K, Self, false>(self, job, lanes, start, stop, &mut Latencies::default())
-    }
-
-    /// The same with each operation timed.
-    fn work_timed(
-        &self,
-        job: Job,
-        lanes: &mut [Lane],
-        start: u64,
-        stop: &AtomicBool,
-        latencies: &mut Latencies,
-    ) -> Tally {
-        work::<K, Self, true>(self, job, lanes, start, stop, latencies)
-    }
-
     /// How many of the keys with these numbers the peer denies.
     fn missing(&self, numbers: Range<u64>) -> u64 {
         numbers
             .map(|number| u64::from(!self.contains(&K::nth(number))))
             .sum()
     }
-}
-
-/// A contestant: its name, what it is, and how it is made.
-#[derive(Debug)]
-pub struct Entry<K> {
-    /// How tables and plots call it.
-    pub name: &'static str,
-    /// Its threads, its fingerprint: what a reader must know to compare.
-    pub note: &'static str,
-    /// It can delete.
-    pub deletes: bool,
-    /// It holds as many copies of a key as are inserted.
-    pub copies: bool,
-    /// It is quick enough to be filled with tens of millions of items.
-    pub large: bool,
-    /// Makes one with room for so many items at a rate near 0.02 %.
-    pub make: fn(usize) -> Box<dyn Peer<K>>,
 }

@@ -11,7 +11,7 @@ mod scalable_cuckoo_filter;
 
 pub use guira::Guira;
 
-use crate::{keys::Key, peer::Entry};
+use crate::{entry::Entry, keys::Key};
 
 /// The rate that peers are asked for where they take one: that of guira's
 /// 15-bit fingerprints, to which the fixed sizes of the others come nearest.

@@ -4,12 +4,13 @@ use crate::{
     arena::Arena,
     crew::crew,
     effort::Effort,
+    entry::Entry,
     floor::Floor,
     keys::{self, Asked, Walk},
     lanes::Job,
     latency::Latencies,
     measure::{Samples, items, mops, rate, size, thread_time},
-    peer::{Entry, Peer},
+    peer::Peer,
     peers::{self, Guira},
 };
 use std::{fmt, time::Duration};

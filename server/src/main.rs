@@ -218,7 +218,7 @@ async fn save_every(every: Duration, server: Arc<Server>) {
     ticks.tick().await;
     loop {
         ticks.tick().await;
-        if let Err(error) = server.saver.save_in_background(server.clone()) {
+        if let Err(error) = server.save_in_background() {
             warn!(%error, "no save was started");
         }
     }

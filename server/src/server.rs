@@ -1,8 +1,16 @@
 //! What all connections share.
 
-use crate::{commands::Store, config::Config, persist::Saver, stats::Stats};
+use crate::{
+    commands::Store,
+    config::Config,
+    persist::{SaveError, Saver},
+    stats::Stats,
+};
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Instant,
 };
 
@@ -43,12 +51,21 @@ impl Server {
         }
     }
 
+    /// Starts a save of all filters on a thread of its own.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Saver::save_in_background`].
+    pub fn save_in_background(self: &Arc<Self>) -> Result<(), SaveError> {
+        Saver::save_in_background(self, |server| (&server.saver, &server.store.keyspace))
+    }
+
     /// Saves all filters as the server ends, if it is to and there is a directory.
     ///
     /// # Errors
     ///
     /// Those of [`Saver::save`].
-    pub fn last_save(&self) -> Result<(), crate::persist::SaveError> {
+    pub fn last_save(&self) -> Result<(), SaveError> {
         let said = |what: &AtomicBool| what.load(Ordering::Relaxed);
         let wanted = said(&self.save_at_end) && !said(&self.skip_last_save);
         match wanted && self.saver.directory().is_some() {

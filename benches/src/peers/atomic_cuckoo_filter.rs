@@ -1,10 +1,6 @@
 //! The closest peer: inserts by compare-exchange, one lock for evictions and removes.
 
-use crate::{
-    hasher::SharedHasher,
-    keys::Key,
-    peer::{Entry, Peer},
-};
+use crate::{entry::Entry, hasher::SharedHasher, keys::Key, lanes::Contestant, peer::Peer};
 use atomic_cuckoo_filter::{CuckooFilter, CuckooFilterBuilder};
 use std::hash::{DefaultHasher, Hasher};
 
@@ -36,7 +32,9 @@ impl<K: Key, H: Hasher + Default + Send + Sync> Peer<K> for Atomic<H> {
     }
 }
 
-fn make<K: Key, H: Hasher + Default + Send + Sync + 'static>(items: usize) -> Box<dyn Peer<K>> {
+fn make<K: Key, H: Hasher + Default + Send + Sync + 'static>(
+    items: usize,
+) -> Box<dyn Contestant<K>> {
     let builder = CuckooFilterBuilder::<H>::default();
     let builder = builder
         .capacity(items)

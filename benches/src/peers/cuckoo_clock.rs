@@ -1,10 +1,6 @@
 //! A mutex for each bucket, which lookups lock as well.
 
-use crate::{
-    hasher,
-    keys::Key,
-    peer::{Entry, Peer},
-};
+use crate::{entry::Entry, hasher, keys::Key, peer::Peer};
 use cuckoo_clock::{CuckooFilter, config::CuckooConfiguration};
 use guira::SeededState;
 

@@ -2,9 +2,10 @@
 //! in shards with a lock each.
 
 use crate::{
+    entry::Entry,
     hasher::{self, SharedHasher},
     keys::Key,
-    peer::{Entry, Peer},
+    peer::Peer,
 };
 use crossbeam_utils::CachePadded;
 use cuckoofilter::CuckooFilter;

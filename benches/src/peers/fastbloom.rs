@@ -1,11 +1,7 @@
 //! A concurrent Bloom filter, which cannot delete.
 
 use super::RATE;
-use crate::{
-    hasher,
-    keys::Key,
-    peer::{Entry, Peer},
-};
+use crate::{entry::Entry, hasher, keys::Key, peer::Peer};
 use fastbloom::AtomicBloomFilter;
 use guira::SeededState;
 

@@ -1,10 +1,6 @@
 //! The filter that all this is about.
 
-use crate::{
-    hasher,
-    keys::Key,
-    peer::{Entry, Peer},
-};
+use crate::{entry::Entry, hasher, keys::Key, peer::Peer};
 use guira::CuckooFilter;
 use std::sync::Arc;
 

@@ -1,10 +1,6 @@
 //! An exact concurrent set, for scale: it stores the keys.
 
-use crate::{
-    hasher,
-    keys::Key,
-    peer::{Entry, Peer},
-};
+use crate::{entry::Entry, hasher, keys::Key, peer::Peer};
 use guira::SeededState;
 use papaya::HashSet;
 

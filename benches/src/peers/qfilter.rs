@@ -1,11 +1,7 @@
 //! A quotient filter for one writer, behind a lock.
 
 use super::RATE;
-use crate::{
-    hasher,
-    keys::Key,
-    peer::{Entry, Peer},
-};
+use crate::{entry::Entry, hasher, keys::Key, peer::Peer};
 use guira::SeededState;
 use qfilter::Filter;
 use std::sync::RwLock;

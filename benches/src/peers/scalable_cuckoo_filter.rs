@@ -1,11 +1,7 @@
 //! A chain of filters for one writer, behind a lock.
 
 use super::RATE;
-use crate::{
-    hasher::SharedHasher,
-    keys::Key,
-    peer::{Entry, Peer},
-};
+use crate::{entry::Entry, hasher::SharedHasher, keys::Key, peer::Peer};
 use rand::{SeedableRng, rngs::SmallRng};
 use scalable_cuckoo_filter::{ScalableCuckooFilter, ScalableCuckooFilterBuilder};
 use std::sync::RwLock;

@@ -4,7 +4,9 @@
 //! ([`cf`], `reserve`, `dump`) need a [`Store`] and nothing else.
 
 pub mod cf;
+mod command;
 mod connection;
+mod describe;
 mod dump;
 mod glob;
 mod info;
@@ -15,9 +17,10 @@ mod reserve;
 mod server;
 mod table;
 
+pub use command::{Command, Kind};
 pub use dump::{Dumps, Loads, UnderWay};
 pub use reply::Reply;
-pub use table::{COMMANDS, Command, Kind, find};
+pub use table::{COMMANDS, find};
 
 use crate::keyspace::Keyspace;
 use std::time::Duration;

@@ -24,7 +24,7 @@ pub(super) fn save(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Rep
 
 /// `BGSAVE [SCHEDULE]`
 pub(super) fn background_save(server: &Arc<Server>, _: &mut Session, _: Args<'_>) -> Reply {
-    match server.saver.save_in_background(server.clone()) {
+    match server.save_in_background() {
         Ok(()) => Reply::Status("Background saving started"),
         Err(error) => refusal(&error),
     }

@@ -1,98 +1,12 @@
 //! All commands by name.
 
-use super::{Args, Reply, Store, cf, connection, dump, info, keys, reserve, server as control};
+use super::{
+    Args, Reply, cf,
+    command::{Command, Kind, find_in, session, store},
+    connection, describe, dump, info, keys, reserve, server as control,
+};
 use crate::{server::Server, session::Session};
 use std::sync::Arc;
-
-/// A command.
-#[derive(Debug)]
-pub struct Command {
-    /// In capitals.
-    pub name: &'static str,
-    /// Words that it takes, its name included; negative: at least so many.
-    pub arity: i64,
-    /// One line about it.
-    pub summary: &'static str,
-    /// What it may do.
-    pub kind: Kind,
-    run: Run,
-}
-
-/// What a command may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Changes a filter or the keys.
-    Write,
-    /// Reads a filter or the keys.
-    Read,
-    /// Neither.
-    Control,
-    /// Takes long, and may wait for the disk: it must not hold up others that
-    /// share its thread.
-    Slow,
-    /// Allowed before a client has said who it is.
-    Open,
-}
-
-#[derive(Debug)]
-enum Run {
-    Store(fn(&Store, Args<'_>) -> Reply),
-    Session(fn(&Arc<Server>, &mut Session, Args<'_>) -> Reply),
-}
-
-impl Command {
-    /// Does it. `args` begins with the name as the client wrote it.
-    pub fn run(&self, server: &Arc<Server>, session: &mut Session, args: Args<'_>) -> Reply {
-        match self.run {
-            Run::Store(run) => run(&server.store, args),
-            Run::Session(run) => run(server, session, args),
-        }
-    }
-
-    /// Its place among [`COMMANDS`].
-    ///
-    /// # Panics
-    ///
-    /// Never: there are no other commands.
-    #[must_use]
-    pub fn index(&self) -> usize {
-        COMMANDS
-            .binary_search_by_key(&self.name, |command| command.name)
-            .expect("commands are made in the table only")
-    }
-}
-
-const fn store(
-    name: &'static str,
-    arity: i64,
-    kind: Kind,
-    run: fn(&Store, Args<'_>) -> Reply,
-    summary: &'static str,
-) -> Command {
-    Command {
-        name,
-        arity,
-        summary,
-        kind,
-        run: Run::Store(run),
-    }
-}
-
-const fn session(
-    name: &'static str,
-    arity: i64,
-    kind: Kind,
-    run: fn(&Arc<Server>, &mut Session, Args<'_>) -> Reply,
-    summary: &'static str,
-) -> Command {
-    Command {
-        name,
-        arity,
-        summary,
-        kind,
-        run: Run::Session(run),
-    }
-}
 
 use Kind::{Control, Open, Read, Slow, Write};
 
@@ -116,7 +30,7 @@ pub static COMMANDS: [Command; 43] = [
     store("CF.RESERVE", -3, Write, reserve::reserve, "Makes a filter"),
     store("CF.SCANDUMP", 3, Slow, dump::scan_dump, "Dumps a piece of a filter"),
     session("CLIENT", -2, Control, connection::client, "The connection and its client"),
-    session("COMMAND", -1, Control, info::command, "Describes the commands"),
+    session("COMMAND", -1, Control, command, "Describes the commands"),
     session("CONFIG", -2, Control, control::config, "Shows settings"),
     store("DBSIZE", 1, Read, keys::size, "Counts the keys"),
     store("DEL", -2, Slow, keys::delete, "Deletes keys"),
@@ -144,14 +58,29 @@ pub static COMMANDS: [Command; 43] = [
     session("WAIT", 3, Control, control::wait, "Counts replicas: none"),
 ];
 
+/// `COMMAND`, which describes the table itself.
+fn command(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
+    describe::command(&COMMANDS, args)
+}
+
+impl Command {
+    /// Its place among [`COMMANDS`].
+    ///
+    /// # Panics
+    ///
+    /// Never: there are no other commands.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        COMMANDS
+            .binary_search_by_key(&self.name, |command| command.name)
+            .expect("commands are made in the table only")
+    }
+}
+
 /// The command with this name, however it is written.
 #[must_use]
 pub fn find(name: &[u8]) -> Option<&'static Command> {
-    let capitals = |byte: &u8| byte.to_ascii_uppercase();
-    COMMANDS
-        .binary_search_by(|command| command.name.bytes().cmp(name.iter().map(capitals)))
-        .ok()
-        .map(|index| &COMMANDS[index])
+    find_in(&COMMANDS, name)
 }
 
 #[cfg(test)]

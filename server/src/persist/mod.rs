@@ -3,7 +3,6 @@
 mod file;
 
 use crate::keyspace::Keyspace;
-use crate::server::Server;
 pub use file::LoadError;
 use file::{Size, read, write};
 use std::{
@@ -209,26 +208,32 @@ impl Saver {
         }
     }
 
-    /// Starts a save on a thread of its own.
+    /// Starts a save on a thread of its own, which shares `owner` until the save has
+    /// ended. `parts` gives the saver and the keyspace that `owner` holds.
     ///
     /// # Errors
     ///
     /// [`SaveError`] if it cannot be started; how it ends is logged, and in
     /// [`status`](Self::status).
-    pub fn save_in_background(&self, server: Arc<Server>) -> Result<(), SaveError> {
-        let directory = self.directory.as_ref().ok_or(SaveError::NoDirectory)?;
+    pub fn save_in_background<O: Send + Sync + 'static>(
+        owner: &Arc<O>,
+        parts: fn(&O) -> (&Self, &Keyspace),
+    ) -> Result<(), SaveError> {
+        let (saver, _) = parts(owner);
+        let directory = saver.directory.as_ref().ok_or(SaveError::NoDirectory)?;
         let path = directory.path.clone();
-        self.claim()?;
+        saver.claim()?;
+        let owner = owner.clone();
         let save = move || {
-            let saver = &server.saver;
-            if let Err(error) = saver.save_to(&path, &server.store.keyspace) {
+            let (saver, keyspace) = parts(&owner);
+            if let Err(error) = saver.save_to(&path, keyspace) {
                 error!(%error, "background save failed");
             }
             saver.saving.store(false, Release);
         };
         let thread = thread::Builder::new().name("guira-save".into()).spawn(save);
         thread.map(drop).map_err(|error| {
-            self.saving.store(false, Release);
+            saver.saving.store(false, Release);
             SaveError::Io {
                 path: "a thread".into(),
                 error,

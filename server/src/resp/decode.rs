@@ -1,67 +1,15 @@
 //! Bytes to requests. The parser is the crate `resp-rs`; around it stand inline
 //! commands, which it does not know, and limits.
 
-use super::{gauge::Gauge, inline};
+use super::{error::ProtocolError, gauge::Gauge, inline, limits::Limits};
 use bytes::{Buf, Bytes, BytesMut};
 use resp_rs::{
     ParseError,
     resp2::{Frame, parse_frame},
 };
-use thiserror::Error;
 
 /// The longest inline command.
 const LONGEST_LINE: usize = 64 * 1024;
-
-/// What a request may be at most.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// Arguments, the command's name among them.
-    pub arguments: usize,
-    /// Bytes of one argument.
-    pub argument_bytes: usize,
-    /// Bytes of a request.
-    pub request_bytes: usize,
-}
-
-impl Limits {
-    /// For a client that has not said who it is: enough for `HELLO` and `AUTH`.
-    pub const UNAUTHENTICATED: Self = Self {
-        arguments: 10,
-        argument_bytes: 16 * 1024,
-        request_bytes: 64 * 1024,
-    };
-}
-
-/// What ends a connection.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum ProtocolError {
-    /// The number of arguments is no number, or too large.
-    #[error("invalid multibulk length")]
-    Arguments,
-    /// The length of an argument is no number, or too large.
-    #[error("invalid bulk length")]
-    BulkLength,
-    /// All arguments together are too large.
-    #[error("too big request")]
-    TooLarge,
-    /// Neither the length of an argument nor the number of arguments.
-    #[error("expected '{}', got '{}'", char::from(*tag), found.escape_ascii())]
-    Expected {
-        /// What had to come.
-        tag: u8,
-        /// What came.
-        found: u8,
-    },
-    /// A line without an end, or with too many words or too long ones.
-    #[error("too big inline request")]
-    Line,
-    /// A quote that is not closed, or closed in the middle of a word.
-    #[error("unbalanced quotes in request")]
-    UnbalancedQuotes,
-    /// Other garbage.
-    #[error("{0}")]
-    Parse(ParseError),
-}
 
 /// A command's name and its arguments.
 #[derive(Debug, PartialEq)]

@@ -6,7 +6,7 @@
 //! megabytes costs time in proportion to its bytes, and no more memory than
 //! the limits allow.
 
-use super::decode::{Limits, ProtocolError};
+use super::{error::ProtocolError, limits::Limits};
 use resp_rs::ParseError;
 
 /// The longest line that can hold a length.

@@ -1,6 +1,6 @@
 //! Inline commands: a line of words, as typed into a terminal.
 
-use super::decode::ProtocolError;
+use super::error::ProtocolError;
 
 /// The words of a line. Words in double quotes know the escapes `\n`, `\r`,
 /// `\t`, `\b`, `\a` and `\xHH`; words in single quotes only `\'`.

@@ -2,8 +2,12 @@
 
 mod decode;
 mod encode;
+mod error;
 mod gauge;
 mod inline;
+mod limits;
 
-pub use decode::{Decoder, Limits, ProtocolError, Request};
+pub use decode::{Decoder, Request};
 pub use encode::{Protocol, encode};
+pub use error::ProtocolError;
+pub use limits::Limits;

@@ -1,0 +1,35 @@
+//! What is wrong with the bytes of a client.
+
+use resp_rs::ParseError;
+use thiserror::Error;
+
+/// What ends a connection.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ProtocolError {
+    /// The number of arguments is no number, or too large.
+    #[error("invalid multibulk length")]
+    Arguments,
+    /// The length of an argument is no number, or too large.
+    #[error("invalid bulk length")]
+    BulkLength,
+    /// All arguments together are too large.
+    #[error("too big request")]
+    TooLarge,
+    /// Neither the length of an argument nor the number of arguments.
+    #[error("expected '{}', got '{}'", char::from(*tag), found.escape_ascii())]
+    Expected {
+        /// What had to come.
+        tag: u8,
+        /// What came.
+        found: u8,
+    },
+    /// A line without an end, or with too many words or too long ones.
+    #[error("too big inline request")]
+    Line,
+    /// A quote that is not closed, or closed in the middle of a word.
+    #[error("unbalanced quotes in request")]
+    UnbalancedQuotes,
+    /// Other garbage.
+    #[error("{0}")]
+    Parse(ParseError),
+}
