@@ -20,7 +20,7 @@ macro_rules! instead {
         #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
         let result = {
             #[allow(unused_imports, clippy::enum_glob_use)]
-            use $crate::fault::{Fault::*, is, no_reread};
+            use $crate::fault::{Fault::*, is};
             if $on { $wrong } else { $right }
         };
         #[cfg(not(any(guira_loom, guira_faults, guira_shuttle)))]
@@ -29,14 +29,7 @@ macro_rules! instead {
     }};
 }
 
-/// `condition`; with the model cfgs true as well while `on` is.
-macro_rules! check {
-    ($on:expr => $condition:expr) => {
-        $crate::fault::instead!($on => true, $condition)
-    };
-}
-
-pub(crate) use {check, instead};
+pub(crate) use instead;
 
 /// One thing done wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,20 +57,28 @@ pub enum Fault {
     NoRetract,
     /// A move goes on although its source has changed.
     DecideBlindly,
-    /// Nobody who found nothing validates the version.
-    NoValidate,
-    /// Nobody reads the lower word again.
-    NoRereadP,
-    /// Nobody reads the higher word again.
-    NoRereadQ,
+    /// A lookup that found nothing does not validate the version.
+    ContainsNoValidate,
+    /// A lookup that found only undecided copies does not read the words again.
+    ContainsNoReread,
+    /// A lookup observes and validates the stripe of the higher bucket.
+    ContainsWrongStripe,
     /// A lookup takes any mark for a copy.
     ContainsTrustsMarks,
     /// A lookup that found nothing does not look at the phase of its words.
     ContainsAnyPlane,
+    /// remove does not validate the version before it answers false.
+    RemoveNoValidate,
+    /// remove does not read the words again before it answers false.
+    RemoveNoReread,
+    /// remove observes and validates the stripe of the higher bucket.
+    RemoveWrongStripe,
     /// remove takes from the higher word first.
     RemoveHigherFirst,
     /// remove kills a shadow without holding the stripe.
     KillNoHold,
+    /// remove holds the stripe of the higher bucket when it kills a shadow.
+    KillWrongStripe,
     /// A mover confirms its outline although the stripe is held.
     HoldIgnored,
     /// A mover looks whether the stripe is held before its outline stands.
@@ -86,6 +87,14 @@ pub enum Fault {
     RemoveIgnoresMarks,
     /// remove empties a marked slot instead of leaving K.
     RemoveNoKilled,
+    /// count does not read the lower word again.
+    CountNoRereadP,
+    /// count does not read the higher word again.
+    CountNoRereadQ,
+    /// count does not validate the version.
+    CountNoValidate,
+    /// count observes and validates the stripe of the higher bucket.
+    CountWrongStripe,
     /// insert_unique claims without a reservation.
     UniqueNoReservation,
     /// All calls of insert_unique use one token.
@@ -213,14 +222,6 @@ mod switch {
         weakness().fault == fault
     }
 
-    /// The fault that leaves out a second read.
-    pub(crate) fn no_reread(step: Step) -> Fault {
-        match step {
-            Step::RereadP => Fault::NoRereadP,
-            _ => Fault::NoRereadQ,
-        }
-    }
-
     /// The fault that is switched on.
     pub(crate) fn now() -> Fault {
         weakness().fault
@@ -293,7 +294,7 @@ pub(crate) use switch::loads_are_exchanges;
 #[cfg(any(guira_loom, guira_shuttle))]
 pub(crate) use switch::memory_is_refused;
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-pub(crate) use switch::{attempts, is, no_reread, now, order};
+pub(crate) use switch::{attempts, is, now, order};
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub use switch::{limit_attempts, refuse_memory, weaken};
 #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]

@@ -8,7 +8,6 @@ use crate::{
     raw::moves::Fill,
     raw::moves::Hop,
     stats::Stats,
-    step::Step,
     table::class::{Class, alternate},
     table::layout::Layout,
 };
@@ -20,7 +19,7 @@ mod snapshot;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 pub use crate::fault::watch;
 pub use crate::fault::{Fault, limit_attempts, refuse_memory, weaken};
-pub use crate::step::Step as Event;
+pub use crate::step::Step;
 pub use growth::Growing;
 
 /// 8-bit fingerprints in `SLOTS` slots.

@@ -17,7 +17,7 @@ mod stopped {
     pub(crate) mod stop;
 }
 
-use guira::{CuckooFilter, model::Event};
+use guira::{CuckooFilter, model::Step};
 use stopped::{
     cases::{Case, Keeps, among_marks, anywhere, ends_of_a_level, moves, write_to},
     events::{ALL, MOST},
@@ -28,7 +28,7 @@ use stopped::{
 
 /// Stops a thread in the case before one of the events `event`, while others do
 /// everything. False if there is no such event.
-fn stop(case: &Case, event: Event, which: usize) -> bool {
+fn stop(case: &Case, event: Step, which: usize) -> bool {
     let (rehearsal, _rehearsing) = case.scene();
     let (filter, mover) = case.scene();
     let Some(stopped) = Stopped::before(event, which, &case.act, rehearsal, &filter) else {
@@ -149,7 +149,7 @@ fn in_more_snapshots_than_there_are_places() {
         let snapshots: Vec<Stopped> = (0..8)
             .map(|_| {
                 let (rehearsal, _) = case.scene();
-                Stopped::before(Event::Scan, 2, &case.act, rehearsal, &filter).expect("a scan")
+                Stopped::before(Step::Scan, 2, &case.act, rehearsal, &filter).expect("a scan")
             })
             .collect();
         let relocated = filter.stats().relocations;

@@ -7,7 +7,7 @@ use guira::model::{Growing, Item};
 pub type Growth = Scenario<2, 6>;
 
 /// A word that counts has not been made yet.
-pub const UNMADE: &str = "a block is published before";
+pub const UNMADE: &str = "a segment is published before";
 
 /// At rest lookups look elsewhere.
 pub const LOST: &str = "is lost in";

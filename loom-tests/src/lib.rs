@@ -8,7 +8,7 @@
 
 pub mod growth;
 
-use guira::model::{Event, Fault, Item, Model, weaken};
+use guira::model::{Fault, Item, Model, Step, weaken};
 use std::{
     any::Any,
     collections::BTreeSet,
@@ -42,7 +42,7 @@ pub enum Weakness {
     /// A step is left out or done wrong.
     Step(Fault),
     /// The memory ordering of an event is Relaxed.
-    Relaxed(Event),
+    Relaxed(Step),
 }
 
 impl From<Fault> for Weakness {
@@ -51,8 +51,8 @@ impl From<Fault> for Weakness {
     }
 }
 
-impl From<Event> for Weakness {
-    fn from(event: Event) -> Self {
+impl From<Step> for Weakness {
+    fn from(event: Step) -> Self {
         Self::Relaxed(event)
     }
 }
@@ -192,11 +192,11 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Scenario<SLOTS, PHASE_BITS> {
     /// # Panics
     ///
     /// As [`holds`](Self::holds).
-    pub fn holds_relaxed(&self, event: Event) {
+    pub fn holds_relaxed(&self, event: Step) {
         self.hold(Some(event));
     }
 
-    fn hold(&self, relaxed: Option<Event>) {
+    fn hold(&self, relaxed: Option<Step>) {
         let _alone = alone();
         let weakness = relaxed.map_or(String::new(), |event| {
             format!("{:?}", Weakness::from(event))

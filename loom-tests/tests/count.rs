@@ -6,7 +6,7 @@ mod common {
 }
 
 use common::moves::relocate_times;
-use guira::model::{Event, Fault, Item, Model};
+use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};
 
 const LAW: &str = "wrong count";
@@ -206,12 +206,12 @@ fn each_second_look_of_count_is_needed() {
 
 #[test]
 fn the_releases_that_a_count_relies_on_are_needed() {
-    moves(Q, 1, 1).must_fail(Event::Deliver, LAW);
-    remove_and_insert(false).must_fail(Event::Claim, LAW);
+    moves(Q, 1, 1).must_fail(Step::Deliver, LAW);
+    remove_and_insert(false).must_fail(Step::Claim, LAW);
 }
 
 #[test]
 fn the_orderings_of_the_second_looks_are_needed() {
-    moves(P, 1, 2).must_fail(Event::RereadP, LAW);
-    there_and_back(2).must_fail(Event::RereadQ, LAW);
+    moves(P, 1, 2).must_fail(Step::RereadP, LAW);
+    there_and_back(2).must_fail(Step::RereadQ, LAW);
 }

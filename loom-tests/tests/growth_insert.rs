@@ -3,7 +3,7 @@
 
 use guira::{
     InsertError,
-    model::{Event, Fault, Growing, Item, refuse_memory},
+    model::{Fault, Growing, Item, Step, refuse_memory},
 };
 use guira_loom_tests::{
     ENDS, P, Q, direction,
@@ -249,6 +249,6 @@ fn a_block_is_published_before_a_word_is_frozen() {
 
 #[test]
 fn a_writer_sees_what_a_split_made() {
-    stale_insert(1).must_fail(Event::Prepare, UNMADE);
-    stale_insert(1).must_fail(Event::Freeze, UNMADE);
+    stale_insert(1).must_fail(Step::LoadForUpdate, UNMADE);
+    stale_insert(1).must_fail(Step::Freeze, UNMADE);
 }

@@ -10,7 +10,7 @@ use common::{
     find::{LAW, find},
     moves::relocate_times,
 };
-use guira::model::{Event, Fault};
+use guira::model::{Fault, Step};
 use guira_loom_tests::{
     ENDS, P, Q, direction,
     growth::{Growth, UNMADE, ending, growing, split},
@@ -158,18 +158,18 @@ fn a_move_advances_the_version_while_words_are_split() {
 
 #[test]
 fn the_orderings_of_a_split_are_needed() {
-    splits(GOES, P, 1).must_fail(Event::Cut, UNMADE);
-    splits(GOES, P, 1).must_fail(Event::ReadP, UNMADE);
-    splits(GOES, Q, 1).must_fail(Event::ReadQ, UNMADE);
+    splits(GOES, P, 1).must_fail(Step::Cut, UNMADE);
+    splits(GOES, P, 1).must_fail(Step::ReadP, UNMADE);
+    splits(GOES, Q, 1).must_fail(Step::ReadQ, UNMADE);
 }
 
 /// Whoever cuts has made the new word, or has seen it made, and Cut is released.
 #[test]
 fn a_new_word_need_not_be_released() {
     for bucket in ENDS {
-        splits(GOES, bucket, 1).holds_relaxed(Event::Copy);
-        splits(GOES, bucket, 2).holds_relaxed(Event::Copy);
+        splits(GOES, bucket, 1).holds_relaxed(Step::Copy);
+        splits(GOES, bucket, 2).holds_relaxed(Step::Copy);
     }
-    two_splitters(1).holds_relaxed(Event::Copy);
-    two_splitters(2).holds_relaxed(Event::Copy);
+    two_splitters(1).holds_relaxed(Step::Copy);
+    two_splitters(2).holds_relaxed(Step::Copy);
 }

@@ -7,7 +7,7 @@ mod common {
 }
 
 use common::levels::while_levels_complete;
-use guira::model::{Event, Fault, Growing, Item};
+use guira::model::{Fault, Growing, Item, Step};
 use guira_loom_tests::{
     ENDS, P, Q, direction,
     growth::{Growth, ending, growing, split},
@@ -153,6 +153,6 @@ fn a_chunk_is_scanned_bucket_by_bucket() {
 
 #[test]
 fn a_scan_sees_what_a_split_made() {
-    splits(GOES, P).must_fail(Event::Scan, LAW);
-    splits(GOES, P).must_fail(Event::Cut, LAW);
+    splits(GOES, P).must_fail(Step::Scan, LAW);
+    splits(GOES, P).must_fail(Step::Cut, LAW);
 }

@@ -10,7 +10,7 @@ use common::{
     find::{LAW, find},
     levels::while_levels_complete,
 };
-use guira::model::{Event, Fault, Growing};
+use guira::model::{Fault, Growing, Step};
 use guira_loom_tests::{
     P, Q,
     growth::{Growth, UNMADE, ending, growing, split},
@@ -252,13 +252,13 @@ fn the_hint_is_never_early() {
 
 #[test]
 fn the_hint_carries_what_it_promises() {
-    levels(1).must_fail(Event::Hint, UNMADE);
-    levels(1).must_fail(Event::Complete, UNMADE);
+    levels(1).must_fail(Step::Hint, UNMADE);
+    levels(1).must_fail(Step::Complete, UNMADE);
 }
 
 #[test]
 fn the_mark_of_the_sweep_carries_what_it_promises() {
-    two_sweepers(0, true).must_fail(Event::Sweep, UNMADE);
+    two_sweepers(0, true).must_fail(Step::Sweep, UNMADE);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use common::{
     find::{LAW, find},
     moves::relocate_times,
 };
-use guira::model::{Event, Fault, Item, Model};
+use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, with};
 
 /// A lookup while one copy is moved: once, there and back, and once more.
@@ -199,11 +199,11 @@ fn if_remove_takes_from_the_higher_bucket_first_it_fails() {
 
 #[test]
 fn each_ordering_of_a_lookup_against_a_move_counts() {
-    moves(Q, 1).must_fail(Event::Observe, LAW);
-    moves(P, 1).must_fail(Event::ReadP, LAW);
-    moves(Q, 1).must_fail(Event::ReadQ, LAW);
-    moves(Q, 1).must_fail(Event::Advance, LAW);
-    moves(P, 1).must_fail(Event::Erase, LAW);
+    moves(Q, 1).must_fail(Step::Observe, LAW);
+    moves(P, 1).must_fail(Step::ReadP, LAW);
+    moves(Q, 1).must_fail(Step::ReadQ, LAW);
+    moves(Q, 1).must_fail(Step::Advance, LAW);
+    moves(P, 1).must_fail(Step::Erase, LAW);
 }
 
 /// Advance and Decide, which come after them, release them; the rest of the word
@@ -211,13 +211,13 @@ fn each_ordering_of_a_lookup_against_a_move_counts() {
 #[test]
 fn neither_an_outline_nor_a_shadow_need_be_released() {
     for from in ENDS {
-        moves(from, 1).holds_relaxed(Event::Outline);
-        moves(from, 1).holds_relaxed(Event::Shadow);
+        moves(from, 1).holds_relaxed(Step::Outline);
+        moves(from, 1).holds_relaxed(Step::Shadow);
     }
 }
 
 #[test]
 fn the_release_of_a_remove_counts() {
-    window(P).must_fail(Event::Take, LAW);
-    window_in_delivery().must_fail(Event::Kill, LAW);
+    window(P).must_fail(Step::Take, LAW);
+    window_in_delivery().must_fail(Step::Kill, LAW);
 }

@@ -1,7 +1,7 @@
 //! A path of two relocations: the hole is passed on without a gap.
 #![cfg(guira_loom)]
 
-use guira::model::{Event, Fault, Item, Model};
+use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::Scenario;
 
 /// Buckets of a path: `first` goes from 0 to 1, `last` from 1 to 2 (indices here).
@@ -158,5 +158,5 @@ fn the_version_is_advanced_in_a_path() {
 
 #[test]
 fn the_release_that_ends_a_move_is_needed() {
-    path_after_move().must_fail(Event::Settle, "Mark::Shadow");
+    path_after_move().must_fail(Step::Settle, "Mark::Shadow");
 }

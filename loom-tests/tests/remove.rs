@@ -6,7 +6,7 @@ mod common {
 }
 
 use common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert};
-use guira::model::{Event, Fault, Model};
+use guira::model::{Fault, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, other, with};
 
 /// One remove of the only copy while it is moved.
@@ -240,11 +240,11 @@ fn marks_are_no_copies() {
 
 #[test]
 fn the_orderings_that_remove_relies_on_are_needed() {
-    move_and_remove(P, 1).must_fail(Event::Prepare, PRESENT);
+    move_and_remove(P, 1).must_fail(Step::LoadForUpdate, PRESENT);
     // Three moves, and P looks as before: who sees that must see the version.
-    move_and_remove(Q, 3).must_fail(Event::RereadP, PRESENT);
+    move_and_remove(Q, 3).must_fail(Step::RereadP, PRESENT);
     // Who sees T must see its S.
-    move_and_remove(P, 1).must_fail(Event::Decide, PRESENT);
+    move_and_remove(P, 1).must_fail(Step::Decide, PRESENT);
 }
 
 /// Advance and Decide, which come after the first two, release them. After Retract
@@ -252,7 +252,7 @@ fn the_orderings_that_remove_relies_on_are_needed() {
 #[test]
 fn neither_an_outline_nor_a_shadow_nor_its_retreat_need_be_released() {
     for from in ENDS {
-        for event in [Event::Outline, Event::Shadow, Event::Retract] {
+        for event in [Step::Outline, Step::Shadow, Step::Retract] {
             move_and_remove(from, 1).holds_relaxed(event);
             given_up(from).holds_relaxed(event);
             ghost(from).holds_relaxed(event);

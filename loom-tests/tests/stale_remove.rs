@@ -7,7 +7,7 @@
 //! the copy itself: two answers true for one copy.
 #![cfg(guira_loom)]
 
-use guira::model::{Event, Fault, Item};
+use guira::model::{Fault, Item, Step};
 use guira_loom_tests::{ENDS, P, Scenario, direction, even, odd, with};
 
 const ONCE: &str = "removed and left do not add up";
@@ -98,7 +98,7 @@ fn movers_look_for_the_hold_after_their_outline() {
 #[test]
 fn neither_an_outline_nor_a_shadow_nor_its_retreat_need_be_released() {
     for from in ENDS {
-        for event in [Event::Outline, Event::Shadow, Event::Retract] {
+        for event in [Step::Outline, Step::Shadow, Step::Retract] {
             stale(from)
                 .outcomes(&[[0, 1], [1, 0], [1, 1], [2, 0]])
                 .holds_relaxed(event);
@@ -109,7 +109,7 @@ fn neither_an_outline_nor_a_shadow_nor_its_retreat_need_be_released() {
 #[test]
 fn the_hold_is_ordered() {
     for from in ENDS {
-        stale_beside(from).must_fail(Event::Hold, KILLED);
-        stale_beside(from).must_fail(Event::Advance, KILLED);
+        stale_beside(from).must_fail(Step::Hold, KILLED);
+        stale_beside(from).must_fail(Step::Advance, KILLED);
     }
 }

@@ -1,7 +1,7 @@
 //! insert_unique is exact: of an absent item one copy gets in, and one call says so.
 #![cfg(guira_loom)]
 
-use guira::model::{Event, Fault, Item, Model};
+use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::{ENDS, P, Scenario, direction, even, odd, with};
 
 const TWICE: &str = "not exactly one insert_unique";
@@ -354,24 +354,24 @@ fn if_others_keep_the_reservation_it_fails() {
 
 #[test]
 fn the_ordering_of_the_reservation_is_needed() {
-    two_and_move(P).must_fail(Event::Reserve, TWICE);
+    two_and_move(P).must_fail(Step::Reserve, TWICE);
 }
 
 /// Between Reserve, which is released, and them the call only loads.
 #[test]
 fn neither_a_confirmation_nor_its_cancelling_need_be_released() {
     for home in ENDS {
-        for event in [Event::Confirm, Event::Cancel] {
+        for event in [Step::Confirm, Step::Cancel] {
             two_and_move(home).holds_relaxed(event);
             present(home, home).holds_relaxed(event);
         }
     }
-    insert_and_move().holds_relaxed(Event::Confirm);
+    insert_and_move().holds_relaxed(Step::Confirm);
 }
 
 #[test]
 fn the_release_of_a_remove_is_needed() {
-    window(P).must_fail(Event::Take, PRESENT);
+    window(P).must_fail(Step::Take, PRESENT);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! whoever has moved it or split its word meanwhile.
 #![cfg(guira_loom)]
 
-use guira::model::{Event, Model};
+use guira::model::{Model, Step};
 use guira_loom_tests::{
     ENDS, P, Q, Scenario, direction, even,
     growth::{Growth, ending, growing},
@@ -117,14 +117,14 @@ fn what_came_before_an_insert_is_visible_beyond_a_split() {
 
 #[test]
 fn the_release_of_an_insert_counts() {
-    moved(P).must_fail(Event::Claim, LAW);
+    moved(P).must_fail(Step::Claim, LAW);
 }
 
-// A move hands it on twice over: Prepare and Decide acquire it, Outline and all that comes after
+// A move hands it on twice over: LoadForUpdate and Decide acquire it, Outline and all that comes after
 // releases it. So none of these orderings alone has a control here.
 
 #[test]
 fn each_ordering_of_a_lookup_counts() {
-    moved(P).must_fail(Event::ReadP, LAW);
-    moved(Q).must_fail(Event::ReadQ, LAW);
+    moved(P).must_fail(Step::ReadP, LAW);
+    moved(Q).must_fail(Step::ReadQ, LAW);
 }

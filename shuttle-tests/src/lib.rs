@@ -62,7 +62,7 @@ const BROKEN: [&str; 9] = [
     "len and the words disagree",
     "is lost in",
     "the hint is",
-    "a block is published before",
+    "a segment is published before",
     "index out of bounds",
     "exceeded max_steps",
 ];

@@ -8,7 +8,7 @@ use super::{
     copies::{copies, holds_copy},
 };
 use crate::{
-    fault::{self, check, instead},
+    fault::{self, instead},
     step::Step,
     sync,
     table::{class::Class, layout::Layout, word::Word},
@@ -87,14 +87,23 @@ impl<L: Layout> RawFilter<L> {
     /// moved meanwhile (PROOF, section 11).
     pub(crate) fn count(&self, class: Class) -> usize {
         loop {
-            let version = self.versions.of(class).observe();
-            let (p, q) = self.load_pair(class);
-            let valid = self.unchanged(class, p, q) && version.validate();
-            if let (true, Some(copies)) = (valid, copies(p, q, class.fingerprint)) {
+            let copies =
+                instead!(wrong::is_on() => wrong::try_count(self, class), self.try_count(class));
+            if let Some(copies) = copies {
                 return copies;
             }
             sync::yield_in_model();
         }
+    }
+
+    /// One attempt: `None` if the words changed under it.
+    fn try_count(&self, class: Class) -> Option<usize> {
+        let version = self.versions.of(class).observe();
+        let (p, q) = self.load_pair(class);
+        if !self.unchanged(class, p, q) || !version.validate() {
+            return None;
+        }
+        copies(p, q, class.fingerprint)
     }
 
     /// Both words of the class, P before Q.
@@ -105,11 +114,8 @@ impl<L: Layout> RawFilter<L> {
 
     /// True if both words are, once more, what they were.
     pub(super) fn unchanged(&self, class: Class, p: Word<L>, q: Word<L>) -> bool {
-        let same = |step, bucket, word| {
-            let again = self.load(step, class.fingerprint, bucket);
-            check!(is(no_reread(step)) => again == word)
-        };
-        same(Step::RereadP, class.p, p) && same(Step::RereadQ, class.q, q)
+        self.load(Step::RereadP, class.fingerprint, class.p) == p
+            && self.load(Step::RereadQ, class.fingerprint, class.q) == q
     }
 
     /// A reader's load, without another thread's reservation.

@@ -88,7 +88,7 @@ impl<L: Layout> RawFilter<L> {
 impl<L: Layout> Move<'_, L> {
     /// All steps in their order. `None` if the move was given up.
     fn make(&self, outlined: bool, fill: Fill) -> Option<Left> {
-        if !outlined && !(self.is_movable() && self.outline()) {
+        if !(outlined || self.is_movable() && self.outline()) {
             return None;
         }
         let decided = self.advance() && {

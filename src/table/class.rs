@@ -32,6 +32,16 @@ impl Class {
         }
     }
 
+    /// The class with its buckets in the wrong order, for negative controls.
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    pub(crate) fn from_higher(self) -> Self {
+        Self {
+            p: self.q,
+            q: self.p,
+            ..self
+        }
+    }
+
     /// The class of the fingerprint `fingerprint` that stands in `bucket`.
     #[inline(always)]
     pub(crate) fn of_resident(fingerprint: u64, bucket: usize, buckets: usize) -> Self {

@@ -6,7 +6,7 @@ use super::{
 };
 use guira::{
     CuckooFilter,
-    model::{Event, watch},
+    model::{Step, watch},
 };
 use std::hint::black_box;
 
@@ -21,7 +21,7 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     stage: Stage,
     /// Who stands still all the time, and where.
-    mover: Option<(Act, Event)>,
+    mover: Option<(Act, Step)>,
     pub(crate) act: Act,
     /// The items of the stage with which the others work.
     pub(crate) of_others: Vec<u64>,
@@ -114,14 +114,14 @@ impl Case {
     }
 
     /// The events of the act when nobody else is at work.
-    pub(crate) fn events(&self) -> Vec<Event> {
+    pub(crate) fn events(&self) -> Vec<Step> {
         let (filter, _mover) = self.scene();
         self.act.events(&filter)
     }
 }
 
 /// The first new item for which the events of `act` are as `wanted`.
-fn item(stage: Stage, act: impl Fn(u64) -> Act, wanted: impl Fn(&[Event]) -> bool) -> u64 {
+fn item(stage: Stage, act: impl Fn(u64) -> Act, wanted: impl Fn(&[Step]) -> bool) -> u64 {
     (NEW..NEW + 2_000)
         .find(|&item| wanted(&act(item).events(&stage.build())))
         .expect("such an item")
@@ -129,7 +129,7 @@ fn item(stage: Stage, act: impl Fn(u64) -> Act, wanted: impl Fn(&[Event]) -> boo
 
 /// What does not depend on the state of the filter.
 pub(crate) fn anywhere(stage: Stage) -> Vec<Case> {
-    let claims = |events: &[Event]| !events.contains(&Event::Outline);
+    let claims = |events: &[Step]| !events.contains(&Step::Outline);
     let new = item(stage, insert, claims);
     let unique = item(stage, insert_unique, claims);
     let (raced, loses) = insert_unique_that_loses(stage);
@@ -237,7 +237,7 @@ fn insert_unique_that_loses(stage: Stage) -> (u64, Act) {
         act.hooked(move || {
             let (mut last, mut raced) = (None, false);
             Box::new(move |filter, event| {
-                if last == Some(Event::Reserve) && !raced {
+                if last == Some(Step::Reserve) && !raced {
                     raced = true;
                     filter.insert(&item).expect("room");
                 }
@@ -245,7 +245,7 @@ fn insert_unique_that_loses(stage: Stage) -> (u64, Act) {
             })
         })
     };
-    let item = item(stage, act, |events| events.contains(&Event::Cancel));
+    let item = item(stage, act, |events| events.contains(&Step::Cancel));
     (item, act(item))
 }
 
@@ -253,7 +253,7 @@ fn insert_unique_that_loses(stage: Stage) -> (u64, Act) {
 pub(crate) fn moves(stage: Stage) -> Vec<Case> {
     let next = stage.items;
     let unique = item(stage, insert_unique, |events| {
-        events.contains(&Event::Deliver) && events.contains(&Event::Confirm)
+        events.contains(&Step::Deliver) && events.contains(&Step::Confirm)
     });
     vec![
         Case::new("insert that relocates", stage, insert(next))
@@ -269,11 +269,11 @@ pub(crate) fn moves(stage: Stage) -> Vec<Case> {
 /// A move is given up, as its item is gone: it is removed just before Decide.
 fn given_up(stage: Stage) -> Case {
     let next = stage.items;
-    let moved = moved(&mover(stage, Event::Deliver));
+    let moved = moved(&mover(stage, Step::Deliver));
     let act = insert(next).hooked(move || {
         let mut decides = false;
         Box::new(move |filter, event| {
-            if event == Event::Decide && !decides {
+            if event == Step::Decide && !decides {
                 decides = true;
                 assert!(filter.remove(&moved));
             }
@@ -288,7 +288,7 @@ fn given_up(stage: Stage) -> Case {
 }
 
 /// The next insert stands still before the first of such events: nothing is done yet.
-fn mover(stage: Stage, at: Event) -> Case {
+fn mover(stage: Stage, at: Step) -> Case {
     let next = stage.items;
     Case {
         mover: Some((insert(next), at)),
@@ -301,26 +301,26 @@ fn mover(stage: Stage, at: Event) -> Case {
 fn moved(case: &Case) -> u64 {
     let (filter, _mover) = case.scene();
     (0..case.stage.items)
-        .find(|&item| remove(item).events(&filter).contains(&Event::Kill))
+        .find(|&item| remove(item).events(&filter).contains(&Step::Kill))
         .expect("an item that is being moved")
 }
 
 /// The steps of a move.
-const MOVE: [Event; 7] = [
-    Event::Outline,
-    Event::Advance,
-    Event::Shadow,
-    Event::Decide,
-    Event::Deliver,
-    Event::Erase,
-    Event::Settle,
+const MOVE: [Step; 7] = [
+    Step::Outline,
+    Step::Advance,
+    Step::Shadow,
+    Step::Decide,
+    Step::Deliver,
+    Step::Erase,
+    Step::Settle,
 ];
 
 /// While a mover stands still in the middle of a move, others are stopped with the
 /// item that it moves.
 pub(crate) fn among_marks(stage: Stage) -> Vec<Case> {
     let mut cases = Vec::new();
-    let moved = moved(&mover(stage, Event::Deliver));
+    let moved = moved(&mover(stage, Step::Deliver));
     for at in MOVE {
         let case = |name, act| Case {
             name,
@@ -342,7 +342,7 @@ pub(crate) fn ends_of_a_level() -> Vec<Case> {
     let case =
         |name, stage: Stage| Case::new(name, stage, insert(stage.items)).adding([stage.items]);
     let stage = Stage::begin();
-    let splits = |events: &[Event]| events.contains(&Event::Freeze);
+    let splits = |events: &[Step]| events.contains(&Step::Freeze);
     let unique = item(stage, insert_unique, splits);
     vec![
         case("insert that begins a level", stage),

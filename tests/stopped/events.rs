@@ -1,22 +1,22 @@
 //! All events, and which of an operation's equal ones a thread is stopped before.
 
-use guira::model::Event;
+use guira::model::Step;
 
 macro_rules! all {
     ($($event:ident)*) => {
         /// Every event that there is.
-        pub(crate) const ALL: &[Event] = &[$(Event::$event),*];
+        pub(crate) const ALL: &[Step] = &[$(Step::$event),*];
 
         /// Does not compile if one is missing above.
-        const _: fn(Event) = |event| match event {
-            $(Event::$event => {})*
+        const _: fn(Step) = |event| match event {
+            $(Step::$event => {})*
         };
     };
 }
 
 all! {
     Observe ReadP ReadQ RereadP RereadQ Validate
-    Prepare Claim
+    LoadForUpdate Claim
     Outline Advance Shadow Decide Deliver Erase Settle Retract
     Take Kill Hold
     Reserve Confirm Cancel

@@ -1,7 +1,7 @@
 //! Filters in a certain state, made in the same way each time.
 
 use super::stop::{Act, Filter};
-use guira::{CuckooFilter, Stats, model::Event};
+use guira::{CuckooFilter, Stats, model::Step};
 use std::sync::Arc;
 
 /// A filter with the items from 0 to `items` - 1, inserted one after the other.
@@ -26,7 +26,7 @@ impl Stage {
 
     /// The state in which the next insert does what `is_it` looks for: in the filter
     /// before and after it, and in its events.
-    fn verge(grows: bool, is_it: impl Fn(&Stats, &Stats, &[Event]) -> bool) -> Self {
+    fn verge(grows: bool, is_it: impl Fn(&Stats, &Stats, &[Step]) -> bool) -> Self {
         let filter = empty(grows);
         let mut items = 0;
         loop {
@@ -69,7 +69,7 @@ impl Stage {
 
     /// The next insert completes a level.
     pub(crate) fn end() -> Self {
-        Self::verge(true, |_, _, events| events.contains(&Event::Complete))
+        Self::verge(true, |_, _, events| events.contains(&Step::Complete))
     }
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn remove(item: u64) -> Act {
     Act::new(move |filter| assert!(filter.remove(&item)))
 }
 
-fn moves(events: &[Event]) -> usize {
-    let moves = events.iter().filter(|&&event| event == Event::Deliver);
+fn moves(events: &[Step]) -> usize {
+    let moves = events.iter().filter(|&&event| event == Step::Deliver);
     moves.count()
 }

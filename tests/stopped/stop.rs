@@ -3,7 +3,7 @@
 use super::events::chosen;
 use guira::{
     CuckooFilter,
-    model::{Event, watch},
+    model::{Step, watch},
 };
 use std::{
     cell::{Cell, RefCell},
@@ -24,7 +24,7 @@ pub(crate) const FOR_EVER: Duration = Duration::from_secs(120);
 pub(crate) type Filter = Arc<CuckooFilter>;
 
 /// Runs before each event of the thread that is to be stopped, in the thread itself.
-pub(crate) type Hook = Box<dyn FnMut(&CuckooFilter, Event)>;
+pub(crate) type Hook = Box<dyn FnMut(&CuckooFilter, Step)>;
 
 /// What a thread does.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ impl Act {
     }
 
     /// Does it, and calls `seen` for each event.
-    fn run(&self, filter: &Filter, mut seen: impl FnMut(Event) + 'static) {
+    fn run(&self, filter: &Filter, mut seen: impl FnMut(Step) + 'static) {
         let (mut hook, watched) = ((self.hook)(), filter.clone());
         watch(move |event| {
             hook(&watched, event);
@@ -61,7 +61,7 @@ impl Act {
     }
 
     /// Does it in this thread: the events.
-    pub(crate) fn events(&self, filter: &Filter) -> Vec<Event> {
+    pub(crate) fn events(&self, filter: &Filter) -> Vec<Step> {
         let events = Rc::new(RefCell::new(Vec::new()));
         let seen = events.clone();
         self.run(filter, move |event| seen.borrow_mut().push(event));
@@ -85,7 +85,7 @@ impl Stopped {
     /// How many there are is seen on `rehearsal`, an equal filter, in the same thread:
     /// which words a thread sweeps depends on it.
     pub(crate) fn before(
-        event: Event,
+        event: Step,
         which: usize,
         act: &Act,
         rehearsal: Filter,

@@ -1,8 +1,14 @@
-//! Lookups done wrong, for negative controls.
+//! Lookups with one thing left out or done wrong, for negative controls.
 
+use super::ATTEMPTS;
 use crate::{
     fault::{self, Fault},
-    raw::RawFilter,
+    raw::{
+        RawFilter,
+        copies::{copies, holds_copy},
+        version::Version,
+    },
+    step::Step,
     table::{class::Class, layout::Layout, word::Word},
 };
 
@@ -10,33 +16,84 @@ use crate::{
 pub(super) fn is_on() -> bool {
     matches!(
         fault::now(),
-        Fault::ContainsAnyPlane | Fault::ContainsTrustsMarks
+        Fault::ContainsAnyPlane
+            | Fault::ContainsTrustsMarks
+            | Fault::ContainsNoValidate
+            | Fault::ContainsNoReread
+            | Fault::ContainsWrongStripe
+            | Fault::CountNoRereadP
+            | Fault::CountNoRereadQ
+            | Fault::CountNoValidate
+            | Fault::CountWrongStripe
     )
 }
 
 /// [`RawFilter::contains`] with the fault that is switched on.
 pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
-    if fault::is(Fault::ContainsAnyPlane) {
-        return contains_in_any_plane(raw, class);
-    }
-    let Class { fingerprint, p, q } = class;
-    raw.look_up(class) || {
-        let marked = |bucket| {
-            let word = raw.load(crate::step::Step::ReadP, fingerprint, bucket);
-            word.mark_of(fingerprint).is_some()
-        };
-        marked(p) || marked(q)
+    let version = observe(raw, class, Fault::ContainsWrongStripe);
+    let (p, q, hint) = raw.table.view().load_pair_at_hint(class);
+    if Word::either_matches(p, q, class.fingerprint) {
+        Word::both_quiet(p, q) || look_up_again(raw, class)
+    } else if !(Word::both_in_phase(p, q, hint) || fault::is(Fault::ContainsAnyPlane)) {
+        try_look_up(raw, class).unwrap_or_else(|| look_up_again(raw, class))
+    } else {
+        !(fault::is(Fault::ContainsNoValidate) || version.validate()) && look_up_again(raw, class)
     }
 }
 
-/// No match is none, whatever the phase of the words.
-fn contains_in_any_plane<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
-    let Class { fingerprint, p, q } = class;
-    let version = raw.versions.of(class).observe();
-    let (in_p, in_q, _) = raw.table.view().load_pair_at_hint(class);
-    if Word::either_matches(in_p, in_q, fingerprint) {
-        Word::both_quiet(in_p, in_q) || raw.look_up_again(fingerprint, p, q)
-    } else {
-        !version.validate() && raw.look_up_again(fingerprint, p, q)
+fn look_up_again<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
+    raw.counters.retried();
+    for _ in 1..fault::attempts(ATTEMPTS) {
+        if let Some(present) = try_look_up(raw, class) {
+            return present;
+        }
     }
+    raw.counters.conservative();
+    true
+}
+
+fn try_look_up<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
+    let fingerprint = class.fingerprint;
+    let version = observe(raw, class, Fault::ContainsWrongStripe);
+    let (p, q) = raw.load_pair(class);
+    if holds_copy(p, fingerprint) || holds_copy(q, fingerprint) {
+        return Some(true);
+    }
+    let marked = p.mark_of(fingerprint).is_some() || q.mark_of(fingerprint).is_some();
+    if marked && fault::is(Fault::ContainsTrustsMarks) {
+        return Some(true);
+    }
+    let reread = marked && !fault::is(Fault::ContainsNoReread);
+    if reread && !raw.unchanged(class, p, q) {
+        return None;
+    }
+    if !(fault::is(Fault::ContainsNoValidate) || version.validate()) {
+        return None;
+    }
+    copies(p, q, fingerprint).map(|copies| copies > 0)
+}
+
+/// [`RawFilter::try_count`] with the fault that is switched on.
+pub(super) fn try_count<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<usize> {
+    let version = observe(raw, class, Fault::CountWrongStripe);
+    let (p, q) = raw.load_pair(class);
+    let p_again = raw.load(Step::RereadP, class.fingerprint, class.p);
+    let q_again = raw.load(Step::RereadQ, class.fingerprint, class.q);
+    let valid = (p == p_again || fault::is(Fault::CountNoRereadP))
+        && (q == q_again || fault::is(Fault::CountNoRereadQ))
+        && (version.validate() || fault::is(Fault::CountNoValidate));
+    if !valid {
+        return None;
+    }
+    copies(p, q, class.fingerprint)
+}
+
+/// The version of the class; with the fault `wrong` that of the stripe of its higher bucket.
+fn observe<L: Layout>(raw: &RawFilter<L>, class: Class, wrong: Fault) -> Version<'_> {
+    let class = if fault::is(wrong) {
+        class.from_higher()
+    } else {
+        class
+    };
+    raw.versions.of(class).observe()
 }

@@ -1,4 +1,4 @@
-//! Removes done wrong, for negative controls.
+//! Removes with one thing left out or done wrong, for negative controls.
 
 use super::take;
 use crate::{
@@ -11,54 +11,73 @@ use crate::{
 pub(super) fn is_on() -> bool {
     matches!(
         fault::now(),
-        Fault::RemoveHigherFirst | Fault::RemoveIgnoresMarks | Fault::KillNoHold
+        Fault::RemoveHigherFirst
+            | Fault::RemoveIgnoresMarks
+            | Fault::RemoveNoReread
+            | Fault::RemoveNoValidate
+            | Fault::RemoveWrongStripe
+            | Fault::KillNoHold
+            | Fault::KillWrongStripe
     )
 }
 
 /// [`RawFilter::try_remove`] with the fault that is switched on.
 pub(super) fn try_remove<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
-    match fault::now() {
-        Fault::RemoveHigherFirst => take_higher_first(raw, class),
-        Fault::RemoveIgnoresMarks => ignore_marks(raw, class),
-        _ => kill_without_hold(raw, class),
-    }
-}
-
-/// Q is loaded before P, and what it holds is taken first.
-fn take_higher_first<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
-    let version = raw.versions.of(class).observe();
-    let q = raw.table.load_for_update(class.fingerprint, class.q);
-    let p = raw.table.load_for_update(class.fingerprint, class.p);
-    for word in [q, p] {
-        if holds_copy(word.word, class.fingerprint) {
-            return take(word, class.fingerprint);
-        }
-    }
-    raw.remove_among_marks(class, version, p, q)
-}
-
-/// What only marks stand for is absent.
-fn ignore_marks<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
-    let version = raw.versions.of(class).observe();
-    let (p, q) = raw.table.view().load_pair_for_update(class);
-    for word in [p, q] {
-        if holds_copy(word.word, class.fingerprint) {
-            return take(word, class.fingerprint);
-        }
-    }
-    (raw.unchanged(class, p.word, q.word) && version.validate()).then_some(false)
-}
-
-/// A shadow is killed although its stripe is not held.
-fn kill_without_hold<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
-    let (p, q) = raw.table.view().load_pair_for_update(class);
-    let kill = |to, from| {
-        raw.kill_if_decided(class.fingerprint, to, from)
-            .then_some(true)
+    let fingerprint = class.fingerprint;
+    let observed = if fault::is(Fault::RemoveWrongStripe) {
+        class.from_higher()
+    } else {
+        class
     };
-    match [p, q].map(|loaded| loaded.word.mark_of(class.fingerprint)) {
-        [Some(Mark::Shadow), Some(Mark::Trailing)] => kill(class.p, class.q),
-        [Some(Mark::Trailing), Some(Mark::Shadow)] => kill(class.q, class.p),
-        _ => raw.try_remove(class),
+    let version = raw.versions.of(observed).observe();
+    let load = |bucket| raw.table.load_for_update(fingerprint, bucket);
+    let (p, q) = if fault::is(Fault::RemoveHigherFirst) {
+        let q = load(class.q);
+        (load(class.p), q)
+    } else {
+        raw.table.view().load_pair_for_update(class)
+    };
+    let order = if fault::is(Fault::RemoveHigherFirst) {
+        [q, p]
+    } else {
+        [p, q]
+    };
+    for word in order {
+        if holds_copy(word.word, fingerprint) {
+            return take(word, fingerprint);
+        }
     }
+    let marks = [p, q].map(|loaded| loaded.word.mark_of(fingerprint));
+    match marks {
+        _ if fault::is(Fault::RemoveIgnoresMarks) => {}
+        [Some(Mark::Shadow), Some(Mark::Trailing)] => {
+            return kill_shadow(raw, class, class.p, class.q);
+        }
+        [Some(Mark::Trailing), Some(Mark::Shadow)] => {
+            return kill_shadow(raw, class, class.q, class.p);
+        }
+        _ => {}
+    }
+    let reread = marks != [None, None] && !fault::is(Fault::RemoveNoReread);
+    if reread && !raw.unchanged(class, p.word, q.word) {
+        return None;
+    }
+    (fault::is(Fault::RemoveNoValidate) || version.validate()).then_some(false)
+}
+
+/// [`RawFilter::kill_shadow`] with the fault that is switched on.
+fn kill_shadow<L: Layout>(
+    raw: &RawFilter<L>,
+    class: Class,
+    to: usize,
+    from: usize,
+) -> Option<bool> {
+    let hold = match fault::now() {
+        Fault::KillNoHold => None,
+        Fault::KillWrongStripe => Some(raw.versions.of(class.from_higher()).hold()?),
+        _ => Some(raw.versions.of(class).hold()?),
+    };
+    let killed = raw.kill_if_decided(class.fingerprint, to, from);
+    drop(hold);
+    killed.then_some(true)
 }
