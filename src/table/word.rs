@@ -213,9 +213,8 @@ impl<L: Layout> Word<L> {
     ///
     /// Compares the used slots as numbers, not how many there are: that is the
     /// same as long as slots are used from the lowest on, which removes disturb,
-    /// and a full word is fuller than any other in any case. (To count cost a
-    /// claim in cache a fifth of its time, and one out of cache more: what waits
-    /// for a load keeps the processor from those that come next.)
+    /// and a full word is fuller than any other in any case. To count them takes longer
+    /// (DESIGN, section 13).
     #[inline(always)]
     pub(crate) fn is_fuller_than(self, other: Self) -> bool {
         debug_assert!(!self.is_reserved() && !other.is_reserved());
