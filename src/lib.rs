@@ -73,11 +73,14 @@ compile_error!(
 struct Readme;
 
 mod builder;
+mod digest;
 mod error;
 mod fault;
 mod filter;
 mod geometry;
 mod hash;
+mod header;
+mod merge;
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub mod model;
 mod raw;
@@ -92,7 +95,7 @@ mod threads;
 
 pub use crate::{
     builder::Builder,
-    error::{BatchError, BuildError, InsertError, SnapshotError},
+    error::{BatchError, BuildError, InsertError, MergeError, SnapshotError},
     filter::CuckooFilter,
     hash::{SeededHasher, SeededState},
     stats::Stats,
