@@ -47,7 +47,8 @@ fn merge_without_memory(header: &[u8], block: usize) {
     // They come in the order of the other one's buckets, not at random (DESIGN, section 8).
     assert!(
         merged > filter.capacity() / 3 * 2,
-        "{merged} of {}", filter.capacity()
+        "{merged} of {}",
+        filter.capacity()
     );
     assert_eq!(filter.len(), merged);
     assert_eq!(other.len() as u64, items);

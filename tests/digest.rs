@@ -59,7 +59,7 @@ fn expected(snapshot: &[u8]) -> u128 {
             if fingerprint == 0 {
                 continue;
             }
-            let scaled = u128::from(fingerprint.wrapping_mul(GAMMA)) * u128::from(buckets) >> 64;
+            let scaled = (u128::from(fingerprint.wrapping_mul(GAMMA)) * u128::from(buckets)) >> 64;
             let sum = scaled as u64 | 1;
             let other = (sum + buckets - bucket) % buckets;
             let copy = absorb(start, bucket.min(other) << 32 | fingerprint);
