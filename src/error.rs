@@ -35,6 +35,45 @@ pub struct BatchError {
     pub error: InsertError,
 }
 
+/// A filter was not merged into another one, or in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// Both filters are one and the same: its copies would be merged again and again.
+    #[error("a filter cannot be merged into itself")]
+    SameFilter,
+    /// An item has one place in this filter and another in the other one.
+    #[error("the filters differ in {what}: {this} in this one, {other} in the one to be merged")]
+    Geometry {
+        /// What differs.
+        what: &'static str,
+        /// Its value in the filter into which the other one was to be merged.
+        this: usize,
+        /// Its value in the other filter.
+        other: usize,
+    },
+    /// The filters hash their items differently: their seeds or their hashers differ.
+    #[error(
+        "the filters differ in their hashers: this one hashes the probe to {this:#x}, the one to \
+         be merged to {other:#x}"
+    )]
+    Hasher {
+        /// The probe's hash in the filter into which the other one was to be merged.
+        this: u64,
+        /// The probe's hash in the other filter.
+        other: u64,
+    },
+    /// A copy was not inserted. Those before it are in, and nothing else has come or gone.
+    #[error("{merged} copies were merged, and the next one was not: {error}")]
+    Insert {
+        /// How many copies were inserted.
+        merged: usize,
+        /// Why the next one was not.
+        #[source]
+        error: InsertError,
+    },
+}
+
 /// A filter cannot be built as asked.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -111,7 +150,7 @@ pub enum BuildError {
     },
 }
 
-/// Bytes are not a snapshot that can be read.
+/// Bytes are not a snapshot, or not a header, that can be read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -176,6 +215,14 @@ pub enum SnapshotError {
         plane: usize,
         /// The word.
         bits: u64,
+    },
+    /// The filter that a header describes is larger than the caller allows.
+    #[error("the filter's buckets take up {asked} bytes: {allowed} are allowed")]
+    TooLarge {
+        /// The bytes of its buckets.
+        asked: usize,
+        /// The bytes allowed.
+        allowed: usize,
     },
     /// The allocator refused the memory for the filter.
     #[error("no memory for {buckets} buckets of 8 bytes")]

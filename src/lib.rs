@@ -34,6 +34,7 @@
 //! | [capacity](Builder::capacity) | So many distinct items fit; it is not rounded to a power of two. |
 //! | [false-positive rate](Builder::false_positive_rate) | Kept when the filter is full, and at every size of a filter that [grows](Builder::max_capacity). |
 //! | [snapshots](CuckooFilter::write_to) | Hold every item that was present throughout, though all threads go on. |
+//! | [merge](CuckooFilter::merge) | Adds every copy that is in the other filter throughout, though all threads go on in both. |
 //! | bytes from outside | Give a typed error, or a filter; they never make it panic. |
 //!
 //! \* As long as no two calls of `insert_unique` take each other's reservation in the very
@@ -73,11 +74,14 @@ compile_error!(
 struct Readme;
 
 mod builder;
+mod digest;
 mod error;
 mod fault;
 mod filter;
 mod geometry;
 mod hash;
+mod header;
+mod merge;
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub mod model;
 mod raw;
@@ -92,7 +96,7 @@ mod threads;
 
 pub use crate::{
     builder::Builder,
-    error::{BatchError, BuildError, InsertError, SnapshotError},
+    error::{BatchError, BuildError, InsertError, MergeError, SnapshotError},
     filter::CuckooFilter,
     hash::{SeededHasher, SeededState},
     stats::Stats,

@@ -11,6 +11,7 @@ pub(crate) mod frontier;
 mod insert;
 mod len;
 mod lookup;
+mod merge;
 pub(crate) mod moves;
 pub(crate) mod relocate;
 mod remove;

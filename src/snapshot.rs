@@ -4,7 +4,8 @@
 //! fingerprints move meanwhile is in [`crate::raw::frontier`] and, for growth, in
 //! [`Table::scan`](crate::table::Table::scan).
 
-mod header;
+mod classes;
+pub(crate) mod header;
 mod image;
 mod stream;
 
@@ -16,7 +17,7 @@ use crate::{
     raw::RawFilter,
     raw::any::{of_layout, with_layout},
 };
-use header::{Header, probe, seed};
+use header::Header;
 use image::Image;
 use std::{
     hash::BuildHasher,
@@ -47,12 +48,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// Those of `writer`.
     pub fn write_to<W: Write>(&self, writer: W) -> io::Result<()> {
-        let header = Header {
-            geometry: self.geometry,
-            seed: seed(self.hasher()),
-            probe: probe(self.hasher()),
-        };
-        let mut encoder = Encoder::new(writer, &header)?;
+        let mut encoder = Encoder::new(writer, &Header::of(self))?;
         with_layout!(&self.raw, raw => raw.scan(&mut encoder))?;
         encoder.end()
     }
@@ -92,14 +88,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
 
     fn read<R: Read>(reader: R, hasher: impl FnOnce(u64) -> S) -> Result<Self, SnapshotError> {
         let (header, image) = decode(reader)?;
-        let hasher = hasher(header.seed);
-        let expected = probe(&hasher);
-        if header.probe != expected {
-            return Err(SnapshotError::Hasher {
-                found: header.probe,
-                expected,
-            });
-        }
+        let hasher = header.check_hasher(hasher)?;
         Self::from_image(hasher, header.geometry, image)
     }
 

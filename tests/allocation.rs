@@ -8,7 +8,7 @@ mod common {
 }
 
 use common::limited::{allow, allow_all};
-use guira::{CuckooFilter, InsertError};
+use guira::{CuckooFilter, InsertError, MergeError};
 
 /// Inserts from `next` on, until one is refused; the first that is.
 fn fill(filter: &CuckooFilter, mut next: u64) -> (u64, InsertError) {
@@ -27,6 +27,37 @@ fn assert_whole(filter: &CuckooFilter, items: u64) {
         "false negative"
     );
     assert_eq!(filter.stats().buckets_to_split, 0, "no level has begun");
+}
+
+/// A merge needs some KiB for itself; `block` are the bytes that the first doubling needs.
+fn merge_without_memory(header: &[u8], block: usize) {
+    let empty = || CuckooFilter::from_header(header, block).expect("a header");
+    let (filter, other) = (empty(), empty());
+    let items = 3 * filter.capacity() as u64;
+    for item in 0..items {
+        other.insert(&item).expect("room");
+    }
+    allow(block - 1);
+    let merged = filter.merge(&other);
+    allow_all();
+    let Err(MergeError::Insert { merged, error }) = merged else {
+        panic!("{merged:?} without memory to grow");
+    };
+    assert_eq!(error, InsertError::Memory);
+    // They come in the order of the other one's buckets, not at random (DESIGN, section 8).
+    assert!(
+        merged > filter.capacity() / 3 * 2,
+        "{merged} of {}",
+        filter.capacity()
+    );
+    assert_eq!(filter.len(), merged);
+    assert_eq!(other.len() as u64, items);
+
+    let filter = empty();
+    filter.merge(&other).expect("memory");
+    assert!(filter.stats().level > 0);
+    assert_eq!(filter.len() as u64, items);
+    assert!((0..items).all(|item| filter.contains(&item)), "not merged");
 }
 
 fn main() {
@@ -76,5 +107,6 @@ fn main() {
     assert!(end >= 200_000, "{end}");
     assert_whole(&filter, end);
     assert!(filter.buckets() >= 8 * buckets);
+    merge_without_memory(&filter.header(), block);
     println!("test a_filter_without_memory_to_grow_stays_whole_and_grows_later ... ok");
 }

@@ -7,6 +7,7 @@
 //! `README.md` has the commands.
 #![cfg(guira_shuttle)]
 
+pub mod crowded;
 pub mod items;
 mod replay;
 

@@ -4,95 +4,15 @@
 use guira::CuckooFilter;
 use guira_shuttle_tests::{
     Law, Seen, controls,
-    items::{Part, at_once, chance, hash},
+    crowded::{Filled, MISSED, NOT_REMOVED, churn, fixed, grown},
+    items::{Part, at_once, chance},
 };
 use std::sync::Arc;
 
 const LOST: &str = "lost from the snapshot";
 const NOT_LOADED: &str = "a snapshot does not load";
 const NOT_CLONED: &str = "cannot hold the word";
-const MISSED: &str = "an item is not found";
-const NOT_REMOVED: &str = "remove of a present item is false";
 const REST: &str = "at rest";
-
-/// A filter with residents, and hashes that are not in it.
-struct Filled {
-    filter: CuckooFilter,
-    residents: Vec<u64>,
-    newcomers: Vec<u64>,
-}
-
-/// 8 buckets of 3 slots, of which two are empty.
-fn fixed() -> Filled {
-    let builder = CuckooFilter::builder().capacity(4).fingerprint_bits(20);
-    let filter = builder.seed(0).build().expect("a small filter");
-    let slots = filter.buckets() * filter.bucket_slots();
-    assert_eq!(slots, 24, "as the law is made for");
-    fill(filter, |filter| filter.len() + 2 >= slots)
-}
-
-/// 4 buckets of 6 slots, twice as many by now, and on the way to four times.
-fn grown() -> Filled {
-    fill(growable(4, 2), |filter| {
-        let stats = filter.stats();
-        stats.level == 1 && stats.buckets_to_split > 0
-    })
-}
-
-/// An empty filter that can double `levels` times, with 9 bits and 6 slots. The
-/// builder makes none that is so small, but a snapshot may say that there is one
-/// (docs/FORMAT.md).
-fn growable(buckets: u64, levels: u8) -> CuckooFilter {
-    let builder = CuckooFilter::builder().capacity(2).max_capacity(20);
-    let builder = builder.fingerprint_bits(9).seed(0);
-    let mut bytes = builder.build().expect("a small filter").to_bytes();
-    bytes.truncate(64);
-    bytes[14] = levels;
-    bytes[16..24].copy_from_slice(&buckets.to_le_bytes());
-    bytes.extend([0; 8]); // the level
-    for _ in 0..buckets / 2 {
-        bytes.extend([0; 24]); // a chunk: its mark, and two words
-    }
-    let sum = crc32fast::hash(&bytes);
-    bytes.extend(sum.to_le_bytes());
-    CuckooFilter::from_bytes(&bytes).expect("what FORMAT.md says")
-}
-
-fn fill(filter: CuckooFilter, enough: impl Fn(&CuckooFilter) -> bool) -> Filled {
-    let mut residents = Vec::new();
-    let mut hashes = (0..64).map(hash);
-    while !enough(&filter) {
-        let hash = hashes.next().expect("enough hashes");
-        if filter.insert_hash(hash).is_ok() {
-            residents.push(hash);
-        }
-    }
-    let newcomers = hashes.take(6).collect();
-    Filled {
-        filter,
-        residents,
-        newcomers,
-    }
-}
-
-/// Removes items of its own and inserts them and others, back and forth: those
-/// that are left. Of the item `kept` a second copy comes and one goes.
-fn churn(filter: &CuckooFilter, own: [u64; 2], new: [u64; 2], kept: u64) -> Vec<u64> {
-    let mut left = Vec::new();
-    for (own, new) in own.into_iter().zip(new) {
-        if filter.insert_hash(kept).is_ok() {
-            assert!(filter.remove_hash(kept), "{NOT_REMOVED}");
-        }
-        assert!(filter.remove_hash(own), "{NOT_REMOVED}");
-        for hash in [new, own] {
-            if filter.insert_hash(hash).is_ok() {
-                assert!(filter.contains_hash(hash), "{MISSED}");
-                left.push(hash);
-            }
-        }
-    }
-    left
-}
 
 /// The filter of a snapshot.
 fn copy(filter: &CuckooFilter, by_bytes: bool) -> CuckooFilter {

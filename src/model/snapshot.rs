@@ -1,4 +1,4 @@
-//! Snapshots in the hands of the models.
+//! Snapshots and merges in the hands of the models.
 
 use super::{Item, Model, Small};
 use crate::{raw::frontier::Frontiers, table::word::Word};
@@ -34,5 +34,14 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
             }
         }
         copies
+    }
+
+    /// `CuckooFilter::merge`: true if all copies were.
+    pub fn merge(&self, other: &Self) -> bool {
+        #[cfg(guira_loom)]
+        assert!(!other.0.frontiers.unused, "say scanned_by");
+        let mut merged = 0;
+        let insert = &mut |classes: &[_]| self.0.insert_classes(classes, &mut merged);
+        other.0.scan_classes(insert).is_ok()
     }
 }

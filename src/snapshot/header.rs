@@ -1,6 +1,6 @@
-//! What a snapshot says before its words.
+//! What a snapshot says before its words. With a checksum it names an empty filter.
 
-use crate::{error::SnapshotError, geometry::Geometry, hash::SeededState};
+use crate::{error::SnapshotError, filter::CuckooFilter, geometry::Geometry, hash::SeededState};
 use std::{
     any::Any,
     hash::{BuildHasher, Hasher},
@@ -18,18 +18,72 @@ const PROBE: (u64, &[u8]) = (
 );
 
 /// What a snapshot says before its words.
-pub(super) struct Header {
-    pub(super) geometry: Geometry,
+pub(crate) struct Header {
+    pub(crate) geometry: Geometry,
     /// The seed of a [`SeededState`], 0 for other hashers.
-    pub(super) seed: u64,
+    seed: u64,
     /// The hasher's [`probe`].
-    pub(super) probe: u64,
+    probe: u64,
 }
 
 pub(super) const HEADER_BYTES: usize = 64;
 
+const CHECKSUM_BYTES: usize = 4;
+
 impl Header {
-    pub(super) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
+    pub(crate) const BYTES_WITH_CHECKSUM: usize = HEADER_BYTES + CHECKSUM_BYTES;
+
+    pub(crate) fn of<S: BuildHasher + 'static>(filter: &CuckooFilter<S>) -> Self {
+        Self {
+            geometry: filter.geometry,
+            seed: seed(filter.hasher()),
+            probe: probe(filter.hasher()),
+        }
+    }
+
+    /// The hasher that `make` makes of the seed, if it is the one that the filter had.
+    pub(crate) fn check_hasher<S: BuildHasher>(
+        &self,
+        make: impl FnOnce(u64) -> S,
+    ) -> Result<S, SnapshotError> {
+        let hasher = make(self.seed);
+        let expected = probe(&hasher);
+        if self.probe != expected {
+            return Err(SnapshotError::Hasher {
+                found: self.probe,
+                expected,
+            });
+        }
+        Ok(hasher)
+    }
+
+    /// The header by itself.
+    pub(crate) fn to_bytes_with_checksum(&self) -> [u8; Self::BYTES_WITH_CHECKSUM] {
+        let header = self.to_bytes();
+        let mut bytes = [0; Self::BYTES_WITH_CHECKSUM];
+        bytes[..HEADER_BYTES].copy_from_slice(&header);
+        bytes[HEADER_BYTES..].copy_from_slice(&crc32fast::hash(&header).to_le_bytes());
+        bytes
+    }
+
+    /// What [`to_bytes_with_checksum`](Self::to_bytes_with_checksum) has made.
+    pub(crate) fn from_bytes_with_checksum(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        let (bytes, rest) = bytes.split_first_chunk().ok_or(SnapshotError::Truncated)?;
+        let header = Self::from_bytes(bytes)?;
+        let (stored, rest) = rest
+            .split_first_chunk::<CHECKSUM_BYTES>()
+            .ok_or(SnapshotError::Truncated)?;
+        if !rest.is_empty() {
+            return Err(SnapshotError::TrailingBytes { count: rest.len() });
+        }
+        let (stored, computed) = (u32::from_le_bytes(*stored), crc32fast::hash(bytes));
+        if stored != computed {
+            return Err(SnapshotError::Checksum { stored, computed });
+        }
+        Ok(header)
+    }
+
+    pub(crate) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let Geometry {
             layout,
             buckets,
@@ -94,7 +148,7 @@ impl Header {
 ///
 /// By the methods of [`Hasher`] themselves, for it is up to the standard library
 /// which of them a value's `Hash` calls.
-pub(super) fn probe(hasher: &impl BuildHasher) -> u64 {
+pub(crate) fn probe(hasher: &impl BuildHasher) -> u64 {
     let (number, text) = PROBE;
     let mut hasher = hasher.build_hasher();
     hasher.write_u64(number);
@@ -104,7 +158,7 @@ pub(super) fn probe(hasher: &impl BuildHasher) -> u64 {
 }
 
 /// The seed of the default hasher; others keep theirs to themselves.
-pub(super) fn seed<S: 'static>(hasher: &S) -> u64 {
+fn seed<S: 'static>(hasher: &S) -> u64 {
     (hasher as &dyn Any)
         .downcast_ref()
         .map_or(0, SeededState::seed)

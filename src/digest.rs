@@ -1,0 +1,81 @@
+//! digest: a number that says whether two filters hold the same.
+
+use crate::{filter::CuckooFilter, snapshot::header::Header, table::class::Class};
+use std::{convert::Infallible, hash::BuildHasher};
+
+impl<S: BuildHasher + 'static> CuckooFilter<S> {
+    /// A number for what the filter holds. Two filters of one [header](Self::header) that hold
+    /// equally many copies of each class have the same digest, in whatever order these came,
+    /// wherever they are now, and however far each filter has grown.
+    ///
+    /// Filters that differ in that, or in their header, have different digests but for one pair
+    /// in about 2¹²⁵, as if the digests were random. Whoever knows the seed can make two filters that
+    /// have the same digest: it is not a cryptographic hash.
+    ///
+    /// It is part of the [format](Self::write_to): the same on all platforms and in all releases
+    /// that write the same version of a snapshot. O([`buckets`](Self::buckets)).
+    ///
+    /// Beside writers it is the digest of the filter of a snapshot that was
+    /// [written](Self::write_to) at the same time. The filter may have held just that at no
+    /// moment. As with a snapshot, an insert into a filter that is well filled may be told
+    /// meanwhile that it is full.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// filter.insert("ani")?;
+    /// let copy = CuckooFilter::from_bytes(&filter.to_bytes())?;
+    /// assert_eq!(copy.digest(), filter.digest());
+    /// copy.insert("koel")?;
+    /// assert_ne!(copy.digest(), filter.digest());
+    /// copy.remove("koel");
+    /// assert_eq!(copy.digest(), filter.digest());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        let header = Header::of(self).to_bytes();
+        let (words, _) = header.as_chunks();
+        let words = words.iter().map(|&word| u64::from_le_bytes(word));
+        let start = words.fold(State(0, 0), State::absorb);
+        let mut sum = start.value();
+        let mut add = |classes: &[Class]| {
+            for class in classes {
+                sum = sum.wrapping_add(start.absorb(number(*class)).value());
+            }
+            Ok::<_, Infallible>(())
+        };
+        let Ok(()) = self.raw.scan_classes(&mut add);
+        sum
+    }
+}
+
+/// A class as one number: both of its parts have less than 32 bits, or just 32.
+fn number(class: Class) -> u64 {
+    (class.p as u64) << 32 | class.fingerprint
+}
+
+/// A running hash of 128 bits.
+#[derive(Clone, Copy)]
+struct State(u64, u64);
+
+impl State {
+    fn absorb(self, word: u64) -> Self {
+        let low = mix((self.0 ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15));
+        let high = mix((self.1 ^ low).wrapping_add(0x9e37_79b9_7f4a_7c15));
+        Self(low, high)
+    }
+
+    fn value(self) -> u128 {
+        u128::from(self.1) << 64 | u128::from(self.0)
+    }
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number
+/// Generators*, OOPSLA 2014; its constants are Stafford's mix 13).
+fn mix(x: u64) -> u64 {
+    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 31
+}

@@ -1,0 +1,97 @@
+//! header: an empty filter in a few bytes.
+
+use crate::{
+    error::SnapshotError, filter::CuckooFilter, hash::SeededState, raw::any::AnyFilter,
+    snapshot::header::Header,
+};
+use std::hash::BuildHasher;
+
+impl<S: BuildHasher + 'static> CuckooFilter<S> {
+    /// The bytes that an empty filter like this one can be made from: its layout, its buckets
+    /// before it grows, its capacities, and the seed of the default hasher.
+    ///
+    /// They begin like a [snapshot](Self::write_to). `docs/FORMAT.md` in the repository
+    /// describes them.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// filter.insert("ani")?;
+    /// let like_it = CuckooFilter::from_header(&filter.header(), 1 << 20)?;
+    /// assert!(like_it.is_empty());
+    /// like_it.merge(&filter)?;
+    /// assert_eq!(like_it.digest(), filter.digest());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn header(&self) -> [u8; 68] {
+        Header::of(self).to_bytes_with_checksum()
+    }
+
+    /// The empty filter that a [header](Self::header) describes, which hashes with `hasher`.
+    ///
+    /// A header of a few bytes can ask for 32 GiB, so the caller says how many bytes the buckets
+    /// may take up, at 8 bytes each. A filter that can grow starts with these, and has at most
+    /// [`max_capacity`](Self::max_capacity) items when it has grown.
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotError`] says what is wrong with the bytes. [`SnapshotError::TooLarge`] if the
+    /// buckets take up more than `max_bytes`: nothing is allocated then.
+    pub fn from_header_with_hasher(
+        header: &[u8],
+        hasher: S,
+        max_bytes: usize,
+    ) -> Result<Self, SnapshotError> {
+        Self::of_header(header, |_| hasher, max_bytes)
+    }
+
+    fn of_header(
+        header: &[u8],
+        hasher: impl FnOnce(u64) -> S,
+        max_bytes: usize,
+    ) -> Result<Self, SnapshotError> {
+        let header = Header::from_bytes_with_checksum(header)?;
+        let hasher = header.check_hasher(hasher)?;
+        let geometry = header.geometry;
+        let buckets = geometry.buckets;
+        let asked = buckets * size_of::<u64>();
+        if asked > max_bytes {
+            return Err(SnapshotError::TooLarge {
+                asked,
+                allowed: max_bytes,
+            });
+        }
+        let bits = geometry.layout.fingerprint_bits;
+        let raw = AnyFilter::new(bits, buckets, geometry.due());
+        Ok(Self {
+            hasher,
+            raw: raw.ok_or(SnapshotError::Memory { buckets })?,
+            geometry,
+        })
+    }
+}
+
+impl CuckooFilter {
+    /// The empty filter that a [header](Self::header) describes.
+    ///
+    /// A header of a few bytes can ask for 32 GiB, so the caller says how many bytes the buckets
+    /// may take up, at 8 bytes each.
+    ///
+    /// ```
+    /// use guira::{CuckooFilter, SnapshotError};
+    ///
+    /// let header = CuckooFilter::with_capacity(1_000_000).header();
+    /// let refused = CuckooFilter::from_header(&header, 1 << 20);
+    /// assert!(matches!(refused, Err(SnapshotError::TooLarge { allowed: 1_048_576, .. })));
+    /// assert!(CuckooFilter::from_header(&header, 1 << 22).is_ok());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`from_header_with_hasher`](Self::from_header_with_hasher).
+    pub fn from_header(header: &[u8], max_bytes: usize) -> Result<Self, SnapshotError> {
+        Self::of_header(header, SeededState::new, max_bytes)
+    }
+}

@@ -1,0 +1,94 @@
+//! merge: adds what another filter holds, while all threads go on in both.
+
+use crate::{
+    error::MergeError, filter::CuckooFilter, raw::any::with_layout, snapshot::header::probe,
+};
+use std::{hash::BuildHasher, ptr};
+
+impl<S: BuildHasher + 'static> CuckooFilter<S> {
+    /// Adds a copy of every copy that is in `other`, while any number of threads go on in both
+    /// filters: one for each slot of `other` that is in use. `other` stays as it is.
+    ///
+    /// Every copy that is in `other` during the whole call is in `self` afterwards, unless it is
+    /// removed from `self`. Copies add up: an item of which both filters have one has two then, so
+    /// that each owner can still remove its own. Of one item at most 2 × S copies fit, as
+    /// always. In a growing filter, `self` may double meanwhile.
+    ///
+    /// The filters must have the same fingerprint bits, the same buckets before they grow, and
+    /// hashers that agree: filters made by one [`Builder`](crate::Builder) with one seed, those
+    /// of [`from_header`](Self::from_header), and clones. How far each has grown does not matter,
+    /// nor how far it may.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let builder = CuckooFilter::builder().capacity(1_000).seed(42);
+    /// let here = builder.clone().build()?;
+    /// here.insert("ani")?;
+    ///
+    /// // Another machine builds its filter alike, and sends a snapshot.
+    /// let there = builder.build()?;
+    /// there.insert("koel")?;
+    /// let bytes = there.to_bytes();
+    ///
+    /// here.merge(&CuckooFilter::from_bytes(&bytes)?)?;
+    /// assert!(here.contains("ani") && here.contains("koel"));
+    /// assert_eq!(here.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Beside writers of `other`
+    ///
+    /// It is as with [a snapshot](Self::write_to). An item that is inserted into `other`
+    /// meanwhile may be merged or not. One that is removed from `other` meanwhile may be merged
+    /// or not, too; nothing removes it from `self` then but a [`remove`](Self::remove) by its
+    /// owner. One that is being relocated in `other` just when the call passes may be merged
+    /// twice. So `self` never lacks an item, but may hold copies that nobody will remove. While
+    /// nobody writes to `other` the copies are exact.
+    ///
+    /// While it runs, no relocation in `other` crosses the place where it is, so that an insert into
+    /// a well filled `other` may be told that it is full. In memory it needs some KiB (more where
+    /// `other` has doubled often). No step waits for another thread, and two filters may be
+    /// merged into each other at once: what comes into either meanwhile may be merged back
+    /// and so have further copies.
+    ///
+    /// # Errors
+    ///
+    /// [`MergeError::SameFilter`], [`MergeError::Geometry`] or [`MergeError::Hasher`] before
+    /// anything is done. [`MergeError::Insert`] if an insert into `self` fails; it says how many
+    /// copies were merged before. Nothing is lost from either filter, and what was merged stays.
+    /// To repeat the call is safe for lookups, but it begins again: what was merged before has
+    /// one copy more then.
+    pub fn merge(&self, other: &Self) -> Result<(), MergeError> {
+        self.check_mergeable(other)?;
+        let mut merged = 0;
+        let inserted = other.raw.scan_classes(
+            &mut |classes| with_layout!(&self.raw, raw => raw.insert_classes(classes, &mut merged)),
+        );
+        inserted.map_err(|error| MergeError::Insert { merged, error })
+    }
+
+    /// An error unless both filters give every item the same class.
+    fn check_mergeable(&self, other: &Self) -> Result<(), MergeError> {
+        if ptr::eq(self, other) {
+            return Err(MergeError::SameFilter);
+        }
+        let (of_this, of_other) = (self.geometry, other.geometry);
+        let facts = [
+            (
+                "fingerprint bits",
+                of_this.layout.fingerprint_bits as usize,
+                of_other.layout.fingerprint_bits as usize,
+            ),
+            ("buckets before growth", of_this.buckets, of_other.buckets),
+        ];
+        if let Some(&(what, this, other)) = facts.iter().find(|(_, this, other)| this != other) {
+            return Err(MergeError::Geometry { what, this, other });
+        }
+        let [this, other] = [self, other].map(|filter| probe(filter.hasher()));
+        if this != other {
+            return Err(MergeError::Hasher { this, other });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,28 @@
+//! merge: inserts the classes that a scan of another filter has found.
+
+use super::RawFilter;
+use crate::{
+    error::InsertError,
+    table::{class::Class, layout::Layout},
+};
+
+impl<L: Layout> RawFilter<L> {
+    /// Inserts a copy of each class, and adds to `inserted` how many. The cache misses of all
+    /// overlap, so they should be few.
+    pub(crate) fn insert_classes(
+        &self,
+        classes: &[Class],
+        inserted: &mut usize,
+    ) -> Result<(), InsertError> {
+        for class in classes {
+            for bucket in [class.p, class.q] {
+                self.table.prefetch(class.fingerprint, bucket);
+            }
+        }
+        for &class in classes {
+            self.insert(class)?;
+            *inserted += 1;
+        }
+        Ok(())
+    }
+}

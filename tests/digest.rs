@@ -1,0 +1,199 @@
+//! Two filters have one digest if they hold the same, wherever it is, and else not.
+
+use guira::CuckooFilter;
+use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
+use std::collections::HashSet;
+
+/// The fingerprint sizes, each of which stands for a layout.
+const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
+const GROWABLE: [u32; 6] = [9, 11, 14, 18, 27, 28];
+
+fn empty(bits: u32, capacity: usize) -> CuckooFilter {
+    let builder = CuckooFilter::builder().capacity(capacity).seed(0x5eed);
+    let builder = builder.fingerprint_bits(bits);
+    let builder = if GROWABLE.contains(&bits) {
+        builder.max_capacity(4 * capacity)
+    } else {
+        builder
+    };
+    builder.build().expect("a filter")
+}
+
+fn insert_all(filter: &CuckooFilter, items: &[u64]) {
+    for item in items {
+        filter.insert(item).expect("room");
+    }
+}
+
+/// Computed from the words of a snapshot, as `docs/FORMAT.md` says, and without the library: for a
+/// filter of 15-bit fingerprints that has not grown.
+fn expected(snapshot: &[u8]) -> u128 {
+    const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+    fn mix(mut x: u64) -> u64 {
+        x ^= x >> 30;
+        x = x.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x ^= x >> 27;
+        x = x.wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+    let absorb = |(a, b): (u64, u64), x: u64| {
+        let a = mix((a ^ x).wrapping_add(GAMMA));
+        (a, mix((b ^ a).wrapping_add(GAMMA)))
+    };
+    let value = |(a, b): (u64, u64)| u128::from(a) + (u128::from(b) << 64);
+    let number = |at: usize| u64::from_le_bytes(snapshot[at..at + 8].try_into().expect("8 bytes"));
+    assert_eq!((snapshot[12], number(64)), (15, 0), "layout and level");
+
+    let start = (0..8).fold((0, 0), |state, word| absorb(state, number(8 * word)));
+    let buckets = number(16);
+    let (mut digest, mut at) = (value(start), 72);
+    for bucket in 0..buckets {
+        if bucket % 512 == 0 {
+            assert_eq!(number(at), 0, "a chunk follows");
+            at += 8;
+        }
+        let word = number(at);
+        at += 8;
+        for lane in 0..4 {
+            let fingerprint = word >> (16 * lane) & 0x7fff;
+            if fingerprint == 0 {
+                continue;
+            }
+            let scaled = (u128::from(fingerprint.wrapping_mul(GAMMA)) * u128::from(buckets)) >> 64;
+            let sum = scaled as u64 | 1;
+            let other = (sum + buckets - bucket) % buckets;
+            let copy = absorb(start, bucket.min(other) << 32 | fingerprint);
+            digest = digest.wrapping_add(value(copy));
+        }
+    }
+    digest
+}
+
+#[test]
+fn it_is_as_the_format_says() {
+    for capacity in [1, 50, 5_000] {
+        let filter = empty(15, capacity);
+        assert_eq!(filter.digest(), expected(&filter.to_bytes()));
+        insert_all(&filter, &(0..capacity as u64).collect::<Vec<_>>());
+        assert_eq!(filter.digest(), expected(&filter.to_bytes()));
+    }
+}
+
+/// That of the example in `docs/FORMAT.md`.
+#[test]
+fn it_does_not_change_from_release_to_release() {
+    let builder = CuckooFilter::builder().capacity(1).fingerprint_bits(15);
+    let filter = builder.seed(7).build().expect("a filter");
+    filter.insert("ani").expect("room");
+    let format = include_str!("../docs/FORMAT.md");
+    let digest = format!("{:#034x}", filter.digest());
+    assert!(format.contains(&digest), "{digest}");
+}
+
+#[test]
+fn the_order_of_inserts_does_not_matter() {
+    let mut random = StdRng::seed_from_u64(1);
+    for bits in FIXED.into_iter().chain(GROWABLE) {
+        // To the brim, so that most items are relocated; and some of them twice.
+        let mut items: Vec<u64> = (0..980).chain(0..20).collect();
+        let wanted = {
+            let filter = empty(bits, 1_000);
+            insert_all(&filter, &items);
+            filter.digest()
+        };
+        let mut places = HashSet::new();
+        for _ in 0..5 {
+            items.shuffle(&mut random);
+            let filter = empty(bits, 1_000);
+            insert_all(&filter, &items);
+            assert_eq!(filter.digest(), wanted);
+            places.insert(filter.to_bytes());
+        }
+        assert!(places.len() > 1, "the items are in other places");
+    }
+}
+
+#[test]
+fn growth_does_not_matter() {
+    for bits in GROWABLE {
+        let filter = empty(bits, 1_000);
+        let items: Vec<u64> = (0..4_000).collect();
+        let (mut inserted, mut sweeping) = (0, 0);
+        for part in items.chunks(4) {
+            insert_all(&filter, part);
+            inserted += part.len();
+            if filter.stats().buckets_to_split == 0 || sweeping == 20 {
+                continue;
+            }
+            sweeping += 1;
+            // In the middle of a doubling, and after it; and as those that come one by one.
+            let before = filter.digest();
+            let copy = CuckooFilter::from_bytes(&filter.to_bytes()).expect("a snapshot");
+            assert_eq!(copy.digest(), before);
+            copy.finish_growth();
+            assert_eq!(copy.stats().buckets_to_split, 0);
+            assert_eq!(copy.digest(), before);
+            assert_eq!(copy.clone().digest(), before);
+            let other = empty(bits, 1_000);
+            let reversed: Vec<u64> = items[..inserted].iter().rev().copied().collect();
+            insert_all(&other, &reversed);
+            assert_eq!(other.digest(), before);
+        }
+        assert!(sweeping > 2, "{sweeping}: it has doubled");
+
+        // A filter that has grown, and one that has not.
+        for item in &items[100..] {
+            assert!(filter.remove(item));
+        }
+        let small = empty(bits, 1_000);
+        insert_all(&small, &items[..100]);
+        assert!(filter.stats().level > small.stats().level);
+        assert_eq!(filter.digest(), small.digest());
+    }
+}
+
+#[test]
+fn a_copy_more_or_less_matters() {
+    let mut random = StdRng::seed_from_u64(2);
+    for bits in FIXED.into_iter().chain(GROWABLE) {
+        let filter = empty(bits, 1_000);
+        let mut digests = HashSet::from([filter.digest()]);
+        for item in 0..500_u64 {
+            filter.insert(&item).expect("room");
+            assert!(digests.insert(filter.digest()), "one item more");
+        }
+        for _ in 0..100 {
+            let item = random.random_range(0..500_u64);
+            let before = filter.digest();
+            filter.insert(&item).expect("room");
+            assert_ne!(filter.digest(), before, "a second copy");
+            assert!(filter.remove(&item));
+            assert_eq!(filter.digest(), before);
+            assert!(filter.remove(&item));
+            assert_ne!(filter.digest(), before, "one copy less");
+            filter.insert(&item).expect("room");
+            assert_eq!(filter.digest(), before);
+        }
+    }
+}
+
+#[test]
+fn the_header_matters() {
+    let digest = |bits: u32, capacity: usize, seed: u64| {
+        let builder = CuckooFilter::builder().capacity(capacity);
+        let builder = builder.fingerprint_bits(bits).seed(seed);
+        let filter = builder.build().expect("a filter");
+        let empty = filter.digest();
+        filter.insert("ani").expect("room");
+        [empty, filter.digest()]
+    };
+    let digests = [
+        digest(15, 1_000, 1),
+        digest(15, 1_001, 1),
+        digest(15, 1_000, 2),
+        digest(20, 1_000, 1),
+        digest(15, 2_000, 1),
+    ];
+    let distinct: HashSet<u128> = digests.iter().flatten().copied().collect();
+    assert_eq!(distinct.len(), 10);
+}

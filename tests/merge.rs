@@ -1,0 +1,393 @@
+//! merge adds what the other filter has.
+
+use guira::{CuckooFilter, InsertError, MergeError};
+use proptest::{collection::vec, prelude::*};
+use std::{
+    hash::{BuildHasherDefault, DefaultHasher, RandomState},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    thread,
+};
+
+/// The fingerprint sizes, each of which stands for a layout.
+const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
+const GROWABLE: [u32; 6] = [9, 11, 14, 18, 27, 28];
+
+/// An empty filter of the layout that has room for so many items; one that can grow
+/// has room for 16 times as many.
+fn empty(bits: u32, capacity: usize) -> CuckooFilter {
+    let builder = CuckooFilter::builder().capacity(capacity).seed(0x5eed);
+    let builder = builder.fingerprint_bits(bits);
+    let builder = if GROWABLE.contains(&bits) {
+        let rate = if bits < 12 { 0.2 } else { 0.05 };
+        let builder = builder.max_capacity(16 * capacity);
+        if bits == 9 {
+            // It cannot double often.
+            builder.max_capacity(2 * capacity)
+        } else {
+            builder.false_positive_rate(rate)
+        }
+    } else {
+        builder
+    };
+    builder.build().expect("a filter")
+}
+
+fn filled(filter: CuckooFilter, items: impl Iterator<Item = u64>) -> CuckooFilter {
+    for item in items {
+        filter.insert(&item).expect("room");
+    }
+    filter
+}
+
+/// A filter of the layout in the middle of the doubling after `level`, and how many items that
+/// took; `None` if it does not double as often.
+fn sweeping(bits: u32, level: u32) -> Option<(CuckooFilter, u64)> {
+    let filter = empty(bits, 2_000);
+    let mut items = 0;
+    while filter.stats().level < level || filter.stats().buckets_to_split == 0 {
+        filter.insert(&items).ok()?;
+        items += 1;
+    }
+    Some((filter, items))
+}
+
+/// What a merge of two filters at rest must leave, however it ends.
+fn assert_merged(
+    filter: &CuckooFilter,
+    other: &CuckooFilter,
+    items: impl Iterator<Item = u64> + Clone,
+) {
+    let copies = |filter: &CuckooFilter| -> Vec<usize> {
+        items.clone().map(|item| filter.count(&item)).collect()
+    };
+    let (before, of_other, len) = (copies(filter), copies(other), filter.len());
+    let digest = other.digest();
+    let merged = match filter.merge(other) {
+        Ok(()) => other.len(),
+        Err(MergeError::Insert { merged, error }) => {
+            assert_eq!(error, InsertError::Full);
+            assert!(merged < other.len(), "{merged} of {}", other.len());
+            merged
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let whole = merged == other.len();
+    assert_eq!(filter.len(), len + merged, "one copy for each");
+    assert_eq!(other.digest(), digest, "the other filter stays as it is");
+    for (index, after) in copies(filter).into_iter().enumerate() {
+        let (least, most) = (before[index], before[index] + of_other[index]);
+        if whole {
+            assert_eq!(after, most, "copies add up");
+        } else {
+            assert!(
+                (least..=most).contains(&after),
+                "nothing else comes or goes"
+            );
+        }
+    }
+}
+
+/// Copies of few items and single ones, of which the filter has room for some.
+fn items() -> impl Strategy<Value = Vec<u64>> {
+    vec(prop_oneof![0..8_u64, 0..2_000_u64], 0..300)
+}
+
+proptest! {
+    #[test]
+    fn copies_add_up(
+        bits in prop::sample::select([FIXED.as_slice(), &GROWABLE].concat()),
+        capacity in 1..300_usize,
+        [here, there] in [items(), items()],
+        finish in any::<bool>(),
+    ) {
+        let (filter, other) = (empty(bits, capacity), empty(bits, capacity));
+        for (filter, items) in [(&filter, &here), (&other, &there)] {
+            for item in items {
+                // What does not fit stays out.
+                let _ = filter.insert(item);
+            }
+        }
+        if finish {
+            other.finish_growth();
+        }
+        assert_merged(&filter, &other, 0..2_000);
+    }
+}
+
+#[test]
+fn filters_of_all_sizes_are_merged_into_each_other() {
+    let mut deepest = 0;
+    for bits in GROWABLE {
+        for (level, (grown, items)) in
+            (0..).map_while(|level| Some((level, sweeping(bits, level)?)))
+        {
+            deepest = deepest.max(level);
+            let all = items + 100;
+            let small = || filled(empty(bits, 2_000), items..all);
+            let wanted = filled(empty(bits, 2_000), 0..all).digest();
+            let filter = small();
+            assert_merged(&filter, &grown, 0..all);
+            assert_eq!(filter.digest(), wanted);
+            assert!(filter.stats().level >= level, "it has grown as far");
+            assert_merged(&grown, &small(), 0..all);
+            assert_eq!(grown.digest(), wanted);
+        }
+    }
+    assert!(deepest >= 3, "{deepest}");
+}
+
+/// How far a filter may grow, and the capacity asked for, say nothing of where an item is.
+#[test]
+fn filters_that_may_grow_differently_far_are_merged() {
+    let other = empty(27, 1_000);
+    let mut header = other.header();
+    // docs/FORMAT.md: the levels, and the maximal capacity.
+    assert!((2..8).contains(&header[14]), "{}", header[14]);
+    header[14] += 2;
+    header[32..40].copy_from_slice(&64_000_u64.to_le_bytes());
+    let sum = crc32fast::hash(&header[..64]);
+    header[64..].copy_from_slice(&sum.to_le_bytes());
+    let filter = CuckooFilter::from_header(&header, 1 << 20).expect("a header");
+    assert_eq!(filter.max_capacity(), 64_000);
+    let other = filled(other, 0..16_000);
+    for time in 0..3 {
+        // Different items: of one only four copies fit.
+        let other = filled(empty(27, 1_000), 16_000 * time..16_000 * (time + 1));
+        filter.merge(&other).expect("room");
+    }
+    assert!((0..48_000_u64).all(|item| filter.contains(&item)));
+    assert_eq!(
+        other
+            .merge(&filter)
+            .map_err(|error| matches!(error, MergeError::Insert { .. })),
+        Err(true)
+    );
+}
+
+#[test]
+fn an_owner_can_still_remove_each_copy() {
+    let filter = filled(empty(15, 1_000), 0..400);
+    let other = filled(empty(15, 1_000), 200..600);
+    filter.merge(&other).unwrap();
+    for item in (0..400).chain(200..600_u64) {
+        assert!(filter.remove(&item));
+    }
+    assert!(filter.is_empty());
+    assert_eq!(filter.digest(), empty(15, 1_000).digest());
+    assert_eq!(other.len(), 400);
+}
+
+#[test]
+fn a_merge_that_finds_no_room_says_how_far_it_came() {
+    let filter = filled(empty(12, 1_000), 0..900);
+    let other = filled(empty(12, 1_000), 900..1_900);
+    let Err(MergeError::Insert { merged, error }) = filter.merge(&other) else {
+        panic!("1900 items into the room of 1000");
+    };
+    assert_eq!(error, InsertError::Full);
+    assert!((50..300).contains(&merged), "{merged}");
+    assert_eq!(filter.len(), 900 + merged);
+    assert!(
+        (0..900_u64).all(|item| filter.contains(&item)),
+        "nothing is lost"
+    );
+    assert!((900..1_900_u64).all(|item| other.contains(&item)));
+    let text = MergeError::Insert { merged, error }.to_string();
+    assert_eq!(
+        text,
+        format!("{merged} copies were merged, and the next one was not: the filter is full")
+    );
+
+    // What leaves makes room. Then it begins again.
+    for item in 0..900_u64 {
+        assert!(filter.remove(&item));
+    }
+    let again = filter.merge(&other);
+    let now = match again {
+        Ok(()) => 1_000,
+        Err(MergeError::Insert { merged, .. }) => merged,
+        Err(error) => panic!("{error}"),
+    };
+    assert_eq!(
+        filter.len(),
+        merged + now,
+        "a second copy of what was merged"
+    );
+}
+
+#[test]
+fn filters_that_place_items_differently_are_refused_by_name() {
+    let build = |bits: u32, capacity: usize, seed: u64| {
+        let builder = CuckooFilter::builder().capacity(capacity);
+        builder.fingerprint_bits(bits).seed(seed).build().unwrap()
+    };
+    let filter = filled(build(15, 1_000, 1), 0..100);
+    let digest = filter.digest();
+
+    let other = filled(build(20, 1_000, 1), 100..200);
+    let what = "fingerprint bits";
+    let refused = MergeError::Geometry {
+        what,
+        this: 15,
+        other: 20,
+    };
+    assert_eq!(filter.merge(&other), Err(refused));
+    assert_eq!(
+        refused.to_string(),
+        "the filters differ in fingerprint bits: 15 in this one, 20 in the one to be merged"
+    );
+
+    let other = filled(build(15, 2_000, 1), 100..200);
+    let what = "buckets before growth";
+    let (this, buckets) = (filter.buckets(), other.buckets());
+    let refused = MergeError::Geometry {
+        what,
+        this,
+        other: buckets,
+    };
+    assert_eq!(filter.merge(&other), Err(refused));
+
+    let other = filled(build(15, 1_000, 2), 100..200);
+    let probe = |filter: &CuckooFilter| {
+        let bytes = filter.header()[48..56].try_into().unwrap();
+        u64::from_le_bytes(bytes)
+    };
+    let refused = MergeError::Hasher {
+        this: probe(&filter),
+        other: probe(&other),
+    };
+    assert_eq!(filter.merge(&other), Err(refused));
+    let text = refused.to_string();
+    assert!(text.contains(&format!("{:#x}", probe(&other))), "{text}");
+
+    assert_eq!(filter.merge(&filter), Err(MergeError::SameFilter));
+    assert_eq!(filter.digest(), digest, "nothing has been merged");
+    assert_eq!(filter.len(), 100);
+}
+
+#[test]
+fn filters_with_hashers_of_their_own_are_merged_if_these_agree() {
+    type Fixed = BuildHasherDefault<DefaultHasher>;
+    let build = || {
+        CuckooFilter::builder()
+            .hasher(Fixed::new())
+            .build()
+            .unwrap()
+    };
+    let (filter, other) = (build(), build());
+    other.insert("ani").unwrap();
+    filter.merge(&other).unwrap();
+    assert!(filter.contains("ani"));
+
+    let build = || CuckooFilter::builder().hasher(RandomState::new()).build();
+    let (filter, other) = (build().unwrap(), build().unwrap());
+    let refused = filter.merge(&other);
+    assert!(
+        matches!(refused, Err(MergeError::Hasher { .. })),
+        "{refused:?}"
+    );
+}
+
+/// Items of a thread, beside those of the others.
+fn own(thread: u64) -> std::ops::Range<u64> {
+    let start = 1_000_000 * (thread + 1);
+    start..start + 100
+}
+
+/// Inserts its own items and removes them, again and again, until `stop`.
+fn churn(filter: &CuckooFilter, thread: u64, stop: &AtomicBool) {
+    // Relaxed: nothing else is to be seen.
+    while !stop.load(Ordering::Relaxed) {
+        // Where a merge is, no relocation passes: there may be no room now.
+        let inserted: Vec<u64> = own(thread)
+            .filter(|item| filter.insert(item).is_ok())
+            .collect();
+        for item in inserted {
+            assert!(filter.contains(&item), "an own item is lost");
+            assert!(filter.remove(&item), "an own item is removed");
+        }
+    }
+}
+
+/// Sets a flag when it is dropped: the other threads end, too, if an assertion fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Merges `other` into a filter like it that has a few items already and a writer of its own.
+/// Twice as many copies of the items `twice` as of `once` are in `other` all the time.
+fn merge_beside_a_writer(other: &CuckooFilter, once: &[u64], twice: &[u64]) {
+    let filter = CuckooFilter::from_header(&other.header(), 1 << 20).expect("a header");
+    let here = 5_000_000..5_000_050;
+    let filter = filled(filter, here.clone());
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| churn(&filter, 2, &stop));
+        let _stop = Stop(&stop);
+        filter.merge(other).expect("room for all");
+        for (items, copies) in [(once, 1), (twice, 2)] {
+            for item in items {
+                assert!(filter.count(item) >= copies, "{item} is not merged");
+            }
+        }
+    });
+    for item in here.chain(once.iter().chain(twice).chain(twice).copied()) {
+        assert!(filter.remove(&item), "an owner finds each copy");
+    }
+}
+
+#[test]
+fn what_is_present_is_merged_beside_writers_of_both() {
+    let (once, twice): (Vec<u64>, Vec<u64>) = ((0..8_000).collect(), (8_000..8_500).collect());
+    for bits in FIXED {
+        // So crowded that its writers relocate.
+        let other = filled(empty(bits, 10_000), (0..8_500).chain(8_000..8_500));
+        let (stop, before) = (AtomicBool::new(false), other.stats().relocations);
+        thread::scope(|scope| {
+            let (other, stop) = (&other, &stop);
+            for thread in 0..2 {
+                scope.spawn(move || churn(other, thread, stop));
+            }
+            let _stop = Stop(stop);
+            for _ in 0..20 {
+                merge_beside_a_writer(other, &once, &twice);
+            }
+        });
+        assert!(
+            other.stats().relocations > before,
+            "nothing moved meanwhile"
+        );
+    }
+}
+
+#[test]
+fn what_is_present_is_merged_while_both_grow() {
+    let (once, twice): (Vec<u64>, Vec<u64>) = ((0..2_000).collect(), (2_000..2_500).collect());
+    for bits in [14, 18, 27, 28, 14, 18, 27, 28] {
+        let other = filled(empty(bits, 4_000), (0..2_500).chain(2_000..2_500));
+        let (begun, level) = (AtomicU64::new(0), other.stats().level);
+        thread::scope(|scope| {
+            let (other, begun) = (&other, &begun);
+            scope.spawn(move || {
+                for item in 0..40_000_u64 {
+                    while begun.load(Ordering::Relaxed) < item / 10_000 {
+                        thread::yield_now();
+                    }
+                    // Where the merge is, no relocation passes: there may be no room now.
+                    while other.insert(&(10_000 + item)).is_err() {
+                        thread::yield_now();
+                    }
+                }
+            });
+            for merge in 1..=4 {
+                begun.store(merge, Ordering::Relaxed);
+                merge_beside_a_writer(other, &once, &twice);
+            }
+        });
+        assert!(other.stats().level >= level + 2, "it has doubled meanwhile");
+    }
+}
