@@ -24,13 +24,34 @@ pub enum InsertError {
     Memory,
 }
 
-/// A batch was inserted in part.
+/// A batch of inserts ended at an item that got an error.
+///
+/// The items before it are decided, and none from it on was inserted by this call.
+/// To go on behind it, hand in the rest.
+///
+/// ```
+/// use guira::{BatchError, CuckooFilter};
+///
+/// let filter = CuckooFilter::builder().capacity(100).build()?;
+/// let items: Vec<u32> = (0..1_000).collect();
+/// let (mut rest, mut refused) = (&items[..], 0);
+/// while let Err(BatchError { index, .. }) = filter.insert_batch(rest) {
+///     refused += 1;
+///     rest = &rest[index + 1..];
+/// }
+/// assert_eq!(filter.len(), items.len() - refused);
+/// # Ok::<(), guira::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("item {inserted} of the batch was not inserted: {error}")]
+#[error("item {index} of the batch was not inserted: {error}")]
 pub struct BatchError {
-    /// How many items are in: those before this index, and none from it on.
-    pub inserted: usize,
-    /// Why the item at this index is not in.
+    /// The index of the item that got the error, so the number of items that are decided.
+    ///
+    /// Decided means: in the filter; of
+    /// [`insert_unique_batch`](crate::CuckooFilter::insert_unique_batch), in the filter
+    /// or found to be present.
+    pub index: usize,
+    /// The error of this item.
     #[source]
     pub error: InsertError,
 }

@@ -1,12 +1,14 @@
 //! The public filter: hashes items and hands them to the protocol of its layout.
 
+mod batch;
+mod extend;
+
 use crate::{
     builder::Builder,
-    error::{BatchError, InsertError},
+    error::InsertError,
     geometry::Geometry,
     hash::SeededState,
     raw::any::{AnyFilter, with_layout},
-    raw::batch::GROUP,
     stats::Stats,
 };
 use std::{
@@ -225,78 +227,6 @@ impl<S: BuildHasher> CuckooFilter<S> {
     #[must_use]
     pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
         self.count_hash(self.hasher.hash_one(item))
-    }
-
-    /// [`contains`](Self::contains) for many items: `results[i]` becomes the
-    /// answer for `items[i]`. About four times as fast as one by one where the
-    /// table is larger than the cache.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert_batch(&["ani", "koel"])?;
-    /// let mut found = [false; 3];
-    /// filter.contains_batch(&["ani", "guira", "koel"], &mut found);
-    /// assert_eq!(found, [true, false, true]);
-    /// # Ok::<(), guira::BatchError>(())
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If the two slices differ in length.
-    pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        assert_eq!(items.len(), results.len(), "a result for each item");
-        with_layout!(&self.raw, raw => {
-            for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
-                let group = raw.prefetch_group(self.hashes(items));
-                for (result, &class) in results.iter_mut().zip(&group) {
-                    *result = raw.contains(class);
-                }
-            }
-        });
-    }
-
-    /// [`insert`](Self::insert) for many items, in order.
-    ///
-    /// # Errors
-    ///
-    /// At the first item that cannot be inserted, which [`BatchError`] names:
-    /// all before it are in, and none from it on.
-    pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
-        let mut inserted = 0;
-        with_layout!(&self.raw, raw => {
-            for items in items.chunks(GROUP) {
-                let group = raw.prefetch_group_to_insert(self.hashes(items));
-                for &class in &group {
-                    raw.insert(class).map_err(|error| BatchError { inserted, error })?;
-                    inserted += 1;
-                }
-            }
-        });
-        Ok(())
-    }
-
-    /// [`remove`](Self::remove) for many items, in order: `results[i]` becomes
-    /// the answer for `items[i]`.
-    ///
-    /// # Panics
-    ///
-    /// If the two slices differ in length.
-    pub fn remove_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        assert_eq!(items.len(), results.len(), "a result for each item");
-        with_layout!(&self.raw, raw => {
-            for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
-                let group = raw.prefetch_group(self.hashes(items));
-                for (result, &class) in results.iter_mut().zip(&group) {
-                    *result = raw.remove(class);
-                }
-            }
-        });
-    }
-
-    fn hashes<T: Hash>(&self, items: &[T]) -> impl Iterator<Item = u64> {
-        items.iter().map(|item| self.hasher.hash_one(item))
     }
 }
 
