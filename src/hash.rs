@@ -41,10 +41,25 @@ impl SeededState {
         }
     }
 
-    /// The hasher with a seed from the operating system's randomness.
+    /// The hasher with a seed from the operating system's randomness, by way of the
+    /// standard library's `RandomState`.
+    ///
+    /// `wasm32-unknown-unknown` has no operating system, and its `RandomState` is the same
+    /// in every instance. The seed comes from the crate `getrandom` there, which builds
+    /// only if it is told where to find randomness: with the feature `wasm_js` of this
+    /// crate it asks JavaScript's `crypto.getRandomValues`. Hosts without JavaScript need
+    /// a [custom backend](https://docs.rs/getrandom/0.4/#custom-backend).
+    ///
+    /// # Panics
+    ///
+    /// If the source of randomness fails.
     #[must_use]
     pub fn random() -> Self {
-        Self::new(std::hash::RandomState::new().hash_one(0))
+        #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+        let seed = std::hash::RandomState::new().hash_one(0);
+        #[cfg(all(target_family = "wasm", target_os = "unknown"))]
+        let seed = getrandom::u64().expect("the source of randomness works");
+        Self::new(seed)
     }
 
     /// The seed.

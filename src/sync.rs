@@ -67,7 +67,14 @@ pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {
 /// Brings a word into the cache, without waiting for it.
 #[inline(always)]
 pub(crate) fn prefetch(words: &[AtomicU64], index: usize) {
-    if cfg!(any(target_arch = "x86_64", target_arch = "x86")) {
+    // Where `prefetch_index` has an instruction for it; elsewhere it does nothing.
+    if cfg!(any(
+        all(
+            any(target_arch = "x86", target_arch = "x86_64"),
+            target_feature = "sse"
+        ),
+        target_arch = "aarch64"
+    )) {
         prefetch_index::prefetch_index(words, index);
     } else {
         // Relaxed: nobody uses the value, so nothing waits for it.

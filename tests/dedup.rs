@@ -214,6 +214,29 @@ fn the_closing_line_counts() {
 }
 
 #[test]
+fn the_closing_line_of_one_line_is_singular_and_has_a_speed() {
+    let output = run(&mut dedup(), b"a\n");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.starts_with("1 line, 1 distinct; "), "{stderr}");
+    let speed = stderr.split("; ").nth(1).unwrap();
+    let (lines, bytes) = speed.split_once(" lines/s, ").unwrap();
+    let lines: u64 = lines.replace(',', "").parse().unwrap();
+    assert!(lines > 0, "{stderr}");
+    let bytes: f64 = bytes.split(' ').next().unwrap().parse().unwrap();
+    assert!(bytes > 0.0, "{stderr}");
+}
+
+#[test]
+fn a_stream_of_two_million_lines_has_room() {
+    let text = numbers(2_000_000);
+    assert_distinct(&run(&mut dedup(), text.as_bytes()), &[text.as_bytes()]);
+    let output = run(&mut example(), text.as_bytes());
+    assert_eq!(output.status.code(), Some(0));
+    // At the default rate at most a few of them are dropped.
+    assert!(lines(&output.stdout).len() > 1_999_990);
+}
+
+#[test]
 fn the_stated_number_of_dropped_lines_is_about_right() {
     let text = numbers(100_000);
     let arguments = ["--false-positive-rate=0.01", "--capacity=100000"];

@@ -23,13 +23,16 @@ pub(crate) struct Args {
     /// Distinct lines that the filter has room for
     ///
     /// Without this option: as many as the files have lines, for which they are
-    /// read an extra time, and one million for each input that is not a
-    /// regular file.
+    /// read an extra time. If an input is not a regular file, the filter starts
+    /// with room for 33 million lines more, and grows: at the default false-positive
+    /// rate from 160 MB to 10 GB, where two billion lines fit. A lower rate lets it
+    /// grow less: at 1e-8 hardly at all. When it can grow no more and is full, the
+    /// program ends with exit status 2.
     #[arg(long, value_name = "LINES")]
     pub(crate) capacity: Option<usize>,
 
     /// Highest share of new lines that may be dropped by mistake
-    #[arg(long, value_name = "RATE", default_value_t = 1e-8)]
+    #[arg(long, value_name = "RATE", default_value_t = 1e-6)]
     pub(crate) false_positive_rate: f64,
 
     /// Worker threads, from 1 to 512 [default: one for each processor]

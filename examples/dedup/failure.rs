@@ -14,7 +14,7 @@ pub(crate) enum Failure {
     Build(#[from] BuildError),
     #[error(
         "the filter is full: it has room for {capacity} distinct lines, and there are more; \
-         run again with a larger --capacity"
+         run again with a larger --capacity, or for a stream with a higher --false-positive-rate"
     )]
     Full { capacity: usize },
     #[error("{0}")]

@@ -13,9 +13,6 @@ use std::{
 /// pipe is passed on as it comes.
 const READ: usize = 256 * 1024;
 
-/// The room for an input whose lines cannot be counted beforehand.
-const LINES_OF_A_STREAM: usize = 1_000_000;
-
 #[derive(Debug)]
 pub(crate) enum Input {
     Stdin,
@@ -119,13 +116,26 @@ impl Input {
     }
 }
 
-/// The lines of all inputs: counted in regular files, assumed elsewhere.
-pub(crate) fn expected_lines(inputs: &[Input]) -> Result<usize, Failure> {
-    inputs.iter().try_fold(0_usize, |lines, input| {
-        let more = match input.bytes()? {
-            Some(_) => input.count_lines()?,
-            None => LINES_OF_A_STREAM,
-        };
-        Ok(lines.saturating_add(more))
-    })
+/// The lines of all inputs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lines {
+    /// Those of the regular files.
+    pub(crate) counted: usize,
+    /// True if there is an input whose lines cannot be counted beforehand.
+    pub(crate) and_more: bool,
+}
+
+pub(crate) fn count_lines(inputs: &[Input]) -> Result<Lines, Failure> {
+    let mut lines = Lines {
+        counted: 0,
+        and_more: false,
+    };
+    for input in inputs {
+        if input.bytes()?.is_some() {
+            lines.counted = lines.counted.saturating_add(input.count_lines()?);
+        } else {
+            lines.and_more = true;
+        }
+    }
+    Ok(lines)
 }

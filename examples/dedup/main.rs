@@ -10,11 +10,11 @@ mod failure;
 mod input;
 mod pipeline;
 mod report;
+mod room;
 
 use args::Args;
 use clap::Parser;
 use failure::Failure;
-use guira::CuckooFilter;
 use input::Input;
 use std::{
     io::{self, Write},
@@ -37,14 +37,7 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
     let inputs = Input::all(&args.files);
-    let capacity = match args.capacity {
-        Some(capacity) => capacity,
-        None => input::expected_lines(&inputs)?,
-    };
-    let filter = CuckooFilter::builder()
-        .capacity(capacity)
-        .false_positive_rate(args.false_positive_rate)
-        .build()?;
+    let filter = room::filter(args, &inputs)?;
     let progress = report::progress(&inputs, args.quiet)?;
     let totals = pipeline::run(&inputs, &filter, args.threads(), &progress);
     progress.finish_and_clear();

@@ -139,7 +139,7 @@ fn sift(
 fn refused(error: InsertError, filter: &CuckooFilter) -> Failure {
     match error {
         InsertError::Full => Failure::Full {
-            capacity: filter.capacity(),
+            capacity: filter.max_capacity(),
         },
         other => Failure::Insert(other),
     }

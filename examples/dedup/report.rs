@@ -2,7 +2,7 @@
 
 use crate::{failure::Failure, input::Input, pipeline::Totals};
 use guira::CuckooFilter;
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use indicatif::{DecimalBytes, HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use std::{
     io::{self, IsTerminal},
     time::Duration,
@@ -38,12 +38,13 @@ pub(crate) fn closing_line(totals: &Totals, filter: &CuckooFilter, elapsed: Dura
     // The rate rose from 0 as the lines came in: on average half of it.
     let dropped = rate / 2.0 * totals.distinct as f64;
     format!(
-        "{} lines, {} distinct; {:.2} M lines/s, {:.0} MB/s; filter of {}, {:.0} % full, \
+        "{} {}, {} distinct; {} lines/s, {}/s; filter of {}, {:.0} % full, \
          false-positive rate {rate:.1e}: {dropped:.1e} lines wrongly dropped are to be expected",
         HumanCount(totals.lines),
+        if totals.lines == 1 { "line" } else { "lines" },
         HumanCount(totals.distinct),
-        totals.lines as f64 / seconds / 1e6,
-        totals.bytes as f64 / seconds / 1e6,
+        HumanCount((totals.lines as f64 / seconds) as u64),
+        DecimalBytes((totals.bytes as f64 / seconds) as u64),
         HumanBytes(filter.memory_usage() as u64),
         fill * 100.0,
     )

@@ -18,9 +18,12 @@
 //! * Growable layouts keep the word's phase in further control bits.
 
 use super::layout::{Layout, Masks, deposit};
-use bytemuck::cast;
+#[cfg(target_feature = "sse2")]
+use safe_arch::{
+    cmp_eq_mask_i16_m128i, cmp_eq_mask_i32_m128i, move_mask_i8_m128i, set_i64_m128i,
+    set_splat_i16_m128i, set_splat_i32_m128i,
+};
 use std::{fmt, marker::PhantomData};
-use wide::{i16x8, i32x4};
 
 /// What a relocation is doing with the fingerprint in slot 0.
 ///
@@ -117,21 +120,43 @@ impl<L: Layout> Word<L> {
     /// A reservation's token may match as well: quiet words have none.
     #[inline(always)]
     pub(crate) fn either_matches(p: Self, q: Self, fingerprint: u64) -> bool {
-        // Aligned lanes: one compare for the slots of both words.
-        let words = [p.bits & L::PAYLOAD, q.bits & L::PAYLOAD];
-        match L::LANE_BITS {
-            16 => cast::<_, i16x8>(words)
-                .simd_eq(i16x8::splat(fingerprint as i16))
-                .any(),
-            32 => cast::<_, i32x4>(words)
-                .simd_eq(i32x4::splat(fingerprint as i32))
-                .any(),
-            _ => Self::either_matches_in_words(p, q, fingerprint),
+        #[cfg(target_feature = "sse2")]
+        if matches!(L::LANE_BITS, 16 | 32) {
+            return Self::either_matches_in_vector(p, q, fingerprint);
+        }
+        if L::LANE_BITS > L::FINGERPRINT_BITS {
+            Self::either_matches_in_lanes(p, q, fingerprint)
+        } else {
+            Self::either_matches_in_words(p, q, fingerprint)
         }
     }
 
-    /// [`either_matches`](Self::either_matches) by arithmetic on the words: for
-    /// layouts without aligned lanes.
+    /// [`either_matches`](Self::either_matches) for lanes of 16 or 32 bits: one vector
+    /// compare for the slots of both words.
+    #[cfg(target_feature = "sse2")]
+    #[inline(always)]
+    fn either_matches_in_vector(p: Self, q: Self, fingerprint: u64) -> bool {
+        let slots = |word: Self| (word.bits & L::PAYLOAD) as i64;
+        let words = set_i64_m128i(slots(q), slots(p));
+        let equal = match L::LANE_BITS {
+            16 => cmp_eq_mask_i16_m128i(words, set_splat_i16_m128i(fingerprint as i16)),
+            _ => cmp_eq_mask_i32_m128i(words, set_splat_i32_m128i(fingerprint as i32)),
+        };
+        move_mask_i8_m128i(equal) != 0
+    }
+
+    /// [`either_matches`](Self::either_matches) for slots with a control bit above each.
+    /// To subtract 1 from a slot with this bit set clears the bit if the slot is 0, and
+    /// borrows from no other bit beyond the slot.
+    #[inline(always)]
+    fn either_matches_in_lanes(p: Self, q: Self, fingerprint: u64) -> bool {
+        let above = L::ONES << L::FINGERPRINT_BITS;
+        let broadcast = fingerprint * L::ONES;
+        let less_one = |word: Self| ((word.bits ^ broadcast) | above) - L::ONES;
+        less_one(p) & less_one(q) & above != above
+    }
+
+    /// [`either_matches`](Self::either_matches) for slots with no bit between them.
     #[inline(always)]
     fn either_matches_in_words(p: Self, q: Self, fingerprint: u64) -> bool {
         let broadcast = fingerprint * L::ONES;

@@ -377,6 +377,22 @@ fn all_operations_agree<L: Layout>() {
     );
 }
 
+/// Every way to match that the layout allows, also those that this processor does not take.
+fn either_matches_agrees<L: Layout>(p: Word<L>, q: Word<L>, fingerprint: u64, expected: bool) {
+    let matches = Word::either_matches(p, q, fingerprint);
+    let in_words = Word::either_matches_in_words(p, q, fingerprint);
+    let in_lanes = if L::LANE_BITS > L::FINGERPRINT_BITS {
+        Word::either_matches_in_lanes(p, q, fingerprint)
+    } else {
+        expected
+    };
+    assert_eq!(
+        (matches, in_words, in_lanes),
+        (expected, expected, expected),
+        "{fingerprint} in {p:?}, {q:?}"
+    );
+}
+
 /// Over all pairs of words: what the fast path of a lookup asks.
 fn all_pairs_agree<L: Layout>() {
     struct Row<L> {
@@ -401,12 +417,7 @@ fn all_pairs_agree<L: Layout>() {
             assert_eq!(Word::both_quiet(p.word, q.word), p.quiet && q.quiet);
             for fingerprint in 1..1 << L::FINGERPRINT_BITS {
                 let expected = (p.holds | q.holds) >> fingerprint & 1 == 1;
-                let actual = Word::either_matches(p.word, q.word, fingerprint);
-                assert_eq!(
-                    actual, expected,
-                    "{fingerprint} in {:?}, {:?}",
-                    p.word, q.word
-                );
+                either_matches_agrees(p.word, q.word, fingerprint, expected);
             }
         }
     }
@@ -507,12 +518,7 @@ fn pair_agrees<L: Layout>(p: &Naive, q: &Naive) {
                 .chain(&n.token)
                 .any(|&value| value == fingerprint)
         };
-        let actual = Word::either_matches(p_word, q_word, fingerprint);
-        assert_eq!(
-            actual,
-            holds(p) || holds(q),
-            "{fingerprint} in {p:?}, {q:?}"
-        );
+        either_matches_agrees(p_word, q_word, fingerprint, holds(p) || holds(q));
     }
     let quiet = |n: &Naive| n.mark.is_none() && n.token.is_none();
     assert_eq!(Word::both_quiet(p_word, q_word), quiet(p) && quiet(q));
