@@ -13,7 +13,6 @@ use guira_loom_tests::{
     other,
 };
 
-
 /// Two removes of one copy while its word is split.
 fn removes(bucket: usize, times: u32) -> Growth {
     let x = ending(0b111, 0);
