@@ -457,8 +457,7 @@ impl<S> CuckooFilter<S> {
     }
 
     /// Completes the doubling that has begun, if any: O(buckets). While inserts
-    /// go on they do this piece by piece. This method is for a filter that falls idle: until
-    /// the doubling is complete, its lookups take a little longer.
+    /// go on they do this piece by piece. This method is for a filter that falls idle.
     ///
     /// ```
     /// use guira::CuckooFilter;

@@ -13,7 +13,7 @@ use crate::raw::counters::Counts;
 /// let stats = filter.stats();
 /// assert_eq!(stats.items, fitted);
 /// assert_eq!(stats.failed_inserts, 1);
-/// assert!(stats.load_factor > 0.9 && stats.relocations > 0);
+/// assert!(stats.load_factor > 0.8 && stats.relocations > 0);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]

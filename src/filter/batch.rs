@@ -195,15 +195,16 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// ```
     /// use guira::{BatchError, CuckooFilter, InsertError};
     ///
-    /// let filter = CuckooFilter::with_capacity(100);
+    /// let mut filter = CuckooFilter::with_capacity(100);
     /// filter.insert_batch(&["ani", "koel"])?;
     /// assert_eq!(filter.len(), 2);
     ///
+    /// filter.clear();
     /// // Of one item only some copies fit.
     /// let index = 2 * filter.bucket_slots();
     /// let answer = filter.insert_batch(&["guira"; 100]);
     /// assert_eq!(answer, Err(BatchError { index, error: InsertError::Full }));
-    /// assert_eq!(filter.count("guira"), index);
+    /// assert_eq!(filter.len(), index);
     /// # Ok::<(), BatchError>(())
     /// ```
     ///
