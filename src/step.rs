@@ -31,9 +31,9 @@ pub enum Step {
     Claim,
     /// move, step 1: an empty slot of the destination becomes O.
     Outline,
-    /// move, step 2: the version of the pair advances.
+    /// move, step 2: the version of the pair advances; the mover gives way to whoever holds it.
     Advance,
-    /// move, step 3: O becomes S, unless the pair's stripe is held.
+    /// move, step 3: O becomes S.
     Shadow,
     /// move, step 4: the original becomes T.
     Decide,
@@ -65,7 +65,7 @@ pub enum Step {
     Copy,
     /// split: what went to the new word leaves the old one, which thaws.
     Cut,
-    /// sweep: the mark moves on.
+    /// sweep: the split pointer moves on.
     Sweep,
     /// sweep: the level is complete.
     Complete,

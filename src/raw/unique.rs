@@ -34,8 +34,8 @@ use crate::{
 const COURTESY: usize = if sync::IN_MODEL { 0 } else { 16 };
 const MAX_COURTESY: usize = 1024 * COURTESY;
 
-/// Times that a call makes room in the home before it gives up: each time but
-/// the last another thread took the room.
+/// Times that a call vacates a slot of the home before it gives up: each time but
+/// the last another thread took the slot.
 const MAX_ROUNDS: usize = if sync::IN_MODEL { 3 } else { 64 };
 
 impl Class {
@@ -145,7 +145,7 @@ impl<L: Layout> RawFilter<L> {
             };
             match instead!(
                 wrong::is_on() => wrong::reserve(self, class, vacancy, early),
-                self.reserve(class, vacancy)
+                self.reserve_and_confirm(class, vacancy)
             ) {
                 Ok(inserted) => return Ok(inserted),
                 Err(Lost::Home) => continue,
@@ -156,7 +156,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Reserves the slot, reads the other word, and confirms the reservation or cancels it.
-    fn reserve(&self, class: Class, vacancy: Vacancy<'_, L>) -> Result<bool, Lost> {
+    fn reserve_and_confirm(&self, class: Class, vacancy: Vacancy<'_, L>) -> Result<bool, Lost> {
         let own = vacancy.reserve().ok_or(Lost::Home)?;
         let seen = self.table.load_for_update(class.fingerprint, vacancy.other);
         self.confirm(class, own, seen.word)

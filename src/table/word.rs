@@ -1,4 +1,4 @@
-//! The bucket word: slots, fingerprint matching, the mark, the reservation.
+//! The bucket word: its slots, and the matching of fingerprints.
 //!
 //! A [`Word`] is a plain value. Nothing here is atomic; the table owns the
 //! atomics and exchanges whole words.
@@ -17,7 +17,11 @@
 //! * `U` says that the last slot, which is empty, holds a reservation's token.
 //! * Growable layouts keep the word's phase in further control bits.
 
-use super::layout::{Layout, Masks, deposit};
+mod image;
+mod mark;
+mod phase;
+
+use super::layout::{Layout, Masks};
 #[cfg(target_feature = "sse2")]
 use safe_arch::{
     cmp_eq_mask_i16_m128i, cmp_eq_mask_i32_m128i, move_mask_i8_m128i, set_i64_m128i,
@@ -25,33 +29,7 @@ use safe_arch::{
 };
 use std::{fmt, marker::PhantomData};
 
-/// What a relocation is doing with the fingerprint in slot 0.
-///
-/// The letters are those of the protocol in `docs/DESIGN.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u64)]
-pub(crate) enum Mark {
-    /// O: a copy being brought in, by a mover that may yet have to give way.
-    Outline = 1,
-    /// S: a copy being brought in, for a move that may be decided at any time.
-    Shadow = 2,
-    /// T: the original of a decided move, about to be erased.
-    Trailing = 3,
-    /// D: the copy of a decided move, live, held until the original is gone.
-    Delivered = 4,
-    /// K: a shadow or delivered copy whose item a remove has taken.
-    Killed = 5,
-}
-
-impl Mark {
-    const ALL: [Mark; 5] = [
-        Mark::Outline,
-        Mark::Shadow,
-        Mark::Trailing,
-        Mark::Delivered,
-        Mark::Killed,
-    ];
-}
+pub(crate) use mark::Mark;
 
 /// One bucket: the value of one atomic 64-bit word.
 pub(crate) struct Word<L> {
@@ -235,9 +213,8 @@ impl<L: Layout> Word<L> {
     ///
     /// Compares the used slots as numbers, not how many there are: that is the
     /// same as long as slots are used from the lowest on, which removes disturb,
-    /// and a full word is fuller than any other in any case. (To count cost a
-    /// claim in cache a fifth of its time, and one out of cache more: what waits
-    /// for a load keeps the processor from those that come next.)
+    /// and a full word is fuller than any other in any case. To count them takes longer
+    /// (DESIGN, section 13).
     #[inline(always)]
     pub(crate) fn is_fuller_than(self, other: Self) -> bool {
         debug_assert!(!self.is_reserved() && !other.is_reserved());
@@ -300,221 +277,10 @@ impl<L: Layout> Word<L> {
         self.set(slot, 0)
     }
 
-    // The mark.
-
-    /// The mark on slot 0, if any.
-    pub(crate) fn mark(self) -> Option<Mark> {
-        let bits = self.bits & L::MARK;
-        Mark::ALL.into_iter().find(|&mark| bits == Self::code(mark))
-    }
-
-    /// The mark on slot 0, if slot 0 holds `fingerprint`.
-    pub(crate) fn mark_of(self, fingerprint: u64) -> Option<Mark> {
-        if self.slot(0) == fingerprint {
-            self.mark()
-        } else {
-            None
-        }
-    }
-
-    /// True if slot 0 holds `fingerprint` under `mark`.
-    #[inline]
-    pub(crate) fn is_marked(self, mark: Mark, fingerprint: u64) -> bool {
-        self.bits & L::MARK == Self::code(mark) && self.slot(0) == fingerprint
-    }
-
-    /// True if there is no mark.
-    #[inline]
-    pub(crate) fn is_unmarked(self) -> bool {
-        self.bits & L::MARK == 0
-    }
-
-    const fn code(mark: Mark) -> u64 {
-        deposit(mark as u64, L::MARK)
-    }
-
-    /// The unmarked word with slot `slot` brought to slot 0 and marked.
-    pub(crate) fn with_mark(self, slot: usize, mark: Mark) -> Self {
-        debug_assert!(self.is_unmarked() && !self.is_reserved());
-        let (first, marked) = (self.slot(0), self.slot(slot));
-        self.set(slot, first).set(0, marked).remarked(mark)
-    }
-
-    /// The word with the mark on slot 0 replaced.
-    #[inline]
-    pub(crate) fn remarked(self, mark: Mark) -> Self {
-        Self::from_bits(self.bits & !L::MARK | Self::code(mark))
-    }
-
-    /// The word with slot 0's mark taken off and its fingerprint left.
-    #[inline]
-    pub(crate) fn unmarked(self) -> Self {
-        Self::from_bits(self.bits & !L::MARK)
-    }
-
-    /// The word with slot 0 unmarked and emptied.
-    #[inline]
-    pub(crate) fn without_marked(self) -> Self {
-        self.unmarked().without(0)
-    }
-
-    // The reservation.
-
-    /// True if the last slot holds a reservation's token.
-    #[inline]
-    pub(crate) fn is_reserved(self) -> bool {
-        self.bits & L::RESERVED != 0
-    }
-
-    /// The word as everybody but the reservation's owner sees it: the slot of
-    /// the token is empty.
-    #[inline(always)]
-    pub(crate) fn without_reservation(self) -> Self {
-        // A branch, foreseen, is faster here than arithmetic that a writer's
-        // exchange would have to wait for.
-        if self.is_reserved() {
-            self.reservation_dropped()
-        } else {
-            self
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn reservation_dropped(self) -> Self {
-        Self::from_bits(self.bits & !L::RESERVED).without(Self::LAST)
-    }
-
-    /// The word with a reservation under `token`; the last slot is emptied for
-    /// it into `vacancy`. The word must not be reserved.
-    pub(crate) fn with_reservation(self, vacancy: usize, token: u64) -> Self {
-        debug_assert!(!self.is_reserved() && self.slot(vacancy) == 0 && token <= L::FINGERPRINT);
-        let displaced = self.slot(Self::LAST);
-        let word = self.set(vacancy, displaced).set(Self::LAST, token);
-        Self::from_bits(word.bits | L::RESERVED)
-    }
-
-    // The phase of a growable filter's word: 2k at level k, 2k + 1 frozen there.
-
-    /// How often the word has been split: it holds the fingerprints that agree
-    /// in so many low bits.
-    #[inline(always)]
-    pub(crate) fn level(self) -> u32 {
-        (self.phase() >> 1) as u32
-    }
-
-    /// A level in a form that spares readers work: the phase of words at the level,
-    /// and in slot 0 the bits of a fingerprint that then say which plane it is in. A
-    /// higher level's has the higher representation; level 0 is the empty word.
-    pub(crate) fn hint(level: u32) -> Self {
-        Self::EMPTY
-            .with_phase(2 * u64::from(level))
-            .set(0, (1 << level) - 1)
-    }
-
-    /// The level that a [`hint`](Self::hint) was made of.
-    #[inline(always)]
-    pub(crate) fn level_of_hint(self) -> u32 {
-        self.slot(0).trailing_ones()
-    }
-
-    /// True if the word is in the phase of `other`.
-    #[inline(always)]
-    pub(crate) fn is_in_phase(self, other: Self) -> bool {
-        (self.bits ^ other.bits) & L::PHASE == 0
-    }
-
-    /// True if both words are in the phase of `other`.
-    #[inline(always)]
-    pub(crate) fn both_in_phase(p: Self, q: Self, other: Self) -> bool {
-        ((p.bits ^ other.bits) | (q.bits ^ other.bits)) & L::PHASE == 0
-    }
-
-    /// True while the word is being split.
-    #[inline(always)]
-    pub(crate) fn is_frozen(self) -> bool {
-        self.phase() & 1 == 1
-    }
-
-    /// The word on the verge of its split: it does not change any more.
-    pub(crate) fn frozen(self) -> Self {
-        debug_assert!(!self.is_frozen() && !self.is_reserved());
-        self.with_phase(self.phase() + 1)
-    }
-
-    /// What the split of a frozen word leaves in it, and what goes to the new
-    /// word: the fingerprints with a 0 and with a 1 in the bit of its level,
-    /// each in the slot where it stood, and the mark with its fingerprint.
-    pub(crate) fn split(self) -> (Self, Self) {
-        debug_assert!(self.is_frozen());
-        debug_assert!(!self.is_reserved());
-        let bit = self.level();
-        let next = self.with_phase(2 * (u64::from(bit) + 1));
-        // All bits of the slots whose fingerprints go.
-        let going = (next.bits >> bit & L::ONES) * L::FINGERPRINT;
-        let (stays, goes) = (next.bits & !going, next.bits & !(L::PAYLOAD & !going));
-        // The mark goes with slot 0.
-        let (stays, goes) = match going & 1 {
-            0 => (stays, goes & !L::MARK),
-            _ => (stays & !L::MARK, goes),
-        };
-        (Self::from_bits(stays), Self::from_bits(goes))
-    }
-
-    // The image in a snapshot.
-
-    /// The word as a snapshot keeps it: at rest. Outlines, shadows and delivered
-    /// copies become residents; what trails or is killed goes; a split has not begun.
-    pub(crate) fn image(self) -> Self {
-        let word = self.without_reservation();
-        let word = match word.mark() {
-            Some(Mark::Outline | Mark::Shadow | Mark::Delivered) => word.unmarked(),
-            Some(Mark::Trailing | Mark::Killed) => word.without_marked(),
-            None => word,
-        };
-        word.with_phase(word.phase() & !1)
-    }
-
-    /// True if the word is one that [`image`](Self::image) may give in the
-    /// given plane: a snapshot has been read from outside.
-    #[inline(always)]
-    pub(crate) fn is_image(self, plane: u64) -> bool {
-        let unused = !(L::PAYLOAD | L::CONTROL | L::PHASE);
-        let at_rest = self.bits & (L::CONTROL | unused) == 0 && !self.is_frozen();
-        // The low bits, as many as the level says, in which a fingerprint differs
-        // from the plane's number.
-        let low = (1_u64 << self.level().min(63)) - 1;
-        let astray = (self.bits ^ (plane * L::ONES)) & ((low & L::FINGERPRINT) * L::ONES);
-        let at_home = Self::from_bits(astray).empty_slots() | self.empty_slots();
-        at_rest && at_home == L::TOPS
-    }
-
     /// How many slots are not empty. The word must not be reserved.
     #[inline(always)]
     pub(crate) fn occupied(self) -> u32 {
         self.used_slots().count_ones()
-    }
-
-    #[inline(always)]
-    pub(crate) fn phase(self) -> u64 {
-        if L::PHASE_BITS == 0 {
-            return 0;
-        }
-        // The phase's bits lie in one run, or in two.
-        let low = L::PHASE.trailing_zeros();
-        let run = (!(L::PHASE >> low)).trailing_zeros();
-        let rest = L::PHASE >> low >> run;
-        let first = self.bits >> low & ((1 << run) - 1);
-        if rest == 0 {
-            return first;
-        }
-        let second = self.bits >> low >> run >> rest.trailing_zeros();
-        first | (second & (rest >> rest.trailing_zeros())) << run
-    }
-
-    pub(crate) fn with_phase(self, phase: u64) -> Self {
-        debug_assert!(phase >> L::PHASE_BITS == 0);
-        Self::from_bits(self.bits & !L::PHASE | deposit(phase, L::PHASE))
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) fn is_on() -> bool {
     )
 }
 
-/// [`RawFilter::reserve`] with the fault that is switched on. `early` is the other word from
+/// [`RawFilter::reserve_and_confirm`] with the fault that is switched on. `early` is the other word from
 /// before the reservation.
 pub(super) fn reserve<L: Layout>(
     raw: &RawFilter<L>,
@@ -24,7 +24,7 @@ pub(super) fn reserve<L: Layout>(
     early: Word<L>,
 ) -> Result<bool, Lost> {
     match fault::now() {
-        Fault::UniqueSharedToken => raw.reserve(
+        Fault::UniqueSharedToken => raw.reserve_and_confirm(
             class,
             Vacancy {
                 token: 0,
