@@ -38,7 +38,7 @@
 //! | [determinism](CuckooFilter#determinism) | With a seed the same calls in one thread make the same filter, down to the bytes of its snapshot. |
 //! | [snapshots](CuckooFilter::write_to) | Hold every item that was present during the whole call, though all threads go on. |
 //! | bytes from outside | Give a typed error, or a filter. They never make it panic. |
-//! | panics | Where a method can panic, its documentation says so. None does because of what other threads do. |
+//! | panics | Where a method can panic, its documentation says so. |
 //!
 //! \* As long as no two calls of `insert_unique` take each other's reservation in the very
 //! bucket without end. Each gives the other twice as much time after each loss, so in
