@@ -43,10 +43,23 @@ impl Builder {
         }
     }
 
-    /// Seeds the default hasher; without this call its seed is random.
+    /// Seeds the default hasher. Without this call its seed is random.
     ///
-    /// Filters with one seed, capacity and rate place items alike. Whoever
-    /// knows the seed can make keys that overfill a pair of buckets.
+    /// With a seed a filter is [deterministic](CuckooFilter#determinism). Whoever
+    /// knows the seed can make keys that overfill a pair of buckets:
+    /// see [Keys from attackers](CuckooFilter#keys-from-attackers).
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let bytes = || {
+    ///     let mut filter = CuckooFilter::builder().seed(42).build()?;
+    ///     filter.extend(&["ani", "koel"]);
+    ///     Ok::<_, guira::BuildError>(filter.to_bytes())
+    /// };
+    /// assert_eq!(bytes()?, bytes()?);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.hasher = SeededState::new(seed);
@@ -55,7 +68,18 @@ impl Builder {
 }
 
 impl<S> Builder<S> {
-    /// How many distinct items fit; 1024 without this call.
+    /// How many distinct items fit. Without this call 1024 do.
+    ///
+    /// The false-positive rate is kept for so many items. As a rule a few more fit, and for
+    /// each of those the rate rises.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::builder().capacity(5_000).build()?;
+    /// assert_eq!(filter.capacity(), 5_000);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
     #[must_use]
     pub fn capacity(mut self, items: usize) -> Self {
         self.capacity = items;
@@ -63,13 +87,14 @@ impl<S> Builder<S> {
     }
 
     /// Lets the filter grow while in use, until it has room for so many distinct
-    /// items, not fewer than [`capacity`](Self::capacity). It starts with at most twice the
-    /// memory for `capacity` items, 4 KiB, or 1/1024 of its final size, whichever is most,
-    /// and doubles whenever it is full; its false-positive rate stays at or below the rate
-    /// asked for at every size.
+    /// items, not fewer than [`capacity`](Self::capacity).
     ///
-    /// As a rule no insert pays for a doubling: each splits a few words. (One that finds
-    /// no room although a doubling is under way splits more, twice as many at each try.)
+    /// It starts with at most twice the memory for `capacity` items, 4 KiB, or 1/1024 of its
+    /// final size, whichever is most. It doubles whenever it is full. Its false-positive
+    /// rate stays at or below the rate asked for at every size.
+    ///
+    /// As a rule no insert pays for a doubling: each splits a few words. One that finds
+    /// no room although a doubling is under way splits more, twice as many at each try.
     /// Lookups look at two buckets at every size.
     ///
     /// ```
@@ -95,10 +120,27 @@ impl<S> Builder<S> {
     }
 
     /// The share of absent items, at most, for which a filter that holds
-    /// `capacity` items answers true: 2·10⁻⁹ ≤ `rate` < 1 (of a filter that can
-    /// grow the lowest rate is higher, and the error says it); 0.001 without this call
-    /// (or, with [`fingerprint_bits`](Self::fingerprint_bits), whatever rate these have).
-    /// The layout with the smallest table that keeps it is chosen.
+    /// `capacity` items answers true. Without this call it is 0.001, or with
+    /// [`fingerprint_bits`](Self::fingerprint_bits) whatever rate these have.
+    ///
+    /// It is from 2·10⁻⁹ up to, but not including, 1. The lowest rate of a filter that can
+    /// grow is higher, and the error says it.
+    /// Of the layouts that keep the rate, the one with the smallest table is chosen.
+    ///
+    /// The rate is kept up to `capacity` items, not up to the first
+    /// [`InsertError::Full`](crate::InsertError::Full): items that fit beyond the capacity
+    /// bring the filter above the rate.
+    ///
+    /// ```
+    /// use guira::{BuildError, CuckooFilter};
+    ///
+    /// let filter = CuckooFilter::builder().false_positive_rate(0.0001).build()?;
+    /// assert!(filter.false_positive_rate() <= 0.0001);
+    ///
+    /// let error = CuckooFilter::builder().false_positive_rate(0.0).build();
+    /// assert!(matches!(error, Err(BuildError::FalsePositiveRate { .. })));
+    /// # Ok::<(), BuildError>(())
+    /// ```
     #[must_use]
     pub fn false_positive_rate(mut self, rate: f64) -> Self {
         self.rate = Some(rate);
@@ -106,10 +148,20 @@ impl<S> Builder<S> {
     }
 
     /// The bits of a fingerprint, and with them the layout: 10, 12, 15, 20 or 30;
-    /// for a filter that can grow 9, 11, 14, 18, 27 or 28. A rate asked for as
-    /// well is kept, or is an error. Without one, mind that a filter that can grow loses
-    /// one of these bits with each doubling, which makes the rate twice as high: up to one
-    /// half at its full size.
+    /// for a filter that can grow 9, 11, 14, 18, 27 or 28.
+    ///
+    /// A rate asked for as well is kept, or is an error. Without one, mind that a filter that
+    /// can grow loses one of these bits with each doubling, which makes the rate twice as
+    /// high: up to one half at its full size.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::builder().fingerprint_bits(12).build()?;
+    /// assert_eq!(filter.fingerprint_bits(), 12);
+    /// assert!(filter.false_positive_rate() < 0.003);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
     #[must_use]
     pub fn fingerprint_bits(mut self, bits: u32) -> Self {
         self.fingerprint_bits = Some(bits);
@@ -120,6 +172,17 @@ impl<S> Builder<S> {
     ///
     /// All 64 bits of its hashes must be as good as random: the high ones
     /// choose the bucket, the low ones make the fingerprint.
+    /// A weak hasher fills a filter at once. With one that hashes a number to itself, only 8 of
+    /// the numbers from 0 to 999 fit into a filter of the default rate for 1000 items.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use std::hash::RandomState;
+    ///
+    /// let filter = CuckooFilter::builder().hasher(RandomState::new()).build()?;
+    /// assert_eq!(filter.insert_unique("ani"), Ok(true));
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
     #[must_use]
     pub fn hasher<H>(self, hasher: H) -> Builder<H> {
         let Self {
@@ -138,7 +201,18 @@ impl<S> Builder<S> {
         }
     }
 
-    /// Makes the filter.
+    /// Makes the filter: O(buckets).
+    ///
+    /// ```
+    /// use guira::{BuildError, CuckooFilter};
+    ///
+    /// let filter = CuckooFilter::builder().capacity(1_000).build()?;
+    /// assert!(filter.is_empty());
+    ///
+    /// let error = CuckooFilter::builder().capacity(usize::MAX).build();
+    /// assert!(matches!(error, Err(BuildError::Capacity { .. })));
+    /// # Ok::<(), BuildError>(())
+    /// ```
     ///
     /// # Errors
     ///

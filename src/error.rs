@@ -4,33 +4,62 @@ use std::io;
 use thiserror::Error;
 
 /// An item was not inserted; no other one has come or gone.
+///
+/// ```
+/// use guira::{CuckooFilter, InsertError};
+///
+/// let filter = CuckooFilter::with_capacity(1_000);
+/// let refused = (0..).find_map(|item: u64| filter.insert(&item).err());
+/// assert_eq!(refused, Some(InsertError::Full));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InsertError {
-    /// No room was found for the item: there is no slot in its two buckets (for
-    /// `insert_unique`: in the one that it must use), and a search of bounded length found
+    /// No room was found for the item. There is no empty slot in its two buckets, or for
+    /// `insert_unique` in the one that it must use. A search of bounded length found
     /// no chain of relocations that empties one, or other threads were in the way of each
     /// that it found.
     #[error("the filter is full")]
     Full,
-    /// The call found no free reservation token: about as many calls of `insert_unique`
+    /// The call found no free reservation token. About as many calls of `insert_unique`
     /// are in flight in this process, all filters taken together, as there are tokens.
     /// `insert` does not need one.
     #[error("too many calls of insert_unique are in flight: there are 512 tokens")]
     TooManyInFlight,
-    /// The filter would have to grow, and the allocator refused the memory. It
-    /// goes on at its present size; later inserts try again.
+    /// The filter would have to grow, and the allocator refused the memory. The filter
+    /// goes on at its present size, and later inserts try again.
     #[error("no memory for the filter to grow")]
     Memory,
 }
 
-/// A batch was inserted in part.
+/// A batch of inserts ended at an item that got an error.
+///
+/// The items before it are decided, and none from it on was inserted by this call.
+/// To go on behind it, hand in the rest.
+///
+/// ```
+/// use guira::{BatchError, CuckooFilter};
+///
+/// let filter = CuckooFilter::builder().capacity(100).build()?;
+/// let items: Vec<u32> = (0..1_000).collect();
+/// let (mut rest, mut refused) = (&items[..], 0);
+/// while let Err(BatchError { index, .. }) = filter.insert_batch(rest) {
+///     refused += 1;
+///     rest = &rest[index + 1..];
+/// }
+/// assert_eq!(filter.len(), items.len() - refused);
+/// # Ok::<(), guira::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("item {inserted} of the batch was not inserted: {error}")]
+#[error("item {index} of the batch was not inserted: {error}")]
 pub struct BatchError {
-    /// How many items are in: those before this index, and none from it on.
-    pub inserted: usize,
-    /// Why the item at this index is not in.
+    /// The index of the item that got the error, so the number of items that are decided.
+    ///
+    /// Decided means: in the filter; of
+    /// [`insert_unique_batch`](crate::CuckooFilter::insert_unique_batch), in the filter
+    /// or found to be present.
+    pub index: usize,
+    /// The error of this item.
     #[source]
     pub error: InsertError,
 }
@@ -75,6 +104,14 @@ pub enum MergeError {
 }
 
 /// A filter cannot be built as asked.
+///
+/// ```
+/// use guira::{BuildError, CuckooFilter};
+///
+/// let error = CuckooFilter::builder().capacity(100).max_capacity(10).build();
+/// let expected = BuildError::MaxCapacity { asked: 10, capacity: 100 };
+/// assert_eq!(error.err(), Some(expected));
+/// ```
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BuildError {

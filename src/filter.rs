@@ -1,12 +1,14 @@
 //! The public filter: hashes items and hands them to the protocol of its layout.
 
+mod batch;
+mod extend;
+
 use crate::{
     builder::Builder,
-    error::{BatchError, InsertError},
+    error::InsertError,
     geometry::Geometry,
     hash::SeededState,
     raw::any::{AnyFilter, with_layout},
-    raw::batch::GROUP,
     stats::Stats,
 };
 use std::{
@@ -38,39 +40,61 @@ use std::{
 /// assert!(seen.contains(&(3_u32, 999_u32)));
 /// ```
 ///
+/// # Items
+///
+/// An item is any value that has [`Hash`]; the filter keeps only a fingerprint of its hash.
+/// So two values are one item if they hash alike. With the default hasher:
+///
+/// | values | one item? |
+/// |---|---|
+/// | `"a"` and `String::from("a")` | yes, as an owned value and its borrowed form always are |
+/// | `"a"` and `b"a"` | no |
+/// | `5_u32` and `5_u64` | yes: the width of an integer does not matter |
+/// | `-1_i32` and `-1_i64` | no: the width of a negative integer does matter |
+///
 /// # Copies
 ///
-/// The filter is a multiset: [`insert`](Self::insert) adds a copy each time,
-/// and an item is present until as many copies are removed. Of one item at
-/// most 2 × S copies fit, where S is the number of slots of a bucket (2 to 6).
+/// The filter is a multiset. Each [`insert`](Self::insert) adds a copy,
+/// and an item is present until as many copies are removed.
+/// At most 2 × [`bucket_slots`](Self::bucket_slots) copies of one item fit, which is 4 to 12.
 /// [`insert_unique`](Self::insert_unique) keeps one copy.
 ///
 /// # Removing
 ///
 /// Only remove what was inserted. Two items whose hashes agree in the fingerprint
-/// and the pair of buckets are of one *class*, and one to the filter, so removing an
-/// item that was never inserted may remove another one, which then is a false negative.
+/// and the pair of buckets are of one *class*: to the filter they are one item. So to remove
+/// an item that was never inserted may remove another one, which then is a false negative.
+///
+/// # Determinism
+///
+/// With a [seed](Builder::seed), the same calls in one thread make the same filter: each
+/// call has the same answer, and [`to_bytes`](Self::to_bytes) gives the same bytes.
+/// This holds in each thread and in each process.
+///
+/// A filter that [grows](Builder::max_capacity) needs one thing more, as threads split
+/// different words first. Its bytes are the same if one thread makes both filters, or if
+/// each process uses filters in one thread only.
 ///
 /// # Keys from attackers
 ///
 /// Whoever knows the seed can make keys that all have the same two buckets. Once
-/// those are full, such keys are refused, and so are the few other items with just
-/// these buckets (and by [`insert_unique`](Self::insert_unique) those that must use one of
-/// the two); no item that is in is lost, and all others go on as before. They can
-/// make a filter that can grow double too early, as long as a sixteenth of its slots
-/// is used: a full one may so become sixteen times as large as its items need.
+/// those are full, such keys are refused. So are the few other items with just
+/// these buckets, and [`insert_unique`](Self::insert_unique) refuses those that must use one
+/// of the two. No item that is in is lost, and all other items go on as before.
+/// Such keys can also make a filter that can grow double too early, as long as a sixteenth
+/// of its slots is used. So a full one may become sixteen times as large as its items need.
 ///
 /// A random seed, the default, makes such keys as good as random, so they cannot be
-/// prepared. It does not help against who reads the seed (it is in every snapshot), or
+/// prepared. It does not help against whoever reads the seed, which is in every snapshot, or
 /// works it out from many answers: [`SeededState`] is not a cryptographic hash. For
 /// such cases give the [builder](crate::Builder::hasher) one that is, such as the
-/// standard library's `RandomState`. And no seed prevents false positives:
-/// who may ask often enough finds items that are absent and said to be present.
+/// standard library's `RandomState`. No seed prevents false positives:
+/// whoever may ask often enough finds items that are absent and said to be present.
 ///
 /// # Memory ordering
 ///
-/// An insert that returned `Ok` happens before every call that finds its copy:
-/// what a thread wrote before it inserted is visible to a thread that found the
+/// An insert that returned `Ok` happens before every call that finds its copy.
+/// So what a thread wrote before it inserted an item is visible to a thread that found the
 /// item present, if it was present because of that insert.
 pub struct CuckooFilter<S = SeededState> {
     pub(crate) hasher: S,
@@ -82,10 +106,18 @@ impl CuckooFilter {
     /// A filter for `capacity` distinct items with a false-positive rate of at
     /// most 0.1 % and a random seed, in about 2 bytes an item.
     ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(10_000);
+    /// assert_eq!(filter.capacity(), 10_000);
+    /// assert!(filter.false_positive_rate() <= 0.001);
+    /// ```
+    ///
     /// # Panics
     ///
-    /// If the capacity is too large or there is no memory for it; see
-    /// [`Builder::build`] for the way that returns an error.
+    /// If the capacity is too large or there is no memory for it.
+    /// [`Builder::build`] returns an error instead.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         match Self::builder().capacity(capacity).build() {
@@ -95,17 +127,41 @@ impl CuckooFilter {
     }
 
     /// The way to all other configurations.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::builder()
+    ///     .capacity(10_000)
+    ///     .max_capacity(1_000_000)
+    ///     .false_positive_rate(0.01)
+    ///     .build()?;
+    /// # assert_eq!(filter.max_capacity(), 1_000_000);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
     #[must_use]
     pub fn builder() -> Builder {
         Builder::new()
     }
 }
 
-/// The operations on hashes: for callers who have one already. All 64 bits must
-/// be as good as random. `filter.insert(item)` is `filter.insert_hash(h)` with
+/// The operations on hashes: for callers who have one already.
+/// All 64 bits of a hash must be as good as random.
+/// `filter.insert(item)` is `filter.insert_hash(h)` with
 /// `h = filter.hasher().hash_one(item)`.
 impl<S> CuckooFilter<S> {
     /// [`insert`](Self::insert) by hash.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use std::hash::BuildHasher;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// let hash = filter.hasher().hash_one("ani");
+    /// filter.insert_hash(hash)?;
+    /// assert!(filter.contains("ani"));
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -117,6 +173,16 @@ impl<S> CuckooFilter<S> {
 
     /// [`insert_unique`](Self::insert_unique) by hash.
     ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use std::hash::BuildHasher;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// let hash = filter.hasher().hash_one("ani");
+    /// assert_eq!(filter.insert_unique_hash(hash), Ok(true));
+    /// assert_eq!(filter.insert_unique("ani"), Ok(false));
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`insert_unique`](Self::insert_unique).
@@ -126,6 +192,18 @@ impl<S> CuckooFilter<S> {
     }
 
     /// [`contains`](Self::contains) by hash.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use std::hash::BuildHasher;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// let hash = filter.hasher().hash_one("ani");
+    /// assert!(!filter.contains_hash(hash));
+    /// filter.insert("ani")?;
+    /// assert!(filter.contains_hash(hash));
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
     #[inline]
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
@@ -133,12 +211,36 @@ impl<S> CuckooFilter<S> {
     }
 
     /// [`remove`](Self::remove) by hash.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use std::hash::BuildHasher;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// let hash = filter.hasher().hash_one("ani");
+    /// filter.insert("ani")?;
+    /// assert!(filter.remove_hash(hash));
+    /// assert!(!filter.contains("ani"));
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
     #[inline]
     pub fn remove_hash(&self, hash: u64) -> bool {
         with_layout!(&self.raw, raw => raw.remove(raw.class(hash)))
     }
 
     /// [`count`](Self::count) by hash.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use std::hash::BuildHasher;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// let hash = filter.hasher().hash_one("ani");
+    /// filter.insert("ani")?;
+    /// filter.insert("ani")?;
+    /// assert_eq!(filter.count_hash(hash), 2);
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
     #[inline]
     #[must_use]
     pub fn count_hash(&self, hash: u64) -> usize {
@@ -147,28 +249,43 @@ impl<S> CuckooFilter<S> {
 }
 
 impl<S: BuildHasher> CuckooFilter<S> {
-    /// Adds a copy of `item`. Lock-free; O(1) until the filter is nearly full.
+    /// Adds a copy of `item`. Lock-free. O(1) until the filter is nearly full, and bounded
+    /// then.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// filter.insert("ani")?;
+    /// filter.insert("ani")?;
+    /// assert_eq!(filter.count("ani"), 2);
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`InsertError::Full`] if there is no room for it: no item has come or gone. (Some may
-    /// be in the other one of their buckets now, and a filter that can grow may have grown.)
-    /// With up to `capacity` distinct items this does not happen in practice, as long as no
-    /// thread is stopped in the middle of a relocation at the very place, and no snapshot is
-    /// being taken: see [`write_to`](Self::write_to). [`InsertError::Memory`] if a filter that
-    /// can grow would have to, and the allocator refuses: no item has come or gone, either.
+    /// After an error no item has come or gone. Some may be in the other one of their
+    /// buckets, and a filter that can grow may have grown.
+    ///
+    /// * [`InsertError::Full`]: there is no room for the item. With up to `capacity` distinct
+    ///   items this does not happen in practice, with two exceptions: a thread is stopped in
+    ///   the middle of a relocation at the very place, or a snapshot is being taken, as
+    ///   [`write_to`](Self::write_to) says.
+    /// * [`InsertError::Memory`]: the filter would have to grow, and the allocator refuses.
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
         self.insert_hash(self.hasher.hash_one(item))
     }
 
-    /// Adds `item` unless it is present. `Ok(true)`: it was absent and now is in,
-    /// added by this call. `Ok(false)`: it was present at a moment of the call.
+    /// Adds `item` unless it is present.
+    ///
+    /// * `Ok(true)`: it was absent, and this call has added it.
+    /// * `Ok(false)`: it was present at a moment of the call.
     ///
     /// Of any number of threads that race to add one absent item, exactly one
-    /// gets `Ok(true)`; none, only if all get an error. As always, "present" may be
-    /// said of an item that only shares its class with one that is. A plain
-    /// [`insert`](Self::insert) of the item that runs at the same time may add its copy
+    /// gets `Ok(true)`. None does only if all get an error.
+    /// As always, an item counts as present if one of its class is.
+    /// A plain [`insert`](Self::insert) of the item that runs at the same time may add its copy
     /// beside this one's.
     ///
     /// ```
@@ -185,188 +302,266 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`InsertError::Full`] as for [`insert`](Self::insert) (it needs its slot in a
-    /// certain one of the item's two buckets, so of a hundred thousand small filters of
-    /// the widest fingerprints one may be too full below its capacity), and
-    /// [`InsertError::TooManyInFlight`] if there is no free reservation token: the
-    /// process has 512, and a call holds one, and [`InsertError::Memory`] as for `insert`.
-    /// No item has come or gone in any case.
+    /// After an error no item has come or gone.
+    ///
+    /// * [`InsertError::Full`] and [`InsertError::Memory`] as for [`insert`](Self::insert).
+    ///   This method needs a slot in a certain one of the item's two buckets, so it may be
+    ///   `Full` a little earlier. Of a hundred thousand small filters of the widest
+    ///   fingerprints one may be too full below its capacity.
+    /// * [`InsertError::TooManyInFlight`]: there is no free reservation token. A call holds
+    ///   one, and the process has 512.
     #[inline]
     pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
         self.insert_unique_hash(self.hasher.hash_one(item))
     }
 
-    /// True if `item` is present; false if it surely was not at some moment of
-    /// the call. Wait-free: 4 loads, and 46 at most when relocations or calls of
-    /// [`insert_unique`](Self::insert_unique) interfere; a filter that can grow adds
+    /// True if `item` is present, and false if it surely was not at some moment of
+    /// the call. For an absent item the answer is wrongly true with a probability of at most
+    /// [`false_positive_rate`](Self::false_positive_rate), as long as the filter holds no more
+    /// than `capacity` items.
+    ///
+    /// Wait-free, O(1). It takes 4 loads, and 46 at most when relocations or calls of
+    /// [`insert_unique`](Self::insert_unique) interfere. A filter that can grow adds
     /// those that find the word of each bucket.
     ///
-    /// For an absent item the answer is true with the probability that
-    /// [`false_positive_rate`](Self::false_positive_rate) gives for a full filter.
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// assert!(!filter.contains("ani"));
+    /// filter.insert("ani")?;
+    /// assert!(filter.contains("ani"));
+    /// // An owned value and its borrowed form are one item.
+    /// assert!(filter.contains(&String::from("ani")));
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
     #[inline]
     #[must_use]
     pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
         self.contains_hash(self.hasher.hash_one(item))
     }
 
-    /// Takes one copy of `item` out. True if there was one: of n copies, exactly
+    /// Takes one copy of `item` out. True if there was one: of n copies exactly
     /// n removes get true, however many race. Lock-free, O(1).
     ///
     /// Only remove what was inserted: see [Removing](Self#removing).
-    #[inline]
-    pub fn remove<T: Hash + ?Sized>(&self, item: &T) -> bool {
-        self.remove_hash(self.hasher.hash_one(item))
-    }
-
-    /// The copies of `item`, and of items that share its class, at one moment of the
-    /// call, as long as copies of the class are only moved meanwhile; beside inserts and
-    /// removes of the class it may differ by those that overlap the call. Lock-free, O(1).
-    #[inline]
-    #[must_use]
-    pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
-        self.count_hash(self.hasher.hash_one(item))
-    }
-
-    /// [`contains`](Self::contains) for many items: `results[i]` becomes the
-    /// answer for `items[i]`. About four times as fast as one by one where the
-    /// table is larger than the cache.
     ///
     /// ```
     /// use guira::CuckooFilter;
     ///
     /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert_batch(&["ani", "koel"])?;
-    /// let mut found = [false; 3];
-    /// filter.contains_batch(&["ani", "guira", "koel"], &mut found);
-    /// assert_eq!(found, [true, false, true]);
-    /// # Ok::<(), guira::BatchError>(())
+    /// filter.insert("ani")?;
+    /// assert!(filter.remove("ani"));
+    /// assert!(!filter.remove("ani"));
+    /// assert!(!filter.contains("ani"));
+    /// # Ok::<(), guira::InsertError>(())
     /// ```
-    ///
-    /// # Panics
-    ///
-    /// If the two slices differ in length.
-    pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        assert_eq!(items.len(), results.len(), "a result for each item");
-        with_layout!(&self.raw, raw => {
-            for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
-                let group = raw.prefetch_group(self.hashes(items));
-                for (result, &class) in results.iter_mut().zip(&group) {
-                    *result = raw.contains(class);
-                }
-            }
-        });
+    #[inline]
+    pub fn remove<T: Hash + ?Sized>(&self, item: &T) -> bool {
+        self.remove_hash(self.hasher.hash_one(item))
     }
 
-    /// [`insert`](Self::insert) for many items, in order.
+    /// The number of copies of `item`, and of items that share its class. Lock-free, O(1).
     ///
-    /// # Errors
+    /// It is the number at one moment of the call, as long as copies of the class are only
+    /// moved meanwhile. Beside inserts and removes of the class it may differ by those that
+    /// overlap the call.
     ///
-    /// At the first item that cannot be inserted, which [`BatchError`] names:
-    /// all before it are in, and none from it on.
-    pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
-        let mut inserted = 0;
-        with_layout!(&self.raw, raw => {
-            for items in items.chunks(GROUP) {
-                let group = raw.prefetch_group_to_insert(self.hashes(items));
-                for &class in &group {
-                    raw.insert(class).map_err(|error| BatchError { inserted, error })?;
-                    inserted += 1;
-                }
-            }
-        });
-        Ok(())
-    }
-
-    /// [`remove`](Self::remove) for many items, in order: `results[i]` becomes
-    /// the answer for `items[i]`.
+    /// ```
+    /// use guira::CuckooFilter;
     ///
-    /// # Panics
-    ///
-    /// If the two slices differ in length.
-    pub fn remove_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
-        assert_eq!(items.len(), results.len(), "a result for each item");
-        with_layout!(&self.raw, raw => {
-            for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
-                let group = raw.prefetch_group(self.hashes(items));
-                for (result, &class) in results.iter_mut().zip(&group) {
-                    *result = raw.remove(class);
-                }
-            }
-        });
-    }
-
-    fn hashes<T: Hash>(&self, items: &[T]) -> impl Iterator<Item = u64> {
-        items.iter().map(|item| self.hasher.hash_one(item))
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// filter.insert("ani")?;
+    /// filter.insert("ani")?;
+    /// assert_eq!(filter.count("ani"), 2);
+    /// assert_eq!(filter.count("koel"), 0);
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
+        self.count_hash(self.hasher.hash_one(item))
     }
 }
 
 impl<S> CuckooFilter<S> {
     /// The number of copies in the filter. Exact while no thread writes, and
     /// otherwise off by at most the writes that overlap the call.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// filter.insert_batch(&["ani", "koel", "ani"])?;
+    /// assert_eq!(filter.len(), 3);
+    /// # Ok::<(), guira::BatchError>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         with_layout!(&self.raw, raw => raw.len.sum())
     }
 
     /// True if [`len`](Self::len) is 0.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// assert!(filter.is_empty());
+    /// filter.insert("ani")?;
+    /// assert!(!filter.is_empty());
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of distinct items that fit: as asked for; of a filter that can grow,
-    /// what fits at its present size, which is at least that.
+    /// The number of distinct items that fit, as asked for. Of a filter that can grow it is
+    /// the number that fits at its present size, which is at least the one asked for.
+    ///
+    /// This is not where the first [`InsertError::Full`] comes: as a rule more items fit.
+    /// The false-positive rate is kept up to the capacity, and rises with each item beyond it.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// assert_eq!(filter.capacity(), 1_000);
+    /// let fitted = (0..10_000_u32).take_while(|item| filter.insert(item).is_ok());
+    /// assert!(fitted.count() > 1_000);
+    /// ```
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.geometry.capacity_at(self.level())
     }
 
     /// The number of distinct items that fit when the filter has grown as far as
-    /// it may; for a fixed filter [`capacity`](Self::capacity).
+    /// it may. For a fixed filter it is [`capacity`](Self::capacity).
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::builder().capacity(1_000).max_capacity(8_000).build()?;
+    /// assert!(filter.capacity() < 8_000);
+    /// for item in 0..8_000_u32 {
+    ///     filter.insert(&item)?;
+    /// }
+    /// assert_eq!(filter.capacity(), 8_000);
+    /// assert_eq!(filter.max_capacity(), 8_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn max_capacity(&self) -> usize {
         self.geometry.max_capacity
     }
 
     /// Completes the doubling that has begun, if any: O(buckets). While inserts
-    /// go on they do this piece by piece; this is for a filter that falls idle.
+    /// go on they do this piece by piece. This method is for a filter that falls idle.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::builder().capacity(1_000).max_capacity(8_000).build()?;
+    /// let mut items = 0..8_000_u32;
+    /// while filter.stats().buckets_to_split == 0 {
+    ///     filter.insert(&items.next().expect("a doubling begins before"))?;
+    /// }
+    /// filter.finish_growth();
+    /// assert_eq!(filter.stats().buckets_to_split, 0);
+    /// assert_eq!(filter.stats().level, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn finish_growth(&self) {
         with_layout!(&self.raw, raw => raw.table.sweep_all());
     }
 
-    /// Used slots of all slots, from 0 to 1.
+    /// The share of slots that are used, from 0 to 1.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// for item in 0..1_000_u32 {
+    ///     filter.insert(&item)?;
+    /// }
+    /// let slots = filter.buckets() * filter.bucket_slots();
+    /// assert_eq!(filter.load_factor(), 1_000.0 / slots as f64);
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
     #[must_use]
     pub fn load_factor(&self) -> f64 {
         self.len() as f64 / (self.buckets() * self.bucket_slots()) as f64
     }
 
-    /// Bytes that the filter takes up, itself and on the heap; a hasher's own
+    /// The bytes that the filter takes up, itself and on the heap. A hasher's own
     /// heap memory is not counted.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000_000);
+    /// assert!(filter.memory_usage() < 2_200_000);
+    /// ```
     #[must_use]
     pub fn memory_usage(&self) -> usize {
         size_of_val(self) + with_layout!(&self.raw, raw => raw.bytes())
     }
 
     /// The expected share of absent items for which the filter answers true when
-    /// it holds [`capacity`](Self::capacity) items.
+    /// it holds [`capacity`](Self::capacity) items, from 0 to 1.
+    ///
+    /// It is lower while the filter holds fewer items. It is higher when the filter holds
+    /// more, up to the first [`InsertError::Full`].
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::builder().false_positive_rate(0.01).build()?;
+    /// assert!(filter.false_positive_rate() <= 0.01);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
     #[must_use]
     pub fn false_positive_rate(&self) -> f64 {
         self.geometry.rate_at(self.level())
     }
 
     /// The bits of a fingerprint.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// assert_eq!(filter.fingerprint_bits(), 15);
+    /// ```
     #[must_use]
     pub fn fingerprint_bits(&self) -> u32 {
         self.geometry.layout.fingerprint_bits
     }
 
-    /// The slots of a bucket: half the copies of one item that fit.
+    /// The slots of a bucket, from 2 to 6: half the copies of one item that fit.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// let copies = (0..100).take_while(|_| filter.insert("ani").is_ok());
+    /// assert_eq!(copies.count(), 2 * filter.bucket_slots());
+    /// ```
     #[must_use]
     pub fn bucket_slots(&self) -> usize {
         self.geometry.layout.slots
     }
 
     /// The number of buckets, each of 8 bytes.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000_000);
+    /// assert!(8 * filter.buckets() < filter.memory_usage());
+    /// assert!(filter.capacity() <= filter.bucket_slots() * filter.buckets());
+    /// ```
     #[must_use]
     pub fn buckets(&self) -> usize {
         with_layout!(&self.raw, raw => raw.table.words())
@@ -379,6 +574,18 @@ impl<S> CuckooFilter<S> {
 
     /// What the filter has been through. The counters are kept off the fast
     /// path and are approximate while threads are at work.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// for item in 0..1_000_u32 {
+    ///     filter.insert(&item)?;
+    /// }
+    /// let stats = filter.stats();
+    /// assert_eq!((stats.items, stats.failed_inserts), (1_000, 0));
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
     #[must_use]
     pub fn stats(&self) -> Stats {
         with_layout!(&self.raw, raw => Stats {
@@ -392,13 +599,31 @@ impl<S> CuckooFilter<S> {
     }
 
     /// The hasher of the filter's items.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::builder().seed(42).build()?;
+    /// assert_eq!(filter.hasher().seed(), 42);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
     #[must_use]
     pub fn hasher(&self) -> &S {
         &self.hasher
     }
 
-    /// Removes everything; a filter that has grown has its first size again. The
-    /// counters of [`stats`](Self::stats) go on. O(buckets).
+    /// Removes everything: O(buckets). A filter that has grown has its first size again. The
+    /// counters of [`stats`](Self::stats) go on.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let mut filter = CuckooFilter::with_capacity(100);
+    /// filter.insert("ani")?;
+    /// filter.clear();
+    /// assert!(filter.is_empty() && !filter.contains("ani"));
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
     pub fn clear(&mut self) {
         with_layout!(&mut self.raw, raw => {
             raw.table.clear();

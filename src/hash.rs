@@ -10,8 +10,12 @@ use std::{
 ///
 /// The same seed gives the same hashes in every process and every release of
 /// this crate, on 32-bit and 64-bit platforms, for integers, strings, byte
-/// slices and what `derive(Hash)` makes of them. (Slices of wider integers are
-/// fed to a hasher as memory: they hash differently on big-endian platforms.)
+/// slices and what `derive(Hash)` makes of them. Slices of wider integers are an exception:
+/// they are fed to a hasher as memory, so they hash differently on big-endian platforms.
+///
+/// The width of an integer does not matter: `5_u32` and `5_u64` hash alike, and so does
+/// `5_i64`. The width of a negative one does, so `-1_i32` and `-1_i64` differ; 128-bit
+/// integers differ from all others. `"a"` hashes like `String::from("a")`, and not like `b"a"`.
 ///
 /// Without a seed of your own it is random, so that keys crafted beforehand
 /// have no effect. rapidhash is not a cryptographic hash: it does not protect
@@ -33,6 +37,15 @@ pub struct SeededState {
 
 impl SeededState {
     /// The hasher with this seed.
+    ///
+    /// ```
+    /// use guira::SeededState;
+    /// use std::hash::BuildHasher;
+    ///
+    /// let state = SeededState::new(7);
+    /// assert_eq!(state.hash_one(5_u32), state.hash_one(5_u64));
+    /// assert_ne!(state.hash_one(5_u32), SeededState::new(8).hash_one(5_u32));
+    /// ```
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self {
@@ -50,6 +63,12 @@ impl SeededState {
     /// crate it asks JavaScript's `crypto.getRandomValues`. Hosts without JavaScript need
     /// a [custom backend](https://docs.rs/getrandom/0.4/#custom-backend).
     ///
+    /// ```
+    /// use guira::SeededState;
+    ///
+    /// assert_ne!(SeededState::random().seed(), SeededState::random().seed());
+    /// ```
+    ///
     /// # Panics
     ///
     /// If the source of randomness fails.
@@ -62,7 +81,13 @@ impl SeededState {
         Self::new(seed)
     }
 
-    /// The seed.
+    /// The seed. Who knows it can make keys that overfill a pair of buckets.
+    ///
+    /// ```
+    /// use guira::SeededState;
+    ///
+    /// assert_eq!(SeededState::new(7).seed(), 7);
+    /// ```
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed

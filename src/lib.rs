@@ -3,8 +3,7 @@
 //! A filter answers whether an item is in a set: "surely not", or "probably". It
 //! needs 1.4 to 7.5 bytes an item, whatever the items' size: the fewer, the more often
 //! "probably" is wrong. Unlike a Bloom filter it can forget items again. This one is for
-//! servers: one filter, any number of threads that insert, look up and remove at the same
-//! time.
+//! servers: any number of threads insert, look up and remove in one filter at the same time.
 //!
 //! ```
 //! use guira::CuckooFilter;
@@ -24,25 +23,34 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`contains`](CuckooFilter::contains) | Wait-free: a bounded number of loads, and no store unless a relocation or an `insert_unique` that is under way in its buckets, or a relocation in one of the pairs that share a version with them, makes it read again (it counts that). If an item is present during the whole call, the answer is true, whatever other threads do. |
-//! | [`insert`](CuckooFilter::insert) | Lock-free\*. `Ok`: the item is in. `Full`: no item has come or gone; none is ever dropped for another. |
-//! | [`insert_unique`](CuckooFilter::insert_unique) | Obstruction-free. Of any number of threads that race to add an absent item, exactly one is told that it did (none, if all get an error). |
-//! | [`remove`](CuckooFilter::remove) | Lock-free\*. Of n copies exactly n removes get true, and a remove of a present item gets true. |
-//! | [`count`](CuckooFilter::count) | Lock-free\*. How many copies there are, also while they are being relocated. |
-//! | [`len`](CuckooFilter::len) | Exact while no thread writes. |
+//! | [`contains`](CuckooFilter::contains) | Wait-free. If an item is present during the whole call, the answer is true, whatever other threads do. The call makes a bounded number of loads. It stores nothing, unless other threads make it read again: it counts that. |
+//! | [`insert`](CuckooFilter::insert) | Lock-free\*. After `Ok` the item is in. After an error no item has come or gone: none is ever dropped for another. |
+//! | [`insert_unique`](CuckooFilter::insert_unique) | Obstruction-free. Of any number of threads that race to add an absent item, exactly one is told that it did. None is only if all get an error. |
+//! | [`remove`](CuckooFilter::remove) | Lock-free\*. Of n copies exactly n removes get true. A remove of a present item gets true. |
+//! | [`count`](CuckooFilter::count) | Lock-free\*. It counts each copy once, also while copies are being relocated. |
+//! | [batches](CuckooFilter::insert_batch) | Each item is treated as by a call of its own, in order. |
+//! | [`len`](CuckooFilter::len) | Exact while no thread writes, and otherwise off by at most the writes that overlap the call. |
+//! | time | `contains`, `remove` and `count` are O(1). So is an insert, until the filter is nearly full; its search for room is bounded then. |
 //! | a stopped thread | Delays nobody, wherever it stops. |
-//! | [capacity](Builder::capacity) | So many distinct items fit; it is not rounded to a power of two. |
-//! | [false-positive rate](Builder::false_positive_rate) | Kept when the filter is full, and at every size of a filter that [grows](Builder::max_capacity). |
-//! | [snapshots](CuckooFilter::write_to) | Hold every item that was present throughout, though all threads go on. |
+//! | [memory ordering](CuckooFilter#memory-ordering) | An insert that returned `Ok` happens before every call that finds its copy. |
+//! | [capacity](Builder::capacity) | So many distinct items fit. It is not rounded to a power of two. |
+//! | [false-positive rate](Builder::false_positive_rate) | Kept up to the capacity, and at every size of a filter that [grows](Builder::max_capacity). |
+//! | [determinism](CuckooFilter#determinism) | With a seed the same calls in one thread make the same filter, down to the bytes of its snapshot. |
+//! | [snapshots](CuckooFilter::write_to) | Hold every item that was present during the whole call, though all threads go on. |
 //! | [merge](CuckooFilter::merge) | Adds every copy that is in the other filter throughout, though all threads go on in both. |
-//! | bytes from outside | Give a typed error, or a filter; they never make it panic. |
+//! | bytes from outside | Give a typed error, or a filter. They never make it panic. |
+//! | panics | Where a method can panic, its documentation says so. |
 //!
 //! \* As long as no two calls of `insert_unique` take each other's reservation in the very
-//! bucket without end; each gives the other twice as much time after each loss, so in
+//! bucket without end. Each gives the other twice as much time after each loss, so in
 //! practice they do not.
 //!
-//! `docs/DESIGN.md` in the repository has the protocol, and for each promise the model
-//! that checks it and the negative control that shows that the model can fail;
+//! A lookup reads again when it meets a relocation or an `insert_unique` that is under way
+//! in its two buckets. So it does for a relocation in one of the pairs of buckets that share
+//! a version with them.
+//!
+//! `docs/DESIGN.md` in the repository has the protocol. For each promise it names the model
+//! that checks it, and the negative control that shows that the model can fail.
 //! `docs/PROOF.md` has the proof.
 //!
 //! # When not to use it
@@ -57,8 +65,9 @@
 //!
 //! # Features
 //!
-//! * `serde`: `Serialize` and `Deserialize` for [`CuckooFilter`], as the bytes of
-//!   a snapshot.
+//! * `serde`: `Serialize` and `Deserialize` for [`SeededState`], as its seed, and for
+//!   [`CuckooFilter`], as its hasher and the bytes of a snapshot. A hasher of your own
+//!   needs to have them, too.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -1,45 +1,117 @@
-//! Feature `serde`: a filter is serialized as the bytes of its snapshot.
+//! Feature `serde`: a filter is serialized as its hasher and the bytes of its snapshot.
 
-use crate::{error::SnapshotError, filter::CuckooFilter};
+use crate::{filter::CuckooFilter, hash::SeededState};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
-    de::{Error, SeqAccess, Visitor},
+    de::{DeserializeSeed, Error, SeqAccess, Visitor},
+    ser::SerializeTuple,
 };
-use std::fmt;
+use std::{fmt, hash::BuildHasher, marker::PhantomData};
 
 /// Memory that a format's own claim about the length of the bytes may take up.
 const TRUSTED: usize = 4096;
 
-/// As the bytes of [`to_bytes`](CuckooFilter::to_bytes), while any number of
-/// threads go on.
-impl Serialize for CuckooFilter {
+/// As its seed, a `u64`.
+///
+/// ```
+/// use guira::SeededState;
+///
+/// assert_eq!(serde_json::to_string(&SeededState::new(7))?, "7");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+impl Serialize for SeededState {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.to_bytes())
+        serializer.serialize_u64(self.seed())
     }
 }
 
-/// As by [`from_bytes`](CuckooFilter::from_bytes).
-impl<'de> Deserialize<'de> for CuckooFilter {
+/// From its seed, a `u64`.
+impl<'de> Deserialize<'de> for SeededState {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_bytes(Bytes)
+        u64::deserialize(deserializer).map(Self::new)
     }
 }
 
-/// Takes bytes, or a sequence of them from a format that knows no bytes.
-struct Bytes;
+/// As a pair: the hasher, and the bytes of [`to_bytes`](CuckooFilter::to_bytes).
+/// Any number of threads may go on meanwhile.
+///
+/// ```
+/// use guira::CuckooFilter;
+///
+/// let filter = CuckooFilter::with_capacity(100);
+/// filter.insert("ani")?;
+/// let text = serde_json::to_string(&filter)?;
+/// let copy: CuckooFilter = serde_json::from_str(&text)?;
+/// assert!(copy.contains("ani"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<H: BuildHasher + Serialize + 'static> Serialize for CuckooFilter<H> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut pair = serializer.serialize_tuple(2)?;
+        pair.serialize_element(&self.hasher)?;
+        pair.serialize_element(&Bytes(self.to_bytes()))?;
+        pair.end()
+    }
+}
 
-impl<'de> Visitor<'de> for Bytes {
-    type Value = CuckooFilter;
+/// By [`from_bytes_with_hasher`](CuckooFilter::from_bytes_with_hasher): the hasher must
+/// be the one that the snapshot was made with, which its probe says, and the bytes may be hostile.
+impl<'de, H: BuildHasher + Deserialize<'de> + 'static> Deserialize<'de> for CuckooFilter<H> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_tuple(2, Pair(PhantomData))
+    }
+}
+
+struct Bytes(Vec<u8>);
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+/// Takes a hasher and a snapshot.
+struct Pair<H>(PhantomData<H>);
+
+impl<'de, H: BuildHasher + Deserialize<'de> + 'static> Visitor<'de> for Pair<H> {
+    type Value = CuckooFilter<H>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the hasher and the snapshot of a cuckoo filter")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<Self::Value, A::Error> {
+        let hasher = pair.next_element()?;
+        let hasher = hasher.ok_or_else(|| A::Error::invalid_length(0, &self))?;
+        let filter = pair.next_element_seed(Snapshot(hasher))?;
+        filter.ok_or_else(|| A::Error::invalid_length(1, &self))
+    }
+}
+
+/// Takes the bytes of a snapshot that was made with this hasher, or a sequence of them
+/// from a format that knows no bytes.
+struct Snapshot<H>(H);
+
+impl<'de, H: BuildHasher + 'static> DeserializeSeed<'de> for Snapshot<H> {
+    type Value = CuckooFilter<H>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_bytes(self)
+    }
+}
+
+impl<'de, H: BuildHasher + 'static> Visitor<'de> for Snapshot<H> {
+    type Value = CuckooFilter<H>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the bytes of a snapshot of a cuckoo filter")
     }
 
-    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<CuckooFilter, E> {
-        CuckooFilter::from_bytes(bytes).map_err(|error: SnapshotError| E::custom(error))
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        CuckooFilter::from_bytes_with_hasher(bytes, self.0).map_err(E::custom)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<CuckooFilter, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
         let expected = sequence.size_hint().unwrap_or(0).min(TRUSTED);
         let mut bytes = Vec::with_capacity(expected);
         while let Some(byte) = sequence.next_element()? {

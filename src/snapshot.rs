@@ -28,21 +28,33 @@ use stream::{Encoder, decode};
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// Writes a snapshot of the filter, while any number of threads go on.
     ///
-    /// Every item that is present during the whole call is in the snapshot; one
-    /// that is inserted or removed meanwhile may be in it or not, and one that
-    /// is being relocated just when the scan passes may be in it twice, or once though
-    /// it was removed just before (the relocation had not yet been given up). With no
-    /// writers it is exact, down to the place of each fingerprint.
+    /// Every item that is present during the whole call is in the snapshot.
+    /// An item that is inserted or removed meanwhile may be in it or not.
+    /// An item that is being relocated just when the scan passes may be in it twice. It may
+    /// also be in it though it was removed just before the call, if the relocation had not
+    /// yet been given up.
+    /// With no writers the snapshot is exact, down to the place of each fingerprint.
     ///
-    /// In memory it needs some KiB beyond the filter (more where the filter has
-    /// doubled often). While it runs, no relocation crosses the place where it is,
-    /// so that an insert into a filter that is well filled may be told that it is
-    /// full. Where `writer` is slow, rather write what [`to_bytes`](Self::to_bytes)
+    /// The call needs some KiB of memory beyond the filter, and more where the filter has
+    /// doubled often. While it runs, no relocation crosses the place where it is,
+    /// so an insert into a well-filled filter may get [`Full`](crate::InsertError::Full).
+    /// Where `writer` is slow, rather write what [`to_bytes`](Self::to_bytes)
     /// gives: it is done in about a second a GiB, or three if the filter has doubled often.
     ///
-    /// Wrap `writer` to observe the progress: all but about
-    /// 1 % of the bytes come in proportion to the buckets scanned, and for a
+    /// Wrap `writer` to observe the progress. All but about
+    /// 1 % of the bytes come in proportion to the buckets scanned. For a
     /// fixed filter [`memory_usage`](Self::memory_usage) is about their number.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// filter.insert("ani")?;
+    /// let mut file = Vec::new();
+    /// filter.write_to(&mut file)?;
+    /// assert!(CuckooFilter::read_from(&file[..])?.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -53,8 +65,8 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         encoder.end()
     }
 
-    /// [`write_to`](Self::write_to) into a vector, of about the size of the filter. (As
-    /// with any `Vec`, the process is aborted if there is no memory for it.)
+    /// [`write_to`](Self::write_to) into a vector of about the size of the filter.
+    /// As with any `Vec`, the process is aborted if there is no memory for it.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -78,12 +90,50 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// Reads a snapshot whose filter hashed with `hasher`, up to its last byte;
     /// bytes after it are left.
     ///
+    /// ```
+    /// use guira::{CuckooFilter, SnapshotError};
+    /// use std::hash::RandomState;
+    ///
+    /// let hasher = RandomState::new();
+    /// let filter = CuckooFilter::builder().hasher(hasher.clone()).build()?;
+    /// filter.insert("ani")?;
+    /// let bytes = filter.to_bytes();
+    /// let copy = CuckooFilter::read_from_with_hasher(&bytes[..], hasher)?;
+    /// assert!(copy.contains("ani"));
+    ///
+    /// let error = CuckooFilter::read_from_with_hasher(&bytes[..], RandomState::new());
+    /// assert!(matches!(error, Err(SnapshotError::Hasher { .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`SnapshotError`] says what is wrong with the bytes. No more memory is
     /// allocated than twice as many bytes as were read, and some KiB.
     pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
         Self::read(reader, |_| hasher)
+    }
+
+    /// The filter of the snapshot that `bytes` are, whose filter hashed with `hasher`.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use std::hash::RandomState;
+    ///
+    /// let hasher = RandomState::new();
+    /// let filter = CuckooFilter::builder().hasher(hasher.clone()).build()?;
+    /// filter.insert("ani")?;
+    /// let copy = CuckooFilter::from_bytes_with_hasher(&filter.to_bytes(), hasher)?;
+    /// assert!(copy.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
+    /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
+    pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
+        whole(bytes, |reader| Self::read_from_with_hasher(reader, hasher))
     }
 
     fn read<R: Read>(reader: R, hasher: impl FnOnce(u64) -> S) -> Result<Self, SnapshotError> {
@@ -111,6 +161,21 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
 impl CuckooFilter {
     /// Reads a snapshot, up to its last byte; bytes after it are left.
     ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// filter.insert("ani")?;
+    /// let mut file = filter.to_bytes();
+    /// file.extend(b"what follows");
+    ///
+    /// let mut reader = &file[..];
+    /// let copy = CuckooFilter::read_from(&mut reader)?;
+    /// assert!(copy.contains("ani"));
+    /// assert_eq!(reader, b"what follows");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
@@ -120,16 +185,38 @@ impl CuckooFilter {
 
     /// The filter of the snapshot that `bytes` are.
     ///
+    /// ```
+    /// use guira::{CuckooFilter, SnapshotError};
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// filter.insert("ani")?;
+    /// let mut bytes = filter.to_bytes();
+    /// assert!(CuckooFilter::from_bytes(&bytes)?.contains("ani"));
+    ///
+    /// bytes.truncate(100);
+    /// let error = CuckooFilter::from_bytes(&bytes);
+    /// assert!(matches!(error, Err(SnapshotError::Truncated)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
-    pub fn from_bytes(mut bytes: &[u8]) -> Result<Self, SnapshotError> {
-        let filter = Self::read_from(&mut bytes)?;
-        match bytes.len() {
-            0 => Ok(filter),
-            count => Err(SnapshotError::TrailingBytes { count }),
-        }
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        whole(bytes, |reader| Self::read_from(reader))
+    }
+}
+
+/// What `read` makes of `bytes`, if it takes them all.
+fn whole<T>(
+    mut bytes: &[u8],
+    read: impl FnOnce(&mut &[u8]) -> Result<T, SnapshotError>,
+) -> Result<T, SnapshotError> {
+    let value = read(&mut bytes)?;
+    match bytes.len() {
+        0 => Ok(value),
+        count => Err(SnapshotError::TrailingBytes { count }),
     }
 }
 
@@ -137,9 +224,20 @@ impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
     /// A filter with the items of this one, which other threads may use
     /// meanwhile: as by [`write_to`](Self::write_to) and back.
     ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// filter.insert("ani")?;
+    /// let copy = filter.clone();
+    /// assert!(filter.remove("ani"));
+    /// assert!(copy.contains("ani") && !filter.contains("ani"));
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
+    ///
     /// # Panics
     ///
-    /// If there is no memory for it. (As with a `Vec`, the process may be aborted instead.)
+    /// If there is no memory for it. As with a `Vec`, the process may be aborted instead.
     fn clone(&self) -> Self {
         let image = with_layout!(&self.raw, raw => raw.image());
         match Self::from_image(self.hasher.clone(), self.geometry, image) {

@@ -3,14 +3,26 @@
 use crate::raw::counters::Counts;
 
 /// What a filter has been through; see [`CuckooFilter::stats`](crate::CuckooFilter::stats).
+///
+/// ```
+/// use guira::CuckooFilter;
+///
+/// let filter = CuckooFilter::with_capacity(1_000);
+/// let fitted = (0..10_000_u32).take_while(|item| filter.insert(item).is_ok());
+/// let fitted = fitted.count();
+/// let stats = filter.stats();
+/// assert_eq!(stats.items, fitted);
+/// assert_eq!(stats.failed_inserts, 1);
+/// assert!(stats.load_factor > 0.8 && stats.relocations > 0);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
     /// Items in the filter, as [`len`](crate::CuckooFilter::len) gives them.
     pub items: usize,
-    /// Used slots of all slots, from 0 to 1.
+    /// The share of slots that are used, from 0 to 1.
     pub load_factor: f64,
-    /// Bytes that the filter takes up.
+    /// The bytes that the filter takes up.
     pub memory_usage: usize,
     /// How often the filter has doubled.
     pub level: u32,

@@ -38,7 +38,7 @@ fn unique(filter: &CuckooFilter, items: &[u64]) -> usize {
 fn batch(filter: &CuckooFilter, items: &[u64]) -> usize {
     filter
         .insert_batch(items)
-        .map_or_else(|error| error.inserted, |()| items.len())
+        .map_or_else(|error| error.index, |()| items.len())
 }
 
 /// How many items fit, and how: by name.

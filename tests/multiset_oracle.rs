@@ -155,7 +155,7 @@ impl Oracle {
             }
             Operation::InsertBatch(items) => {
                 let answer = self.filter.insert_batch(&items);
-                let inserted = answer.map_or_else(|error| error.inserted, |()| items.len());
+                let inserted = answer.map_or_else(|error| error.index, |()| items.len());
                 for &item in &items[..inserted] {
                     self.insert(item, Ok(()));
                 }

@@ -87,6 +87,30 @@ fn in_batches() {
     }
 }
 
+/// As for a batch: `Extend` and `insert_unique_batch` hash a group before they insert it.
+#[test]
+fn in_batches_of_other_kinds() {
+    type Insert = fn(&CuckooFilter, Vec<Moody>);
+    let kinds: [Insert; 2] = [
+        |mut filter, items| filter.extend(items),
+        |filter, items| {
+            let mut inserted = vec![false; items.len()];
+            filter.insert_unique_batch(&items, &mut inserted).unwrap();
+        },
+    ];
+    for insert in kinds {
+        for at in [0, 31, 32, 63, 70] {
+            let filter = filled(1_000);
+            let mut batch: Vec<Moody> = (ITEMS..ITEMS + 71).map(Moody).collect();
+            batch[at].0 = -1;
+            assert!(panics(|| insert(&filter, batch)));
+            let inserted = filter.len() as i64 - ITEMS;
+            assert_eq!(inserted, at as i64 / 32 * 32);
+            assert_whole(&filter, 0..ITEMS + inserted);
+        }
+    }
+}
+
 /// No more calls of `insert_unique` can be in flight than there are tokens: one that
 /// panics must not keep its own.
 #[test]

@@ -13,6 +13,11 @@ fn false_positives(filter: &CuckooFilter, absent: usize) -> usize {
     for item in 0..capacity {
         filter.insert(&item).expect("capacity items fit");
     }
+    found_among(filter, absent)
+}
+
+/// How many of `absent` items, which nobody inserts, are found.
+fn found_among(filter: &CuckooFilter, absent: usize) -> usize {
     let mut found = vec![false; 4096];
     (0..absent.div_ceil(4096) as u64)
         .map(|chunk| {
@@ -71,6 +76,25 @@ fn the_rate_told_is_the_rate_measured() {
             "{bits} bits: {found}, {expected}"
         );
     }
+}
+
+/// The rate holds up to the capacity. More items fit, and they bring it above.
+#[test]
+fn beyond_the_capacity_the_rate_rises() {
+    let (asked, absent) = (1.7e-4, 4_000_000);
+    let builder = CuckooFilter::builder().capacity(100_000).seed(1);
+    let builder = builder.false_positive_rate(asked);
+    let filter = builder.build().expect("a filter");
+    let most = absent as f64 * asked;
+    let at_capacity = false_positives(&filter, absent) as f64;
+    assert!(
+        at_capacity <= most + tolerance(most),
+        "{at_capacity}, {most}"
+    );
+    let more = (100_000_u64..).take_while(|item| filter.insert(item).is_ok());
+    assert!(more.count() > 20_000);
+    let full = found_among(&filter, absent) as f64;
+    assert!(full > most + tolerance(most), "{full}, {most}");
 }
 
 #[test]

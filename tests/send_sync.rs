@@ -93,7 +93,7 @@ fn errors_are_errors_with_a_text() {
     assert_eq!(
         error,
         BatchError {
-            inserted: filter.len(),
+            index: filter.len(),
             error: InsertError::Full
         }
     );

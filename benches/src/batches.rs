@@ -37,7 +37,7 @@ impl Guira {
             }
             accepted += match self.0.insert_batch(&keys[..count as usize]) {
                 Ok(()) => count,
-                Err(error) => error.inserted as u64,
+                Err(error) => error.index as u64,
             };
         }
         accepted

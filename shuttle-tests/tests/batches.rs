@@ -80,7 +80,7 @@ fn all_removed(filter: &Filter, items: &[u64]) {
 fn inserted(filter: &Filter, items: &[u64]) -> Vec<u64> {
     let inserted = match filter.insert_batch(items) {
         Ok(()) => items.len(),
-        Err(error) => error.inserted,
+        Err(error) => error.index,
     };
     let inserted = &items[..inserted];
     all_found(filter, inserted);

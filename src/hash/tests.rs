@@ -31,6 +31,26 @@ proptest! {
     }
 }
 
+/// What the documentation says of values of different types.
+#[test]
+fn some_values_of_different_types_hash_alike() {
+    let state = SeededState::new(7);
+    let text = state.hash_one("a");
+    assert_eq!(state.hash_one(String::from("a")), text);
+    assert_ne!(state.hash_one(b"a"), text);
+    assert_ne!(state.hash_one('a'), text);
+    assert_eq!(state.hash_one(vec![b'a']), state.hash_one(b"a"));
+
+    let five = state.hash_one(5_u32);
+    assert_eq!(state.hash_one(5_u64), five);
+    assert_eq!(state.hash_one(5_i32), five);
+    assert_eq!(state.hash_one((5_u8,)), five);
+    assert_ne!(state.hash_one(5_u128), five);
+
+    assert_ne!(state.hash_one(-1_i32), state.hash_one(-1_i64));
+    assert_eq!(state.hash_one(-1_i64), state.hash_one(u64::MAX));
+}
+
 /// Fixed for ever: hashes are part of what a stored filter means, so a
 /// release that changes one of these values cannot read older filters.
 #[test]

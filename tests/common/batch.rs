@@ -35,7 +35,7 @@ pub(crate) fn batch(
         0 => {
             let inserted = match filter.insert_batch(&items) {
                 Ok(()) => items.len(),
-                Err(error) => error.inserted,
+                Err(error) => error.index,
             };
             // The one after them was refused, and the others were not tried.
             found[..inserted].fill(true);

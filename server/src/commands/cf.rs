@@ -97,7 +97,7 @@ fn insert_all<'a>(
     while !rest.is_empty() {
         let inserted = match filter.cuckoo.insert_batch(rest) {
             Ok(()) => rest.len(),
-            Err(error) => error.inserted,
+            Err(error) => error.index,
         };
         let (done, left) = rest.split_at(inserted);
         done.iter().for_each(|item| of(item, Ok(())));

@@ -1,0 +1,171 @@
+//! Batches by hash and by item do what as many single calls do, in order; so does `Extend`.
+
+use guira::{BatchError, CuckooFilter, InsertError};
+use std::{
+    hash::BuildHasher,
+    panic::{self, AssertUnwindSafe},
+};
+
+/// Two groups of those that are looked at together, and a part of one.
+const ITEMS: usize = 75;
+
+fn filter(capacity: usize) -> CuckooFilter {
+    let builder = CuckooFilter::builder().capacity(capacity).seed(1);
+    builder.build().expect("a filter")
+}
+
+/// Numbers of which each comes twice or three times.
+fn items() -> Vec<u64> {
+    (0..ITEMS as u64).map(|item| item * item % 31).collect()
+}
+
+fn hashes(filter: &CuckooFilter, items: &[u64]) -> Vec<u64> {
+    let hash = |item| filter.hasher().hash_one(item);
+    items.iter().map(hash).collect()
+}
+
+#[test]
+fn a_batch_of_hashes_is_one_of_their_items() {
+    let (by_item, by_hash) = (filter(1_000), filter(1_000));
+    let items = items();
+    let hashes = hashes(&by_item, &items);
+    by_item.insert_batch(&items).expect("room");
+    by_hash.insert_hash_batch(&hashes).expect("room");
+    assert_eq!(by_hash.len(), ITEMS);
+    assert_eq!(by_hash.to_bytes(), by_item.to_bytes());
+
+    let mut removed = [[false; ITEMS]; 2];
+    by_item.remove_batch(&items[..50], &mut removed[0][..50]);
+    by_hash.remove_hash_batch(&hashes[..50], &mut removed[1][..50]);
+    assert_eq!(removed[0], removed[1]);
+    assert!(removed[0][..50].iter().all(|&removed| removed));
+    assert_eq!(by_hash.to_bytes(), by_item.to_bytes());
+
+    let mut found = [[false; ITEMS]; 2];
+    by_item.contains_batch(&items, &mut found[0]);
+    by_hash.contains_hash_batch(&hashes, &mut found[1]);
+    assert_eq!(found[0], found[1]);
+    let one_by_one: Vec<bool> = items.iter().map(|item| by_item.contains(item)).collect();
+    assert_eq!(found[0][..], one_by_one);
+    assert!(one_by_one.contains(&true) && one_by_one.contains(&false));
+}
+
+#[test]
+fn a_unique_batch_adds_each_item_once() {
+    let (one_by_one, by_item, by_hash) = (filter(1_000), filter(1_000), filter(1_000));
+    let items = items();
+    for filter in [&one_by_one, &by_item, &by_hash] {
+        filter.insert(&items[3]).expect("room");
+    }
+    let expected: Vec<bool> = items
+        .iter()
+        .map(|item| one_by_one.insert_unique(item).expect("room"))
+        .collect();
+    let mut inserted = [[false; ITEMS]; 2];
+    by_item
+        .insert_unique_batch(&items, &mut inserted[0])
+        .expect("room");
+    by_hash
+        .insert_unique_hash_batch(&hashes(&by_hash, &items), &mut inserted[1])
+        .expect("room");
+    for inserted in inserted {
+        assert_eq!(inserted[..], expected);
+    }
+    assert!(!expected[3] && expected[4]);
+    assert_eq!(by_item.len(), one_by_one.len());
+    assert!(items.iter().all(|item| by_item.count(item) == 1));
+    assert_eq!(by_item.to_bytes(), one_by_one.to_bytes());
+    assert_eq!(by_hash.to_bytes(), one_by_one.to_bytes());
+}
+
+/// Up to the error all is decided; from it on neither the filter nor `inserted` is touched.
+#[test]
+fn a_unique_batch_ends_at_the_first_error() {
+    let items: Vec<u64> = (0..1_000).collect();
+    let filter = filter(100);
+    let mut inserted = vec![true; items.len()];
+    filter.insert(&items[2]).expect("room");
+    let error = filter.insert_unique_batch(&items, &mut inserted);
+    let BatchError { index, error } = error.expect_err("more items than slots");
+    assert_eq!(error, InsertError::Full);
+    assert!((100..1_000).contains(&index), "{index}");
+    assert!(!inserted[2]);
+    let added = inserted[..index].iter().filter(|&&added| added).count();
+    assert_eq!(filter.len(), 1 + added);
+    assert!(items[..index].iter().all(|item| filter.contains(item)));
+    assert!(inserted[index..].iter().all(|&inserted| inserted));
+    assert_eq!(filter.insert_unique(&items[index]), Err(InsertError::Full));
+
+    // The answers of the next batch, which ends at once, stay as they were, too.
+    let mut again = [false, true];
+    let rest = &hashes(&filter, &items[index..index + 2]);
+    let error = filter.insert_unique_hash_batch(rest, &mut again);
+    assert_eq!(error.expect_err("still full").index, 0);
+    assert_eq!(again, [false, true]);
+}
+
+#[test]
+fn each_batch_wants_a_result_for_each_item() {
+    let filter = filter(10);
+    let panics = |operation: &dyn Fn(&mut [bool])| {
+        [1, 3].iter().all(|&results| {
+            let run = || operation(&mut vec![false; results]);
+            panic::catch_unwind(AssertUnwindSafe(run)).is_err()
+        })
+    };
+    assert!(panics(
+        &|results| filter.contains_hash_batch(&[1, 2], results)
+    ));
+    assert!(panics(&|results| filter.remove_hash_batch(&[1, 2], results)));
+    assert!(panics(&|results| {
+        let _ = filter.insert_unique_hash_batch(&[1, 2], results);
+    }));
+    assert!(panics(&|results| {
+        let _ = filter.insert_unique_batch(&[1, 2], results);
+    }));
+    assert!(filter.is_empty());
+}
+
+#[test]
+fn extend_inserts_what_comes() {
+    for count in [0, 1, 31, 32, 33, 64, 500_u64] {
+        let mut extended = filter(1_000);
+        extended.extend(0..count);
+        // By reference, as a slice's iterator gives them.
+        extended.extend(&[1_000_u64, 1_001]);
+        let inserted = filter(1_000);
+        for item in (0..count).chain([1_000, 1_001]) {
+            inserted.insert(&item).expect("room");
+        }
+        assert_eq!(extended.to_bytes(), inserted.to_bytes());
+    }
+}
+
+#[test]
+fn threads_extend_a_filter_that_they_share() {
+    let filter = filter(4_000);
+    std::thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let mut filter = &filter;
+            scope.spawn(move || filter.extend(1_000 * thread..1_000 * (thread + 1)));
+        }
+    });
+    assert_eq!(filter.len(), 4_000);
+    assert!((0..4_000_u64).all(|item| filter.contains(&item)));
+}
+
+/// No item is dropped in silence: the first one without room makes it panic, and says which.
+#[test]
+fn extend_panics_when_the_filter_is_full() {
+    let mut filter = filter(100);
+    let extend = panic::catch_unwind(AssertUnwindSafe(|| filter.extend(0..1_000_u64)));
+    let panic = extend.expect_err("more items than slots");
+    let text: &String = panic.downcast_ref().expect("a text");
+    let inserted = filter.len() as u64;
+    assert!(inserted >= 100);
+    assert_eq!(
+        *text,
+        format!("item {inserted} was not inserted: the filter is full")
+    );
+    assert!((0..inserted).all(|item| filter.contains(&item)));
+}

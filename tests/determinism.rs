@@ -1,0 +1,86 @@
+//! The same seed and the same calls in one thread make the same filter, down to its bytes.
+
+use guira::CuckooFilter;
+use std::{env, process::Command, thread};
+
+/// The layouts that do not grow.
+const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
+
+const GROWABLE: [u32; 6] = [9, 11, 14, 18, 27, 28];
+
+/// A filter that many calls have brought to its limits: its bytes, with their seed, and how many
+/// calls failed.
+fn made(bits: u32) -> (Vec<u8>, u64) {
+    let builder = CuckooFilter::builder().fingerprint_bits(bits).seed(42);
+    let builder = match GROWABLE.contains(&bits) {
+        true => builder.capacity(2_000).max_capacity(7_000),
+        false => builder.capacity(7_000),
+    };
+    let filter = builder.build().expect("a filter");
+    for item in 0..9_000_u64 {
+        let inserted = match item % 3 {
+            0 => filter.insert_unique(&item).is_ok(),
+            1 => filter.insert(&item).is_ok(),
+            _ => filter.insert_batch(&[item]).is_ok(),
+        };
+        if inserted && item % 5 == 0 {
+            filter.remove(&item);
+        }
+    }
+    let mut items: u64 = 9_000;
+    while filter.insert(&items).is_ok() {
+        items += 1;
+    }
+    (filter.to_bytes(), filter.stats().failed_inserts)
+}
+
+/// Threads have numbers by which they choose their way; the place of an item does not depend on
+/// them.
+#[test]
+fn a_fixed_filter_is_the_same_in_each_thread() {
+    for bits in FIXED {
+        let first = made(bits);
+        assert!(first.1 > 0, "{bits} bits: the filter was full");
+        for _ in 0..4 {
+            let other = thread::spawn(move || made(bits)).join().expect("a filter");
+            assert!(first == other, "{bits} bits");
+        }
+    }
+}
+
+#[test]
+fn a_growing_filter_is_the_same_in_one_thread() {
+    for bits in GROWABLE {
+        assert!(made(bits) == made(bits), "{bits} bits");
+    }
+}
+
+const CHILD: &str = "says_what_growing_filters_it_makes";
+
+/// What another process of this program says, which uses filters in one thread only.
+fn said_by_child() -> String {
+    let program = env::current_exe().expect("this program");
+    let mut child = Command::new(program);
+    let output = child.args(["--exact", CHILD, "--ignored", "--nocapture"]);
+    let output = output.output().expect("it runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let lines = text.lines().filter(|line| line.contains("checksum"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn a_growing_filter_is_the_same_in_the_only_thread_of_each_process() {
+    let said = said_by_child();
+    assert_eq!(said.lines().count(), GROWABLE.len(), "{said}");
+    assert_eq!(said, said_by_child());
+}
+
+#[test]
+#[ignore = "runs in the processes of the test above"]
+fn says_what_growing_filters_it_makes() {
+    for bits in GROWABLE {
+        let (bytes, _) = made(bits);
+        let checksum = bytes.last_chunk::<4>().expect("a checksum");
+        println!("\n{bits} bits: checksum {checksum:?}");
+    }
+}
