@@ -120,7 +120,6 @@ fn a_level_begins_late_where_only_a_move_is_in_the_way() {
     let (answer, loads) = loads::during(|| raw.insert(class));
     assert_eq!(answer, Ok(()));
     assert!(raw.table.is_growing(0) || raw.table.level() > 0);
-    // Each round probes both words twice at least.
-    assert!(loads > 4 * PATIENT_ROUNDS, "{loads} loads");
-    assert!(PATIENT_ROUNDS > 8, "a move takes its time");
+    // Some four loads a round.
+    assert!(loads > 100, "{loads} loads");
 }

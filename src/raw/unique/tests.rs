@@ -1,6 +1,5 @@
 //! Answers of `insert_unique` while a mover is stopped half way.
 
-use super::COURTESY;
 use crate::{
     error::InsertError,
     raw::RawFilter,
@@ -112,13 +111,8 @@ fn a_reservation_left_standing_is_taken_away() {
     let (answer, loads) = loads::during(|| raw.insert_unique(class));
     assert_eq!(answer, Ok(true));
     assert!(!reserved());
-    // It has looked again so many times first: both words each time.
-    let least = 2 * COURTESY;
-    assert!((least..least + 10).contains(&loads), "{loads} loads");
-    assert!(
-        COURTESY > 4,
-        "its owner needs the time of some instructions"
-    );
+    // It has looked at both words many times first, so that the owner may end.
+    assert!((20..200).contains(&loads), "{loads} loads");
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
 }
 
