@@ -75,6 +75,8 @@ pub enum Fault {
     RemoveWrongStripe,
     /// remove takes from the higher word first.
     RemoveHigherFirst,
+    /// remove reads the higher word first, and takes from the lower one first.
+    RemoveReadsHigherFirst,
     /// remove kills a shadow without holding the stripe.
     KillNoHold,
     /// remove holds the stripe of the higher bucket when it kills a shadow.

@@ -12,7 +12,8 @@
 //!
 //! Empty: not tried, not noticed in a few seconds, or only in nearly a minute, so nothing that a
 //! test could insist on. Not here at all, for the same reason:
-//! `NoDelivered`, `SettleEarly`, `RemoveNoKilled`, `RemoveHigherFirst`, `KillNoHold`,
+//! `NoDelivered`, `SettleEarly`, `RemoveNoKilled`, `RemoveHigherFirst`, `RemoveReadsHigherFirst`,
+//! `ContainsWrongStripe`, `RemoveWrongStripe`, `CountWrongStripe`, `KillWrongStripe`, `KillNoHold`,
 //! `HoldIgnored`, `HoldSeenEarly`, `CountNoRereadQ`, `CountNoValidate`, `PhaseIgnored`, `PhaseWraps`,
 //! `FullUnchecked`, `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken`, `UniqueReadsEarly` and
 //! `ContainsTrustsMarks`. They take interleavings of three steps or more, and are left to

@@ -205,6 +205,11 @@ fn each_second_look_of_count_is_needed() {
 }
 
 #[test]
+fn count_observes_the_stripe_of_the_lower_bucket() {
+    there_and_back(1).must_fail(Fault::CountWrongStripe, LAW);
+}
+
+#[test]
 fn the_releases_that_a_count_relies_on_are_needed() {
     moves(Q, 1, 1).must_fail(Step::Deliver, LAW);
     remove_and_insert(false).must_fail(Step::Claim, LAW);

@@ -5,7 +5,7 @@ mod common {
     pub(crate) mod removes;
 }
 
-use common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert};
+use common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert, second_copy};
 use guira::model::{Fault, Growing};
 use guira_loom_tests::{
     ENDS, P, Q, direction,
@@ -93,6 +93,22 @@ fn reinsert(bucket: usize) -> Growth {
     )
 }
 
+/// A second copy comes into Q, and the one in P is taken, where both words are ahead of
+/// the hint.
+fn window() -> Growth {
+    let x = ending(0b111, 0);
+    let both_split = move || {
+        let filter = growing(P, &[x], 1);
+        split(&filter, x, &ENDS, 0);
+        filter
+    };
+    second_copy(
+        Growth::new("two removes, insert into Q, both split", both_split),
+        x,
+        Growing::copies_when_grown,
+    )
+}
+
 /// Two movers and removes while one of them splits in between.
 fn two_movers(from: [usize; 2], residents: [usize; 2]) -> Growth {
     let x = ending(0b111, 0);
@@ -158,6 +174,16 @@ fn a_removed_item_comes_back_while_its_word_is_split() {
     for bucket in ENDS {
         reinsert(bucket).holds();
     }
+}
+
+#[test]
+fn a_remove_between_two_levels_finds_the_copy_that_another_one_leaves() {
+    window().holds();
+}
+
+#[test]
+fn remove_reads_the_lower_bucket_first_between_two_levels() {
+    window().must_fail(Fault::RemoveReadsHigherFirst, PRESENT);
 }
 
 #[test]

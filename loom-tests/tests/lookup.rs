@@ -193,6 +193,11 @@ fn without_reading_again_it_fails() {
 }
 
 #[test]
+fn with_the_stripe_of_the_higher_bucket_it_fails() {
+    moves(Q, 1).must_fail(Fault::ContainsWrongStripe, LAW);
+}
+
+#[test]
 fn if_remove_takes_from_the_higher_bucket_first_it_fails() {
     window(Q).must_fail(Fault::RemoveHigherFirst, LAW);
 }

@@ -5,7 +5,7 @@ mod common {
     pub(crate) mod removes;
 }
 
-use common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert};
+use common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert, second_copy};
 use guira::model::{Fault, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, other, with};
 
@@ -96,6 +96,16 @@ fn chain_and_mover() -> Scenario<2> {
     .mains(&[0])
     .large()
     .outcomes(&[[1, 0, 0]])
+}
+
+/// A second copy comes into Q, and the one in P is taken.
+fn window() -> Scenario<2> {
+    let x = even(0);
+    second_copy(
+        Scenario::new("two removes, insert into Q", move || with(P, &[x])),
+        x,
+        Model::copies_at_rest,
+    )
 }
 
 /// A remove, then the item comes back, while a move is under way.
@@ -190,6 +200,16 @@ fn two_movers_do_not_multiply_removes_of_two() {
 }
 
 #[test]
+fn a_remove_finds_the_copy_that_another_one_leaves() {
+    window().holds();
+}
+
+#[test]
+fn remove_reads_the_lower_bucket_first() {
+    window().must_fail(Fault::RemoveReadsHigherFirst, PRESENT);
+}
+
+#[test]
 fn a_path_and_a_mover_do_not_multiply_removes() {
     chain_and_mover().holds();
 }
@@ -213,6 +233,11 @@ fn each_step_of_remove_is_needed() {
     move_and_remove(Q, 1).must_fail(Fault::RemoveNoValidate, PRESENT);
     move_and_remove(Q, 1).must_fail(Fault::RemoveNoReread, PRESENT);
     move_and_remove(Q, 1).must_fail(Fault::RemoveIgnoresMarks, PRESENT);
+}
+
+#[test]
+fn remove_observes_the_stripe_of_the_lower_bucket() {
+    move_and_remove(Q, 1).must_fail(Fault::RemoveWrongStripe, PRESENT);
 }
 
 #[test]

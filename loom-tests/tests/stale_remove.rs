@@ -82,6 +82,13 @@ fn it_takes_the_hold() {
 }
 
 #[test]
+fn it_holds_the_stripe_of_the_lower_bucket() {
+    for from in ENDS {
+        stale(from).must_fail(Fault::KillWrongStripe, KILLED);
+    }
+}
+
+#[test]
 fn movers_give_way_to_the_hold() {
     for from in ENDS {
         stale(from).must_fail(Fault::HoldIgnored, KILLED);

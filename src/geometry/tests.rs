@@ -1,5 +1,7 @@
 //! The chosen geometry keeps what was asked for; what cannot be met is an error.
 
+mod headroom;
+
 use super::*;
 use crate::{builder::Builder, filter::CuckooFilter, raw::any::AnyFilter};
 use std::hash::BuildHasher;

@@ -3,7 +3,7 @@
 
 use super::{
     lookup::ATTEMPTS,
-    moves::{Fill, Hop},
+    moves::{Fill, Hop, Left},
     *,
 };
 use crate::{
@@ -444,6 +444,67 @@ fn a_full_filter_is_left_as_it_was() {
     }
     check::<F10x6>();
     check::<F30x2>();
+}
+
+/// Whoever changes a word takes another thread's reservation away, for whatever class it stands:
+/// only then does a reservation that still stands say that the word is as it was.
+#[test]
+fn every_change_of_a_word_takes_the_reservation_away() {
+    use Mark::{Delivered as D, Shadow as S, Trailing as T};
+
+    const TOKEN: u64 = 77;
+
+    fn reserved(word: Word<F10x6>) -> Word<F10x6> {
+        word.with_reservation(word.vacancy().expect("six slots"), TOKEN)
+    }
+
+    fn is_reserved(raw: &RawFilter<F10x6>, bucket: usize) -> bool {
+        raw.table.load(Step::ReadP, 1, bucket).is_reserved()
+    }
+
+    // Take, from either word; and Kill, of S and of D.
+    for (marks, from) in [
+        ([None, None], 0),
+        ([None, None], 1),
+        ([Some(S), Some(T)], 0),
+        ([Some(T), Some(S)], 1),
+        ([Some(D), Some(T)], 0),
+        ([Some(T), Some(D)], 1),
+    ] {
+        let (raw, class) = marked_pair(marks[0], marks[1]);
+        let bucket = [class.p, class.q][from];
+        let mut word = word_at(&raw, bucket);
+        if marks[from].is_none() {
+            word = word.with(0, class.fingerprint);
+        }
+        put(&raw, bucket, reserved(word));
+        raw.len.add(1);
+        assert!(is_reserved(&raw, bucket));
+        assert!(raw.remove(class), "{marks:?} {from}");
+        assert!(!is_reserved(&raw, bucket), "{marks:?} {from}");
+    }
+    // Claim, and all steps of a move in both words.
+    let (raw, class) = filter_and_class::<F10x6>();
+    let buckets = [class.p, class.q];
+    let reserve = || buckets.map(|bucket| put(&raw, bucket, reserved(word_at(&raw, bucket))));
+    let count = || {
+        buckets
+            .into_iter()
+            .filter(|&bucket| is_reserved(&raw, bucket))
+            .count()
+    };
+    reserve();
+    assert_eq!(raw.insert(class), Ok(()));
+    assert_eq!(count(), 1);
+    let from = usize::from(word_at(&raw, class.p) == Word::EMPTY);
+    let hop = Hop {
+        fingerprint: class.fingerprint,
+        from: buckets[from],
+        to: buckets[1 - from],
+    };
+    reserve();
+    assert_eq!(raw.move_resident(hop, false, Fill::Hole), Some(Left::Hole));
+    assert_eq!(count(), 0);
 }
 
 /// Relocations leave no mark and no reservation behind.

@@ -1,7 +1,7 @@
 //! Removes beside moves and splits, in filters that grow and in those that do not.
 
 use guira::model::{Item, Model};
-use guira_loom_tests::Scenario;
+use guira_loom_tests::{Q, Scenario};
 
 pub(crate) const PRESENT: &str = "remove of a present item is false";
 pub(crate) const ONCE: &str = "removed and left do not add up";
@@ -40,6 +40,27 @@ pub(crate) fn one_remove_too_many<const PHASE_BITS: u32>(
         .mains(&[0])
         .large()
         .outcomes(&[[copies, 0, 0]])
+}
+
+/// The item is in P. One thread inserts it once more, and removes it; another one removes
+/// it, too: at every moment there is a copy. Whoever reads Q before P sees Q without the
+/// second copy and P without the first.
+pub(crate) fn second_copy<const PHASE_BITS: u32>(
+    scenario: Scenario<2, PHASE_BITS>,
+    item: Item,
+    left: Left<PHASE_BITS>,
+) -> Scenario<2, PHASE_BITS> {
+    scenario
+        .thread(move |filter| {
+            filter.insert_into(item, Q);
+            filter.remove(item)
+        })
+        .thread(move |filter| filter.remove(item))
+        .law(move |filter, results| {
+            assert_eq!(results, [1, 1], "{PRESENT}");
+            assert_eq!(left(filter, item), 0, "{ONCE}");
+        })
+        .outcomes(&[[1, 1]])
 }
 
 /// One thread removes the only copy of the item and inserts it again, a second one does what

@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::{
-    raw::tests::{double, filter_and_class},
+    raw::tests::{double, filter_and_class, put},
     sync::loads,
-    table::layout::{F10x6, F15x4, G14x4},
+    table::{
+        layout::{F10x6, F15x4, G14x4},
+        word::{Mark, Word},
+    },
 };
 
 #[test]
@@ -102,4 +105,21 @@ fn an_insert_that_is_refused_has_looked_twice() {
     // A search comes back to both words some fifty times before it keeps a list of what it knows;
     // 64 rounds are thousands of loads.
     assert!((1..200).contains(&loads), "{loads} loads");
+}
+
+/// Moves of other threads are nearly over as a rule: a level begins for them only after many rounds.
+#[test]
+fn a_level_begins_late_where_only_a_move_is_in_the_way() {
+    let raw = RawFilter::<G14x4>::new(2, 1).expect("a few bytes");
+    for bucket in [0, 1] {
+        let full = (0..4).fold(Word::EMPTY, |word, slot| word.with(slot, slot as u64 + 1));
+        put(&raw, bucket, full.with_mark(0, Mark::Trailing));
+    }
+    raw.len.add(8);
+    let class = Class::of_resident(9, 0, 2);
+    let (answer, loads) = loads::during(|| raw.insert(class));
+    assert_eq!(answer, Ok(()));
+    assert!(raw.table.is_growing(0) || raw.table.level() > 0);
+    // Some four loads a round.
+    assert!(loads > 100, "{loads} loads");
 }

@@ -12,6 +12,7 @@ pub(super) fn is_on() -> bool {
     matches!(
         fault::now(),
         Fault::RemoveHigherFirst
+            | Fault::RemoveReadsHigherFirst
             | Fault::RemoveIgnoresMarks
             | Fault::RemoveNoReread
             | Fault::RemoveNoValidate
@@ -31,7 +32,10 @@ pub(super) fn try_remove<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<
     };
     let version = raw.versions.of(observed).observe();
     let load = |bucket| raw.table.load_for_update(fingerprint, bucket);
-    let (p, q) = if fault::is(Fault::RemoveHigherFirst) {
+    let (p, q) = if matches!(
+        fault::now(),
+        Fault::RemoveHigherFirst | Fault::RemoveReadsHigherFirst
+    ) {
         let q = load(class.q);
         (load(class.p), q)
     } else {

@@ -161,6 +161,23 @@ fn a_mark_in_the_way_is_not_no_path() {
     assert!(search.reached().all(|(_, bucket)| bucket < 3));
 }
 
+/// The same of the words in which a search begins: it looks for a mark in a word when it goes on
+/// from there, though there was none when it came.
+#[test]
+fn a_mark_in_the_first_words_is_not_no_path() {
+    let raw = RawFilter::<F10x6>::new(64, 0).expect("memory");
+    fill(&raw, 0, &[1]);
+    fill(&raw, 1, &[0]);
+    let class = Class::of_resident(between::<F10x6>(64, 0, 1), 0, 64);
+    assert_eq!(search(&raw, class, true).0, Found::Nothing);
+    let mark = |word: Word<_>| Some(word.with_mark(0, crate::table::word::Mark::Trailing));
+    for bucket in [0, 1] {
+        assert!(raw.table.update(Step::Claim, 1, bucket, mark));
+    }
+    let (found, search) = search(&raw, class, true);
+    assert_eq!((found, search.visited()), (Found::Blocked, 2));
+}
+
 /// A snapshot parts the two buckets of a move, or it is elsewhere.
 #[test]
 fn a_snapshot_in_the_way_is_not_no_path() {

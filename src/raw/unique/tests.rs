@@ -5,8 +5,9 @@ use crate::{
     raw::RawFilter,
     raw::token::turn,
     step::Step,
+    sync::loads,
     table::class::Class,
-    table::layout::F10x6,
+    table::layout::{F10x6, G14x4},
     table::word::{Mark, Word},
 };
 
@@ -107,8 +108,11 @@ fn a_reservation_left_standing_is_taken_away() {
             .is_reserved()
     };
     assert!(reserved());
-    assert_eq!(raw.insert_unique(class), Ok(true));
+    let (answer, loads) = loads::during(|| raw.insert_unique(class));
+    assert_eq!(answer, Ok(true));
     assert!(!reserved());
+    // It has looked at both words many times first, so that the owner may end.
+    assert!((20..200).contains(&loads), "{loads} loads");
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
 }
 
@@ -143,4 +147,16 @@ fn a_present_item_moves_nothing_in_a_full_home() {
         assert_eq!(raw.counters.counts().relocations, 0, "{in_home}");
         assert_eq!(raw.count(class), 1, "{in_home}");
     }
+}
+
+/// As `insert` does: a filter that gets all its items from `insert_unique` must complete its levels.
+#[test]
+fn each_item_added_splits_some_words() {
+    let _turn = turn();
+    let raw = RawFilter::<G14x4>::new(8, 1).expect("a few bytes");
+    raw.table.begin_level(0).expect("a few bytes");
+    let class = Class::of_resident(700, 0, 8);
+    assert_eq!(raw.insert_unique(class), Ok(true));
+    assert_eq!(raw.table.level(), 1);
+    assert_eq!(raw.count(class), 1);
 }
