@@ -43,8 +43,8 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// meanwhile may be merged or not. One that is removed from `other` meanwhile may be merged
     /// or not, too; nothing removes it from `self` then but a [`remove`](Self::remove) by its
     /// owner. One that is being relocated in `other` just when the call passes may be merged
-    /// twice. So `self` never lacks an item, but may hold copies that nobody will remove. While
-    /// nobody writes to `other` the copies are exact.
+    /// twice, or once though it was removed just before. So `self` never lacks an item, but may
+    /// hold copies that nobody will remove. While nobody writes to `other` the copies are exact.
     ///
     /// While it runs, no relocation in `other` crosses the place where it is, so that an insert into
     /// a well filled `other` may be told that it is full. In memory it needs some KiB (more where
