@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The library with one thing changed at a time: first against its unit tests, then what they do
-# not catch against tests/mutants.rs and tests/snapshot. What survives must be explained by name in
+# not catch against tests/tests/mutants.rs and tests/tests/snapshot. What survives must be explained by name in
 # ci/mutants-explained.txt; else this fails. Arguments go to `cargo mutants`.
 # Needs `cargo install cargo-mutants`.
 set -euo pipefail

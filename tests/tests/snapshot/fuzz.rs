@@ -87,7 +87,10 @@ fn apply(change: &Change, bytes: &mut Vec<u8>) {
 /// The inputs that the fuzzer begins with.
 #[test]
 fn the_corpus_keeps_to_the_law() {
-    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/snapshot_decode");
+    let corpus = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../fuzz/corpus/snapshot_decode"
+    );
     let (mut inputs, mut accepted) = (0, 0);
     for entry in fs::read_dir(corpus).expect("the corpus is in the repository") {
         let bytes = fs::read(entry.expect("a file").path()).expect("a file");

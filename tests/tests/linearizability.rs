@@ -2,7 +2,7 @@
 //! shown not to exist, for each of many short windows of 8 to 96 operations: on a filter of a
 //! few slots, or on a few classes of one that doubles meanwhile.
 //!
-//! `tests/history.rs` and `tests/stress.rs` check bounds instead, over histories of
+//! `tests/tests/history.rs` and `tests/tests/stress.rs` check bounds instead, over histories of
 //! any length.
 //!
 //! The test runs for 3 seconds, or for `GUIRA_STRESS_SECONDS`:

@@ -1,6 +1,6 @@
 //! Tests of other files in one binary, for `ci/mutants.sh`: to link one for each file would
 //! take most of its time. Those that take seconds, and do not count what the whole process
-//! allocates. `tests/snapshot` is run besides.
+//! allocates. `tests/tests/snapshot` is run besides.
 
 #![cfg(guira_mutants)]
 

@@ -22,7 +22,7 @@ fn the_example_is_right() {
         .build()
         .expect("a filter");
     filter.insert("ani").expect("room");
-    let example = hexdump(include_str!("../../docs/FORMAT.md"));
+    let example = hexdump(include_str!("../../../docs/FORMAT.md"));
     assert_eq!(example.len(), 100);
     assert_eq!(filter.to_bytes(), example);
     let read = CuckooFilter::from_bytes(&example).expect("a snapshot");

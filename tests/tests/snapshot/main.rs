@@ -1,6 +1,6 @@
 //! Snapshots: one module for each law.
 //!
-//! `tests/snapshot_memory.rs` is apart: it limits what its whole process allocates.
+//! `tests/tests/snapshot_memory.rs` is apart: it limits what its whole process allocates.
 
 mod common {
     pub(crate) mod allocated;

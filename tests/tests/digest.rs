@@ -85,7 +85,7 @@ fn it_does_not_change_from_release_to_release() {
     let builder = CuckooFilter::builder().capacity(1).fingerprint_bits(15);
     let filter = builder.seed(7).build().expect("a filter");
     filter.insert("ani").expect("room");
-    let format = include_str!("../docs/FORMAT.md");
+    let format = include_str!("../../docs/FORMAT.md");
     let digest = format!("{:#034x}", filter.digest());
     assert!(format.contains(&digest), "{digest}");
 }
