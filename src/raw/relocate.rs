@@ -92,7 +92,9 @@ impl<L: Layout> RawFilter<L> {
             || round >= PATIENT_ROUNDS
             || self.table.is_growing(search.level)
         {
-            match (self.grow(round % PATIENT_ROUNDS, &search, class), found) {
+            #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::modulo_one))] // 1 in a model
+            let grown = self.grow(round % PATIENT_ROUNDS, &search, class);
+            match (grown, found) {
                 (Ok(()), _) => return Ok(false),
                 (Err(Refusal::Memory), _) => return Err(InsertError::Memory),
                 (Err(Refusal::Full), Found::Blocked) => {}

@@ -34,7 +34,7 @@ impl Class {
 
     /// The class with its buckets in the wrong order, for negative controls.
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-    pub(crate) fn from_higher(self) -> Self {
+    pub(crate) fn swapped(self) -> Self {
         Self {
             p: self.q,
             q: self.p,

@@ -91,7 +91,7 @@ pub(super) fn try_count<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<u
 /// The version of the class; with the fault `wrong` that of the stripe of its higher bucket.
 fn observe<L: Layout>(raw: &RawFilter<L>, class: Class, wrong: Fault) -> Version<'_> {
     let class = if fault::is(wrong) {
-        class.from_higher()
+        class.swapped()
     } else {
         class
     };

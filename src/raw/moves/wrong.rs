@@ -33,7 +33,7 @@ pub(super) fn make<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> O
         Fault::DecideBlindly => decide_blindly(it, outlined, fill),
         fault => {
             let held_early = it.stripe.is_held();
-            if !outlined && !(it.is_movable() && it.outline()) {
+            if !(outlined || it.is_movable() && it.outline()) {
                 return None;
             }
             let permitted = || it.frontiers.permit(it.from, it.to);
@@ -99,7 +99,7 @@ fn erase_first<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
 
 /// Decides by erasing the original at once.
 fn no_trailing<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
-    if !outlined && !(it.is_movable() && it.outline()) {
+    if !(outlined || it.is_movable() && it.outline()) {
         return None;
     }
     let decided = it.advance() && {
@@ -119,7 +119,7 @@ fn no_trailing<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
 
 /// Goes on although the original is gone.
 fn decide_blindly<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> Option<Left> {
-    if !outlined && !(it.is_movable() && it.outline()) {
+    if !(outlined || it.is_movable() && it.outline()) {
         return None;
     }
     let mut decided = false;

@@ -26,7 +26,7 @@ pub(super) fn is_on() -> bool {
 pub(super) fn try_remove<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
     let fingerprint = class.fingerprint;
     let observed = if fault::is(Fault::RemoveWrongStripe) {
-        class.from_higher()
+        class.swapped()
     } else {
         class
     };
@@ -78,7 +78,7 @@ fn kill_shadow<L: Layout>(
 ) -> Option<bool> {
     let hold = match fault::now() {
         Fault::KillNoHold => None,
-        Fault::KillWrongStripe => Some(raw.versions.of(class.from_higher()).hold()?),
+        Fault::KillWrongStripe => Some(raw.versions.of(class.swapped()).hold()?),
         _ => Some(raw.versions.of(class).hold()?),
     };
     let killed = raw.kill_if_decided(class.fingerprint, to, from);
