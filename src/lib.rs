@@ -1,9 +1,9 @@
 //! A cuckoo filter that many threads share without a lock.
 //!
-//! A filter answers whether an item is in a set: "surely not", or "probably". It
-//! needs 1.4 to 7.5 bytes an item, whatever the items' size: the fewer, the more often
-//! "probably" is wrong. Unlike a Bloom filter it can forget items again. This one is for
-//! servers: any number of threads insert, look up and remove in one filter at the same time.
+//! A filter answers whether an item is in a set: "surely not", or "probably". It takes 1.4 to
+//! 7.5 bytes per item, whatever the size of the items; fewer bytes mean more false positives.
+//! Unlike a Bloom filter it can forget items again. This one is for servers: any number of
+//! threads insert, look up and remove in one filter at the same time.
 //!
 //! ```
 //! use guira::CuckooFilter;
@@ -25,7 +25,7 @@
 //! |---|---|
 //! | [`contains`](CuckooFilter::contains) | Wait-free. If an item is present during the whole call, the answer is true, whatever other threads do. The call makes a bounded number of loads. It stores nothing, unless other threads make it read again: it counts that. |
 //! | [`insert`](CuckooFilter::insert) | Lock-free\*. After `Ok` the item is in. After an error no item has come or gone: none is ever dropped for another. |
-//! | [`insert_unique`](CuckooFilter::insert_unique) | Obstruction-free. Of any number of threads that race to add an absent item, exactly one is told that it did. None is only if all get an error. |
+//! | [`insert_unique`](CuckooFilter::insert_unique) | Obstruction-free. Of any number of threads that race to add an absent item, exactly one is told that it did. If all of them get an error, none is. |
 //! | [`remove`](CuckooFilter::remove) | Lock-free\*. Of n copies exactly n removes get true. A remove of a present item gets true. |
 //! | [`count`](CuckooFilter::count) | Lock-free\*. It counts each copy once, also while copies are being relocated. |
 //! | [batches](CuckooFilter::insert_batch) | Each item is treated as by a call of its own, in order. |
@@ -68,6 +68,8 @@
 //! * `serde`: `Serialize` and `Deserialize` for [`SeededState`], as its seed, and for
 //!   [`CuckooFilter`], as its hasher and the bytes of a snapshot. A hasher of your own
 //!   needs to have them, too.
+//! * `wasm_js`: on `wasm32-unknown-unknown`, random seeds come from JavaScript. Without it the
+//!   build for that target asks for another source of randomness.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
