@@ -1,4 +1,4 @@
-//! From capacity and rate to a geometry; every error about a configuration.
+//! The configuration of a filter: what its users ask for.
 
 use crate::{
     error::BuildError, filter::CuckooFilter, geometry::Geometry, hash::SeededState,

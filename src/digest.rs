@@ -8,9 +8,11 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// equally many copies of each class have the same digest, in whatever order these came,
     /// wherever they are now, and however far each filter has grown.
     ///
-    /// Filters that differ in that, or in their header, have different digests but for one pair
-    /// in about 2¹²⁵, as if the digests were random. Whoever knows the seed can make two filters that
-    /// have the same digest: it is not a cryptographic hash.
+    /// Filters that differ in that, or in their header, have different digests, but for one pair
+    /// in about 2¹²⁵ if the mixed numbers behave like random ones. (2¹²⁸, less 3 bits for classes
+    /// of which one filter has 8 copies more.) Whoever knows the seed can make two filters that
+    /// have the same digest: it is not a cryptographic hash. Capacities are part of the header,
+    /// so filters that [`merge`](Self::merge) accepts may differ in their digests by them.
     ///
     /// It is part of the [format](Self::write_to): the same on all platforms and in all releases
     /// that write the same version of a snapshot. O([`buckets`](Self::buckets)).

@@ -41,6 +41,9 @@ pub(crate) use instead;
 pub enum Fault {
     /// Nothing is done wrong.
     None,
+    /// Nothing is done wrong either, but what the wrong operations are for is done by them: this
+    /// shows that they are right but for their faults.
+    Rehearsed,
     /// A move does not advance the version.
     NoAdvance,
     /// A move advances the version only after it has erased the original.

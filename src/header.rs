@@ -32,8 +32,20 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// The empty filter that a [header](Self::header) describes, which hashes with `hasher`.
     ///
     /// A header of a few bytes can ask for 32 GiB, so the caller says how many bytes the buckets
-    /// may take up, at 8 bytes each. A filter that can grow starts with these, and has at most
-    /// [`max_capacity`](Self::max_capacity) items when it has grown.
+    /// may take up, at 8 bytes each. A filter that can grow starts with these, and takes more as
+    /// items are inserted: how often it may double, up to 31 times, is in the header, too.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    /// use std::hash::RandomState;
+    ///
+    /// let hasher = RandomState::new();
+    /// let filter = CuckooFilter::builder().hasher(hasher.clone()).build()?;
+    /// let header = filter.header();
+    /// let like_it = CuckooFilter::from_header_with_hasher(&header, hasher, 1 << 20)?;
+    /// assert_eq!(like_it.capacity(), filter.capacity());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

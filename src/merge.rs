@@ -47,8 +47,8 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// hold copies that nobody will remove. While nobody writes to `other` the copies are exact.
     ///
     /// While it runs, no relocation in `other` crosses the place where it is, so that an insert into
-    /// a well filled `other` may be told that it is full. In memory it needs some KiB (more where
-    /// `other` has doubled often). No step waits for another thread, and two filters may be
+    /// a well filled `other` may be told that it is full. In memory it needs some KiB, or more where
+    /// `other` has doubled more than six times: 70 KiB after ten doublings. No step waits for another thread, and two filters may be
     /// merged into each other at once: what comes into either meanwhile may be merged back
     /// and so have further copies.
     ///

@@ -32,9 +32,9 @@ pub(crate) struct RawFilter<L> {
     pub(crate) versions: Versions,
     pub(crate) frontiers: Frontiers,
     pub(crate) len: Len,
-    /// Items with which the level after each level is to begin.
+    /// For each level the number of items with which the next one is to begin.
     due: Box<[usize]>,
-    /// Apart, as writers write it: lookups read the line that all this lies on.
+    /// In a box, because writers write them: lookups read the cache line of the other fields.
     pub(crate) counters: Box<Counters>,
 }
 

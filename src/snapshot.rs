@@ -35,8 +35,9 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// yet been given up.
     /// With no writers the snapshot is exact, down to the place of each fingerprint.
     ///
-    /// The call needs some KiB of memory beyond the filter, and more where the filter has
-    /// doubled often. While it runs, no relocation crosses the place where it is,
+    /// The call needs some KiB of memory beyond the filter; where the filter has doubled more than
+    /// six times, 140 bytes for each word that a bucket has by then: 140 KiB after ten doublings.
+    /// While it runs, no relocation crosses the place where it is,
     /// so an insert into a well-filled filter may get [`Full`](crate::InsertError::Full).
     /// Where `writer` is slow, rather write what [`to_bytes`](Self::to_bytes)
     /// gives: it is done in about a second a GiB, or three if the filter has doubled often.

@@ -1,5 +1,6 @@
-//! The one door to atomics: the standard library's, or in a model those of its
+//! The atomics of the protocol: the standard library's, or in a model those of its
 //! checker: loom's under `cfg(guira_loom)`, shuttle's under `cfg(guira_shuttle)`.
+//! (Counters and tokens use the standard library's always: their files say why.)
 
 #[cfg(any(guira_loom, guira_shuttle))]
 pub(crate) use checker::sync::atomic::AtomicU64;

@@ -53,7 +53,7 @@ pub fn full() -> Growing<2> {
 /// Begins and completes the first `levels` levels.
 pub fn complete_levels(filter: &Growing<2>, levels: u32) {
     for level in 0..levels {
-        filter.begin(level);
+        filter.begin_level(level);
         filter.finish_growth();
     }
 }

@@ -41,7 +41,7 @@ const MAX_BRANCHES: usize = 5_000;
 pub enum Weakness {
     /// A step is left out or done wrong.
     Step(Fault),
-    /// The memory ordering of an event is Relaxed.
+    /// The memory ordering of a step is Relaxed.
     Relaxed(Step),
 }
 
@@ -52,8 +52,8 @@ impl From<Fault> for Weakness {
 }
 
 impl From<Step> for Weakness {
-    fn from(event: Step) -> Self {
-        Self::Relaxed(event)
+    fn from(step: Step) -> Self {
+        Self::Relaxed(step)
     }
 }
 
@@ -183,27 +183,39 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Scenario<SLOTS, PHASE_BITS> {
     /// If the law breaks, if the outcomes seen are not those declared, or if
     /// loom explored next to nothing.
     pub fn holds(&self) {
-        self.hold(None);
+        self.hold(Fault::None, None);
     }
 
-    /// The same with the ordering of `event` Relaxed: the protocol asks for less
+    /// The same with the ordering of `step` Relaxed: the protocol asks for less
     /// than the code does, and the table in `README.md` says why.
     ///
     /// # Panics
     ///
     /// As [`holds`](Self::holds).
-    pub fn holds_relaxed(&self, event: Step) {
-        self.hold(Some(event));
+    pub fn holds_relaxed(&self, step: Step) {
+        self.hold(Fault::None, Some(step));
     }
 
-    fn hold(&self, relaxed: Option<Step>) {
+    /// The same with the wrong operations, of which none does anything wrong: they are right but
+    /// for the faults that they are made for.
+    ///
+    /// # Panics
+    ///
+    /// As [`holds`](Self::holds).
+    pub fn holds_rehearsed(&self) {
+        self.hold(Fault::Rehearsed, None);
+    }
+
+    fn hold(&self, fault: Fault, relaxed: Option<Step>) {
         let _alone = alone();
-        let weakness = relaxed.map_or(String::new(), |event| {
-            format!("{:?}", Weakness::from(event))
-        });
+        let weakness = match (fault, relaxed) {
+            (Fault::None, None) => String::new(),
+            (Fault::None, Some(step)) => format!("{:?}", Weakness::from(step)),
+            (fault, _) => format!("{:?}", Weakness::from(fault)),
+        };
         let (mut seen, mut most) = (BTreeSet::new(), 0);
         for (exchanges, main) in self.ways() {
-            weaken(Fault::None, relaxed, exchanges);
+            weaken(fault, relaxed, exchanges);
             let bound = self.bound(exchanges);
             let run = self.explore(bound, main, &mut seen);
             weaken(Fault::None, None, false);
@@ -240,7 +252,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Scenario<SLOTS, PHASE_BITS> {
         let _alone = alone();
         let (fault, relaxed) = match weakness {
             Weakness::Step(fault) => (fault, None),
-            Weakness::Relaxed(event) => (Fault::None, Some(event)),
+            Weakness::Relaxed(step) => (Fault::None, Some(step)),
         };
         let most = bound();
         let bounds = (1..most.unwrap_or(4)).map(Some).chain([most]);

@@ -220,3 +220,10 @@ fn the_orderings_of_the_second_looks_are_needed() {
     moves(P, 1, 2).must_fail(Step::RereadP, LAW);
     there_and_back(2).must_fail(Step::RereadQ, LAW);
 }
+
+#[test]
+fn the_wrong_counts_are_right_but_for_their_faults() {
+    for from in ENDS {
+        moves(from, 1, 1).holds_rehearsed();
+    }
+}

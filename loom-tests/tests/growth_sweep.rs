@@ -23,7 +23,7 @@ fn two_sweepers(lead: usize, with_lookup: bool) -> Growth {
     let setup = move || {
         // More levels than one, for the controls: see `growing`.
         let filter = Growing::growing(&[&[x], &[y]], 3);
-        filter.begin(0);
+        filter.begin_level(0);
         filter
     };
     let scenario = Growth::new(&format!("two sweepers, lead {lead}, {with_lookup}"), setup)

@@ -226,3 +226,10 @@ fn the_release_of_a_remove_counts() {
     window(P).must_fail(Step::Take, LAW);
     window_in_delivery().must_fail(Step::Kill, LAW);
 }
+
+#[test]
+fn the_wrong_lookups_are_right_but_for_their_faults() {
+    for from in ENDS {
+        moves(from, 1).holds_rehearsed();
+    }
+}

@@ -277,10 +277,18 @@ fn the_orderings_that_remove_relies_on_are_needed() {
 #[test]
 fn neither_an_outline_nor_a_shadow_nor_its_retreat_need_be_released() {
     for from in ENDS {
-        for event in [Step::Outline, Step::Shadow, Step::Retract] {
-            move_and_remove(from, 1).holds_relaxed(event);
-            given_up(from).holds_relaxed(event);
-            ghost(from).holds_relaxed(event);
+        for step in [Step::Outline, Step::Shadow, Step::Retract] {
+            move_and_remove(from, 1).holds_relaxed(step);
+            given_up(from).holds_relaxed(step);
+            ghost(from).holds_relaxed(step);
         }
+    }
+}
+
+#[test]
+fn the_wrong_removes_and_moves_are_right_but_for_their_faults() {
+    for from in ENDS {
+        move_and_remove(from, 1).holds_rehearsed();
+        given_up(from).holds_rehearsed();
     }
 }

@@ -275,3 +275,9 @@ fn without_shadows_it_fails() {
         one_mover(from, 1, 1).must_fail(Fault::ScanNoShadows, LAW);
     }
 }
+
+#[test]
+fn the_wrong_scans_are_right_but_for_their_faults() {
+    let outcomes = outcomes(2, 1);
+    chain([0, 1, 2]).outcomes(&outcomes).holds_rehearsed();
+}

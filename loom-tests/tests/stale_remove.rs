@@ -105,10 +105,10 @@ fn movers_look_for_the_hold_after_their_outline() {
 #[test]
 fn neither_an_outline_nor_a_shadow_nor_its_retreat_need_be_released() {
     for from in ENDS {
-        for event in [Step::Outline, Step::Shadow, Step::Retract] {
+        for step in [Step::Outline, Step::Shadow, Step::Retract] {
             stale(from)
                 .outcomes(&[[0, 1], [1, 0], [1, 1], [2, 0]])
-                .holds_relaxed(event);
+                .holds_relaxed(step);
         }
     }
 }

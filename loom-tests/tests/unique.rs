@@ -361,9 +361,9 @@ fn the_ordering_of_the_reservation_is_needed() {
 #[test]
 fn neither_a_confirmation_nor_its_cancelling_need_be_released() {
     for home in ENDS {
-        for event in [Step::Confirm, Step::Cancel] {
-            two_and_move(home).holds_relaxed(event);
-            present(home, home).holds_relaxed(event);
+        for step in [Step::Confirm, Step::Cancel] {
+            two_and_move(home).holds_relaxed(step);
+            present(home, home).holds_relaxed(step);
         }
     }
     insert_and_move().holds_relaxed(Step::Confirm);
@@ -382,4 +382,10 @@ fn a_slot_that_is_there_throughout_is_found() {
 #[test]
 fn if_the_home_is_not_looked_at_again_it_is_not() {
     spare_slot().must_fail(Fault::FullUnchecked, NO_ROOM);
+}
+
+#[test]
+fn the_wrong_reservations_are_right_but_for_their_faults() {
+    two(P).holds_rehearsed();
+    full_home().holds_rehearsed();
 }

@@ -50,7 +50,7 @@ fn growable(buckets: u64, levels: u8) -> CuckooFilter {
     bytes[16..24].copy_from_slice(&buckets.to_le_bytes());
     bytes.extend([0; 8]); // the level
     for _ in 0..buckets / 2 {
-        bytes.extend([0; 24]); // a chunk: its mark, and two words
+        bytes.extend([0; 24]); // a chunk: its tag, and two words
     }
     let sum = crc32fast::hash(&bytes);
     bytes.extend(sum.to_le_bytes());

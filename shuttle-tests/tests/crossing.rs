@@ -94,7 +94,7 @@ fn crossing(levels: u32) -> impl Fn(&Seen) {
         if levels > 0 {
             let sweeper = filter.clone();
             parts.push(Box::new(move || {
-                sweeper.begin(0);
+                sweeper.begin_level(0);
                 sweeper.finish_growth();
                 true
             }));

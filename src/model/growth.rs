@@ -46,7 +46,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
     }
 
     /// Begins the level after `level`, if nobody has.
-    pub fn begin(&self, level: u32) {
+    pub fn begin_level(&self, level: u32) {
         self.0.table.begin_level(level).expect("a few bytes");
     }
 

@@ -1,6 +1,7 @@
-//! Where snapshots are: relocations must not carry a fingerprint past them.
+//! Where scans are: relocations must not carry a fingerprint past them.
 //!
-//! A snapshot scans the buckets chunk by chunk. A move within the part already
+//! Snapshots, merges and digests scan a filter; all that is said of snapshots here holds for the
+//! others, too. A snapshot scans the buckets chunk by chunk. A move within the part already
 //! scanned, or within the part still to come, does no harm; one from here to
 //! there could slip past the scan or be seen twice. So a mover, once its outline
 //! stands, looks at the frontiers and gives up a move that one of them parts.

@@ -7,8 +7,8 @@ use crate::{
 };
 
 impl<L: Layout> RawFilter<L> {
-    /// Inserts a copy of each class, and adds to `inserted` how many. The cache misses of all
-    /// overlap, so they should be few.
+    /// Inserts a copy of each class, and adds to `inserted` how many. All words are prefetched
+    /// first, so that their cache misses overlap: at most [`GROUP`](super::batch::GROUP) classes.
     pub(crate) fn insert_classes(
         &self,
         classes: &[Class],

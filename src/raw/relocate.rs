@@ -76,7 +76,8 @@ impl<L: Layout> RawFilter<L> {
         let mut search = Search::default();
         let wary = round > 0;
         let mut found = search.run(self, class.fingerprint, roots, wary);
-        if instead!(is(FullUnchecked) => false, found == Found::Nothing) {
+        let nothing = found == Found::Nothing;
+        if instead!(is(FullUnchecked) => false, nothing) {
             // The search probes a word and goes on: behind it a slot may have been
             // emptied, while the one on the path before it was filled.
             found = search.run(self, class.fingerprint, roots, wary);
@@ -92,9 +93,7 @@ impl<L: Layout> RawFilter<L> {
             || round >= PATIENT_ROUNDS
             || self.table.is_growing(search.level)
         {
-            #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::modulo_one))] // 1 in a model
-            let grown = self.grow(round % PATIENT_ROUNDS, &search, class);
-            match (grown, found) {
+            match (self.grow(round, &search, class), found) {
                 (Ok(()), _) => return Ok(false),
                 (Err(Refusal::Memory), _) => return Err(InsertError::Memory),
                 (Err(Refusal::Full), Found::Blocked) => {}
@@ -130,8 +129,12 @@ impl<L: Layout> RawFilter<L> {
             let slots = (self.table.buckets() * L::SLOTS) << level;
             self.len.is_at_least(slots.div_ceil(SLOTS_FOR_AN_ITEM))
         };
+        // Twice as far in each round: an insert ends the level rather than give up. (From the
+        // patient rounds on it begins at one run again.)
+        #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::modulo_one))] // 1 in a model
+        let runs = 1 << (round % PATIENT_ROUNDS);
         self.table
-            .split_reached(round, search.level, search.reached(), enough)
+            .split_reached(runs, search.level, search.reached(), enough)
     }
 
     /// Moves the hole at the end of a path to its beginning and leaves `last`

@@ -70,6 +70,15 @@ mod tests {
     use std::{collections::HashSet, sync::atomic::AtomicBool, thread};
 
     #[test]
+    fn the_error_names_the_number_of_tokens() {
+        let text = crate::error::InsertError::TooManyInFlight.to_string();
+        assert!(
+            text.contains(&format!("there are {TOKENS} tokens")),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn no_two_tokens_in_use_are_equal() {
         let _turn = turn();
         let tokens: Vec<Vec<Token>> = thread::scope(|scope| {

@@ -36,7 +36,7 @@ const MAX_COURTESY: usize = 1024 * COURTESY;
 
 /// Times that a call vacates a slot of the home before it gives up: each time but
 /// the last another thread took the slot.
-const MAX_ROUNDS: usize = if sync::IN_MODEL { 3 } else { 64 };
+const MAX_VACATIONS: usize = if sync::IN_MODEL { 3 } else { 64 };
 
 impl Class {
     /// The bucket in which `insert_unique` claims, and the other one. Either is
@@ -116,19 +116,20 @@ impl<L: Layout> RawFilter<L> {
     pub(crate) fn insert_unique(&self, class: Class) -> Result<bool, InsertError> {
         let token = Token::acquire().ok_or(InsertError::TooManyInFlight)?;
         let (home, other) = class.home();
-        let (mut patience, mut rounds) = (Patience::new(), MAX_ROUNDS);
+        let (mut patience, mut vacations) = (Patience::new(), MAX_VACATIONS);
         loop {
             let home_word = self.table.load_for_update(class.fingerprint, home);
-            let early = self.table.load_for_update(class.fingerprint, other).word;
-            if holds_copy(home_word.word, class.fingerprint) || holds_copy(early, class.fingerprint)
+            let early = self.table.load_for_update(class.fingerprint, other);
+            if holds_copy(home_word.word, class.fingerprint)
+                || holds_copy(early.word, class.fingerprint)
             {
                 return Ok(false);
             }
             let Some(slot) = home_word.word.vacancy() else {
-                if rounds == 0 {
+                if vacations == 0 {
                     return self.present_or(class, InsertError::Full);
                 }
-                rounds -= 1;
+                vacations -= 1;
                 if let Err(error) = self.vacate(class, home) {
                     return self.present_or(class, error);
                 }
@@ -143,10 +144,8 @@ impl<L: Layout> RawFilter<L> {
                 token: token.value() & L::FINGERPRINT,
                 other,
             };
-            match instead!(
-                wrong::is_on() => wrong::reserve(self, class, vacancy, early),
-                self.reserve_and_confirm(class, vacancy)
-            ) {
+            let reserve = instead!(wrong::is_on() => wrong::reserve, Self::reserve_and_confirm);
+            match reserve(self, class, vacancy) {
                 Ok(inserted) => return Ok(inserted),
                 Err(Lost::Home) => continue,
                 Err(Lost::Reservation) => patience.double(),

@@ -221,7 +221,8 @@ impl<L: Layout> Table<L> {
         let mut plane = fingerprint & hint.bits();
         loop {
             let loaded = Loaded::load(self.atomic(plane, bucket));
-            if instead!(is(FrozenIgnored) => false, loaded.word.is_frozen()) {
+            let frozen = loaded.word.is_frozen();
+            if instead!(is(FrozenIgnored) => false, frozen) {
                 self.complete_split(plane, bucket, loaded);
             } else if low_bits(fingerprint, loaded.word.level()) == plane {
                 return loaded;

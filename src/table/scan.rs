@@ -13,7 +13,7 @@ use crate::{
 use std::ops::Range;
 
 impl<L: Layout> Table<L> {
-    /// A level that no word is above of, unless growth goes on.
+    /// A level above which there is no word, unless growth goes on.
     pub(crate) fn scan_level(&self) -> u32 {
         let level = self.level();
         level + u32::from(self.is_growing(level))
@@ -25,11 +25,14 @@ impl<L: Layout> Table<L> {
     ///
     /// Of each pair the lower bucket is loaded first (PROOF, L8).
     pub(crate) fn scan(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
-        instead!(wrong::is_on() => wrong::scan(self, buckets, level, image), {
-            self.scan_by_plane(buckets.clone(), level, image, Word::image)
-                && (is_at_one_level::<L>(&image[..], buckets.len())
-                    || self.scan_by_bucket(buckets, level, image))
-        })
+        let scan = instead!(wrong::is_on() => wrong::scan, Self::scan_in_order);
+        scan(self, buckets, level, image)
+    }
+
+    fn scan_in_order(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
+        self.scan_by_plane(buckets.clone(), level, image, Word::image)
+            && (is_at_one_level::<L>(image, buckets.len())
+                || self.scan_by_bucket(buckets, level, image, Word::image))
     }
 
     /// A word is loaded after the one that it was split from; if it is in the image
@@ -69,12 +72,17 @@ impl<L: Layout> Table<L> {
     /// Where some words are split and others are not, the lower one of a pair may be in
     /// the higher plane.
     #[cold]
-    fn scan_by_bucket(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
+    fn scan_by_bucket(
+        &self,
+        buckets: Range<usize>,
+        level: u32,
+        image: &mut [u64],
+        at_rest: impl Fn(Word<L>) -> Word<L>,
+    ) -> bool {
         let width = buckets.len();
         let mut of_bucket = vec![0; 1 << level];
         buckets.enumerate().all(|(index, bucket)| {
-            let complete =
-                self.scan_by_plane(bucket..bucket + 1, level, &mut of_bucket, Word::image);
+            let complete = self.scan_by_plane(bucket..bucket + 1, level, &mut of_bucket, &at_rest);
             for (plane, &word) in of_bucket.iter().enumerate() {
                 image[plane * width + index] = word;
             }

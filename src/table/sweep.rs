@@ -35,12 +35,11 @@ impl<L: Layout> Table<L> {
     ///
     /// `reached` are the words that a search at `level` has seen to be full, nearest first:
     /// where the split of a pair leaves it full, that of its neighbours helps. Where
-    /// all of them are split the next level might help, so the sweep goes on, twice
-    /// as far in each `round` of one insert: it ends the level rather than give up.
+    /// all of them are split the next level might help, so the sweep goes on, by `runs` runs.
     #[cold]
     pub(crate) fn split_reached(
         &self,
-        round: usize,
+        runs: usize,
         level: u32,
         reached: impl Iterator<Item = (u64, usize)> + Clone,
         worthwhile: impl Fn(u32) -> bool,
@@ -65,8 +64,6 @@ impl<L: Layout> Table<L> {
             split += 1;
         }
         if split == 0 {
-            // A round is less than `PATIENT_ROUNDS`, 32.
-            let runs = if cfg!(guira_loom) { 1 } else { 1_u64 << round };
             for _ in 0..runs {
                 if self.level() != level {
                     break;
@@ -92,7 +89,7 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Words that the sweep has still to come by; 0 between levels.
+    /// Words that the sweep has not passed yet; 0 between levels.
     pub(crate) fn words_to_split(&self) -> usize {
         let level = self.level();
         self.segment(level).map_or(0, |segment| {
@@ -128,10 +125,8 @@ impl<L: Layout> Table<L> {
             .places(pointer..words.min(pointer + MAX_STRIDE))
             .take_while(|&place| is_split(place));
         let to = pointer + more.count();
-        instead!(
-            wrong::is_on() => wrong::move_split_pointer(self, segment, level, to, end),
-            self.move_split_pointer(segment, level, to)
-        );
+        let to = instead!(is(SweepBlindly) => end, to);
+        self.move_split_pointer(segment, level, to);
     }
 
     /// The first `to` words are split: moves the pointer there, and completes the level if
@@ -140,7 +135,8 @@ impl<L: Layout> Table<L> {
         // AcqRel: whoever reads the pointer finds all words before it split.
         let order = fault::order(Step::Sweep, Ordering::AcqRel);
         segment.split_pointer.fetch_max(to as u64, order);
-        if to == self.buckets() << level {
+        let complete = to == self.buckets() << level;
+        if instead!(is(HintEarly) => true, complete) {
             self.complete_level(level);
         }
     }

@@ -4,8 +4,8 @@
 //! What counts is 64 bits wide and cannot be brought to its end from outside: the
 //! versions of relocations wrap after 2^52 of one stripe (and then harm only a lookup
 //! that was stopped for exactly so many), the shards of `len` wrap by design, and a
-//! counter of `stats` would begin at 0 again. The unit tests in `src/version` and
-//! `src/len` wrap the first two. The level of a word cannot wrap: its models have the
+//! counter of `stats` would begin at 0 again. The unit tests in `src/raw/version` and
+//! `src/raw/len` wrap the first two. The level of a word cannot wrap: its models have the
 //! fault `PhaseWraps`.
 //!
 //! The largest filter maps 16 GiB, of which it uses some hundred KiB:

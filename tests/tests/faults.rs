@@ -143,6 +143,16 @@ fn no_fault_passes() {
     }
 }
 
+#[test]
+fn wrong_operations_are_right_but_for_their_faults() {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    weaken(Fault::Rehearsed, None, false);
+    for check in [rounds, bounds, windows, growing_windows] {
+        assert_eq!(caught(Duration::from_secs(2), check), None);
+    }
+    weaken(Fault::None, None, false);
+}
+
 macro_rules! faults {
     ($check:ident: $($name:ident: $fault:ident;)*) => {
         mod $check {

@@ -4,37 +4,37 @@
 //!
 //! A small filter is brought, insert by insert and always in the same way, to the
 //! verge of an operation. A thread then begins the operation and stops before one of
-//! its events: of each kind before the first, second, third, middle and last one.
+//! its steps: of each kind before the first, second, third, middle and last one.
 //! Others must be able to do everything. At last the thread goes on: its operation
 //! must still do what it promises, and the filter must hold what it should.
 #![cfg(guira_faults)]
 
 mod stopped {
     pub(crate) mod cases;
-    pub(crate) mod events;
     pub(crate) mod others;
     pub(crate) mod stage;
+    pub(crate) mod steps;
     pub(crate) mod stop;
 }
 
 use guira::{CuckooFilter, model::Step};
 use stopped::{
     cases::{Case, Keeps, among_marks, anywhere, ends_of_a_level, moves, write_to},
-    events::{ALL, MOST},
     others::{Refused, meet, work},
     stage::Stage,
+    steps::{ALL, MOST},
     stop::{Filter, Stopped},
 };
 
-/// Stops a thread in the case before one of the events `event`, while others do
-/// everything. False if there is no such event.
-fn stop(case: &Case, event: Step, which: usize) -> bool {
+/// Stops a thread in the case before one of the steps `step`, while others do
+/// everything. False if there is no such step.
+fn stop(case: &Case, step: Step, which: usize) -> bool {
     let (rehearsal, _rehearsing) = case.scene();
     let (filter, mover) = case.scene();
-    let Some(stopped) = Stopped::before(event, which, &case.act, rehearsal, &filter) else {
+    let Some(stopped) = Stopped::before(step, which, &case.act, rehearsal, &filter) else {
         return false;
     };
-    println!("{}: stopped before {event:?} {which}", case.name);
+    println!("{}: stopped before {step:?} {which}", case.name);
     let before = filter.stats();
     meet(&filter, case.needs.clone(), case.contested);
     let refused = work(&filter, &case.of_others);
@@ -80,22 +80,22 @@ fn finish(case: &Case, filter: &Filter) {
     assert_eq!(restored.len(), 0, "a copy too many");
 }
 
-/// Stops in each of the cases before all kinds of its events.
+/// Stops in each of the cases before all kinds of its steps.
 fn stop_everywhere(cases: &[Case]) {
     for case in cases {
-        let events = case.events();
-        assert!(!events.is_empty(), "{} has no events", case.name);
+        let steps = case.steps();
+        assert!(!steps.is_empty(), "{} has no steps", case.name);
         let mut stops = Vec::new();
-        for &event in ALL.iter().filter(|event| events.contains(event)) {
+        for &step in ALL.iter().filter(|step| steps.contains(step)) {
             let count = (0..MOST)
-                .take_while(|&which| stop(case, event, which))
+                .take_while(|&which| stop(case, step, which))
                 .count();
             assert!(
                 count > 0,
-                "{}: nobody was stopped before {event:?}",
+                "{}: nobody was stopped before {step:?}",
                 case.name
             );
-            stops.push(format!("{event:?} {count}"));
+            stops.push(format!("{step:?} {count}"));
         }
         println!("{}: {}", case.name, stops.join(", "));
     }
@@ -164,17 +164,17 @@ fn in_more_snapshots_than_there_are_places() {
     }
 }
 
-/// There is no event before which no thread was stopped.
+/// There is no step before which no thread was stopped.
 #[test]
 fn before_every_event() {
     let mut cases = anywhere(Stage::midway());
     cases.extend(moves(Stage::grown()));
     cases.extend(among_marks(Stage::fixed()));
     cases.extend(ends_of_a_level());
-    for &event in ALL {
+    for &step in ALL {
         assert!(
-            cases.iter().any(|case| stop(case, event, 0)),
-            "nobody is stopped before {event:?}"
+            cases.iter().any(|case| stop(case, step, 0)),
+            "nobody is stopped before {step:?}"
         );
     }
 }

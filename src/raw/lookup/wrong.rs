@@ -25,6 +25,7 @@ pub(super) fn is_on() -> bool {
             | Fault::CountNoRereadQ
             | Fault::CountNoValidate
             | Fault::CountWrongStripe
+            | Fault::Rehearsed
     )
 }
 

@@ -22,6 +22,7 @@ pub(super) fn is_on() -> bool {
             | Fault::HoldSeenEarly
             | Fault::FrontierIgnored
             | Fault::FillAnyPlane
+            | Fault::Rehearsed
     )
 }
 

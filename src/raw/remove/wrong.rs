@@ -19,6 +19,7 @@ pub(super) fn is_on() -> bool {
             | Fault::RemoveWrongStripe
             | Fault::KillNoHold
             | Fault::KillWrongStripe
+            | Fault::Rehearsed
     )
 }
 

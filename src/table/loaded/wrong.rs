@@ -4,7 +4,7 @@ use super::Loaded;
 use crate::{
     fault::{self, Fault},
     step::Step,
-    sync::Ordering,
+    sync::{self, Ordering},
     table::{layout::Layout, word::Word},
 };
 
@@ -21,6 +21,7 @@ pub(super) fn is_on() -> bool {
             | Fault::PhaseIgnored
             | Fault::NoFreeze
             | Fault::CutFirst
+            | Fault::Rehearsed
     )
 }
 
@@ -41,10 +42,16 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
         (Fault::MarkDropped, Step::Copy | Step::Cut) => loaded.exchange(step, new.unmarked()),
         (Fault::PhaseWraps, _) if splits => loaded.exchange(step, new.with_phase(new.phase() & 3)),
         (Fault::CutFirst, Step::Freeze) => loaded.exchange(step, new.split().0),
-        (Fault::NoFreeze, Step::Freeze) => true,
+        // The phase stays as it is.
+        (Fault::NoFreeze, Step::Freeze) => loaded.exchange(step, loaded.word),
         (Fault::NoFreeze, Step::Cut) => {
             let raw = loaded.raw.with_phase(loaded.raw.phase() - 1);
-            loaded.now(raw).exchange(step, new)
+            let cut = loaded.now(raw).exchange(step, new);
+            if !cut {
+                // The splitter begins again: not before another thread has gone on.
+                sync::yield_in_model();
+            }
+            cut
         }
         (Fault::PhaseIgnored, _) if loaded.raw.is_in_phase(new) => {
             // Relaxed: done wrong on purpose, it only has to be a recent phase.

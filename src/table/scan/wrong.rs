@@ -12,7 +12,10 @@ use std::ops::Range;
 
 /// True if one of the faults of this file is switched on.
 pub(super) fn is_on() -> bool {
-    matches!(fault::now(), Fault::ScanByPlane | Fault::ScanNoShadows)
+    matches!(
+        fault::now(),
+        Fault::ScanByPlane | Fault::ScanNoShadows | Fault::Rehearsed
+    )
 }
 
 /// [`Table::scan`] with the fault that is switched on.
@@ -22,12 +25,17 @@ pub(super) fn scan<L: Layout>(
     level: u32,
     image: &mut [u64],
 ) -> bool {
+    let image_of = if fault::is(Fault::ScanNoShadows) {
+        without_shadow
+    } else {
+        Word::image
+    };
     if fault::is(Fault::ScanByPlane) {
-        return table.scan_by_plane(buckets, level, image, Word::image);
+        return table.scan_by_plane(buckets, level, image, image_of);
     }
-    table.scan_by_plane(buckets.clone(), level, image, without_shadow)
+    table.scan_by_plane(buckets.clone(), level, image, image_of)
         && (super::is_at_one_level::<L>(image, buckets.len())
-            || table.scan_by_bucket(buckets, level, image))
+            || table.scan_by_bucket(buckets, level, image, image_of))
 }
 
 /// [`Word::image`] that takes an outline or a shadow for nothing.

@@ -106,30 +106,30 @@ impl Case {
     /// The filter before the act.
     pub(crate) fn scene(&self) -> (Filter, Option<Stopped>) {
         let filter = self.stage.build();
-        let mover = self.mover.as_ref().map(|(mover, event)| {
-            let stopped = Stopped::before(*event, 0, mover, self.stage.build(), &filter);
+        let mover = self.mover.as_ref().map(|(mover, step)| {
+            let stopped = Stopped::before(*step, 0, mover, self.stage.build(), &filter);
             stopped.expect("a move")
         });
         (filter, mover)
     }
 
-    /// The events of the act when nobody else is at work.
-    pub(crate) fn events(&self) -> Vec<Step> {
+    /// The steps of the act when nobody else is at work.
+    pub(crate) fn steps(&self) -> Vec<Step> {
         let (filter, _mover) = self.scene();
-        self.act.events(&filter)
+        self.act.steps(&filter)
     }
 }
 
-/// The first new item for which the events of `act` are as `wanted`.
+/// The first new item for which the steps of `act` are as `wanted`.
 fn item(stage: Stage, act: impl Fn(u64) -> Act, wanted: impl Fn(&[Step]) -> bool) -> u64 {
     (NEW..NEW + 2_000)
-        .find(|&item| wanted(&act(item).events(&stage.build())))
+        .find(|&item| wanted(&act(item).steps(&stage.build())))
         .expect("such an item")
 }
 
 /// What does not depend on the state of the filter.
 pub(crate) fn anywhere(stage: Stage) -> Vec<Case> {
-    let claims = |events: &[Step]| !events.contains(&Step::Outline);
+    let claims = |steps: &[Step]| !steps.contains(&Step::Outline);
     let new = item(stage, insert, claims);
     let unique = item(stage, insert_unique, claims);
     let (raced, loses) = insert_unique_that_loses(stage);
@@ -236,24 +236,24 @@ fn insert_unique_that_loses(stage: Stage) -> (u64, Act) {
         });
         act.hooked(move || {
             let (mut last, mut raced) = (None, false);
-            Box::new(move |filter, event| {
+            Box::new(move |filter, step| {
                 if last == Some(Step::Reserve) && !raced {
                     raced = true;
                     filter.insert(&item).expect("room");
                 }
-                last = Some(event);
+                last = Some(step);
             })
         })
     };
-    let item = item(stage, act, |events| events.contains(&Step::Cancel));
+    let item = item(stage, act, |steps| steps.contains(&Step::Cancel));
     (item, act(item))
 }
 
 /// Where the next insert moves a resident.
 pub(crate) fn moves(stage: Stage) -> Vec<Case> {
     let next = stage.items;
-    let unique = item(stage, insert_unique, |events| {
-        events.contains(&Step::Deliver) && events.contains(&Step::Confirm)
+    let unique = item(stage, insert_unique, |steps| {
+        steps.contains(&Step::Deliver) && steps.contains(&Step::Confirm)
     });
     vec![
         Case::new("insert that relocates", stage, insert(next))
@@ -272,8 +272,8 @@ fn given_up(stage: Stage) -> Case {
     let moved = moved(&mover(stage, Step::Deliver));
     let act = insert(next).hooked(move || {
         let mut decides = false;
-        Box::new(move |filter, event| {
-            if event == Step::Decide && !decides {
+        Box::new(move |filter, step| {
+            if step == Step::Decide && !decides {
                 decides = true;
                 assert!(filter.remove(&moved));
             }
@@ -287,7 +287,7 @@ fn given_up(stage: Stage) -> Case {
     }
 }
 
-/// The next insert stands still before the first of such events: nothing is done yet.
+/// The next insert stands still before the first of such steps: nothing is done yet.
 fn mover(stage: Stage, at: Step) -> Case {
     let next = stage.items;
     Case {
@@ -301,7 +301,7 @@ fn mover(stage: Stage, at: Step) -> Case {
 fn moved(case: &Case) -> u64 {
     let (filter, _mover) = case.scene();
     (0..case.stage.items)
-        .find(|&item| remove(item).events(&filter).contains(&Step::Kill))
+        .find(|&item| remove(item).steps(&filter).contains(&Step::Kill))
         .expect("an item that is being moved")
 }
 
@@ -342,7 +342,7 @@ pub(crate) fn ends_of_a_level() -> Vec<Case> {
     let case =
         |name, stage: Stage| Case::new(name, stage, insert(stage.items)).adding([stage.items]);
     let stage = Stage::begin();
-    let splits = |events: &[Step]| events.contains(&Step::Freeze);
+    let splits = |steps: &[Step]| steps.contains(&Step::Freeze);
     let unique = item(stage, insert_unique, splits);
     vec![
         case("insert that begins a level", stage),

@@ -25,14 +25,14 @@ impl Stage {
     }
 
     /// The state in which the next insert does what `is_it` looks for: in the filter
-    /// before and after it, and in its events.
+    /// before and after it, and in its steps.
     fn verge(grows: bool, is_it: impl Fn(&Stats, &Stats, &[Step]) -> bool) -> Self {
         let filter = empty(grows);
         let mut items = 0;
         loop {
             let before = filter.stats();
-            let events = insert(items).events(&filter);
-            if is_it(&before, &filter.stats(), &events) {
+            let steps = insert(items).steps(&filter);
+            if is_it(&before, &filter.stats(), &steps) {
                 return Self { grows, items };
             }
             items += 1;
@@ -41,22 +41,22 @@ impl Stage {
 
     /// The next insert moves two residents. A snapshot of it has three chunks.
     pub(crate) fn fixed() -> Self {
-        Self::verge(false, |_, _, events| moves(events) == 2)
+        Self::verge(false, |_, _, steps| moves(steps) == 2)
     }
 
     /// The same in a filter that has doubled.
     pub(crate) fn grown() -> Self {
-        Self::verge(true, |_, after, events| {
-            after.level > 0 && after.buckets_to_split == 0 && moves(events) == 2
+        Self::verge(true, |_, after, steps| {
+            after.level > 0 && after.buckets_to_split == 0 && moves(steps) == 2
         })
     }
 
     /// Between two levels, the lower of which is not the first, and the next insert
     /// moves a resident.
     pub(crate) fn midway() -> Self {
-        Self::verge(true, |before, after, events| {
+        Self::verge(true, |before, after, steps| {
             let growing = before.buckets_to_split > 0 && after.buckets_to_split > 0;
-            before.level > 0 && growing && moves(events) > 0
+            before.level > 0 && growing && moves(steps) > 0
         })
     }
 
@@ -69,7 +69,7 @@ impl Stage {
 
     /// The next insert completes a level.
     pub(crate) fn end() -> Self {
-        Self::verge(true, |_, _, events| events.contains(&Step::Complete))
+        Self::verge(true, |_, _, steps| steps.contains(&Step::Complete))
     }
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn remove(item: u64) -> Act {
     Act::new(move |filter| assert!(filter.remove(&item)))
 }
 
-fn moves(events: &[Step]) -> usize {
-    let moves = events.iter().filter(|&&event| event == Step::Deliver);
+fn moves(steps: &[Step]) -> usize {
+    let moves = steps.iter().filter(|&&step| step == Step::Deliver);
     moves.count()
 }

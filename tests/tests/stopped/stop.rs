@@ -1,6 +1,6 @@
-//! A thread that is stopped before one of its events.
+//! A thread that is stopped before one of its steps.
 
-use super::events::chosen;
+use super::steps::chosen;
 use guira::{
     CuckooFilter,
     model::{Step, watch},
@@ -23,7 +23,7 @@ pub(crate) const FOR_EVER: Duration = Duration::from_secs(120);
 
 pub(crate) type Filter = Arc<CuckooFilter>;
 
-/// Runs before each event of the thread that is to be stopped, in the thread itself.
+/// Runs before each step of the thread that is to be stopped, in the thread itself.
 pub(crate) type Hook = Box<dyn FnMut(&CuckooFilter, Step)>;
 
 /// What a thread does.
@@ -49,23 +49,23 @@ impl Act {
         }
     }
 
-    /// Does it, and calls `seen` for each event.
+    /// Does it, and calls `seen` for each step.
     fn run(&self, filter: &Filter, mut seen: impl FnMut(Step) + 'static) {
         let (mut hook, watched) = ((self.hook)(), filter.clone());
-        watch(move |event| {
-            hook(&watched, event);
-            seen(event);
+        watch(move |step| {
+            hook(&watched, step);
+            seen(step);
         });
         (self.operation)(filter);
         watch(|_| ());
     }
 
-    /// Does it in this thread: the events.
-    pub(crate) fn events(&self, filter: &Filter) -> Vec<Step> {
-        let events = Rc::new(RefCell::new(Vec::new()));
-        let seen = events.clone();
-        self.run(filter, move |event| seen.borrow_mut().push(event));
-        events.take()
+    /// Does it in this thread: the steps.
+    pub(crate) fn steps(&self, filter: &Filter) -> Vec<Step> {
+        let steps = Rc::new(RefCell::new(Vec::new()));
+        let seen = steps.clone();
+        self.run(filter, move |step| seen.borrow_mut().push(step));
+        steps.take()
     }
 }
 
@@ -78,14 +78,14 @@ pub(crate) struct Stopped {
 }
 
 impl Stopped {
-    /// Lets a thread do `act` on the filter and stops it before one of the events
-    /// `event`, the first (0) or another of those [`chosen`]; `None` if that many are
+    /// Lets a thread do `act` on the filter and stops it before one of the steps
+    /// `step`, the first (0) or another of those [`chosen`]; `None` if that many are
     /// not chosen.
     ///
     /// How many there are is seen on `rehearsal`, an equal filter, in the same thread:
     /// which words a thread sweeps depends on it.
     pub(crate) fn before(
-        event: Step,
+        step: Step,
         which: usize,
         act: &Act,
         rehearsal: Filter,
@@ -95,16 +95,16 @@ impl Stopped {
         let (stands, go_on) = mpsc::channel::<Infallible>();
         let (act, filter) = (act.clone(), filter.clone());
         let thread = thread::spawn(move || {
-            let events = act.events(&rehearsal);
+            let steps = act.steps(&rehearsal);
             drop(rehearsal);
-            let count = events.iter().filter(|&&other| other == event).count();
+            let count = steps.iter().filter(|&&other| other == step).count();
             let Some(&nth) = chosen(count).get(which) else {
                 return;
             };
             let seen = Rc::new(Cell::new(0));
             let counter = seen.clone();
             act.run(&filter, move |other| {
-                if other != event {
+                if other != step {
                     return;
                 }
                 if counter.get() == nth {
@@ -113,7 +113,7 @@ impl Stopped {
                 }
                 counter.set(counter.get() + 1);
             });
-            assert!(seen.get() > nth, "{event:?} {nth} as in the rehearsal");
+            assert!(seen.get() > nth, "{step:?} {nth} as in the rehearsal");
         });
         match reached.recv_timeout(FOR_EVER) {
             Ok(()) => Some(Self {

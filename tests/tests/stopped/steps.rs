@@ -1,15 +1,15 @@
-//! All events, and which of an operation's equal ones a thread is stopped before.
+//! All steps, and which of an operation's equal ones a thread is stopped before.
 
 use guira::model::Step;
 
 macro_rules! all {
-    ($($event:ident)*) => {
-        /// Every event that there is.
-        pub(crate) const ALL: &[Step] = &[$(Step::$event),*];
+    ($($step:ident)*) => {
+        /// Every step that there is.
+        pub(crate) const ALL: &[Step] = &[$(Step::$step),*];
 
         /// Does not compile if one is missing above.
-        const _: fn(Step) = |event| match event {
-            $(Step::$event => {})*
+        const _: fn(Step) = |step| match step {
+            $(Step::$step => {})*
         };
     };
 }
@@ -24,10 +24,10 @@ all! {
     Enter Scan
 }
 
-/// At most so many of an operation's equal events are stopped before.
+/// At most so many of an operation's equal steps are stopped before.
 pub(crate) const MOST: usize = 5;
 
-/// Of `count` equal events those to stop before: the first, second and third, one
+/// Of `count` equal steps those to stop before: the first, second and third, one
 /// in the middle, and the last. (A search for a path loads hundreds of words.)
 pub(crate) fn chosen(count: usize) -> Vec<usize> {
     let mut chosen = vec![0, 1, 2, count / 2, count.saturating_sub(1)];
