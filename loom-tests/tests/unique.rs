@@ -386,6 +386,7 @@ fn if_the_home_is_not_looked_at_again_it_is_not() {
 
 #[test]
 fn the_wrong_reservations_are_right_but_for_their_faults() {
-    two(P).holds_rehearsed();
-    full_home().holds_rehearsed();
+    for home in ENDS {
+        two(home).holds_rehearsed();
+    }
 }
