@@ -38,7 +38,8 @@ impl<S> CuckooFilter<S> {
     /// The number of distinct items that fit, as asked for. Of a filter that can grow it is
     /// the number that fits at its present size, which is at least the one asked for.
     ///
-    /// This is not where the first [`InsertError::Full`] comes: as a rule more items fit.
+    /// This is not where the first [`Full`](crate::InsertError::Full) comes: as a rule more items
+    /// fit.
     /// The false-positive rate is kept up to the capacity, and rises with each item beyond it.
     ///
     /// ```
@@ -130,7 +131,7 @@ impl<S> CuckooFilter<S> {
     /// it holds [`capacity`](Self::capacity) items, from 0 to 1.
     ///
     /// It is lower while the filter holds fewer items. It is higher when the filter holds
-    /// more, up to the first [`InsertError::Full`].
+    /// more, up to the first [`Full`](crate::InsertError::Full).
     ///
     /// ```
     /// use guira::CuckooFilter;
