@@ -101,12 +101,12 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
 
     /// Lookups that answered true without proof.
     pub fn conservative_lookups(&self) -> u64 {
-        self.0.counters.counts().conservative_lookups
+        self.0.counters.stats().conservative_lookups
     }
 
     /// `CuckooFilter::stats`: relocations and lookups.
     pub fn stats(&self) -> Stats {
-        Stats::of(self.0.counters.counts())
+        self.0.counters.stats()
     }
 
     /// `CuckooFilter::count`.

@@ -1,7 +1,5 @@
 //! What a filter says of itself.
 
-use crate::raw::counters::Counts;
-
 /// What a filter has been through; see [`CuckooFilter::stats`](crate::CuckooFilter::stats).
 ///
 /// ```
@@ -39,25 +37,4 @@ pub struct Stats {
     pub retried_lookups: u64,
     /// Lookups that answered true without proof, after their last attempt.
     pub conservative_lookups: u64,
-}
-
-impl Stats {
-    /// What was counted; the rest is 0.
-    pub(crate) fn of(counts: Counts) -> Self {
-        let Counts {
-            relocations,
-            longest_path,
-            failed_inserts,
-            retried_lookups,
-            conservative_lookups,
-        } = counts;
-        Self {
-            relocations,
-            longest_path,
-            failed_inserts,
-            retried_lookups,
-            conservative_lookups,
-            ..Self::default()
-        }
-    }
 }

@@ -213,7 +213,7 @@ impl<S> CuckooFilter<S> {
             memory_usage: self.memory_usage(),
             level: self.level(),
             buckets_to_split: raw.table.words_to_split(),
-            ..Stats::of(raw.counters.counts())
+            ..raw.counters.stats()
         })
     }
 

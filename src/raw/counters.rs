@@ -1,9 +1,10 @@
 //! Counters off the fast path.
 
+use crate::stats::Stats;
 // Not through `sync`: as in `len`.
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The counters behind [`Stats`](crate::Stats).
+/// The counters behind [`Stats`].
 #[derive(Default)]
 pub(crate) struct Counters {
     relocations: Relocations,
@@ -43,25 +44,17 @@ impl Counters {
         self.conservative_lookups.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What was counted so far.
-    pub(crate) fn counts(&self) -> Counts {
+    /// The part of [`Stats`] that is counted here; the rest is 0.
+    pub(crate) fn stats(&self) -> Stats {
+        // Relaxed: as above.
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Counts {
+        Stats {
             relocations: get(&self.relocations.total),
             longest_path: get(&self.relocations.longest_path),
             failed_inserts: get(&self.relocations.failed_inserts),
             retried_lookups: get(&self.retried_lookups),
             conservative_lookups: get(&self.conservative_lookups),
+            ..Stats::default()
         }
     }
-}
-
-/// The values of all [`Counters`] at some moment.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Counts {
-    pub(crate) relocations: u64,
-    pub(crate) longest_path: u64,
-    pub(crate) failed_inserts: u64,
-    pub(crate) retried_lookups: u64,
-    pub(crate) conservative_lookups: u64,
 }

@@ -111,7 +111,7 @@ fn a_lookup_that_never_sees_a_sound_pair_answers_true_after_its_last_attempt() {
         assert_eq!(loads::during(|| raw.contains(class)), (true, MAX_LOADS - 1));
         put(&raw, bucket, Word::EMPTY);
     }
-    assert_eq!(raw.counters.counts().conservative_lookups, 2);
+    assert_eq!(raw.counters.stats().conservative_lookups, 2);
     assert_eq!(MAX_LOADS, 46);
 }
 
@@ -512,7 +512,7 @@ fn every_change_of_a_word_takes_the_reservation_away() {
 fn at_rest_no_word_is_marked() {
     let (raw, inside) = nearly_full::<F10x6>(32, 3);
     assert!(
-        raw.counters.counts().relocations > 0,
+        raw.counters.stats().relocations > 0,
         "the fill needed relocations"
     );
     for bucket in 0..32 {

@@ -16,7 +16,7 @@ fn inserts_refused_for_want_of_room_are_counted() {
     for error in [InsertError::Full, InsertError::Memory, InsertError::Full] {
         assert_eq!(raw.count_failure(error), error);
     }
-    assert_eq!(raw.counters.counts().failed_inserts, 2);
+    assert_eq!(raw.counters.stats().failed_inserts, 2);
 }
 
 #[test]

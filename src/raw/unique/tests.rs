@@ -127,7 +127,7 @@ fn room_is_made_in_a_full_home() {
     put(&raw, class.p, full);
     assert_eq!(raw.insert_unique(class), Ok(true));
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
-    assert_eq!(raw.counters.counts().relocations, 1);
+    assert_eq!(raw.counters.stats().relocations, 1);
 }
 
 /// For an item that is there no room is made.
@@ -144,7 +144,7 @@ fn a_present_item_moves_nothing_in_a_full_home() {
         put(&raw, class.p, full_but_for(first));
         put(&raw, class.q, other);
         assert_eq!(raw.insert_unique(class), Ok(false), "{in_home}");
-        assert_eq!(raw.counters.counts().relocations, 0, "{in_home}");
+        assert_eq!(raw.counters.stats().relocations, 0, "{in_home}");
         assert_eq!(raw.count(class), 1, "{in_home}");
     }
 }
