@@ -1,9 +1,6 @@
 //! The configuration of a filter: what its users ask for.
 
-use crate::{
-    error::BuildError, filter::CuckooFilter, geometry::Geometry, hash::SeededState,
-    raw::any::AnyFilter,
-};
+use crate::{error::BuildError, filter::CuckooFilter, geometry::Geometry, hash::SeededState};
 
 /// The rate of [`CuckooFilter::with_capacity`].
 const DEFAULT_RATE: f64 = 0.001;
@@ -227,18 +224,7 @@ impl<S> Builder<S> {
             None => Geometry::fixed(self.capacity, rate, self.fingerprint_bits)?,
             Some(max) => Geometry::growable(self.capacity, max, rate, self.fingerprint_bits)?,
         };
-        let raw = AnyFilter::new(
-            geometry.layout.fingerprint_bits,
-            geometry.buckets,
-            geometry.due(),
-        )
-        .ok_or(BuildError::Memory {
-            buckets: geometry.buckets,
-        })?;
-        Ok(CuckooFilter {
-            hasher: self.hasher,
-            raw,
-            geometry,
-        })
+        let buckets = geometry.buckets;
+        CuckooFilter::empty(self.hasher, geometry).ok_or(BuildError::Memory { buckets })
     }
 }

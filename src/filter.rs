@@ -145,6 +145,18 @@ impl CuckooFilter {
     }
 }
 
+impl<S> CuckooFilter<S> {
+    /// The empty filter of this geometry; `None` if there is no memory for it.
+    pub(crate) fn empty(hasher: S, geometry: Geometry) -> Option<Self> {
+        let bits = geometry.layout.fingerprint_bits;
+        Some(Self {
+            raw: AnyFilter::new(bits, geometry.buckets, geometry.due())?,
+            hasher,
+            geometry,
+        })
+    }
+}
+
 /// The operations on hashes: for callers who have one already.
 /// All 64 bits of a hash must be as good as random.
 /// `filter.insert(item)` is `filter.insert_hash(h)` with

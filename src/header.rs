@@ -1,8 +1,7 @@
 //! header: an empty filter in a few bytes.
 
 use crate::{
-    error::SnapshotError, filter::CuckooFilter, hash::SeededState, raw::any::AnyFilter,
-    snapshot::header::Header,
+    error::SnapshotError, filter::CuckooFilter, hash::SeededState, snapshot::header::Header,
 };
 use std::hash::BuildHasher;
 
@@ -75,13 +74,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
                 allowed: max_bytes,
             });
         }
-        let bits = geometry.layout.fingerprint_bits;
-        let raw = AnyFilter::new(bits, buckets, geometry.due());
-        Ok(Self {
-            hasher,
-            raw: raw.ok_or(SnapshotError::Memory { buckets })?,
-            geometry,
-        })
+        Self::empty(hasher, geometry).ok_or(SnapshotError::Memory { buckets })
     }
 }
 
