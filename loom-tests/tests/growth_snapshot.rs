@@ -4,13 +4,17 @@
 
 mod common {
     pub(crate) mod levels;
+    pub(crate) mod splits;
 }
 
-use common::levels::while_levels_complete;
+use common::{
+    levels::while_levels_complete,
+    splits::{while_a_word_is_split, while_moved_and_split},
+};
 use guira::model::{Fault, Growing, Item, Step};
 use guira_loom_tests::{
     ENDS, P, Q, direction,
-    growth::{Growth, ending, growing, split},
+    growth::{Growth, ending, growing},
 };
 
 const LAW: &str = "lost from the snapshot";
@@ -39,14 +43,9 @@ fn split_ahead(x: Item, ahead: usize, chunk: usize) -> Growing<2> {
 fn splits(low: u64, bucket: usize) -> Growth {
     let x = ending(low, 0);
     let name = format!("snapshot of {low:03b}, split of bucket {bucket}");
-    Growth::new(&name, move || growing(bucket, &[x], 1).scanned_by(1))
-        .thread(move |filter| scanned(filter, x))
-        .thread(move |filter| {
-            filter.split(x, bucket, 0);
-            0_usize
-        })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
-        .outcomes(&[[1, 0]])
+    let snapshot = Growth::new(&name, move || growing(bucket, &[x], 1).scanned_by(1))
+        .thread(move |filter| scanned(filter, x));
+    while_a_word_is_split(snapshot, x, bucket)
 }
 
 /// A snapshot while all words go through so many levels: its passes start again.
@@ -63,17 +62,9 @@ fn levels(low: u64, bucket: usize, levels: u32) -> Growth {
 fn move_and_split(from: usize, buckets: &'static [usize]) -> Growth {
     let x = ending(GOES, 0);
     let name = format!("snapshot, move {}, split of {buckets:?}", direction(from));
-    Growth::new(&name, move || growing(from, &[x], 1).scanned_by(1))
-        .thread(move |filter| scanned(filter, x))
-        .thread(move |filter| filter.relocate(x, from))
-        .thread(move |filter| {
-            split(filter, x, buckets, 0);
-            0_usize
-        })
-        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
-        .mains(&[0, 1])
-        .large()
-        .outcomes(&[[1, 0, 0], [1, 1, 0], [2, 0, 0], [2, 1, 0]])
+    let snapshot = Growth::new(&name, move || growing(from, &[x], 1).scanned_by(1))
+        .thread(move |filter| scanned(filter, x));
+    while_moved_and_split(snapshot, x, from, buckets).mains(&[0, 1])
 }
 
 /// A snapshot while a second copy comes to Q and the first one is taken from P, in
