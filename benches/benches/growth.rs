@@ -44,6 +44,7 @@ fn lookups(criterion: &mut Criterion) {
     for (asked, title) in [
         (Asked::Hits, "hit after growth"),
         (Asked::Misses, "miss after growth"),
+        (Asked::HALF, "half after growth"),
     ] {
         let mut group = criterion.benchmark_group(title);
         group.throughput(Throughput::Elements(STEPS));

@@ -22,7 +22,7 @@ fn lookups(criterion: &mut Criterion) {
     for (name, asked) in [
         ("hit", Asked::Hits),
         ("miss", Asked::Misses),
-        ("half", Asked::Half),
+        ("half", Asked::HALF),
     ] {
         let mut group = criterion.benchmark_group(name);
         group.throughput(Throughput::Elements(STEPS));

@@ -85,10 +85,7 @@ fn fill<K: Key>(peer: &dyn Peer<K>, count: u64, table: &mut Table, row: usize) {
 /// Looks up; fills in the columns of the lookups.
 fn look<K: Key>(peer: &dyn Peer<K>, count: u64, table: &mut Table, row: usize, at: (usize, u64)) {
     let (round, steps) = at;
-    for (column, asked) in [Asked::Hits, Asked::Misses, Asked::Half]
-        .into_iter()
-        .enumerate()
-    {
+    for (column, asked) in Asked::ALL.into_iter().enumerate() {
         let walk = Walk::new(asked, count, round as u64);
         table.push(row, 6 + column, rate(steps, || peer.lookup(walk, steps)));
     }

@@ -153,7 +153,7 @@ fn lookups(effort: Effort, log_slots: u32, bound: f64, targets: &mut Vec<Target>
     let floor = Floor::new(ours.bytes());
     let large = log_slots == effort.log_large;
     let steps = effort.steps;
-    for asked in [Asked::Hits, Asked::Misses] {
+    for (asked, name) in Asked::ALL.into_iter().zip(["hits", "misses", "half hits"]) {
         let mut samples: [Samples; 5] = Default::default();
         for round in 0..effort.rounds_at(log_slots) {
             let walk = Walk::new(asked, count, round as u64);
@@ -168,16 +168,11 @@ fn lookups(effort: Effort, log_slots: u32, bound: f64, targets: &mut Vec<Target>
             }
         }
         let [one_by_one, closest, in_batches, loads, own] = &samples;
-        let asked = if asked == Asked::Hits {
-            "hits"
-        } else {
-            "misses"
-        };
         let size = size(log_slots) + " items";
         let at_least = Bound::AtLeast;
         for (hasher, closest) in [(OWN_HASHER, own), (SAME_HASHER, closest)] {
             targets.push(Target::ratio(
-                format!("contains, {size}, {asked}: against atomic-cuckoo-filter, {hasher}"),
+                format!("contains, {size}, {name}: against atomic-cuckoo-filter, {hasher}"),
                 at_least(bound),
                 one_by_one,
                 closest,
@@ -185,13 +180,13 @@ fn lookups(effort: Effort, log_slots: u32, bound: f64, targets: &mut Vec<Target>
         }
         if large {
             targets.push(Target::ratio(
-                format!("contains, {size}, {asked}: against two random loads"),
+                format!("contains, {size}, {name}: against two random loads"),
                 at_least(0.4),
                 one_by_one,
                 loads,
             ));
             targets.push(Target::ratio(
-                format!("contains in batches of 32, {size}, {asked}: against two random loads"),
+                format!("contains in batches of 32, {size}, {name}: against two random loads"),
                 at_least(0.75),
                 in_batches,
                 loads,
@@ -303,7 +298,7 @@ fn threads(effort: Effort, targets: &mut Vec<Target>) {
             for (threads, lookups) in [1, 2].into_iter().zip(&mut lookups) {
                 lookups.push(rate_of_crew(threads, effort.steps * threads, |index| {
                     let start = round as u64 * 2 + index;
-                    peer.lookup(Walk::new(Asked::Half, count, start), effort.steps)
+                    peer.lookup(Walk::new(Asked::HALF, count, start), effort.steps)
                 }));
             }
         }
