@@ -123,8 +123,12 @@ impl Walk {
             Asked::Hits => self.at,
             // Never the same absent key twice: a false positive would stay one.
             Asked::Misses => ABSENT + self.step,
+            // By arithmetic, as a branch here would be guessed wrong as often as one in
+            // the contestant: the difference is negative where the key is to be absent,
+            // and has the bit `ABSENT`.
             Asked::Quarters(present) => {
-                self.at + ABSENT * u64::from(mix(self.step) >> 62 >= present)
+                let difference = present.wrapping_sub(1 + (mix(self.step) >> 62));
+                self.at + (difference & ABSENT)
             }
         }
     }
