@@ -6,7 +6,7 @@ use guira_benches::{
     keys::{Asked, Walk},
     lanes::Contestant,
     measure::{items, size},
-    ops::LAYOUTS,
+    ops::{BATCHES, LAYOUTS},
     peer::Peer,
     peers::{self, Guira},
 };
@@ -18,12 +18,15 @@ const STEPS: u64 = 1 << 14;
 /// Tables in the second- and in the third-level cache.
 const SIZES: [u32; 2] = [16, 20];
 
+/// What is looked up.
+const LOOKUPS: [(&str, Asked); 3] = [
+    ("hit", Asked::Hits),
+    ("miss", Asked::Misses),
+    ("half", Asked::HALF),
+];
+
 fn lookups(criterion: &mut Criterion) {
-    for (name, asked) in [
-        ("hit", Asked::Hits),
-        ("miss", Asked::Misses),
-        ("half", Asked::HALF),
-    ] {
+    for (name, asked) in LOOKUPS {
         let mut group = criterion.benchmark_group(name);
         group.throughput(Throughput::Elements(STEPS));
         for log_slots in SIZES {
@@ -78,5 +81,63 @@ fn layouts(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, lookups, inserts, layouts);
+fn batches(criterion: &mut Criterion) {
+    for log_slots in SIZES {
+        let count = items(log_slots);
+        let guira = Guira::new(count as usize, 15);
+        Peer::<u64>::insert_all(&guira, 0..count);
+        for (name, asked) in LOOKUPS {
+            let mut group = criterion.benchmark_group(format!("batches, {name}"));
+            group.throughput(Throughput::Elements(STEPS));
+            for batch in BATCHES {
+                group.bench_function(BenchmarkId::new(size(log_slots), batch), |bencher| {
+                    let mut round = 0;
+                    bencher.iter(|| {
+                        round += 1;
+                        let walk = Walk::new(asked, count, round);
+                        black_box(guira.lookup_in_batches::<u64>(walk, STEPS, batch))
+                    });
+                });
+            }
+        }
+    }
+}
+
+fn batches_of_writes(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("batches, writes");
+    group.sample_size(10);
+    for log_slots in SIZES {
+        let count = items(log_slots);
+        let make = || Guira::new(count as usize, 15);
+        let insert = |guira: &Guira, batch| guira.insert_in_batches::<u64>(0..count, batch);
+        let walk = Walk::new(Asked::Hits, count, 0);
+        for batch in BATCHES {
+            let at = format!("{}/{batch}", size(log_slots));
+            group.throughput(Throughput::Elements(count));
+            group.bench_function(BenchmarkId::new("insert", &at), |bencher| {
+                let insert = |guira: &mut Guira| insert(guira, batch);
+                bencher.iter_batched_ref(make, insert, BatchSize::PerIteration);
+            });
+            let full = || {
+                let guira = make();
+                insert(&guira, batch);
+                guira
+            };
+            group.throughput(Throughput::Elements(STEPS));
+            group.bench_function(BenchmarkId::new("remove", &at), |bencher| {
+                let remove = |guira: &mut Guira| guira.remove_in_batches::<u64>(walk, STEPS, batch);
+                bencher.iter_batched_ref(full, remove, BatchSize::PerIteration);
+            });
+        }
+    }
+}
+
+criterion_group!(
+    benches,
+    lookups,
+    inserts,
+    layouts,
+    batches,
+    batches_of_writes
+);
 criterion_main!(benches);

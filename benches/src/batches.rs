@@ -7,21 +7,36 @@ use crate::{
 use std::{hash::BuildHasher, ops::Range};
 
 /// The largest batch.
-const MOST: usize = 256;
+const MOST: usize = 1024;
+
+/// Lets `each` answer for `steps` keys, `size` at a time; how many of the answers were yes.
+#[inline(always)]
+fn in_batches<K: Key + Copy>(
+    mut walk: Walk,
+    steps: u64,
+    size: usize,
+    each: impl Fn(&[K], &mut [bool]),
+) -> u64 {
+    let (mut keys, mut found) = ([K::nth(0); MOST], [false; MOST]);
+    let (mut left, mut hits) = (steps, 0);
+    while left > 0 {
+        let count = left.min(size as u64);
+        let (keys, found) = (&mut keys[..count as usize], &mut found[..count as usize]);
+        keys.fill_with(|| K::nth(walk.next_number()));
+        each(keys, found);
+        hits += found.iter().map(|&found| u64::from(found)).sum::<u64>();
+        left -= count;
+    }
+    hits
+}
 
 impl Guira {
     /// Looks up `steps` keys, `size` at a time; how many were found.
     #[must_use]
-    pub fn lookup_in_batches<K: Key + Copy>(&self, mut walk: Walk, steps: u64, size: usize) -> u64 {
-        let (mut keys, mut found) = ([K::nth(0); MOST], [false; MOST]);
-        let (keys, found) = (&mut keys[..size], &mut found[..size]);
-        let mut hits = 0;
-        for _ in 0..steps / size as u64 {
-            keys.fill_with(|| K::nth(walk.next_number()));
+    pub fn lookup_in_batches<K: Key + Copy>(&self, walk: Walk, steps: u64, size: usize) -> u64 {
+        in_batches(walk, steps, size, |keys: &[K], found| {
             self.0.contains_batch(keys, found);
-            hits += found.iter().map(|&found| u64::from(found)).sum::<u64>();
-        }
-        hits
+        })
     }
 
     /// Inserts the keys with these numbers, `size` at a time; how many were
@@ -45,16 +60,10 @@ impl Guira {
 
     /// Removes `steps` keys, `size` at a time; how many were found.
     #[must_use]
-    pub fn remove_in_batches<K: Key + Copy>(&self, mut walk: Walk, steps: u64, size: usize) -> u64 {
-        let (mut keys, mut found) = ([K::nth(0); MOST], [false; MOST]);
-        let (keys, found) = (&mut keys[..size], &mut found[..size]);
-        let mut hits = 0;
-        for _ in 0..steps / size as u64 {
-            keys.fill_with(|| K::nth(walk.next_number()));
+    pub fn remove_in_batches<K: Key + Copy>(&self, walk: Walk, steps: u64, size: usize) -> u64 {
+        in_batches(walk, steps, size, |keys: &[K], found| {
             self.0.remove_batch(keys, found);
-            hits += found.iter().map(|&found| u64::from(found)).sum::<u64>();
-        }
-        hits
+        })
     }
 
     /// Looks up `steps` hashes; how many were found. The hash is the cheap one

@@ -180,14 +180,19 @@ fn bytes(log_slots: u32) -> String {
 }
 
 /// The sizes of batches.
-const BATCHES: [usize; 4] = [1, 8, 32, 256];
+pub const BATCHES: [usize; 4] = [8, 32, 128, 1024];
+
+/// The rows of the table of batches after one by one and [`BATCHES`].
+const BY_HASH: usize = 1 + BATCHES.len();
+const TWO_LOADS: usize = BY_HASH + 1;
+const EXCHANGE: usize = TWO_LOADS + 1;
 
 /// guira in batches, and by hash, with the floors of the machine.
 #[must_use]
 pub fn batches(effort: Effort, log_slots: u32) -> Table {
     let count = items(log_slots);
     let title = format!("guira in batches and by hash, {} slots", size(log_slots));
-    let mut table = Table::new(title, &["insert 0–100 %", "hit", "miss", "remove"]);
+    let mut table = Table::new(title, &["insert 0–100 %", "hit", "miss", "half", "remove"]);
     let names = ["one by one".to_owned()].into_iter();
     let names = names.chain(BATCHES.iter().map(|size| format!("batches of {size}")));
     let names = names.chain(
@@ -201,65 +206,67 @@ pub fn batches(effort: Effort, log_slots: u32) -> Table {
     table.rows_for(names);
     let steps = effort.steps;
     let removes = steps.min(count / 4);
-    let walk = |asked, round| Walk::new(asked, count, round as u64);
     let floor = Floor::new(Peer::<u64>::bytes(&Guira::new(count as usize, 15)));
     for round in 0..effort.rounds {
-        let (hits, misses) = (walk(Asked::Hits, round), walk(Asked::Misses, round));
+        let lookups = || {
+            let walk = |asked| Walk::new(asked, count, round as u64);
+            (1..).zip(Asked::ALL.map(walk))
+        };
+        let hits = Walk::new(Asked::Hits, count, round as u64);
         let guira = Guira::new(count as usize, 15);
         let peer: &dyn Peer<u64> = &guira;
         table.push(0, 0, rate(count, || peer.insert_all(0..count)));
-        table.push(0, 1, rate(steps, || peer.lookup(hits, steps)));
-        table.push(0, 2, rate(steps, || peer.lookup(misses, steps)));
-        for (row, size) in BATCHES.into_iter().enumerate() {
-            table.push(
-                1 + row,
-                1,
-                rate(steps, || guira.lookup_in_batches::<u64>(hits, steps, size)),
-            );
-            table.push(
-                1 + row,
-                2,
-                rate(steps, || {
-                    guira.lookup_in_batches::<u64>(misses, steps, size)
-                }),
-            );
+        for (column, walk) in lookups() {
+            table.push(0, column, rate(steps, || peer.lookup(walk, steps)));
+            for (row, size) in (1..).zip(BATCHES) {
+                let look = || guira.lookup_in_batches::<u64>(walk, steps, size);
+                table.push(row, column, rate(steps, look));
+            }
+            let loads = || floor.two_loads(walk, steps);
+            table.push(TWO_LOADS, column, rate(steps, loads));
         }
-        table.push(6, 2, rate(steps, || floor.two_loads(misses, steps)));
-        table.push(6, 1, rate(steps, || floor.two_loads(hits, steps)));
-        table.push(7, 0, rate(steps, || floor.load_and_exchange(hits, steps)));
-        table.push(0, 3, rate(removes, || peer.remove_all(hits, removes)));
+        let exchanges = || floor.load_and_exchange(hits, steps);
+        table.push(EXCHANGE, 0, rate(steps, exchanges));
+        table.push(0, 4, rate(removes, || peer.remove_all(hits, removes)));
         drop(guira);
-        // Out of cache a fill for each size of batch would take minutes.
-        let sizes = if log_slots >= effort.log_large {
-            &BATCHES[2..3]
-        } else {
-            &BATCHES[..]
-        };
-        for (row, size) in BATCHES
-            .into_iter()
-            .enumerate()
-            .filter(|(_, size)| sizes.contains(size))
-        {
+        for (row, size) in (1..).zip(BATCHES) {
             let guira = Guira::new(count as usize, 15);
-            table.push(
-                1 + row,
-                0,
-                rate(count, || guira.insert_in_batches::<u64>(0..count, size)),
-            );
-            table.push(
-                1 + row,
-                3,
-                rate(removes, || {
-                    guira.remove_in_batches::<u64>(hits, removes, size)
-                }),
-            );
+            let insert = || guira.insert_in_batches::<u64>(0..count, size);
+            table.push(row, 0, rate(count, insert));
+            let remove = || guira.remove_in_batches::<u64>(hits, removes, size);
+            table.push(row, 4, rate(removes, remove));
         }
         let guira = Guira::new(count as usize, 15);
-        table.push(5, 0, rate(count, || guira.insert_hashes(0..count)));
-        table.push(5, 1, rate(steps, || guira.lookup_hashes(hits, steps)));
-        table.push(5, 2, rate(steps, || guira.lookup_hashes(misses, steps)));
+        table.push(BY_HASH, 0, rate(count, || guira.insert_hashes(0..count)));
+        for (column, walk) in lookups() {
+            let look = || guira.lookup_hashes(walk, steps);
+            table.push(BY_HASH, column, rate(steps, look));
+        }
     }
     table
+}
+
+/// What is above the floors in tables of batches, as a share of two random loads of the
+/// same rounds: of those of the same walk, and for inserts and removes of those of hits.
+fn against_floor(tables: &[Table]) -> Table {
+    let title = "guira's share of the floor's rate, two random loads".into();
+    let columns: Vec<&str> = tables[0].columns.iter().map(String::as_str).collect();
+    let mut ratios = Table::new(title, &columns);
+    for table in tables {
+        let (_, slots) = table.title.rsplit_once(", ").unwrap_or_default();
+        let loads = &table.rows[TWO_LOADS].1;
+        for (name, cells) in &table.rows[..TWO_LOADS] {
+            let ratio = |(cell, loads): (&Option<Samples>, &Option<Samples>)| {
+                Some(cell.as_ref()?.ratios(loads.as_ref()?))
+            };
+            let loads = loads
+                .iter()
+                .map(|cell| cell.as_ref().map_or(&loads[1], |_| cell));
+            let cells = cells.iter().zip(loads).map(ratio).collect();
+            ratios.rows.push((format!("{slots}, {name}"), cells));
+        }
+    }
+    ratios
 }
 
 /// Everything of one thread.
@@ -271,15 +278,17 @@ pub fn measure(effort: Effort) -> Vec<Table> {
         log_large: large,
         ..
     } = effort;
-    vec![
+    let mut tables = vec![
         all_peers::<u64>(effort, small, "u64 keys"),
         all_peers::<u64>(effort, medium, "u64 keys"),
         all_peers::<u64>(effort, large, "u64 keys"),
         all_peers::<Text>(effort, small, "strings of 32 bytes"),
         all_layouts(effort, small),
         all_layouts(effort, medium),
-        batches(effort, small),
-        batches(effort, medium),
-        batches(effort, large),
-    ]
+    ];
+    let batches = [small, medium, large].map(|log_slots| batches(effort, log_slots));
+    let ratios = against_floor(&batches[1..]);
+    tables.extend(batches);
+    tables.push(ratios);
+    tables
 }

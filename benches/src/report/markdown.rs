@@ -151,7 +151,9 @@ fn one_thread(results: &Results, plots: &Path) -> String {
         "## One thread\n\nMillions of operations per second.\n\
          Inserts are shown by the part of the fill, in percent of the capacity, at which they come; lookups and removes \
          are at full capacity.\n\
-         In \"half\" each key is in with a probability of 1/2, at random, so that no branch predictor foresees the answer.\n\n{}\n",
+         In \"half\" each key is in with a probability of 1/2, at random, so that no branch predictor foresees the answer.\n\
+         A floor makes the keys, and accesses as much memory as guira uses: at two random places for each key, or at one \
+         that it loads and exchanges.\n\n{}\n",
         plot(plots, "insert", "Inserts as the table fills"),
     );
     for table in &results.tables {
