@@ -10,6 +10,7 @@ pub mod arena;
 mod batches;
 pub mod contention;
 pub mod crew;
+pub mod curves;
 pub mod effort;
 pub mod entry;
 pub mod floor;

@@ -6,6 +6,7 @@ mod plots;
 
 use crate::{
     contention::{self, Contest, Tail},
+    curves::{self, Curves},
     effort::Effort,
     growth::{self, Growth},
     latency,
@@ -23,6 +24,8 @@ pub struct Results {
     pub targets: Vec<Target>,
     /// One thread.
     pub tables: Vec<Table>,
+    /// Lookups by the load and by the share of hits.
+    pub curves: Curves,
     /// Many threads.
     pub contests: Vec<Contest>,
     /// Latencies.
@@ -61,6 +64,8 @@ impl Results {
         targets[more..].iter().for_each(print);
         say("one thread");
         let tables = ops::measure(effort);
+        say("lookups by load and by the share of hits");
+        let curves = curves::measure(effort);
         say("many threads");
         let contests = contention::measure(effort);
         say("latencies");
@@ -72,6 +77,7 @@ impl Results {
         Self {
             targets,
             tables,
+            curves,
             contests,
             tails,
             clock,
@@ -100,6 +106,8 @@ impl Results {
             ("growth.svg", plots::growth(self)),
             ("space.svg", plots::space(self)),
             ("insert.svg", plots::insert(self)),
+            ("load.svg", plots::load(self)),
+            ("share.svg", plots::share(self)),
         ];
         for (name, svg) in svgs {
             fs::write(directory.join(name), svg.map_err(io::Error::other)?)?;

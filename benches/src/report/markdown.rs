@@ -23,6 +23,7 @@ pub(super) fn page(results: &Results, plots: &Path, server: &str) -> String {
         targets(results),
         MISSED.to_owned(),
         one_thread(results, plots),
+        curves(results, plots),
         contention(results, plots),
         latency(results, plots),
         growth(results, plots),
@@ -161,6 +162,26 @@ fn one_thread(results: &Results, plots: &Path) -> String {
         let _ = write!(text, "\n### {title}\n\n{}", cells(table));
     }
     text
+}
+
+fn curves(results: &Results, plots: &Path) -> String {
+    let section = |tables: &[Table]| -> String {
+        let one = |table: &Table| format!("\n### {}\n\n{}", table.title, cells(table));
+        tables.iter().map(one).collect()
+    };
+    let curves = &results.curves;
+    format!(
+        "## Lookups by load and by the share of hits\n\nMillions of lookups per second of one thread.\n\
+         The load is the share of the slots in use; a Bloom filter has no slots, and holds as many items as the others.\n\n\
+         {}\n{}\n\
+         Hits and misses come at random, and the filters are at full capacity.\n\
+         All columns make their keys in one way, which costs a little more than in the tables of hits or of misses alone.\n\n\
+         {}\n{}",
+        plot(plots, "load", "Lookups by load"),
+        section(&curves.by_load),
+        plot(plots, "share", "Lookups by the share of hits"),
+        section(&curves.by_share),
+    )
 }
 
 /// A table of samples: their names, and their medians.

@@ -385,44 +385,77 @@ pub(super) fn space(results: &Results) -> Svg {
     })
 }
 
-/// The rate of inserts by the part of the fill, in and out of cache.
-pub(super) fn insert(results: &Results) -> Svg {
-    let tables: Vec<&Table> = results
-        .tables
-        .iter()
-        .filter(|table| table.title.ends_with("u64 keys"))
-        .collect();
-    let labels = ["0–50", "50–90", "90–95", "95–99", "99–100"].map(|band| format!("{band} %"));
+/// What a plot of tables shows: a panel for each table, a line for each row, and a
+/// mark of the first axis for each of the columns from `first` on that has a label.
+struct Lines<'a> {
+    tables: &'a [&'a Table],
+    first: usize,
+    x: (&'a str, &'a [String]),
+    y: &'a str,
+    /// Rows and columns of panels.
+    grid: (usize, usize),
+}
+
+fn tables(shown: &Lines<'_>) -> Svg {
+    let (across, labels) = shown.x;
     let lines = |table: &&Table| -> Vec<Line> {
         let line = |(name, cells): &(String, Vec<Option<crate::measure::Samples>>)| Line {
             name: name.clone(),
             points: (0..labels.len())
-                .zip(&cells[1..])
+                .zip(&cells[shown.first..])
                 .filter_map(|(index, samples)| Some((index as f64, samples.as_ref()?.median())))
                 .collect(),
         };
+        // guira last, so that it is on top.
         table.rows.iter().rev().map(line).collect()
     };
-    let all: Vec<Vec<Line>> = tables.iter().map(lines).collect();
-    svg((960, 390), |area| {
-        let (panels, below) = area.split_vertically(320);
-        for ((area, table), lines) in panels
-            .split_evenly((1, tables.len()))
-            .iter()
-            .zip(&tables)
-            .zip(&all)
-        {
-            let x = ("of the capacity", labels.as_slice());
-            panel(
-                area,
-                &Panel {
-                    title: &table.title,
-                    x,
-                    y: ("M inserts / s", plain),
-                },
-                lines,
-            )?;
+    let all: Vec<Vec<Line>> = shown.tables.iter().map(lines).collect();
+    let names: Vec<String> = names(&all).into_iter().rev().collect();
+    let (panels, below) = (320 * shown.grid.0, 18 * names.len().div_ceil(3) + 16);
+    svg((960, (panels + below) as u32), |area| {
+        let (above, below) = area.split_vertically(panels as i32);
+        let areas = above.split_evenly(shown.grid);
+        for ((area, table), lines) in areas.iter().zip(shown.tables).zip(&all) {
+            let (x, y) = ((across, labels), (shown.y, plain as Format));
+            let title = table.title.as_str();
+            panel(area, &Panel { title, x, y }, lines)?;
         }
-        legend(&below, &names(&all).into_iter().rev().collect::<Vec<_>>())
+        legend(&below, &names)
+    })
+}
+
+/// The rate of inserts by the part of the fill, in and out of cache.
+pub(super) fn insert(results: &Results) -> Svg {
+    let all = results.tables.iter();
+    let all: Vec<&Table> = all
+        .filter(|table| table.title.ends_with("u64 keys"))
+        .collect();
+    let labels = ["0–50", "50–90", "90–95", "95–99", "99–100"].map(|band| format!("{band} %"));
+    tables(&Lines {
+        tables: &all,
+        first: 1,
+        x: ("of the capacity", &labels),
+        y: "M inserts / s",
+        grid: (1, all.len()),
+    })
+}
+
+/// The rate of lookups by load, in and out of cache.
+pub(super) fn load(results: &Results) -> Svg {
+    lookups(&results.curves.by_load, "load", (2, 2))
+}
+
+/// The rate of lookups by the share of hits, in and out of cache.
+pub(super) fn share(results: &Results) -> Svg {
+    lookups(&results.curves.by_share, "share of hits", (1, 2))
+}
+
+fn lookups(curves: &[Table], across: &str, grid: (usize, usize)) -> Svg {
+    tables(&Lines {
+        tables: &curves.iter().collect::<Vec<_>>(),
+        first: 0,
+        x: (across, &curves[0].columns),
+        y: "M lookups / s",
+        grid,
     })
 }
