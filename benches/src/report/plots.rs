@@ -8,7 +8,13 @@ use crate::{
     ops::Table,
     space::Point,
 };
-use plotters::prelude::*;
+use plotters::{
+    coord::{
+        ranged1d::{Ranged, ValueFormatter},
+        types::RangedCoordf64,
+    },
+    prelude::*,
+};
 use std::error::Error;
 
 type Svg = Result<String, Box<dyn Error + Send + Sync>>;
@@ -74,9 +80,16 @@ struct Panel<'a> {
     title: &'a str,
     x: (&'a str, &'a [String]),
     y: (&'a str, Format),
+    scale: Scale,
 }
 
-/// A panel with a logarithmic second axis.
+/// How the second axis goes.
+#[derive(Clone, Copy)]
+enum Scale {
+    Log,
+    FromZero,
+}
+
 fn panel(area: &Area<'_>, panel: &Panel<'_>, lines: &[Line]) -> Drawn {
     let points = lines.iter().flat_map(|line| &line.points);
     let ys = points.map(|&(_, y)| y).filter(|y| *y > 0.0);
@@ -88,13 +101,30 @@ fn panel(area: &Area<'_>, panel: &Panel<'_>, lines: &[Line]) -> Drawn {
     } else {
         (least / 1.2, most * 1.3)
     };
-    let labels = panel.x.1;
-    let mut chart = ChartBuilder::on(area)
+    let mut chart = ChartBuilder::on(area);
+    let chart = chart
         .caption(panel.title, (FONT, 15))
         .margin(8)
         .x_label_area_size(32)
-        .y_label_area_size(56)
-        .build_cartesian_2d(-0.2..labels.len() as f64 - 0.8, (least..most).log_scale())?;
+        .y_label_area_size(56);
+    let across = -0.2..panel.x.1.len() as f64 - 0.8;
+    match panel.scale {
+        Scale::Log => draw(
+            chart.build_cartesian_2d(across, (least..most).log_scale())?,
+            panel,
+            lines,
+        ),
+        Scale::FromZero => draw(chart.build_cartesian_2d(across, 0.0..most)?, panel, lines),
+    }
+}
+
+type Chart<'a, Y> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, Y>>;
+
+fn draw<Y>(mut chart: Chart<'_, Y>, panel: &Panel<'_>, lines: &[Line]) -> Drawn
+where
+    Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
+    let labels = panel.x.1;
     chart
         .configure_mesh()
         .x_desc(panel.x.0)
@@ -191,6 +221,7 @@ pub(super) fn contention(results: &Results) -> Svg {
                     title,
                     x,
                     y: ("M operations / s", plain),
+                    scale: Scale::Log,
                 },
                 lines,
             )?;
@@ -239,6 +270,7 @@ pub(super) fn latency(results: &Results) -> Svg {
                     title: &title,
                     x,
                     y: ("", time),
+                    scale: Scale::Log,
                 },
                 lines,
             )?;
@@ -309,7 +341,8 @@ pub(super) fn growth(results: &Results) -> Svg {
                 labels.as_slice(),
             );
             let y = ("", format);
-            panel(area, &Panel { title, x, y }, lines)?;
+            let scale = Scale::Log;
+            panel(area, &Panel { title, x, y, scale }, lines)?;
         }
         legend(&below, &names(&all).into_iter().rev().collect::<Vec<_>>())
     })
@@ -392,6 +425,7 @@ struct Lines<'a> {
     first: usize,
     x: (&'a str, &'a [String]),
     y: &'a str,
+    scale: Scale,
     /// Rows and columns of panels.
     grid: (usize, usize),
 }
@@ -417,8 +451,8 @@ fn tables(shown: &Lines<'_>) -> Svg {
         let areas = above.split_evenly(shown.grid);
         for ((area, table), lines) in areas.iter().zip(shown.tables).zip(&all) {
             let (x, y) = ((across, labels), (shown.y, plain as Format));
-            let title = table.title.as_str();
-            panel(area, &Panel { title, x, y }, lines)?;
+            let (title, scale) = (table.title.as_str(), shown.scale);
+            panel(area, &Panel { title, x, y, scale }, lines)?;
         }
         legend(&below, &names)
     })
@@ -436,6 +470,7 @@ pub(super) fn insert(results: &Results) -> Svg {
         first: 1,
         x: ("of the capacity", &labels),
         y: "M inserts / s",
+        scale: Scale::Log,
         grid: (1, all.len()),
     })
 }
@@ -456,6 +491,7 @@ fn lookups(curves: &[Table], across: &str, grid: (usize, usize)) -> Svg {
         first: 0,
         x: (across, &curves[0].columns),
         y: "M lookups / s",
+        scale: Scale::FromZero,
         grid,
     })
 }
