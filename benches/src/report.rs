@@ -38,6 +38,8 @@ pub struct Results {
     pub snapshots: Snapshots,
     /// Memory and rates.
     pub points: Vec<Point>,
+    /// How fast filters are built.
+    pub construction: Table,
     /// Highest loads.
     pub loads: Vec<Load>,
     /// The machine.
@@ -72,6 +74,8 @@ impl Results {
         let (tails, clock) = (contention::tails(effort), latency::clock_cost());
         say("space");
         let (points, loads) = (space::points(effort), space::loads(effort));
+        say("construction");
+        let construction = space::construction(effort);
         say("done");
         let machine = machine::describe();
         Self {
@@ -84,6 +88,7 @@ impl Results {
             growth,
             snapshots,
             points,
+            construction,
             loads,
             machine,
             effort,

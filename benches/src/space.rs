@@ -1,11 +1,12 @@
-//! Bits per item against the rate of false positives, and how full a table gets.
+//! Bits per item against the rate of false positives, how fast a filter is built, and
+//! how full it gets.
 
 use crate::{
     effort::Effort,
     growth, hasher,
     keys::{Asked, Walk},
-    measure::items,
-    ops::LAYOUTS,
+    measure::{items, rate, size},
+    ops::{LAYOUTS, Table},
     peer::Peer,
     peers::{self, Guira},
 };
@@ -66,7 +67,7 @@ const ASKED: [f64; 7] = [0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5, 1e-6];
 
 /// The share of absent keys that are found: lookups until some hundred were, but not
 /// for ever. 0 where too few were found to tell.
-fn rate(peer: &dyn Peer<u64>, effort: Effort) -> f64 {
+fn false_positives(peer: &dyn Peer<u64>, effort: Effort) -> f64 {
     let (mut asked, mut found) = (0, 0);
     while found < 400 && asked < effort.steps * 64 {
         found += peer.lookup(Walk::new(Asked::Misses, 1, asked >> 16), 1 << 16);
@@ -90,7 +91,7 @@ fn measured(
         name,
         asked,
         expected,
-        rate: rate(peer, effort),
+        rate: false_positives(peer, effort),
         bits: peer.bytes() as f64 * 8.0 / count as f64,
     }
 }
@@ -126,7 +127,7 @@ pub fn points(effort: Effort) -> Vec<Point> {
     };
     for (bits, slots) in LAYOUTS {
         let guira = Guira::new(count as usize, bits);
-        measure(format!("guira, {bits} bits × {slots}"), None, guira);
+        measure(name_of(bits, slots), None, guira);
     }
     for (bits, slots) in GROWABLE {
         let guira = growable(count as usize, bits);
@@ -165,6 +166,44 @@ pub fn points(effort: Effort) -> Vec<Point> {
         ));
     }
     points
+}
+
+fn name_of(bits: u32, slots: u32) -> String {
+    format!("guira, {bits} bits × {slots}")
+}
+
+/// How fast guira's fixed layouts and the peers are built, as table 3 of Fan et al.,
+/// *Cuckoo Filter*, CoNEXT 2014, has it: guira's load in percent, and millions of items
+/// per second in and out of cache. Rows are called as in [`points`].
+#[must_use]
+pub fn construction(effort: Effort) -> Table {
+    let sizes = [(effort.log_medium, effort.rounds), (effort.log_large, 1)];
+    let [medium, large] =
+        sizes.map(|(log_slots, _)| format!("M items/s, {} slots", size(log_slots)));
+    let mut table = Table::new("Construction".into(), &["load", &medium, &large]);
+    let peers: Vec<_> = peers::all::<u64>().into_iter().skip(1).collect();
+    let layouts = LAYOUTS.iter().map(|&(bits, slots)| name_of(bits, slots));
+    table.rows_for(layouts.chain(peers.iter().map(|entry| entry.name.to_owned())));
+    for (column, (log_slots, rounds)) in (1..).zip(sizes) {
+        let count = items(log_slots);
+        for _ in 0..rounds {
+            for (row, &(bits, _)) in LAYOUTS.iter().enumerate() {
+                let guira = Guira::new(count as usize, bits);
+                let fill = || Peer::<u64>::insert_all(&guira, 0..count);
+                table.push(row, column, rate(count, fill));
+                if log_slots == effort.log_medium {
+                    table.push(row, 0, guira.0.load_factor() * 100.0);
+                }
+            }
+            for (row, entry) in (LAYOUTS.len()..).zip(&peers) {
+                if log_slots == effort.log_medium || entry.large {
+                    let peer = (entry.make)(count as usize);
+                    table.push(row, column, rate(count, || peer.insert_all(0..count)));
+                }
+            }
+        }
+    }
+    table
 }
 
 /// The highest loads of the layouts.

@@ -79,6 +79,10 @@ fn cell(samples: &Samples) -> String {
     }
 }
 
+fn optional(samples: &Option<Samples>) -> String {
+    samples.as_ref().map_or("–".into(), cell)
+}
+
 fn introduction(results: &Results, plots: &Path) -> String {
     let Results {
         machine, effort, ..
@@ -190,10 +194,9 @@ fn cells(Table { columns, rows, .. }: &Table) -> String {
         .chain(columns.iter().cloned())
         .collect();
     let row = |(name, cells): &(String, Vec<Option<Samples>>)| {
-        let cells = cells
-            .iter()
-            .map(|samples| samples.as_ref().map_or("–".into(), cell));
-        std::iter::once(name.clone()).chain(cells).collect()
+        std::iter::once(name.clone())
+            .chain(cells.iter().map(optional))
+            .collect()
     };
     table(&head, rows.iter().map(row))
 }
@@ -430,6 +433,7 @@ fn space(results: &Results, plots: &Path) -> String {
         plot(plots, "space", "Bits per item against rate"),
         table(&head, results.points.iter().map(row)),
     );
+    text += &construction(results);
     let sizes = SIZES.iter().map(|items| format!("{items} items"));
     let head: Vec<String> = std::iter::once("layout".into()).chain(sizes).collect();
     let rows = results.loads.iter().map(|load| {
@@ -447,6 +451,29 @@ fn space(results: &Results, plots: &Path) -> String {
         table(&head, rows),
     );
     text
+}
+
+/// The table of construction, with bits and rates of the filters of the same names.
+fn construction(results: &Results) -> String {
+    let Table { columns, rows, .. } = &results.construction;
+    let mut head = strings(["", "load, %", "bits per item", "measured rate"]);
+    head.extend(columns[1..].iter().cloned());
+    let row = |(name, cells): &(String, Vec<Option<Samples>>)| {
+        let point = results.points.iter().find(|point| point.name == *name);
+        let bits = point.map_or("–".into(), |point| digits(point.bits));
+        let rate = point.map_or("–".into(), |point| percent(point.rate));
+        let mut row: Vec<String> = cells.iter().map(optional).collect();
+        row.splice(1..1, [bits, rate]);
+        row.insert(0, name.clone());
+        row
+    };
+    format!(
+        "\n### Construction\n\nFilters that one thread has filled with the items that they were made for.\n\
+         The load is the share of the slots in use; it is 95 % in the peers that have slots and a power of two of them.\n\
+         Bits and rates are those of the table above, for {} slots; out of cache each filter was filled once.\n\n{}",
+        size(results.effort.log_medium),
+        table(&head, rows.iter().map(row)),
+    )
 }
 
 /// Why a peer may be faster, or smaller.
