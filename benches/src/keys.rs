@@ -85,6 +85,7 @@ pub struct Walk {
     stride: u64,
     at: u64,
     step: u64,
+    coin: u64,
 }
 
 impl Walk {
@@ -108,6 +109,7 @@ impl Walk {
             stride,
             at: mix(start) % items,
             step: start << 32,
+            coin: mix(start),
         }
     }
 
@@ -118,20 +120,31 @@ impl Walk {
         if self.at >= self.items {
             self.at -= self.items;
         }
-        self.step += 1;
         match self.asked {
             Asked::Hits => self.at,
             // Never the same absent key twice: a false positive would stay one.
-            Asked::Misses => ABSENT + self.step,
+            Asked::Misses => {
+                self.step += 1;
+                ABSENT + self.step
+            }
             // By arithmetic, as a branch here would be guessed wrong as often as one in
             // the contestant: the difference is negative where the key is to be absent,
             // and has the bit `ABSENT`.
             Asked::Quarters(present) => {
-                let difference = present.wrapping_sub(1 + (mix(self.step) >> 62));
+                self.coin = toss(self.coin);
+                let difference = present.wrapping_sub(1 + (self.coin >> 62));
                 self.at + (difference & ABSENT)
             }
         }
     }
+}
+
+/// The linear congruential generator of Knuth's MMIX: cheap beside a lookup, and the
+/// highest bits are random enough for a branch predictor.
+#[inline(always)]
+const fn toss(coin: u64) -> u64 {
+    coin.wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407)
 }
 
 const fn gcd(a: u64, b: u64) -> u64 {
