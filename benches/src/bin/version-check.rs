@@ -2,8 +2,8 @@
 //! `valgrind --tool=callgrind version-check 1000000`.
 //!
 //! Counted twice with different numbers of lookups, the difference is the
-//! lookups' alone. A second argument, `insert` or `hit`, counts those instead; a third
-//! sets the number of items.
+//! lookups' alone. A second argument, `insert`, `hit`, or `half` for hits and misses
+//! at random, counts those instead; a third sets the number of items.
 
 use guira_benches::{
     keys::{Asked, Walk},
@@ -27,17 +27,17 @@ fn main() {
     let fill = |count| peer.insert_all(0..count);
     let (done, since) = match what.as_str() {
         "insert" => (fill(steps.min(items)), before),
-        "hit" | "miss" => {
+        "hit" | "miss" | "half" => {
             fill(items);
-            let asked = if what == "hit" {
-                Asked::Hits
-            } else {
-                Asked::Misses
+            let asked = match what.as_str() {
+                "hit" => Asked::Hits,
+                "half" => Asked::HALF,
+                _ => Asked::Misses,
             };
             let filled = thread_time();
             (peer.lookup(Walk::new(asked, items, 0), steps), filled)
         }
-        other => panic!("{other} is not one of miss, hit, insert"),
+        other => panic!("{other} is not one of miss, hit, half, insert"),
     };
     let rate = mops(steps, thread_time() - since);
     println!("{what}: {done} of {steps}, {rate:.1} M/s");
