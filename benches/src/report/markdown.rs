@@ -480,7 +480,7 @@ fn construction(results: &Results) -> String {
 fn reason(name: &str) -> &'static str {
     match name {
         "fastbloom (atomic)" => {
-            "it sets bits and moves nothing, so its inserts do not slow down; it cannot delete, and no lookup needs a version"
+            "it sets bits and moves nothing, so its inserts do not slow down; it cannot delete, and no lookup needs a version; while few bits are set a miss ends at its first"
         }
         "RwLock<cuckoofilter>" | "64 × Mutex<cuckoofilter>" => {
             "its table is half as large, with 8 bits an item; a plain write needs no compare-exchange"
@@ -528,7 +528,9 @@ fn losses(results: &Results) -> String {
     let tables = results
         .tables
         .iter()
-        .filter(|table| table.title.contains("slots, "));
+        .filter(|table| table.title.contains("slots, "))
+        .chain(&results.curves.by_load)
+        .chain(&results.curves.by_share);
     let tables = tables.flat_map(|table| {
         table.rows[1..].iter().flat_map(move |(name, cells)| {
             cells
@@ -537,8 +539,9 @@ fn losses(results: &Results) -> String {
                 .zip(&table.columns)
                 .filter_map(move |((theirs, ours), column)| {
                     let ratio = theirs.as_ref()?.median() / ours.as_ref()?.median();
+                    // A part of a fill; a share or a load ends with the sign.
                     let inserts = column.starts_with(|first: char| first.is_ascii_digit());
-                    let column = if inserts {
+                    let column = if inserts && !column.ends_with('%') {
                         format!("insert {column} %")
                     } else {
                         column.clone()
