@@ -33,6 +33,7 @@ use std::{
 pub struct SeededState {
     seed: u64,
     secrets: RapidSecrets,
+    keys: [u64; 2],
 }
 
 impl SeededState {
@@ -48,9 +49,12 @@ impl SeededState {
     /// ```
     #[must_use]
     pub const fn new(seed: u64) -> Self {
+        let secrets = RapidSecrets::seed(seed);
+        let keys = [hash(b"mask", &secrets), hash(b"factor", &secrets) | 1];
         Self {
             seed,
-            secrets: RapidSecrets::seed(seed),
+            secrets,
+            keys,
         }
     }
 
@@ -115,6 +119,7 @@ impl BuildHasher for SeededState {
     fn build_hasher(&self) -> SeededHasher {
         SeededHasher {
             state: 0,
+            keys: self.keys,
             secrets: self.secrets,
         }
     }
@@ -127,20 +132,31 @@ impl BuildHasher for SeededState {
 #[derive(Clone)]
 pub struct SeededHasher {
     state: u64,
+    keys: [u64; 2],
     secrets: RapidSecrets,
 }
 
 impl SeededHasher {
     #[inline(always)]
-    fn hash(&self, bytes: &[u8]) -> u64 {
-        rapidhash_v3_inline::<true, false, false>(bytes, &self.secrets)
-    }
-
-    #[inline(always)]
     fn absorb(&mut self, value: u64) {
-        let message = u128::from(self.state) | u128::from(value) << 64;
-        self.state = self.hash(&message.to_le_bytes());
+        let [mask, factor] = self.keys;
+        self.state = fold(fold(self.state ^ value ^ mask, factor), FACTOR);
     }
+}
+
+#[inline(always)]
+const fn hash(bytes: &[u8], secrets: &RapidSecrets) -> u64 {
+    rapidhash_v3_inline::<true, false, false>(bytes, secrets)
+}
+
+/// A multiplier with as many ones as zeros, in no pattern: 2^64 / φ.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Both halves of a product, one on the other: each bit of it depends on all bits of both factors.
+#[inline(always)]
+const fn fold(one: u64, other: u64) -> u64 {
+    let product = one as u128 * other as u128;
+    product as u64 ^ (product >> 64) as u64
 }
 
 /// As of [`SeededState`].
@@ -162,8 +178,7 @@ macro_rules! absorb {
 impl Hasher for SeededHasher {
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        let hash = self.hash(bytes);
-        self.absorb(hash);
+        self.absorb(hash(bytes, &self.secrets));
     }
 
     absorb!(write_u8: u8, write_u16: u16, write_u32: u32, write_u64: u64, write_usize: usize);
