@@ -40,13 +40,12 @@ impl Items {
 }
 
 /// A hash whose fingerprint is that of no other `nth`, below 64, in any layout; the
-/// rest is as the scheduler says. The fingerprint is the low half of the hash on a
-/// smaller scale: of 64 equal parts of that scale each `nth` has the middle of one.
+/// rest is as the scheduler says. The fingerprint is the low bits of the hash, 9 at least.
 #[must_use]
 pub fn hash(nth: u64) -> u64 {
     assert!(nth < 64, "six bits tell the hashes apart");
-    let (random, eighth) = (thread_rng().next_u64(), 1 + below(6) as u64);
-    random & !(0x1ff << 23) | nth << 26 | eighth << 23
+    let (random, low) = (thread_rng().next_u64(), 1 + below(7) as u64);
+    random & !0x1ff | nth << 3 | low
 }
 
 /// True once in `of` times, as the scheduler says.

@@ -13,8 +13,12 @@ pub(super) fn holds_copy<L: Layout>(word: Word<L>, fingerprint: u64) -> bool {
 
 /// The copies of the class in its two words: unmarked, D, and S with T.
 /// `None` if the words cannot have stood together.
+#[inline]
 pub(super) fn copies<L: Layout>(p: Word<L>, q: Word<L>, fingerprint: u64) -> Option<usize> {
     let unmarked = p.count(fingerprint) + q.count(fingerprint);
+    if p.is_unmarked() && q.is_unmarked() {
+        return Some(unmarked);
+    }
     let (p, q) = (p.mark_of(fingerprint), q.mark_of(fingerprint));
     Some(unmarked + marked_copies(p, q)? + marked_copies(q, p)?)
 }

@@ -6,58 +6,94 @@ mod wrong;
 use super::{
     RawFilter,
     copies::{copies, holds_copy},
+    version::Stripes,
 };
 use crate::{
     fault::{self, instead},
     step::Step,
     sync,
-    table::{class::Class, layout::Layout, word::Word},
+    table::{class::Class, layout::Layout, route::View, word::Word},
 };
 
 /// Attempts of a lookup, after the last of which it answers true.
 pub(super) const ATTEMPTS: usize = 8;
 
-impl<L: Layout> RawFilter<L> {
+/// A filter for a row of lookups, with the place of its words and versions at hand.
+pub(crate) struct Reader<'a, L> {
+    raw: &'a RawFilter<L>,
+    pub(super) view: View<'a, L>,
+    stripes: Stripes<'a>,
+}
+
+impl<L: Layout> Reader<'_, L> {
     /// True if the class is present. Wait-free; writes nothing but the counters of the
     /// rare cases.
     #[inline(always)]
     pub(crate) fn contains(&self, class: Class) -> bool {
-        instead!(wrong::is_on() => wrong::contains(self, class), self.look_up(class))
+        instead!(wrong::is_on() => wrong::contains(self.raw, class), self.look_up(class))
     }
 
-    /// A match in quiet words is a copy, whichever plane counts; no match is none in
-    /// the words that count, if no relocation towards P came between. All else is rare.
+    /// In quiet words of the hint's phase, which no relocation crossed, a match is a copy and no
+    /// match is none. Only on that there is a branch, which is foreseen; the answer is data, as
+    /// a branch on it could be wrong every other time. All else is rare.
     #[inline(always)]
     fn look_up(&self, class: Class) -> bool {
         let Class { fingerprint, p, q } = class;
-        let view = self.table.view();
-        let version = self.versions.of(class).observe();
-        let (in_p, in_q, hint) = view.load_pair_at_hint(class);
-        if Word::either_matches(in_p, in_q, fingerprint) {
-            Word::both_quiet(in_p, in_q) || self.look_up_again(fingerprint, p, q)
-        } else if !Word::both_in_phase(in_p, in_q, hint) {
-            self.look_up_elsewhere(fingerprint, p, q)
+        let version = self.stripes.of(class).observe();
+        let (in_p, in_q, hint) = self.view.load_pair_at_hint(class);
+        let found = Word::either_matches(in_p, in_q, fingerprint);
+        if Word::both_settled(in_p, in_q, hint) & version.validate() {
+            found
         } else {
-            !version.validate() && self.look_up_again(fingerprint, p, q)
+            self.raw
+                .look_up_beside_writers(fingerprint, p, q, in_p, in_q)
+        }
+    }
+}
+
+impl<L: Layout> RawFilter<L> {
+    /// [`Reader::contains`] for one lookup.
+    #[inline(always)]
+    pub(crate) fn contains(&self, class: Class) -> bool {
+        self.reader().contains(class)
+    }
+
+    /// The filter for a row of lookups.
+    #[inline(always)]
+    pub(crate) fn reader(&self) -> Reader<'_, L> {
+        Reader {
+            raw: self,
+            view: self.table.view(),
+            stripes: self.versions.at_hand(),
         }
     }
 
-    /// A level is being swept: an attempt among the words that count.
-    #[cold]
-    fn look_up_elsewhere(&self, fingerprint: u64, p: usize, q: usize) -> bool {
-        self.try_look_up(Class { fingerprint, p, q })
-            .unwrap_or_else(|| self.look_up_again(fingerprint, p, q))
-    }
-
-    /// A relocation crossed the lookup's way: all further attempts.
+    /// Words that are marked, reserved or of another phase, or a relocation that crossed the
+    /// lookup's way.
     ///
     /// The class comes in parts, as they fit into registers: whole, it would be
     /// stored to memory on the fast path.
     #[cold]
-    fn look_up_again(&self, fingerprint: u64, p: usize, q: usize) -> bool {
+    fn look_up_beside_writers(
+        &self,
+        fingerprint: u64,
+        p: usize,
+        q: usize,
+        in_p: Word<L>,
+        in_q: Word<L>,
+    ) -> bool {
+        // In quiet words a match is a copy, whichever plane counts and whatever has moved.
+        if Word::both_quiet(in_p, in_q) && Word::either_matches(in_p, in_q, fingerprint) {
+            return true;
+        }
         let class = Class { fingerprint, p, q };
+        // To look where a sweep has left the words is no second look.
+        let swept = !Word::both_in_phase(in_p, in_q, self.table.hint());
+        if swept && let Some(present) = self.try_look_up(class) {
+            return present;
+        }
         self.counters.retried();
-        for _ in 1..fault::attempts(ATTEMPTS) {
+        for _ in 1 + usize::from(swept)..fault::attempts(ATTEMPTS) {
             if let Some(present) = self.try_look_up(class) {
                 return present;
             }

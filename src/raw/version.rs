@@ -62,9 +62,34 @@ impl Versions {
         size_of_val(&*self.stripes)
     }
 
-    /// The stripe of a class: the only place where it is chosen.
+    /// The stripe of a class.
     #[inline(always)]
     pub(crate) fn of(&self, class: Class) -> Stripe<'_> {
+        self.at_hand().of(class)
+    }
+
+    /// The counters for a row of lookups.
+    #[inline(always)]
+    pub(crate) fn at_hand(&self) -> Stripes<'_> {
+        Stripes {
+            stripes: &self.stripes,
+            mask: self.mask,
+        }
+    }
+}
+
+/// [`Versions`] with the place of the counters at hand, as a
+/// [`View`](crate::table::route::View) has that of the words.
+#[derive(Clone, Copy)]
+pub(crate) struct Stripes<'a> {
+    stripes: &'a [AtomicU64],
+    mask: usize,
+}
+
+impl<'a> Stripes<'a> {
+    /// The stripe of a class: the only place where it is chosen.
+    #[inline(always)]
+    pub(crate) fn of(self, class: Class) -> Stripe<'a> {
         Stripe(&self.stripes[class.p & self.mask])
     }
 }

@@ -1,6 +1,7 @@
 //! From a hash to a class: a fingerprint and its pair of buckets. Pure.
 
 use super::layout::{Layout, Masks};
+use std::hint::select_unpredictable;
 
 /// All that the table knows of an item: its fingerprint and its two buckets.
 /// Two items of one class cannot be told apart.
@@ -14,12 +15,30 @@ pub(crate) struct Class {
 }
 
 impl Class {
+    /// A place for a class.
+    pub(crate) const NONE: Self = Self {
+        fingerprint: 0,
+        p: 0,
+        q: 0,
+    };
+
     /// The class of the items with this hash in a table of `buckets` buckets.
     ///
-    /// The bucket comes from the high bits, the fingerprint from the low 32.
+    /// A fingerprint has m/2 pairs: those of [`alternate`] in the order of their lower buckets.
+    /// The high bits of the hash say which of them it is, so that P and Q need no comparison
+    /// with each other. The fingerprint comes from the low bits.
     #[inline(always)]
     pub(crate) fn of_hash<L: Layout>(hash: u64, buckets: usize) -> Self {
-        Self::of_resident(fingerprint::<L>(hash), scale(hash, buckets), buckets)
+        let fingerprint = fingerprint::<L>(hash);
+        let half = half_sum(fingerprint, buckets);
+        let pair = scale(hash, buckets / 2);
+        // The first ones add up to s, the others to s + m. Without a branch, which nobody
+        // could foresee.
+        let wraps = pair > half;
+        let p = pair + select_unpredictable(wraps, half + 1, 0);
+        let sum = select_unpredictable(wraps, buckets, half + 1);
+        let q = half.wrapping_sub(pair).wrapping_add(sum);
+        Self { fingerprint, p, q }
     }
 
     /// The class of a fingerprint with these two buckets.
@@ -49,10 +68,11 @@ impl Class {
     }
 }
 
-/// A fingerprint from 1 to 2^f - 1, each as likely as the others.
+/// A fingerprint from 1 to 2^f - 1: 1 is twice as likely as each of the others.
 #[inline(always)]
 fn fingerprint<L: Layout>(hash: u64) -> u64 {
-    (((hash & 0xffff_ffff) * L::FINGERPRINT) >> 32) + 1
+    let low = hash & L::FINGERPRINT;
+    low + u64::from(low == 0)
 }
 
 /// `hash` scaled onto `0..buckets` (Lemire, *Fast random integer generation in
@@ -62,18 +82,27 @@ const fn scale(hash: u64, buckets: usize) -> usize {
     ((hash as u128 * buckets as u128) >> 64) as usize
 }
 
-/// The other bucket of the pair, for any even number m of buckets: (H(fp) - b)
-/// mod m is its own inverse, and as H(fp) is odd, one bucket is even and the other
-/// odd: no pair is one bucket. (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §3.1,
-/// use b xor H(fp), which needs a power of two.) H is Fibonacci hashing: 2^64 / φ.
+/// The other bucket of the pair, for any even number m of buckets: (s - b) mod m is its own
+/// inverse, and as s is odd, one bucket is even and the other odd: no pair is one bucket.
+/// (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §3.1, use b xor a hash of the fingerprint, which
+/// needs a power of two.)
 #[inline(always)]
 pub(crate) const fn alternate(fingerprint: u64, bucket: usize, buckets: usize) -> usize {
-    let sum = scale(fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15), buckets) | 1;
+    let sum = 2 * half_sum(fingerprint, buckets) + 1;
     if sum >= bucket {
         sum - bucket
     } else {
         sum + buckets - bucket
     }
+}
+
+/// Of s, the sum modulo m of the buckets of each pair of this fingerprint, (s - 1) / 2:
+/// Fibonacci hashing to 32 bits (Knuth, The Art of Computer Programming 3, section 6.4), scaled
+/// onto the numbers below m/2. (m is at most 2^32.)
+#[inline(always)]
+const fn half_sum(fingerprint: u64, buckets: usize) -> usize {
+    let spread = (fingerprint as u32).wrapping_mul(0x9e37_79b9);
+    ((spread as u64 * (buckets / 2) as u64) >> 32) as usize
 }
 
 #[cfg(test)]

@@ -41,6 +41,14 @@ impl<'a, L: Layout> View<'a, L> {
         self.first.len()
     }
 
+    /// Brings the words of a class into the cache, as [`Table::prefetch`] does.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, class: Class) {
+        let plane = self.plane_of_hint(self.table.hint(), class.fingerprint);
+        plane.prefetch(class.p);
+        plane.prefetch(class.q);
+    }
+
     /// [`Table::load`]. Between two levels all words are at the level of the hint: a comparison
     /// shows it.
     #[inline(always)]
@@ -94,7 +102,7 @@ impl<'a, L: Layout> View<'a, L> {
 
     /// The words of two buckets, in this order.
     #[inline(always)]
-    fn load_both_for_update(
+    pub(crate) fn load_both_for_update(
         &self,
         fingerprint: u64,
         one: usize,

@@ -94,8 +94,15 @@ impl<L: Layout> Word<L> {
         (p.bits | q.bits) & L::CONTROL == 0
     }
 
-    /// True if any slot of either word, marked or not, equals `fingerprint`.
-    /// A reservation's token may match as well: quiet words have none.
+    /// True if both words are quiet and in the phase of `hint`.
+    #[inline(always)]
+    pub(crate) fn both_settled(p: Self, q: Self, hint: Self) -> bool {
+        let out_of_phase = (p.bits ^ hint.bits | q.bits ^ hint.bits) & L::PHASE;
+        out_of_phase | (p.bits | q.bits) & L::CONTROL == 0
+    }
+
+    /// True if any slot of either word equals `fingerprint`. Of words that are quiet: in others
+    /// a slot beside a control bit may seem not to, and a reservation's token may seem to.
     #[inline(always)]
     pub(crate) fn either_matches(p: Self, q: Self, fingerprint: u64) -> bool {
         #[cfg(target_feature = "sse2")]
@@ -114,7 +121,11 @@ impl<L: Layout> Word<L> {
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
     fn either_matches_in_vector(p: Self, q: Self, fingerprint: u64) -> bool {
-        let slots = |word: Self| (word.bits & L::PAYLOAD) as i64;
+        let slots = |word: Self| match L::PHASE_BITS {
+            // No other bit is set in a quiet word.
+            0 => word.bits as i64,
+            _ => (word.bits & L::PAYLOAD) as i64,
+        };
         let words = set_i64_m128i(slots(q), slots(p));
         let equal = match L::LANE_BITS {
             16 => cmp_eq_mask_i16_m128i(words, set_splat_i16_m128i(fingerprint as i16)),

@@ -33,18 +33,25 @@ pub(super) fn is_on() -> bool {
 pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
     let version = observe(raw, class, Fault::ContainsWrongStripe);
     let (p, q, hint) = raw.table.view().load_pair_at_hint(class);
-    if Word::either_matches(p, q, class.fingerprint) {
-        Word::both_quiet(p, q) || look_up_again(raw, class)
-    } else if !(Word::both_in_phase(p, q, hint) || fault::is(Fault::ContainsAnyPlane)) {
-        try_look_up(raw, class).unwrap_or_else(|| look_up_again(raw, class))
-    } else {
-        !(fault::is(Fault::ContainsNoValidate) || version.validate()) && look_up_again(raw, class)
+    let found = Word::either_matches(p, q, class.fingerprint);
+    let any_plane = fault::is(Fault::ContainsAnyPlane);
+    let settled = Word::both_quiet(p, q) && (any_plane || Word::both_in_phase(p, q, hint));
+    if settled && (fault::is(Fault::ContainsNoValidate) || version.validate()) {
+        return found;
     }
+    if Word::both_quiet(p, q) && found {
+        return true;
+    }
+    let swept = !Word::both_in_phase(p, q, hint);
+    if swept && let Some(present) = try_look_up(raw, class) {
+        return present;
+    }
+    look_up_again(raw, class, 1 + usize::from(swept))
 }
 
-fn look_up_again<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
+fn look_up_again<L: Layout>(raw: &RawFilter<L>, class: Class, attempts: usize) -> bool {
     raw.counters.retried();
-    for _ in 1..fault::attempts(ATTEMPTS) {
+    for _ in attempts..fault::attempts(ATTEMPTS) {
         if let Some(present) = try_look_up(raw, class) {
             return present;
         }

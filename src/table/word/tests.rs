@@ -378,7 +378,11 @@ fn all_operations_agree<L: Layout>() {
 }
 
 /// Every way to match that the layout allows, also those that this processor does not take.
+/// Only of quiet words is the answer used.
 fn either_matches_agrees<L: Layout>(p: Word<L>, q: Word<L>, fingerprint: u64, expected: bool) {
+    if !Word::both_quiet(p, q) {
+        return;
+    }
     let matches = Word::either_matches(p, q, fingerprint);
     let in_words = Word::either_matches_in_words(p, q, fingerprint);
     let in_lanes = if L::LANE_BITS > L::FINGERPRINT_BITS {
