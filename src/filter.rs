@@ -1,5 +1,6 @@
 //! The public filter: hashes items and hands them to the protocol of its layout.
 
+mod answers;
 mod batch;
 mod extend;
 mod state;
@@ -219,6 +220,14 @@ impl<S> CuckooFilter<S> {
     #[inline]
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
+        if let AnyFilter::F15x4(raw) = &self.raw {
+            return raw.contains(raw.class(hash));
+        }
+        self.contains_other(hash)
+    }
+
+    #[inline(never)]
+    fn contains_other(&self, hash: u64) -> bool {
         with_layout!(&self.raw, raw => raw.contains(raw.class(hash)))
     }
 
@@ -317,11 +326,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// After an error no item has come or gone.
     ///
     /// * [`InsertError::Full`] and [`InsertError::Memory`] as for [`insert`](Self::insert).
-    ///   This method needs a slot in a certain one of the item's two buckets, so it may be
-    ///   `Full` a little earlier. Of a hundred thousand small filters of the widest
-    ///   fingerprints one may be too full below its capacity.
     /// * [`InsertError::TooManyInFlight`]: there is no free reservation token. A call holds
-    ///   one, and the process has 512.
+    ///   one, and the process has 512, of which idle threads keep 128 at most.
     #[inline]
     pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
         self.insert_unique_hash(self.hasher.hash_one(item))
@@ -332,9 +338,9 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// [`false_positive_rate`](Self::false_positive_rate), as long as the filter holds no more
     /// than `capacity` items.
     ///
-    /// Wait-free, O(1). At rest it takes 3 loads if the item is present and 4 if it is absent, and
-    /// 46 at most when relocations or calls of [`insert_unique`](Self::insert_unique) interfere. In
-    /// a filter that can grow it is 51 at most, and those that find the word of each bucket.
+    /// Wait-free, O(1). At rest it takes 4 loads, and 46 at most when relocations or calls of
+    /// [`insert_unique`](Self::insert_unique) interfere. In a filter that can grow those are
+    /// added that find the word of each bucket.
     ///
     /// ```
     /// use guira::CuckooFilter;

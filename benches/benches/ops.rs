@@ -99,6 +99,14 @@ fn batches(criterion: &mut Criterion) {
                     });
                 });
             }
+            group.bench_function(BenchmarkId::new(size(log_slots), "iterator"), |bencher| {
+                let mut round = 0;
+                bencher.iter(|| {
+                    round += 1;
+                    let walk = Walk::new(asked, count, round);
+                    black_box(guira.lookup_by_iterator::<u64>(walk, STEPS))
+                });
+            });
         }
     }
 }

@@ -39,6 +39,13 @@ impl Guira {
         })
     }
 
+    /// Looks up `steps` keys that an iterator makes; how many were found.
+    #[must_use]
+    pub fn lookup_by_iterator<K: Key>(&self, mut walk: Walk, steps: u64) -> u64 {
+        let keys = (0..steps).map(|_| K::nth(walk.next_number()));
+        self.0.contains_iter(keys).map(u64::from).sum()
+    }
+
     /// Inserts the keys with these numbers, `size` at a time; how many were
     /// accepted before the first refusal of each batch.
     #[must_use]

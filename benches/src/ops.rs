@@ -183,7 +183,8 @@ fn bytes(log_slots: u32) -> String {
 pub const BATCHES: [usize; 4] = [8, 32, 128, 1024];
 
 /// The rows of the table of batches after one by one and [`BATCHES`].
-const BY_HASH: usize = 1 + BATCHES.len();
+const ITERATOR: usize = 1 + BATCHES.len();
+const BY_HASH: usize = ITERATOR + 1;
 const TWO_LOADS: usize = BY_HASH + 1;
 const EXCHANGE: usize = TWO_LOADS + 1;
 
@@ -197,6 +198,7 @@ pub fn batches(effort: Effort, log_slots: u32) -> Table {
     let names = names.chain(BATCHES.iter().map(|size| format!("batches of {size}")));
     let names = names.chain(
         [
+            "by iterator (`contains_iter`)",
             "by hash (`*_hash`)",
             "floor: two random loads",
             "floor: load, exchange",
@@ -222,6 +224,8 @@ pub fn batches(effort: Effort, log_slots: u32) -> Table {
                 let look = || guira.lookup_in_batches::<u64>(walk, steps, size);
                 table.push(row, column, rate(steps, look));
             }
+            let look = || guira.lookup_by_iterator::<u64>(walk, steps);
+            table.push(ITERATOR, column, rate(steps, look));
             let loads = || floor.two_loads(walk, steps);
             table.push(TWO_LOADS, column, rate(steps, loads));
         }

@@ -1,10 +1,6 @@
 //! Operations on many items: by hash and by item, with the same code.
 
-use crate::{
-    error::BatchError,
-    filter::CuckooFilter,
-    raw::{any::with_layout, batch::GROUP},
-};
+use crate::{error::BatchError, filter::CuckooFilter, raw::any::with_layout};
 use std::hash::{BuildHasher, Hash};
 
 /// The batches of hashes: for callers who have hashes already.
@@ -105,29 +101,11 @@ impl<S> CuckooFilter<S> {
     }
 
     fn contains_each<T>(&self, items: &[T], hash: impl Fn(&T) -> u64, results: &mut [bool]) {
-        assert_eq!(items.len(), results.len(), "a result for each item");
-        with_layout!(&self.raw, raw => {
-            for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
-                let group = raw.prefetch_group(items.iter().map(&hash));
-                for (result, &class) in results.iter_mut().zip(&group) {
-                    *result = raw.contains(class);
-                }
-            }
-        });
+        with_layout!(&self.raw, raw => raw.contains_all(items, hash, results));
     }
 
     fn insert_each<T>(&self, items: &[T], hash: impl Fn(&T) -> u64) -> Result<(), BatchError> {
-        let mut index = 0;
-        with_layout!(&self.raw, raw => {
-            for items in items.chunks(GROUP) {
-                let group = raw.prefetch_group_to_insert(items.iter().map(&hash));
-                for &class in &group {
-                    raw.insert(class).map_err(|error| BatchError { index, error })?;
-                    index += 1;
-                }
-            }
-        });
-        Ok(())
+        with_layout!(&self.raw, raw => raw.insert_all(items, hash))
     }
 
     fn insert_unique_each<T>(
@@ -136,41 +114,19 @@ impl<S> CuckooFilter<S> {
         hash: impl Fn(&T) -> u64,
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        assert_eq!(items.len(), inserted.len(), "a result for each item");
-        let mut index = 0;
-        with_layout!(&self.raw, raw => {
-            for (items, inserted) in items.chunks(GROUP).zip(inserted.chunks_mut(GROUP)) {
-                let group = raw.prefetch_group(items.iter().map(&hash));
-                for (inserted, &class) in inserted.iter_mut().zip(&group) {
-                    *inserted = raw
-                        .insert_unique(class)
-                        .map_err(|error| BatchError { index, error })?;
-                    index += 1;
-                }
-            }
-        });
-        Ok(())
+        with_layout!(&self.raw, raw => raw.insert_unique_all(items, hash, inserted))
     }
 
     fn remove_each<T>(&self, items: &[T], hash: impl Fn(&T) -> u64, results: &mut [bool]) {
-        assert_eq!(items.len(), results.len(), "a result for each item");
-        with_layout!(&self.raw, raw => {
-            for (items, results) in items.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
-                let group = raw.prefetch_group(items.iter().map(&hash));
-                for (result, &class) in results.iter_mut().zip(&group) {
-                    *result = raw.remove(class);
-                }
-            }
-        });
+        with_layout!(&self.raw, raw => raw.remove_all(items, hash, results));
     }
 }
 
-/// Operations on many items: each does what as many calls for one item do, in order.
-/// The cache misses of a group of items overlap, which saves time in a large filter.
 impl<S: BuildHasher> CuckooFilter<S> {
     /// [`contains`](Self::contains) for many items: `results[i]` becomes the
-    /// answer for `items[i]`. About four times as fast as one by one where the
-    /// table is larger than the cache.
+    /// answer for `items[i]`. Two to four times as fast as one by one where the
+    /// table is larger than the cache; for a long row of items
+    /// [`contains_iter`](Self::contains_iter) needs no slices.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -191,6 +147,9 @@ impl<S: BuildHasher> CuckooFilter<S> {
     }
 
     /// [`insert`](Self::insert) for many items, in order.
+    ///
+    /// A filter that cannot grow counts the items when the batch ends:
+    /// until then, [`len`](Self::len) is without them.
     ///
     /// ```
     /// use guira::{BatchError, CuckooFilter, InsertError};
@@ -251,6 +210,9 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// the answer for `items[i]`.
     ///
     /// Only remove what was inserted: see [Removing](Self#removing).
+    ///
+    /// A filter that cannot grow counts what is gone when the batch ends:
+    /// until then, [`len`](Self::len) is with it.
     ///
     /// ```
     /// use guira::CuckooFilter;

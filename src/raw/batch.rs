@@ -1,53 +1,204 @@
-//! Batches: the words of many items are prefetched before any is looked at, so
-//! that their cache misses overlap. Then each item is treated as one by one.
+//! Batches as a pipeline: the words of an item are prefetched some items before it is looked
+//! at, so that cache misses overlap. Then each item is treated as one by one.
 
-use super::RawFilter;
-use crate::table::{
-    class::{Class, alternate},
-    layout::Layout,
-    word::Word,
+use super::{RawFilter, len::Len, lookup::Reader};
+use crate::{
+    error::BatchError,
+    table::{
+        class::{Class, alternate},
+        layout::Layout,
+        word::Word,
+    },
 };
 use arrayvec::ArrayVec;
+use std::convert::Infallible;
 
-/// Items whose words are prefetched together: more than the line-fill buffers of
+/// Items by which a prefetch is ahead: more than the line-fill buffers of
 /// a core (10 to 24 on those at hand), few enough to stay in its first cache.
 pub(crate) const GROUP: usize = 32;
 
-impl<L: Layout> RawFilter<L> {
-    /// The classes of up to [`GROUP`] hashes; their words are on the way into the cache.
+/// Items by which an insert's second prefetch is ahead.
+const HALF: usize = GROUP / 2;
+
+/// Classes of which the words are on the way into the cache.
+pub(crate) type Row = ArrayVec<Class, GROUP>;
+
+/// Hands the class of each item to `of`, together with the place of its result, [`GROUP`] items
+/// after `prefetch` has made it, and halfway there to `halfway`. An error ends it.
+#[inline(always)]
+fn in_pipeline<T, R, E>(
+    items: &[T],
+    results: &mut [R],
+    prefetch: impl Fn(&T) -> Class,
+    halfway: impl Fn(Class),
+    mut of: impl FnMut(Class, &mut R) -> Result<(), E>,
+) -> Result<(), E> {
+    assert_eq!(items.len(), results.len(), "a result for each item");
+    let (first, rest) = items.split_at(items.len().min(GROUP));
+    let (results, last) = results.split_at_mut(rest.len());
+    let mut ring = [Class::NONE; GROUP];
+    for (place, item) in ring.iter_mut().zip(first) {
+        *place = prefetch(item);
+    }
+    first
+        .iter()
+        .zip(&ring[..HALF])
+        .for_each(|(_, &class)| halfway(class));
+    for (items, results) in rest.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
+        for (place, (item, result)) in items.iter().zip(results).enumerate() {
+            let class = ring[place % GROUP];
+            ring[place % GROUP] = prefetch(item);
+            halfway(ring[(place + HALF) % GROUP]);
+            of(class, result)?;
+        }
+    }
+    // The last ones, from the next place of the ring on.
+    let start = rest.len();
+    let len = last.len();
+    for (place, result) in last.iter_mut().enumerate() {
+        if place + HALF < len {
+            halfway(ring[(start + place + HALF) % GROUP]);
+        }
+        of(ring[(start + place) % GROUP], result)?;
+    }
+    Ok(())
+}
+
+impl<L: Layout> Reader<'_, L> {
+    /// The class of a hash, whose words are on the way into the cache from now on.
     #[inline(always)]
-    pub(crate) fn prefetch_group(
+    pub(crate) fn prefetched(&self, hash: u64) -> Class {
+        let class = Class::of_hash::<L>(hash, self.view.buckets());
+        self.view.prefetch(class);
+        class
+    }
+}
+
+impl<L: Layout> RawFilter<L> {
+    /// Stores for each of `items` whether its class is present.
+    #[inline(always)]
+    pub(crate) fn contains_all<T>(
         &self,
-        hashes: impl Iterator<Item = u64>,
-    ) -> ArrayVec<Class, GROUP> {
-        let prefetched = |hash| {
-            let class = self.class(hash);
-            for bucket in [class.p, class.q] {
-                self.table.prefetch(class.fingerprint, bucket);
-            }
-            class
-        };
-        hashes.map(prefetched).collect()
+        items: &[T],
+        hash: impl Fn(&T) -> u64,
+        results: &mut [bool],
+    ) {
+        let reader = self.reader();
+        let prefetch = |item: &T| reader.prefetched(hash(item));
+        let Ok(()) = in_pipeline(
+            items,
+            results,
+            prefetch,
+            |_| (),
+            |class, result| {
+                *result = reader.contains(class);
+                Ok::<(), Infallible>(())
+            },
+        );
     }
 
-    /// [`prefetch_group`](Self::prefetch_group) for inserts: prefetches also the words
-    /// that a search for a path will look at first.
+    /// Whether each class of `row` is present, the first one in the lowest bit. The classes of
+    /// `hashes`, which are no more, take their places, with their words on the way into the
+    /// cache.
     #[inline(always)]
-    pub(crate) fn prefetch_group_to_insert(
-        &self,
-        hashes: impl Iterator<Item = u64>,
-    ) -> ArrayVec<Class, GROUP> {
-        let group = self.prefetch_group(hashes);
-        let view = self.table.view();
-        for &class in &group {
-            let (p, q, _) = view.load_pair_at_hint(class);
-            let [p, q] = [p, q].map(Word::without_reservation);
-            if !p.has_vacancy() && !q.has_vacancy() {
-                self.prefetch_alternates(class.p, p);
-                self.prefetch_alternates(class.q, q);
-            }
+    pub(crate) fn contains_row(&self, row: &mut Row, hashes: &[u64]) -> u32 {
+        let reader = self.reader();
+        let answer = |place: usize, class| u32::from(reader.contains(class)) << place;
+        let mut answers = 0;
+        for (place, (class, &hash)) in row.iter_mut().zip(hashes).enumerate() {
+            let next = reader.prefetched(hash);
+            answers |= answer(place, std::mem::replace(class, next));
         }
-        group
+        for (place, &class) in row.iter().enumerate().skip(hashes.len()) {
+            answers |= answer(place, class);
+        }
+        row.truncate(hashes.len());
+        answers
+    }
+
+    /// The classes of `hashes`, with their words on the way into the cache.
+    pub(crate) fn first_row(&self, hashes: &[u64]) -> Row {
+        let reader = self.reader();
+        hashes.iter().map(|&hash| reader.prefetched(hash)).collect()
+    }
+
+    /// Inserts the classes of `items` up to the first one that fails; an error comes with its
+    /// number.
+    #[inline(always)]
+    pub(crate) fn insert_all<T>(
+        &self,
+        items: &[T],
+        hash: impl Fn(&T) -> u64,
+    ) -> Result<(), BatchError> {
+        let reader = self.reader();
+        let prefetch = |item: &T| reader.prefetched(hash(item));
+        let halfway = |class| self.prefetch_ways(&reader, class);
+        let (mut tally, mut index) = (Tally::of(self), 0);
+        // A slice of nothings takes no memory.
+        let mut results = vec![(); items.len()];
+        in_pipeline(items, &mut results, prefetch, halfway, |class, ()| {
+            self.insert_uncounted(class)
+                .map_err(|error| BatchError { index, error })?;
+            tally.count_inserted();
+            index += 1;
+            Ok(())
+        })
+    }
+
+    /// [`insert_all`](Self::insert_all) of those that are absent; stores which were.
+    #[inline(always)]
+    pub(crate) fn insert_unique_all<T>(
+        &self,
+        items: &[T],
+        hash: impl Fn(&T) -> u64,
+        inserted: &mut [bool],
+    ) -> Result<(), BatchError> {
+        let reader = self.reader();
+        let prefetch = |item: &T| reader.prefetched(hash(item));
+        let halfway = |class| self.prefetch_ways(&reader, class);
+        let mut index = 0;
+        in_pipeline(items, inserted, prefetch, halfway, |class, inserted| {
+            *inserted = self
+                .insert_unique(class)
+                .map_err(|error| BatchError { index, error })?;
+            index += 1;
+            Ok(())
+        })
+    }
+
+    /// Removes a copy of the class of each of `items`, and stores whether there was one.
+    #[inline(always)]
+    pub(crate) fn remove_all<T>(
+        &self,
+        items: &[T],
+        hash: impl Fn(&T) -> u64,
+        results: &mut [bool],
+    ) {
+        let reader = self.reader();
+        let prefetch = |item: &T| reader.prefetched(hash(item));
+        let mut tally = Tally::of(self);
+        let Ok(()) = in_pipeline(
+            items,
+            results,
+            prefetch,
+            |_| (),
+            |class, removed| {
+                *removed = self.remove_uncounted(class);
+                tally.count_removed(*removed);
+                Ok::<(), Infallible>(())
+            },
+        );
+    }
+
+    /// Prefetches the words that a search for a path will look at first, if `class` needs one.
+    #[inline(always)]
+    fn prefetch_ways(&self, reader: &Reader<'_, L>, class: Class) {
+        let (p, q, _) = reader.view.load_pair_at_hint(class);
+        let [p, q] = [p, q].map(Word::without_reservation);
+        if !p.has_vacancy() && !q.has_vacancy() {
+            self.prefetch_alternates(class.p, p);
+            self.prefetch_alternates(class.q, q);
+        }
     }
 
     /// Brings the alternates of the residents of a bucket into the cache.
@@ -57,5 +208,51 @@ impl<L: Layout> RawFilter<L> {
             let to = alternate(fingerprint, bucket, self.table.buckets());
             self.table.prefetch(fingerprint, to);
         }
+    }
+}
+
+/// What a batch has inserted or removed and not counted yet: one update for all of it, also
+/// if the caller's code panics in its middle.
+///
+/// A filter that can grow counts each item at once: by the count it tells whether to grow.
+struct Tally<'a> {
+    len: &'a Len,
+    at_once: bool,
+    /// How many items there are more, modulo 2^64.
+    more: u64,
+}
+
+impl<'a> Tally<'a> {
+    fn of<L: Layout>(raw: &'a RawFilter<L>) -> Self {
+        Self {
+            len: &raw.len,
+            at_once: L::PHASE_BITS != 0,
+            more: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn count_inserted(&mut self) {
+        self.more = self.more.wrapping_add(1);
+        self.flush_at_once();
+    }
+
+    #[inline(always)]
+    fn count_removed(&mut self, removed: bool) {
+        self.more = self.more.wrapping_sub(removed.into());
+        self.flush_at_once();
+    }
+
+    #[inline(always)]
+    fn flush_at_once(&mut self) {
+        if self.at_once {
+            self.len.add(std::mem::take(&mut self.more));
+        }
+    }
+}
+
+impl Drop for Tally<'_> {
+    fn drop(&mut self) {
+        self.len.add(self.more);
     }
 }

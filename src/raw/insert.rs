@@ -12,11 +12,18 @@ impl<L: Layout> RawFilter<L> {
     /// Adds a copy of the class. After an error no item has come or gone. Lock-free.
     #[inline]
     pub(crate) fn insert(&self, class: Class) -> Result<(), InsertError> {
+        self.insert_uncounted(class)?;
+        self.len.add(1);
+        Ok(())
+    }
+
+    /// [`insert`](Self::insert) for a caller who counts the item.
+    #[inline(always)]
+    pub(super) fn insert_uncounted(&self, class: Class) -> Result<(), InsertError> {
         if !self.claim(class) {
             self.insert_by_relocation(class)
                 .map_err(|error| self.count_failure(error))?;
         }
-        self.len.add(1);
         self.table.sweep_some();
         Ok(())
     }

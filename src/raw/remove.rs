@@ -16,18 +16,24 @@ impl<L: Layout> RawFilter<L> {
     /// Takes one copy of the class. False: there was none. Lock-free.
     #[inline]
     pub(crate) fn remove(&self, class: Class) -> bool {
-        let removed = loop {
-            let attempt =
-                instead!(wrong::is_on() => wrong::try_remove(self, class), self.try_remove(class));
-            if let Some(removed) = attempt {
-                break removed;
-            }
-            sync::yield_in_model();
-        };
+        let removed = self.remove_uncounted(class);
         if removed {
             self.len.subtract(1);
         }
         removed
+    }
+
+    /// [`remove`](Self::remove) for a caller who counts the item.
+    #[inline(always)]
+    pub(super) fn remove_uncounted(&self, class: Class) -> bool {
+        loop {
+            let attempt =
+                instead!(wrong::is_on() => wrong::try_remove(self, class), self.try_remove(class));
+            if let Some(removed) = attempt {
+                return removed;
+            }
+            sync::yield_in_model();
+        }
     }
 
     /// One attempt: `None` if another thread was faster.

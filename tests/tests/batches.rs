@@ -169,3 +169,76 @@ fn extend_panics_when_the_filter_is_full() {
     );
     assert!((0..inserted).all(|item| filter.contains(&item)));
 }
+
+/// Rows of every length up to several of the 32 items that an iterator is ahead.
+#[test]
+fn an_iterator_of_lookups_answers_as_they_would_one_by_one() {
+    for bits in [10, 12, 15, 20, 30] {
+        let builder = CuckooFilter::builder().capacity(500).seed(1);
+        let filter = builder.fingerprint_bits(bits).build().expect("a filter");
+        for item in (0..300_u64).step_by(3) {
+            filter.insert(&item).expect("there is room");
+        }
+        for length in (0..150).chain([1000]) {
+            let one_by_one: Vec<bool> = (0..length).map(|item| filter.contains(&item)).collect();
+            let by_loop: Vec<bool> = filter.contains_iter(0..length).collect();
+            assert_eq!(by_loop, one_by_one, "{bits} bits, {length} items");
+            let mut by_fold = Vec::new();
+            let mut answers = filter.contains_iter(0..length);
+            // A part by itself, so that the fold begins within a row.
+            by_fold.extend(answers.by_ref().take(7));
+            answers.for_each(|found| by_fold.push(found));
+            assert_eq!(by_fold, one_by_one, "{bits} bits, {length} items");
+            let mut results = vec![false; length as usize];
+            let items: Vec<u64> = (0..length).collect();
+            filter.contains_batch(&items, &mut results);
+            assert_eq!(results, one_by_one, "{bits} bits, {length} items");
+        }
+    }
+}
+
+#[test]
+fn an_iterator_of_lookups_says_how_many_are_left_and_ends() {
+    let filter = filter(100);
+    let mut answers = filter.contains_iter(0..100_u64);
+    for left in (1..=100).rev() {
+        assert_eq!(answers.size_hint(), (left, Some(left)));
+        assert_eq!(answers.next(), Some(false));
+    }
+    assert_eq!(answers.size_hint(), (0, Some(0)));
+    for _ in 0..3 {
+        assert_eq!(answers.next(), None);
+    }
+}
+
+/// It is ahead of its answers, but by a bounded number of items, and takes none before it
+/// is asked.
+#[test]
+fn an_iterator_of_lookups_is_64_items_ahead_at_most() {
+    let filter = filter(100);
+    let taken = std::cell::Cell::new(0);
+    let items = (0..1000_u64).inspect(|_| taken.set(taken.get() + 1));
+    let answers = filter.contains_iter(items);
+    assert_eq!(taken.get(), 0);
+    for (answered, _) in answers.enumerate() {
+        assert!((1..=64).contains(&(taken.get() - answered)));
+    }
+    assert_eq!(taken.get(), 1000);
+}
+
+/// A batch counts once; what another thread sees at its end is exact, whatever ends it.
+#[test]
+fn a_batch_counts_what_it_did() {
+    let filter = filter(1_000);
+    let items: Vec<u64> = (0..700).collect();
+    filter.insert_batch(&items).expect("there is room");
+    assert_eq!(filter.len(), 700);
+    let mut removed = [false; 100];
+    filter.remove_batch(&items[..100], &mut removed);
+    let gone = removed.iter().filter(|&&removed| removed).count();
+    assert_eq!(filter.len(), 700 - gone);
+    // Until it is full, and no further.
+    let many: Vec<u64> = (1_000..3_000).collect();
+    let error = filter.insert_batch(&many).expect_err("too many");
+    assert_eq!(filter.len(), 700 - gone + error.index);
+}

@@ -67,19 +67,13 @@ fn all_fit(bits: u32, capacity: usize, seed: u64, (name, way): Way) -> Result<()
     Ok(())
 }
 
-/// One filter in so many may be too full for `insert_unique`, which must have its
-/// slot in one certain bucket of the two: with four items in one pair of buckets of
-/// two slots, one that has either of them for its home is refused.
-const UNIQUE_ODDS: usize = 100_000;
-
 #[test]
 fn every_small_capacity_holds() {
     let seeds = if long() { 10_000 } else { 60 };
-    let (mut filters, mut failures) = (0, Vec::new());
+    let mut failures = Vec::new();
     for bits in BITS {
         for capacity in 1..=200 {
             for seed in 0..seeds {
-                filters += 1;
                 failures.extend(
                     WAYS.iter()
                         .filter_map(|&way| all_fit(bits, capacity, seed, way).err()),
@@ -87,12 +81,8 @@ fn every_small_capacity_holds() {
             }
         }
     }
-    let of_unique = failures
-        .iter()
-        .filter(|failure| failure.starts_with("insert_unique"))
-        .count();
     assert!(
-        failures.len() == of_unique && of_unique <= filters / UNIQUE_ODDS,
+        failures.is_empty(),
         "{} failures, such as {:#?}",
         failures.len(),
         &failures[..failures.len().min(40)]

@@ -59,9 +59,9 @@ fn expected(snapshot: &[u8]) -> u128 {
             if fingerprint == 0 {
                 continue;
             }
-            let scaled = (u128::from(fingerprint.wrapping_mul(GAMMA)) * u128::from(buckets)) >> 64;
-            let sum = scaled as u64 | 1;
-            let other = (sum + buckets - bucket) % buckets;
+            let spread = (fingerprint * 0x9e37_79b9) & 0xffff_ffff;
+            let k = (spread * (buckets / 2)) >> 32;
+            let other = (2 * k + 1 + buckets - bucket) % buckets;
             let copy = absorb(start, bucket.min(other) << 32 | fingerprint);
             digest = digest.wrapping_add(value(copy));
         }
