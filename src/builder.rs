@@ -167,10 +167,11 @@ impl<S> Builder<S> {
 
     /// Hashes items with `hasher` instead of the default one.
     ///
-    /// All 64 bits of its hashes must be as good as random: the high ones
-    /// choose the bucket, the low ones make the fingerprint.
-    /// A weak hasher fills a filter at once. With one that hashes a number to itself, only 8 of
-    /// the numbers from 0 to 999 fit into a filter of the default rate for 1000 items.
+    /// All 64 bits of its hashes must be as good as random: the low ones
+    /// make the fingerprint, the high ones choose the buckets.
+    /// A weak hasher fills a filter early. With one that hashes a number to itself, not half of
+    /// the numbers from 0 to 999 fit into a filter of the default rate for 1000 items, and of
+    /// multiples of 32 768 only 8.
     ///
     /// ```
     /// use guira::CuckooFilter;

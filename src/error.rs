@@ -15,15 +15,14 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum InsertError {
-    /// No room was found for the item. There is no empty slot in its two buckets, or for
-    /// `insert_unique` in the one that it must use. A search of bounded length found
-    /// no chain of relocations that empties one, or other threads were in the way of each
+    /// No room was found for the item. There is no empty slot in its two buckets. A search of
+    /// bounded length found no chain of relocations that empties one, or other threads were in the way of each
     /// that it found.
     #[error("the filter is full")]
     Full,
-    /// The call found no free reservation token. About as many calls of `insert_unique`
-    /// are in flight in this process, all filters taken together, as there are tokens.
-    /// `insert` does not need one.
+    /// The call found no free reservation token. As many calls of `insert_unique` are in
+    /// flight in this process, all filters taken together, as there are tokens, or up to 128
+    /// fewer: threads keep so many tokens for their next calls. `insert` does not need one.
     #[error("too many calls of insert_unique are in flight: there are 512 tokens")]
     TooManyInFlight,
     /// The filter would have to grow, and the allocator refused the memory. The filter

@@ -106,6 +106,8 @@ pub enum Fault {
     UniqueSharedToken,
     /// insert_unique looks at the other word before it reserves, not after.
     UniqueReadsEarly,
+    /// insert_unique does not heed a reservation in the other word.
+    UniqueOverlooksTokens,
     /// Other writers leave a reservation standing.
     ReservationKept,
     /// A lost compare-exchange of a claim is taken for a success.
@@ -134,7 +136,7 @@ pub enum Fault {
     FillAnyPlane,
     /// A move does not heed the frontier of a snapshot.
     FrontierIgnored,
-    /// Neither movers nor snapshots have a fence.
+    /// Neither movers nor snapshots nor calls of insert_unique have a fence.
     NoFence,
     /// A snapshot leaves out shadows.
     ScanNoShadows,

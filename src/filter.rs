@@ -80,8 +80,7 @@ use std::{
 ///
 /// Whoever knows the seed can make keys that all have the same two buckets. Once
 /// those are full, such keys are refused. So are the few other items with just
-/// these buckets, and [`insert_unique`](Self::insert_unique) refuses those that must use one
-/// of the two. No item that is in is lost, and all other items go on as before.
+/// these buckets. No item that is in is lost, and all other items go on as before.
 /// Such keys can also make a filter that can grow double too early, as long as a sixteenth
 /// of its slots is used. So a full one may become sixteen times as large as its items need.
 ///
@@ -220,14 +219,15 @@ impl<S> CuckooFilter<S> {
     #[inline]
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
+        // The usual layout first: a comparison instead of a jump, and this much can be inlined.
         if let AnyFilter::F15x4(raw) = &self.raw {
             return raw.contains(raw.class(hash));
         }
-        self.contains_other(hash)
+        self.contains_in_other_layouts(hash)
     }
 
     #[inline(never)]
-    fn contains_other(&self, hash: u64) -> bool {
+    fn contains_in_other_layouts(&self, hash: u64) -> bool {
         with_layout!(&self.raw, raw => raw.contains(raw.class(hash)))
     }
 
@@ -318,7 +318,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// assert_eq!(coupons.count("SUMMER-7QX"), 1);
     /// ```
     ///
-    /// Obstruction-free: two calls on one bucket can each undo the reservation
+    /// Obstruction-free: two calls whose items share a bucket can each undo the reservation
     /// of the other, but each first gives the other time to finish.
     ///
     /// # Errors
@@ -339,8 +339,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// than `capacity` items.
     ///
     /// Wait-free, O(1). At rest it takes 4 loads, and 46 at most when relocations or calls of
-    /// [`insert_unique`](Self::insert_unique) interfere. In a filter that can grow those are
-    /// added that find the word of each bucket.
+    /// [`insert_unique`](Self::insert_unique) interfere. In a filter that can grow, loads to
+    /// find the word of each bucket come on top.
     ///
     /// ```
     /// use guira::CuckooFilter;

@@ -6,7 +6,8 @@ use std::{
     hash::{BuildHasher, Hasher},
 };
 
-/// The default [`BuildHasher`]: rapidhash V3, keyed by a 64-bit seed.
+/// The default [`BuildHasher`], keyed by a 64-bit seed: two folded multiplications for an
+/// integer, and rapidhash V3 for bytes.
 ///
 /// The same seed gives the same hashes in every process and every release of
 /// this crate, on 32-bit and 64-bit platforms, for integers, strings, byte
@@ -18,7 +19,7 @@ use std::{
 /// integers differ from all others. `"a"` hashes like `String::from("a")`, and not like `b"a"`.
 ///
 /// Without a seed of your own it is random, so that keys crafted beforehand
-/// have no effect. rapidhash is not a cryptographic hash: it does not protect
+/// have no effect. This is not a cryptographic hash: it does not protect
 /// a filter whose answers tell an attacker, query by query, about its seed.
 ///
 /// ```
@@ -127,8 +128,7 @@ impl BuildHasher for SeededState {
 
 /// The [`Hasher`] of [`SeededState`].
 ///
-/// Each written value is hashed, and the running state and this hash (or the
-/// value itself, if it is an integer) are hashed as one message of 16 bytes.
+/// Each integer is absorbed into a state of 8 bytes. Byte strings are hashed to 8 bytes first.
 #[derive(Clone)]
 pub struct SeededHasher {
     state: u64,
@@ -149,7 +149,7 @@ const fn hash(bytes: &[u8], secrets: &RapidSecrets) -> u64 {
     rapidhash_v3_inline::<true, false, false>(bytes, secrets)
 }
 
-/// A multiplier with as many ones as zeros, in no pattern: 2^64 / φ.
+/// 2^64 / φ, as in Fibonacci hashing: an odd number with no pattern in its bits.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Both halves of a product, one on the other: each bit of it depends on all bits of both factors.

@@ -41,8 +41,8 @@
 //! | bytes from outside | Give a typed error, or a filter. They never make it panic. |
 //! | panics | Where a method can panic, its documentation says so. |
 //!
-//! \* As long as no two calls of `insert_unique` take each other's reservation in the very
-//! bucket without end. Each gives the other twice as much time after each loss, so in
+//! \* As long as no two calls of `insert_unique` take each other's reservations in the very
+//! buckets without end. Each gives the other twice as much time after each loss, so in
 //! practice they do not.
 //!
 //! A lookup reads again when it meets a relocation or an `insert_unique` that is under way

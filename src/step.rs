@@ -53,6 +53,8 @@ pub enum Step {
     Hold,
     /// insert_unique: an empty slot becomes a token.
     Reserve,
+    /// insert_unique: the token of a call in the other word becomes empty.
+    Evict,
     /// insert_unique: the own token becomes the fingerprint.
     Confirm,
     /// insert_unique: the own token becomes empty.

@@ -11,7 +11,7 @@ pub(crate) mod class;
 pub(crate) mod layout;
 pub(crate) mod loaded;
 mod planes;
-mod route;
+pub(crate) mod route;
 pub(crate) mod scan;
 mod segment;
 mod split;
@@ -121,7 +121,7 @@ impl<L: Layout> Table<L> {
     }
 
     #[inline(always)]
-    fn hint(&self) -> Word<L> {
+    pub(crate) fn hint(&self) -> Word<L> {
         if L::PHASE_BITS == 0 {
             return Word::EMPTY;
         }

@@ -2,7 +2,7 @@
 #![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model, Step};
-use guira_loom_tests::{ENDS, P, Scenario, direction, even, odd, with};
+use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, with};
 
 const TWICE: &str = "not exactly one insert_unique";
 const PRESENT: &str = "a present item is inserted again";
@@ -18,12 +18,12 @@ fn at_home(home: usize, nth: usize) -> Item {
     if home == P { even(nth) } else { odd(nth) }
 }
 
-/// A call whose home is full, in a filter with one slot to spare, which a remove and
-/// an insert carry from the other bucket to the home, behind the search.
+/// A call in a filter with one slot to spare, which a remove and an insert carry from one
+/// bucket to the other one.
 fn spare_slot() -> Scenario<2> {
     let (x, z) = (even(0), even(1));
     let (a, b, c) = (odd(0), odd(1), odd(2));
-    Scenario::new("unique, the only empty slot goes to its home", move || {
+    Scenario::new("unique, the only empty slot moves", move || {
         Model::new(&[&[a, b], &[c]])
     })
     .thread(move |filter| usize::from(filter.insert_unique(x) == Ok(true)))
@@ -86,6 +86,127 @@ fn two_and_move_and_reserve() -> Scenario<2> {
         filter.relocate(x, P);
         unique(filter, y);
     })
+}
+
+/// An item for which the home is fuller by one, so that calls reserve in the other word.
+fn fuller(home: usize) -> impl Fn() -> Model<2> + Send + Sync + 'static {
+    move || with(home, &[at_home(home, 1)])
+}
+
+/// Two calls that both reserve away from home.
+fn two_away(home: usize) -> Scenario<2> {
+    let x = at_home(home, 0);
+    let name = format!("two uniques away from home {home}");
+    Scenario::new(&name, fuller(home))
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| unique(filter, x))
+        .law(move |filter, results| {
+            assert_eq!(results[0] + results[1], 1, "{TWICE}");
+            assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
+        })
+        .mains(&[0])
+        .outcomes(&[[0, 1], [1, 0]])
+}
+
+/// As `two_away`, and one moves the item home.
+fn two_away_and_move(home: usize) -> Scenario<2> {
+    let x = at_home(home, 0);
+    let name = format!("two uniques away from home {home}, one moves it");
+    Scenario::new(&name, fuller(home))
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| {
+            let inserted = unique(filter, x);
+            filter.relocate(x, 1 - home);
+            inserted
+        })
+        .law(move |filter, results| {
+            assert_eq!(results[0] + results[1], 1, "{TWICE}");
+            assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
+        })
+        .outcomes(&[[0, 1], [1, 0]])
+}
+
+/// Two calls, of which one may reserve at home and the other one away: before one of them the
+/// home becomes as empty as the other word.
+fn home_and_away(home: usize) -> Scenario<2> {
+    let (x, y) = (at_home(home, 0), at_home(home, 1));
+    let name = format!("a unique at home {home} and one away");
+    Scenario::new(&name, fuller(home))
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| {
+            assert!(filter.remove(y), "a present item is not removed");
+            unique(filter, x)
+        })
+        .law(move |filter, results| {
+            assert_eq!(results[0] + results[1], 1, "{TWICE}");
+            assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
+        })
+        .outcomes(&[[0, 1], [1, 0]])
+}
+
+/// The same, and a third thread removes the item if it is there.
+fn home_and_away_and_remove() -> Scenario<2> {
+    let (x, y) = (even(0), even(1));
+    Scenario::new("a unique at home, one away, remove", fuller(P))
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| {
+            assert!(filter.remove(y), "a present item is not removed");
+            unique(filter, x)
+        })
+        .thread(move |filter| filter.remove(x))
+        .law(move |filter, results| {
+            let inserted = results[0] + results[1];
+            assert!((1..=1 + results[2]).contains(&inserted), "{TWICE}");
+            assert_eq!(filter.copies_at_rest(x), inserted - results[2], "{REST}");
+        })
+        .mains(&[0])
+        .outcomes(&[[0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 1]])
+}
+
+/// The item is present, and moves to or from a home that is fuller.
+fn present_away(home: usize, from: usize) -> Scenario<2> {
+    let (x, y) = (at_home(home, 0), at_home(home, 1));
+    let name = format!(
+        "unique of a present item, fuller home {home}, move {}",
+        direction(from)
+    );
+    let residents = move |bucket| match (bucket == home, bucket == from) {
+        (true, true) => vec![y, x],
+        (true, false) => vec![y],
+        (false, true) => vec![x],
+        (false, false) => vec![],
+    };
+    Scenario::new(&name, move || Model::new(&[&residents(P), &residents(Q)]))
+        .thread(move |filter| {
+            assert_eq!(unique(filter, x), 0, "{PRESENT}");
+            0_usize
+        })
+        .thread(move |filter| {
+            filter.relocate(x, from);
+            0_usize
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "{REST}"))
+        .outcomes(&[[0, 0]])
+}
+
+/// Both words are full, and a resident of one of them has an alternate that is not.
+fn both_full() -> Scenario<2> {
+    let item = |a, b, nth| Model::<2>::item(4, a, b, nth);
+    let (x, y, z, w) = (item(0, 1, 0), item(0, 1, 1), item(0, 1, 2), item(0, 3, 0));
+    let insert = move |filter: &Model<2>| usize::from(filter.insert_unique(x) == Ok(true));
+    Scenario::new("two uniques, both words full", move || {
+        Model::new(&[&[y, w], &[y, z], &[], &[]])
+    })
+    .thread(insert)
+    .thread(insert)
+    .law(move |filter, results| {
+        assert!(results[0] + results[1] <= 1, "{TWICE}");
+        assert_eq!(filter.copies_at_rest(x), results[0] + results[1], "{REST}");
+        assert_eq!(filter.copies_at_rest(w), 1, "a resident is lost");
+    })
+    .mains(&[0])
+    .large()
+    .outcomes(&[[0, 1], [1, 0]])
 }
 
 /// Three calls.
@@ -218,7 +339,7 @@ fn window(home: usize) -> Scenario<2> {
     .outcomes(&[[0, 1]])
 }
 
-/// The home is full: both calls make room.
+/// The home is full: both calls reserve in the other word.
 fn full_home() -> Scenario<2> {
     let (x, y, z) = (even(0), even(1), odd(0));
     Scenario::new("two uniques, full home", move || {
@@ -249,7 +370,22 @@ fn two_classes() -> Scenario<2> {
         .outcomes(&[[1, 1]])
 }
 
-/// Two classes, one home, and one empty slot in it.
+/// Two classes, of each of which the home is the other one's other word: each call takes the
+/// other's reservation away.
+fn two_classes_opposite_homes() -> Scenario<2> {
+    let (x, y) = (even(0), odd(0));
+    Scenario::new("uniques of two classes, opposite homes", empty)
+        .thread(move |filter| unique(filter, x))
+        .thread(move |filter| unique(filter, y))
+        .law(move |filter, results| {
+            assert_eq!(results, [1, 1], "{TWICE}");
+            assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
+            assert_eq!(filter.copies_at_rest(y), 1, "{REST}");
+        })
+        .outcomes(&[[1, 1]])
+}
+
+/// Two classes, one home, and one empty slot in each word.
 fn two_classes_one_slot() -> Scenario<2> {
     let (x, y, z) = (even(0), even(1), even(2));
     Scenario::new("uniques of two classes, one slot", move || {
@@ -321,13 +457,48 @@ fn a_plain_insert_is_counted() {
 }
 
 #[test]
-fn room_is_made_at_home() {
+fn calls_away_from_home_insert_one_copy() {
+    for home in ENDS {
+        two_away(home).holds();
+        two_away_and_move(home).holds();
+        home_and_away(home).holds();
+    }
     full_home().holds();
+}
+
+#[test]
+fn an_item_that_is_removed_beside_calls_at_home_and_away_may_be_inserted() {
+    home_and_away_and_remove().holds();
+}
+
+#[test]
+fn a_present_item_is_not_inserted_away_from_home() {
+    for home in ENDS {
+        for from in ENDS {
+            present_away(home, from).holds();
+        }
+    }
+}
+
+#[test]
+fn room_is_made() {
+    both_full().holds();
+}
+
+#[test]
+fn if_a_call_overlooks_another_ones_reservation_it_fails() {
+    home_and_away(P).must_fail(Fault::UniqueOverlooksTokens, TWICE);
+}
+
+#[test]
+fn without_a_fence_between_reserve_and_read_it_fails() {
+    home_and_away(P).must_fail(Fault::NoFence, TWICE);
 }
 
 #[test]
 fn two_classes_share_a_home() {
     two_classes().holds();
+    two_classes_opposite_homes().holds();
     two_classes_one_slot().holds();
     reservation_is_no_item().holds();
 }
@@ -352,16 +523,12 @@ fn if_others_keep_the_reservation_it_fails() {
     insert_and_move().must_fail(Fault::ReservationKept, PRESENT);
 }
 
+/// A fence follows Reserve, and between it and the end the call only loads, or evicts.
 #[test]
-fn the_ordering_of_the_reservation_is_needed() {
-    two_and_move(P).must_fail(Step::Reserve, TWICE);
-}
-
-/// Between Reserve, which is released, and them the call only loads.
-#[test]
-fn neither_a_confirmation_nor_its_cancelling_need_be_released() {
+fn neither_a_reservation_nor_its_end_need_be_released() {
     for home in ENDS {
-        for step in [Step::Confirm, Step::Cancel] {
+        for step in [Step::Reserve, Step::Confirm, Step::Cancel, Step::Evict] {
+            home_and_away(home).holds_relaxed(step);
             two_and_move(home).holds_relaxed(step);
             present(home, home).holds_relaxed(step);
         }
@@ -377,11 +544,6 @@ fn the_release_of_a_remove_is_needed() {
 #[test]
 fn a_slot_that_is_there_throughout_is_found() {
     spare_slot().outcomes(&[[1, 3]]).holds();
-}
-
-#[test]
-fn if_the_home_is_not_looked_at_again_it_is_not() {
-    spare_slot().must_fail(Fault::FullUnchecked, NO_ROOM);
 }
 
 #[test]

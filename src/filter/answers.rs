@@ -57,7 +57,7 @@ impl<S, H: Iterator<Item = u64>> Iterator for Answers<'_, S, H> {
         Some(answer)
     }
 
-    /// Faster than a loop: the answers of a row stay in a register.
+    /// The answers of a row stay in a register.
     fn fold<B, F: FnMut(B, bool) -> B>(mut self, init: B, mut f: F) -> B {
         let mut folded = init;
         loop {
@@ -117,9 +117,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// [`contains_batch`](Self::contains_batch) does not begin anew with each batch.
     ///
     /// The iterator is up to 64 items ahead of its answers.
-    /// An answer holds for a moment between those in which the item was taken and in which the
-    /// answer is handed out: what the caller's loop inserts for one item may not be seen yet in
-    /// the answers for the next 63.
+    /// Each answer was right at a moment after its item was taken and before the answer is handed
+    /// out. So what your loop inserts may be missing from the next 63 answers.
     /// So this is not the way to find repeated items: see
     /// [`insert_unique_batch`](Self::insert_unique_batch).
     ///

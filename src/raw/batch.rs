@@ -20,6 +20,8 @@ pub(crate) const GROUP: usize = 32;
 /// Items by which an insert's second prefetch is ahead.
 const HALF: usize = GROUP / 2;
 
+const _: () = assert!(GROUP <= u32::BITS as usize, "an answer is a bit");
+
 /// Classes of which the words are on the way into the cache.
 pub(crate) type Row = ArrayVec<Class, GROUP>;
 
@@ -97,9 +99,8 @@ impl<L: Layout> RawFilter<L> {
         );
     }
 
-    /// Whether each class of `row` is present, the first one in the lowest bit. The classes of
-    /// `hashes`, which are no more, take their places, with their words on the way into the
-    /// cache.
+    /// Whether each class of `row` is present, the first one in the lowest bit. `hashes` are at
+    /// most as many: their classes replace it, with their words on the way into the cache.
     #[inline(always)]
     pub(crate) fn contains_row(&self, row: &mut Row, hashes: &[u64]) -> u32 {
         let reader = self.reader();
@@ -218,7 +219,7 @@ impl<L: Layout> RawFilter<L> {
 struct Tally<'a> {
     len: &'a Len,
     at_once: bool,
-    /// How many items there are more, modulo 2^64.
+    /// The change of the count, modulo 2^64.
     more: u64,
 }
 
@@ -234,17 +235,19 @@ impl<'a> Tally<'a> {
     #[inline(always)]
     fn count_inserted(&mut self) {
         self.more = self.more.wrapping_add(1);
-        self.flush_at_once();
+        self.flush_if_at_once();
     }
 
     #[inline(always)]
     fn count_removed(&mut self, removed: bool) {
         self.more = self.more.wrapping_sub(removed.into());
-        self.flush_at_once();
+        if removed {
+            self.flush_if_at_once();
+        }
     }
 
     #[inline(always)]
-    fn flush_at_once(&mut self) {
+    fn flush_if_at_once(&mut self) {
         if self.at_once {
             self.len.add(std::mem::take(&mut self.more));
         }
@@ -253,6 +256,8 @@ impl<'a> Tally<'a> {
 
 impl Drop for Tally<'_> {
     fn drop(&mut self) {
-        self.len.add(self.more);
+        if self.more != 0 {
+            self.len.add(self.more);
+        }
     }
 }

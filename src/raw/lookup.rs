@@ -33,9 +33,9 @@ impl<L: Layout> Reader<'_, L> {
         instead!(wrong::is_on() => wrong::contains(self.raw, class), self.look_up(class))
     }
 
-    /// In quiet words of the hint's phase, which no relocation crossed, a match is a copy and no
-    /// match is none. Only on that there is a branch, which is foreseen; the answer is data, as
-    /// a branch on it could be wrong every other time. All else is rare.
+    /// If both words are settled and the version is unchanged, the comparison is the answer.
+    /// That condition nearly always holds, so its branch is foreseen; the answer is not branched
+    /// on.
     #[inline(always)]
     fn look_up(&self, class: Class) -> bool {
         let Class { fingerprint, p, q } = class;
@@ -87,7 +87,7 @@ impl<L: Layout> RawFilter<L> {
             return true;
         }
         let class = Class { fingerprint, p, q };
-        // To look where a sweep has left the words is no second look.
+        // A sweep under way is no disturbance, so this attempt is not counted.
         let swept = !Word::both_in_phase(in_p, in_q, self.table.hint());
         if swept && let Some(present) = self.try_look_up(class) {
             return present;

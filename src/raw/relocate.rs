@@ -34,22 +34,28 @@ impl<L: Layout> RawFilter<L> {
     /// [`claim`](Self::claim) with both buckets full.
     #[cold]
     pub(crate) fn insert_by_relocation(&self, class: Class) -> Result<(), InsertError> {
-        let item = Fill::Item(class.fingerprint);
-        for round in 0..MAX_ROUNDS {
-            if self.round(round, class, &[class.p, class.q], item)? || self.claim(class) {
-                return Ok(());
-            }
-        }
-        Err(InsertError::Full)
+        self.make_room(class, Fill::Item(class.fingerprint), || self.claim(class))
     }
 
-    /// Empties a slot of `home`, a bucket of the class, which was full.
+    /// Empties a slot of one of the buckets of the class, which were full.
     #[cold]
-    pub(super) fn vacate(&self, class: Class, home: usize) -> Result<(), InsertError> {
+    pub(super) fn vacate(&self, class: Class) -> Result<(), InsertError> {
+        let has_vacancy = |bucket| self.has_vacancy(class.fingerprint, bucket);
+        self.make_room(class, Fill::Hole, || {
+            has_vacancy(class.p) || has_vacancy(class.q)
+        })
+    }
+
+    /// Rounds, until one leaves `last` in one of the buckets of the class, or `or_else` holds
+    /// after one.
+    fn make_room(
+        &self,
+        class: Class,
+        last: Fill,
+        or_else: impl Fn() -> bool,
+    ) -> Result<(), InsertError> {
         for round in 0..MAX_ROUNDS {
-            if self.has_vacancy(class.fingerprint, home)
-                || self.round(round, class, &[home], Fill::Hole)?
-            {
+            if self.round(round, class, last)? || or_else() {
                 return Ok(());
             }
         }
@@ -65,22 +71,17 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// One search, and the moves or the splits that it leads to. True if `last`
-    /// is in one of the roots.
-    fn round(
-        &self,
-        round: usize,
-        class: Class,
-        roots: &[usize],
-        last: Fill,
-    ) -> Result<bool, InsertError> {
+    /// is in one of the buckets of the class.
+    fn round(&self, round: usize, class: Class, last: Fill) -> Result<bool, InsertError> {
+        let roots = [class.p, class.q];
         let mut search = Search::default();
         let wary = round > 0;
-        let mut found = search.run(self, class.fingerprint, roots, wary);
+        let mut found = search.run(self, class.fingerprint, &roots, wary);
         let nothing = found == Found::Nothing;
         if instead!(is(FullUnchecked) => false, nothing) {
             // The search probes a word and goes on: behind it a slot may have been
             // emptied, while the one on the path before it was filled.
-            found = search.run(self, class.fingerprint, roots, wary);
+            found = search.run(self, class.fingerprint, &roots, wary);
         }
         if found == Found::Path {
             if self.relocate(search.hops(), last) {

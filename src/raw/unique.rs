@@ -1,11 +1,16 @@
 //! Exact insertion of an absent item: load-linked, store-conditional on a word.
 //!
-//! Of the two words of a class one is its *home*. The call puts a token into an
-//! empty slot of the home, reads the other word, and replaces the token by the
-//! fingerprint. Any other change of the home removes the token, so if it is
-//! still there, the home was the same word all the time, and the words read
-//! stood together. From then on the class can reach the other word only through
-//! the home (which would remove the token) or by a plain `insert`.
+//! The call puts a token into an empty slot of one of the two words of the class, its *own* one,
+//! reads the other word, and replaces the token by the fingerprint. Any other change of the own
+//! word removes the token, so if it is still there, that word was the same all the time, and the
+//! words read stood together. From then on the class can reach the other word only through the
+//! own one (which would remove the token), by a plain `insert`, or by another call that reserves
+//! there.
+//!
+//! Of two calls with reservations in both words one sees the other's: each reserves before it
+//! reads. One of the two words is the *home* of the class, and a call in the home has the right
+//! of way: it takes away a reservation in the other word, and a call there gives way to one in
+//! the home.
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
@@ -13,7 +18,7 @@ mod wrong;
 use super::{
     RawFilter,
     copies::{copies, holds_copy},
-    token::Token,
+    token::with_token,
 };
 use crate::{
     error::InsertError,
@@ -34,13 +39,13 @@ use crate::{
 const COURTESY: usize = if sync::IN_MODEL { 0 } else { 16 };
 const MAX_COURTESY: usize = 1024 * COURTESY;
 
-/// Times that a call vacates a slot of the home before it gives up: each time but
+/// Times that a call vacates a slot of its words before it gives up: each time but
 /// the last another thread took the slot.
 const MAX_VACATIONS: usize = if sync::IN_MODEL { 3 } else { 64 };
 
 impl Class {
-    /// The bucket in which `insert_unique` claims, and the other one. Either is
-    /// the lower one for half of all classes, so that the load stays even.
+    /// The bucket in which a call of `insert_unique` has the right of way, and the other one.
+    /// Either is the lower one for half of all classes, so that the load stays even.
     fn home(self) -> (usize, usize) {
         if (self.p as u64 ^ self.fingerprint) & 1 == 0 {
             (self.p, self.q)
@@ -58,11 +63,12 @@ struct Patience {
 }
 
 impl Patience {
-    fn new() -> Self {
-        Self {
-            limit: COURTESY,
-            left: COURTESY,
-        }
+    /// That of the call with this token: calls that meet differ, so that they do not take each
+    /// other's reservation at the same moment again and again.
+    #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::unnecessary_min_or_max))] // 0 in a model
+    fn new(token: u64) -> Self {
+        let limit = COURTESY + token as usize % COURTESY.max(1);
+        Self { limit, left: limit }
     }
 
     /// Gives the owner some time; false if it has had enough.
@@ -83,30 +89,33 @@ impl Patience {
     }
 }
 
-/// An empty slot of the home, as it was loaded.
+/// An empty slot of one of the two words, as it was loaded.
 #[derive(Clone, Copy)]
 struct Vacancy<'a, L> {
-    home: Loaded<'a, L>,
+    own: Loaded<'a, L>,
     slot: usize,
     token: u64,
     /// The other bucket of the class.
     other: usize,
+    /// The own word is the home.
+    at_home: bool,
 }
 
 impl<'a, L: Layout> Vacancy<'a, L> {
-    /// The home, with the slot reserved; `None` if it has changed.
+    /// The own word, with the slot reserved; `None` if it has changed.
     fn reserve(self) -> Option<Loaded<'a, L>> {
-        let reserved = self.home.word.with_reservation(self.slot, self.token);
-        self.home
+        let reserved = self.own.word.with_reservation(self.slot, self.token);
+        self.own
             .replace(Step::Reserve, reserved)
-            .then(|| self.home.now(reserved))
+            .then(|| self.own.now(reserved))
     }
 }
 
 /// What a call has lost to another thread.
 enum Lost {
-    /// The home changed before the reservation stood.
-    Home,
+    /// The own word changed before the reservation stood, or a call in the home has the right
+    /// of way.
+    Word,
     /// The reservation was taken away.
     Reservation,
 }
@@ -114,40 +123,52 @@ enum Lost {
 impl<L: Layout> RawFilter<L> {
     /// Adds the class if it is absent. `Ok(true)`: it was, and now is present.
     pub(crate) fn insert_unique(&self, class: Class) -> Result<bool, InsertError> {
-        let token = Token::acquire().ok_or(InsertError::TooManyInFlight)?;
-        let (home, other) = class.home();
-        let (mut patience, mut vacations) = (Patience::new(), MAX_VACATIONS);
+        let call = |token| self.insert_unique_by(class, token);
+        with_token(call).unwrap_or(Err(InsertError::TooManyInFlight))
+    }
+
+    fn insert_unique_by(&self, class: Class, token: u64) -> Result<bool, InsertError> {
+        let (home, away) = class.home();
+        let view = self.table.view();
+        let (mut patience, mut vacations) = (Patience::new(token), MAX_VACATIONS);
         loop {
-            let home_word = self.table.load_for_update(class.fingerprint, home);
-            let early = self.table.load_for_update(class.fingerprint, other);
+            let (home_word, away_word) = view.load_both_for_update(class.fingerprint, home, away);
             if holds_copy(home_word.word, class.fingerprint)
-                || holds_copy(early.word, class.fingerprint)
+                || holds_copy(away_word.word, class.fingerprint)
             {
                 return Ok(false);
             }
-            let Some(slot) = home_word.word.vacancy() else {
+            // The emptier one; but if the home has a reservation, the home.
+            let at_home = home_word.is_reserved() || !home_word.word.is_fuller_than(away_word.word);
+            let (own, other) = if at_home {
+                (home_word, away)
+            } else {
+                (away_word, home)
+            };
+            let Some(slot) = own.word.vacancy() else {
                 if vacations == 0 {
                     return self.present_or(class, InsertError::Full);
                 }
                 vacations -= 1;
-                if let Err(error) = self.vacate(class, home) {
+                if let Err(error) = self.vacate(class) {
                     return self.present_or(class, error);
                 }
                 continue;
             };
-            if home_word.is_reserved() && patience.wait() {
+            if own.is_reserved() && patience.wait() {
                 continue;
             }
             let vacancy = Vacancy {
-                home: home_word,
+                own,
                 slot,
-                token: token.value() & L::FINGERPRINT,
+                token: token & L::FINGERPRINT,
                 other,
+                at_home,
             };
             let reserve = instead!(wrong::is_on() => wrong::reserve, Self::reserve_and_confirm);
-            match reserve(self, class, vacancy) {
+            match reserve(self, class, vacancy, &mut patience) {
                 Ok(inserted) => return Ok(inserted),
-                Err(Lost::Home) => continue,
+                Err(Lost::Word) => {}
                 Err(Lost::Reservation) => patience.double(),
             }
             sync::yield_in_model();
@@ -155,15 +176,41 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Reserves the slot, reads the other word, and confirms the reservation or cancels it.
-    fn reserve_and_confirm(&self, class: Class, vacancy: Vacancy<'_, L>) -> Result<bool, Lost> {
-        let own = vacancy.reserve().ok_or(Lost::Home)?;
-        let seen = self.table.load_for_update(class.fingerprint, vacancy.other);
-        self.confirm(class, own, seen.word)
+    fn reserve_and_confirm(
+        &self,
+        class: Class,
+        vacancy: Vacancy<'_, L>,
+        patience: &mut Patience,
+    ) -> Result<bool, Lost> {
+        let own = vacancy.reserve().ok_or(Lost::Word)?;
+        // Of two calls that reserve in different words one sees the other's reservation.
+        sync::full_fence();
+        let Some(seen) = self.read_other(class, vacancy, patience) else {
+            // If it fails, another thread has taken the reservation away.
+            own.replace(Step::Cancel, own.word);
+            return Err(Lost::Word);
+        };
+        self.confirm(class, own, seen)
     }
 
-    /// Confirms the reservation, unless the home and the other word, as `seen`, hold a copy.
+    /// The other word, without a reservation; `None` if a call there has the right of way.
+    fn read_other(
+        &self,
+        class: Class,
+        vacancy: Vacancy<'_, L>,
+        patience: &mut Patience,
+    ) -> Option<Word<L>> {
+        let load = || self.table.load_for_update(class.fingerprint, vacancy.other);
+        if vacancy.at_home {
+            return Some(take_reservation_away(load, patience));
+        }
+        let home = load();
+        (!home.is_reserved()).then_some(home.word)
+    }
+
+    /// Confirms the reservation, unless the own word and the other one, as `seen`, hold a copy.
     ///
-    /// Words that cannot have stood together are taken to hold none: the home has changed
+    /// Words that cannot have stood together are taken to hold none: the own one has changed
     /// then, so Confirm fails.
     fn confirm(&self, class: Class, own: Loaded<'_, L>, seen: Word<L>) -> Result<bool, Lost> {
         let absent = copies(own.word, seen, class.fingerprint).unwrap_or(0) == 0;
@@ -189,6 +236,22 @@ impl<L: Layout> RawFilter<L> {
             Ok(false)
         } else {
             Err(self.count_failure(error))
+        }
+    }
+}
+
+/// The word that `load` loads, without a reservation: one that stands there for longer is taken
+/// away.
+fn take_reservation_away<'a, L: Layout>(
+    load: impl Fn() -> Loaded<'a, L>,
+    patience: &mut Patience,
+) -> Word<L> {
+    loop {
+        let loaded = load();
+        let free =
+            !loaded.is_reserved() || !patience.wait() && loaded.replace(Step::Evict, loaded.word);
+        if free {
+            return loaded.word;
         }
     }
 }

@@ -36,8 +36,8 @@ impl Class {
         // could foresee.
         let wraps = pair > half;
         let p = pair + select_unpredictable(wraps, half + 1, 0);
-        let sum = select_unpredictable(wraps, buckets, half + 1);
-        let q = half.wrapping_sub(pair).wrapping_add(sum);
+        let offset = select_unpredictable(wraps, buckets, half + 1);
+        let q = half + offset - pair;
         Self { fingerprint, p, q }
     }
 
@@ -96,8 +96,8 @@ pub(crate) const fn alternate(fingerprint: u64, bucket: usize, buckets: usize) -
     }
 }
 
-/// Of s, the sum modulo m of the buckets of each pair of this fingerprint, (s - 1) / 2:
-/// Fibonacci hashing to 32 bits (Knuth, The Art of Computer Programming 3, section 6.4), scaled
+/// h of DESIGN, section 2: the buckets of each pair of this fingerprint add up to 2h + 1,
+/// modulo m. Fibonacci hashing to 32 bits (Knuth, The Art of Computer Programming 3, section 6.4), scaled
 /// onto the numbers below m/2. (m is at most 2^32.)
 #[inline(always)]
 const fn half_sum(fingerprint: u64, buckets: usize) -> usize {

@@ -101,8 +101,8 @@ impl<L: Layout> Word<L> {
         out_of_phase | (p.bits | q.bits) & L::CONTROL == 0
     }
 
-    /// True if any slot of either word equals `fingerprint`. Of words that are quiet: in others
-    /// a slot beside a control bit may seem not to, and a reservation's token may seem to.
+    /// True if any slot of either word equals `fingerprint`. Both words must be quiet: a control
+    /// bit can hide a match, and a token can look like one.
     #[inline(always)]
     pub(crate) fn either_matches(p: Self, q: Self, fingerprint: u64) -> bool {
         #[cfg(target_feature = "sse2")]

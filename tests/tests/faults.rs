@@ -15,8 +15,8 @@
 //! `NoDelivered`, `SettleEarly`, `RemoveNoKilled`, `RemoveHigherFirst`, `RemoveReadsHigherFirst`,
 //! `ContainsWrongStripe`, `RemoveWrongStripe`, `CountWrongStripe`, `KillWrongStripe`, `KillNoHold`,
 //! `HoldIgnored`, `HoldSeenEarly`, `CountNoRereadQ`, `CountNoValidate`, `PhaseIgnored`, `PhaseWraps`,
-//! `FullUnchecked`, `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken`, `UniqueReadsEarly` and
-//! `ContainsTrustsMarks`. They take interleavings of three steps or more, and are left to
+//! `FullUnchecked`, `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken`, `UniqueReadsEarly`,
+//! `UniqueOverlooksTokens` and `ContainsTrustsMarks`. They take interleavings of three steps or more, and are left to
 //! the loom models; so are the faults of snapshots, which have schedules, too.
 //!
 //! ```text

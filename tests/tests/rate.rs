@@ -78,7 +78,6 @@ fn the_rate_told_is_the_rate_measured() {
     }
 }
 
-/// The rate holds up to the capacity. More items fit, and they bring it above.
 /// A hash that is nearly linear in the key passes with random keys, and breaks rate and
 /// capacity with these.
 #[test]
@@ -123,6 +122,7 @@ fn the_rate_does_not_depend_on_how_keys_are_made() {
     }
 }
 
+/// The rate holds up to the capacity. More items fit, and they bring it above.
 #[test]
 fn beyond_the_capacity_the_rate_rises() {
     let (asked, absent) = (1.7e-4, 4_000_000);

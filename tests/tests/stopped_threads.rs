@@ -19,7 +19,7 @@ mod stopped {
 
 use guira::{CuckooFilter, model::Step};
 use stopped::{
-    cases::{Case, Keeps, among_marks, anywhere, ends_of_a_level, moves, write_to},
+    cases::{Case, Keeps, among_marks, anywhere, ends_of_a_level, evicting, moves, write_to},
     others::{Refused, meet, work},
     stage::Stage,
     steps::{ALL, MOST},
@@ -117,6 +117,11 @@ fn between_two_levels() {
 }
 
 #[test]
+fn where_another_one_stands_still_with_its_reservation() {
+    stop_everywhere(&[evicting()]);
+}
+
+#[test]
 fn at_the_ends_of_a_level() {
     stop_everywhere(&ends_of_a_level());
 }
@@ -171,6 +176,7 @@ fn before_every_event() {
     cases.extend(moves(Stage::grown()));
     cases.extend(among_marks(Stage::fixed()));
     cases.extend(ends_of_a_level());
+    cases.push(evicting());
     for &step in ALL {
         assert!(
             cases.iter().any(|case| stop(case, step, 0)),

@@ -3,7 +3,6 @@
 use crate::{
     error::InsertError,
     raw::RawFilter,
-    raw::token::turn,
     step::Step,
     sync::loads,
     table::class::Class,
@@ -30,7 +29,6 @@ fn full_but_for(first: Word<F10x6>) -> Word<F10x6> {
 /// but none is wanted either. Answering Full of a present item was a fault.
 #[test]
 fn a_present_item_is_found_where_a_move_of_it_fills_its_home() {
-    let _turn = turn();
     for (to, from) in [(0, 1), (1, 0)] {
         let (raw, class) = filter_and_class();
         let copy = Word::EMPTY.with(0, class.fingerprint);
@@ -44,7 +42,6 @@ fn a_present_item_is_found_where_a_move_of_it_fills_its_home() {
 /// The same with a copy that a remove has taken: nothing is there, and no room.
 #[test]
 fn an_absent_item_is_refused_where_a_move_of_it_fills_its_home() {
-    let _turn = turn();
     for (to, from) in [(0, 1), (1, 0)] {
         let (raw, class) = filter_and_class();
         let copy = Word::EMPTY.with(0, class.fingerprint);
@@ -84,7 +81,6 @@ fn the_home_is_either_bucket_for_half_of_all_classes() {
 
 #[test]
 fn an_absent_item_is_added_to_its_home() {
-    let _turn = turn();
     let (raw, class) = wide();
     assert_eq!(raw.insert_unique(class), Ok(true));
     for _ in 0..3 {
@@ -99,7 +95,6 @@ fn an_absent_item_is_added_to_its_home() {
 /// Whoever made it may be stopped for ever.
 #[test]
 fn a_reservation_left_standing_is_taken_away() {
-    let _turn = turn();
     let (raw, class) = wide();
     put(&raw, class.p, Word::EMPTY.with_reservation(2, 77));
     let reserved = || {
@@ -117,32 +112,70 @@ fn a_reservation_left_standing_is_taken_away() {
 }
 
 #[test]
-fn room_is_made_in_a_full_home() {
-    let _turn = turn();
+fn room_is_made_where_both_words_are_full() {
     let (raw, class) = wide();
     let others = (class.fingerprint + 1..).take(6);
     let full = others
         .enumerate()
         .fold(Word::EMPTY, |word, (slot, other)| word.with(slot, other));
     put(&raw, class.p, full);
+    put(&raw, class.q, full);
     assert_eq!(raw.insert_unique(class), Ok(true));
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
     assert_eq!(raw.counters.stats().relocations, 1);
 }
 
+/// The home is better than nothing, but the emptier word is better.
+#[test]
+fn an_absent_item_is_added_to_the_emptier_word() {
+    let (raw, class) = wide();
+    put(&raw, class.p, Word::EMPTY.with(0, 700));
+    assert_eq!(raw.insert_unique(class), Ok(true));
+    let word = |bucket| raw.table.load_for_update(class.fingerprint, bucket).word;
+    assert_eq!(word(class.q), Word::EMPTY.with(0, class.fingerprint));
+    assert_eq!(word(class.p), Word::EMPTY.with(0, 700));
+    assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
+}
+
+/// A call in the home takes a reservation in the other word away; one there waits for no call,
+/// but goes home.
+#[test]
+fn a_reservation_in_the_other_word_is_taken_away() {
+    for reserved_at_home in [false, true] {
+        let (raw, class) = wide();
+        let token = Word::EMPTY.with_reservation(2, 77);
+        let (home, away) = match reserved_at_home {
+            false => (Word::EMPTY, token),
+            true => (token.with(0, 700).with(1, 701), Word::EMPTY),
+        };
+        put(&raw, class.p, home);
+        put(&raw, class.q, away);
+        assert_eq!(raw.insert_unique(class), Ok(true));
+        for bucket in [class.p, class.q] {
+            assert!(
+                !raw.table
+                    .load_for_update(class.fingerprint, bucket)
+                    .is_reserved()
+            );
+        }
+        let home = raw.table.load_for_update(class.fingerprint, class.p).word;
+        assert!(home.find(class.fingerprint).is_some());
+        assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
+    }
+}
+
 /// For an item that is there no room is made.
 #[test]
-fn a_present_item_moves_nothing_in_a_full_home() {
-    let _turn = turn();
+fn a_present_item_moves_nothing_where_both_words_are_full() {
     for in_home in [true, false] {
         let (raw, class) = wide();
         let copy = Word::EMPTY.with(0, class.fingerprint);
         let (first, other) = match in_home {
-            true => (copy, Word::EMPTY),
+            true => (copy, Word::EMPTY.with(0, 700)),
             false => (Word::EMPTY.with(0, 700), copy),
         };
         put(&raw, class.p, full_but_for(first));
-        put(&raw, class.q, other);
+        put(&raw, class.q, full_but_for(other));
         assert_eq!(raw.insert_unique(class), Ok(false), "{in_home}");
         assert_eq!(raw.counters.stats().relocations, 0, "{in_home}");
         assert_eq!(raw.count(class), 1, "{in_home}");
@@ -152,7 +185,6 @@ fn a_present_item_moves_nothing_in_a_full_home() {
 /// As `insert` does: a filter that gets all its items from `insert_unique` must complete its levels.
 #[test]
 fn each_item_added_splits_some_words() {
-    let _turn = turn();
     let raw = RawFilter::<G14x4>::new(8, 1).expect("a few bytes");
     raw.table.begin_level(0).expect("a few bytes");
     let class = Class::of_resident(700, 0, 8);

@@ -1,9 +1,11 @@
 //! Reservations done wrong, for negative controls.
 
-use super::{Lost, Vacancy};
+use super::{Lost, Patience, Vacancy};
 use crate::{
     fault::{self, Fault},
     raw::RawFilter,
+    step::Step,
+    sync,
     table::{class::Class, layout::Layout},
 };
 
@@ -14,6 +16,7 @@ pub(super) fn is_on() -> bool {
         Fault::UniqueNoReservation
             | Fault::UniqueSharedToken
             | Fault::UniqueReadsEarly
+            | Fault::UniqueOverlooksTokens
             | Fault::Rehearsed
     )
 }
@@ -23,20 +26,33 @@ pub(super) fn reserve<L: Layout>(
     raw: &RawFilter<L>,
     class: Class,
     vacancy: Vacancy<'_, L>,
+    patience: &mut Patience,
 ) -> Result<bool, Lost> {
-    let read_other = || raw.table.load_for_update(class.fingerprint, vacancy.other);
-    let early = fault::is(Fault::UniqueReadsEarly).then(read_other);
+    let mut read_other = || {
+        if fault::is(Fault::UniqueOverlooksTokens) {
+            let other = raw.table.load_for_update(class.fingerprint, vacancy.other);
+            return Some(other.word);
+        }
+        raw.read_other(class, vacancy, patience)
+    };
+    let early = fault::is(Fault::UniqueReadsEarly).then(&mut read_other);
     let own = match fault::now() {
-        Fault::UniqueNoReservation => vacancy.home,
+        Fault::UniqueNoReservation => vacancy.own,
         Fault::UniqueSharedToken => {
             let shared = Vacancy {
                 token: 0,
                 ..vacancy
             };
-            shared.reserve().ok_or(Lost::Home)?
+            shared.reserve().ok_or(Lost::Word)?
         }
-        _ => vacancy.reserve().ok_or(Lost::Home)?,
+        _ => vacancy.reserve().ok_or(Lost::Word)?,
     };
-    let seen = early.unwrap_or_else(read_other);
-    raw.confirm(class, own, seen.word)
+    sync::full_fence();
+    match early.unwrap_or_else(read_other) {
+        Some(seen) => raw.confirm(class, own, seen),
+        None => {
+            own.replace(Step::Cancel, own.word);
+            Err(Lost::Word)
+        }
+    }
 }

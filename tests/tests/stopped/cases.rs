@@ -249,6 +249,35 @@ fn insert_unique_that_loses(stage: Stage) -> (u64, Act) {
     (item, act(item))
 }
 
+/// A call of insert_unique stands still with its reservation, and one of another item takes
+/// that away.
+pub(crate) fn evicting() -> Case {
+    let stage = Stage {
+        grows: false,
+        items: 100,
+    };
+    let case = |holder, item| Case {
+        mover: Some((insert_unique(holder), Step::Confirm)),
+        ..Case::new("insert_unique that evicts", stage, insert_unique(item))
+            .contesting(item)
+            .adding([holder])
+    };
+    let evicts = |steps: Vec<Step>| steps.contains(&Step::Evict);
+    // In one filter for each holder many items are tried, and taken out again.
+    let found = (NEW + 10_000..).find_map(|holder| {
+        let (filter, _holder) = case(holder, ABSENT).scene();
+        let mut items = NEW..NEW + 2_000;
+        let item = items.find(|&item| {
+            let evicts = evicts(insert_unique(item).steps(&filter));
+            assert!(filter.remove(&item));
+            evicts
+        })?;
+        let case = case(holder, item);
+        evicts(case.steps()).then_some(case)
+    });
+    found.expect("such items")
+}
+
 /// Where the next insert moves a resident.
 pub(crate) fn moves(stage: Stage) -> Vec<Case> {
     let next = stage.items;

@@ -19,7 +19,7 @@ all! {
     LoadForUpdate Claim
     Outline Advance Shadow Decide Deliver Erase Settle Retract
     Take Kill Hold
-    Reserve Confirm Cancel
+    Reserve Evict Confirm Cancel
     Hint Freeze Copy Cut Sweep Complete
     Enter Scan
 }
