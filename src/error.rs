@@ -16,8 +16,8 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum InsertError {
     /// No room was found for the item. There is no empty slot in its two buckets. A search of
-    /// bounded length found no chain of relocations that empties one, or other threads were in the way of each
-    /// that it found.
+    /// bounded length found no chain of relocations that empties one, or other threads were in
+    /// the way of each that it found.
     #[error("the filter is full")]
     Full,
     /// The call found no free reservation token. As many calls of `insert_unique` are in

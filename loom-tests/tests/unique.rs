@@ -2,7 +2,7 @@
 #![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model, Step};
-use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, with};
+use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};
 
 const TWICE: &str = "not exactly one insert_unique";
 const PRESENT: &str = "a present item is inserted again";
@@ -39,21 +39,24 @@ fn empty() -> Model<2> {
     Model::new(&[&[], &[]])
 }
 
-/// Two calls for the first of `items`, one of which does what `then` says afterwards. In the end
-/// each of the items is in once.
+/// A filter in which the home of some items is fuller by one, so that calls for them reserve in
+/// the other word.
+fn fuller(home: usize) -> Model<2> {
+    with(home, &[at_home(home, 1)])
+}
+
+/// Two calls for the first of `items`, in the filter that `start` makes; `second` is what the
+/// thread of the second one does. In the end each of the items is in once.
 fn two_calls<const N: usize>(
     name: &str,
+    start: impl Fn() -> Model<2> + Send + Sync + 'static,
     items: [Item; N],
-    then: impl Fn(&Model<2>) + Send + Sync + 'static,
+    second: impl Fn(&Model<2>) -> usize + Send + Sync + 'static,
 ) -> Scenario<2> {
     let x = items[0];
-    Scenario::new(name, empty)
+    Scenario::new(name, start)
         .thread(move |filter| unique(filter, x))
-        .thread(move |filter| {
-            let inserted = unique(filter, x);
-            then(filter);
-            inserted
-        })
+        .thread(move |filter| second(filter))
         .law(move |filter, results| {
             assert_eq!(results[0] + results[1], 1, "{TWICE}");
             for item in items {
@@ -65,16 +68,24 @@ fn two_calls<const N: usize>(
 
 /// Two calls, nothing else.
 fn two(home: usize) -> Scenario<2> {
+    let x = at_home(home, 0);
     let name = format!("two uniques, home {home}");
-    two_calls(&name, [at_home(home, 0)], |_| ()).mains(&[0])
+    two_calls(&name, empty, [x], move |filter| unique(filter, x)).mains(&[0])
+}
+
+/// A call, and then the item is moved away from where it was added.
+fn unique_and_move(filter: &Model<2>, item: Item, from: usize) -> usize {
+    let inserted = unique(filter, item);
+    filter.relocate(item, from);
+    inserted
 }
 
 /// Two calls, and one moves the item away from home.
 fn two_and_move(home: usize) -> Scenario<2> {
     let x = at_home(home, 0);
     let name = format!("two uniques, one moves it, home {home}");
-    two_calls(&name, [x], move |filter| {
-        filter.relocate(x, home);
+    two_calls(&name, empty, [x], move |filter| {
+        unique_and_move(filter, x, home)
     })
 }
 
@@ -82,77 +93,58 @@ fn two_and_move(home: usize) -> Scenario<2> {
 fn two_and_move_and_reserve() -> Scenario<2> {
     let (x, y) = (even(0), even(1));
     let name = "two uniques, one moves it and inserts another";
-    two_calls(name, [x, y], move |filter| {
-        filter.relocate(x, P);
+    two_calls(name, empty, [x, y], move |filter| {
+        let inserted = unique_and_move(filter, x, P);
         unique(filter, y);
+        inserted
     })
-}
-
-/// An item for which the home is fuller by one, so that calls reserve in the other word.
-fn fuller(home: usize) -> impl Fn() -> Model<2> + Send + Sync + 'static {
-    move || with(home, &[at_home(home, 1)])
 }
 
 /// Two calls that both reserve away from home.
 fn two_away(home: usize) -> Scenario<2> {
     let x = at_home(home, 0);
     let name = format!("two uniques away from home {home}");
-    Scenario::new(&name, fuller(home))
-        .thread(move |filter| unique(filter, x))
-        .thread(move |filter| unique(filter, x))
-        .law(move |filter, results| {
-            assert_eq!(results[0] + results[1], 1, "{TWICE}");
-            assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
-        })
-        .mains(&[0])
-        .outcomes(&[[0, 1], [1, 0]])
+    let start = move || fuller(home);
+    two_calls(&name, start, [x], move |filter| unique(filter, x)).mains(&[0])
 }
 
 /// As `two_away`, and one moves the item home.
 fn two_away_and_move(home: usize) -> Scenario<2> {
     let x = at_home(home, 0);
     let name = format!("two uniques away from home {home}, one moves it");
-    Scenario::new(&name, fuller(home))
-        .thread(move |filter| unique(filter, x))
-        .thread(move |filter| {
-            let inserted = unique(filter, x);
-            filter.relocate(x, 1 - home);
-            inserted
-        })
-        .law(move |filter, results| {
-            assert_eq!(results[0] + results[1], 1, "{TWICE}");
-            assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
-        })
-        .outcomes(&[[0, 1], [1, 0]])
+    let start = move || fuller(home);
+    two_calls(&name, start, [x], move |filter| {
+        unique_and_move(filter, x, other(home))
+    })
 }
 
-/// Two calls, of which one may reserve at home and the other one away: before one of them the
-/// home becomes as empty as the other word.
+/// Makes a home that is fuller as empty as the other word, and calls.
+fn unique_at_home(filter: &Model<2>, home: usize) -> usize {
+    let removed = filter.remove(at_home(home, 1));
+    assert!(removed, "a present item is not removed");
+    unique(filter, at_home(home, 0))
+}
+
+/// Two calls, of which one may reserve at home and the other one away.
 fn home_and_away(home: usize) -> Scenario<2> {
-    let (x, y) = (at_home(home, 0), at_home(home, 1));
+    let x = at_home(home, 0);
     let name = format!("a unique at home {home} and one away");
-    Scenario::new(&name, fuller(home))
-        .thread(move |filter| unique(filter, x))
-        .thread(move |filter| {
-            assert!(filter.remove(y), "a present item is not removed");
-            unique(filter, x)
-        })
-        .law(move |filter, results| {
-            assert_eq!(results[0] + results[1], 1, "{TWICE}");
-            assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
-        })
-        .outcomes(&[[0, 1], [1, 0]])
+    let start = move || fuller(home);
+    two_calls(&name, start, [x], move |filter| {
+        unique_at_home(filter, home)
+    })
 }
 
-/// The same, and a third thread removes the item if it is there.
-fn home_and_away_and_remove() -> Scenario<2> {
-    let (x, y) = (even(0), even(1));
-    Scenario::new("a unique at home, one away, remove", fuller(P))
+/// A call for the item that P is the home of, what `second` does for it, and a remove of it.
+fn two_and_remove(
+    name: &str,
+    start: impl Fn() -> Model<2> + Send + Sync + 'static,
+    second: impl Fn(&Model<2>, Item) -> usize + Send + Sync + 'static,
+) -> Scenario<2> {
+    let x = at_home(P, 0);
+    Scenario::new(name, start)
         .thread(move |filter| unique(filter, x))
-        .thread(move |filter| {
-            assert!(filter.remove(y), "a present item is not removed");
-            unique(filter, x)
-        })
+        .thread(move |filter| second(filter, x))
         .thread(move |filter| filter.remove(x))
         .law(move |filter, results| {
             let inserted = results[0] + results[1];
@@ -161,32 +153,6 @@ fn home_and_away_and_remove() -> Scenario<2> {
         })
         .mains(&[0])
         .outcomes(&[[0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 1]])
-}
-
-/// The item is present, and moves to or from a home that is fuller.
-fn present_away(home: usize, from: usize) -> Scenario<2> {
-    let (x, y) = (at_home(home, 0), at_home(home, 1));
-    let name = format!(
-        "unique of a present item, fuller home {home}, move {}",
-        direction(from)
-    );
-    let residents = move |bucket| match (bucket == home, bucket == from) {
-        (true, true) => vec![y, x],
-        (true, false) => vec![y],
-        (false, true) => vec![x],
-        (false, false) => vec![],
-    };
-    Scenario::new(&name, move || Model::new(&[&residents(P), &residents(Q)]))
-        .thread(move |filter| {
-            assert_eq!(unique(filter, x), 0, "{PRESENT}");
-            0_usize
-        })
-        .thread(move |filter| {
-            filter.relocate(x, from);
-            0_usize
-        })
-        .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "{REST}"))
-        .outcomes(&[[0, 0]])
 }
 
 /// Both words are full, and a resident of one of them has an alternate that is not.
@@ -224,14 +190,17 @@ fn three() -> Scenario<2> {
         .outcomes(&[[0, 0, 1], [0, 1, 0], [1, 0, 0]])
 }
 
-/// The item is present, and moves.
-fn present(home: usize, from: usize) -> Scenario<2> {
-    let x = at_home(home, 0);
-    let name = format!(
-        "unique of a present item, home {home}, move {}",
-        direction(from)
-    );
-    Scenario::new(&name, move || with(from, &[x]))
+/// The item is present and moves, in a filter in which its home has another one besides, or not.
+fn present(home: usize, fuller: bool, from: usize) -> Scenario<2> {
+    let (x, y) = (at_home(home, 0), at_home(home, 1));
+    let what = if fuller { "fuller home" } else { "home" };
+    let direction = direction(from);
+    let name = format!("unique of a present item, {what} {home}, move {direction}");
+    let residents = move |bucket| {
+        let y = (fuller && bucket == home).then_some(y);
+        Vec::from_iter(y.into_iter().chain((bucket == from).then_some(x)))
+    };
+    Scenario::new(&name, move || Model::new(&[&residents(P), &residents(Q)]))
         .thread(move |filter| {
             assert_eq!(unique(filter, x), 0, "{PRESENT}");
             0_usize
@@ -281,22 +250,6 @@ fn present_and_remove(from: usize) -> Scenario<2> {
     })
     .mains(&[0])
     .outcomes(&[[0, 0, 1], [1, 0, 1]])
-}
-
-/// Two calls and a remove.
-fn two_and_remove() -> Scenario<2> {
-    let x = even(0);
-    Scenario::new("two uniques, remove", empty)
-        .thread(move |filter| unique(filter, x))
-        .thread(move |filter| unique(filter, x))
-        .thread(move |filter| filter.remove(x))
-        .law(move |filter, results| {
-            let inserted = results[0] + results[1];
-            assert!((1..=1 + results[2]).contains(&inserted), "{TWICE}");
-            assert_eq!(filter.copies_at_rest(x), inserted - results[2], "{REST}");
-        })
-        .mains(&[0])
-        .outcomes(&[[0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 1]])
 }
 
 /// Two calls and a plain insert, which may come before, between or after them.
@@ -356,25 +309,9 @@ fn full_home() -> Scenario<2> {
     .outcomes(&[[0, 1], [1, 0]])
 }
 
-/// Two classes with one home: each takes the other's reservation away.
-fn two_classes() -> Scenario<2> {
-    let (x, y) = (even(0), even(1));
-    Scenario::new("uniques of two classes", empty)
-        .thread(move |filter| unique(filter, x))
-        .thread(move |filter| unique(filter, y))
-        .law(move |filter, results| {
-            assert_eq!(results, [1, 1], "{TWICE}");
-            assert_eq!(filter.copies_at_rest(x), 1, "{REST}");
-            assert_eq!(filter.copies_at_rest(y), 1, "{REST}");
-        })
-        .outcomes(&[[1, 1]])
-}
-
-/// Two classes, of each of which the home is the other one's other word: each call takes the
-/// other's reservation away.
-fn two_classes_opposite_homes() -> Scenario<2> {
-    let (x, y) = (even(0), odd(0));
-    Scenario::new("uniques of two classes, opposite homes", empty)
+/// A call for each of two classes, which takes the other one's reservation away.
+fn two_classes(name: &str, x: Item, y: Item) -> Scenario<2> {
+    Scenario::new(name, empty)
         .thread(move |filter| unique(filter, x))
         .thread(move |filter| unique(filter, y))
         .law(move |filter, results| {
@@ -436,7 +373,7 @@ fn three_calls_insert_one_copy() {
 fn a_present_item_is_not_inserted() {
     for home in ENDS {
         for from in ENDS {
-            present(home, from).holds();
+            present(home, false, from).holds();
         }
         window(home).holds();
     }
@@ -448,7 +385,7 @@ fn a_removed_item_may_be_inserted() {
     for from in ENDS {
         present_and_remove(from).holds();
     }
-    two_and_remove().holds();
+    two_and_remove("two uniques, remove", empty, unique).holds();
 }
 
 #[test]
@@ -468,14 +405,15 @@ fn calls_away_from_home_insert_one_copy() {
 
 #[test]
 fn an_item_that_is_removed_beside_calls_at_home_and_away_may_be_inserted() {
-    home_and_away_and_remove().holds();
+    let second = |filter: &Model<2>, _| unique_at_home(filter, P);
+    two_and_remove("a unique at home, one away, remove", || fuller(P), second).holds();
 }
 
 #[test]
 fn a_present_item_is_not_inserted_away_from_home() {
     for home in ENDS {
         for from in ENDS {
-            present_away(home, from).holds();
+            present(home, true, from).holds();
         }
     }
 }
@@ -497,8 +435,9 @@ fn without_a_fence_between_reserve_and_read_it_fails() {
 
 #[test]
 fn two_classes_share_a_home() {
-    two_classes().holds();
-    two_classes_opposite_homes().holds();
+    two_classes("uniques of two classes", even(0), even(1)).holds();
+    // Of each the home is the other word of the other one.
+    two_classes("uniques of two classes, opposite homes", even(0), odd(0)).holds();
     two_classes_one_slot().holds();
     reservation_is_no_item().holds();
 }
@@ -530,7 +469,7 @@ fn neither_a_reservation_nor_its_end_need_be_released() {
         for step in [Step::Reserve, Step::Confirm, Step::Cancel, Step::Evict] {
             home_and_away(home).holds_relaxed(step);
             two_and_move(home).holds_relaxed(step);
-            present(home, home).holds_relaxed(step);
+            present(home, false, home).holds_relaxed(step);
         }
     }
     insert_and_move().holds_relaxed(Step::Confirm);

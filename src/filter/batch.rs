@@ -122,6 +122,8 @@ impl<S> CuckooFilter<S> {
     }
 }
 
+/// Operations on many items: each does what as many calls for one item do, in order.
+/// The cache misses of neighbouring items overlap, which saves time in a large filter.
 impl<S: BuildHasher> CuckooFilter<S> {
     /// [`contains`](Self::contains) for many items: `results[i]` becomes the
     /// answer for `items[i]`. Two to four times as fast as one by one where the

@@ -3,7 +3,7 @@
 
 use super::{RawFilter, len::Len, lookup::Reader};
 use crate::{
-    error::BatchError,
+    error::{BatchError, InsertError},
     table::{
         class::{Class, alternate},
         layout::Layout,
@@ -25,54 +25,75 @@ const _: () = assert!(GROUP <= u32::BITS as usize, "an answer is a bit");
 /// Classes of which the words are on the way into the cache.
 pub(crate) type Row = ArrayVec<Class, GROUP>;
 
-/// Hands the class of each item to `of`, together with the place of its result, [`GROUP`] items
-/// after `prefetch` has made it, and halfway there to `halfway`. An error ends it.
-#[inline(always)]
-fn in_pipeline<T, R, E>(
-    items: &[T],
-    results: &mut [R],
-    prefetch: impl Fn(&T) -> Class,
-    halfway: impl Fn(Class),
-    mut of: impl FnMut(Class, &mut R) -> Result<(), E>,
-) -> Result<(), E> {
-    assert_eq!(items.len(), results.len(), "a result for each item");
-    let (first, rest) = items.split_at(items.len().min(GROUP));
-    let (results, last) = results.split_at_mut(rest.len());
-    let mut ring = [Class::NONE; GROUP];
-    for (place, item) in ring.iter_mut().zip(first) {
-        *place = prefetch(item);
-    }
-    first
-        .iter()
-        .zip(&ring[..HALF])
-        .for_each(|(_, &class)| halfway(class));
-    for (items, results) in rest.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
-        for (place, (item, result)) in items.iter().zip(results).enumerate() {
-            let class = ring[place % GROUP];
-            ring[place % GROUP] = prefetch(item);
-            halfway(ring[(place + HALF) % GROUP]);
-            of(class, result)?;
-        }
-    }
-    // The last ones, from the next place of the ring on.
-    let start = rest.len();
-    let len = last.len();
-    for (place, result) in last.iter_mut().enumerate() {
-        if place + HALF < len {
-            halfway(ring[(start + place + HALF) % GROUP]);
-        }
-        of(ring[(start + place) % GROUP], result)?;
-    }
-    Ok(())
-}
-
 impl<L: Layout> Reader<'_, L> {
     /// The class of a hash, whose words are on the way into the cache from now on.
     #[inline(always)]
-    pub(crate) fn prefetched(&self, hash: u64) -> Class {
+    fn prefetched(&self, hash: u64) -> Class {
         let class = Class::of_hash::<L>(hash, self.view.buckets());
         self.view.prefetch(class);
         class
+    }
+
+    /// Hands the class of each item to `of`, together with the place of its result, [`GROUP`]
+    /// items after its words were prefetched, and halfway there to `halfway`. An error ends it.
+    #[inline(always)]
+    fn in_pipeline<T, R, E>(
+        &self,
+        items: &[T],
+        hash: impl Fn(&T) -> u64,
+        results: &mut [R],
+        halfway: impl Fn(Class),
+        mut of: impl FnMut(Class, &mut R) -> Result<(), E>,
+    ) -> Result<(), E> {
+        assert_eq!(items.len(), results.len(), "a result for each item");
+        let (first, rest) = items.split_at(items.len().min(GROUP));
+        let (results, last) = results.split_at_mut(rest.len());
+        let mut ring = [Class::NONE; GROUP];
+        for (place, item) in ring.iter_mut().zip(first) {
+            *place = self.prefetched(hash(item));
+        }
+        for &class in ring[..HALF].iter().take(first.len()) {
+            halfway(class);
+        }
+        for (items, results) in rest.chunks(GROUP).zip(results.chunks_mut(GROUP)) {
+            for (place, (item, result)) in items.iter().zip(results).enumerate() {
+                // Modulo, so that no bounds are checked.
+                let class = ring[place % GROUP];
+                ring[place % GROUP] = self.prefetched(hash(item));
+                halfway(ring[(place + HALF) % GROUP]);
+                of(class, result)?;
+            }
+        }
+        // The last ones, from the next place of the ring on.
+        let (start, len) = (rest.len(), last.len());
+        for (place, result) in last.iter_mut().enumerate() {
+            if place + HALF < len {
+                halfway(ring[(start + place + HALF) % GROUP]);
+            }
+            of(ring[(start + place) % GROUP], result)?;
+        }
+        Ok(())
+    }
+
+    /// [`in_pipeline`](Self::in_pipeline) for what cannot fail, and makes no room.
+    #[inline(always)]
+    fn for_each<T>(
+        &self,
+        items: &[T],
+        hash: impl Fn(&T) -> u64,
+        results: &mut [bool],
+        mut answer: impl FnMut(Class) -> bool,
+    ) {
+        let Ok(()) = self.in_pipeline(
+            items,
+            hash,
+            results,
+            |_| (),
+            |class, result| {
+                *result = answer(class);
+                Ok::<(), Infallible>(())
+            },
+        );
     }
 }
 
@@ -86,17 +107,7 @@ impl<L: Layout> RawFilter<L> {
         results: &mut [bool],
     ) {
         let reader = self.reader();
-        let prefetch = |item: &T| reader.prefetched(hash(item));
-        let Ok(()) = in_pipeline(
-            items,
-            results,
-            prefetch,
-            |_| (),
-            |class, result| {
-                *result = reader.contains(class);
-                Ok::<(), Infallible>(())
-            },
-        );
+        reader.for_each(items, hash, results, |class| reader.contains(class));
     }
 
     /// Whether each class of `row` is present, the first one in the lowest bit. `hashes` are at
@@ -131,17 +142,12 @@ impl<L: Layout> RawFilter<L> {
         items: &[T],
         hash: impl Fn(&T) -> u64,
     ) -> Result<(), BatchError> {
-        let reader = self.reader();
-        let prefetch = |item: &T| reader.prefetched(hash(item));
-        let halfway = |class| self.prefetch_ways(&reader, class);
-        let (mut tally, mut index) = (Tally::of(self), 0);
+        let mut tally = Tally::of(self);
         // A slice of nothings takes no memory.
         let mut results = vec![(); items.len()];
-        in_pipeline(items, &mut results, prefetch, halfway, |class, ()| {
-            self.insert_uncounted(class)
-                .map_err(|error| BatchError { index, error })?;
+        self.insert_each(items, hash, &mut results, |class, ()| {
+            self.insert_uncounted(class)?;
             tally.count_inserted();
-            index += 1;
             Ok(())
         })
     }
@@ -154,14 +160,27 @@ impl<L: Layout> RawFilter<L> {
         hash: impl Fn(&T) -> u64,
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
+        self.insert_each(items, hash, inserted, |class, inserted| {
+            *inserted = self.insert_unique(class)?;
+            Ok(())
+        })
+    }
+
+    /// Hands each class to `insert` up to the first one that fails. For those that need room the
+    /// words are prefetched that a search will look at first.
+    #[inline(always)]
+    fn insert_each<T, R>(
+        &self,
+        items: &[T],
+        hash: impl Fn(&T) -> u64,
+        results: &mut [R],
+        mut insert: impl FnMut(Class, &mut R) -> Result<(), InsertError>,
+    ) -> Result<(), BatchError> {
         let reader = self.reader();
-        let prefetch = |item: &T| reader.prefetched(hash(item));
         let halfway = |class| self.prefetch_ways(&reader, class);
         let mut index = 0;
-        in_pipeline(items, inserted, prefetch, halfway, |class, inserted| {
-            *inserted = self
-                .insert_unique(class)
-                .map_err(|error| BatchError { index, error })?;
+        reader.in_pipeline(items, hash, results, halfway, |class, result| {
+            insert(class, result).map_err(|error| BatchError { index, error })?;
             index += 1;
             Ok(())
         })
@@ -175,20 +194,12 @@ impl<L: Layout> RawFilter<L> {
         hash: impl Fn(&T) -> u64,
         results: &mut [bool],
     ) {
-        let reader = self.reader();
-        let prefetch = |item: &T| reader.prefetched(hash(item));
         let mut tally = Tally::of(self);
-        let Ok(()) = in_pipeline(
-            items,
-            results,
-            prefetch,
-            |_| (),
-            |class, removed| {
-                *removed = self.remove_uncounted(class);
-                tally.count_removed(*removed);
-                Ok::<(), Infallible>(())
-            },
-        );
+        self.reader().for_each(items, hash, results, |class| {
+            let removed = self.remove_uncounted(class);
+            tally.count_removed(removed);
+            removed
+        });
     }
 
     /// Prefetches the words that a search for a path will look at first, if `class` needs one.

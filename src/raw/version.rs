@@ -133,7 +133,7 @@ impl<'a> Stripe<'a> {
     /// that was announced before is seen by the loads to come.
     pub(crate) fn hold(self) -> Option<Hold<'a>> {
         let order = fault::order(Step::Hold, Ordering::AcqRel);
-        // Relaxed: the exchange decides.
+        // Relaxed, here and where the exchange fails: the exchange that succeeds decides.
         let mut seen = self.0.load(Ordering::Relaxed);
         while seen & HOLDS != HOLDS {
             match self

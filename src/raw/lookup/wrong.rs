@@ -49,9 +49,9 @@ pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
     look_up_again(raw, class, 1 + usize::from(swept))
 }
 
-fn look_up_again<L: Layout>(raw: &RawFilter<L>, class: Class, attempts: usize) -> bool {
+fn look_up_again<L: Layout>(raw: &RawFilter<L>, class: Class, attempt: usize) -> bool {
     raw.counters.retried();
-    for _ in attempts..fault::attempts(ATTEMPTS) {
+    for _ in attempt..fault::attempts(ATTEMPTS) {
         if let Some(present) = try_look_up(raw, class) {
             return present;
         }
