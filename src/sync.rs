@@ -25,6 +25,21 @@ pub(crate) fn full_fence() {
     crate::fault::instead!(is(NoFence) => (), fence(Ordering::SeqCst));
 }
 
+/// [`full_fence`] where the own write is an exchange that has just been made.
+///
+/// On x86-64 an exchange is a locked instruction, which no load passes (Intel, *Software
+/// Developer's Manual*, volume 3A, "Loads and Stores Are Not Reordered with Locked
+/// Instructions"). So it is such a fence already, and only the compiler is kept from moving loads.
+/// A further one, `mfence`, would cost some thirty cycles.
+#[inline(always)]
+pub(crate) fn fence_after_exchange() {
+    if cfg!(all(target_arch = "x86_64", not(miri))) && !IN_MODEL {
+        std::sync::atomic::compiler_fence(Ordering::SeqCst);
+    } else {
+        full_fence();
+    }
+}
+
 /// Lets another thread run: after a lost race, never in a loop without bound.
 pub(crate) fn yield_now() {
     #[cfg(any(guira_loom, guira_shuttle))]

@@ -14,7 +14,7 @@
 use crate::{
     fault,
     step::Step,
-    sync::{self, AtomicU64, Ordering, full_fence},
+    sync::{self, AtomicU64, Ordering, fence_after_exchange, full_fence},
 };
 
 /// Buckets that a snapshot scans at a time, for a filter that doubles `levels`
@@ -76,7 +76,7 @@ impl Frontiers {
         }
         // Pairs with the fence of `enter`. If our fence comes first, the scan sees the outline;
         // if that one does, we see where the scan is (PROOF, L7).
-        full_fence();
+        fence_after_exchange();
         self.seem_to_permit(from, to)
     }
 

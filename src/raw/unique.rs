@@ -184,7 +184,7 @@ impl<L: Layout> RawFilter<L> {
     ) -> Result<bool, Lost> {
         let own = vacancy.reserve().ok_or(Lost::Word)?;
         // Of two calls that reserve in different words one sees the other's reservation.
-        sync::full_fence();
+        sync::fence_after_exchange();
         let Some(seen) = self.read_other(class, vacancy, patience) else {
             // If it fails, another thread has taken the reservation away.
             own.replace(Step::Cancel, own.word);

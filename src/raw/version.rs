@@ -24,7 +24,6 @@ use crate::{
 /// their read-modify-writes on the stripe, whose order is total.
 pub(crate) struct Versions {
     stripes: Box<[AtomicU64]>,
-    mask: usize,
 }
 
 const HOLD_BITS: u32 = 12;
@@ -54,7 +53,6 @@ impl Versions {
         let stripes = (buckets / sharing).next_power_of_two().min(512);
         Some(Self {
             stripes: sync::zeroed(stripes)?,
-            mask: stripes - 1,
         })
     }
 
@@ -73,7 +71,6 @@ impl Versions {
     pub(crate) fn at_hand(&self) -> Stripes<'_> {
         Stripes {
             stripes: &self.stripes,
-            mask: self.mask,
         }
     }
 }
@@ -83,14 +80,13 @@ impl Versions {
 #[derive(Clone, Copy)]
 pub(crate) struct Stripes<'a> {
     stripes: &'a [AtomicU64],
-    mask: usize,
 }
 
 impl<'a> Stripes<'a> {
     /// The stripe of a class: the only place where it is chosen.
     #[inline(always)]
     pub(crate) fn of(self, class: Class) -> Stripe<'a> {
-        Stripe(&self.stripes[class.p & self.mask])
+        Stripe(&self.stripes[class.p & (self.stripes.len() - 1)])
     }
 }
 

@@ -71,8 +71,17 @@ impl Class {
 /// A fingerprint from 1 to 2^f - 1: 1 is twice as likely as each of the others.
 #[inline(always)]
 fn fingerprint<L: Layout>(hash: u64) -> u64 {
-    let low = hash & L::FINGERPRINT;
-    low + u64::from(low == 0)
+    match hash & L::FINGERPRINT {
+        0 => one(),
+        low => low,
+    }
+}
+
+/// Apart, as 0 is rare: the branch is foreseen, and what follows need not wait for the comparison.
+#[cold]
+#[inline(never)]
+fn one() -> u64 {
+    1
 }
 
 /// `hash` scaled onto `0..buckets` (Lemire, *Fast random integer generation in

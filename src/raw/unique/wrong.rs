@@ -47,7 +47,7 @@ pub(super) fn reserve<L: Layout>(
         }
         _ => vacancy.reserve().ok_or(Lost::Word)?,
     };
-    sync::full_fence();
+    sync::fence_after_exchange();
     match early.unwrap_or_else(read_other) {
         Some(seen) => raw.confirm(class, own, seen),
         None => {

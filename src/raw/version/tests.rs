@@ -6,7 +6,6 @@ use super::*;
 fn about_to_wrap() -> Versions {
     Versions {
         stripes: vec![AtomicU64::new(u64::MAX - HOLDS)].into(),
-        mask: 0,
     }
 }
 
