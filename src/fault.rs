@@ -70,6 +70,8 @@ pub enum Fault {
     ContainsTrustsMarks,
     /// A lookup that found nothing does not look at the phase of its words.
     ContainsAnyPlane,
+    /// A lookup takes a match for a copy before it has looked at the phase.
+    ContainsMatchesFirst,
     /// remove does not validate the version before it answers false.
     RemoveNoValidate,
     /// remove does not read the words again before it answers false.
@@ -120,6 +122,10 @@ pub enum Fault {
     CutFirst,
     /// A split loses the mark.
     MarkDropped,
+    /// A split leaves the slots where they lay at the level before.
+    PackedAsBefore,
+    /// A search leaves out of a resident's fingerprint what the word does not store.
+    SearchForgetsPlane,
     /// A split does not freeze the word first.
     NoFreeze,
     /// The hint says that a level is complete before it is.

@@ -164,9 +164,8 @@ impl CuckooFilter {
 impl<S> CuckooFilter<S> {
     /// The empty filter of this geometry; `None` if there is no memory for it.
     pub(crate) fn empty(hasher: S, geometry: Geometry) -> Option<Self> {
-        let bits = geometry.layout.fingerprint_bits;
         Some(Self {
-            raw: AnyFilter::new(bits, geometry.buckets, geometry.due())?,
+            raw: AnyFilter::new(&geometry)?,
             hasher,
             geometry,
         })

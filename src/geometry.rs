@@ -3,12 +3,11 @@
 use crate::{
     error::{BuildError, SnapshotError},
     table::{
-        SPLITS_PER_INSERT,
-        layout::{
-            F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2, Layout,
-        },
+        Levels, SPLITS_PER_INSERT,
+        layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout},
     },
 };
+use std::ops::Range;
 
 /// The lowest false-positive rate on offer: 30-bit fingerprints in a table that
 /// is filled to half at most.
@@ -26,31 +25,43 @@ const MAX_BUCKETS: usize = if usize::BITS > 32 {
     isize::MAX as usize / 16 * 2
 };
 
-/// A filter that can grow starts with at most twice the buckets that its capacity
-/// needs, or this part of those it may grow to, or so many.
+/// A filter that can grow starts with at most so many times the buckets of a fixed one of its
+/// capacity and rate, or with this part of the buckets that it may grow to.
+const START_FACTOR: usize = 6;
 const START_SHARE: usize = 1024;
-const SMALL_START: usize = 512;
+
+/// Of filters that grow to nearly the same size the one that starts smallest is chosen: of those
+/// that end with this part more buckets than the smallest one, at most.
+const SAME_END_SHARE: usize = 50;
 
 /// The size of a filter, now and when it has grown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Geometry {
-    pub(crate) layout: &'static LayoutFacts,
-    /// Buckets at level 0.
+    pub(crate) series: Series,
+    /// Buckets of a plane: of the whole table, until it doubles.
     pub(crate) buckets: usize,
-    /// How often the filter can double.
-    pub(crate) levels: u32,
-    /// Distinct items that fit at level 0, as asked for.
+    /// Distinct items that fit before it doubles, as asked for.
     pub(crate) capacity: usize,
     /// Distinct items that fit at the last level, as asked for.
     pub(crate) max_capacity: usize,
 }
 
-/// What there is to know of a layout.
-#[derive(Debug, PartialEq)]
-pub(crate) struct LayoutFacts {
+/// The words of a filter, from its first level to its last one. Levels are counted from 0 here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Series {
+    /// Bits of a whole fingerprint (f).
     pub(crate) fingerprint_bits: u32,
-    pub(crate) slots: usize,
-    phase_bits: u32,
+    /// How often the filter can double; 0: it is fixed.
+    pub(crate) levels: u32,
+}
+
+/// What there is to know of words at one level.
+#[derive(Clone, Copy, Debug)]
+struct Words {
+    /// Bits of a fingerprint that they store (w).
+    bits: u32,
+    /// Slots (S).
+    slots: usize,
     /// The load factor to which a large plane fills.
     load: f64,
     /// Slots that remain empty beyond it: small planes have denser corners.
@@ -58,22 +69,12 @@ pub(crate) struct LayoutFacts {
 }
 
 /// Measured: see "Headroom" in `docs/DESIGN.md`.
-static FIXED: [LayoutFacts; 5] = [
-    LayoutFacts::of::<F10x6>(0.972, 14.0),
-    LayoutFacts::of::<F12x5>(0.963, 20.0),
-    LayoutFacts::of::<F15x4>(0.95, 28.0),
-    LayoutFacts::of::<F20x3>(0.92, 48.0),
-    LayoutFacts::of::<F30x2>(0.845, 160.0),
-];
-
-/// Measured: see "Headroom" in `docs/DESIGN.md`.
-static GROWABLE: [LayoutFacts; 6] = [
-    LayoutFacts::of::<G9x6>(0.972, 14.0),
-    LayoutFacts::of::<G11x5>(0.963, 20.0),
-    LayoutFacts::of::<G14x4>(0.95, 28.0),
-    LayoutFacts::of::<G18x3>(0.92, 48.0),
-    LayoutFacts::of::<G27x2>(0.845, 160.0),
-    LayoutFacts::of::<G28x2>(0.845, 160.0),
+static FIXED: [Words; 5] = [
+    Words::of::<F10x6>(),
+    Words::of::<F12x5>(),
+    Words::of::<F15x4>(),
+    Words::of::<F20x3>(),
+    Words::of::<F30x2>(),
 ];
 
 /// The part of its slots that the smallest plane leaves empty. Measured: as above.
@@ -83,73 +84,126 @@ const SMALL_MARGIN: f64 = 0.75;
 /// other: the logarithm of the odds against the fullest one's being too full.
 const LN_ODDS: f64 = 10.0;
 
-/// Bits of a fingerprint that must remain to choose the alternate bucket.
-const MIN_BITS: u32 = 7;
+impl Words {
+    const fn of<L: Layout>() -> Self {
+        Self::new(L::LEVELS[0].bits, L::LEVELS[0].slots)
+    }
 
-impl LayoutFacts {
-    const fn of<L: Layout>(load: f64, margin: f64) -> Self {
+    /// Load and margin are measured: see "Headroom" in `docs/DESIGN.md`.
+    const fn new(bits: u32, slots: usize) -> Self {
+        let (load, margin) = match slots {
+            6 => (0.972, 14.0),
+            5 => (0.963, 20.0),
+            4 => (0.95, 28.0),
+            3 => (0.92, 48.0),
+            _ => (0.845, 160.0),
+        };
         Self {
-            fingerprint_bits: L::FINGERPRINT_BITS,
-            slots: L::SLOTS,
-            phase_bits: L::PHASE_BITS,
+            bits,
+            slots,
             load,
             margin,
         }
     }
+}
 
-    /// How often a filter can double: the phase counts two for each level and
-    /// one more while a word is frozen, and never wraps.
-    const fn max_levels(&self) -> u32 {
-        if self.phase_bits == 0 {
-            return 0;
-        }
-        let of_phase = ((1 << self.phase_bits) - 1) / 2;
-        let of_bits = self.fingerprint_bits.saturating_sub(MIN_BITS);
-        if of_phase < of_bits {
-            of_phase
-        } else {
-            of_bits
+impl Series {
+    /// Those of growable filters: each begins with more bits than it ends with.
+    fn growable() -> impl DoubleEndedIterator<Item = Self> + Clone {
+        (Growing::SHORTEST + 1..=Growing::LONGEST).flat_map(|fingerprint_bits| {
+            let levels = 1..=fingerprint_bits - Growing::SHORTEST;
+            levels.map(move |levels| Self {
+                fingerprint_bits,
+                levels,
+            })
+        })
+    }
+
+    /// Those of fixed filters.
+    fn fixed() -> impl DoubleEndedIterator<Item = Self> + Clone {
+        FIXED.iter().map(|words| Self {
+            fingerprint_bits: words.bits,
+            levels: 0,
+        })
+    }
+
+    /// The words at a level.
+    fn at(self, level: u32) -> Words {
+        let fixed = || FIXED.iter().find(|it| it.bits == self.fingerprint_bits);
+        match self.levels {
+            0 => *fixed().expect("one of the fixed layouts"),
+            _ => {
+                let lanes = &Growing::LEVELS[(self.first_level() + level) as usize];
+                Words::new(lanes.bits, lanes.slots)
+            }
         }
     }
 
-    /// The logarithm of the chance that two fingerprints of a plane differ:
-    /// there are 2^(f - level) of them, one of which may be 0, which is none.
-    fn ln_mismatch(&self, level: u32) -> f64 {
-        let fingerprints = ((1_u64 << (self.fingerprint_bits - level)) - 1) as f64;
+    /// Slots of a word at a level.
+    pub(crate) fn slots(self, level: u32) -> usize {
+        self.at(level).slots
+    }
+
+    /// The level of the table's words at which the filter begins.
+    fn first_level(self) -> u32 {
+        Growing::LONGEST - self.fingerprint_bits
+    }
+
+    /// The levels of the table's words.
+    pub(crate) fn table_levels(self) -> Levels {
+        match self.levels {
+            0 => Levels::FIXED,
+            more => Levels {
+                first: self.first_level(),
+                more,
+            },
+        }
+    }
+
+    /// The logarithm of the chance that two fingerprints of a plane differ. There are 2^w of
+    /// them, of which those do not occur that are too small; those that they are raised to occur
+    /// twice as often. In a fixed filter that is one, and its double is neglected.
+    fn ln_mismatch(self, level: u32) -> f64 {
+        let bits = self.at(level).bits;
+        let too_small = match self.levels {
+            0 => 1,
+            _ => 2 << (bits - Growing::SHORTEST),
+        };
+        let fingerprints = ((1_u64 << bits) - too_small) as f64;
         f64::ln_1p(-1.0 / fingerprints)
     }
 
     /// The false-positive rate at a load factor: 2Sα comparisons, each of which
     /// may match by chance (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §5.1).
-    fn rate(&self, load: f64, level: u32) -> f64 {
-        -f64::exp_m1(2.0 * self.slots as f64 * load * self.ln_mismatch(level))
+    fn rate(self, load: f64, level: u32) -> f64 {
+        -f64::exp_m1(2.0 * self.slots(level) as f64 * load * self.ln_mismatch(level))
     }
 
     /// The load factor at which the rate is `rate`.
-    fn load_for(&self, rate: f64, level: u32) -> f64 {
-        f64::ln_1p(-rate) / self.ln_mismatch(level) / (2.0 * self.slots as f64)
+    fn load_for(self, rate: f64, level: u32) -> f64 {
+        f64::ln_1p(-rate) / self.ln_mismatch(level) / (2.0 * self.slots(level) as f64)
     }
 
-    /// The load factor to which a large plane fills after `level` doublings: the
+    /// The load factor to which a large plane fills at a level: the
     /// fewer bits of a fingerprint are left to choose the alternate bucket, the
     /// less of the table can a search reach (Fan et al., as above, §4.2). Measured.
-    fn load_at(&self, level: u32) -> f64 {
-        let lost = match self.fingerprint_bits - level {
-            ..=7 => 0.035,
-            8 => 0.02,
-            9 => 0.01,
+    fn load_at(self, level: u32) -> f64 {
+        let words = self.at(level);
+        let lost = match words.bits {
+            ..=9 => 0.01,
             10.. => 0.0,
         };
-        self.load - lost
+        words.load - lost
     }
 
-    /// The items that fit into planes of `buckets` buckets after `level` doublings.
-    fn room(&self, buckets: usize, level: u32) -> usize {
+    /// The items that fit into planes of `buckets` buckets at a level.
+    fn room(self, buckets: usize, level: u32) -> usize {
+        let words = self.at(level);
         if buckets == 2 && level == 0 {
-            return 2 * self.slots;
+            return 2 * words.slots;
         }
-        let slots = (self.slots * buckets) as f64;
-        let of_plane = slots * self.load_at(level) - self.margin.min(SMALL_MARGIN * slots);
+        let slots = (words.slots * buckets) as f64;
+        let of_plane = slots * self.load_at(level) - words.margin.min(SMALL_MARGIN * slots);
         if level == 0 {
             return of_plane as usize;
         }
@@ -161,38 +215,29 @@ impl LayoutFacts {
         (root * root * f64::from(level).exp2()) as usize
     }
 
-    /// The buckets of a plane, for `capacity` items at `rate` after `level`
-    /// doublings; `None` if the rate is out of reach.
-    fn buckets(&self, capacity: usize, rate: f64, level: u32) -> Option<usize> {
+    /// The buckets of a plane, for `capacity` items at `rate` at a level;
+    /// `None` if the rate is out of reach.
+    fn buckets(self, capacity: usize, rate: f64, level: u32) -> Option<usize> {
         let load = self.load_for(rate, level);
         if load < MIN_LOAD {
             return None;
         }
-        let slots = self.slots as f64 * load.min(1.0) * f64::from(level).exp2();
+        let slots = self.slots(level) as f64 * load.min(1.0) * f64::from(level).exp2();
         let for_rate = (capacity as f64 / slots).ceil() as usize;
         // `room` grows with the number of pairs of buckets: the least that suffices. (But
         // two buckets, which are those of every item, have more room than four; a few
         // items may thus get some buckets more than they need.)
         // If none suffices, one more than there can be: `fits` says no.
-        let (mut low, mut high) = (
-            for_rate.div_ceil(2).max(1),
-            ((MAX_BUCKETS / 2) >> level) + 1,
-        );
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.room(2 * middle, level) >= capacity {
-                high = middle
-            } else {
-                low = middle + 1
-            }
-        }
-        Some(low.saturating_mul(2))
+        let pairs = for_rate.div_ceil(2).max(1)..((MAX_BUCKETS / 2) >> level) + 1;
+        let least = least_of(pairs, |pairs| self.room(2 * pairs, level) >= capacity);
+        Some(least.saturating_mul(2))
     }
 
-    /// The items that fit at `rate` into the largest table that can double `level` times.
-    fn max_capacity(&self, rate: f64, level: u32) -> usize {
+    /// The items that fit at `rate` into the largest table, at the last level.
+    fn max_capacity(self, rate: f64) -> usize {
+        let level = self.levels;
         let buckets = (MAX_BUCKETS >> level) / 2 * 2;
-        let slots = (self.slots * (buckets << level)) as f64;
+        let slots = (self.slots(level) * (buckets << level)) as f64;
         self.room(buckets, level)
             .min((slots * self.load_for(rate, level)) as usize)
     }
@@ -202,31 +247,31 @@ impl Geometry {
     /// The smallest table for `capacity` items at `rate`; of equal ones that
     /// with the longest fingerprints.
     pub(crate) fn fixed(capacity: usize, rate: f64, bits: Option<u32>) -> Result<Self, BuildError> {
-        let layouts = candidates(&FIXED, rate, bits)?;
-        let made = |layout: &&'static LayoutFacts| {
-            let buckets = layout.buckets(capacity, rate, 0)?;
+        let all = candidates(Series::fixed(), rate, bits)?;
+        let made = |&series: &Series| {
+            let buckets = series.buckets(capacity, rate, 0)?;
             Some(Self {
-                layout,
+                series,
                 buckets,
-                levels: 0,
                 capacity,
                 max_capacity: capacity,
             })
         };
-        let smallest = layouts
+        let smallest = all
             .iter()
             .rev()
             .filter_map(made)
             .min_by_key(|geometry| geometry.buckets);
-        let smallest = smallest.ok_or_else(|| out_of_reach(&layouts, rate))?;
+        let smallest = smallest.ok_or_else(|| out_of_reach(&all, rate))?;
         if !smallest.fits() {
-            return Err(too_many(capacity, capacity, rate, &layouts));
+            return Err(too_many(capacity, capacity, rate, &all));
         }
         Ok(smallest)
     }
 
     /// The table that is smallest when it has grown to `max_capacity` items, of
-    /// those that start with little more than `capacity` items need.
+    /// those that start modestly; of nearly equal ones that which starts smallest. It is fixed if
+    /// its final size is no more than twice the first one.
     pub(crate) fn growable(
         capacity: usize,
         max_capacity: usize,
@@ -239,49 +284,77 @@ impl Geometry {
                 capacity,
             });
         }
-        let layouts = candidates(&GROWABLE, rate, bits)?;
-        let made = |layout: &'static LayoutFacts, levels: u32| {
-            let grown = layout.buckets(max_capacity, rate, levels)?;
-            let buckets = grown.max(layout.buckets(capacity, rate, 0)?);
+        let series = candidates(Series::growable(), rate, bits)?;
+        if let Some(chosen) = Self::modest(capacity, max_capacity, rate, bits, &series) {
+            return Ok(chosen);
+        }
+        let all: Vec<Self> = Self::of_series(capacity, max_capacity, rate, &series).collect();
+        let fitting = all.iter().filter(|geometry| geometry.fits());
+        Err(match fitting.map(|geometry| geometry.buckets).min() {
+            // The table may become as large, but not from so small a start.
+            Some(least) => {
+                let enough = |items| small_start(items, rate).saturating_mul(START_FACTOR) >= least;
+                let min = least_of(capacity + 1..max_capacity, enough);
+                BuildError::Growth {
+                    asked: capacity,
+                    max_capacity,
+                    rate,
+                    min,
+                }
+            }
+            None if all.is_empty() => out_of_reach(&series, rate),
+            None => too_many(max_capacity, capacity, rate, &series),
+        })
+    }
+
+    /// The table that [`growable`](Self::growable) chooses; `None` if no one starts modestly.
+    fn modest(
+        capacity: usize,
+        max_capacity: usize,
+        rate: f64,
+        bits: Option<u32>,
+        series: &[Series],
+    ) -> Option<Self> {
+        let small = small_start(capacity, rate);
+        if bits.is_none()
+            && let Ok(large) = Self::fixed(max_capacity, rate, None)
+            && large.buckets <= small.saturating_mul(2)
+        {
+            return Some(Self { capacity, ..large });
+        }
+        let is_modest = |geometry: &Self| {
+            let most = small.saturating_mul(START_FACTOR);
+            let needed = geometry.series.buckets(capacity, rate, 0);
+            let most = most.max(geometry.grown_buckets() / START_SHARE);
+            geometry.fits() && (geometry.buckets <= most || Some(geometry.buckets) == needed)
+        };
+        let modest: Vec<Self> = Self::of_series(capacity, max_capacity, rate, series)
+            .filter(is_modest)
+            .collect();
+        let end = modest.iter().map(Self::grown_buckets).min()?;
+        let near = end + end / SAME_END_SHARE;
+        modest
+            .into_iter()
+            .filter(|geometry| geometry.grown_buckets() <= near)
+            .min_by_key(|geometry| (geometry.buckets, geometry.grown_buckets()))
+    }
+
+    /// The smallest table of each series that keeps the rate.
+    fn of_series(
+        capacity: usize,
+        max_capacity: usize,
+        rate: f64,
+        series: &[Series],
+    ) -> impl Iterator<Item = Self> {
+        series.iter().filter_map(move |&series| {
+            let grown = series.buckets(max_capacity, rate, series.levels)?;
+            let buckets = grown.max(series.buckets(capacity, rate, 0)?);
             Some(Self {
-                layout,
+                series,
                 buckets,
-                levels,
                 capacity,
                 max_capacity,
             })
-        };
-        let all = layouts
-            .iter()
-            .flat_map(|layout| (0..=layout.max_levels()).map(move |levels| (*layout, levels)))
-            .filter_map(|(layout, levels)| made(layout, levels));
-        let modest = |geometry: &Self| {
-            let needed = geometry.layout.buckets(capacity, rate, 0).unwrap_or(0);
-            geometry.buckets
-                <= needed
-                    .saturating_mul(2)
-                    .max(geometry.grown_buckets() / START_SHARE)
-                    .max(SMALL_START)
-        };
-        let fitting = all.clone().filter(Self::fits);
-        let smallest = fitting
-            .clone()
-            .filter(modest)
-            .min_by_key(|geometry| (geometry.grown_buckets(), geometry.buckets, geometry.levels));
-        if let Some(geometry) = smallest {
-            return Ok(geometry);
-        }
-        // The table may become as large, but not from so small a start.
-        let least = fitting.min_by_key(|geometry| geometry.buckets);
-        Err(match (least, all.clone().next()) {
-            (Some(least), _) => BuildError::Growth {
-                asked: capacity,
-                max_capacity,
-                rate,
-                min: least.layout.room(least.buckets, 0) / 2,
-            },
-            (None, Some(_)) => too_many(max_capacity, capacity, rate, &layouts),
-            (None, None) => out_of_reach(&layouts, rate),
         })
     }
 
@@ -291,16 +364,16 @@ impl Geometry {
     }
 
     fn grown_buckets(&self) -> usize {
-        self.buckets.saturating_mul(1 << self.levels)
+        self.buckets.saturating_mul(1 << self.series.levels)
     }
 
     /// The distinct items that fit at a level. At those between the first and the last
     /// one the next doubling comes so early that it ends while there is room.
     pub(crate) fn capacity_at(&self, level: u32) -> usize {
-        if level == self.levels {
+        if level == self.series.levels {
             return self.max_capacity;
         }
-        let room = self.layout.room(self.buckets, level);
+        let room = self.series.room(self.buckets, level);
         let inserts_of_sweep = match level {
             0 => 0,
             _ => (self.buckets << level) / SPLITS_PER_INSERT,
@@ -311,15 +384,15 @@ impl Geometry {
 
     /// The numbers of items with which the doublings are due.
     pub(crate) fn due(&self) -> Box<[usize]> {
-        (0..self.levels)
+        (0..self.series.levels)
             .map(|level| self.capacity_at(level))
             .collect()
     }
 
     /// The false-positive rate with as many items as fit at a level.
     pub(crate) fn rate_at(&self, level: u32) -> f64 {
-        let slots = (self.layout.slots * self.buckets) << level;
-        self.layout
+        let slots = (self.series.slots(level) * self.buckets) << level;
+        self.series
             .rate(self.capacity_at(level) as f64 / slots as f64, level)
     }
 
@@ -329,25 +402,24 @@ impl Geometry {
         [buckets, capacity, max_capacity]: [u64; 3],
     ) -> Result<Self, SnapshotError> {
         let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
-        let growable = GROWABLE
-            .iter()
-            .find(|layout| layout.fingerprint_bits == fingerprint_bits);
-        let fixed = FIXED
-            .iter()
-            .find(|layout| layout.fingerprint_bits == fingerprint_bits);
-        let Some(layout) = fixed.or(growable) else {
+        let of_bits = |series: &Series| series.fingerprint_bits == fingerprint_bits;
+        let mut known = Series::fixed().chain(Series::growable()).filter(of_bits);
+        if !known
+            .clone()
+            .any(|series| (series.levels == 0) == (levels == 0))
+        {
             return refuse("fingerprint bits", u64::from(fingerprint_bits));
-        };
-        if slots != layout.slots {
-            return refuse("slots of a bucket", slots as u64);
         }
-        if levels > layout.max_levels() {
+        let Some(series) = known.find(|series| series.levels == levels) else {
             return refuse("levels", u64::from(levels));
+        };
+        if slots != series.slots(0) {
+            return refuse("slots of a bucket", slots as u64);
         }
         if buckets == 0 || buckets % 2 != 0 || buckets > (MAX_BUCKETS as u64) >> levels {
             return refuse("buckets", buckets);
         }
-        let most = (layout.slots as u64 * buckets) << levels;
+        let most = (series.slots(levels) as u64 * buckets) << levels;
         if max_capacity > most {
             return refuse("maximal capacity", max_capacity);
         }
@@ -357,51 +429,76 @@ impl Geometry {
         let [buckets, capacity, max_capacity] =
             [buckets, capacity, max_capacity].map(|number| number as usize);
         Ok(Self {
-            layout,
+            series,
             buckets,
-            levels,
             capacity,
             max_capacity,
         })
     }
 }
 
-/// The layouts with the fingerprint asked for, or all; checks the rate.
+/// The buckets of a fixed filter, with which the start of one that can grow is compared.
+fn small_start(capacity: usize, rate: f64) -> usize {
+    Geometry::fixed(capacity, rate, None).map_or(usize::MAX, |small| small.buckets)
+}
+
+/// The least number of `range`, or its end, that is `enough`, as all greater ones are.
+fn least_of(range: Range<usize>, enough: impl Fn(usize) -> bool) -> usize {
+    let Range {
+        start: mut low,
+        end: mut high,
+    } = range;
+    while low < high {
+        let middle = low.midpoint(high);
+        if enough(middle) {
+            high = middle
+        } else {
+            low = middle + 1
+        }
+    }
+    low
+}
+
+/// The series with the fingerprint asked for, or all; checks the rate.
 fn candidates(
-    layouts: &'static [LayoutFacts],
+    all: impl Iterator<Item = Series> + Clone,
     rate: f64,
     bits: Option<u32>,
-) -> Result<Vec<&'static LayoutFacts>, BuildError> {
+) -> Result<Vec<Series>, BuildError> {
     if !(MIN_RATE..1.0).contains(&rate) {
         return Err(BuildError::FalsePositiveRate {
             asked: rate,
             min: MIN_RATE,
         });
     }
-    let chosen = |layout: &&LayoutFacts| bits.is_none_or(|bits| bits == layout.fingerprint_bits);
-    let candidates: Vec<_> = layouts.iter().filter(chosen).collect();
+    let chosen = |series: &Series| bits.is_none_or(|bits| bits == series.fingerprint_bits);
+    let candidates: Vec<_> = all.clone().filter(chosen).collect();
     match (candidates.is_empty(), bits) {
-        (true, Some(asked)) => Err(BuildError::FingerprintBits {
-            asked,
-            allowed: layouts
-                .iter()
-                .map(|layout| layout.fingerprint_bits)
-                .collect(),
-        }),
+        (true, Some(asked)) => {
+            let mut allowed: Vec<_> = all.map(|series| series.fingerprint_bits).collect();
+            allowed.dedup();
+            Err(BuildError::FingerprintBits { asked, allowed })
+        }
         _ => Ok(candidates),
     }
 }
 
 /// No candidate has room for `asked` items, of those that start with `capacity`.
-fn too_many(asked: usize, capacity: usize, rate: f64, layouts: &[&LayoutFacts]) -> BuildError {
-    let most = layouts.iter().flat_map(|layout| {
-        let start = layout.buckets(capacity, rate, 0).unwrap_or(usize::MAX);
-        let starts = move |&level: &u32| level == 0 || start <= MAX_BUCKETS >> level;
-        (0..=layout.max_levels())
-            .filter(starts)
-            .map(|level| (layout.max_capacity(rate, level), layout.fingerprint_bits))
-    });
-    let (max, fingerprint_bits) = most.max().unwrap_or_default();
+fn too_many(asked: usize, capacity: usize, rate: f64, candidates: &[Series]) -> BuildError {
+    let starts = |series: &&Series| {
+        let start = series.buckets(capacity, rate, 0).unwrap_or(usize::MAX);
+        series.levels == 0 || start <= MAX_BUCKETS >> series.levels
+    };
+    let most = |series: &Series| (series.max_capacity(rate), series.fingerprint_bits);
+    let starting = candidates.iter().filter(starts).map(most).max();
+    // Where none can start with so many items, the most that one can start with.
+    let first = |series: &Series| {
+        let room = series.room((MAX_BUCKETS >> series.levels) / 2 * 2, 0);
+        (room, series.fingerprint_bits)
+    };
+    let reaches = |series: &&Series| series.buckets(0, rate, series.levels).is_some();
+    let most = starting.or_else(|| candidates.iter().filter(reaches).map(first).max());
+    let (max, fingerprint_bits) = most.unwrap_or_default();
     BuildError::Capacity {
         asked,
         fingerprint_bits,
@@ -410,9 +507,12 @@ fn too_many(asked: usize, capacity: usize, rate: f64, layouts: &[&LayoutFacts]) 
 }
 
 /// No candidate reaches the rate.
-fn out_of_reach(layouts: &[&LayoutFacts], rate: f64) -> BuildError {
-    let lowest = |layout: &&LayoutFacts| (layout.rate(MIN_LOAD, 0), layout.fingerprint_bits);
-    let (min, fingerprint_bits) = layouts
+fn out_of_reach(candidates: &[Series], rate: f64) -> BuildError {
+    let lowest = |series: &Series| {
+        let rate = series.rate(MIN_LOAD, series.levels);
+        (rate, series.fingerprint_bits)
+    };
+    let (min, fingerprint_bits) = candidates
         .iter()
         .map(lowest)
         .min_by(|a, b| a.0.total_cmp(&b.0))

@@ -32,7 +32,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// A header of a few bytes can ask for 32 GiB, so the caller says how many bytes the buckets
     /// may take up, at 8 bytes each. A filter that can grow starts with these, and takes more as
-    /// items are inserted: how often it may double, up to 31 times, is in the header, too.
+    /// items are inserted: how often it may double, up to 18 times, is in the header, too.
     ///
     /// ```
     /// use guira::CuckooFilter;

@@ -1,7 +1,8 @@
 //! merge: adds what another filter holds, while all threads go on in both.
 
 use crate::{
-    error::MergeError, filter::CuckooFilter, raw::any::with_layout, snapshot::header::probe,
+    error::MergeError, filter::CuckooFilter, geometry::Geometry, raw::any::with_layout,
+    snapshot::header::probe,
 };
 use std::{hash::BuildHasher, ptr};
 
@@ -14,10 +15,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// that each owner can still remove its own. Of one item at most 2 × S copies fit, as
     /// always. In a growing filter, `self` may double meanwhile.
     ///
-    /// The filters must have the same fingerprint bits, the same buckets before they grow, and
-    /// hashers that agree: filters made by one [`Builder`](crate::Builder) with one seed, those
-    /// of [`from_header`](Self::from_header), and clones. How far each has grown does not matter,
-    /// nor how far it may.
+    /// Both filters must be able to grow, or neither. They must have the same fingerprint bits,
+    /// the same buckets before they grow, and hashers that agree: filters made by one
+    /// [`Builder`](crate::Builder) with one seed, those of [`from_header`](Self::from_header), and
+    /// clones. How far each has grown does not matter, nor how far it may.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -74,11 +75,17 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
             return Err(MergeError::SameFilter);
         }
         let (of_this, of_other) = (self.geometry, other.geometry);
+        let grows = |geometry: Geometry| usize::from(geometry.series.levels > 0);
         let facts = [
             (
                 "fingerprint bits",
-                of_this.layout.fingerprint_bits as usize,
-                of_other.layout.fingerprint_bits as usize,
+                of_this.series.fingerprint_bits as usize,
+                of_other.series.fingerprint_bits as usize,
+            ),
+            (
+                "whether it can grow (1) or not (0)",
+                grows(of_this),
+                grows(of_other),
             ),
             ("buckets before growth", of_this.buckets, of_other.buckets),
         ];

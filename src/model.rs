@@ -8,8 +8,9 @@ use crate::{
     raw::moves::Fill,
     raw::moves::Hop,
     stats::Stats,
+    table::Levels,
     table::class::{Class, alternate},
-    table::layout::Layout,
+    table::layout::{Lanes, Layout, series},
 };
 
 mod growth;
@@ -22,14 +23,16 @@ pub use crate::fault::{Fault, limit_attempts, refuse_memory, weaken};
 pub use crate::step::Step;
 pub use growth::Growing;
 
-/// 8-bit fingerprints in `SLOTS` slots.
+/// 8-bit fingerprints in `SLOTS` slots; with a phase one more at the next level.
 #[derive(Clone, Copy, Debug)]
 struct Small<const SLOTS: usize, const PHASE_BITS: u32>;
 
 impl<const SLOTS: usize, const PHASE_BITS: u32> Layout for Small<SLOTS, PHASE_BITS> {
-    const FINGERPRINT_BITS: u32 = 8;
-    const SLOTS: usize = SLOTS;
-    const LANE_BITS: u32 = 8;
+    const LEVELS: &'static [Lanes] = match PHASE_BITS {
+        0 => &[Lanes::new(8, SLOTS, 8)],
+        // One slot more from level 1 on.
+        _ => &series(8, 3, 7 * (SLOTS as u32 + 1)),
+    };
     const PHASE_BITS: u32 = PHASE_BITS;
 }
 
@@ -71,7 +74,14 @@ impl<const SLOTS: usize> Model<SLOTS> {
 impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
     fn with_levels(residents: &[&[Item]], levels: u32) -> Self {
         #[cfg_attr(not(guira_loom), expect(unused_mut))]
-        let mut raw = RawFilter::new(residents.len(), levels).expect("a few bytes");
+        let mut raw = RawFilter::new(
+            residents.len(),
+            Levels {
+                first: 0,
+                more: levels,
+            },
+        )
+        .expect("a few bytes");
         #[cfg(guira_loom)]
         {
             raw.frontiers.unused = true;
@@ -192,7 +202,7 @@ impl<const SLOTS: usize> Model<SLOTS> {
                 !word.is_reserved(),
                 "a reservation is left in bucket {bucket}: {word:?}"
             );
-            found.extend(word.residents().map(|fingerprint| (bucket, fingerprint)));
+            found.extend(word.residents(0).map(|fingerprint| (bucket, fingerprint)));
         }
         assert_eq!(self.0.len.sum(), found.len(), "len and the words disagree");
         found

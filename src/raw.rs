@@ -20,7 +20,7 @@ mod token;
 mod unique;
 pub(crate) mod version;
 
-use crate::table::{Table, class::Class, layout::Layout};
+use crate::table::{Levels, Table, class::Class, layout::Layout};
 use counters::Counters;
 use frontier::{Frontiers, chunk_buckets};
 use len::Len;
@@ -39,15 +39,15 @@ pub(crate) struct RawFilter<L> {
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// An empty filter of `buckets` buckets that can double `levels` times;
+    /// An empty filter of `buckets` buckets that go through `levels`;
     /// `None` if there is no memory.
-    pub(crate) fn new(buckets: usize, levels: u32) -> Option<Self> {
+    pub(crate) fn new(buckets: usize, levels: Levels) -> Option<Self> {
         Self::with_table(Table::new(buckets, levels)?)
     }
 
     /// The filter whose words are those of `table`, none of them counted yet.
     pub(crate) fn with_table(table: Table<L>) -> Option<Self> {
-        let (buckets, levels) = (table.buckets(), table.max_level());
+        let (buckets, levels) = (table.buckets(), table.levels().more);
         Some(Self {
             versions: Versions::new(buckets)?,
             frontiers: Frontiers::new(chunk_buckets(levels)),
@@ -74,7 +74,7 @@ impl<L: Layout> RawFilter<L> {
 
     #[inline(always)]
     pub(crate) fn class(&self, hash: u64) -> Class {
-        Class::of_hash::<L>(hash, self.table.buckets())
+        self.table.view().class(hash)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     geometry::Geometry,
     hash::SeededState,
     raw::RawFilter,
-    raw::any::{of_layout, with_layout},
+    raw::any::{of_series, with_layout},
 };
 use header::Header;
 use image::Image;
@@ -144,16 +144,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     }
 
     fn from_image(hasher: S, geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
-        let bits = geometry.layout.fingerprint_bits;
-        let raw = of_layout!(bits, L => RawFilter::<L>::from_image(geometry, image)?);
-        // No layout has so many bits, so no geometry has.
-        let unknown = SnapshotError::Geometry {
-            what: "fingerprint bits",
-            found: u64::from(bits),
-        };
+        let raw = of_series!(geometry.series, L => RawFilter::<L>::from_image(geometry, image)?);
         Ok(Self {
             hasher,
-            raw: raw.ok_or(unknown)?,
+            raw,
             geometry,
         })
     }

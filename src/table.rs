@@ -6,6 +6,8 @@
 //! and at every moment exactly one word *counts* for the two (`docs/PROOF.md`, section 9).
 //!
 //! Each word carries its own level, so words can be split one by one while all threads go on.
+//! The level is the number of low bits of a fingerprint that the word does not store. A growable
+//! filter begins at its *first* level, with fingerprints of which so many low bits are 0.
 
 pub(crate) mod class;
 pub(crate) mod layout;
@@ -23,12 +25,32 @@ use crate::{
     step::Step,
     sync::{self, AtomicU64, Ordering},
 };
-use layout::Layout;
+use class::Fingerprints;
+use layout::{Layout, Masks};
 use planes::Planes;
 use segment::{OnceSegment, Segment};
 use std::marker::PhantomData;
 pub(crate) use sweep::{Refusal, SPLITS_PER_INSERT};
 use word::Word;
+
+/// The levels that the words of a filter go through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Levels {
+    /// The level at which they begin; 0 in a fixed filter.
+    pub(crate) first: u32,
+    /// How often the filter can double.
+    pub(crate) more: u32,
+}
+
+impl Levels {
+    /// Those of a fixed filter.
+    pub(crate) const FIXED: Self = Self { first: 0, more: 0 };
+
+    /// The last one.
+    pub(crate) fn last(self) -> u32 {
+        self.first + self.more
+    }
+}
 
 /// All words of a filter.
 pub(crate) struct Table<L> {
@@ -39,22 +61,27 @@ pub(crate) struct Table<L> {
 }
 
 /// What only growable filters have: next to nothing in a fixed one.
-#[derive(Default)]
 struct Growth {
     /// `segments[k]` holds what level k needs beside those before it; of them `segments[0]`
     /// stays empty, as plane 0 has its own place. None in a fixed filter.
     segments: Box<[OnceSegment]>,
     /// All words are at this level or above: [`Word::hint`]. A shortcut for routing.
     hint: AtomicU64,
+    /// The level at which the filter begins.
+    first_level: u32,
+    fingerprints: Fingerprints,
 }
 
 impl Growth {
-    fn new<L: Layout>(buckets: usize, levels: u32) -> Self {
-        let first = (L::PHASE_BITS != 0).then(|| OnceSegment::new(0));
-        let more = (0..levels).map(|level| OnceSegment::new(buckets << level));
+    fn new<L: Layout>(buckets: usize, levels: Levels) -> Self {
+        let Levels { first, more } = levels;
+        let none = L::GROWS.then(|| OnceSegment::new(0));
+        let segments = (0..more).map(|level| OnceSegment::new(buckets << level));
         Self {
-            segments: first.into_iter().chain(more).collect(),
-            ..Self::default()
+            segments: none.into_iter().chain(segments).collect(),
+            hint: AtomicU64::new(Word::<L>::hint(first, first).bits()),
+            first_level: first,
+            fingerprints: Fingerprints::new::<L>(first),
         }
     }
 
@@ -65,17 +92,16 @@ impl Growth {
 }
 
 impl<L: Layout> Table<L> {
-    /// `buckets` empty buckets, an even number, that can double `levels` times; `None` if
-    /// there is no memory for them.
-    pub(crate) fn new(buckets: usize, levels: u32) -> Option<Self> {
+    /// `buckets` empty buckets, an even number, that go through `levels`; `None` if there is no
+    /// memory for them.
+    pub(crate) fn new(buckets: usize, levels: Levels) -> Option<Self> {
         debug_assert!(buckets >= 2 && buckets.is_multiple_of(2));
-        Some(Self::with_first(
-            Planes::first(sync::zeroed(buckets)?),
-            levels,
-        ))
+        let mut first = Planes::first(sync::zeroed(buckets)?);
+        first.empty::<L>(levels.first);
+        Some(Self::with_first(first, levels))
     }
 
-    fn with_first(first: Planes, levels: u32) -> Self {
+    fn with_first(first: Planes, levels: Levels) -> Self {
         Self {
             growth: Growth::new::<L>(first.words.len(), levels),
             first,
@@ -106,23 +132,54 @@ impl<L: Layout> Table<L> {
 
     /// Empties the filter and gives back the memory of its growth.
     pub(crate) fn clear(&mut self) {
+        let levels = self.levels();
         for word in &mut self.first.words {
             *word = AtomicU64::new(0);
         }
-        self.growth = Growth::new::<L>(self.buckets(), self.max_level());
+        self.first.empty::<L>(levels.first);
+        self.growth = Growth::new::<L>(self.buckets(), levels);
+    }
+
+    /// The fingerprints of the filter's items.
+    #[inline(always)]
+    pub(crate) fn fingerprints(&self) -> Fingerprints {
+        if L::GROWS {
+            self.growth.fingerprints
+        } else {
+            const { Fingerprints::new::<L>(0) }
+        }
     }
 
     // Levels
 
-    /// Levels that all words have reached.
+    /// Levels that the words go through.
+    pub(crate) fn levels(&self) -> Levels {
+        Levels {
+            first: self.first_level(),
+            more: self.growth.segments.len().saturating_sub(1) as u32,
+        }
+    }
+
+    /// The level at which the filter begins.
+    #[inline(always)]
+    pub(crate) fn first_level(&self) -> u32 {
+        if L::GROWS { self.growth.first_level } else { 0 }
+    }
+
+    /// The level that all words have reached.
     #[inline(always)]
     pub(crate) fn level(&self) -> u32 {
-        self.hint().level_of_hint()
+        self.hint().level()
+    }
+
+    /// How often the filter has doubled.
+    pub(crate) fn doublings(&self) -> u32 {
+        self.level() - self.first_level()
     }
 
     #[inline(always)]
     pub(crate) fn hint(&self) -> Word<L> {
-        if L::PHASE_BITS == 0 {
+        if !L::GROWS {
             return Word::EMPTY;
         }
         // Acquire: pairs with the Release of `sweep`.
@@ -130,9 +187,25 @@ impl<L: Layout> Table<L> {
         Word::from_bits(self.growth.hint.load(order))
     }
 
-    /// The level at which the filter has its largest size.
-    pub(crate) fn max_level(&self) -> u32 {
-        self.growth.segments.len().saturating_sub(1) as u32
+    /// Planes of a filter at a level.
+    pub(crate) fn planes_at(&self, level: u32) -> usize {
+        1 << (level - self.first_level())
+    }
+
+    /// Words of a filter at a level.
+    pub(crate) fn words_at(&self, level: u32) -> usize {
+        self.buckets() * self.planes_at(level)
+    }
+
+    /// The plane of a fingerprint in a filter at a level.
+    #[inline(always)]
+    pub(crate) fn plane_at(&self, level: u32, fingerprint: u64) -> u64 {
+        low_bits(fingerprint, level) >> self.first_level()
+    }
+
+    /// A fingerprint, but for its upper bits, that belongs into a plane.
+    pub(crate) fn one_of_plane(&self, plane: u64) -> u64 {
+        plane << self.first_level()
     }
 
     /// True if the level after `level` was begun.
@@ -143,13 +216,14 @@ impl<L: Layout> Table<L> {
     /// The segment that brings the words of `level` to the next one, if that was begun.
     #[inline(always)]
     fn segment(&self, level: u32) -> Option<&Segment> {
-        self.growth.segments.get(level as usize + 1)?.get()
+        let number = (level - self.first_level()) as usize + 1;
+        self.growth.segments.get(number)?.get()
     }
 
     /// Provides what the level after `level` needs; `None`: no memory.
     pub(crate) fn begin_level(&self, level: u32) -> Option<&Segment> {
-        let words = self.buckets() << level;
-        self.growth.segments[level as usize + 1].publish(words)
+        let number = (level - self.first_level()) as usize + 1;
+        self.growth.segments[number].publish(self.words_at(level))
     }
 
     /// All words that there are, with plane and bucket; of a plane that is to
@@ -168,7 +242,7 @@ impl<L: Layout> Table<L> {
     }
 }
 
-/// The plane of a fingerprint at a level.
+/// The bits of a fingerprint that words of a level do not store.
 #[inline(always)]
 pub(crate) const fn low_bits(fingerprint: u64, level: u32) -> u64 {
     fingerprint & ((1 << level) - 1)

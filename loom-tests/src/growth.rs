@@ -9,9 +9,6 @@ pub type Growth = Scenario<2, 6>;
 /// A word that counts has not been made yet.
 pub const UNMADE: &str = "a segment is published before";
 
-/// At rest lookups look elsewhere.
-pub const LOST: &str = "is lost in";
-
 /// The `nth` item of the pair (P, Q) whose fingerprint ends in the three bits
 /// `low`: they say which way it goes in the first three splits.
 #[must_use]

@@ -7,7 +7,7 @@ use guira::{
 };
 use guira_loom_tests::{
     ENDS, P, Q, direction,
-    growth::{Growth, LOST, UNMADE, ending, full, growing, residents, split},
+    growth::{Growth, UNMADE, complete_levels, ending, full, growing, residents, split},
     other,
 };
 
@@ -16,6 +16,9 @@ const NOT_FOUND: &str = "false negative of an own item";
 
 /// An insert for which there was no memory has left something behind.
 const TRACE: &str = "items and answers disagree";
+
+/// There is a way to make room.
+const NO_WAY: &str = "no way was found";
 
 /// The item is in no word at all.
 const GONE: &str = "len and the words disagree: []";
@@ -179,6 +182,45 @@ fn path(splits: &'static [(usize, u32)]) -> Growth {
     })
 }
 
+/// An insert into full words of plane 1 at level 1, which has to search for a way, beside a lookup
+/// of what it moves.
+fn search_in_a_plane() -> Growth {
+    let item = |a, b, nth| Growing::<2>::item_ending(4, (a, b), 1, 1, nth);
+    let setup = move || {
+        let filter = Growing::growing(&[&[], &[], &[], &[]], 2);
+        complete_levels(&filter, 1);
+        for nth in 0..3 {
+            filter.insert_into(item(0, 3, nth), 0);
+            filter.insert_into(item(1, 2, nth), 1);
+        }
+        filter
+    };
+    let new = item(0, 1, 0);
+    Growth::new("insert that searches in plane 1, lookup", setup)
+        .thread(move |filter| {
+            assert_eq!(filter.try_insert(new), Ok(()), "{NO_WAY}");
+            assert!(filter.contains(new), "{NOT_FOUND}");
+            true
+        })
+        .thread(move |filter| {
+            assert!(filter.contains(item(0, 3, 0)), "false negative");
+            true
+        })
+        .law(move |filter, _| {
+            assert_eq!(filter.grown_at_rest().len(), 7, "copies at rest");
+            assert_eq!(filter.level(), 1, "there was room");
+        })
+        .mains(&[0])
+        .large()
+        .outcomes(&[[1, 1]])
+}
+
+#[test]
+fn a_search_knows_whole_fingerprints() {
+    search_in_a_plane().holds();
+    search_in_a_plane().must_fail(Fault::SearchForgetsPlane, NO_WAY);
+}
+
 #[test]
 fn a_stale_insert_fails() {
     stale_insert(1).holds();
@@ -235,7 +277,7 @@ fn a_split_keeps_the_mark() {
 
 #[test]
 fn the_slot_that_a_move_leaves_belongs_to_a_plane() {
-    path(&[(0, 0)]).must_fail(Fault::FillAnyPlane, LOST);
+    path(&[(0, 0)]).must_fail(Fault::FillAnyPlane, "new item at rest");
     // The outline in the wrong plane is not found by its mover either.
     path(&[(1, 0)]).must_fail(Fault::FillAnyPlane, "Mark::Outline");
 }

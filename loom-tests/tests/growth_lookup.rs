@@ -10,7 +10,7 @@ use common::{
     find::{LAW, find},
     moves::relocate_times,
 };
-use guira::model::{Fault, Step};
+use guira::model::{Fault, Growing, Step};
 use guira_loom_tests::{
     ENDS, P, Q, direction,
     growth::{Growth, UNMADE, ending, growing, split},
@@ -21,6 +21,9 @@ use guira_loom_tests::{
 const GOES: u64 = 0b111;
 /// Bits of one that stays in the first and goes in the second.
 const GOES_LATER: u64 = 0b110;
+
+/// A word at one level was read as if it were at another.
+const MISTAKEN: &str = "an absent item is found";
 
 /// A lookup while the item's word is split, so many times in a row.
 fn splits(low: u64, bucket: usize, times: u32) -> Growth {
@@ -108,6 +111,59 @@ fn two_splitters(times: u32) -> Growth {
     .mains(&[0])
     .large()
     .outcomes(&[[1, 1, 1]])
+}
+
+/// A lookup of one of two items of a word, which stay in it as it is split and packed anew.
+fn two_in_a_word(bucket: usize) -> Growth {
+    let [x, y] = [0b000, 0b010].map(|low| ending(low, 0));
+    let name = format!("lookup of two, split of bucket {bucket}");
+    Growth::new(&name, move || growing(bucket, &[x, y], 1))
+        .thread(move |filter| find(filter, x) && find(filter, y))
+        .thread(move |filter| {
+            filter.split(x, bucket, 0);
+            true
+        })
+        .law(move |filter, _| {
+            for item in [x, y] {
+                assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
+            }
+        })
+        .outcomes(&[[1, 1]])
+}
+
+/// A lookup of an absent item, while a word is split that holds at the next level what the item's
+/// fingerprint is at this one.
+fn mistaken(bucket: usize) -> Growth {
+    let x = ending(0b110, 0);
+    let absent = Growing::<2>::mistaken_for(x);
+    let name = format!("lookup of an absent item, split of bucket {bucket}");
+    Growth::new(&name, move || growing(bucket, &[x], 1))
+        .thread(move |filter| {
+            assert!(!filter.contains(absent), "{MISTAKEN}");
+            true
+        })
+        .thread(move |filter| {
+            filter.split(x, bucket, 0);
+            true
+        })
+        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .outcomes(&[[1, 1]])
+}
+
+#[test]
+fn a_lookup_finds_what_is_packed_anew() {
+    for bucket in ENDS {
+        two_in_a_word(bucket).holds();
+        mistaken(bucket).holds();
+    }
+}
+
+#[test]
+fn a_word_says_something_else_at_another_level() {
+    for bucket in ENDS {
+        mistaken(bucket).must_fail(Fault::ContainsMatchesFirst, MISTAKEN);
+        two_in_a_word(bucket).must_fail(Fault::PackedAsBefore, LAW);
+    }
 }
 
 #[test]

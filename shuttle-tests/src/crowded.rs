@@ -29,7 +29,7 @@ pub fn fixed() -> Filled {
     fill(filter, |filter| filter.len() + 2 >= slots)
 }
 
-/// 4 buckets of 6 slots, twice as many by now, and on the way to four times.
+/// 4 buckets of 4 slots, twice as many of 5 slots by now, and on the way to four times as many of 6.
 #[must_use]
 pub fn grown() -> Filled {
     fill(growable(4, 2), |filter| {
@@ -38,19 +38,22 @@ pub fn grown() -> Filled {
     })
 }
 
-/// An empty filter that can double `levels` times, with 9 bits and 6 slots. The
+/// An empty filter that can double `levels` times, with 11 bits and 4 slots. The
 /// builder makes none that is so small, but a snapshot may say that there is one
 /// (docs/FORMAT.md).
 fn growable(buckets: u64, levels: u8) -> CuckooFilter {
+    const BITS: u32 = 11;
     let builder = CuckooFilter::builder().capacity(2).max_capacity(20);
-    let builder = builder.fingerprint_bits(9).seed(0);
+    let builder = builder.fingerprint_bits(BITS).seed(0);
     let mut bytes = builder.build().expect("a small filter").to_bytes();
     bytes.truncate(64);
     bytes[14] = levels;
     bytes[16..24].copy_from_slice(&buckets.to_le_bytes());
-    bytes.extend([0; 8]); // the level
+    bytes.extend([0; 8]); // the doublings
+    let empty = u64::from(2 * (27 - BITS)) << 58; // the phase of the first level
     for _ in 0..buckets / 2 {
-        bytes.extend([0; 24]); // a chunk: its tag, and two words
+        // A chunk: its tag, and two words.
+        bytes.extend([0, empty, empty].map(u64::to_le_bytes).as_flattened());
     }
     let sum = crc32fast::hash(&bytes);
     bytes.extend(sum.to_le_bytes());

@@ -1,6 +1,6 @@
 //! What the laws work on: items of known buckets, and threads.
 
-use guira::model::{Item, Model};
+use guira::model::{Growing, Item};
 use shuttle::{
     rand::{Rng, RngCore, thread_rng},
     thread,
@@ -28,7 +28,7 @@ impl Items {
     pub fn of(&mut self, a: usize, b: usize) -> Item {
         let nth = &mut self.taken[(a + b) % self.buckets];
         *nth += 1;
-        Model::<2>::item(self.buckets, a, b, *nth - 1)
+        Growing::<2>::item_ending(self.buckets, (a, b), 0, 0, *nth - 1)
     }
 
     /// Another item of a bucket and one of its neighbours in the ring of buckets: a

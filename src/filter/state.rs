@@ -95,7 +95,8 @@ impl<S> CuckooFilter<S> {
         with_layout!(&self.raw, raw => raw.table.sweep_all());
     }
 
-    /// The share of slots that are used, from 0 to 1.
+    /// The share of slots that are used, from 0 to 1. While the filter doubles it is a little off,
+    /// as some buckets have more slots than others then.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -145,7 +146,8 @@ impl<S> CuckooFilter<S> {
         self.geometry.rate_at(self.level())
     }
 
-    /// The bits of a fingerprint.
+    /// The bits of a fingerprint. A filter that has doubled stores one less for each time, as
+    /// the place of a fingerprint says that one.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -155,10 +157,11 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn fingerprint_bits(&self) -> u32 {
-        self.geometry.layout.fingerprint_bits
+        self.geometry.series.fingerprint_bits
     }
 
-    /// The slots of a bucket, from 2 to 6: half the copies of one item that fit.
+    /// The slots of a bucket, from 2 to 6: half the copies of one item that fit. A filter that
+    /// has doubled may have more of them than before, as each is shorter.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -169,7 +172,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn bucket_slots(&self) -> usize {
-        self.geometry.layout.slots
+        self.geometry.series.slots(self.level())
     }
 
     /// The number of buckets, each of 8 bytes.
@@ -188,7 +191,7 @@ impl<S> CuckooFilter<S> {
 
     /// How often the filter has doubled.
     fn level(&self) -> u32 {
-        with_layout!(&self.raw, raw => raw.table.level())
+        with_layout!(&self.raw, raw => raw.table.doublings())
     }
 
     /// What the filter has been through. The counters are kept off the fast

@@ -1,10 +1,13 @@
 //! Growth in the hands of the models: splits and sweeps one by one.
 
-use super::{Item, Model, hop, item};
+use super::{Item, Model, Small, hop, item};
 use crate::{
-    error::InsertError, raw::moves::Fill, raw::moves::Hop, step::Step, table::low_bits,
-    table::word::Word,
+    error::InsertError, raw::moves::Fill, raw::moves::Hop, step::Step, table::class::Class,
+    table::layout::Masks, table::low_bits, table::word::Word,
 };
+
+/// The highest level that a word of a model can have: something is left of each fingerprint.
+const MAX_LEVEL: u32 = Small::<2, PHASE_BITS>::MAX_LEVEL;
 
 /// Bits of the phase in a model that can grow: as many as a layout has.
 const PHASE_BITS: u32 = 6;
@@ -29,8 +32,15 @@ impl<const SLOTS: usize> Growing<SLOTS> {
         nth: usize,
     ) -> Item {
         item(buckets, a, b, nth, |fingerprint| {
-            low_bits(fingerprint, count) == low
+            low_bits(fingerprint, count) == low && fingerprint >> MAX_LEVEL != 0
         })
+    }
+
+    /// The item whose fingerprint a reader would see in slot 0 of a word at level 1 that holds
+    /// `item` alone, if it took the word for one at level 0.
+    pub fn mistaken_for(item: Item) -> Item {
+        let Class { fingerprint, p, q } = item.0;
+        Item(Class::of_pair(fingerprint >> 1, p, q))
     }
 
     /// Levels that are complete.
@@ -89,7 +99,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
     /// reserved, the hint promises nothing that is not so, and `len` is right.
     pub fn grown_at_rest(&self) -> Vec<(usize, u64)> {
         let table = &self.0.table;
-        let (level, max) = (table.level(), table.max_level());
+        let (level, max) = (table.level(), table.levels().last());
         let mut found = Vec::new();
         for (plane, bucket, word) in table.words_made() {
             let place = format!("bucket {bucket} of plane {plane}: {word:?}");
@@ -98,9 +108,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
             assert!(!word.is_reserved(), "a reservation is left in {place}");
             assert!(word.level() >= level, "the hint is {level}, but in {place}");
             assert!(word.level() <= max, "a level beyond the last in {place}");
-            for fingerprint in word.residents() {
-                let looked_for = low_bits(fingerprint, word.level());
-                assert!(looked_for == plane, "{fingerprint:#b} is lost in {place}");
+            for fingerprint in word.residents(plane) {
                 let routed: Word<_> = self.0.table.load(Step::ReadP, fingerprint, bucket);
                 assert!(
                     routed == word,

@@ -1,7 +1,10 @@
 //! Snapshots and merges in the hands of the models.
 
 use super::{Item, Model, Small};
-use crate::{raw::frontier::Frontiers, table::word::Word};
+use crate::{
+    raw::frontier::Frontiers,
+    table::{low_bits, word::Word},
+};
 
 impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
     /// The same filter, of which snapshots are taken, that scan `buckets` buckets at a time.
@@ -25,9 +28,10 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
             for (index, &bits) in words.iter().enumerate() {
                 let (plane, bucket) = (index / width, chunk * size + index % width);
                 let word = Word::<Small<SLOTS, PHASE_BITS>>::from_bits(bits);
-                assert!(word.is_image(plane as u64), "plane {plane}: {word:?}");
+                assert!(word.is_image(), "plane {plane}: {word:?}");
                 for (item, copies) in items.iter().zip(&mut copies) {
-                    if bucket == item.0.p || bucket == item.0.q {
+                    let here = low_bits(item.fingerprint(), word.level()) == plane as u64;
+                    if here && (bucket == item.0.p || bucket == item.0.q) {
                         *copies += word.count(item.0.fingerprint);
                     }
                 }

@@ -6,7 +6,7 @@ use crate::{
     error::{BatchError, InsertError},
     table::{
         class::{Class, alternate},
-        layout::Layout,
+        layout::{Layout, Masks},
         word::Word,
     },
 };
@@ -29,7 +29,7 @@ impl<L: Layout> Reader<'_, L> {
     /// The class of a hash, whose words are on the way into the cache from now on.
     #[inline(always)]
     fn prefetched(&self, hash: u64) -> Class {
-        let class = Class::of_hash::<L>(hash, self.view.buckets());
+        let class = self.view.class(hash);
         self.view.prefetch(class);
         class
     }
@@ -208,15 +208,16 @@ impl<L: Layout> RawFilter<L> {
         let (p, q, _) = reader.view.load_pair_at_hint(class);
         let [p, q] = [p, q].map(Word::without_reservation);
         if !p.has_vacancy() && !q.has_vacancy() {
-            self.prefetch_alternates(class.p, p);
-            self.prefetch_alternates(class.q, q);
+            self.prefetch_alternates(class.fingerprint, class.p, p);
+            self.prefetch_alternates(class.fingerprint, class.q, q);
         }
     }
 
-    /// Brings the alternates of the residents of a bucket into the cache.
+    /// Brings the alternates of the residents of a bucket into the cache: of the word to which
+    /// the fingerprint `one` belongs.
     #[cold]
-    fn prefetch_alternates(&self, bucket: usize, word: Word<L>) {
-        for fingerprint in word.residents() {
+    fn prefetch_alternates(&self, one: u64, bucket: usize, word: Word<L>) {
+        for fingerprint in word.residents(one) {
             let to = alternate(fingerprint, bucket, self.table.buckets());
             self.table.prefetch(fingerprint, to);
         }
@@ -238,7 +239,7 @@ impl<'a> Tally<'a> {
     fn of<L: Layout>(raw: &'a RawFilter<L>) -> Self {
         Self {
             len: &raw.len,
-            at_once: L::PHASE_BITS != 0,
+            at_once: L::GROWS,
             more: 0,
         }
     }

@@ -12,7 +12,12 @@ use crate::{
     fault::{self, instead},
     step::Step,
     sync,
-    table::{class::Class, layout::Layout, route::View, word::Word},
+    table::{
+        class::Class,
+        layout::{Layout, Masks},
+        route::View,
+        word::Word,
+    },
 };
 
 /// Attempts of a lookup, after the last of which it answers true.
@@ -41,7 +46,7 @@ impl<L: Layout> Reader<'_, L> {
         let Class { fingerprint, p, q } = class;
         let version = self.stripes.of(class).observe();
         let (in_p, in_q, hint) = self.view.load_pair_at_hint(class);
-        let found = Word::either_matches(in_p, in_q, fingerprint);
+        let found = Word::either_matches(in_p, in_q, fingerprint, hint);
         if Word::both_settled(in_p, in_q, hint) & version.validate() {
             found
         } else {
@@ -82,8 +87,10 @@ impl<L: Layout> RawFilter<L> {
         in_p: Word<L>,
         in_q: Word<L>,
     ) -> bool {
-        // In quiet words a match is a copy, whichever plane counts and whatever has moved.
-        if Word::both_quiet(in_p, in_q) && Word::either_matches(in_p, in_q, fingerprint) {
+        // In quiet words a match is a copy, whatever has moved. (Where words are split they may
+        // be of another level than the hint, or not those that count.)
+        let quiet = !L::GROWS && Word::both_quiet(in_p, in_q);
+        if quiet && Word::either_matches(in_p, in_q, fingerprint, Word::EMPTY) {
             return true;
         }
         let class = Class { fingerprint, p, q };

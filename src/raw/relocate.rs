@@ -110,7 +110,7 @@ impl<L: Layout> RawFilter<L> {
     /// as it should. To fill it up to the last path would cost many such searches.
     #[cold]
     fn grow_in_time(&self, level: u32) {
-        let due = self.due.get(level as usize);
+        let due = self.due.get((level - self.table.first_level()) as usize);
         if due.is_some_and(|&due| self.len.sum() >= due) && !self.table.is_growing(level) {
             // Without memory the filter fills up, and an insert says so then.
             let _ = self.table.begin_level(level);
@@ -121,13 +121,13 @@ impl<L: Layout> RawFilter<L> {
     fn grow(&self, round: usize, search: &Search, class: Class) -> Result<(), Refusal> {
         let full_of_class = |bucket| {
             let word = self.table.load_for_update(class.fingerprint, bucket).word;
-            word.count(class.fingerprint) == L::SLOTS
+            word.count(class.fingerprint) == word.slots()
         };
         if full_of_class(class.p) && full_of_class(class.q) {
             return Err(Refusal::Full);
         }
         let enough = |level: u32| {
-            let slots = (self.table.buckets() * L::SLOTS) << level;
+            let slots = self.table.words_at(level) * L::LEVELS[level as usize].slots;
             self.len.is_at_least(slots.div_ceil(SLOTS_FOR_AN_ITEM))
         };
         // Twice as far in each round: an insert ends the level rather than give up. (From the

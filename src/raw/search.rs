@@ -2,6 +2,7 @@
 
 use super::{RawFilter, moves::Hop};
 use crate::{
+    fault::instead,
     sync,
     table::{
         class::alternate,
@@ -113,7 +114,10 @@ impl Search {
                 blocked = true;
                 continue;
             }
-            for fingerprint in word.residents() {
+            let one = from.fingerprint.into();
+            let residents =
+                instead!(is(SearchForgetsPlane) => word.residents(0), word.residents(one));
+            for fingerprint in residents {
                 probes += 1;
                 let to = alternate(fingerprint, from.bucket, view.buckets());
                 let word = view.load_for_update(fingerprint, to).word;

@@ -11,7 +11,8 @@ use crate::{
     step::Step,
     sync::loads,
     table::{
-        layout::{F10x6, F30x2, G14x4},
+        Levels,
+        layout::{F10x6, F30x2, Growing},
         word::{Mark, Word},
     },
 };
@@ -33,9 +34,22 @@ pub(crate) fn word_at<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> Word<L> {
     raw.table.load_for_update(1, bucket).word
 }
 
+/// The levels of a growable filter for tests: 13 bits × 4 slots, and after one doubling 12 × 4.
+pub(crate) const GROWN: Levels = Levels { first: 14, more: 2 };
+
+/// Its fingerprint with these lower bits. The highest one is set in all of them.
+pub(crate) const fn grown(fingerprint: u64) -> u64 {
+    fingerprint << GROWN.first | 1 << 26
+}
+
+/// Such a filter, that can double `more` times.
+pub(crate) fn growing(buckets: usize, more: u32) -> RawFilter<Growing> {
+    RawFilter::new(buckets, Levels { more, ..GROWN }).expect("a few bytes")
+}
+
 /// A filter of 8 buckets and a class whose pair is two buckets of it.
 pub(crate) fn filter_and_class<L: Layout>() -> (RawFilter<L>, Class) {
-    let raw = RawFilter::new(8, 0).expect("a few bytes");
+    let raw = RawFilter::new(8, Levels::FIXED).expect("a few bytes");
     (raw, Class::of_resident(1, 0, 8))
 }
 
@@ -50,19 +64,19 @@ pub(crate) fn from_lower(p: usize) -> Class {
 }
 
 /// Doubles an empty filter so many times.
-pub(crate) fn double<L: Layout>(raw: &RawFilter<L>, levels: u32) {
-    for level in 0..levels {
-        raw.table.begin_level(level).expect("memory");
+pub(crate) fn double<L: Layout>(raw: &RawFilter<L>, times: u32) {
+    for _ in 0..times {
+        raw.table.begin_level(raw.table.level()).expect("memory");
         raw.table.sweep_all();
     }
 }
 
 /// A filter of one layout whose fill leaves hardly any slot.
 fn nearly_full<L: Layout>(buckets: usize, slots_left: usize) -> (RawFilter<L>, Vec<Class>) {
-    let raw = RawFilter::new(buckets, 0).expect("a few bytes");
+    let raw = RawFilter::new(buckets, Levels::FIXED).expect("a few bytes");
     let mut inside = Vec::new();
     let mut hash = 0_u64;
-    while inside.len() < buckets * L::SLOTS - slots_left {
+    while inside.len() < buckets * L::LEVELS[0].slots - slots_left {
         hash = hash.wrapping_add(0x9e37_79b9_7f4a_7c15).rotate_left(23);
         let class = raw.class(hash);
         if raw.insert(class).is_ok() {
@@ -117,22 +131,22 @@ fn a_lookup_that_never_sees_a_sound_pair_answers_true_after_its_last_attempt() {
 /// The same where both words are ahead of the hint: each takes a load more.
 #[test]
 fn a_lookup_in_a_level_that_is_swept_takes_a_bounded_number_of_loads() {
-    let raw = RawFilter::<G14x4>::new(8, 1).expect("a few bytes");
-    // Even: at level 1 it is still in plane 0.
-    let class = Class::of_resident(2, 0, 8);
-    let ahead = Word::<G14x4>::hint(1);
-    let torn = Word::EMPTY
+    let raw = growing(8, 1);
+    // Even: after a doubling it is still in plane 0.
+    let class = Class::of_resident(grown(2), 0, 8);
+    let ahead = Word::<Growing>::at_level(GROWN.first + 1);
+    let torn = ahead
         .with(0, class.fingerprint)
         .with_mark(0, Mark::Trailing);
-    put(&raw, class.p, torn.with_phase(ahead.phase()));
-    put(&raw, class.q, Word::EMPTY.with_phase(ahead.phase()));
+    put(&raw, class.p, torn);
+    put(&raw, class.q, ahead);
     assert_eq!(
         loads::during(|| raw.contains(class)),
         (true, MAX_LOADS + (ATTEMPTS - 1) * 4)
     );
     // An absent one is not answered before its words are found.
     let absent = Class {
-        fingerprint: class.fingerprint + 2,
+        fingerprint: grown(4),
         ..class
     };
     assert_eq!(
@@ -318,7 +332,7 @@ fn a_shadow_is_killed_only_with_its_trailing_original() {
 /// more, nothing is killed.
 #[test]
 fn a_shadow_is_not_killed_without_a_hold() {
-    let raw = RawFilter::<F10x6>::new(64, 0).expect("a few bytes");
+    let raw = RawFilter::<F10x6>::new(64, Levels::FIXED).expect("a few bytes");
     let class = Class::of_pair(500, 9, 30);
     put(&raw, class.p, with_mark(&class, Mark::Shadow));
     put(&raw, class.q, with_mark(&class, Mark::Trailing));
@@ -403,7 +417,7 @@ fn a_stopped_remove_delays_nobody() {
 #[test]
 fn a_path_goes_round_a_held_stripe() {
     const BUCKETS: usize = 16;
-    let raw = RawFilter::<F30x2>::new(BUCKETS, 0).expect("a few bytes");
+    let raw = RawFilter::<F30x2>::new(BUCKETS, Levels::FIXED).expect("a few bytes");
     let residents = |bucket| (1..).map(move |f| Class::of_resident(f, bucket, BUCKETS));
     let class = residents(0).next().expect("any will do");
     // Of 4 stripes, moves out of bucket 0 are all on stripe 0.
@@ -439,7 +453,7 @@ fn a_full_filter_is_left_as_it_was() {
             );
         }
         assert_eq!(words(), before);
-        assert_eq!(raw.len.sum(), 10 * L::SLOTS);
+        assert_eq!(raw.len.sum(), 10 * L::LEVELS[0].slots);
     }
     check::<F10x6>();
     check::<F30x2>();

@@ -25,12 +25,7 @@ use crate::{
     fault::instead,
     step::Step,
     sync,
-    table::{
-        class::Class,
-        layout::{Layout, Masks},
-        loaded::Loaded,
-        word::Word,
-    },
+    table::{class::Class, layout::Layout, loaded::Loaded, word::Word},
 };
 
 /// How often a call lets the owner of a reservation finish before it takes the
@@ -161,7 +156,7 @@ impl<L: Layout> RawFilter<L> {
             let vacancy = Vacancy {
                 own,
                 slot,
-                token: token & L::FINGERPRINT,
+                token,
                 other,
                 at_home,
             };

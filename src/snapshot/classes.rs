@@ -30,15 +30,16 @@ impl<L: Layout> RawFilter<L> {
             loop {
                 // Higher each time, so it ends: what `scan` found is published.
                 let level = table.scan_level();
-                words.resize(buckets.len() << level, 0);
+                words.resize(buckets.len() * table.planes_at(level), 0);
                 if table.scan(buckets.clone(), level, &mut words) {
                     break;
                 }
             }
             frontier.leave(chunk);
             for (index, &bits) in words.iter().enumerate() {
-                let bucket = buckets.start + index % buckets.len();
-                for fingerprint in Word::<L>::from_bits(bits).residents() {
+                let (plane, bucket) = (index / buckets.len(), index % buckets.len());
+                let (one, bucket) = (table.one_of_plane(plane as u64), buckets.start + bucket);
+                for fingerprint in Word::<L>::from_bits(bits).residents(one) {
                     group.push(Class::of_resident(fingerprint, bucket, table.buckets()));
                     if group.is_full() {
                         take(&group)?;

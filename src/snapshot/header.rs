@@ -7,7 +7,7 @@ use std::{
 };
 
 /// The version of the format that is written, and the only one that is read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"guira\x1a\r\n";
 
@@ -85,18 +85,17 @@ impl Header {
 
     pub(crate) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let Geometry {
-            layout,
+            series,
             buckets,
-            levels,
             capacity,
             max_capacity,
         } = self.geometry;
         let mut bytes = [0; HEADER_BYTES];
         bytes[0..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        bytes[12] = layout.fingerprint_bits as u8;
-        bytes[13] = layout.slots as u8;
-        bytes[14] = levels as u8;
+        bytes[12] = series.fingerprint_bits as u8;
+        bytes[13] = series.slots(0) as u8;
+        bytes[14] = series.levels as u8;
         let numbers = [
             buckets as u64,
             capacity as u64,

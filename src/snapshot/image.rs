@@ -10,8 +10,8 @@ use std::{convert::Infallible, ops::Range};
 
 /// The words of one pass over the filter.
 pub(crate) struct Image {
-    /// There are 2^`level` planes.
-    pub(super) level: u32,
+    /// How often the filter had doubled: there are 2^`doublings` planes.
+    pub(super) doublings: u32,
     /// Chunk by chunk of buckets, and in a chunk plane by plane.
     pub(crate) words: Vec<u64>,
 }
@@ -20,8 +20,8 @@ pub(crate) struct Image {
 pub(super) trait Sink {
     type Error;
 
-    /// A pass begins, over 2^`level` planes; what an earlier one put is void.
-    fn begin_pass(&mut self, level: u32, first: bool) -> Result<(), Self::Error>;
+    /// A pass begins, over 2^`doublings` planes; what an earlier one put is void.
+    fn begin_pass(&mut self, doublings: u32, first: bool) -> Result<(), Self::Error>;
 
     /// The words of the next chunk of buckets, plane by plane.
     fn chunk(&mut self, words: &[u64]) -> Result<(), Self::Error>;
@@ -30,8 +30,8 @@ pub(super) trait Sink {
 impl Sink for Image {
     type Error = Infallible;
 
-    fn begin_pass(&mut self, level: u32, _first: bool) -> Result<(), Infallible> {
-        self.level = level;
+    fn begin_pass(&mut self, doublings: u32, _first: bool) -> Result<(), Infallible> {
+        self.doublings = doublings;
         self.words.clear();
         Ok(())
     }
@@ -52,12 +52,12 @@ impl<L: Layout> RawFilter<L> {
         let mut first = true;
         'pass: loop {
             let level = table.scan_level();
-            sink.begin_pass(level, first)?;
+            sink.begin_pass(level - table.first_level(), first)?;
             first = false;
             let size = self.frontiers.chunk_buckets();
             for (chunk, buckets) in chunks(self.table.buckets(), size).enumerate() {
                 frontier.enter(chunk);
-                words.resize(buckets.len() << level, 0);
+                words.resize(buckets.len() * table.planes_at(level), 0);
                 let complete = table.scan(buckets, level, &mut words);
                 frontier.leave(chunk);
                 if !complete {
@@ -72,7 +72,7 @@ impl<L: Layout> RawFilter<L> {
     /// The words, as a snapshot has them.
     pub(crate) fn image(&self) -> Image {
         let mut image = Image {
-            level: 0,
+            doublings: 0,
             words: Vec::with_capacity(self.table.words()),
         };
         let Ok(()) = self.scan(&mut image);
@@ -81,21 +81,20 @@ impl<L: Layout> RawFilter<L> {
 
     /// The filter that `image` is of.
     pub(super) fn from_image(geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
-        let Geometry {
-            buckets, levels, ..
-        } = geometry;
-        let level = image.level;
+        let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
+        let Image { doublings, words } = image;
         let memory = || SnapshotError::Memory {
-            buckets: buckets << level,
+            buckets: buckets << doublings,
         };
-        let mut restored = Restored::new(level);
-        let table = if level == 0 {
-            Table::of_image(levels, image.words, &mut restored)?
+        let level = levels.first + doublings;
+        let mut restored = Restored::new(levels, level);
+        let table = if doublings == 0 {
+            Table::of_image(levels, words, &mut restored)?
         } else {
             let table = Table::for_images(buckets, levels, level).ok_or_else(memory)?;
-            let mut rest = &image.words[..];
-            for buckets in chunks(buckets, chunk_buckets(levels)) {
-                let (words, after) = rest.split_at(buckets.len() << level);
+            let mut rest = &words[..];
+            for buckets in chunks(buckets, chunk_buckets(levels.more)) {
+                let (words, after) = rest.split_at(buckets.len() << doublings);
                 table.store_image(buckets, words, &mut restored)?;
                 rest = after;
             }

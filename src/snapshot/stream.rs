@@ -85,11 +85,11 @@ impl<W: Write> Encoder<W> {
 impl<W: Write> Sink for Encoder<W> {
     type Error = io::Error;
 
-    fn begin_pass(&mut self, level: u32, first: bool) -> io::Result<()> {
+    fn begin_pass(&mut self, doublings: u32, first: bool) -> io::Result<()> {
         if !first {
             self.out.put(&PASS_ENDS.to_le_bytes())?;
         }
-        self.out.put(&u64::from(level).to_le_bytes())
+        self.out.put(&u64::from(doublings).to_le_bytes())
     }
 
     fn chunk(&mut self, words: &[u64]) -> io::Result<()> {
@@ -123,18 +123,18 @@ pub(super) fn decode<R: Read>(reader: R) -> Result<(Header, Image), SnapshotErro
 fn read_image<R: Read>(input: &mut Summed<R>, geometry: Geometry) -> Result<Image, SnapshotError> {
     'pass: loop {
         let level = input.take_u64()?;
-        if level > u64::from(geometry.levels) {
+        if level > u64::from(geometry.series.levels) {
             return Err(SnapshotError::Geometry {
                 what: "level",
                 found: level,
             });
         }
-        let level = level as u32;
-        let total = geometry.buckets << level;
+        let doublings = level as u32;
+        let total = geometry.buckets << doublings;
         let mut words = Vec::new();
-        for buckets in chunks(geometry.buckets, chunk_buckets(geometry.levels)) {
+        for buckets in chunks(geometry.buckets, chunk_buckets(geometry.series.levels)) {
             match input.take_u64()? {
-                CHUNK_FOLLOWS => read_words(input, buckets.len() << level, total, &mut words)?,
+                CHUNK_FOLLOWS => read_words(input, buckets.len() << doublings, total, &mut words)?,
                 PASS_ENDS => continue 'pass,
                 found => {
                     return Err(SnapshotError::Geometry {
@@ -144,7 +144,7 @@ fn read_image<R: Read>(input: &mut Summed<R>, geometry: Geometry) -> Result<Imag
                 }
             }
         }
-        return Ok(Image { level, words });
+        return Ok(Image { doublings, words });
     }
 }
 

@@ -28,8 +28,8 @@ impl Class {
     /// The high bits of the hash say which of them it is, so that P and Q need no comparison
     /// with each other. The fingerprint comes from the low bits.
     #[inline(always)]
-    pub(crate) fn of_hash<L: Layout>(hash: u64, buckets: usize) -> Self {
-        let fingerprint = fingerprint::<L>(hash);
+    pub(crate) fn of_hash(hash: u64, fingerprints: Fingerprints, buckets: usize) -> Self {
+        let fingerprint = fingerprints.of_hash(hash);
         let half = half_sum(fingerprint, buckets);
         let pair = scale(hash, buckets / 2);
         // The first ones add up to s, the others to s + m. Without a branch, which nobody
@@ -68,20 +68,48 @@ impl Class {
     }
 }
 
-/// A fingerprint from 1 to 2^f - 1: 1 is twice as likely as each of the others.
-#[inline(always)]
-fn fingerprint<L: Layout>(hash: u64) -> u64 {
-    match hash & L::FINGERPRINT {
-        0 => one(),
-        low => low,
-    }
+/// The fingerprints of a filter: the low bits of hashes.
+///
+/// A growable filter of f bits has fingerprints of 27 bits of which the 27 - f lowest are 0. The 9
+/// highest bits are not all 0, so that something is left of a fingerprint at every level: a slot
+/// that holds 0 is empty.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fingerprints {
+    /// The bits that they have.
+    mask: u64,
+    /// The smallest one: a single bit.
+    least: u64,
 }
 
-/// Apart, as 0 is rare: the branch is foreseen, and what follows need not wait for the comparison.
-#[cold]
-#[inline(never)]
-fn one() -> u64 {
-    1
+impl Fingerprints {
+    /// Those of a filter that begins at the level `first`.
+    pub(crate) const fn new<L: Layout>(first: u32) -> Self {
+        let whole = (1 << L::FINGERPRINT_BITS) - 1;
+        Self {
+            mask: whole & (u64::MAX << first),
+            least: 1 << L::MAX_LEVEL,
+        }
+    }
+
+    /// Those below the least one are brought to it, so some fingerprints are twice as likely as
+    /// the others.
+    #[inline(always)]
+    fn of_hash(self, hash: u64) -> u64 {
+        let low = hash & self.mask;
+        if low >= self.least {
+            low
+        } else {
+            self.raised(low)
+        }
+    }
+
+    /// Apart, as it is rare: the branch is foreseen, and what follows need not wait for the
+    /// comparison.
+    #[cold]
+    #[inline(never)]
+    fn raised(self, low: u64) -> u64 {
+        low | self.least
+    }
 }
 
 /// `hash` scaled onto `0..buckets` (Lemire, *Fast random integer generation in
@@ -106,12 +134,11 @@ pub(crate) const fn alternate(fingerprint: u64, bucket: usize, buckets: usize) -
 }
 
 /// h of DESIGN, section 2: the buckets of each pair of this fingerprint add up to 2h + 1,
-/// modulo m. Fibonacci hashing to 32 bits (Knuth, The Art of Computer Programming 3, section 6.4), scaled
-/// onto the numbers below m/2. (m is at most 2^32.)
+/// modulo m. Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4), scaled
+/// onto the numbers below m/2.
 #[inline(always)]
 const fn half_sum(fingerprint: u64, buckets: usize) -> usize {
-    let spread = (fingerprint as u32).wrapping_mul(0x9e37_79b9);
-    ((spread as u64 * (buckets / 2) as u64) >> 32) as usize
+    scale(fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15), buckets / 2)
 }
 
 #[cfg(test)]

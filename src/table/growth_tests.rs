@@ -1,10 +1,16 @@
 //! Levels, splits and the sweep, without other threads.
 
 use super::{
-    OnceSegment, Refusal, SPLITS_PER_INSERT, Segment, Table, class::Class, layout::G14x4,
+    OnceSegment, Refusal, SPLITS_PER_INSERT, Segment, Table, class::Class, layout::Growing,
     loaded::Loaded, low_bits,
 };
-use crate::{raw::RawFilter, step::Step};
+use crate::{
+    raw::tests::{GROWN, growing, grown},
+    step::Step,
+};
+
+/// The level at which the filters of these tests begin.
+const FIRST: u32 = GROWN.first;
 
 #[test]
 fn the_low_bits_are_as_many_as_the_level() {
@@ -14,32 +20,36 @@ fn the_low_bits_are_as_many_as_the_level() {
 
 #[test]
 fn each_level_doubles_the_words() {
-    let table = Table::<G14x4>::new(4, 2).expect("a few bytes");
+    let table = Table::<Growing>::new(4, GROWN).expect("a few bytes");
     assert_eq!((table.buckets(), table.words()), (4, 4));
-    assert_eq!((table.level(), table.max_level()), (0, 2));
-    assert!(!table.is_growing(0));
+    assert_eq!((table.level(), table.levels()), (FIRST, GROWN));
+    assert_eq!(table.doublings(), 0);
+    assert!(!table.is_growing(FIRST));
     let bytes = table.bytes();
     assert_eq!(bytes, 4 * 8 + 3 * size_of::<OnceSegment>());
-    for level in 0..2 {
+    for doubling in 0..2 {
+        let level = FIRST + doubling;
         assert!(table.begin_level(level).is_some());
         assert!(table.is_growing(level));
-        assert_eq!(table.words(), 8 << level);
-        assert_eq!(table.words_to_split(), 4 << level);
+        assert_eq!(table.words(), 8 << doubling);
+        assert_eq!(table.words_to_split(), 4 << doubling);
         table.sweep_all();
         assert_eq!((table.level(), table.words_to_split()), (level + 1, 0));
+        assert_eq!(table.doublings(), doubling + 1);
     }
-    assert!(!table.is_growing(2));
+    assert!(!table.is_growing(FIRST + 2));
     assert_eq!(
         table.bytes(),
         bytes + 2 * size_of::<Segment>() + (4 + 8) * 8
     );
 }
 
-/// All items are there after each single split, and in each plane only its own.
+/// All items are there after each single split, and in each plane only its own, though words of
+/// 4, 5 and 6 slots stand side by side.
 #[test]
 fn a_split_takes_each_item_along() {
     const BUCKETS: usize = 8;
-    let raw = RawFilter::<G14x4>::new(BUCKETS, 3).expect("a few bytes");
+    let raw = growing(BUCKETS, 4);
     let table = &raw.table;
     let class = |item: u64| raw.class(item.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let present: Vec<Class> = (1..=24).map(class).collect();
@@ -50,9 +60,9 @@ fn a_split_takes_each_item_along() {
     for &class in &present {
         assert_eq!(raw.insert(class), Ok(()));
     }
-    for level in 0..3 {
+    for level in FIRST..FIRST + 4 {
         table.begin_level(level).expect("a few bytes");
-        for word in 0..BUCKETS << level {
+        for word in 0..table.words_at(level) {
             table.split((word / BUCKETS) as u64, word % BUCKETS, level);
             for &class in &present {
                 assert!(raw.contains(class), "{class:?} at word {word} of {level}");
@@ -81,20 +91,20 @@ fn a_split_takes_each_item_along() {
 }
 
 /// 64 buckets, two doublings to come.
-fn small_table() -> Table<G14x4> {
-    Table::new(64, 2).expect("a few bytes")
+fn small_table() -> Table<Growing> {
+    Table::new(64, GROWN).expect("a few bytes")
 }
 
 /// For each word of the table below `level`, in the order of the sweep: is it split?
-fn split_words(table: &Table<G14x4>, level: u32) -> Vec<bool> {
+fn split_words(table: &Table<Growing>, level: u32) -> Vec<bool> {
     let word = |number: usize| {
         let atomic = table.atomic((number / 64) as u64, number % 64);
-        Loaded::<G14x4>::load(atomic).word.level() > level
+        Loaded::<Growing>::load(atomic).word.level() > level
     };
-    (0..64 << level).map(word).collect()
+    (0..table.words_at(level)).map(word).collect()
 }
 
-fn count_split(table: &Table<G14x4>, level: u32) -> usize {
+fn count_split(table: &Table<Growing>, level: u32) -> usize {
     let split = split_words(table, level);
     split.into_iter().filter(|&split| split).count()
 }
@@ -104,10 +114,10 @@ fn count_split(table: &Table<G14x4>, level: u32) -> usize {
 fn a_level_is_swept_run_by_run() {
     let table = small_table();
     table.sweep_some();
-    assert_eq!((table.level(), table.words()), (0, 64));
-    for level in 0..2 {
+    assert_eq!((table.level(), table.words()), (FIRST, 64));
+    for level in [FIRST, FIRST + 1] {
         table.begin_level(level).expect("a few bytes");
-        let words = 64 << level;
+        let words = table.words_at(level);
         for run in 1..words / SPLITS_PER_INSERT {
             table.sweep_some();
             assert_eq!(count_split(&table, level), run * SPLITS_PER_INSERT);
@@ -125,45 +135,48 @@ fn a_level_is_swept_run_by_run() {
 #[test]
 fn the_split_pointer_stops_at_the_first_word_to_come() {
     let table = small_table();
-    table.begin_level(0).expect("a few bytes");
+    table.begin_level(FIRST).expect("a few bytes");
     table.sweep_all();
-    table.begin_level(1).expect("a few bytes");
+    table.begin_level(FIRST + 1).expect("a few bytes");
     for bucket in 0..64 {
-        table.split(0, bucket, 1);
+        table.split(0, bucket, FIRST + 1);
     }
-    table.split(1, 2, 1);
-    table.sweep(1, 0);
+    table.split(1, 2, FIRST + 1);
+    table.sweep(FIRST + 1, 0);
     assert_eq!(table.words_to_split(), 64);
-    table.sweep(1, 0);
+    table.sweep(FIRST + 1, 0);
     assert_eq!(table.words_to_split(), 64 - SPLITS_PER_INSERT);
 }
 
 #[test]
 fn room_is_made_where_it_is_wanted() {
     let table = small_table();
-    let wanted = |buckets: std::ops::Range<usize>| buckets.map(|bucket| (5, bucket));
-    let refused = table.split_reached(1, 0, wanted(0..1), |_| false);
+    let wanted = |buckets: std::ops::Range<usize>| buckets.map(|bucket| (grown(5), bucket));
+    let refused = table.split_reached(1, FIRST, wanted(0..1), |_| false);
     assert_eq!(refused, Err(Refusal::Full), "not worth while");
-    assert!(!table.is_growing(0));
-    assert_eq!(table.split_reached(1, 0, wanted(30..31), |_| true), Ok(()));
-    assert!(table.is_growing(0));
-    let split = split_words(&table, 0);
-    assert_eq!(count_split(&table, 0), 1);
+    assert!(!table.is_growing(FIRST));
+    assert_eq!(
+        table.split_reached(1, FIRST, wanted(30..31), |_| true),
+        Ok(())
+    );
+    assert!(table.is_growing(FIRST));
+    let split = split_words(&table, FIRST);
+    assert_eq!(count_split(&table, FIRST), 1);
     assert!(split[30]);
     // As many as one insert splits, at most.
-    let made = table.split_reached(1, 0, wanted(25..40), |_| false);
+    let made = table.split_reached(1, FIRST, wanted(25..40), |_| false);
     assert_eq!(made, Ok(()), "the level has begun");
-    let split = split_words(&table, 0);
-    assert_eq!(count_split(&table, 0), 1 + SPLITS_PER_INSERT);
+    let split = split_words(&table, FIRST);
+    assert_eq!(count_split(&table, FIRST), 1 + SPLITS_PER_INSERT);
     assert!(split[25..34].iter().all(|&split| split));
     // All of them are split: the sweep goes on.
     let mut before = 1 + SPLITS_PER_INSERT;
     for runs in [1, 2] {
         assert_eq!(
-            table.split_reached(runs, 0, wanted(25..34), |_| false),
+            table.split_reached(runs, FIRST, wanted(25..34), |_| false),
             Ok(())
         );
-        let now = count_split(&table, 0);
+        let now = count_split(&table, FIRST);
         assert!(
             now > before + (runs - 1) * SPLITS_PER_INSERT,
             "{now} after {before}"
@@ -175,16 +188,19 @@ fn room_is_made_where_it_is_wanted() {
         before = now;
     }
     assert_eq!(
-        table.split_reached(1 << 31, 0, wanted(25..34), |_| false),
+        table.split_reached(1 << 31, FIRST, wanted(25..34), |_| false),
         Ok(())
     );
-    assert_eq!(table.level(), 1, "it ends with the level");
+    assert_eq!(table.doublings(), 1, "it ends with the level");
     // What was wanted at a level before may be there now.
-    assert_eq!(table.split_reached(1, 0, wanted(0..1), |_| true), Ok(()));
-    assert!(!table.is_growing(1));
-    table.begin_level(1).expect("a few bytes");
+    assert_eq!(
+        table.split_reached(1, FIRST, wanted(0..1), |_| true),
+        Ok(())
+    );
+    assert!(!table.is_growing(FIRST + 1));
+    table.begin_level(FIRST + 1).expect("a few bytes");
     table.sweep_all();
-    let refused = table.split_reached(1, 2, wanted(0..1), |_| true);
+    let refused = table.split_reached(1, FIRST + 2, wanted(0..1), |_| true);
     assert_eq!(refused, Err(Refusal::Full), "the largest size");
 }
 
@@ -192,13 +208,13 @@ fn room_is_made_where_it_is_wanted() {
 #[test]
 fn a_writer_completes_a_split() {
     for inserts in [true, false] {
-        let raw = RawFilter::<G14x4>::new(8, 1).expect("a few bytes");
+        let raw = growing(8, 1);
         let table = &raw.table;
-        let class = Class::of_resident(7, 0, 8);
+        let class = Class::of_resident(grown(7), 0, 8);
         assert_eq!(raw.insert(class), Ok(()));
-        table.begin_level(0).expect("a few bytes");
+        table.begin_level(FIRST).expect("a few bytes");
         for bucket in [class.p, class.q] {
-            let loaded = Loaded::<G14x4>::load(table.atomic(0, bucket));
+            let loaded = Loaded::<Growing>::load(table.atomic(0, bucket));
             assert!(loaded.replace(Step::Freeze, loaded.word.frozen()));
         }
         if inserts {
@@ -210,8 +226,8 @@ fn a_writer_completes_a_split() {
         }
         for bucket in [class.p, class.q] {
             for plane in [0, 1] {
-                let word = Loaded::<G14x4>::load(table.atomic(plane, bucket)).word;
-                assert_eq!((word.level(), word.is_frozen()), (1, false));
+                let word = Loaded::<Growing>::load(table.atomic(plane, bucket)).word;
+                assert_eq!((word.level(), word.is_frozen()), (FIRST + 1, false));
             }
         }
     }
@@ -221,10 +237,10 @@ fn a_writer_completes_a_split() {
 #[test]
 fn a_split_is_completed_once() {
     let table = small_table();
-    table.begin_level(0).expect("a few bytes");
-    let load_for_update = |plane| Loaded::<G14x4>::load(table.atomic(plane, 3));
+    table.begin_level(FIRST).expect("a few bytes");
+    let load_for_update = |plane| Loaded::<Growing>::load(table.atomic(plane, 3));
     let loaded = load_for_update(0);
-    let word = loaded.word.with(0, 6).with(1, 7);
+    let word = loaded.word.with(0, grown(6)).with(1, grown(7));
     assert!(loaded.replace(Step::Claim, word));
     let loaded = load_for_update(0);
     let frozen = loaded.word.frozen();
@@ -233,13 +249,12 @@ fn a_split_is_completed_once() {
     table.complete_split(0, 3, frozen);
     for (plane, fingerprint) in [(0, 8), (1, 9)] {
         let loaded = load_for_update(plane);
-        assert!(loaded.replace(Step::Claim, loaded.word.plus(fingerprint)));
+        assert!(loaded.replace(Step::Claim, loaded.word.plus(grown(fingerprint))));
     }
     table.complete_split(0, 3, frozen);
-    for (plane, residents) in [(0, [6, 8]), (1, [9, 7])] {
-        assert!(
-            load_for_update(plane).word.residents().eq(residents),
-            "{plane}"
-        );
+    for (plane, residents) in [(0, [6, 8]), (1, [7, 9])] {
+        let word = load_for_update(plane).word;
+        let found = word.residents(grown(plane));
+        assert!(found.eq(residents.map(grown)), "{plane}");
     }
 }

@@ -1,64 +1,120 @@
 //! How a bucket's 64 bits are divided: slots, fingerprints, control bits.
 //!
 //! A layout is a type without values; [`Word`](crate::table::word::Word) takes it as a
-//! parameter, so that every mask below is a constant in the compiled code.
+//! parameter, so that in a fixed filter every mask below is a constant in the compiled code.
 
-/// The division of one 64-bit word into slots and control bits.
+/// The division of a 64-bit word into slots and control bits.
 ///
-/// Slot `i` begins at bit `LANE_BITS * i` and holds `FINGERPRINT_BITS` bits;
-/// all remaining bits of the word are control bits, taken from the lowest up:
-/// three for the mark, one for the reservation, `PHASE_BITS` for the phase.
+/// The slots lie as the [`Lanes`] of the word's level say. The bits that belong to no slot at any
+/// level are control bits, taken from the lowest up: three for the mark, one for the
+/// reservation, `PHASE_BITS` for the phase. So they lie in one place at all levels.
 pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
-    /// Bits in a fingerprint (f).
-    const FINGERPRINT_BITS: u32;
-    /// Slots in a bucket (S).
-    const SLOTS: usize;
-    /// Distance from one slot's lowest bit to the next one's.
-    const LANE_BITS: u32;
-    /// Bits that hold a growable filter's phase.
+    /// The lanes of a word, by its level. A fixed layout has one level.
+    const LEVELS: &'static [Lanes];
+    /// Bits that hold a growable filter's phase; 0 in a fixed layout.
     const PHASE_BITS: u32;
 }
 
-/// The most slots that a layout has.
+/// The most slots that a word has.
 pub(crate) const MAX_SLOTS: usize = 6;
+
+/// How the slots of a word lie, with the masks that follow from it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lanes {
+    /// Bits of a slot (w): so many bits of a fingerprint does it store.
+    pub(crate) bits: u32,
+    /// Slots in a word (S).
+    pub(crate) slots: usize,
+    /// Distance from one slot's lowest bit to the next one's.
+    pub(crate) distance: u32,
+    /// The largest number that a slot holds; also the mask of slot 0.
+    pub(crate) largest: u64,
+    /// Bit 0 of every slot: multiplying by it copies a number to all slots.
+    pub(crate) ones: u64,
+    /// All bits of all slots.
+    pub(crate) payload: u64,
+    /// The top bit of every slot.
+    pub(crate) tops: u64,
+    /// All bits of all slots but their top bits.
+    pub(crate) lows: u64,
+}
+
+impl Lanes {
+    /// `slots` slots of `bits` bits, each `distance` bits above the one before.
+    pub(crate) const fn new(bits: u32, slots: usize, distance: u32) -> Self {
+        let largest = (1 << bits) - 1;
+        let (mut ones, mut slot) = (0, 0);
+        while slot < slots {
+            ones |= 1 << (distance * slot as u32);
+            slot += 1;
+        }
+        let (payload, tops) = (largest * ones, ones << (bits - 1));
+        Self {
+            bits,
+            slots,
+            distance,
+            largest,
+            ones,
+            payload,
+            tops,
+            lows: payload & !tops,
+        }
+    }
+
+    /// Refuses, at compile time, lanes that overlap or do not fit.
+    const fn check(&self) {
+        assert!(
+            self.slots >= 2 && self.slots <= MAX_SLOTS,
+            "the mark and the reservation need a slot each"
+        );
+        assert!(self.bits <= self.distance && self.bits <= 32);
+        assert!(self.distance as usize * self.slots <= 64);
+    }
+}
 
 /// Every constant that follows from a [`Layout`].
 pub(crate) trait Masks: Layout {
-    /// The largest fingerprint; also the mask of slot 0.
-    const FINGERPRINT: u64 = (1 << Self::FINGERPRINT_BITS) - 1;
-    /// Bit 0 of every slot: multiplying by it copies a fingerprint to all slots.
-    const ONES: u64 = {
-        let (mut ones, mut slot) = (0, 0);
-        while slot < Self::SLOTS {
-            ones |= 1 << (Self::LANE_BITS * slot as u32);
-            slot += 1;
+    /// True if filters of this layout can grow.
+    const GROWS: bool = Self::PHASE_BITS != 0;
+    /// Bits of a whole fingerprint, at most: those that a word stores at level 0.
+    const FINGERPRINT_BITS: u32 = Self::LEVELS[0].bits;
+    /// The highest level that a word can have.
+    const MAX_LEVEL: u32 = Self::FINGERPRINT_BITS - Self::LEVELS[Self::LEVELS.len() - 1].bits;
+    /// All bits that belong to a slot at some level.
+    const PAYLOAD: u64 = {
+        let (mut payload, mut level) = (0, 0);
+        while level < Self::LEVELS.len() {
+            payload |= Self::LEVELS[level].payload;
+            level += 1;
         }
-        ones
+        payload
     };
-    /// All bits of all slots.
-    const PAYLOAD: u64 = Self::FINGERPRINT * Self::ONES;
-    /// The top bit of every slot.
-    const TOPS: u64 = Self::ONES << (Self::FINGERPRINT_BITS - 1);
-    /// All bits of all slots but their top bits.
-    const LOWS: u64 = Self::PAYLOAD & !Self::TOPS;
     /// The three bits of the mark's code.
     const MARK: u64 = deposit(0b111, !Self::PAYLOAD);
     /// The bit that says: the last slot holds a reservation's token.
     const RESERVED: u64 = deposit(0b1000, !Self::PAYLOAD);
     /// Mark and reservation: 0 in a word that nobody is working on.
     const CONTROL: u64 = Self::MARK | Self::RESERVED;
+    /// The phase of a growable filter's word: the bits from this one up.
+    const PHASE_SHIFT: u32 = u64::BITS - Self::PHASE_BITS;
     /// The phase of a growable filter's word.
-    const PHASE: u64 = deposit(((1 << Self::PHASE_BITS) - 1) << 4, !Self::PAYLOAD);
+    const PHASE: u64 = match Self::PHASE_BITS {
+        0 => 0,
+        _ => u64::MAX << Self::PHASE_SHIFT,
+    };
 
     /// Refuses, at compile time, a layout whose parts overlap or do not fit.
     const CHECKED: () = {
-        assert!(
-            Self::SLOTS >= 2 && Self::SLOTS <= MAX_SLOTS,
-            "the mark and the reservation need a slot each"
-        );
-        assert!(Self::FINGERPRINT_BITS <= Self::LANE_BITS && Self::FINGERPRINT_BITS <= 32);
-        assert!(Self::LANE_BITS as usize * Self::SLOTS <= 64);
+        let mut level = 0;
+        while level < Self::LEVELS.len() {
+            Self::LEVELS[level].check();
+            level += 1;
+        }
         assert!((!Self::PAYLOAD).count_ones() >= 4 + Self::PHASE_BITS);
+        assert!((Self::PAYLOAD | Self::CONTROL) & Self::PHASE == 0);
+        // So no level can be out of range.
+        assert!(!Self::GROWS && Self::LEVELS.len() == 1 || Self::LEVELS.len() == LEVELS);
+        assert!(!Self::GROWS || LEVELS == 1 << (Self::PHASE_BITS - 1));
     };
 }
 
@@ -78,50 +134,74 @@ pub(crate) const fn deposit(bits: u64, mask: u64) -> u64 {
     result
 }
 
-macro_rules! layouts {
-    ($($(#[$doc:meta])* $name:ident: $bits:literal x $slots:literal, lane $lane:literal, phase $phase:literal;)*) => {$(
+macro_rules! fixed {
+    ($($(#[$doc:meta])* $name:ident: $bits:literal x $slots:literal, lane $lane:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct $name;
 
         impl Layout for $name {
-            const FINGERPRINT_BITS: u32 = $bits;
-            const SLOTS: usize = $slots;
-            const LANE_BITS: u32 = $lane;
-            const PHASE_BITS: u32 = $phase;
+            const LEVELS: &'static [Lanes] = &[Lanes::new($bits, $slots, $lane)];
+            const PHASE_BITS: u32 = 0;
         }
     )*};
 }
 
 // Fixed filters: 60 payload bits, 4 control bits. Where 64 / S is a whole
 // number of bytes the slots are aligned to it and carry the control bits on top.
-layouts! {
+fixed! {
     /// 10 bits × 6 slots.
-    F10x6: 10 x 6, lane 10, phase 0;
+    F10x6: 10 x 6, lane 10;
     /// 12 bits × 5 slots.
-    F12x5: 12 x 5, lane 12, phase 0;
+    F12x5: 12 x 5, lane 12;
     /// 15 bits × 4 slots, in aligned 16-bit lanes.
-    F15x4: 15 x 4, lane 16, phase 0;
+    F15x4: 15 x 4, lane 16;
     /// 20 bits × 3 slots.
-    F20x3: 20 x 3, lane 20, phase 0;
+    F20x3: 20 x 3, lane 20;
     /// 30 bits × 2 slots, in aligned 32-bit lanes.
-    F30x2: 30 x 2, lane 32, phase 0;
+    F30x2: 30 x 2, lane 32;
 }
 
-// Growable filters: a bit or more of each slot goes to the word's phase.
-layouts! {
-    /// 9 bits × 6 slots, 6 bits of phase.
-    G9x6: 9 x 6, lane 9, phase 6;
-    /// 11 bits × 5 slots, 5 bits of phase.
-    G11x5: 11 x 5, lane 11, phase 5;
-    /// 14 bits × 4 slots, in aligned 16-bit lanes, 4 bits of phase.
-    G14x4: 14 x 4, lane 16, phase 4;
-    /// 18 bits × 3 slots, 6 bits of phase.
-    G18x3: 18 x 3, lane 18, phase 6;
-    /// 27 bits × 2 slots, in aligned 32-bit lanes, 6 bits of phase.
-    G27x2: 27 x 2, lane 32, phase 6;
-    /// 28 bits × 2 slots, in aligned 32-bit lanes, 4 bits of phase.
-    G28x2: 28 x 2, lane 32, phase 4;
+/// Growable filters: words that are packed anew at each level. At level k a slot holds 27 − k
+/// bits of a fingerprint, and there are as many slots as fit into 54 bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growing;
+
+impl Growing {
+    /// Bits of the longest fingerprint.
+    pub(crate) const LONGEST: u32 = 27;
+    /// Bits that a slot holds at least: a token needs so many.
+    pub(crate) const SHORTEST: u32 = 9;
+    const PAYLOAD_BITS: u32 = 54;
+}
+
+impl Layout for Growing {
+    const LEVELS: &'static [Lanes] = &series(Self::LONGEST, Self::SHORTEST, Self::PAYLOAD_BITS);
+    const PHASE_BITS: u32 = 6;
+}
+
+/// Levels that a phase of 6 bits can tell apart.
+const LEVELS: usize = 32;
+
+/// The lanes of each level: `longest` bits at level 0, one less at each further one, and
+/// `shortest` at those beyond, which no word reaches.
+pub(crate) const fn series(longest: u32, shortest: u32, payload: u32) -> [Lanes; LEVELS] {
+    let mut lanes = [Lanes::new(longest, 2, longest); LEVELS];
+    let (mut level, mut bits) = (0, longest);
+    while level < LEVELS {
+        let fitting = (payload / bits) as usize;
+        let slots = if fitting < MAX_SLOTS {
+            fitting
+        } else {
+            MAX_SLOTS
+        };
+        lanes[level] = Lanes::new(bits, slots, bits);
+        if bits > shortest {
+            bits -= 1;
+        }
+        level += 1;
+    }
+    lanes
 }
 
 #[cfg(test)]

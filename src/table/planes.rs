@@ -1,5 +1,6 @@
 //! Where the words of a plane lie.
 
+use super::{layout::Layout, word::Word};
 use crate::sync::{self, AtomicU64};
 use std::ops::Range;
 
@@ -14,6 +15,16 @@ impl Planes {
     /// Plane 0.
     pub(super) fn first(words: Box<[AtomicU64]>) -> Self {
         Self { words, before: 0 }
+    }
+
+    /// Makes them, which are 0, empty words of `level`.
+    pub(super) fn empty<L: Layout>(&mut self, level: u32) {
+        // At level 0 they are: their memory is not touched.
+        if level > 0 {
+            for word in &mut self.words {
+                *word = AtomicU64::new(Word::<L>::at_level(level).bits());
+            }
+        }
     }
 
     /// The planes that double a filter: as many words as there are before them.

@@ -3,7 +3,7 @@
 use super::{
     Table,
     class::Class,
-    layout::Layout,
+    layout::{Layout, Masks},
     loaded::Loaded,
     low_bits,
     planes::{Plane, Planes},
@@ -41,6 +41,12 @@ impl<'a, L: Layout> View<'a, L> {
         self.first.len()
     }
 
+    /// The class of the items with this hash.
+    #[inline(always)]
+    pub(crate) fn class(&self, hash: u64) -> Class {
+        Class::of_hash(hash, self.table.fingerprints(), self.buckets())
+    }
+
     /// Brings the words of a class into the cache, as [`Table::prefetch`] does.
     #[inline(always)]
     pub(crate) fn prefetch(&self, class: Class) {
@@ -62,7 +68,7 @@ impl<'a, L: Layout> View<'a, L> {
     }
 
     /// The words of a class, P before Q, that count for it if both are in the phase of the hint,
-    /// which comes with them. In any phase a fingerprint that is found in them is there.
+    /// which comes with them. In another phase they say nothing of it.
     #[inline(always)]
     pub(crate) fn load_pair_at_hint(&self, class: Class) -> (Word<L>, Word<L>, Word<L>) {
         let hint = self.table.hint();
@@ -90,10 +96,11 @@ impl<'a, L: Layout> View<'a, L> {
     }
 
     /// Both words of a class, in the order in which a claim prefers them if they are equally
-    /// full: a random one first, which the fingerprint's lowest bit says.
+    /// full: a random one first, which the lowest bit of the fingerprint says that words of all
+    /// levels store.
     #[inline(always)]
     pub(crate) fn load_pair_for_claim(&self, class: Class) -> (Loaded<'a, L>, Loaded<'a, L>) {
-        let (one, other) = match class.fingerprint & 1 {
+        let (one, other) = match class.fingerprint >> L::MAX_LEVEL & 1 {
             0 => (class.p, class.q),
             _ => (class.q, class.p),
         };
@@ -126,10 +133,10 @@ impl<'a, L: Layout> View<'a, L> {
     /// hint. Without a branch that depends on the fingerprint: nobody could foresee it.
     #[inline(always)]
     fn plane_of_hint(&self, hint: Word<L>, fingerprint: u64) -> Plane<'a> {
-        if L::PHASE_BITS == 0 {
+        if !L::GROWS {
             return Plane::of(self.first);
         }
-        let plane = fingerprint & hint.bits();
+        let plane = (fingerprint & hint.bits()) >> self.table.first_level();
         // The length of the plane's number is the number of its segment.
         let number = (plane << 1 | 1).ilog2();
         let segment = self.table.growth.segments[number as usize].get();
@@ -207,13 +214,13 @@ impl<L: Layout> Table<L> {
         bucket: usize,
         load: impl Fn(&AtomicU64) -> Word<L>,
     ) -> Word<L> {
-        let mut plane = fingerprint & hint.bits();
+        let mut plane = self.plane_at(hint.level(), fingerprint);
         loop {
             let word = load(self.atomic(plane, bucket));
-            if low_bits(fingerprint, word.level()) == plane {
+            if self.plane_at(word.level(), fingerprint) == plane {
                 return word;
             }
-            plane = next_plane(fingerprint, plane);
+            plane = self.next_plane(fingerprint, plane);
         }
     }
 
@@ -226,16 +233,16 @@ impl<L: Layout> Table<L> {
         fingerprint: u64,
         bucket: usize,
     ) -> Loaded<'_, L> {
-        let mut plane = fingerprint & hint.bits();
+        let mut plane = self.plane_at(hint.level(), fingerprint);
         loop {
             let loaded = Loaded::load(self.atomic(plane, bucket));
             let frozen = loaded.word.is_frozen();
             if instead!(is(FrozenIgnored) => false, frozen) {
                 self.complete_split(plane, bucket, loaded);
-            } else if low_bits(fingerprint, loaded.word.level()) == plane {
+            } else if self.plane_at(loaded.word.level(), fingerprint) == plane {
                 return loaded;
             } else {
-                plane = next_plane(fingerprint, plane);
+                plane = self.next_plane(fingerprint, plane);
             }
         }
     }
@@ -253,22 +260,20 @@ impl<L: Layout> Table<L> {
     fn planes_of(&self, plane: u64) -> &Planes {
         match plane.checked_ilog2() {
             None => &self.first,
-            Some(level) => {
-                let segment = self.segment(level);
+            Some(doublings) => {
+                let segment = self.segment(self.first_level() + doublings);
                 let segment = segment.expect("a segment is published before a word of it is made");
                 &segment.planes
             }
         }
     }
-}
 
-/// The next plane on the way of a fingerprint that went from `plane` at a later
-/// split: cut just above its next bit that is set.
-#[inline(always)]
-const fn next_plane(fingerprint: u64, plane: u64) -> u64 {
-    let length = u64::BITS - plane.leading_zeros();
-    low_bits(
-        fingerprint,
-        length + (fingerprint >> length).trailing_zeros() + 1,
-    )
+    /// The next plane on the way of a fingerprint that went from `plane` at a later
+    /// split: cut just above its next bit that is set.
+    #[inline(always)]
+    fn next_plane(&self, fingerprint: u64, plane: u64) -> u64 {
+        let bits = fingerprint >> self.first_level();
+        let length = u64::BITS - plane.leading_zeros();
+        low_bits(bits, length + (bits >> length).trailing_zeros() + 1)
+    }
 }

@@ -3,7 +3,7 @@
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
 
-use super::{Table, layout::Layout, planes::Planes, word::Word};
+use super::{Levels, Table, layout::Layout, planes::Planes, word::Word};
 use crate::{
     error::SnapshotError,
     fault::{self, instead},
@@ -19,7 +19,7 @@ impl<L: Layout> Table<L> {
         level + u32::from(self.is_growing(level))
     }
 
-    /// Loads the words of `buckets` in the first 2^`level` planes as a snapshot
+    /// Loads the words of `buckets` in the planes of `level` as a snapshot
     /// keeps them, into `image`, plane by plane; 0 where there is no word, or
     /// none that counts. False if there are planes beyond.
     ///
@@ -31,7 +31,7 @@ impl<L: Layout> Table<L> {
 
     fn scan_in_order(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
         self.scan_by_plane(buckets.clone(), level, image, Word::image)
-            && (is_at_one_level::<L>(image, buckets.len())
+            && (self.is_at_one_level(image, buckets.len())
                 || self.scan_by_bucket(buckets, level, image, Word::image))
     }
 
@@ -46,13 +46,13 @@ impl<L: Layout> Table<L> {
         at_rest: impl Fn(Word<L>) -> Word<L>,
     ) -> bool {
         let width = buckets.len();
-        for plane in 0..1_usize << level {
+        for plane in 0..self.planes_at(level) {
             let (before, rest) = image.split_at_mut(plane * width);
             let words = self.plane(plane as u64);
             // The next chunk of each plane: the processor does not foresee so many rows.
             words.prefetch(buckets.end.min(self.buckets() - 1));
             for (index, word) in words.row(buckets.clone()).iter().enumerate() {
-                if plane != 0 && !descends::<L>(before, width, plane, index) {
+                if plane != 0 && !self.descends(before, width, plane, index) {
                     rest[index] = 0;
                     continue;
                 }
@@ -80,7 +80,7 @@ impl<L: Layout> Table<L> {
         at_rest: impl Fn(Word<L>) -> Word<L>,
     ) -> bool {
         let width = buckets.len();
-        let mut of_bucket = vec![0; 1 << level];
+        let mut of_bucket = vec![0; self.planes_at(level)];
         buckets.enumerate().all(|(index, bucket)| {
             let complete = self.scan_by_plane(bucket..bucket + 1, level, &mut of_bucket, &at_rest);
             for (plane, &word) in of_bucket.iter().enumerate() {
@@ -90,10 +90,10 @@ impl<L: Layout> Table<L> {
         })
     }
 
-    /// An empty filter that has room for the images of the first 2^`level` planes.
-    pub(crate) fn for_images(buckets: usize, levels: u32, level: u32) -> Option<Self> {
+    /// An empty filter that has room for the images of the planes of `level`.
+    pub(crate) fn for_images(buckets: usize, levels: Levels, level: u32) -> Option<Self> {
         let table = Self::new(buckets, levels)?;
-        for level in 0..level {
+        for level in levels.first..level {
             table.begin_level(level)?;
         }
         Some(table)
@@ -113,7 +113,7 @@ impl<L: Layout> Table<L> {
             let words = self.plane(plane as u64).row(buckets.clone());
             for ((index, bucket), stored) in buckets.clone().enumerate().zip(words) {
                 let word = Word::<L>::from_bits(rest[index]);
-                if plane == 0 || descends::<L>(before, width, plane, index) {
+                if plane == 0 || self.descends(before, width, plane, index) {
                     restored.check(plane, bucket, word)?;
                     // Relaxed: nobody else has the filter yet.
                     stored.store(word.bits(), Ordering::Relaxed);
@@ -127,7 +127,7 @@ impl<L: Layout> Table<L> {
 
     /// The filter that has not grown, with the image of its only plane.
     pub(crate) fn of_image(
-        levels: u32,
+        levels: Levels,
         image: Vec<u64>,
         restored: &mut Restored,
     ) -> Result<Self, SnapshotError> {
@@ -153,13 +153,31 @@ impl<L: Layout> Table<L> {
 
     /// After all images are stored: with the lowest level of their words as hint.
     pub(crate) fn at_level(mut self, level: u32) -> Self {
-        self.growth.hint = AtomicU64::new(Word::<L>::hint(level).bits());
+        self.growth.hint = AtomicU64::new(Word::<L>::hint(level, self.first_level()).bits());
         self
+    }
+
+    /// True if all words of an image are at one level: then both words of a pair are in one
+    /// plane.
+    fn is_at_one_level(&self, image: &[u64], width: usize) -> bool {
+        let one = Word::<L>::from_bits(image[0]);
+        let mut counting = image[..width * self.planes_at(one.level())].iter();
+        counting.all(|&word| Word::from_bits(word).is_in_phase(one))
+    }
+
+    /// True if the word at `index` of `plane` counts beside the images of the planes
+    /// before it: that of the word that it was split from does not hold its part.
+    fn descends(&self, before: &[u64], width: usize, plane: usize, index: usize) -> bool {
+        let born = plane.ilog2();
+        let parent = plane ^ 1 << born;
+        let parent = Word::<L>::from_bits(before[parent * width + index]);
+        parent.level() > self.first_level() + born
     }
 }
 
 /// What the words of an image amount to.
 pub(crate) struct Restored {
+    levels: Levels,
     level: u32,
     /// The lowest level of the words.
     pub(crate) lowest: u32,
@@ -168,9 +186,10 @@ pub(crate) struct Restored {
 }
 
 impl Restored {
-    /// Of the image of 2^`level` planes, before its first word.
-    pub(crate) fn new(level: u32) -> Self {
+    /// Of the image of the planes of `level`, before its first word.
+    pub(crate) fn new(levels: Levels, level: u32) -> Self {
         Self {
+            levels,
             level,
             lowest: level,
             items: 0,
@@ -185,10 +204,10 @@ impl Restored {
         bucket: usize,
         word: Word<L>,
     ) -> Result<(), SnapshotError> {
-        let born = plane.checked_ilog2().map_or(0, |bit| bit + 1);
+        let born = self.levels.first + plane.checked_ilog2().map_or(0, |bit| bit + 1);
         // A level begins only when all words have completed the one before it.
         let levels = born.max(self.level.saturating_sub(1))..=self.level;
-        if !(levels.contains(&word.level()) && word.is_image(plane as u64)) {
+        if !(levels.contains(&word.level()) && word.is_image()) {
             return Err(bad_word(plane, bucket, word));
         }
         self.lowest = self.lowest.min(word.level());
@@ -204,19 +223,4 @@ fn bad_word<L: Layout>(plane: usize, bucket: usize, word: Word<L>) -> SnapshotEr
         plane,
         bits: word.bits(),
     }
-}
-
-/// True if all words of an image are at one level: then both words of a pair are in one plane.
-fn is_at_one_level<L: Layout>(image: &[u64], width: usize) -> bool {
-    let one = Word::<L>::from_bits(image[0]);
-    let mut counting = image[..width << one.level()].iter();
-    counting.all(|&word| Word::from_bits(word).is_in_phase(one))
-}
-
-/// True if the word at `index` of `plane` counts beside the images of the planes
-/// before it: that of the word that it was split from does not hold its part.
-fn descends<L: Layout>(before: &[u64], width: usize, plane: usize, index: usize) -> bool {
-    let born = plane.ilog2();
-    let parent = plane ^ 1 << born;
-    Word::<L>::from_bits(before[parent * width + index]).level() > born
 }

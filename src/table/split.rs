@@ -1,8 +1,8 @@
 //! Splitting a word: Freeze, Copy, Cut.
 //!
 //! To split a word from level k to k + 1 moves the fingerprints that have bit k set to the same
-//! bucket of the plane 2^k further on, slot by slot. No key is needed for it, and two items of
-//! one class stay of one class.
+//! bucket of a new plane. Neither of the two words stores that bit any more, so its slots are
+//! packed anew. No key is needed for it, and two items of one class stay of one class.
 
 use super::{Table, layout::Layout, loaded::Loaded};
 use crate::step::Step;
@@ -34,7 +34,8 @@ impl<L: Layout> Table<L> {
     #[cold]
     pub(super) fn complete_split(&self, plane: u64, bucket: usize, frozen: Loaded<'_, L>) {
         let (stays, goes) = frozen.word.split();
-        let new = Loaded::<L>::load(self.atomic(plane | 1 << frozen.word.level(), bucket));
+        let distance = self.planes_at(frozen.word.level()) as u64;
+        let new = Loaded::<L>::load(self.atomic(plane | distance, bucket));
         // A word that has been made is never 0 again: it has a level.
         if new.is_unmade() {
             new.replace(Step::Copy, goes);

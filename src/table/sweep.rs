@@ -3,7 +3,11 @@
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
 
-use super::{Segment, Table, layout::Layout, low_bits, word::Word};
+use super::{
+    Segment, Table,
+    layout::{Layout, Masks},
+    word::Word,
+};
 use crate::{
     fault::{self, instead},
     step::Step,
@@ -49,7 +53,7 @@ impl<L: Layout> Table<L> {
             return Ok(());
         }
         if !self.is_growing(level) {
-            if level == self.max_level() || !worthwhile(level) {
+            if level == self.levels().last() || !worthwhile(level) {
                 return Err(Refusal::Full);
             }
             instead!(is(PublishLate) => wrong::freeze_first(self, reached.clone()), ());
@@ -60,7 +64,7 @@ impl<L: Layout> Table<L> {
         });
         let mut split = 0;
         for (fingerprint, bucket) in unsplit.take(SPLITS_PER_INSERT) {
-            self.split(low_bits(fingerprint, level), bucket, level);
+            self.split(self.plane_at(level, fingerprint), bucket, level);
             split += 1;
         }
         if split == 0 {
@@ -77,7 +81,7 @@ impl<L: Layout> Table<L> {
     /// Splits a few words, if the filter is between two levels.
     #[inline(always)]
     pub(crate) fn sweep_some(&self) {
-        if L::PHASE_BITS != 0 && self.is_growing(self.level()) {
+        if L::GROWS && self.is_growing(self.level()) {
             self.sweep(self.level(), lead());
         }
     }
@@ -94,7 +98,7 @@ impl<L: Layout> Table<L> {
         let level = self.level();
         self.segment(level).map_or(0, |segment| {
             // Acquire: as in `sweep`.
-            (self.buckets() << level) - segment.split_pointer.load(Ordering::Acquire) as usize
+            self.words_at(level) - segment.split_pointer.load(Ordering::Acquire) as usize
         })
     }
 
@@ -108,7 +112,7 @@ impl<L: Layout> Table<L> {
         let Some(segment) = self.segment(level) else {
             return;
         };
-        let words = self.buckets() << level;
+        let words = self.words_at(level);
         // Acquire: pairs with the Release of `move_split_pointer`.
         let pointer = segment.split_pointer.load(Ordering::Acquire) as usize;
         let ahead = pointer + lead * SPLITS_PER_INSERT;
@@ -135,7 +139,7 @@ impl<L: Layout> Table<L> {
         // AcqRel: whoever reads the pointer finds all words before it split.
         let order = fault::order(Step::Sweep, Ordering::AcqRel);
         segment.split_pointer.fetch_max(to as u64, order);
-        let complete = to == self.buckets() << level;
+        let complete = to == self.words_at(level);
         if instead!(is(HintEarly) => true, complete) {
             self.complete_level(level);
         }
@@ -145,7 +149,7 @@ impl<L: Layout> Table<L> {
         // Release: pairs with the Acquire of `level`: whoever sees the hint
         // finds every word as it promises.
         let order = fault::order(Step::Complete, Ordering::AcqRel);
-        let hint = Word::<L>::hint(level + 1);
+        let hint = Word::<L>::hint(level + 1, self.first_level());
         self.growth.hint.fetch_max(hint.bits(), order);
     }
 

@@ -8,7 +8,7 @@ use crate::{
 use std::thread;
 
 fn table(buckets: usize) -> Table<F10x6> {
-    Table::new(buckets, 0).expect("a few bytes")
+    Table::new(buckets, Levels::FIXED).expect("a few bytes")
 }
 
 /// Puts `word` into `bucket`, whatever was there.
@@ -27,8 +27,8 @@ fn a_new_table_is_empty() {
 
 #[test]
 fn a_table_beyond_the_address_space_is_refused() {
-    assert!(Table::<F10x6>::new(usize::MAX / 8 - 1, 0).is_none());
-    assert!(Table::<F10x6>::new(usize::MAX - 1, 0).is_none());
+    assert!(Table::<F10x6>::new(usize::MAX / 8 - 1, Levels::FIXED).is_none());
+    assert!(Table::<F10x6>::new(usize::MAX - 1, Levels::FIXED).is_none());
 }
 
 #[test]

@@ -10,18 +10,22 @@
 //!                   [U][ slot 3 ]    [M][ slot 2 ]   [M][ slot 1 ]   [M][ slot 0 ]
 //! ```
 //!
-//! * A slot holds a fingerprint, or 0 when it is empty.
+//! * A slot holds a fingerprint, or 0 when it is empty. In a growable layout it holds what the
+//!   word's plane does not say of the fingerprint: its upper bits, one less at each level.
 //! * `M` is the code of the [`Mark`]. If there is a mark, it is on slot 0: which
 //!   fingerprint stands in which slot means nothing, so marking a slot swaps it
 //!   with slot 0 in the same exchange, and no bits are needed to say which.
 //! * `U` says that the last slot, which is empty, holds a reservation's token.
-//! * Growable layouts keep the word's phase in further control bits.
+//! * Growable layouts keep the word's phase in the uppermost bits. It says how the slots lie.
 
 mod image;
 mod mark;
 mod phase;
 
-use super::layout::{Layout, Masks};
+use super::{
+    layout::{Lanes, Layout, Masks},
+    low_bits,
+};
 #[cfg(target_feature = "sse2")]
 use safe_arch::{
     cmp_eq_mask_i16_m128i, cmp_eq_mask_i32_m128i, move_mask_i8_m128i, set_i64_m128i,
@@ -53,7 +57,7 @@ impl<L> PartialEq for Word<L> {
 
 impl<L: Layout> fmt::Debug for Word<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slots: Vec<u64> = (0..L::SLOTS).map(|slot| self.slot(slot)).collect();
+        let slots: Vec<u64> = (0..self.slots()).map(|slot| self.slot(slot)).collect();
         f.debug_struct("Word")
             .field("slots", &slots)
             .field("mark", &self.mark())
@@ -66,8 +70,6 @@ impl<L: Layout> fmt::Debug for Word<L> {
 impl<L: Layout> Word<L> {
     /// No fingerprint, no mark, no reservation, phase 0.
     pub(crate) const EMPTY: Self = Self::from_bits(0);
-
-    const LAST: usize = L::SLOTS - 1;
 
     /// The word with the given representation.
     #[inline(always)]
@@ -83,6 +85,24 @@ impl<L: Layout> Word<L> {
     #[inline(always)]
     pub(crate) const fn bits(self) -> u64 {
         self.bits
+    }
+
+    /// How the slots of this word lie.
+    #[inline(always)]
+    pub(crate) fn lanes(self) -> &'static Lanes {
+        &L::LEVELS[self.level() as usize]
+    }
+
+    /// Slots of this word.
+    #[inline(always)]
+    pub(crate) fn slots(self) -> usize {
+        self.lanes().slots
+    }
+
+    /// What this word stores of a fingerprint: all but the bits that its plane says.
+    #[inline(always)]
+    fn stored(self, fingerprint: u64) -> u64 {
+        fingerprint >> self.level()
     }
 
     // Matching. The broadcast fingerprint is xored in, so that equal slots
@@ -101,18 +121,22 @@ impl<L: Layout> Word<L> {
         out_of_phase | (p.bits | q.bits) & L::CONTROL == 0
     }
 
-    /// True if any slot of either word equals `fingerprint`. Both words must be quiet: a control
-    /// bit can hide a match, and a token can look like one.
+    /// True if any slot of either word holds `fingerprint`. Both words must be quiet and in the
+    /// phase of `hint`: a control bit can hide a match, a token can look like one, and at another
+    /// level a slot says something else.
     #[inline(always)]
-    pub(crate) fn either_matches(p: Self, q: Self, fingerprint: u64) -> bool {
+    pub(crate) fn either_matches(p: Self, q: Self, fingerprint: u64, hint: Self) -> bool {
         #[cfg(target_feature = "sse2")]
-        if matches!(L::LANE_BITS, 16 | 32) {
+        if !L::GROWS && matches!(L::LEVELS[0].distance, 16 | 32) {
             return Self::either_matches_in_vector(p, q, fingerprint);
         }
-        if L::LANE_BITS > L::FINGERPRINT_BITS {
-            Self::either_matches_in_lanes(p, q, fingerprint)
+        let lanes = hint.lanes();
+        let broadcast = hint.stored(fingerprint) * lanes.ones;
+        if lanes.distance > lanes.bits {
+            Self::either_matches_in_lanes(p.bits ^ broadcast, q.bits ^ broadcast)
         } else {
-            Self::either_matches_in_words(p, q, fingerprint)
+            let used = |bits| Self::used(bits, lanes);
+            used(p.bits ^ broadcast) & used(q.bits ^ broadcast) != lanes.tops
         }
     }
 
@@ -121,37 +145,22 @@ impl<L: Layout> Word<L> {
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
     fn either_matches_in_vector(p: Self, q: Self, fingerprint: u64) -> bool {
-        let slots = |word: Self| match L::PHASE_BITS {
-            // No other bit is set in a quiet word.
-            0 => word.bits as i64,
-            _ => (word.bits & L::PAYLOAD) as i64,
-        };
-        let words = set_i64_m128i(slots(q), slots(p));
-        let equal = match L::LANE_BITS {
+        let words = set_i64_m128i(q.bits as i64, p.bits as i64);
+        let equal = match L::LEVELS[0].distance {
             16 => cmp_eq_mask_i16_m128i(words, set_splat_i16_m128i(fingerprint as i16)),
             _ => cmp_eq_mask_i32_m128i(words, set_splat_i32_m128i(fingerprint as i32)),
         };
         move_mask_i8_m128i(equal) != 0
     }
 
-    /// [`either_matches`](Self::either_matches) for slots with a control bit above each.
+    /// True if any slot of either word is 0, for slots with a control bit above each.
     /// To subtract 1 from a slot with this bit set clears the bit if the slot is 0, and
     /// borrows from no other bit beyond the slot.
     #[inline(always)]
-    fn either_matches_in_lanes(p: Self, q: Self, fingerprint: u64) -> bool {
-        let above = L::ONES << L::FINGERPRINT_BITS;
-        let broadcast = fingerprint * L::ONES;
-        let less_one = |word: Self| ((word.bits ^ broadcast) | above) - L::ONES;
-        less_one(p) & less_one(q) & above != above
-    }
-
-    /// [`either_matches`](Self::either_matches) for slots with no bit between them.
-    #[inline(always)]
-    fn either_matches_in_words(p: Self, q: Self, fingerprint: u64) -> bool {
-        let broadcast = fingerprint * L::ONES;
-        let p = Self::from_bits(p.bits ^ broadcast);
-        let q = Self::from_bits(q.bits ^ broadcast);
-        p.empty_slots() | q.empty_slots() != 0
+    fn either_matches_in_lanes(p: u64, q: u64) -> bool {
+        let ones = L::LEVELS[0].ones;
+        let above = ones << L::LEVELS[0].bits;
+        ((p | above) - ones) & ((q | above) - ones) & above != above
     }
 
     /// The top bit of every slot that is 0.
@@ -162,42 +171,51 @@ impl<L: Layout> Word<L> {
     /// `(x - ONES) & !x & TOPS` is only for the lowest one (Warren, *Hacker's
     /// Delight*, 2nd ed., §6-1).
     #[inline(always)]
-    const fn empty_slots(self) -> u64 {
-        self.used_slots() ^ L::TOPS
+    fn empty_slots(self) -> u64 {
+        self.used_slots() ^ self.lanes().tops
     }
 
     /// The top bit of every slot that is not 0.
     #[inline(always)]
-    const fn used_slots(self) -> u64 {
-        (((self.bits & L::LOWS) + L::LOWS) | self.bits) & L::TOPS
+    fn used_slots(self) -> u64 {
+        Self::used(self.bits, self.lanes())
     }
 
-    /// The top bit of every unmarked slot that equals `fingerprint`.
+    /// The top bit of every slot of `bits` that is not 0.
+    #[inline(always)]
+    const fn used(bits: u64, lanes: &Lanes) -> u64 {
+        (((bits & lanes.lows) + lanes.lows) | bits) & lanes.tops
+    }
+
+    /// The top bit of every unmarked slot that holds `fingerprint`.
     /// The word must not be reserved.
     #[inline(always)]
     fn unmarked_matches(self, fingerprint: u64) -> u64 {
         debug_assert!(!self.is_reserved());
-        let matches = Self::from_bits(self.bits ^ (fingerprint * L::ONES)).empty_slots();
+        let lanes = self.lanes();
+        let different = self.bits ^ (self.stored(fingerprint) * lanes.ones);
+        let matches = Self::used(different, lanes) ^ lanes.tops;
         if self.bits & L::MARK == 0 {
             matches
         } else {
-            matches & !L::FINGERPRINT
+            matches & !lanes.largest
         }
     }
 
+    /// The slot of the lowest of these top bits.
     #[inline(always)]
-    const fn lowest(tops: u64) -> Option<usize> {
+    fn lowest(self, tops: u64) -> Option<usize> {
         if tops == 0 {
             None
         } else {
-            Some((tops.trailing_zeros() / L::LANE_BITS) as usize)
+            Some((tops.trailing_zeros() / self.lanes().distance) as usize)
         }
     }
 
     /// A slot that holds `fingerprint` without a mark.
     #[inline]
     pub(crate) fn find(self, fingerprint: u64) -> Option<usize> {
-        Self::lowest(self.unmarked_matches(fingerprint))
+        self.lowest(self.unmarked_matches(fingerprint))
     }
 
     /// How many slots hold `fingerprint` without a mark.
@@ -210,7 +228,7 @@ impl<L: Layout> Word<L> {
     #[inline]
     pub(crate) fn vacancy(self) -> Option<usize> {
         debug_assert!(!self.is_reserved());
-        Self::lowest(self.empty_slots())
+        self.lowest(self.empty_slots())
     }
 
     /// True if there is an empty slot. The word must not be reserved.
@@ -225,61 +243,82 @@ impl<L: Layout> Word<L> {
     /// Compares the used slots as numbers, not how many there are: that is the
     /// same as long as slots are used from the lowest on, which removes disturb,
     /// and a full word is fuller than any other in any case. To count them takes longer
-    /// (DESIGN, section 13).
+    /// (DESIGN, section 13). Of words at different levels only a full one is fuller.
     #[inline(always)]
     pub(crate) fn is_fuller_than(self, other: Self) -> bool {
         debug_assert!(!self.is_reserved() && !other.is_reserved());
-        self.used_slots() > other.used_slots()
+        if self.is_in_phase(other) {
+            self.used_slots() > other.used_slots()
+        } else {
+            !self.has_vacancy()
+        }
     }
 
     /// The word with `fingerprint` in its lowest empty slot; the same word if it
     /// is full. It must not be reserved.
     #[inline(always)]
     pub(crate) fn plus(self, fingerprint: u64) -> Self {
-        debug_assert!(!self.is_reserved() && fingerprint != 0 && fingerprint <= L::FINGERPRINT);
-        Self::from_bits(self.bits | (fingerprint * Self::lowest_place(self.empty_slots())))
+        debug_assert!(!self.is_reserved());
+        let place = self.place(self.empty_slots());
+        Self::from_bits(self.bits | (self.number_of(fingerprint) * place))
     }
 
     /// The word without the lowest unmarked slot that holds `fingerprint`; the
     /// same word if there is none. It must not be reserved.
     #[inline(always)]
     pub(crate) fn minus(self, fingerprint: u64) -> Self {
-        let place = Self::lowest_place(self.unmarked_matches(fingerprint));
-        Self::from_bits(self.bits ^ (fingerprint * place))
+        let place = self.place(self.unmarked_matches(fingerprint));
+        Self::from_bits(self.bits ^ (self.stored(fingerprint) * place))
     }
 
     /// Bit 0 of the lowest slot of which the top bit is given: multiplying by it
     /// brings a fingerprint there. 0 if no slot is given.
     #[inline(always)]
-    const fn lowest_place(tops: u64) -> u64 {
-        (tops & tops.wrapping_neg()) >> (L::FINGERPRINT_BITS - 1)
+    fn place(self, tops: u64) -> u64 {
+        (tops & tops.wrapping_neg()) >> (self.lanes().bits - 1)
     }
 
-    /// The fingerprints that have no mark. The word must not be reserved.
-    pub(crate) fn residents(self) -> impl Iterator<Item = u64> {
+    /// The fingerprints that have no mark. The word must not be reserved. Their low bits, which
+    /// it does not store, are those of `one`, a fingerprint that belongs into it.
+    pub(crate) fn residents(self, one: u64) -> impl Iterator<Item = u64> {
         debug_assert!(!self.is_reserved());
-        let first = usize::from(self.mark().is_some());
-        (first..L::SLOTS)
+        let (first, level) = (usize::from(self.mark().is_some()), self.level());
+        let low = low_bits(one, level);
+        (first..self.slots())
             .map(move |slot| self.slot(slot))
-            .filter(|&fingerprint| fingerprint != 0)
+            .filter(|&stored| stored != 0)
+            .map(move |stored| stored << level | low)
     }
 
     // Slots.
 
-    pub(super) const fn slot(self, slot: usize) -> u64 {
-        self.bits >> (L::LANE_BITS * slot as u32) & L::FINGERPRINT
+    /// What slot `slot` holds.
+    pub(super) fn slot(self, slot: usize) -> u64 {
+        let lanes = self.lanes();
+        self.bits >> (lanes.distance * slot as u32) & lanes.largest
     }
 
-    const fn set(self, slot: usize, fingerprint: u64) -> Self {
-        let shift = L::LANE_BITS * slot as u32;
-        Self::from_bits(self.bits & !(L::FINGERPRINT << shift) | fingerprint << shift)
+    /// The word with `number` in slot `slot`.
+    fn set(self, slot: usize, number: u64) -> Self {
+        let lanes = self.lanes();
+        let shift = lanes.distance * slot as u32;
+        Self::from_bits(self.bits & !(lanes.largest << shift) | number << shift)
+    }
+
+    /// [`stored`](Self::stored) of a fingerprint that comes in. It is never 0, which would be an
+    /// empty slot.
+    #[inline(always)]
+    fn number_of(self, fingerprint: u64) -> u64 {
+        let stored = self.stored(fingerprint);
+        debug_assert!(stored != 0 && stored <= self.lanes().largest);
+        stored
     }
 
     /// The word with `fingerprint` in the empty slot `slot`.
     #[inline]
     pub(crate) fn with(self, slot: usize, fingerprint: u64) -> Self {
-        debug_assert!(self.slot(slot) == 0 && fingerprint != 0 && fingerprint <= L::FINGERPRINT);
-        Self::from_bits(self.bits | fingerprint << (L::LANE_BITS * slot as u32))
+        debug_assert!(self.slot(slot) == 0);
+        self.set(slot, self.number_of(fingerprint))
     }
 
     /// The word with slot `slot` emptied.

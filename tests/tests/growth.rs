@@ -2,7 +2,7 @@
 //!
 //! `GUIRA_LONG=1` grows to 10 million items instead of 1 million.
 
-use guira::{BuildError, CuckooFilter, InsertError};
+use guira::{BuildError, Builder, CuckooFilter, InsertError};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -88,16 +88,13 @@ fn nothing_is_lost_while_four_threads_make_it_grow() {
 #[test]
 fn every_level_is_as_computed() {
     for (a, b, rate) in [
+        (1_000, 64_000, 0.03),
         (1_000, 200_000, 0.01),
         (5_000, 300_000, 0.001),
         (300, 60_000, 0.0001),
     ] {
         let filter = growable(a, b, rate, 5);
-        let (start, bytes, slots) = (
-            filter.buckets(),
-            filter.memory_usage(),
-            filter.bucket_slots(),
-        );
+        let (start, bytes) = (filter.buckets(), filter.memory_usage());
         let (mut level, mut capacity, mut next) = (0, filter.capacity(), 0_u64);
         assert!(capacity >= a && filter.max_capacity() == b);
         loop {
@@ -128,7 +125,7 @@ fn every_level_is_as_computed() {
                 overhead <= 256 * level as usize,
                 "{place}: {overhead} bytes besides"
             );
-            let load = next as f64 / (words * slots) as f64;
+            let load = next as f64 / (words * filter.bucket_slots()) as f64;
             assert!((stats.load_factor - load).abs() < 1e-9, "{place}");
             if capacity == b {
                 break;
@@ -209,12 +206,44 @@ fn tiny_capacities_fit() {
     }
 }
 
+/// The same of small filters that double several times, by whatever words they go through.
+#[test]
+fn small_filters_that_grow_hold_their_maximal_capacity() {
+    let mut levels = [0; 9];
+    let mut fill = |builder: Builder, b: usize, seeds: u64| {
+        let mut failed = 0;
+        for seed in 0..seeds {
+            let filter = match builder.clone().seed(seed).build() {
+                // It cannot double often enough.
+                Err(BuildError::Growth { .. }) => return,
+                filter => filter.expect("a filter"),
+            };
+            let refused = (0..b as u64).filter(|item| filter.insert(item).is_err());
+            failed += usize::from(refused.count() > 0);
+            levels[filter.stats().level as usize] += 1;
+        }
+        assert_eq!(failed, 0, "of {seeds} seeds, {builder:?}");
+    };
+    for a in [1, 2, 3, 5, 8, 16, 40] {
+        for times in [4, 16, 64] {
+            let builder = CuckooFilter::builder().capacity(a).max_capacity(a * times);
+            for rate in [0.03, 0.01, 0.001] {
+                fill(builder.clone().false_positive_rate(rate), a * times, 40);
+            }
+            for bits in 10..=27 {
+                fill(builder.clone().fingerprint_bits(bits), a * times, 8);
+            }
+        }
+    }
+    assert!(levels[1..6].iter().all(|&ended| ended > 0), "{levels:?}");
+}
+
 /// Where the planes have taken most of its bits, a fingerprint leaves little choice
 /// of the alternate bucket.
 #[test]
 fn max_capacity_fits_with_few_bits_left() {
     let items = 3 * items_in_the_end();
-    for (bits, times) in [(9, 4), (11, 16), (14, 64), (14, 128)] {
+    for (bits, times) in [(10, 4), (11, 8), (13, 32), (15, 200), (16, 400)] {
         let filter = CuckooFilter::builder()
             .capacity(items as usize / times)
             .max_capacity(items as usize)
@@ -230,15 +259,21 @@ fn max_capacity_fits_with_few_bits_left() {
             "{bits} bits, {times} times: {:?}",
             filter.stats()
         );
-        assert_eq!(1 << filter.stats().level, times, "{bits} bits");
+        assert_eq!(bits - filter.stats().level, 9, "bits that are left");
     }
 }
 
 #[test]
 fn two_copies_of_each_item_fit() {
     for seed in 0..20 {
-        // A thousandfold at 1 %: buckets of two slots, the narrowest there are.
-        let filter = growable(1_024, 1_024 * 1_024, 0.01, seed);
+        // The longest fingerprints: buckets of two slots, the narrowest there are.
+        let filter = CuckooFilter::builder()
+            .capacity(1_024)
+            .max_capacity(1_024 * 1_024)
+            .fingerprint_bits(27)
+            .seed(seed)
+            .build()
+            .expect("a filter");
         assert_eq!(filter.bucket_slots(), 2);
         for item in 0..20_000_u64 {
             for _ in 0..2 {
@@ -252,6 +287,7 @@ fn two_copies_of_each_item_fit() {
             }
         }
         assert_eq!(filter.len(), 40_000);
+        assert!(filter.stats().level > 2 && filter.bucket_slots() == 2);
     }
 }
 

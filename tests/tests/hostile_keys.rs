@@ -116,7 +116,7 @@ fn keys_of_one_pair_overfill_it_and_harm_nothing_else() {
         (10, None),
         (15, None),
         (30, None),
-        (14, Some(100_000)),
+        (14, Some(10_000)),
         (27, Some(100_000)),
     ] {
         let filter = filter(bits, max, SEED);

@@ -92,7 +92,18 @@ impl Oracle {
     fn must_be_full(&mut self, item: u64) -> bool {
         let grows = GROWABLE_BITS.contains(&self.filter.fingerprint_bits());
         let full = !grows && self.len() == slots(&self.filter);
-        full || *self.copies(item) == 2 * self.filter.bucket_slots()
+        full || *self.copies(item) == 2 * self.most_slots()
+    }
+
+    /// The slots that a word has at most: between two levels, as many as it has at the next one.
+    fn most_slots(&self) -> usize {
+        let (filter, stats) = (&self.filter, self.filter.stats());
+        if stats.buckets_to_split == 0 {
+            return filter.bucket_slots();
+        }
+        // docs/FORMAT.md, of the words of filters that can grow.
+        let stored = filter.fingerprint_bits() - (stats.level + 1);
+        (54 / stored as usize).min(6)
     }
 
     /// `copy` in place of the filter.

@@ -39,7 +39,8 @@ impl Drop for Stop<'_> {
 fn under_relocations(law: impl Fn(&CuckooFilter, u64)) {
     for (bits, buckets) in BITS.into_iter().zip([16, 4, 8, 6, 32]) {
         let filter = tiny(bits, buckets);
-        let mut all = classes(&filter, slots(&filter) * 3, 1);
+        // With some other seeds the holes stay where nobody's pair is.
+        let mut all = classes(&filter, slots(&filter) * 3, 4);
         let mut residents: Vec<u64> = all
             .extract_if(.., |hash| filter.insert_hash(*hash).is_ok())
             .collect();

@@ -107,13 +107,13 @@ fn fingerprints_of_30_bits() {
 }
 
 #[test]
-fn growing_fingerprints_of_9_bits() {
-    stress(9);
+fn growing_fingerprints_of_11_bits() {
+    stress(11);
 }
 
 #[test]
-fn growing_fingerprints_of_11_bits() {
-    stress(11);
+fn growing_fingerprints_of_13_bits() {
+    stress(13);
 }
 
 #[test]
@@ -127,11 +127,11 @@ fn growing_fingerprints_of_18_bits() {
 }
 
 #[test]
-fn growing_fingerprints_of_27_bits() {
-    stress(27);
+fn growing_fingerprints_of_19_bits() {
+    stress(19);
 }
 
 #[test]
-fn growing_fingerprints_of_28_bits() {
-    stress(28);
+fn growing_fingerprints_of_27_bits() {
+    stress(27);
 }

@@ -13,63 +13,71 @@ const ROOMS: &str = "\
 15 0: [8, 6, 215, 1917]
 20 0: [6, 4, 128, 1365]
 30 0: [4, 1, 12, 705]
-9 0: [12, 32, 355, 2941]
-9 1: [0, 28, 549, 5343]
-9 2: [0, 53, 1070, 10480]
-11 0: [10, 18, 288, 2445]
-11 1: [0, 13, 439, 4454]
-11 2: [0, 24, 859, 8784]
-11 3: [1, 46, 1683, 17322]
-11 4: [1, 86, 3274, 33964]
-14 0: [8, 6, 215, 1917]
-14 1: [0, 2, 314, 3451]
-14 4: [1, 17, 2443, 27338]
-14 5: [2, 31, 4775, 53892]
-14 6: [4, 54, 9332, 106229]
-14 7: [6, 90, 18102, 208145]
+10 0: [10, 18, 288, 2445]
+10 1: [0, 29, 556, 5401]
 18 0: [6, 4, 128, 1365]
 18 1: [0, 1, 171, 2409]
-18 8: [8, 109, 20239, 300560]
-18 9: [13, 189, 39313, 591871]
-18 10: [23, 325, 76343, 1165400]
-18 11: [36, 518, 146761, 2279966]
+18 2: [0, 2, 338, 4799]
+18 3: [0, 4, 669, 9561]
+18 4: [0, 8, 1322, 19051]
+18 5: [2, 33, 4843, 54509]
+18 6: [5, 65, 9601, 108691]
+18 7: [9, 126, 19037, 216745]
+18 8: [32, 1401, 53193, 559273]
+18 9: [88, 6266, 134651, 1355780]
+19 0: [4, 1, 12, 705]
+19 1: [0, 1, 171, 2409]
+19 2: [0, 2, 338, 4799]
+19 3: [0, 4, 669, 9561]
+19 4: [0, 8, 1322, 19051]
+19 5: [1, 15, 2615, 37963]
+19 6: [5, 65, 9601, 108691]
+19 7: [9, 126, 19037, 216745]
+19 8: [19, 244, 37756, 432251]
+19 9: [63, 2736, 105628, 1115773]
 27 0: [4, 1, 12, 705]
 27 1: [0, 0, 7, 1185]
-27 17: [427, 6504, 295289, 72145195]
-27 18: [664, 10178, 478218, 141382816]
-27 19: [1005, 15499, 753774, 276997464]
-27 20: [1252, 19472, 995347, 537890683]
-28 0: [4, 1, 12, 705]
-28 1: [0, 0, 7, 1185]
+27 2: [0, 0, 13, 2357]
+27 3: [0, 0, 26, 4690]
+27 4: [0, 1, 50, 9331]
+27 5: [0, 2, 98, 18568]
+27 6: [0, 4, 190, 36954]
+27 7: [0, 9, 370, 73552]
+27 8: [1, 17, 719, 146414]
+27 9: [15, 211, 40055, 599129]
+27 10: [29, 409, 79291, 1194374]
+27 11: [57, 792, 156995, 2381161]
+27 12: [110, 1534, 310911, 4747490]
+27 13: [212, 2976, 615845, 9465969]
+27 14: [985, 13053, 2305709, 27225302]
+27 15: [1909, 25410, 4577906, 54315020]
+27 16: [3701, 49503, 9090442, 108364121]
+27 17: [12458, 590755, 25663869, 280486564]
+27 18: [33991, 2746099, 65405598, 681424089]
 ";
 
 /// Fingerprint bits and buckets of what the builder chooses; the capacity at each level.
 const CAPACITIES: &str = "\
-14 486: [1818, 3142, 6262, 12481, 24878, 49008, 100000]
-18 660: [1773, 3013, 6004, 11966, 23850, 47539, 100000]
-27 1144: [1773, 2892, 5761, 11480, 22878, 45595, 100000]
-18 57412: [158409, 298805, 597378, 1194307, 2387739, 4773778, 9544240, 20000000]
-27 93826: [158405, 289696, 579158, 1157867, 2314861, 4628021, 9252726, 20000000]
-28 9734: [16290, 28988, 57903, 115666, 231060, 461589, 1000000]
+14 596: [1596, 3908, 7790, 15532, 40286, 100000]
+15 714: [1922, 3282, 9439, 18824, 37544, 100000]
+18 908: [2458, 4251, 8476, 16901, 33703, 100000]
+15 60720: [167539, 316133, 883348, 1766153, 3531249, 9022857, 20000000]
+22 114320: [193040, 353459, 706661, 1412826, 4773746, 9545081, 20000000]
+27 19130: [32169, 57919, 115735, 231270, 462153, 1000000]
 ";
-
-/// The first two levels, and those where 10, 9, 8 and 7 bits are left.
-fn levels(layout: &LayoutFacts) -> Vec<u32> {
-    let left = [10, 9, 8, 7].map(|left| layout.fingerprint_bits.saturating_sub(left));
-    let mut levels = [&[0, 1], &left[..]].concat();
-    levels.retain(|&level| level <= layout.max_levels());
-    levels.sort_unstable();
-    levels.dedup();
-    levels
-}
 
 #[test]
 fn planes_have_the_room_that_was_measured() {
     let mut table = String::new();
-    for layout in FIXED.iter().chain(&GROWABLE) {
-        for level in levels(layout) {
-            let bits = layout.fingerprint_bits;
-            let rooms = BUCKETS.map(|buckets| layout.room(buckets, level));
+    let growable = |(fingerprint_bits, levels)| Series {
+        fingerprint_bits,
+        levels,
+    };
+    let growable = [(10, 1), (18, 9), (19, 9), (27, 18)].map(growable);
+    for series in Series::fixed().chain(growable) {
+        for level in 0..=series.levels {
+            let bits = series.fingerprint_bits;
+            let rooms = BUCKETS.map(|buckets| series.room(buckets, level));
             table += &format!("{bits} {level}: {rooms:?}\n");
         }
     }
@@ -89,8 +97,8 @@ fn a_filter_that_grows_has_the_capacities_that_were_measured() {
     ] {
         let geometry = Geometry::growable(capacity, max_capacity, rate, None);
         let geometry = geometry.expect("a modest rate");
-        let (bits, buckets) = (geometry.layout.fingerprint_bits, geometry.buckets);
-        let levels = 0..=geometry.levels;
+        let (bits, buckets) = (geometry.series.fingerprint_bits, geometry.buckets);
+        let levels = 0..=geometry.series.levels;
         let capacities: Vec<usize> = levels.map(|level| geometry.capacity_at(level)).collect();
         table += &format!("{bits} {buckets}: {capacities:?}\n");
     }

@@ -9,7 +9,11 @@ use crate::{
         version::Version,
     },
     step::Step,
-    table::{class::Class, layout::Layout, word::Word},
+    table::{
+        class::Class,
+        layout::{Layout, Masks},
+        word::Word,
+    },
 };
 
 /// True if one of the faults of this file is switched on.
@@ -17,6 +21,7 @@ pub(super) fn is_on() -> bool {
     matches!(
         fault::now(),
         Fault::ContainsAnyPlane
+            | Fault::ContainsMatchesFirst
             | Fault::ContainsTrustsMarks
             | Fault::ContainsNoValidate
             | Fault::ContainsNoReread
@@ -33,13 +38,14 @@ pub(super) fn is_on() -> bool {
 pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
     let version = observe(raw, class, Fault::ContainsWrongStripe);
     let (p, q, hint) = raw.table.view().load_pair_at_hint(class);
-    let found = Word::either_matches(p, q, class.fingerprint);
+    let found = Word::either_matches(p, q, class.fingerprint, hint);
     let any_plane = fault::is(Fault::ContainsAnyPlane);
     let settled = Word::both_quiet(p, q) && (any_plane || Word::both_in_phase(p, q, hint));
     if settled && (fault::is(Fault::ContainsNoValidate) || version.validate()) {
         return found;
     }
-    if Word::both_quiet(p, q) && found {
+    let any_level = !L::GROWS || fault::is(Fault::ContainsMatchesFirst);
+    if any_level && Word::both_quiet(p, q) && found {
         return true;
     }
     let swept = !Word::both_in_phase(p, q, hint);

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    raw::tests::{double, filter_and_class, put, word_at},
-    table::layout::{F10x6, G14x4},
+    raw::tests::{double, filter_and_class, growing, grown, put, word_at},
+    table::{Levels, layout::F10x6},
 };
 
 /// A stripe that is held, or a snapshot between the two buckets: a move is given up, and
@@ -47,9 +47,8 @@ fn a_move_gives_way() {
 /// What is to be in the slot next is put there if it belongs into the same plane.
 #[test]
 fn a_move_leaves_behind_what_belongs_there() {
-    fn check<L: Layout>(levels: u32, fingerprint: u64, other: u64, fits: bool) {
-        let raw = RawFilter::<L>::new(8, levels).expect("a few bytes");
-        double(&raw, levels);
+    fn check<L: Layout>(raw: &RawFilter<L>, fingerprint: u64, other: u64, fits: bool) {
+        let levels = raw.table.doublings();
         let class = Class::of_resident(fingerprint, 0, 8);
         let hop = Hop {
             fingerprint,
@@ -75,11 +74,16 @@ fn a_move_leaves_behind_what_belongs_there() {
         assert_eq!(word.is_marked(Mark::Outline, other), fits, "{place}");
         assert_eq!(raw.count(class), 1, "{place}");
     }
-    check::<F10x6>(0, 700, 501, true);
+    let fixed = RawFilter::<F10x6>::new(8, Levels::FIXED).expect("a few bytes");
+    check(&fixed, 700, 501, true);
     for (fingerprint, other, fits) in [(6, 8, true), (6, 7, false), (7, 6, false), (7, 9, true)] {
-        check::<G14x4>(1, fingerprint, other, fits);
+        let raw = growing(8, 2);
+        double(&raw, 1);
+        check(&raw, grown(fingerprint), grown(other), fits);
     }
     for (fingerprint, other, fits) in [(6, 10, true), (6, 4, false), (7, 11, true), (7, 9, false)] {
-        check::<G14x4>(2, fingerprint, other, fits);
+        let raw = growing(8, 2);
+        double(&raw, 2);
+        check(&raw, grown(fingerprint), grown(other), fits);
     }
 }

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::{
-    raw::tests::{double, filter_and_class, put},
+    raw::tests::{double, filter_and_class, growing, grown, put},
     sync::loads,
     table::{
-        layout::{F10x6, F15x4, G14x4},
+        Levels,
+        layout::{F10x6, F15x4, Growing},
         word::{Mark, Word},
     },
 };
@@ -22,32 +23,32 @@ fn inserts_refused_for_want_of_room_are_counted() {
 #[test]
 fn a_level_begins_when_it_is_due() {
     let due = Box::new([10, 20]);
-    let raw = RawFilter::<G14x4>::new(8, 2).expect("a few bytes");
-    let raw = raw.growing_when(due);
+    let raw = growing(8, 2).growing_when(due);
+    let first = raw.table.level();
     raw.len.add(9);
-    raw.grow_in_time(0);
-    assert!(!raw.table.is_growing(0));
+    raw.grow_in_time(first);
+    assert!(!raw.table.is_growing(first));
     raw.len.add(1);
-    raw.grow_in_time(0);
-    assert!(raw.table.is_growing(0));
+    raw.grow_in_time(first);
+    assert!(raw.table.is_growing(first));
     raw.table.sweep_all();
-    raw.grow_in_time(1);
-    assert!(!raw.table.is_growing(1));
+    raw.grow_in_time(first + 1);
+    assert!(!raw.table.is_growing(first + 1));
     raw.len.add(10);
-    raw.grow_in_time(1);
-    assert!(raw.table.is_growing(1));
+    raw.grow_in_time(first + 1);
+    assert!(raw.table.is_growing(first + 1));
     raw.table.sweep_all();
     // There is no level more.
-    raw.grow_in_time(2);
-    assert_eq!(raw.table.level(), 2);
+    raw.grow_in_time(first + 2);
+    assert_eq!(raw.table.doublings(), 2);
 }
 
 /// A filter of 64 buckets, and many classes of one pair and one plane, whatever the level.
-fn crowd() -> (RawFilter<G14x4>, Vec<Class>) {
-    let raw = RawFilter::new(64, 2).expect("a few bytes");
-    let q = Class::of_resident(4, 0, 64).q;
-    let classes = (1..1 << 12)
-        .map(|number| Class::of_resident(4 * number, 0, 64))
+fn crowd() -> (RawFilter<Growing>, Vec<Class>) {
+    let raw = growing(64, 2);
+    let q = Class::of_resident(grown(4), 0, 64).q;
+    let classes = (1..1 << 11)
+        .map(|number| Class::of_resident(grown(4 * number), 0, 64))
         .filter(|class| class.q == q);
     (raw, classes.collect())
 }
@@ -55,14 +56,15 @@ fn crowd() -> (RawFilter<G14x4>, Vec<Class>) {
 /// Growth is for a filter that is full, not for a pair that many keys were made for.
 #[test]
 fn an_empty_filter_does_not_grow_for_a_crowded_pair() {
-    for level in 0..2 {
+    for doublings in 0..2 {
         let (raw, classes) = crowd();
-        double(&raw, level);
+        double(&raw, doublings);
+        let level = raw.table.level();
         for &class in &classes[..8] {
             assert_eq!(raw.insert(class), Ok(()));
         }
         // A sixteenth of the slots.
-        let enough = 16 << level;
+        let enough = 16 << doublings;
         raw.len.add(enough - 8 - 1);
         assert_eq!(raw.insert(classes[8]), Err(InsertError::Full));
         assert!(!raw.table.is_growing(level), "at level {level}");
@@ -78,7 +80,7 @@ fn an_empty_filter_does_not_grow_for_a_crowded_pair() {
 fn a_filter_does_not_grow_for_a_class_that_fills_its_pair() {
     let (raw, classes) = crowd();
     raw.len.add(100);
-    let grows = || raw.table.is_growing(0) || raw.table.level() > 0;
+    let grows = || raw.table.doublings() > 0 || raw.table.is_growing(raw.table.level());
     for _ in 0..8 {
         assert_eq!(raw.insert(classes[0]), Ok(()));
     }
@@ -95,7 +97,7 @@ fn a_filter_does_not_grow_for_a_class_that_fills_its_pair() {
 /// Where no path is found, one round tells: more are for threads that are in the way.
 #[test]
 fn an_insert_that_is_refused_has_looked_twice() {
-    let raw = RawFilter::<F15x4>::new(2, 0).expect("a few bytes");
+    let raw = RawFilter::<F15x4>::new(2, Levels::FIXED).expect("a few bytes");
     let class = |fingerprint| Class::of_resident(fingerprint, 0, 2);
     for fingerprint in 1..=8 {
         assert_eq!(raw.insert(class(fingerprint)), Ok(()));
@@ -110,16 +112,17 @@ fn an_insert_that_is_refused_has_looked_twice() {
 /// Moves of other threads are nearly over as a rule: a level begins for them only after many rounds.
 #[test]
 fn a_level_begins_late_where_only_a_move_is_in_the_way() {
-    let raw = RawFilter::<G14x4>::new(2, 1).expect("a few bytes");
+    let raw = growing(2, 1);
     for bucket in [0, 1] {
-        let full = (0..4).fold(Word::EMPTY, |word, slot| word.with(slot, slot as u64 + 1));
+        let empty = Word::at_level(raw.table.level());
+        let full = (0..4).fold(empty, |word, slot| word.with(slot, grown(slot as u64 + 2)));
         put(&raw, bucket, full.with_mark(0, Mark::Trailing));
     }
     raw.len.add(8);
-    let class = Class::of_resident(9, 0, 2);
+    let class = Class::of_resident(grown(9), 0, 2);
     let (answer, loads) = loads::during(|| raw.insert(class));
     assert_eq!(answer, Ok(()));
-    assert!(raw.table.is_growing(0) || raw.table.level() > 0);
+    assert!(raw.table.doublings() > 0 || raw.table.is_growing(raw.table.level()));
     // Some four loads a round.
     assert!(loads > 100, "{loads} loads");
 }

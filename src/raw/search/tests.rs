@@ -5,21 +5,22 @@ use crate::{
     error::InsertError,
     raw::tests::from_lower,
     step::Step,
+    table::Levels,
     table::class::Class,
-    table::layout::{F10x6, F15x4, F30x2, Masks},
+    table::layout::{F10x6, F15x4, F30x2},
     table::word::Word,
 };
 
 /// A fingerprint with this pair of buckets, whose sum is odd.
 fn between<L: Layout>(buckets: usize, one: usize, other: usize) -> u64 {
-    (1..=L::FINGERPRINT)
+    (1..=L::LEVELS[0].largest)
         .find(|&fingerprint| alternate(fingerprint, one, buckets) == other)
         .expect("every pair with an odd sum has some")
 }
 
 /// Fills a bucket with residents that have these alternates, in turn.
 fn fill<L: Layout>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]) {
-    let word = (0..L::SLOTS).fold(Word::EMPTY, |word, slot| {
+    let word = (0..L::LEVELS[0].slots).fold(Word::EMPTY, |word, slot| {
         let alternate = alternates[slot % alternates.len()];
         word.with(slot, between::<L>(raw.table.buckets(), bucket, alternate))
     });
@@ -29,7 +30,7 @@ fn fill<L: Layout>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]) {
 /// A filter whose buckets are full of copies that lead from each of these to the next,
 /// but for the last, which is empty; and a class of the first two.
 fn chain<L: Layout>(buckets: usize, length: usize) -> (RawFilter<L>, Class) {
-    let raw = RawFilter::new(buckets, 0).expect("memory");
+    let raw = RawFilter::new(buckets, Levels::FIXED).expect("memory");
     for bucket in 0..length {
         fill(&raw, bucket, &[bucket + 1]);
     }
@@ -47,7 +48,7 @@ fn search<L: Layout>(raw: &RawFilter<L>, class: Class, wary: bool) -> (Found, Se
 #[test]
 fn copies_do_not_use_up_the_search() {
     fn check<L: Layout>(buckets: usize) {
-        let all = [2, 5, 20, 60, (MAX_PROBES - FEW) / L::SLOTS - 2];
+        let all = [2, 5, 20, 60, (MAX_PROBES - FEW) / L::LEVELS[0].slots - 2];
         for length in all.into_iter().filter(|&length| length < buckets) {
             let (raw, class) = chain::<L>(buckets, length);
             let (found, search) = search(&raw, class, true);
@@ -70,7 +71,7 @@ fn copies_do_not_use_up_the_search() {
 fn ways_that_meet_do_not_use_up_the_search() {
     fn check<L: Layout>() {
         let (layers, buckets) = (24, 64);
-        let raw = RawFilter::<L>::new(buckets, 0).expect("memory");
+        let raw = RawFilter::<L>::new(buckets, Levels::FIXED).expect("memory");
         let layer = |number: usize| {
             let first = number / 2 * 4 + number % 2;
             [first, first + 2]
@@ -103,7 +104,7 @@ fn a_search_ends_at_its_bound() {
 
 #[test]
 fn a_search_among_full_words_that_lead_to_one_another_ends() {
-    let raw = RawFilter::<F10x6>::new(64, 0).expect("memory");
+    let raw = RawFilter::<F10x6>::new(64, Levels::FIXED).expect("memory");
     for (bucket, alternate) in [(10, 11), (11, 12), (12, 13), (13, 12)] {
         fill(&raw, bucket, &[alternate]);
     }
@@ -165,7 +166,7 @@ fn a_mark_in_the_way_is_not_no_path() {
 /// from there, though there was none when it came.
 #[test]
 fn a_mark_in_the_first_words_is_not_no_path() {
-    let raw = RawFilter::<F10x6>::new(64, 0).expect("memory");
+    let raw = RawFilter::<F10x6>::new(64, Levels::FIXED).expect("memory");
     fill(&raw, 0, &[1]);
     fill(&raw, 1, &[0]);
     let class = Class::of_resident(between::<F10x6>(64, 0, 1), 0, 64);
@@ -181,7 +182,7 @@ fn a_mark_in_the_first_words_is_not_no_path() {
 /// A snapshot parts the two buckets of a move, or it is elsewhere.
 #[test]
 fn a_snapshot_in_the_way_is_not_no_path() {
-    let raw = RawFilter::<F15x4>::new(2048, 0).expect("memory");
+    let raw = RawFilter::<F15x4>::new(2048, Levels::FIXED).expect("memory");
     fill(&raw, 0, &[1]);
     fill(&raw, 1, &[600]);
     let class = Class::of_resident(between::<F15x4>(2048, 0, 1), 0, 2048);
@@ -200,7 +201,7 @@ fn a_snapshot_in_the_way_is_not_no_path() {
 /// roots the other one is, by each of its residents, and that is all.
 #[test]
 fn a_way_does_not_cross_itself() {
-    let raw = RawFilter::<F10x6>::new(2, 0).expect("memory");
+    let raw = RawFilter::<F10x6>::new(2, Levels::FIXED).expect("memory");
     fill(&raw, 0, &[1]);
     fill(&raw, 1, &[0]);
     let (found, search) = search(&raw, Class::of_resident(1, 0, 2), false);
@@ -211,7 +212,7 @@ fn a_way_does_not_cross_itself() {
 #[test]
 fn a_search_among_very_many_full_words_ends_at_its_bound() {
     const BUCKETS: usize = 1 << 17;
-    let raw = RawFilter::<F30x2>::new(BUCKETS, 0).expect("memory");
+    let raw = RawFilter::<F30x2>::new(BUCKETS, Levels::FIXED).expect("memory");
     let mut random = 1_u64;
     for bucket in 0..BUCKETS {
         let word = (0..2).fold(Word::EMPTY, |word, slot| {
@@ -219,7 +220,7 @@ fn a_search_among_very_many_full_words_ends_at_its_bound() {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            word.with(slot, (random >> 33) % F30x2::FINGERPRINT + 1)
+            word.with(slot, (random >> 33) % F30x2::LEVELS[0].largest + 1)
         });
         assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
     }

@@ -2,17 +2,21 @@
 
 use crate::{
     error::InsertError,
-    raw::RawFilter,
+    raw::{
+        RawFilter,
+        tests::{growing, grown},
+    },
     step::Step,
     sync::loads,
+    table::Levels,
     table::class::Class,
-    table::layout::{F10x6, G14x4},
+    table::layout::F10x6,
     table::word::{Mark, Word},
 };
 
 /// A filter of two buckets, in which all pairs are the same, and a class.
 fn filter_and_class() -> (RawFilter<F10x6>, Class) {
-    let raw = RawFilter::new(2, 0).expect("a few bytes");
+    let raw = RawFilter::new(2, Levels::FIXED).expect("a few bytes");
     (raw, Class::of_resident(700, 0, 2))
 }
 
@@ -58,7 +62,7 @@ fn an_absent_item_is_refused_where_a_move_of_it_fills_its_home() {
 
 /// 64 buckets, and a class whose home is its lower bucket.
 fn wide() -> (RawFilter<F10x6>, Class) {
-    let raw = RawFilter::new(64, 0).expect("a few bytes");
+    let raw = RawFilter::new(64, Levels::FIXED).expect("a few bytes");
     let class = (100..)
         .map(|fingerprint| Class::of_resident(fingerprint, 0, 64))
         .find(|class| class.home() == (class.p, class.q));
@@ -185,10 +189,12 @@ fn a_present_item_moves_nothing_where_both_words_are_full() {
 /// As `insert` does: a filter that gets all its items from `insert_unique` must complete its levels.
 #[test]
 fn each_item_added_splits_some_words() {
-    let raw = RawFilter::<G14x4>::new(8, 1).expect("a few bytes");
-    raw.table.begin_level(0).expect("a few bytes");
-    let class = Class::of_resident(700, 0, 8);
+    let raw = growing(8, 1);
+    raw.table
+        .begin_level(raw.table.level())
+        .expect("a few bytes");
+    let class = Class::of_resident(grown(700), 0, 8);
     assert_eq!(raw.insert_unique(class), Ok(true));
-    assert_eq!(raw.table.level(), 1);
+    assert_eq!(raw.table.doublings(), 1);
     assert_eq!(raw.count(class), 1);
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     hash::SeededState,
-    table::layout::{F10x6, F15x4, F30x2, G9x6},
+    table::layout::{F10x6, F15x4, F30x2, Growing, Lanes},
 };
 use proptest::prelude::*;
 use std::hash::BuildHasher;
@@ -19,16 +19,19 @@ const MAX_PAIRS: usize = if usize::BITS > 32 {
 struct EightBits;
 
 impl Layout for EightBits {
-    const FINGERPRINT_BITS: u32 = 8;
-    const SLOTS: usize = 4;
-    const LANE_BITS: u32 = 8;
+    const LEVELS: &'static [Lanes] = &[Lanes::new(8, 4, 8)];
     const PHASE_BITS: u32 = 0;
+}
+
+/// The fingerprints of a fixed filter, and the largest of them.
+const fn fixed<L: Layout>() -> (Fingerprints, u64) {
+    (Fingerprints::new::<L>(0), L::LEVELS[0].largest)
 }
 
 #[test]
 fn alternate_is_its_own_inverse_for_every_small_table() {
     for buckets in (2..200).step_by(2) {
-        for fingerprint in 1..=EightBits::FINGERPRINT {
+        for fingerprint in 1..=fixed::<EightBits>().1 {
             for bucket in 0..buckets {
                 let other = alternate(fingerprint, bucket, buckets);
                 assert!(other < buckets, "{fingerprint} in {bucket} of {buckets}");
@@ -56,9 +59,10 @@ proptest! {
     #[test]
     fn a_class_is_the_same_from_both_buckets(hash: u64, pairs in 1..=MAX_PAIRS) {
         let buckets = 2 * pairs;
-        let class = Class::of_hash::<F15x4>(hash, buckets);
+        let (fingerprints, largest) = fixed::<F15x4>();
+        let class = Class::of_hash(hash, fingerprints, buckets);
         prop_assert!(class.p < class.q && class.q < buckets);
-        prop_assert!((1..=F15x4::FINGERPRINT).contains(&class.fingerprint));
+        prop_assert!((1..=largest).contains(&class.fingerprint));
         for bucket in [class.p, class.q] {
             prop_assert_eq!(Class::of_resident(class.fingerprint, bucket, buckets), class);
         }
@@ -69,13 +73,15 @@ proptest! {
 fn the_ends_of_the_hash_range_are_in_range() {
     for buckets in [2, 4, 1000, 2 * MAX_PAIRS] {
         for hash in [0, 1, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
-            let class = Class::of_hash::<F30x2>(hash, buckets);
-            assert!((1..=F30x2::FINGERPRINT).contains(&class.fingerprint));
+            let (fingerprints, largest) = fixed::<F30x2>();
+            let class = Class::of_hash(hash, fingerprints, buckets);
+            assert!((1..=largest).contains(&class.fingerprint));
             assert!(class.q < buckets);
         }
     }
-    assert_eq!(fingerprint::<F10x6>(0), 1);
-    assert_eq!(fingerprint::<F10x6>(u64::MAX), F10x6::FINGERPRINT);
+    let (fingerprints, largest) = fixed::<F10x6>();
+    assert_eq!(fingerprints.of_hash(0), 1);
+    assert_eq!(fingerprints.of_hash(u64::MAX), largest);
     assert_eq!(scale(u64::MAX, 1000), 999);
 }
 
@@ -83,7 +89,7 @@ fn the_ends_of_the_hash_range_are_in_range() {
 #[test]
 fn the_two_buckets_of_a_pair_differ() {
     for buckets in (2..200).step_by(2) {
-        for fingerprint in 1..=EightBits::FINGERPRINT {
+        for fingerprint in 1..=fixed::<EightBits>().1 {
             for bucket in 0..buckets {
                 let other = alternate(fingerprint, bucket, buckets);
                 assert_eq!(
@@ -123,7 +129,8 @@ fn histogram(bins: usize, values: impl Iterator<Item = usize>) -> Vec<u64> {
 fn fingerprints_are_uniform_and_never_zero() {
     for seed in [0, 42] {
         let state = SeededState::new(seed);
-        let values = (0..HASHES).map(|item| fingerprint::<F10x6>(state.hash_one(item)) as usize);
+        let (fingerprints, _) = fixed::<F10x6>();
+        let values = (0..HASHES).map(|item| fingerprints.of_hash(state.hash_one(item)) as usize);
         let histogram = histogram(1024, values);
         assert_eq!(histogram[0], 0, "fingerprint 0 means an empty slot");
         let deviation = deviation_from_uniform(&histogram[2..]);
@@ -138,7 +145,8 @@ fn buckets_are_uniform() {
     for (seed, buckets) in [(0, 1000), (42, 1014), (7, 1024)] {
         let state = SeededState::new(seed);
         let hashes = || (0..HASHES).map(|item| state.hash_one(item));
-        let classes = || hashes().map(|hash| Class::of_hash::<F15x4>(hash, buckets));
+        let (fingerprints, _) = fixed::<F15x4>();
+        let classes = || hashes().map(|hash| Class::of_hash(hash, fingerprints, buckets));
         // A random one of the two: both are of one item.
         let either = classes()
             .zip(hashes())
@@ -158,11 +166,11 @@ fn pairs_are_uniform() {
     let state = SeededState::new(42);
     let mut pairs = std::collections::HashMap::<(u64, usize), u64>::new();
     for item in 0..HASHES {
-        let class = Class::of_hash::<EightBits>(state.hash_one(item), BUCKETS);
+        let class = Class::of_hash(state.hash_one(item), fixed::<EightBits>().0, BUCKETS);
         *pairs.entry((class.fingerprint, class.p)).or_default() += 1;
     }
     pairs.retain(|&(fingerprint, _), _| fingerprint != 1);
-    assert_eq!(pairs.len() as u64, (EightBits::FINGERPRINT - 1) * 32);
+    assert_eq!(pairs.len() as u64, (fixed::<EightBits>().1 - 1) * 32);
     let bins: Vec<u64> = pairs.into_values().collect();
     let deviation = deviation_from_uniform(&bins);
     assert!(deviation.abs() < 4.0, "{deviation}");
@@ -175,7 +183,7 @@ fn bucket_and_fingerprint_are_independent() {
     let state = SeededState::new(42);
     let values = (0..HASHES).map(|item| {
         let hash = state.hash_one(item);
-        scale(hash, 32) * 32 + (fingerprint::<G9x6>(hash) as usize) % 32
+        scale(hash, 32) * 32 + (fixed::<F10x6>().0.of_hash(hash) as usize) % 32
     });
     // Residue 0 has one fingerprint less, and residue 1 that one's items. Leave them out.
     let histogram = histogram(1024, values);
@@ -185,4 +193,24 @@ fn bucket_and_fingerprint_are_independent() {
         .collect();
     let deviation = deviation_from_uniform(&bins);
     assert!(deviation.abs() < 4.0, "{deviation}");
+}
+
+/// Of each fingerprint of a growable filter something is left at the last level, and those that
+/// had to be raised for that are spread over the planes as the others are.
+#[test]
+fn fingerprints_last_until_the_last_level() {
+    let state = SeededState::new(42);
+    for first in [0, 9, 17] {
+        let fingerprints = Fingerprints::new::<Growing>(first);
+        let all = || (0..HASHES).map(|item| fingerprints.of_hash(state.hash_one(item)));
+        assert!(all().all(|it| it >> 18 != 0 && it < 1 << 27));
+        assert!(all().all(|it| it.trailing_zeros() >= first));
+        let planes = 1 << (18 - first).min(10);
+        let plane = |it: u64| (it >> first) as usize & (planes - 1);
+        let deviation = deviation_from_uniform(&histogram(planes, all().map(plane)));
+        assert!(deviation.abs() < 4.0, "from {first}: {deviation}");
+        let upper = histogram(512, all().map(|it| (it >> 18) as usize));
+        let twice = upper[1] as f64 / (HASHES as f64 / 512.0);
+        assert!((1.9..2.1).contains(&twice), "from {first}: {twice}");
+    }
 }

@@ -5,23 +5,29 @@ use proptest::prelude::*;
 
 /// Where the parts of `L` lie, told bit by bit: no mask is used to say so.
 fn masks_are_as_documented<L: Layout>() {
-    let in_slot =
-        |bit: u32| bit / L::LANE_BITS < L::SLOTS as u32 && bit % L::LANE_BITS < L::FINGERPRINT_BITS;
     let bits = |mask: u64| (0..64).filter(move |bit| mask >> bit & 1 == 1);
-    let slots: Vec<u32> = (0..64).filter(|&bit| in_slot(bit)).collect();
-    let control: Vec<u32> = (0..64).filter(|&bit| !in_slot(bit)).collect();
-
-    assert_eq!(slots.len(), L::SLOTS * L::FINGERPRINT_BITS as usize);
-    assert!(bits(L::PAYLOAD).eq(slots));
+    let in_slot = |bit: u32, lanes: &Lanes| {
+        bit / lanes.distance < lanes.slots as u32 && bit % lanes.distance < lanes.bits
+    };
+    for lanes in L::LEVELS {
+        let slots: Vec<u32> = (0..64).filter(|&bit| in_slot(bit, lanes)).collect();
+        assert_eq!(slots.len(), lanes.slots * lanes.bits as usize);
+        assert!(bits(lanes.payload).eq(slots));
+        assert!(bits(lanes.largest).eq(0..lanes.bits));
+        let lane =
+            |offset: u32| (0..lanes.slots as u32).map(move |slot| slot * lanes.distance + offset);
+        assert!(bits(lanes.ones).eq(lane(0)));
+        assert!(bits(lanes.tops).eq(lane(lanes.bits - 1)));
+        let lows = (lanes.lows | lanes.tops, lanes.lows & lanes.tops);
+        assert_eq!(lows, (lanes.payload, 0));
+    }
+    let control: Vec<u32> = (0..64)
+        .filter(|&bit| !L::LEVELS.iter().any(|lanes| in_slot(bit, lanes)))
+        .collect();
     assert!(bits(L::MARK).eq(control[..3].iter().copied()));
     assert!(bits(L::RESERVED).eq(control[3..4].iter().copied()));
     assert!(bits(L::PHASE).eq(control[4..4 + L::PHASE_BITS as usize].iter().copied()));
     assert_eq!(L::CONTROL, L::MARK | L::RESERVED);
-    assert!(bits(L::FINGERPRINT).eq(0..L::FINGERPRINT_BITS));
-    let lanes = |offset: u32| (0..L::SLOTS as u32).map(move |slot| slot * L::LANE_BITS + offset);
-    assert!(bits(L::ONES).eq(lanes(0)));
-    assert!(bits(L::TOPS).eq(lanes(L::FINGERPRINT_BITS - 1)));
-    assert_eq!((L::LOWS | L::TOPS, L::LOWS & L::TOPS), (L::PAYLOAD, 0));
 }
 
 #[test]
@@ -31,12 +37,28 @@ fn masks_of_every_layout_are_as_documented() {
     masks_are_as_documented::<F15x4>();
     masks_are_as_documented::<F20x3>();
     masks_are_as_documented::<F30x2>();
-    masks_are_as_documented::<G9x6>();
-    masks_are_as_documented::<G11x5>();
-    masks_are_as_documented::<G14x4>();
-    masks_are_as_documented::<G18x3>();
-    masks_are_as_documented::<G27x2>();
-    masks_are_as_documented::<G28x2>();
+    masks_are_as_documented::<Growing>();
+}
+
+/// The table of DESIGN, section 3.
+#[test]
+fn words_of_growable_filters_are_packed_anew_at_each_level() {
+    let slots = |bits: u32| Growing::LEVELS[(27 - bits) as usize].slots;
+    let all: Vec<(u32, usize)> = (9..=27).rev().map(|bits| (bits, slots(bits))).collect();
+    let expected = |bits: u32| match bits {
+        9 => 6,
+        10 => 5,
+        11..=13 => 4,
+        14..=18 => 3,
+        _ => 2,
+    };
+    assert!(
+        all.iter().all(|&(bits, slots)| slots == expected(bits)),
+        "{all:?}"
+    );
+    for (level, lanes) in Growing::LEVELS.iter().enumerate() {
+        assert_eq!(lanes.bits, 27_u32.saturating_sub(level as u32).max(9));
+    }
 }
 
 /// The positions themselves, as the diagram in `word.rs` draws them: words
@@ -54,6 +76,8 @@ fn control_bits_stay_where_they_are() {
         (F30x2::MARK, F30x2::RESERVED),
         (0b11 << 30 | 1 << 62, 1 << 63)
     );
+    assert_eq!((Growing::MARK, Growing::RESERVED), (0b111 << 54, 1 << 57));
+    assert_eq!(Growing::PHASE, 0b11_1111 << 58);
 }
 
 fn low_bits(count: u32) -> u64 {

@@ -21,6 +21,7 @@ pub(super) fn is_on() -> bool {
             | Fault::PhaseIgnored
             | Fault::NoFreeze
             | Fault::CutFirst
+            | Fault::PackedAsBefore
             | Fault::Rehearsed
     )
 }
@@ -41,6 +42,9 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
         (Fault::NoDelivered, Step::Deliver) => loaded.exchange(step, new.unmarked()),
         (Fault::MarkDropped, Step::Copy | Step::Cut) => loaded.exchange(step, new.unmarked()),
         (Fault::PhaseWraps, _) if splits => loaded.exchange(step, new.with_phase(new.phase() & 3)),
+        (Fault::PackedAsBefore, Step::Copy | Step::Cut) => {
+            loaded.exchange(step, new.packed_as_before())
+        }
         (Fault::CutFirst, Step::Freeze) => loaded.exchange(step, new.split().0),
         // The phase stays as it is.
         (Fault::NoFreeze, Step::Freeze) => loaded.exchange(step, loaded.word),
@@ -65,7 +69,7 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
 
 /// `new` with the reservation that stands in `old`, if its slot is still empty.
 fn with_reservation_of<L: Layout>(new: Word<L>, old: Word<L>) -> Word<L> {
-    let last = L::SLOTS - 1;
+    let last = new.slots() - 1;
     if old.is_reserved() && new.slot(last) == 0 {
         new.with_reservation(last, old.slot(last))
     } else {

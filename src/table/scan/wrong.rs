@@ -34,7 +34,7 @@ pub(super) fn scan<L: Layout>(
         return table.scan_by_plane(buckets, level, image, image_of);
     }
     table.scan_by_plane(buckets.clone(), level, image, image_of)
-        && (super::is_at_one_level::<L>(image, buckets.len())
+        && (table.is_at_one_level(image, buckets.len())
             || table.scan_by_bucket(buckets, level, image, image_of))
 }
 

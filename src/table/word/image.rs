@@ -13,20 +13,21 @@ impl<L: Layout> Word<L> {
             Some(Mark::Trailing | Mark::Killed) => word.without_marked(),
             None => word,
         };
-        word.with_phase(word.phase() & !1)
+        Self::from_bits(word.bits & !Self::FROZEN)
     }
 
-    /// True if the word is one that [`image`](Self::image) may give in the
-    /// given plane: a snapshot has been read from outside.
+    /// The bit of the phase that a word has while it is frozen.
+    const FROZEN: u64 = L::PHASE & L::PHASE.wrapping_neg();
+
+    /// True if the word is one that [`image`](Self::image) may give: a snapshot has been read from
+    /// outside.
     #[inline(always)]
-    pub(crate) fn is_image(self, plane: u64) -> bool {
-        let unused = !(L::PAYLOAD | L::CONTROL | L::PHASE);
-        let at_rest = self.bits & (L::CONTROL | unused) == 0 && !self.is_frozen();
-        // The low bits, as many as the level says, in which a fingerprint differs
-        // from the plane's number.
-        let low = (1_u64 << self.level().min(63)) - 1;
-        let astray = (self.bits ^ (plane * L::ONES)) & ((low & L::FINGERPRINT) * L::ONES);
-        let at_home = Self::from_bits(astray).empty_slots() | self.empty_slots();
-        at_rest && at_home == L::TOPS
+    pub(crate) fn is_image(self) -> bool {
+        let lanes = self.lanes();
+        let at_rest = self.bits & !(lanes.payload | L::PHASE & !Self::FROZEN) == 0;
+        // Bits that a slot may still lose: what it holds is not 0 without them.
+        let lost = (1_u64 << L::MAX_LEVEL.saturating_sub(self.level())) - 1;
+        let lasting = Self::used(self.bits & !(lost * lanes.ones), lanes);
+        at_rest && lasting == self.used_slots()
     }
 }

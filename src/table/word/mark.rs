@@ -40,7 +40,7 @@ impl<L: Layout> Word<L> {
 
     /// The mark on slot 0, if slot 0 holds `fingerprint`.
     pub(crate) fn mark_of(self, fingerprint: u64) -> Option<Mark> {
-        if self.slot(0) == fingerprint {
+        if self.slot(0) == self.stored(fingerprint) {
             self.mark()
         } else {
             None
@@ -50,7 +50,7 @@ impl<L: Layout> Word<L> {
     /// True if slot 0 holds `fingerprint` under `mark`.
     #[inline]
     pub(crate) fn is_marked(self, mark: Mark, fingerprint: u64) -> bool {
-        self.bits & L::MARK == Self::code(mark) && self.slot(0) == fingerprint
+        self.bits & L::MARK == Self::code(mark) && self.slot(0) == self.stored(fingerprint)
     }
 
     /// True if there is no mark.
@@ -112,15 +112,17 @@ impl<L: Layout> Word<L> {
     #[cold]
     #[inline(never)]
     fn reservation_dropped(self) -> Self {
-        Self::from_bits(self.bits & !L::RESERVED).without(Self::LAST)
+        Self::from_bits(self.bits & !L::RESERVED).without(self.slots() - 1)
     }
 
-    /// The word with a reservation under `token`; the last slot is emptied for
-    /// it into `vacancy`. The word must not be reserved.
+    /// The word with a reservation under `token`, of which as many bits are kept as a slot has;
+    /// the last slot is emptied for it into `vacancy`. The word must not be reserved.
     pub(crate) fn with_reservation(self, vacancy: usize, token: u64) -> Self {
-        debug_assert!(!self.is_reserved() && self.slot(vacancy) == 0 && token <= L::FINGERPRINT);
-        let displaced = self.slot(Self::LAST);
-        let word = self.set(vacancy, displaced).set(Self::LAST, token);
+        debug_assert!(!self.is_reserved() && self.slot(vacancy) == 0);
+        let last = self.slots() - 1;
+        let displaced = self.slot(last);
+        let word = self.set(vacancy, displaced);
+        let word = word.set(last, token & self.lanes().largest);
         Self::from_bits(word.bits | L::RESERVED)
     }
 }

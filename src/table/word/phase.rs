@@ -3,29 +3,26 @@
 //! The phase is 2k at level k, and 2k + 1 while the word is frozen there.
 
 use super::Word;
-use crate::table::layout::{Layout, Masks, deposit};
+use crate::table::layout::{Layout, Masks};
 
 impl<L: Layout> Word<L> {
-    /// How often the word has been split: it holds the fingerprints that agree
-    /// in so many low bits.
+    /// The low bits of a fingerprint that the word does not store, as its plane says them.
     #[inline(always)]
     pub(crate) fn level(self) -> u32 {
         (self.phase() >> 1) as u32
     }
 
-    /// A level in a form that spares readers work: the phase of words at the level,
-    /// and in slot 0 the bits of a fingerprint that then say which plane it is in. A
-    /// higher level's has the higher representation; level 0 is the empty word.
-    pub(crate) fn hint(level: u32) -> Self {
-        Self::EMPTY
-            .with_phase(2 * u64::from(level))
-            .set(0, (1 << level) - 1)
+    /// An empty word at a level.
+    pub(crate) fn at_level(level: u32) -> Self {
+        Self::EMPTY.with_phase(2 * u64::from(level))
     }
 
-    /// The level that a [`hint`](Self::hint) was made of.
-    #[inline(always)]
-    pub(crate) fn level_of_hint(self) -> u32 {
-        self.slot(0).trailing_ones()
+    /// A level in a form that spares readers work: the phase of words at the level,
+    /// and in the low bits those of a fingerprint that then say which plane it is in, from bit
+    /// `first` on. A higher level's has the higher representation.
+    pub(crate) fn hint(level: u32, first: u32) -> Self {
+        let plane = (1_u64 << level) - (1 << first);
+        Self::from_bits(Self::at_level(level).bits | plane)
     }
 
     /// True if the word is in the phase of `other`.
@@ -53,43 +50,52 @@ impl<L: Layout> Word<L> {
     }
 
     /// What the split of a frozen word leaves in it, and what goes to the new
-    /// word: the fingerprints with a 0 and with a 1 in the bit of its level,
-    /// each in the slot where it stood, and the mark with its fingerprint.
+    /// word: the fingerprints with a 0 and with a 1 in the lowest bit that it stores. That bit is
+    /// not stored any more, so the slots are packed anew, in their order. The mark goes with its
+    /// fingerprint: the first one on its side, too, and so in slot 0.
     pub(crate) fn split(self) -> (Self, Self) {
         debug_assert!(self.is_frozen());
         debug_assert!(!self.is_reserved());
-        let bit = self.level();
-        let next = self.with_phase(2 * (u64::from(bit) + 1));
-        // All bits of the slots whose fingerprints go.
-        let going = (next.bits >> bit & L::ONES) * L::FINGERPRINT;
-        let (stays, goes) = (next.bits & !going, next.bits & !(L::PAYLOAD & !going));
-        // The mark goes with slot 0.
-        let (stays, goes) = match going & 1 {
-            0 => (stays, goes & !L::MARK),
-            _ => (stays & !L::MARK, goes),
-        };
-        (Self::from_bits(stays), Self::from_bits(goes))
+        let next = Self::at_level(self.level() + 1);
+        let mut sides = [(next, 0); 2];
+        for slot in 0..self.slots() {
+            let stored = self.slot(slot);
+            if stored != 0 {
+                let (side, used) = &mut sides[(stored & 1) as usize];
+                *side = side.set(*used, stored >> 1);
+                *used += 1;
+            }
+        }
+        if !self.is_unmarked() {
+            let (side, _) = &mut sides[(self.slot(0) & 1) as usize];
+            *side = Self::from_bits(side.bits | self.bits & L::MARK);
+        }
+        let [(stays, _), (goes, _)] = sides;
+        (stays, goes)
     }
 
     #[inline(always)]
     pub(crate) fn phase(self) -> u64 {
-        if L::PHASE_BITS == 0 {
-            return 0;
-        }
-        // The phase's bits lie in one run, or in two.
-        let low = L::PHASE.trailing_zeros();
-        let run = (!(L::PHASE >> low)).trailing_zeros();
-        let rest = L::PHASE >> low >> run;
-        let first = self.bits >> low & ((1 << run) - 1);
-        if rest == 0 {
-            return first;
-        }
-        let second = self.bits >> low >> run >> rest.trailing_zeros();
-        first | (second & (rest >> rest.trailing_zeros())) << run
+        // Of no bits, in a fixed layout, 0.
+        self.bits.checked_shr(L::PHASE_SHIFT).unwrap_or(0)
     }
 
     pub(crate) fn with_phase(self, phase: u64) -> Self {
         debug_assert!(phase >> L::PHASE_BITS == 0);
-        Self::from_bits(self.bits & !L::PHASE | deposit(phase, L::PHASE))
+        Self::from_bits(self.bits & !L::PHASE | phase << (L::PHASE_SHIFT % u64::BITS))
+    }
+
+    /// The word with its slots where they lie one level below, for a negative control.
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    pub(crate) fn packed_as_before(self) -> Self {
+        let below = &L::LEVELS[self.level() as usize - 1];
+        (0..below.slots).fold(Self::from_bits(self.bits & !L::PAYLOAD), |word, slot| {
+            let stored = if slot < self.slots() {
+                self.slot(slot)
+            } else {
+                0
+            };
+            Self::from_bits(word.bits | stored << (below.distance * slot as u32))
+        })
     }
 }

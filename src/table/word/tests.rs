@@ -2,15 +2,13 @@
 //! random words for the real ones.
 
 use super::*;
-use crate::table::layout::{
-    F10x6, F12x5, F15x4, F20x3, F30x2, G9x6, G11x5, G14x4, G18x3, G27x2, G28x2,
-};
+use crate::table::layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, series};
 use proptest::prelude::*;
 
 /// What a word stands for, without any packing.
 #[derive(Clone, Debug, PartialEq)]
 struct Naive {
-    /// The fingerprints; 0 for an empty slot.
+    /// What is stored of the fingerprints; 0 for an empty slot.
     slots: Vec<u64>,
     /// The mark on slot 0.
     mark: Option<Mark>,
@@ -19,48 +17,78 @@ struct Naive {
     phase: u64,
 }
 
-/// Control bits from the lowest up: all that belong to no slot.
+/// Control bits from the lowest up: all that belong to no slot at any level.
 fn control_bits<L: Layout>() -> Vec<u32> {
-    let in_slot =
-        |bit: u32| bit / L::LANE_BITS < L::SLOTS as u32 && bit % L::LANE_BITS < L::FINGERPRINT_BITS;
-    (0..64).filter(|&bit| !in_slot(bit)).collect()
+    let in_slot = |bit: u32, lanes: &Lanes| {
+        bit / lanes.distance < lanes.slots as u32 && bit % lanes.distance < lanes.bits
+    };
+    let free = |bit: &u32| !L::LEVELS.iter().any(|lanes| in_slot(*bit, lanes));
+    (0..64).filter(free).collect()
 }
+
+/// The levels that words of the layout can have: of those beyond the last one all are alike.
+fn levels<L: Layout>() -> u64 {
+    let last = L::LEVELS.last().unwrap().bits;
+    u64::from(L::LEVELS[0].bits - last) + 1
+}
+
+/// Bits of fingerprints that a word does not store.
+const LOW: u64 = 0b0110_1011_0100_1101_1010_1011_0010;
 
 fn marks() -> Vec<Option<Mark>> {
     Mark::ALL.into_iter().map(Some).chain([None]).collect()
 }
 
 impl Naive {
+    fn level(&self) -> u32 {
+        (self.phase >> 1) as u32
+    }
+
+    fn lanes<L: Layout>(&self) -> &'static Lanes {
+        &L::LEVELS[self.level() as usize]
+    }
+
     fn word<L: Layout>(&self) -> Word<L> {
+        let distance = self.lanes::<L>().distance as usize;
         let mut bits = 0;
-        for (slot, fingerprint) in self.slots.iter().enumerate() {
-            bits |= fingerprint << (L::LANE_BITS as usize * slot);
+        for (slot, stored) in self.slots.iter().enumerate() {
+            bits |= stored << (distance * slot);
         }
         if let Some(token) = self.token {
-            bits |= token << (L::LANE_BITS as usize * (L::SLOTS - 1));
+            bits |= token << (distance * (self.slots.len() - 1));
         }
-        let control = self.mark.map_or(0, |mark| mark as u64)
-            | u64::from(self.token.is_some()) << 3
-            | self.phase << 4;
-        for (index, bit) in control_bits::<L>().into_iter().enumerate() {
+        let control =
+            self.mark.map_or(0, |mark| mark as u64) | u64::from(self.token.is_some()) << 3;
+        for (index, bit) in control_bits::<L>().into_iter().take(4).enumerate() {
             bits |= (control >> index & 1) << bit;
+        }
+        // The phase is in the highest ones.
+        for index in 0..L::PHASE_BITS {
+            bits |= (self.phase >> index & 1) << (64 - L::PHASE_BITS + index);
         }
         Word::from_bits(bits)
     }
 
-    /// The slots that hold `fingerprint` unmarked.
-    fn places(&self, fingerprint: u64) -> Vec<usize> {
+    /// A fingerprint of which the word stores `stored`.
+    fn whole(&self, stored: u64) -> u64 {
+        stored << self.level() | LOW & ((1 << self.level()) - 1)
+    }
+
+    /// The slots that hold `stored` unmarked.
+    fn places(&self, stored: u64) -> Vec<usize> {
         let first = usize::from(self.mark.is_some());
         (first..self.slots.len())
-            .filter(|&slot| self.slots[slot] == fingerprint)
+            .filter(|&slot| self.slots[slot] == stored)
             .collect()
     }
 }
 
-/// All operations that are allowed on the word, against their plain meaning.
-fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u64]) {
+/// All operations that are allowed on the word, against their plain meaning: for fingerprints of
+/// which these numbers are stored.
+fn operations_agree<L: Layout>(naive: &Naive, stored: &[u64], tokens: &[u64]) {
     let word: Word<L> = naive.word();
-    let last = L::SLOTS - 1;
+    let last = word.slots() - 1;
+    let fingerprints = || stored.iter().map(|&stored| (stored, naive.whole(stored)));
 
     assert_eq!(Word::<L>::from_bits(word.bits()), word);
     assert_eq!(word.mark(), naive.mark);
@@ -78,15 +106,15 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
         "without_reservation of {naive:?}"
     );
 
-    for phase in 0..1 << L::PHASE_BITS {
-        assert_eq!(
-            word.with_phase(phase),
-            Naive {
-                phase,
-                ..naive.clone()
-            }
-            .word()
-        );
+    assert_eq!(word.slots(), naive.slots.len());
+    assert_eq!(word.level(), naive.level());
+    if L::GROWS {
+        let phase = naive.phase ^ 1;
+        let other = Naive {
+            phase,
+            ..naive.clone()
+        };
+        assert_eq!(word.with_phase(phase), other.word());
     }
 
     for mark in Mark::ALL {
@@ -101,8 +129,8 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
                 "{mark:?} on {naive:?}"
             );
         }
-        for &fingerprint in fingerprints {
-            let expected = naive.mark == Some(mark) && naive.slots[0] == fingerprint;
+        for (stored, fingerprint) in fingerprints() {
+            let expected = naive.mark == Some(mark) && naive.slots[0] == stored;
             assert_eq!(
                 word.is_marked(mark, fingerprint),
                 expected,
@@ -110,8 +138,8 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
             );
         }
     }
-    for &fingerprint in fingerprints {
-        let expected = if naive.slots[0] == fingerprint {
+    for (stored, fingerprint) in fingerprints() {
+        let expected = if naive.slots[0] == stored {
             naive.mark
         } else {
             None
@@ -148,8 +176,8 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
     }
     // From here on what only the owner of the word's value may ask: the word
     // has no reservation.
-    for &fingerprint in fingerprints {
-        let places = naive.places(fingerprint);
+    for (stored, fingerprint) in fingerprints() {
+        let places = naive.places(stored);
         assert_eq!(
             word.find(fingerprint),
             places.first().copied(),
@@ -170,9 +198,7 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
             "{naive:?} minus {fingerprint}"
         );
     }
-    let vacant: Vec<usize> = (0..L::SLOTS)
-        .filter(|&slot| naive.slots[slot] == 0)
-        .collect();
+    let vacant: Vec<usize> = (0..=last).filter(|&slot| naive.slots[slot] == 0).collect();
     assert_eq!(
         word.vacancy(),
         vacant.first().copied(),
@@ -180,7 +206,7 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
     );
     assert_eq!(
         word.occupied() as usize,
-        L::SLOTS - vacant.len(),
+        word.slots() - vacant.len(),
         "occupied of {naive:?}"
     );
     assert_eq!(
@@ -188,10 +214,10 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
         !vacant.is_empty(),
         "has_vacancy of {naive:?}"
     );
-    for &fingerprint in fingerprints {
+    for (stored, fingerprint) in fingerprints() {
         let mut more = naive.clone();
         if let Some(&slot) = vacant.first() {
-            more.slots[slot] = fingerprint;
+            more.slots[slot] = stored;
         }
         assert_eq!(
             word.plus(fingerprint),
@@ -203,18 +229,20 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
     let residents: Vec<u64> = naive.slots[first..]
         .iter()
         .copied()
-        .filter(|&f| f != 0)
+        .filter(|&stored| stored != 0)
+        .map(|stored| naive.whole(stored))
         .collect();
+    let one = 1 << L::FINGERPRINT_BITS | naive.whole(1);
     assert_eq!(
-        word.residents().collect::<Vec<_>>(),
+        word.residents(one).collect::<Vec<_>>(),
         residents,
         "residents of {naive:?}"
     );
 
     for &slot in &vacant {
-        for &fingerprint in fingerprints {
+        for (stored, fingerprint) in fingerprints() {
             let mut filled = naive.clone();
-            filled.slots[slot] = fingerprint;
+            filled.slots[slot] = stored;
             assert_eq!(
                 word.with(slot, fingerprint),
                 filled.word(),
@@ -224,12 +252,12 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
         for &token in tokens {
             let mut reserved = naive.clone();
             reserved.slots.swap(slot, last);
-            reserved.token = Some(token);
+            reserved.token = Some(token & word.lanes().largest);
             let with = word.with_reservation(slot, token);
             assert_eq!(with, reserved.word(), "token {token} into {naive:?}");
         }
     }
-    for slot in first..L::SLOTS {
+    for slot in first..=last {
         let mut emptied = naive.clone();
         emptied.slots[slot] = 0;
         assert_eq!(
@@ -253,25 +281,32 @@ fn operations_agree<L: Layout>(naive: &Naive, fingerprints: &[u64], tokens: &[u6
 }
 
 /// A split against its plain meaning, for words that can be split: each fingerprint goes
-/// or stays by its bit, in its slot, and the mark with that of slot 0.
+/// or stays by its lowest bit, which is stored no more; they stand in the first slots, in their
+/// order, and the mark is on that of slot 0.
 fn split_agrees<L: Layout>(naive: &Naive) {
-    let level = (naive.phase >> 1) as u32;
-    let last = naive.phase + 2 >= 1 << L::PHASE_BITS || level + 1 >= L::FINGERPRINT_BITS;
-    if naive.token.is_some() || naive.phase & 1 == 1 || last {
+    let last = u64::from(naive.level()) + 1 >= levels::<L>();
+    // Without that bit no number may be 0.
+    let lasting = naive.slots.iter().all(|&stored| stored != 1);
+    if naive.token.is_some() || naive.phase & 1 == 1 || last || !lasting {
         return;
     }
     let word: Word<L> = naive.word();
     assert!(!word.is_frozen() && word.frozen().is_frozen());
     let part = |bit| {
-        let mut part = naive.clone();
-        part.phase += 2;
-        for slot in &mut part.slots {
-            if *slot >> level & 1 != bit {
-                *slot = 0;
-            }
+        let mut part = Naive {
+            phase: naive.phase + 2,
+            ..naive.clone()
+        };
+        part.slots
+            .retain(|&stored| stored != 0 && stored & 1 == bit);
+        for stored in &mut part.slots {
+            *stored >>= 1;
         }
-        // An empty slot 0 has no mark: it counts as one whose bit is 0.
-        if naive.slots[0] >> level & 1 != bit {
+        let slots = part.lanes::<L>().slots;
+        assert!(slots >= word.slots());
+        part.slots.resize(slots, 0);
+        // An empty slot 0 has no mark.
+        if naive.slots[0] == 0 || naive.slots[0] & 1 != bit {
             part.mark = None;
         }
         part.word()
@@ -292,67 +327,53 @@ fn image_agrees<L: Layout>(naive: &Naive) {
         image.slots[0] = 0;
     }
     assert_eq!(word.image(), image.word(), "{naive:?}");
-
-    for plane in (0..6).filter(|&plane| plane <= L::FINGERPRINT) {
-        is_image_agrees::<L>(naive, plane);
-        // The word at rest, with fingerprints of the plane.
-        let low = low_mask::<L>(naive.phase >> 1);
-        for slot in &mut image.slots {
-            *slot = *slot & !low | plane & low;
-        }
-        is_image_agrees::<L>(&image, plane);
-    }
+    is_image_agrees::<L>(naive);
+    is_image_agrees::<L>(&image);
 }
 
-/// The bits of a fingerprint that a level looks at.
-fn low_mask<L: Layout>(level: u64) -> u64 {
-    let bits = u32::try_from(level).map_or(64, |level| level.min(64));
-    (1_u128 << bits).wrapping_sub(1) as u64 & L::FINGERPRINT
-}
-
-fn is_image_agrees<L: Layout>(naive: &Naive, plane: u64) {
+fn is_image_agrees<L: Layout>(naive: &Naive) {
     let word: Word<L> = naive.word();
-    let low = low_mask::<L>(naive.phase >> 1);
     let at_rest = naive.mark.is_none() && naive.token.is_none() && naive.phase & 1 == 0;
-    let at_home = |&fingerprint: &u64| fingerprint == 0 || (fingerprint ^ plane) & low == 0;
-    let expected = at_rest && naive.slots.iter().all(at_home);
-    assert_eq!(word.is_image(plane), expected, "{naive:?} in {plane}");
-    let unused = !(L::PAYLOAD | L::CONTROL | L::PHASE);
+    let level = naive.level();
+    let to_lose = levels::<L>() as u32 - 1 - level;
+    let lasting = |&stored: &u64| stored == 0 || stored >> to_lose != 0;
+    let expected = at_rest && naive.slots.iter().all(lasting);
+    assert_eq!(word.is_image(), expected, "{naive:?}");
+    let unused = !(naive.lanes::<L>().payload | L::CONTROL | L::PHASE);
     for bit in (0..u64::BITS).filter(|bit| unused >> bit & 1 == 1) {
         let more = Word::<L>::from_bits(word.bits() | 1 << bit);
-        assert!(!more.is_image(plane), "bit {bit} and {naive:?}");
+        assert!(!more.is_image(), "bit {bit} and {naive:?}");
     }
 }
 
 /// Every word that can stand in a table of layout `L`.
 fn all_words<L: Layout>() -> Vec<Naive> {
-    let values = 1_u64 << L::FINGERPRINT_BITS;
+    let phases = if L::GROWS { 2 * levels::<L>() } else { 1 };
+    (0..phases).flat_map(all_words_in_phase::<L>).collect()
+}
+
+fn all_words_in_phase<L: Layout>(phase: u64) -> Vec<Naive> {
+    let lanes = &L::LEVELS[phase as usize >> 1];
+    let values = 1_u64 << lanes.bits;
     let mut all = Vec::new();
-    for payload in 0..values.pow(L::SLOTS as u32) {
-        let slots: Vec<u64> = (0..L::SLOTS as u32)
+    for payload in 0..values.pow(lanes.slots as u32) {
+        let slots: Vec<u64> = (0..lanes.slots as u32)
             .map(|slot| payload / values.pow(slot) % values)
             .collect();
         for mark in marks() {
             if mark.is_some() && slots[0] == 0 {
                 continue;
             }
-            for phase in 0..1 << L::PHASE_BITS {
-                all.push(Naive {
-                    slots: slots.clone(),
-                    mark,
-                    token: None,
-                    phase,
-                });
-                let mut reserved = Naive {
-                    slots: slots.clone(),
-                    mark,
-                    token: None,
-                    phase,
-                };
-                reserved.token = reserved.slots.last().copied();
-                reserved.slots[L::SLOTS - 1] = 0;
-                all.push(reserved);
-            }
+            let word = Naive {
+                slots: slots.clone(),
+                mark,
+                token: None,
+                phase,
+            };
+            let mut reserved = word.clone();
+            reserved.token = reserved.slots.last().copied();
+            *reserved.slots.last_mut().unwrap() = 0;
+            all.extend([word, reserved]);
         }
     }
     all
@@ -360,10 +381,11 @@ fn all_words<L: Layout>() -> Vec<Naive> {
 
 fn all_operations_agree<L: Layout>() {
     let all = all_words::<L>();
-    let fingerprints: Vec<u64> = (1..1 << L::FINGERPRINT_BITS).collect();
-    let tokens: Vec<u64> = (0..1 << L::FINGERPRINT_BITS).collect();
     for naive in &all {
-        operations_agree::<L>(naive, &fingerprints, &tokens);
+        let largest = naive.lanes::<L>().largest;
+        let stored: Vec<u64> = (1..=largest).collect();
+        let tokens: Vec<u64> = (0..=largest + 1).collect();
+        operations_agree::<L>(naive, &stored, &tokens);
         split_agrees::<L>(naive);
         image_agrees::<L>(naive);
     }
@@ -377,95 +399,95 @@ fn all_operations_agree<L: Layout>() {
     );
 }
 
-/// Every way to match that the layout allows, also those that this processor does not take.
-/// Only of quiet words is the answer used.
+/// Only of quiet words at one level is the answer used.
 fn either_matches_agrees<L: Layout>(p: Word<L>, q: Word<L>, fingerprint: u64, expected: bool) {
-    if !Word::both_quiet(p, q) {
+    if !Word::both_quiet(p, q) || !p.is_in_phase(q) {
         return;
     }
-    let matches = Word::either_matches(p, q, fingerprint);
-    let in_words = Word::either_matches_in_words(p, q, fingerprint);
-    let in_lanes = if L::LANE_BITS > L::FINGERPRINT_BITS {
-        Word::either_matches_in_lanes(p, q, fingerprint)
-    } else {
-        expected
-    };
-    assert_eq!(
-        (matches, in_words, in_lanes),
-        (expected, expected, expected),
-        "{fingerprint} in {p:?}, {q:?}"
-    );
+    let matches = Word::either_matches(p, q, fingerprint, p);
+    assert_eq!(matches, expected, "{fingerprint} in {p:?}, {q:?}");
+    // The other ways to match that the layout allows, which this processor does not take.
+    let lanes = p.lanes();
+    let broadcast = p.stored(fingerprint) * lanes.ones;
+    let [p, q] = [p, q].map(|word| word.bits() ^ broadcast);
+    let used = Word::<L>::used(p, lanes) & Word::<L>::used(q, lanes);
+    assert_eq!(used != lanes.tops, expected, "{fingerprint} in words");
+    if lanes.distance > lanes.bits {
+        let in_lanes = Word::<L>::either_matches_in_lanes(p, q);
+        assert_eq!(in_lanes, expected, "{fingerprint} in lanes");
+    }
 }
 
 /// Over all pairs of words: what the fast path of a lookup asks.
-fn all_pairs_agree<L: Layout>() {
+fn all_pairs_agree<L: Layout>(phase: u64) {
     struct Row<L> {
         word: Word<L>,
         quiet: bool,
-        /// Bit `fp` is set if any slot, marked or with a token, holds `fp`.
+        /// Bit `n` is set if any slot, marked or with a token, holds `n`.
         holds: u64,
     }
-    let rows: Vec<Row<L>> = all_words::<L>()
-        .iter()
-        .map(|naive| {
-            let values = naive.slots.iter().chain(&naive.token);
-            Row {
-                word: naive.word(),
-                quiet: naive.mark.is_none() && naive.token.is_none(),
-                holds: values.fold(0, |holds, value| holds | 1 << value),
-            }
-        })
-        .collect();
+    let words = all_words_in_phase::<L>(phase);
+    let row = |naive: &Naive| {
+        let values = naive.slots.iter().chain(&naive.token);
+        Row {
+            word: naive.word::<L>(),
+            quiet: naive.mark.is_none() && naive.token.is_none(),
+            holds: values.fold(0, |holds, value| holds | 1 << value),
+        }
+    };
+    let rows: Vec<_> = words.iter().map(row).collect();
     for p in &rows {
         for q in &rows {
             assert_eq!(Word::both_quiet(p.word, q.word), p.quiet && q.quiet);
-            for fingerprint in 1..1 << L::FINGERPRINT_BITS {
-                let expected = (p.holds | q.holds) >> fingerprint & 1 == 1;
-                either_matches_agrees(p.word, q.word, fingerprint, expected);
+            for stored in 1..=words[0].lanes::<L>().largest {
+                let expected = (p.holds | q.holds) >> stored & 1 == 1;
+                either_matches_agrees(p.word, q.word, words[0].whole(stored), expected);
             }
         }
     }
 }
 
 macro_rules! small_layouts {
-    ($($name:ident: $bits:literal x $slots:literal, lane $lane:literal, phase $phase:literal;)*) => {$(
+    ($($name:ident: $levels:expr, phase $phase:literal;)*) => {$(
         #[derive(Clone, Copy, Debug)]
         struct $name;
 
         impl Layout for $name {
-            const FINGERPRINT_BITS: u32 = $bits;
-            const SLOTS: usize = $slots;
-            const LANE_BITS: u32 = $lane;
+            const LEVELS: &'static [Lanes] = &$levels;
             const PHASE_BITS: u32 = $phase;
         }
     )*};
 }
 
 small_layouts! {
-    Packed: 3 x 3, lane 3, phase 0;
-    Aligned: 3 x 3, lane 5, phase 0;
-    PackedGrowable: 3 x 3, lane 3, phase 2;
-    AlignedGrowable: 2 x 4, lane 4, phase 3;
-    TwoSlots: 4 x 2, lane 32, phase 1;
-    OneBit: 1 x 6, lane 1, phase 1;
+    Packed: [Lanes::new(3, 3, 3)], phase 0;
+    Aligned: [Lanes::new(3, 3, 5)], phase 0;
+    TwoSlots: [Lanes::new(4, 2, 32)], phase 0;
+    OneBit: [Lanes::new(1, 6, 1)], phase 0;
+    // 3 × 3, 2 × 4.
+    Growable: series(3, 2, 9), phase 6;
+    // 5 × 2, 4 × 2, 3 × 3, 2 × 5.
+    GrowableFar: series(5, 2, 10), phase 6;
 }
 
 #[test]
 fn small_layouts_agree_on_all_words() {
     all_operations_agree::<Packed>();
     all_operations_agree::<Aligned>();
-    all_operations_agree::<PackedGrowable>();
-    all_operations_agree::<AlignedGrowable>();
     all_operations_agree::<TwoSlots>();
     all_operations_agree::<OneBit>();
+    all_operations_agree::<Growable>();
+    all_operations_agree::<GrowableFar>();
 }
 
 #[test]
 fn small_layouts_agree_on_all_pairs_of_words() {
-    all_pairs_agree::<Packed>();
-    all_pairs_agree::<Aligned>();
-    all_pairs_agree::<TwoSlots>();
-    all_pairs_agree::<OneBit>();
+    all_pairs_agree::<Packed>(0);
+    all_pairs_agree::<Aligned>(0);
+    all_pairs_agree::<TwoSlots>(0);
+    all_pairs_agree::<OneBit>(0);
+    all_pairs_agree::<Growable>(0);
+    all_pairs_agree::<Growable>(2);
 }
 
 /// A value for a slot: often empty, often one of a few that then repeat, and
@@ -479,11 +501,12 @@ fn value(bits: u32) -> impl Strategy<Value = u64> {
     ]
 }
 
-fn naive<L: Layout>() -> impl Strategy<Value = Naive> {
-    let slots = prop::collection::vec(value(L::FINGERPRINT_BITS), L::SLOTS);
+fn naive_in_phase<L: Layout>(phase: u64) -> impl Strategy<Value = Naive> {
+    let lanes = &L::LEVELS[phase as usize >> 1];
+    let slots = prop::collection::vec(value(lanes.bits), lanes.slots);
     let mark = prop::sample::select(marks());
-    let token = prop::option::of(0..1_u64 << L::FINGERPRINT_BITS);
-    (slots, mark, token, 0..1_u64 << L::PHASE_BITS).prop_map(|(mut slots, mark, token, phase)| {
+    let token = prop::option::of(0..=lanes.largest);
+    (slots, mark, token).prop_map(move |(mut slots, mark, token)| {
         if token.is_some() {
             *slots.last_mut().unwrap() = 0;
         }
@@ -496,16 +519,22 @@ fn naive<L: Layout>() -> impl Strategy<Value = Naive> {
     })
 }
 
-/// Fingerprints worth asking `words` for: all they hold, these with one bit
+/// Two words in one phase.
+fn pair<L: Layout>() -> impl Strategy<Value = (Naive, Naive)> {
+    let phases = if L::GROWS { 2 * levels::<L>() } else { 1 };
+    (0..phases).prop_flat_map(|phase| (naive_in_phase::<L>(phase), naive_in_phase::<L>(phase)))
+}
+
+/// Numbers worth asking `words` for: all they hold, these with one bit
 /// flipped, and the extremes.
 fn neighbours<L: Layout>(words: &[&Naive]) -> Vec<u64> {
-    let max = (1_u64 << L::FINGERPRINT_BITS) - 1;
+    let lanes = words[0].lanes::<L>();
     let held = words
         .iter()
         .flat_map(|word| word.slots.iter().chain(&word.token).copied());
     let mut all: Vec<u64> = held
-        .chain([1, max])
-        .flat_map(|f| [f, f ^ 1, f ^ 1 << (L::FINGERPRINT_BITS - 1)])
+        .chain([1, lanes.largest])
+        .flat_map(|f| [f, f ^ 1, f ^ 1 << (lanes.bits - 1)])
         .filter(|&f| f != 0)
         .collect();
     all.sort_unstable();
@@ -515,14 +544,9 @@ fn neighbours<L: Layout>(words: &[&Naive]) -> Vec<u64> {
 
 fn pair_agrees<L: Layout>(p: &Naive, q: &Naive) {
     let (p_word, q_word): (Word<L>, Word<L>) = (p.word(), q.word());
-    for fingerprint in neighbours::<L>(&[p, q]) {
-        let holds = |n: &Naive| {
-            n.slots
-                .iter()
-                .chain(&n.token)
-                .any(|&value| value == fingerprint)
-        };
-        either_matches_agrees(p_word, q_word, fingerprint, holds(p) || holds(q));
+    for stored in neighbours::<L>(&[p, q]) {
+        let holds = |n: &Naive| n.slots.iter().chain(&n.token).any(|&value| value == stored);
+        either_matches_agrees(p_word, q_word, p.whole(stored), holds(p) || holds(q));
     }
     let quiet = |n: &Naive| n.mark.is_none() && n.token.is_none();
     assert_eq!(Word::both_quiet(p_word, q_word), quiet(p) && quiet(q));
@@ -532,9 +556,8 @@ macro_rules! real_layouts {
     ($($name:ident: $layout:ty;)*) => {$(
         proptest! {
             #[test]
-            fn $name(p in naive::<$layout>(), q in naive::<$layout>()) {
-                let token_bits = 9.min(<$layout>::FINGERPRINT_BITS);
-                let tokens = [0, 1, (1 << token_bits) - 1];
+            fn $name((p, q) in pair::<$layout>()) {
+                let tokens = [0, 1, (1 << 9) - 1];
                 operations_agree::<$layout>(&p, &neighbours::<$layout>(&[&p]), &tokens);
                 pair_agrees::<$layout>(&p, &q);
                 split_agrees::<$layout>(&p);
@@ -550,51 +573,41 @@ real_layouts! {
     f15x4_agrees: F15x4;
     f20x3_agrees: F20x3;
     f30x2_agrees: F30x2;
-    g9x6_agrees: G9x6;
-    g11x5_agrees: G11x5;
-    g14x4_agrees: G14x4;
-    g18x3_agrees: G18x3;
-    g27x2_agrees: G27x2;
-    g28x2_agrees: G28x2;
+    growing_agrees: Growing;
 }
 
-fn hints_agree<L: Layout>() {
-    let levels = ((1_u32 << L::PHASE_BITS) / 2).min(L::FINGERPRINT_BITS - 7);
-    let hints: Vec<Word<L>> = (0..levels).map(Word::hint).collect();
-    assert_eq!(hints[0], Word::EMPTY);
-    assert!(hints.is_sorted_by_key(|hint| hint.bits()));
-    for (level, &hint) in (0..).zip(&hints) {
-        assert_eq!((hint.level_of_hint(), hint.level()), (level, level));
-        for fingerprint in [1, 0b1010_1010, L::FINGERPRINT] {
-            let plane = fingerprint & hint.bits();
-            assert_eq!(plane, fingerprint & ((1 << level) - 1), "level {level}");
-            let word = Word::EMPTY.with(0, fingerprint).with_phase(hint.phase());
-            assert!(word.is_in_phase(hint) && !word.frozen().is_in_phase(hint));
-            for (other, &later) in hints.iter().enumerate() {
+/// For each level at which a filter can begin.
+#[test]
+fn hints_say_plane_and_phase() {
+    type Hint = Word<Growing>;
+    let levels = levels::<Growing>() as u32;
+    for first in 0..levels {
+        let hints: Vec<Hint> = (first..levels).map(|it| Word::hint(it, first)).collect();
+        assert!(hints.is_sorted_by_key(|hint| hint.bits()));
+        for (level, &hint) in (first..).zip(&hints) {
+            assert_eq!(hint.level(), level);
+            for fingerprint in [1 << 26, 0x2aa_aaaa, (1 << 27) - 1] {
+                let plane = (fingerprint & hint.bits()) >> first;
                 assert_eq!(
-                    Word::both_in_phase(word, word, later),
-                    other == level as usize
+                    plane,
+                    (fingerprint & ((1 << level) - 1)) >> first,
+                    "level {level}"
                 );
+                let word = Hint::at_level(level).with(0, fingerprint);
+                assert!(word.is_in_phase(hint) && !word.frozen().is_in_phase(hint));
+                for (other, &later) in (first..).zip(&hints) {
+                    assert_eq!(Word::both_in_phase(word, word, later), other == level);
+                }
             }
         }
     }
 }
 
 #[test]
-fn hints_say_plane_and_phase() {
-    hints_agree::<G9x6>();
-    hints_agree::<G11x5>();
-    hints_agree::<G14x4>();
-    hints_agree::<G18x3>();
-    hints_agree::<G27x2>();
-    hints_agree::<G28x2>();
-}
-
-#[test]
 fn an_empty_word_is_all_zero() {
     assert_eq!(Word::<F10x6>::EMPTY.bits(), 0);
     assert_eq!(Word::<F10x6>::EMPTY.occupied(), 0);
-    assert!(Word::<F15x4>::EMPTY.residents().next().is_none());
+    assert!(Word::<F15x4>::EMPTY.residents(1).next().is_none());
 }
 
 #[test]
@@ -608,33 +621,50 @@ fn debug_shows_what_a_word_holds() {
     );
 }
 
-/// Words with each set of used slots, as bits from the lowest slot up.
-fn fullness_is_ordered<L: Layout>(fingerprint: u64) {
+/// Words at a level with each set of used slots, as bits from the lowest slot up.
+fn fullness_is_ordered<L: Layout>(level: u64, stored: u64) {
+    let lanes = &L::LEVELS[level as usize];
     let word = |used: u64| {
-        let lanes = (0..L::SLOTS as u32).filter(|slot| used >> slot & 1 == 1);
-        Word::<L>::from_bits(lanes.map(|slot| fingerprint << (L::LANE_BITS * slot)).sum())
+        let in_use = |slot: usize| if used >> slot & 1 == 1 { stored } else { 0 };
+        Naive {
+            slots: (0..lanes.slots).map(in_use).collect(),
+            mark: None,
+            token: None,
+            phase: 2 * level,
+        }
+        .word::<L>()
     };
-    let full = (1 << L::SLOTS) - 1;
+    let full = (1 << lanes.slots) - 1;
     for used in 0..=full {
         assert!(!word(used).is_fuller_than(word(full)), "{used:#b}");
         assert_eq!(word(full).is_fuller_than(word(used)), used != full);
     }
     // Used from the lowest slot on.
-    for (less, more) in (0..=L::SLOTS).flat_map(|more| (0..=more).map(move |less| (less, more))) {
+    for (less, more) in (0..=lanes.slots).flat_map(|more| (0..=more).map(move |less| (less, more)))
+    {
         let [few, many] = [less, more].map(|used| word((1 << used) - 1));
         assert_eq!(many.is_fuller_than(few), more > less, "{more} and {less}");
         assert!(!few.is_fuller_than(many), "{less} and {more}");
+    }
+    // At the next level.
+    if level + 1 < levels::<L>() {
+        let other = Word::<L>::at_level(level as u32 + 1);
+        for used in 0..=full {
+            assert_eq!(word(used).is_fuller_than(other), used == full, "{used:#b}");
+            assert!(!other.is_fuller_than(word(used)), "{used:#b}");
+        }
     }
 }
 
 #[test]
 fn fuller_words_are_told_from_emptier_ones() {
-    fullness_is_ordered::<F10x6>(1);
-    fullness_is_ordered::<F12x5>(0xfff);
-    fullness_is_ordered::<F15x4>(0x4000);
-    fullness_is_ordered::<F20x3>(0x7_ffff);
-    fullness_is_ordered::<F30x2>(1);
-    fullness_is_ordered::<G9x6>(0x1ff);
-    fullness_is_ordered::<G14x4>(0x3fff);
-    fullness_is_ordered::<G28x2>(1);
+    fullness_is_ordered::<F10x6>(0, 1);
+    fullness_is_ordered::<F12x5>(0, 0xfff);
+    fullness_is_ordered::<F15x4>(0, 0x4000);
+    fullness_is_ordered::<F20x3>(0, 0x7_ffff);
+    fullness_is_ordered::<F30x2>(0, 1);
+    for level in 0..levels::<Growing>() {
+        fullness_is_ordered::<Growing>(level, 1);
+        fullness_is_ordered::<Growing>(level, Growing::LEVELS[level as usize].largest);
+    }
 }

@@ -131,6 +131,8 @@ impl Round {
         if !filter.is_empty() {
             return Err(format!("{} copies are left in {self:?}", filter.len()));
         }
+        // Between two levels not all words have equally many slots.
+        filter.finish_growth();
         for &class in classes {
             let fitted = (0..)
                 .take_while(|_| filter.insert_hash(class).is_ok())

@@ -18,7 +18,7 @@ static SNAPSHOTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         snapshots.push(filter.to_bytes());
         fill(&filter, 0..12);
         snapshots.push(filter.to_bytes());
-        if let Some((filter, _)) = growing(bits) {
+        for (filter, _) in [0, 1].into_iter().filter_map(|level| growing(bits, level)) {
             snapshots.push(filter.to_bytes());
             filter.finish_growth();
             snapshots.push(filter.to_bytes());

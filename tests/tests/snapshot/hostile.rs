@@ -7,7 +7,7 @@ use crate::common::{
         BUCKETS, CAPACITY, FINGERPRINT_BITS, HEADER, LEVEL, LEVELS, MAX_CAPACITY, PROBE, RESERVED,
         RESERVED_NUMBER, SEED, SLOTS, TAG, WORDS, fix_checksum, number, with, with_byte,
     },
-    layouts::{LAYOUTS, fill, filter},
+    layouts::{GROWABLE, LAYOUTS, fill, filter},
 };
 use guira::{CuckooFilter, SnapshotError};
 use rand::{Rng, RngExt, SeedableRng, rngs::SmallRng};
@@ -52,13 +52,43 @@ fn small() -> impl Iterator<Item = (u32, Vec<u8>)> {
     })
 }
 
-/// A filter with fingerprints of 14 bits that has doubled, and can no more.
-fn grown() -> CuckooFilter {
-    let filter = filter(14, 1_000).expect("a filter");
+/// The snapshot of a filter that has doubled as often as it can.
+fn grown(bits: u32) -> Vec<u8> {
+    let filter = filter(bits, 1_000).expect("a filter");
     fill(&filter, 0..4_000);
     filter.finish_growth();
-    assert!(filter.stats().level >= 1);
-    filter
+    let bytes = filter.to_bytes();
+    assert!(filter.stats().level >= 1 && number(&bytes, LEVEL) == u64::from(bytes[LEVELS]));
+    bytes
+}
+
+// The words of filters that can grow, as docs/FORMAT.md describes them.
+
+/// The level of the words before the first doubling.
+fn first_level(bytes: &[u8]) -> u64 {
+    27 - u64::from(bytes[FINGERPRINT_BITS])
+}
+
+/// The bits of a slot, and the slots of a word.
+fn lanes(level: u64) -> (u64, u64) {
+    // At levels that no filter reaches, as at the last one.
+    let bits = 27 - level.min(18);
+    (bits, (54 / bits).min(6))
+}
+
+fn level_of(word: u64) -> u64 {
+    word >> 59
+}
+
+/// The word with another phase.
+fn with_phase(word: u64, phase: u64) -> u64 {
+    word & !(0x3f << 58) | phase << 58
+}
+
+/// A word of a level, with this in its last slot.
+fn word_with(level: u64, stored: u64) -> u64 {
+    let (bits, slots) = lanes(level);
+    with_phase(stored << ((slots - 1) * bits), 2 * level)
 }
 
 #[test]
@@ -104,8 +134,14 @@ fn sizes_that_cannot_be() {
             };
             assert!(expected, "{bits} as {other}: {error}");
         }
-        for levels in [32, 63, 64, 65, 128, 255] {
-            assert_geometry(&with_byte(&bytes, LEVELS, levels), "levels");
+        // No filter that can grow has 30 bits.
+        let what = if bits == 30 {
+            "fingerprint bits"
+        } else {
+            "levels"
+        };
+        for levels in [19, 32, 63, 64, 65, 128, 255] {
+            assert_geometry(&with_byte(&bytes, LEVELS, levels), what);
         }
     }
 }
@@ -137,7 +173,7 @@ fn sizes_that_the_bytes_do_not_have() {
                     error,
                     SnapshotError::Truncated
                         | SnapshotError::Geometry {
-                            what: "chunk tag",
+                            what: "chunk tag" | "buckets",
                             ..
                         }
                 ),
@@ -194,24 +230,45 @@ fn passes_without_end() {
 fn words_that_are_not_at_rest() {
     for (bits, bytes) in small() {
         let slots = usize::from(bytes[SLOTS]);
-        let lane = match slots {
-            4 => 16,
-            2 => 32,
+        let lane = match (bits, bytes[LEVELS]) {
+            (15, 0) => 16,
+            (30, 0) => 32,
             _ => bits as usize,
         };
         let payload = |bit: usize| bit / lane < slots && bit % lane < bits as usize;
         let others: Vec<_> = (0..64).filter(|&bit| !payload(bit)).collect();
         assert_eq!(others.len(), 64 - slots * bits as usize);
-        let last = (bytes.len() - WORDS - 4) / 8 - 1;
-        for at in [0, 1, last] {
-            let word = number(&bytes, WORDS + 8 * at);
+        let last = number(&bytes, BUCKETS) as usize - 1;
+        for bucket in [0, 1, last] {
+            let at = place(&bytes, 0, bucket);
+            let word = number(&bytes, at);
             for &bit in &others {
-                assert_word(&with(&bytes, WORDS + 8 * at, word | 1 << bit), at, 0);
+                assert_word(&with(&bytes, at, word ^ 1 << bit), bucket, 0);
             }
             let all = others.iter().fold(0, |all, bit| all | 1 << bit);
-            assert_word(&with(&bytes, WORDS + 8 * at, word | all), at, 0);
+            assert_word(&with(&bytes, at, word | all), bucket, 0);
         }
     }
+}
+
+/// Where the slots of a level leave bits unused, there is no slot more.
+#[test]
+fn words_with_more_slots_than_their_level_has() {
+    let mut unused = 0;
+    for bits in GROWABLE {
+        let grown = grown(bits);
+        let not_grown = filter(bits, 1_000).expect("a filter").to_bytes();
+        for bytes in [not_grown, grown] {
+            let at = place(&bytes, 0, 5);
+            let word = number(&bytes, at);
+            let (stored, slots) = lanes(level_of(word));
+            for bit in stored * slots..58 {
+                assert_word(&with(&bytes, at, word | 1 << bit), 5, 0);
+                unused += u64::from(bit < 54);
+            }
+        }
+    }
+    assert!(unused > 0, "no level has unused bits");
 }
 
 /// The number of the word of `plane` and `bucket`, in a snapshot of one pass.
@@ -225,50 +282,69 @@ fn place(bytes: &[u8], plane: usize, bucket: usize) -> usize {
     TAG + whole * 8 * (1 + (chunk << level)) + 8 + 8 * (plane * width + bucket % chunk)
 }
 
+/// A slot of which nothing would be left at level 18.
 #[test]
-fn fingerprints_in_another_plane() {
-    let bytes = grown().to_bytes();
-    let planes = 1 << number(&bytes, LEVEL);
-    for (plane, bucket) in [(0, 0), (0, 9), (1, 0), (planes - 1, 3)] {
-        let at = place(&bytes, plane, bucket);
-        let word = number(&bytes, at);
-        for slot in 0..4 {
-            let fingerprint = word >> (16 * slot) & 0x3fff;
-            if fingerprint != 0 {
-                let astray = word ^ 1 << (16 * slot);
-                assert_word(&with(&bytes, at, astray), bucket, plane);
+fn fingerprints_that_end_as_an_empty_slot() {
+    for bits in GROWABLE {
+        let bytes = filter(bits, 1_000).expect("a filter").to_bytes();
+        let first = first_level(&bytes);
+        let at = place(&bytes, 0, 5);
+        let levels = 18 - first;
+        for bit in 0..u64::from(bits) {
+            let changed = with(&bytes, at, word_with(first, 1 << bit));
+            match bit < levels {
+                true => assert_word(&changed, 5, 0),
+                false => drop(read(&changed).expect("a filter of one item")),
             }
+        }
+        let all_lost = (1 << levels) - 1;
+        assert_word(&with(&bytes, at, word_with(first, all_lost)), 5, 0);
+        // It does not hide behind a right one.
+        let both = word_with(first, all_lost) | 1 << levels;
+        assert_word(&with(&bytes, at, both), 5, 0);
+
+        // With each level less is still to come.
+        let bytes = grown(bits);
+        let level = first + number(&bytes, LEVEL);
+        let at = place(&bytes, 1, 5);
+        let least = 1 << (18 - level);
+        let changed = with(&bytes, at, word_with(level, least));
+        read(&changed).expect("a filter");
+        if level < 18 {
+            assert_word(&with(&bytes, at, word_with(level, least >> 1)), 5, 1);
         }
     }
 }
 
 #[test]
 fn words_of_other_levels() {
-    // The phase of 14 × 4: bit 4 to 7 of the control bits, in the lanes' top bits:
-    // 14, 15, 30, 31 have the mark and the reservation, 46, 47, 62, 63 the phase.
-    let phase = |word: u64, phase: u64| {
-        word & !(0b11 << 46 | 0b11 << 62) | (phase & 3) << 46 | (phase >> 2) << 62
-    };
-    let bytes = grown().to_bytes();
-    let level = number(&bytes, LEVEL);
-    let at = place(&bytes, 0, 5);
-    assert_eq!(
-        phase(number(&bytes, at), 2 * level),
-        number(&bytes, at),
-        "the phase is there"
-    );
-    for other in (0..16).filter(|&other| other != 2 * level) {
-        let changed = with(&bytes, at, phase(number(&bytes, at), other));
-        read(&changed).expect_err("a word of another level, or frozen");
+    for bits in GROWABLE {
+        let bytes = grown(bits);
+        let first = first_level(&bytes);
+        let level = first + number(&bytes, LEVEL);
+        let at = place(&bytes, 0, 5);
+        assert_eq!(level_of(number(&bytes, at)), level, "the phase is there");
+        for other in (0..64).filter(|&other| other != 2 * level) {
+            // With what is in it, and with nothing.
+            for word in [number(&bytes, at), 0] {
+                let changed = with(&bytes, at, with_phase(word, other));
+                let error = read(&changed).expect_err("a word of another level, or frozen");
+                assert!(
+                    matches!(error, SnapshotError::Word { bucket: 5, .. }),
+                    "{error}"
+                );
+            }
+        }
+        // Below the level with which its plane begins, with nothing in it.
+        let plane = (1 << (level - first)) - 1;
+        let changed = with(&bytes, place(&bytes, plane, 5), word_with(level - 1, 0));
+        assert_word(&changed, 5, plane);
+        // A level that has not begun anywhere, and one at which the filter never was.
+        let bytes = filter(bits, 1_000).expect("a filter").to_bytes();
+        for other in (0..32).filter(|&other| other != first) {
+            assert_word(&with(&bytes, WORDS, word_with(other, 0)), 0, 0);
+        }
     }
-    // Below the level with which its plane begins, with nothing in it.
-    let plane = (1 << level) - 1;
-    let changed = with(&bytes, place(&bytes, plane, 5), phase(0, 2 * (level - 1)));
-    assert_word(&changed, 5, plane);
-    // A level that has not begun anywhere.
-    let filter = filter(14, 1_000).expect("a filter");
-    let bytes = filter.to_bytes();
-    assert_word(&with(&bytes, WORDS, phase(0, 2)), 0, 0);
 }
 
 /// Two levels apart: no filter begins a level before all words have completed the
@@ -288,9 +364,15 @@ fn words_two_levels_apart() {
     assert!(level >= 2, "{level}");
     // Bucket 0 as it is before the first split.
     let mut changed = bytes.clone();
-    for plane in 0..1 << level {
+    for plane in 1..1 << level {
         changed = with(&changed, place(&bytes, plane, 0), 0);
     }
+    let first = first_level(&bytes);
+    for level in [first, first + 1] {
+        changed = with(&changed, place(&bytes, 0, 0), word_with(level, 0));
+        read(&changed).expect_err("words two levels apart, or without one that was split off");
+    }
+    changed = with(&changed, place(&bytes, 0, 0), word_with(first, 0));
     assert_word(&changed, 0, 0);
 }
 
@@ -308,9 +390,17 @@ fn words_in_planes_that_cannot_exist() {
         .filter(|&bucket| number(&bytes, place(&bytes, 1, bucket)) == 0)
         .collect();
     assert!(unsplit.len() > 10, "few words are split yet");
+    let level = first_level(&bytes) + 1;
     for bucket in unsplit {
         let at = place(&bytes, 1, bucket);
-        for word in [1, 0xff, 1 << 47, u64::MAX] {
+        for word in [
+            1,
+            0xff,
+            1 << 58,
+            u64::MAX,
+            word_with(level, 0),
+            word_with(level, 9),
+        ] {
             assert_word(&with(&bytes, at, word), bucket, 1);
         }
     }

@@ -52,7 +52,7 @@ fn every_layout_at_every_capacity_and_load() {
 
 #[test]
 fn a_million_items() {
-    for bits in [10, 15, 30, 11, 14, 28] {
+    for bits in [10, 15, 30, 11, 14, 27] {
         let filter = filter(bits, 1_000_000).expect("a filter");
         let items = fill(&filter, 0..1_000_000);
         assert_round_trip(&filter, items);

@@ -82,7 +82,7 @@ fn empty(grows: bool) -> Filter {
             .capacity(300)
             .max_capacity(20_000)
             .false_positive_rate(0.02)
-            .fingerprint_bits(14),
+            .fingerprint_bits(17),
     };
     Arc::new(builder.seed(7).build().expect("a small filter"))
 }

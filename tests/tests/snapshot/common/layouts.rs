@@ -2,10 +2,12 @@
 
 use guira::{BuildError, CuckooFilter};
 
-/// The fingerprint sizes, each of which stands for a layout: first the fixed ones.
-pub(crate) const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 9, 11, 14, 18, 27, 28];
+/// The fingerprint sizes: first those of fixed filters, each of which stands for a layout.
+pub(crate) const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27];
 
-pub(crate) const GROWABLE: [u32; 6] = [9, 11, 14, 18, 27, 28];
+/// Those of filters that can grow: numbers that no fixed layout has, so that a number says which it
+/// is. They begin with 4, 4, 3, 3, 2 and 2 slots.
+pub(crate) const GROWABLE: [u32; 6] = [11, 13, 14, 18, 19, 27];
 
 /// A filter of the layout for so many items; for four times as many, by and by,
 /// if the layout can grow.
@@ -32,19 +34,20 @@ pub(crate) fn fill(filter: &CuckooFilter, items: std::ops::Range<usize>) -> usiz
     items.len()
 }
 
-/// The smallest filter between two sizes, for layouts that can grow: with the items
-/// below the number that comes with it.
-pub(crate) fn growing(bits: u32) -> Option<(CuckooFilter, usize)> {
+/// A small filter in the middle of the doubling after `level`, for layouts that can grow: with the
+/// items below the number that comes with it.
+pub(crate) fn growing(bits: u32, level: u32) -> Option<(CuckooFilter, usize)> {
     let filter = GROWABLE.contains(&bits).then(|| {
-        let builder = CuckooFilter::builder().capacity(100).max_capacity(4_000);
+        let builder = CuckooFilter::builder().capacity(200).max_capacity(4_000);
         builder.fingerprint_bits(bits).seed(0x5eed).build()
     })?;
     let filter = filter.expect("a small filter");
     let mut items = 0;
-    while filter.stats().buckets_to_split == 0 {
+    while filter.stats().level < level || filter.stats().buckets_to_split == 0 {
         items += fill(&filter, items..items + 1);
     }
-    items += fill(&filter, items..items + 9);
-    assert!(filter.stats().buckets_to_split > 0);
+    items += fill(&filter, items..items + 2);
+    let stats = filter.stats();
+    assert!(stats.level == level && stats.buckets_to_split > 0);
     Some((filter, items))
 }

@@ -1,25 +1,46 @@
-//! The words of a snapshot, found without the library.
+//! What a snapshot holds, read as `docs/FORMAT.md` says, without the library.
 
-use super::fields::{BUCKETS, FINGERPRINT_BITS, LEVEL, LEVELS, SLOTS, TAG, number};
-
-/// The fingerprints in a snapshot of one pass, of a layout with 4 slots.
-pub(crate) fn fingerprints(bytes: &[u8]) -> usize {
-    assert_eq!(bytes[SLOTS], 4, "slots");
-    let mask = (1 << bytes[FINGERPRINT_BITS]) - 1;
-    let chunk = (512_usize >> bytes[LEVELS]).max(8);
-    let (mut buckets, mut at) = (number(bytes, BUCKETS) as usize, TAG);
-    let mut fingerprints = 0;
-    while buckets > 0 {
-        let width = chunk.min(buckets);
-        assert_eq!(number(bytes, at), 0, "a chunk follows");
-        for word in 1..=width << number(bytes, LEVEL) {
-            let word = number(bytes, at + 8 * word);
-            let lanes = (0..4).filter(|lane| word >> (16 * lane) & mask != 0);
-            fingerprints += lanes.count();
+/// The copies in a snapshot of one pass: of each its bucket and its whole fingerprint.
+pub(crate) fn copies(bytes: &[u8]) -> Vec<(u64, u64)> {
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+    let (f, doublings) = (u64::from(bytes[12]), bytes[14]);
+    let (buckets, planes) = (number(16), 1 << number(64));
+    let chunk = (512_u64 >> doublings).max(8);
+    let (mut copies, mut bucket, mut at) = (Vec::new(), 0, 72);
+    while bucket < buckets {
+        assert_eq!(number(at), 0, "a chunk follows");
+        at += 8;
+        let width = chunk.min(buckets - bucket);
+        for plane in 0..planes {
+            for bucket in bucket..bucket + width {
+                let fingerprints = fingerprints(f, doublings, plane, number(at));
+                copies.extend(fingerprints.map(|fingerprint| (bucket, fingerprint)));
+                at += 8;
+            }
         }
-        buckets -= width;
-        at += 8 * (1 + (width << number(bytes, LEVEL)));
+        bucket += width;
     }
     assert_eq!(at + 4, bytes.len(), "nothing but the checksum is left");
-    fingerprints
+    copies
+}
+
+/// The fingerprints in a word of a plane.
+fn fingerprints(f: u64, doublings: u8, plane: u64, word: u64) -> impl Iterator<Item = u64> {
+    // The level, the bits that a slot stores, the slots, the lane, and the bits that the plane
+    // says.
+    let (level, stored, slots, lane, below) = match (doublings, f) {
+        (0, 15) => (0, 15, 4, 16, 0),
+        (0, 30) => (0, 30, 2, 32, 0),
+        (0, _) => (0, f, 60 / f, f, 0),
+        // A word that there is not yet is 0, and has no fingerprint at any level.
+        (_, _) => {
+            let (level, first) = ((word >> 59).max(27 - f), 27 - f);
+            let stored = 27 - level;
+            let slots = (54 / stored).min(6);
+            (level, stored, slots, stored, plane << first)
+        }
+    };
+    let slot = move |slot| word >> (slot * lane) & ((1 << stored) - 1);
+    let used = (0..slots).map(slot).filter(|&stored| stored != 0);
+    used.map(move |stored| stored << level | below)
 }
