@@ -4,13 +4,13 @@
 //! and a filter that is deleted while a command works on it lives until that
 //! command is done.
 
-use crate::filter::{Filter, Options};
+use crate::filter::{Filter, Growth, GrowthError, Options};
 use guira::BuildError;
 use papaya::{Guard, HashMap};
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -36,6 +36,8 @@ pub struct Keyspace {
     used: AtomicUsize,
     /// Bytes that may be in use; `usize::MAX` for no limit.
     limit: usize,
+    /// How far the last filter grows that was made without a `MAXCAPACITY`, and its options.
+    furthest: Mutex<Option<(Options, Growth)>>,
 }
 
 /// There is no room for a filter.
@@ -50,6 +52,14 @@ pub enum ReserveError {
     /// The library refused.
     #[error("ERR {0}")]
     Build(#[from] BuildError),
+    /// The memory limit is in the way of its growth.
+    #[error("OOM with MAXCAPACITY items the filter needs {needed} bytes, and maxmemory is {limit}")]
+    Growth {
+        /// Bytes of the filter when it has grown, at least.
+        needed: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// The memory limit is in the way.
     #[error(
         "OOM the filter needs {needed} bytes, and of maxmemory, {limit}, there are {free} left"
@@ -72,6 +82,7 @@ impl Keyspace {
             map: HashMap::new(),
             used: AtomicUsize::new(0),
             limit,
+            furthest: Mutex::new(None),
         }
     }
 
@@ -86,19 +97,51 @@ impl Keyspace {
         self.with(key, Arc::clone)
     }
 
-    /// Makes the filter that `options` ask for.
+    /// Makes the filter that `options` ask for. It grows up to `max_capacity` items, or without
+    /// that number as [`Growth::furthest`] says.
     ///
     /// # Errors
     ///
     /// [`ReserveError`]; nothing has changed then.
-    pub fn reserve(&self, key: &[u8], options: Options) -> Result<Arc<Filter>, ReserveError> {
+    pub fn reserve(
+        &self,
+        key: &[u8],
+        options: Options,
+        max_capacity: Option<usize>,
+    ) -> Result<Arc<Filter>, ReserveError> {
         if self.map.pin().contains_key(key) {
             return Err(ReserveError::Exists);
         }
         // The least that it can need, before anything is allocated.
         self.check(options.capacity)?;
-        let filter = Filter::build(options, self.limit)?;
+        let growth = match max_capacity {
+            Some(items) => {
+                Growth::up_to(items, &options, self.limit).map_err(|error| match error {
+                    GrowthError::Build(error) => ReserveError::Build(error),
+                    GrowthError::Memory { needed } => ReserveError::Growth {
+                        needed,
+                        limit: self.limit,
+                    },
+                })?
+            }
+            None => self.furthest_growth(options)?,
+        };
+        let filter = Filter::build(options, growth)?;
         self.put(key, filter)
+    }
+
+    /// [`Growth::furthest`], which is remembered: many keys are made alike, and it takes the
+    /// making of a few filters to know it. What these leave between the keys' memory is saved, too.
+    fn furthest_growth(&self, options: Options) -> Result<Growth, BuildError> {
+        let known = *lock(&self.furthest);
+        if let Some((of, growth)) = known
+            && of == options
+        {
+            return Ok(growth);
+        }
+        let growth = Growth::furthest(&options, self.limit)?;
+        *lock(&self.furthest) = Some((options, growth));
+        Ok(growth)
     }
 
     /// Gives `key` this filter, if it has none.
@@ -271,6 +314,11 @@ impl Keyspace {
     }
 }
 
+/// A panic while the lock was held leaves nothing half-done here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Refuses a key that is too long.
 pub(crate) fn check_key(key: &[u8]) -> Result<(), ReserveError> {
     match key.len() {
@@ -302,12 +350,17 @@ mod tests {
         time::{Duration, Instant},
     };
 
+    fn unlimited(options: Options) -> Filter {
+        let growth = Growth::furthest(&options, usize::MAX).unwrap();
+        Filter::build(options, growth).unwrap()
+    }
+
     /// A save of many filters takes long, and does not keep what is deleted meanwhile.
     #[test]
     fn entries_are_looked_up_when_their_turn_comes() {
         let keyspace = Keyspace::new(usize::MAX);
         for key in [b"a", b"b"] {
-            keyspace.reserve(key, Options::default()).unwrap();
+            keyspace.reserve(key, Options::default(), None).unwrap();
         }
         let mut entries = keyspace.entries();
         assert!(entries.next().is_some_and(|(key, _)| *key == *b"a"));
@@ -318,7 +371,7 @@ mod tests {
     /// Whoever comes too late would charge for it once more, for a moment.
     #[test]
     fn one_of_all_is_told_that_a_filter_has_grown() {
-        let filter = Filter::build(Options::default(), usize::MAX).unwrap();
+        let filter = unlimited(Options::default());
         let told = AtomicUsize::new(0);
         let barrier = Barrier::new(2);
         thread::scope(|scope| {
@@ -355,7 +408,7 @@ mod tests {
                     for key in &keys {
                         keyspace.delete(key.as_bytes());
                         keyspace
-                            .reserve(key.as_bytes(), options)
+                            .reserve(key.as_bytes(), options, None)
                             .expect("a small filter");
                     }
                 }

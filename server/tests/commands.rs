@@ -268,6 +268,106 @@ fn a_filter_grows_and_keeps_its_rate() {
     assert!(wrong < 1_200, "{wrong} of 200 000 is more than 0.5 %");
 }
 
+/// The field of this name of `CF.DEBUG`.
+fn debug(client: &mut redis::Connection, key: &str, name: &str) -> usize {
+    let debug: String = ask(client, &format!("CF.DEBUG {key}"));
+    let mut fields = debug.split(' ').filter_map(|field| field.split_once(':'));
+    let value = fields.find_map(|(field, value)| (field == name).then_some(value));
+    value.and_then(|value| value.parse().ok()).expect(name)
+}
+
+fn size(client: &mut redis::Connection, key: &str) -> usize {
+    ask(client, &format!("MEMORY USAGE {key}"))
+}
+
+/// Adds the items from `first` up to `end`, all of which must fit.
+fn fill(client: &mut redis::Connection, key: &str, first: usize, end: usize) {
+    for start in (first..end).step_by(50_000) {
+        let items: Vec<usize> = (start..end.min(start + 50_000)).collect();
+        let mut command = redis::cmd("CF.INSERT");
+        let inserted: Vec<i64> = command
+            .arg(key)
+            .arg("ITEMS")
+            .arg(&items)
+            .query(client)
+            .unwrap();
+        assert!(
+            inserted.into_iter().all(|inserted| inserted == 1),
+            "{start}"
+        );
+    }
+}
+
+#[test]
+fn a_filter_grows_a_thousandfold_and_is_small_then() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.RESERVE k 4000");
+    let (start, items) = (size(&mut client, "k"), 4_000_000);
+    fill(&mut client, "k", 0, items);
+    ask::<()>(&mut client, "CF.COMPACT k");
+    let bits = 8.0 * size(&mut client, "k") as f64 / items as f64;
+    assert!(bits < 14.5, "{bits} bits an item");
+    assert!(start < 50_000, "it started with {start} bytes");
+    // A key that an insert makes has room for 1024 items, and a thousand times as many.
+    assert!(ask::<bool>(&mut client, "CF.ADD added a"));
+    assert_eq!(debug(&mut client, "added", "max_capacity"), 1024 * 1024);
+}
+
+#[test]
+fn growth_costs_few_items_little() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.RESERVE fixed 100 EXPANSION 0");
+    ask::<()>(&mut client, "CF.RESERVE grows 100");
+    let buckets = debug(&mut client, "grows", "buckets");
+    assert!(buckets <= 5 * debug(&mut client, "fixed", "buckets"));
+    assert!(debug(&mut client, "grows", "max_capacity") >= 50_000);
+}
+
+/// As far as the memory limit allows, not a power of two less.
+#[test]
+fn a_filter_grows_up_to_the_memory_limit() {
+    let limit = 1 << 20;
+    let server = Server::start(&["--maxmemory", "1mb"]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.RESERVE k 10000");
+    let most = debug(&mut client, "k", "max_capacity");
+    fill(&mut client, "k", 0, most);
+    ask::<()>(&mut client, "CF.COMPACT k");
+    let bytes = size(&mut client, "k");
+    assert!(bytes <= limit, "{bytes} bytes");
+    assert!(10 * bytes > 9 * limit, "{bytes} bytes");
+    // There is no room for twice as many items.
+    ask::<()>(&mut client, "FLUSHALL");
+    ask::<()>(&mut client, "CF.RESERVE k 500000");
+    assert_eq!(debug(&mut client, "k", "max_capacity"), 500_000);
+}
+
+#[test]
+fn max_capacity_is_where_growth_ends() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.RESERVE k 1000 MAXCAPACITY 20000");
+    assert_eq!(debug(&mut client, "k", "max_capacity"), 20_000);
+    fill(&mut client, "k", 0, 20_000);
+    let refused = (20_000..100_000)
+        .find_map(|item| common::try_ask::<Value>(&mut client, &format!("CF.ADD k {item}")).err());
+    assert_eq!(
+        common::text(&refused.unwrap()),
+        "Maximum expansions reached"
+    );
+    // Further than without it.
+    ask::<()>(&mut client, "CF.RESERVE far 100 MAXCAPACITY 10000000");
+    assert_eq!(debug(&mut client, "far", "max_capacity"), 10_000_000);
+    // Not at all.
+    ask::<()>(&mut client, "CF.RESERVE same 1000 MAXCAPACITY 1000");
+    assert_eq!(debug(&mut client, "same", "max_capacity"), 1000);
+    let same = size(&mut client, "same");
+    ask::<()>(&mut client, "CF.RESERVE fixed 1000 EXPANSION 0");
+    assert_eq!(size(&mut client, "fixed"), same);
+}
+
 #[test]
 fn a_filter_grows_for_items_that_are_added_twice() {
     let server = Server::start(&[]);

@@ -401,7 +401,7 @@ mod tests {
             capacity: 100,
             ..Options::default()
         };
-        store.keyspace.reserve(b"k", options).unwrap();
+        store.keyspace.reserve(b"k", options, None).unwrap();
         let used = store.keyspace.used();
         (store, used)
     }

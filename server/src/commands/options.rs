@@ -3,9 +3,14 @@
 use super::Reply;
 use crate::filter::Options;
 use std::str::FromStr;
+use thiserror::Error;
 
 /// The largest capacity that a client may ask for.
 pub(super) const MAX_CAPACITY: i64 = 1 << 30;
+
+/// The most items that a client may let a filter grow to. No rate allows the library more than
+/// 6 items in each of 2^32 buckets, and a client that asks for too many is told how many do fit.
+const MAX_MAX_CAPACITY: i64 = 6 << 32;
 
 /// The lowest rate of the library.
 const MIN_RATE: f64 = 2e-9;
@@ -15,13 +20,32 @@ pub(super) fn number<N: FromStr>(word: &[u8]) -> Option<N> {
     str::from_utf8(word).ok()?.parse().ok()
 }
 
+/// `MAXCAPACITY` is not a number of items to which the filter could grow.
+#[derive(Debug, Error)]
+enum MaxCapacityError {
+    #[error("MAXCAPACITY: value must be in the range [{least}, {most}], and is {value}")]
+    Range { value: i64, least: i64, most: i64 },
+    #[error("MAXCAPACITY and EXPANSION 0 exclude each other: with EXPANSION 0 the size is fixed")]
+    Fixed,
+}
+
 /// The options of `CF.RESERVE key capacity [option value]...`, checked in the
-/// order in which RedisBloom checks them.
-pub(super) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Options, Reply> {
+/// order in which RedisBloom checks them, and then what only this server has. With them comes the
+/// value of `MAXCAPACITY`.
+pub(super) fn of_reserve(
+    capacity: &[u8],
+    pairs: &[&[u8]],
+) -> Result<(Options, Option<usize>), Reply> {
     let capacity: i64 = number(capacity).ok_or(Reply::error("Bad capacity"))?;
     let mut options = Options::default();
     let (pairs, _) = pairs.as_chunks::<2>();
-    let known = ["MAXITERATIONS", "BUCKETSIZE", "EXPANSION", "ERROR"];
+    let known = [
+        "MAXITERATIONS",
+        "BUCKETSIZE",
+        "EXPANSION",
+        "ERROR",
+        "MAXCAPACITY",
+    ];
     let is_known = |name: &[u8]| {
         known
             .iter()
@@ -50,7 +74,28 @@ pub(super) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Options, Re
     options.capacity = in_bounds(capacity, options.bucket_size).ok_or(Reply::error(
         "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]",
     ))?;
-    Ok(options)
+    let max_capacity = value(pairs, "MAXCAPACITY")
+        .map(|value| max_capacity(value, capacity, options.expansion))
+        .transpose()?;
+    Ok((options, max_capacity))
+}
+
+/// The number of items that `MAXCAPACITY value` names.
+fn max_capacity(value: &[u8], capacity: i64, expansion: u16) -> Result<usize, Reply> {
+    let value: i64 = number(value).ok_or(Reply::error("Couldn't parse MAXCAPACITY"))?;
+    let refuse = |error: MaxCapacityError| Reply::Error(error.to_string().into());
+    if expansion == 0 {
+        return Err(refuse(MaxCapacityError::Fixed));
+    }
+    let range = capacity..=MAX_MAX_CAPACITY;
+    match usize::try_from(value) {
+        Ok(items) if range.contains(&value) => Ok(items),
+        _ => Err(refuse(MaxCapacityError::Range {
+            value,
+            least: capacity,
+            most: MAX_MAX_CAPACITY,
+        })),
+    }
 }
 
 /// The options of a key that `CF.INSERT ... CAPACITY capacity` makes.

@@ -7,7 +7,8 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// `CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [ERROR rate]`
+/// `CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [ERROR rate]
+/// [MAXCAPACITY n]`
 pub(super) fn reserve(store: &Store, args: Args<'_>) -> Reply {
     let [name, key, capacity, pairs @ ..] = args else {
         return Reply::wrong_arity(args[0]);
@@ -15,11 +16,11 @@ pub(super) fn reserve(store: &Store, args: Args<'_>) -> Reply {
     if pairs.len() % 2 != 0 {
         return Reply::wrong_arity(name);
     }
-    let options = match options::of_reserve(capacity, pairs) {
-        Ok(options) => options,
+    let (options, max_capacity) = match options::of_reserve(capacity, pairs) {
+        Ok(wanted) => wanted,
         Err(refusal) => return refusal,
     };
-    match store.keyspace.reserve(key, options) {
+    match store.keyspace.reserve(key, options, max_capacity) {
         Ok(_) => Reply::OK,
         Err(error) => refusal(&error),
     }
@@ -35,7 +36,7 @@ pub(super) fn get_or_reserve(
         if let Some(filter) = store.keyspace.get(key) {
             return Ok(filter);
         }
-        match store.keyspace.reserve(key, options) {
+        match store.keyspace.reserve(key, options, None) {
             // Another client was faster.
             Err(ReserveError::Exists) => {}
             result => return result.map_err(|error| refusal(&error)),

@@ -217,6 +217,7 @@ fn take<const N: usize>(input: &mut impl Read, read: usize) -> Result<[u8; N], L
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::Growth;
 
     fn save() -> (Vec<u8>, Vec<Shared>) {
         let filter = |capacity: usize, expansion| {
@@ -225,7 +226,8 @@ mod tests {
                 expansion,
                 ..Options::default()
             };
-            let filter = Filter::build(options, usize::MAX).unwrap();
+            let growth = Growth::furthest(&options, usize::MAX).unwrap();
+            let filter = Filter::build(options, growth).unwrap();
             for item in 0..capacity {
                 filter.cuckoo.insert(&item).unwrap();
             }
