@@ -21,7 +21,7 @@ type Make = fn(u64) -> Guira;
 
 /// A filter that grows 64 times, and one built large.
 const FILTERS: [(&str, Make); 2] = [
-    ("grown", |count| growing(count, 14)),
+    ("grown", growing),
     ("built large", |count| Guira::new(count as usize, 15)),
 ];
 

@@ -13,7 +13,7 @@ fn snapshots(criterion: &mut Criterion) {
     let count = items(LOG_SLOTS);
     let filters = [
         ("fixed", Guira::new(count as usize, 15)),
-        ("grown", growing(count, 14)),
+        ("grown", growing(count)),
     ];
     let mut group = criterion.benchmark_group("snapshot");
     group.sample_size(20);

@@ -24,26 +24,25 @@ use scalable_cuckoo_filter::{ScalableCuckooFilter, ScalableCuckooFilterBuilder};
 /// How many times as large the filters become.
 pub const TIMES: u64 = 64;
 
-/// The layouts that are compared: one that can double six times, and the fixed
-/// one with as many slots, which has the bits that the other needs to grow. A
-/// layout of six or five slots cannot double so often.
-const LAYOUTS: [Pair; 2] = [
+/// The filters that are compared: one that grows, and a fixed one that has as many slots as that
+/// one ends with.
+const PAIRS: [Pair; 2] = [
     Pair {
-        grown: 14,
+        asked: 0.001,
         fixed: 15,
         slots: 4,
     },
     Pair {
-        grown: 18,
+        asked: 0.0001,
         fixed: 20,
         slots: 3,
     },
 ];
 
-/// The fingerprints of a filter that can grow and of its fixed counterpart.
+/// The rate asked of a filter that grows, and the fixed layout that is built for the same one.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
-    grown: u32,
+    asked: f64,
     fixed: u32,
     slots: u32,
 }
@@ -123,19 +122,15 @@ pub fn measure(effort: Effort, say: impl Fn(&str)) -> Growth {
     }
 }
 
-/// A filter that begins with room for a part of the items.
+/// A filter for a rate of 0.1 % that begins with room for a part of the items, and ends with 13
+/// bits × 4.
 ///
 /// # Panics
 ///
-/// If there is no such layout, or no memory.
+/// If there is no memory.
 #[must_use]
-pub fn growing(items: u64, bits: u32) -> Guira {
-    let builder = CuckooFilter::builder()
-        .capacity((items / TIMES) as usize)
-        .max_capacity(items as usize)
-        .fingerprint_bits(bits);
-    let filter = builder.hasher(hasher::state()).build();
-    Guira(filter.expect("a layout that doubles six times"))
+pub fn growing(items: u64) -> Guira {
+    Guira(grown_at(items, PAIRS[0].asked))
 }
 
 fn against_fixed(effort: Effort, log_slots: u32) -> Table {
@@ -145,14 +140,15 @@ fn against_fixed(effort: Effort, log_slots: u32) -> Table {
         size(log_slots)
     );
     let mut table = Table::new(title, &WITH_FIXED);
-    table.rows_for(LAYOUTS.iter().flat_map(|pair| {
+    table.rows_for(PAIRS.iter().flat_map(|pair| {
         let Pair {
-            grown,
+            asked,
             fixed,
             slots,
         } = pair;
+        let percent = asked * 100.0;
         [
-            format!("{grown} bits × {slots}, grown"),
+            format!("at most {percent} %, grown to {slots} slots"),
             format!("{fixed} bits × {slots}, built large"),
         ]
     }));
@@ -160,11 +156,11 @@ fn against_fixed(effort: Effort, log_slots: u32) -> Table {
     // without a target.
     let layouts = |round| match round {
         1.. if log_slots >= effort.log_large => 1,
-        _ => LAYOUTS.len(),
+        _ => PAIRS.len(),
     };
     for round in 0..effort.rounds_at(log_slots) {
-        for (layout, pair) in LAYOUTS[..layouts(round)].iter().enumerate() {
-            let makes: [&dyn Fn() -> Guira; 2] = [&|| growing(count, pair.grown), &|| {
+        for (layout, pair) in PAIRS[..layouts(round)].iter().enumerate() {
+            let makes: [&dyn Fn() -> Guira; 2] = [&|| Guira(grown_at(count, pair.asked)), &|| {
                 Guira::new(count as usize, pair.fixed)
             }];
             // Both are there before either is asked: lookups take turns within a moment.
@@ -355,8 +351,8 @@ impl Growth {
 impl OfSize {
     fn targets(&self) -> Vec<Target> {
         let at = format!("{} items", self.slots);
-        let grown = LAYOUTS[0].grown;
-        let fixed = LAYOUTS[0].fixed;
+        let Pair { asked, fixed, .. } = PAIRS[0];
+        let percent = asked * 100.0;
         let (lookups, by_two) = if self.in_cache {
             (0.85, 0.55)
         } else {
@@ -372,7 +368,7 @@ impl OfSize {
         let large = large.into_iter().map(|(what, column, bound)| {
             Target::ratio(
                 format!(
-                    "grown {TIMES} times, {at}, {what}: {grown} bits × 4 against {fixed} × 4 built large"
+                    "grown {TIMES} times, {at}, {what}: at most {percent} % against {fixed} bits × 4 built large"
                 ),
                 Bound::AtLeast(bound),
                 cell(&self.fixed, 0, column),

@@ -96,11 +96,10 @@ fn measured(
     }
 }
 
-/// guira's fingerprint sizes for filters that can grow, with the slots of a bucket.
-const GROWABLE: [(u32, u32); 6] = [(9, 6), (11, 5), (14, 4), (18, 3), (27, 2), (28, 2)];
+/// Fingerprint sizes of filters that can grow: with these they end with 6, 5, 4, 3 and 2 slots.
+const GROWABLE: [u32; 5] = [11, 12, 14, 18, 26];
 
-/// How many times as large each of these layouts can become, for a table of
-/// any size.
+/// How many times as large each of these filters becomes.
 const TIMES: usize = 4;
 
 /// A filter that begins with room for a part of the items.
@@ -110,7 +109,7 @@ fn growable(items: usize, bits: u32) -> Guira {
         .max_capacity(items)
         .fingerprint_bits(bits)
         .hasher(hasher::state());
-    Guira(builder.build().expect("every layout can double twice"))
+    Guira(builder.build().expect("each of them can double twice"))
 }
 
 /// As many items as a table in the third-level cache holds, in each layout, for each rate, and in each peer.
@@ -129,9 +128,9 @@ pub fn points(effort: Effort) -> Vec<Point> {
         let guira = Guira::new(count as usize, bits);
         measure(name_of(bits, slots), None, guira);
     }
-    for (bits, slots) in GROWABLE {
+    for bits in GROWABLE {
         let guira = growable(count as usize, bits);
-        let name = format!("guira, {bits} bits × {slots}, grown {TIMES} times");
+        let name = format!("guira, {bits} bits, grown {TIMES} times");
         measure(name, None, guira);
     }
     for asked in ASKED {
@@ -229,11 +228,10 @@ pub fn loads(effort: Effort) -> Vec<Load> {
             Guira::new(items, bits)
         })
     });
-    let grown = GROWABLE.map(|(bits, slots)| {
-        load(
-            format!("{bits} bits × {slots}, grows {TIMES} times"),
-            &|items| growable(items, bits),
-        )
+    let grown = GROWABLE.map(|bits| {
+        load(format!("{bits} bits, grows {TIMES} times"), &|items| {
+            growable(items, bits)
+        })
     });
     fixed.into_iter().chain(grown).collect()
 }

@@ -90,7 +90,7 @@ pub(super) fn measure(effort: Effort) -> Timeline {
     };
     for round in 0..effort.rounds as u64 {
         for (guira, windows) in [
-            (growing(count, 14), &mut timeline.grown),
+            (growing(count), &mut timeline.grown),
             (Guira::new(count as usize, 15), &mut timeline.fixed),
         ] {
             let (denied, refused) = run(&guira.0, round, windows);
