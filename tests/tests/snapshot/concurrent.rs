@@ -51,14 +51,14 @@ fn insert_in_the_end(filter: &CuckooFilter, item: usize) -> usize {
     full
 }
 
-/// Removes and inserts items of its own until told to stop, so that as many of
-/// them are in as before.
+/// Removes and inserts items of its own until told to stop, and a thousand times at least, so that
+/// as many of them are in as before.
 fn churn(filter: &CuckooFilter, thread: usize, items: usize, stop: &AtomicBool) -> Churned {
     let mut random = SmallRng::seed_from_u64(thread as u64);
     let mut churned = Churned::default();
     let mut next = items;
     let mut present: Vec<usize> = (0..items).collect();
-    while !stop.load(Ordering::Relaxed) {
+    while !stop.load(Ordering::Relaxed) || churned.replaced < 1_000 {
         for _ in 0..100 {
             let item = &mut present[random.random_range(0..items)];
             assert!(filter.remove(&churning(thread, *item)), "{item} was in");
