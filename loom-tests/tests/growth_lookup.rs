@@ -162,7 +162,7 @@ fn a_lookup_finds_what_is_packed_anew() {
 fn a_word_says_something_else_at_another_level() {
     for bucket in ENDS {
         mistaken(bucket).must_fail(Fault::ContainsMatchesFirst, MISTAKEN);
-        two_in_a_word(bucket).must_fail(Fault::PackedAsBefore, LAW);
+        two_in_a_word(bucket).must_fail(Fault::PackedAsBefore, "copies at rest");
     }
 }
 
