@@ -40,12 +40,14 @@ impl Items {
 }
 
 /// A hash whose fingerprint is that of no other `nth`, below 64, in any layout; the
-/// rest is as the scheduler says. The fingerprint is the low bits of the hash, 9 at least.
+/// rest is as the scheduler says. A fixed filter takes the 9 lowest bits, among others, and one
+/// that can grow those from 18 to 26.
 #[must_use]
 pub fn hash(nth: u64) -> u64 {
     assert!(nth < 64, "six bits tell the hashes apart");
     let (random, low) = (thread_rng().next_u64(), 1 + below(7) as u64);
-    random & !0x1ff | nth << 3 | low
+    let own = nth << 3 | low;
+    random & !(0x1ff | 0x1ff << 18) | own | own << 18
 }
 
 /// True once in `of` times, as the scheduler says.
