@@ -20,7 +20,11 @@ mod token;
 mod unique;
 pub(crate) mod version;
 
-use crate::table::{Levels, Table, class::Class, layout::Layout};
+use crate::table::{
+    Levels, Table,
+    class::Class,
+    layout::{Layout, Masks},
+};
 use counters::Counters;
 use frontier::{Frontiers, chunk_buckets};
 use len::Len;
@@ -51,7 +55,11 @@ impl<L: Layout> RawFilter<L> {
         Some(Self {
             versions: Versions::new(buckets)?,
             frontiers: Frontiers::new(chunk_buckets(levels)),
-            len: Len::new(buckets << levels),
+            len: if L::GROWS {
+                Len::growing(table.words())
+            } else {
+                Len::new(buckets)
+            },
             due: Box::default(),
             counters: Box::default(),
             table,

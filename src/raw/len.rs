@@ -2,6 +2,7 @@
 
 use crate::threads::thread_number;
 use crossbeam_utils::CachePadded;
+use once_cell::race::OnceBox;
 // Not through `sync`: the counter orders nothing, and in a model each of its
 // accesses would only multiply the interleavings.
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,12 +20,26 @@ const SUMS: usize = 3;
 enum Shards {
     One(Box<AtomicU64>),
     Many(Box<[CachePadded<AtomicU64>]>),
+    /// Of a filter that can grow: one, until it is [`LARGE`].
+    Growing {
+        first: Box<AtomicU64>,
+        more: OnceBox<[CachePadded<AtomicU64>; MOST]>,
+    },
 }
+
+/// The most shards.
+const MOST: usize = 16;
+
+/// Words for each shard: 4 KiB.
+const WORDS_OF_SHARD: usize = 512;
+
+/// Words from which a filter that grows has all shards.
+const LARGE: usize = MOST * WORDS_OF_SHARD;
 
 impl Len {
     /// A shard for each 4 KiB of table, at most 16.
-    pub(crate) fn new(buckets: usize) -> Self {
-        let shards = (buckets / 512).clamp(1, 16).next_power_of_two();
+    pub(crate) fn new(words: usize) -> Self {
+        let shards = (words / WORDS_OF_SHARD).clamp(1, MOST).next_power_of_two();
         let zero = || AtomicU64::new(0);
         let shards = if shards == 1 {
             Shards::One(Box::new(zero()))
@@ -34,10 +49,37 @@ impl Len {
         Self { shards }
     }
 
+    /// That of a filter that can grow, and has so many words now.
+    pub(crate) fn growing(words: usize) -> Self {
+        let len = Self {
+            shards: Shards::Growing {
+                first: Box::default(),
+                more: OnceBox::new(),
+            },
+        };
+        len.grow(words);
+        len
+    }
+
+    /// The filter has so many words now. If there is no memory for more shards it goes on with one.
+    pub(crate) fn grow(&self, words: usize) {
+        if let Shards::Growing { more, .. } = &self.shards
+            && words >= LARGE
+            && more.get().is_none()
+            && let Some(shards) = shards()
+        {
+            // An error says that another thread was first: its shards count.
+            let _ = more.set(shards);
+        }
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         match &self.shards {
             Shards::One(shard) => size_of_val(&**shard),
             Shards::Many(shards) => size_of_val(&**shards),
+            Shards::Growing { first, more } => {
+                size_of_val(&**first) + more.get().map_or(0, size_of_val)
+            }
         }
     }
 
@@ -60,6 +102,10 @@ impl Len {
         match &self.shards {
             Shards::One(shard) => shard,
             Shards::Many(shards) => &shards[thread_number() & (shards.len() - 1)],
+            Shards::Growing { first, more } => match more.get() {
+                Some(shards) => &shards[thread_number() % MOST],
+                None => first,
+            },
         }
     }
 
@@ -90,6 +136,11 @@ impl Len {
         let sum = match &self.shards {
             Shards::One(shard) => load(shard),
             Shards::Many(shards) => shards.iter().map(|s| load(s)).fold(0, u64::wrapping_add),
+            Shards::Growing { first, more } => {
+                let more = more.get().into_iter().flatten().map(|shard| &**shard);
+                let all = std::iter::once(&**first).chain(more);
+                all.map(load).fold(0, u64::wrapping_add)
+            }
         };
         // Below 0 if it has missed an insert, of which it has seen the remove in another
         // shard.
@@ -104,8 +155,20 @@ impl Len {
                     **shard = AtomicU64::new(0);
                 }
             }
+            Shards::Growing { first, more } => {
+                **first = AtomicU64::new(0);
+                *more = OnceBox::new();
+            }
         }
     }
+}
+
+/// All shards; `None` if there is no memory.
+fn shards() -> Option<Box<[CachePadded<AtomicU64>; MOST]>> {
+    let mut shards = Vec::new();
+    shards.try_reserve_exact(MOST).ok()?;
+    shards.resize_with(MOST, || CachePadded::new(AtomicU64::new(0)));
+    shards.try_into().ok()
 }
 
 #[cfg(test)]

@@ -114,6 +114,7 @@ impl<L: Layout> RawFilter<L> {
         if due.is_some_and(|&due| self.len.sum() >= due) && !self.table.is_growing(level) {
             // Without memory the filter fills up, and an insert says so then.
             let _ = self.table.begin_level(level);
+            self.len.grow(self.table.words());
         }
     }
 
@@ -134,8 +135,11 @@ impl<L: Layout> RawFilter<L> {
         // patient rounds on it begins at one run again.)
         #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::modulo_one))] // 1 in a model
         let runs = 1 << (round % PATIENT_ROUNDS);
-        self.table
-            .split_reached(runs, search.level, search.reached(), enough)
+        let split = self
+            .table
+            .split_reached(runs, search.level, search.reached(), enough);
+        self.len.grow(self.table.words());
+        split
     }
 
     /// Moves the hole at the end of a path to its beginning and leaves `last`

@@ -126,3 +126,32 @@ fn thread_numbers_differ_and_stay() {
     assert_eq!(numbers.len(), 20);
     assert!(!numbers.contains(&0));
 }
+
+/// Adds and removes go on while the shards come, in threads of their own.
+#[test]
+fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
+    let len = Len::growing(2);
+    let small = len.bytes();
+    assert_eq!(small, size_of::<AtomicU64>());
+    len.grow(LARGE - 1);
+    assert_eq!(len.bytes(), small);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for item in 0..2_000 {
+                    len.add(2);
+                    if item == 1_000 {
+                        len.grow(LARGE);
+                    }
+                    len.subtract(1);
+                }
+            });
+        }
+    });
+    assert_eq!(len.sum(), 8_000);
+    assert_eq!(len.bytes(), small + MOST * size_of::<CachePadded<AtomicU64>>());
+    let mut len = len;
+    len.reset();
+    assert_eq!((len.sum(), len.bytes()), (0, small));
+    assert_eq!(Len::growing(LARGE).bytes(), small + MOST * size_of::<CachePadded<AtomicU64>>());
+}
