@@ -93,8 +93,9 @@ impl<S> Builder<S> {
     ///
     /// Of the fingerprints with which it can grow as far, those are chosen with which it ends
     /// smallest; of sizes within 2 % of that one, the one with the smallest start. But it starts
-    /// with at most six times the buckets of a fixed filter for `capacity` items, or with 1/1024 of
-    /// its own final ones, or with what `capacity` items need in its first words, if that is more.
+    /// with at most six times the buckets of a fixed filter for `capacity` items, or with 32, or with
+    /// 1/1024 of its own final ones, or with what `capacity` items need in its first words, if that
+    /// is more.
     /// For a million items in the end, in bits an item of the
     /// table alone:
     ///

@@ -26,8 +26,10 @@ const MAX_BUCKETS: usize = if usize::BITS > 32 {
 };
 
 /// A filter that can grow starts with at most so many times the buckets of a fixed one of its
-/// capacity and rate, or with this part of the buckets that it may grow to.
+/// capacity and rate, or with so many buckets, or with this part of the buckets that it may grow
+/// to.
 const START_FACTOR: usize = 6;
+const START_LEAST: usize = 32;
 const START_SHARE: usize = 1024;
 
 /// Of filters that grow to nearly the same size the one that starts smallest is chosen: of those
@@ -207,12 +209,39 @@ impl Series {
         if level == 0 {
             return of_plane as usize;
         }
-        // The number of items in a plane is binomial: of 2^level planes none has
-        // more than z standard deviations above the mean x, by Chernoff's bound
-        // for z^2 = 2 ln(2^level * odds). x + z * sqrt(x) = of_plane.
-        let z = (2.0 * (f64::from(level) * std::f64::consts::LN_2 + LN_ODDS)).sqrt();
+        // x + z * sqrt(x) = of_plane, for the mean x.
+        let z = deviations(level);
         let root = ((z * z + 4.0 * of_plane).sqrt() - z) / 2.0;
         (root * root * f64::from(level).exp2()) as usize
+    }
+
+    /// The pairs of buckets that planes have at least if [`room`](Self::room) for `capacity` items
+    /// is in them: the same equations, solved for the slots.
+    fn least_pairs(self, capacity: usize, level: u32) -> usize {
+        let (words, load) = (self.at(level), self.load_at(level));
+        let of_plane = match level {
+            0 => capacity as f64,
+            _ => {
+                let mean = capacity as f64 / f64::from(level).exp2();
+                mean + deviations(level) * mean.sqrt()
+            }
+        };
+        let slots = f64::min(
+            (of_plane + words.margin) / load,
+            of_plane / (load - SMALL_MARGIN),
+        );
+        // One less, as the floating-point numbers are not exact.
+        ((slots / (2 * words.slots) as f64) as usize).saturating_sub(1)
+    }
+
+    /// The items with which the level after `level` is to begin.
+    fn due(self, buckets: usize, level: u32) -> usize {
+        let inserts_of_sweep = match level {
+            0 => 0,
+            _ => (buckets << level) / SPLITS_PER_INSERT,
+        };
+        let room = self.room(buckets, level);
+        room.saturating_sub(inserts_of_sweep)
     }
 
     /// The buckets of a plane, for `capacity` items at `rate` at a level;
@@ -224,12 +253,17 @@ impl Series {
         }
         let slots = self.slots(level) as f64 * load.min(1.0) * f64::from(level).exp2();
         let for_rate = (capacity as f64 / slots).ceil() as usize;
-        // `room` grows with the number of pairs of buckets: the least that suffices. (But
-        // two buckets, which are those of every item, have more room than four; a few
-        // items may thus get some buckets more than they need.)
+        let enough = |pairs| self.room(2 * pairs, level) >= capacity;
+        let end = ((MAX_BUCKETS / 2) >> level) + 1;
+        let first = for_rate.div_ceil(2).max(1);
+        // Two buckets, which are those of every item, have more room than four.
+        if first < end && enough(first) {
+            return Some(2 * first);
+        }
+        // `room` grows with the number of pairs of buckets: the least that suffices.
         // If none suffices, one more than there can be: `fits` says no.
-        let pairs = for_rate.div_ceil(2).max(1)..((MAX_BUCKETS / 2) >> level) + 1;
-        let least = least_of(pairs, |pairs| self.room(2 * pairs, level) >= capacity);
+        let first = first.max(self.least_pairs(capacity, level));
+        let least = least_of(first..end, enough);
         Some(least.saturating_mul(2))
     }
 
@@ -241,6 +275,22 @@ impl Series {
         self.room(buckets, level)
             .min((slots * self.load_for(rate, level)) as usize)
     }
+}
+
+/// The number of items in a plane is binomial: of 2^level planes none has more than so many
+/// standard deviations above the mean, by Chernoff's bound for z^2 = 2 ln(2^level * odds).
+fn deviations(level: u32) -> f64 {
+    (2.0 * (f64::from(level) * std::f64::consts::LN_2 + LN_ODDS)).sqrt()
+}
+
+/// The items with which the level after `level` is to begin, in a filter that goes through
+/// `levels`.
+pub(crate) fn due(buckets: usize, levels: Levels, level: u32) -> usize {
+    let series = Series {
+        fingerprint_bits: Growing::LONGEST - levels.first,
+        levels: levels.more,
+    };
+    series.due(buckets, level - levels.first)
 }
 
 impl Geometry {
@@ -293,7 +343,7 @@ impl Geometry {
         Err(match fitting.map(|geometry| geometry.buckets).min() {
             // The table may become as large, but not from so small a start.
             Some(least) => {
-                let enough = |items| small_start(items, rate).saturating_mul(START_FACTOR) >= least;
+                let enough = |items| most_buckets(small_start(items, rate)) >= least;
                 let min = least_of(capacity + 1..max_capacity, enough);
                 BuildError::Growth {
                     asked: capacity,
@@ -323,7 +373,7 @@ impl Geometry {
             return Some(Self { capacity, ..large });
         }
         let is_modest = |geometry: &Self| {
-            let most = small.saturating_mul(START_FACTOR);
+            let most = most_buckets(small);
             let needed = geometry.series.buckets(capacity, rate, 0);
             let most = most.max(geometry.grown_buckets() / START_SHARE);
             geometry.fits() && (geometry.buckets <= most || Some(geometry.buckets) == needed)
@@ -373,20 +423,8 @@ impl Geometry {
         if level == self.series.levels {
             return self.max_capacity;
         }
-        let room = self.series.room(self.buckets, level);
-        let inserts_of_sweep = match level {
-            0 => 0,
-            _ => (self.buckets << level) / SPLITS_PER_INSERT,
-        };
-        room.saturating_sub(inserts_of_sweep)
-            .clamp(self.capacity, self.max_capacity)
-    }
-
-    /// The numbers of items with which the doublings are due.
-    pub(crate) fn due(&self) -> Box<[usize]> {
-        (0..self.series.levels)
-            .map(|level| self.capacity_at(level))
-            .collect()
+        let due = self.series.due(self.buckets, level);
+        due.clamp(self.capacity, self.max_capacity)
     }
 
     /// The false-positive rate with as many items as fit at a level.
@@ -442,12 +480,27 @@ fn small_start(capacity: usize, rate: f64) -> usize {
     Geometry::fixed(capacity, rate, None).map_or(usize::MAX, |small| small.buckets)
 }
 
-/// The least number of `range`, or its end, that is `enough`, as all greater ones are.
+/// The most buckets that a filter that can grow starts with, if a fixed one has `small`.
+fn most_buckets(small: usize) -> usize {
+    small.saturating_mul(START_FACTOR).max(START_LEAST)
+}
+
+/// The least number of `range`, or its end, that is `enough`, as all greater ones are. It is found
+/// fast if it is near the start.
 fn least_of(range: Range<usize>, enough: impl Fn(usize) -> bool) -> usize {
     let Range {
         start: mut low,
         end: mut high,
     } = range;
+    let mut step = 1;
+    while low.saturating_add(step) < high {
+        if enough(low + step) {
+            high = low + step;
+        } else {
+            low += step + 1;
+            step *= 2;
+        }
+    }
     while low < high {
         let middle = low.midpoint(high);
         if enough(middle) {

@@ -36,11 +36,14 @@ pub(crate) struct RawFilter<L> {
     pub(crate) versions: Versions,
     pub(crate) frontiers: Frontiers,
     pub(crate) len: Len,
-    /// For each level the number of items with which the next one is to begin.
-    due: Box<[usize]>,
+    due: Due,
     /// In a box, because writers write them: lookups read the cache line of the other fields.
     pub(crate) counters: Box<Counters>,
 }
+
+/// The number of items with which the next level is to begin: for a filter with so many buckets
+/// in a plane, with these levels, at this one of them.
+pub(crate) type Due = fn(usize, Levels, u32) -> usize;
 
 impl<L: Layout> RawFilter<L> {
     /// An empty filter of `buckets` buckets that go through `levels`;
@@ -60,24 +63,20 @@ impl<L: Layout> RawFilter<L> {
             } else {
                 Len::new(buckets)
             },
-            due: Box::default(),
+            due: |_, _, _| usize::MAX,
             counters: Box::default(),
             table,
         })
     }
 
     /// The filter that begins a level in time, not only when it has no room left.
-    pub(crate) fn growing_when(self, due: Box<[usize]>) -> Self {
+    pub(crate) fn growing_when(self, due: Due) -> Self {
         Self { due, ..self }
     }
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Counters>()
-            + size_of_val(&*self.due)
-            + self.table.bytes()
-            + self.versions.bytes()
-            + self.len.bytes()
+        size_of::<Counters>() + self.table.bytes() + self.versions.bytes() + self.len.bytes()
     }
 
     #[inline(always)]

@@ -495,6 +495,17 @@ fn a_filter_cannot_grow_to_less_than_it_has() {
     );
 }
 
+/// 32 buckets are no large start, however few a fixed filter would have.
+#[test]
+fn filters_for_a_few_items_can_grow() {
+    for capacity in 1..=32 {
+        for bits in 10..=Growing::LONGEST {
+            let grown = Geometry::growable(capacity, 8 * capacity, 0.5, Some(bits));
+            assert!(grown.is_ok(), "{capacity} items, {bits} bits: {grown:?}");
+        }
+    }
+}
+
 #[test]
 fn growth_that_is_too_far_is_refused_and_the_least_start_is_named() {
     let most = 1 << 28;

@@ -1,7 +1,7 @@
 //! The protocol in whichever layout a filter has.
 
 use crate::{
-    geometry::Geometry,
+    geometry::{self, Geometry},
     raw::RawFilter,
     table::layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing},
 };
@@ -66,7 +66,7 @@ impl AnyFilter {
     pub(crate) fn new(geometry: &Geometry) -> Option<Self> {
         let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
         Some(of_series!(geometry.series, L => {
-            RawFilter::<L>::new(buckets, levels)?.growing_when(geometry.due())
+            RawFilter::<L>::new(buckets, levels)?.growing_when(geometry::due)
         }))
     }
 }

@@ -14,7 +14,7 @@
 use crate::{
     fault,
     step::Step,
-    sync::{self, AtomicU64, Ordering, fence_after_exchange, full_fence},
+    sync::{self, AtomicU32, Ordering, fence_after_exchange, full_fence},
 };
 
 /// Buckets that a snapshot scans at a time, for a filter that doubles `levels`
@@ -34,17 +34,18 @@ pub(crate) const fn chunk_buckets(levels: u32) -> usize {
 }
 
 /// Snapshots that can run at once without stopping relocations altogether: with
-/// the number of the others, a cache line of them.
+/// the number of the others, half a cache line of them.
 const PLACES: usize = if sync::IN_MODEL { 1 } else { 7 };
 
 /// The places of all snapshots that run.
 pub(crate) struct Frontiers {
-    chunk_buckets: usize,
+    chunk_buckets: u32,
     /// 0: no snapshot; 1: one that has not begun to scan; 2c + 2: one that scans
-    /// chunk c now; 2c + 3: one that has scanned it and not entered the next.
-    places: [AtomicU64; PLACES],
+    /// chunk c now; 2c + 3: one that has scanned it and not entered the next. There
+    /// are at most 2^29 chunks, as the buckets of a plane are at most 2^32.
+    places: [AtomicU32; PLACES],
     /// Snapshots that found no place in `places`.
-    others: AtomicU64,
+    others: AtomicU32,
     /// In a model without snapshots: each look would only multiply its interleavings.
     #[cfg(guira_loom)]
     pub(crate) unused: bool,
@@ -52,11 +53,11 @@ pub(crate) struct Frontiers {
 
 impl Frontiers {
     pub(crate) fn new(chunk_buckets: usize) -> Self {
-        let places = std::array::from_fn(|_| AtomicU64::new(0));
+        let places = std::array::from_fn(|_| AtomicU32::new(0));
         Self {
-            chunk_buckets,
+            chunk_buckets: chunk_buckets as u32,
             places,
-            others: AtomicU64::new(0),
+            others: AtomicU32::new(0),
             #[cfg(guira_loom)]
             unused: false,
         }
@@ -64,7 +65,7 @@ impl Frontiers {
 
     /// Buckets that a snapshot scans at a time.
     pub(crate) fn chunk_buckets(&self) -> usize {
-        self.chunk_buckets
+        self.chunk_buckets as usize
     }
 
     /// True if no snapshot is between the two buckets, or at one of them. To be
@@ -96,7 +97,7 @@ impl Frontiers {
                     0 => true,
                     place => {
                         let side = |bucket: usize| {
-                            let chunk = (bucket / self.chunk_buckets) as u64;
+                            let chunk = (bucket / self.chunk_buckets as usize) as u32;
                             (2 * chunk + 2).cmp(&place)
                         };
                         side(from).is_ne() && side(from) == side(to)
@@ -111,13 +112,13 @@ impl Frontiers {
             return true;
         }
         // Relaxed: a hint.
-        let none = |place: &AtomicU64| place.load(Ordering::Relaxed) == 0;
+        let none = |place: &AtomicU32| place.load(Ordering::Relaxed) == 0;
         none(&self.others) && self.places.iter().all(none)
     }
 
     /// Registers a snapshot, until the result is dropped.
     pub(crate) fn register(&self) -> Frontier<'_> {
-        let free = |place: &&AtomicU64| {
+        let free = |place: &&AtomicU32| {
             // Relaxed: `enter` orders it.
             place
                 .compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed)
@@ -135,13 +136,13 @@ impl Frontiers {
 /// The place of one snapshot.
 pub(crate) struct Frontier<'a> {
     all: &'a Frontiers,
-    place: Option<&'a AtomicU64>,
+    place: Option<&'a AtomicU32>,
 }
 
 impl Frontier<'_> {
     /// The scan goes on to this chunk.
     pub(crate) fn enter(&self, chunk: usize) {
-        self.set(2 * chunk as u64 + 2);
+        self.set(2 * chunk as u32 + 2);
         // Pairs with the fence of `permit`.
         full_fence();
     }
@@ -149,10 +150,10 @@ impl Frontier<'_> {
     /// The scan has loaded all words of this chunk. A writer that is slow to take
     /// them holds up no move on either side.
     pub(crate) fn leave(&self, chunk: usize) {
-        self.set(2 * chunk as u64 + 3);
+        self.set(2 * chunk as u32 + 3);
     }
 
-    fn set(&self, to: u64) {
+    fn set(&self, to: u32) {
         if let Some(place) = self.place {
             // Release: a mover that sees chunks as scanned may move in them: what
             // was read of them was read before.

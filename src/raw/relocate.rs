@@ -110,8 +110,12 @@ impl<L: Layout> RawFilter<L> {
     /// as it should. To fill it up to the last path would cost many such searches.
     #[cold]
     fn grow_in_time(&self, level: u32) {
-        let due = self.due.get((level - self.table.first_level()) as usize);
-        if due.is_some_and(|&due| self.len.sum() >= due) && !self.table.is_growing(level) {
+        let levels = self.table.levels();
+        if level == levels.last() || self.table.is_growing(level) {
+            return;
+        }
+        let due = (self.due)(self.table.buckets(), levels, level);
+        if self.len.sum() >= due {
             // Without memory the filter fills up, and an insert says so then.
             let _ = self.table.begin_level(level);
             self.len.grow(self.table.words());

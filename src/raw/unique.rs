@@ -8,9 +8,9 @@
 //! there.
 //!
 //! Of two calls with reservations in both words one sees the other's: each reserves before it
-//! reads. One of the two words is the *home* of the class, and a call in the home has the right
-//! of way: it takes away a reservation in the other word, and a call there gives way to one in
-//! the home.
+//! reads. One of the two words is the *home* of the class ([`Class::home`]), and a call in the home
+//! has the right of way: it takes away a reservation in the other word, and a call there gives way
+//! to one in the home.
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
@@ -37,18 +37,6 @@ const MAX_COURTESY: usize = 1024 * COURTESY;
 /// Times that a call vacates a slot of its words before it gives up: each time but
 /// the last another thread took the slot.
 const MAX_VACATIONS: usize = if sync::IN_MODEL { 3 } else { 64 };
-
-impl Class {
-    /// The bucket in which a call of `insert_unique` has the right of way, and the other one.
-    /// Either is the lower one for half of all classes, so that the load stays even.
-    fn home(self) -> (usize, usize) {
-        if (self.p as u64 ^ self.fingerprint) & 1 == 0 {
-            (self.p, self.q)
-        } else {
-            (self.q, self.p)
-        }
-    }
-}
 
 /// How long a call waits for the owners of reservations.
 struct Patience {
@@ -123,7 +111,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     fn insert_unique_by(&self, class: Class, token: u64) -> Result<bool, InsertError> {
-        let (home, away) = class.home();
+        let (home, away) = class.home::<L>();
         let view = self.table.view();
         let (mut patience, mut vacations) = (Patience::new(token), MAX_VACATIONS);
         loop {

@@ -2,7 +2,7 @@
 
 use crate::{
     error::SnapshotError,
-    geometry::Geometry,
+    geometry::{self, Geometry},
     raw::{RawFilter, frontier::chunk_buckets},
     table::{Table, layout::Layout, scan::Restored},
 };
@@ -102,7 +102,7 @@ impl<L: Layout> RawFilter<L> {
         };
         let raw = Self::with_table(table)
             .ok_or_else(memory)?
-            .growing_when(geometry.due());
+            .growing_when(geometry::due);
         raw.len.add(restored.items);
         Ok(raw)
     }

@@ -51,6 +51,17 @@ impl Class {
         }
     }
 
+    /// The home of the class, and its other bucket. The home is the lower one for half of all
+    /// classes, so that the load stays even if it is preferred. Words of all levels store the bit
+    /// that decides.
+    #[inline(always)]
+    pub(crate) fn home<L: Layout>(self) -> (usize, usize) {
+        match self.fingerprint >> L::MAX_LEVEL & 1 {
+            0 => (self.p, self.q),
+            _ => (self.q, self.p),
+        }
+    }
+
     /// The class with its buckets in the wrong order, for negative controls.
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn swapped(self) -> Self {

@@ -96,15 +96,11 @@ impl<'a, L: Layout> View<'a, L> {
     }
 
     /// Both words of a class, in the order in which a claim prefers them if they are equally
-    /// full: a random one first, which the lowest bit of the fingerprint says that words of all
-    /// levels store.
+    /// full: the home first.
     #[inline(always)]
     pub(crate) fn load_pair_for_claim(&self, class: Class) -> (Loaded<'a, L>, Loaded<'a, L>) {
-        let (one, other) = match class.fingerprint >> L::MAX_LEVEL & 1 {
-            0 => (class.p, class.q),
-            _ => (class.q, class.p),
-        };
-        self.load_both_for_update(class.fingerprint, one, other)
+        let (home, away) = class.home::<L>();
+        self.load_both_for_update(class.fingerprint, home, away)
     }
 
     /// The words of two buckets, in this order.

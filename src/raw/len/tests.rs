@@ -149,9 +149,15 @@ fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
         }
     });
     assert_eq!(len.sum(), 8_000);
-    assert_eq!(len.bytes(), small + MOST * size_of::<CachePadded<AtomicU64>>());
+    assert_eq!(
+        len.bytes(),
+        small + MOST * size_of::<CachePadded<AtomicU64>>()
+    );
     let mut len = len;
     len.reset();
     assert_eq!((len.sum(), len.bytes()), (0, small));
-    assert_eq!(Len::growing(LARGE).bytes(), small + MOST * size_of::<CachePadded<AtomicU64>>());
+    assert_eq!(
+        Len::growing(LARGE).bytes(),
+        small + MOST * size_of::<CachePadded<AtomicU64>>()
+    );
 }

@@ -22,8 +22,10 @@ fn inserts_refused_for_want_of_room_are_counted() {
 
 #[test]
 fn a_level_begins_when_it_is_due() {
-    let due = Box::new([10, 20]);
-    let raw = growing(8, 2).growing_when(due);
+    let raw = growing(8, 2).growing_when(|_, levels, level| match level - levels.first {
+        0 => 10,
+        _ => 20,
+    });
     let first = raw.table.level();
     raw.len.add(9);
     raw.grow_in_time(first);

@@ -10,7 +10,7 @@ use crate::{
     sync::loads,
     table::Levels,
     table::class::Class,
-    table::layout::F10x6,
+    table::layout::{F10x6, Growing, Layout, Masks},
     table::word::{Mark, Word},
 };
 
@@ -65,22 +65,28 @@ fn wide() -> (RawFilter<F10x6>, Class) {
     let raw = RawFilter::new(64, Levels::FIXED).expect("a few bytes");
     let class = (100..)
         .map(|fingerprint| Class::of_resident(fingerprint, 0, 64))
-        .find(|class| class.home() == (class.p, class.q));
+        .find(|class| class.home::<F10x6>() == (class.p, class.q));
     (raw, class.expect("every second one"))
 }
 
-#[test]
-fn the_home_is_either_bucket_for_half_of_all_classes() {
+fn home_is_either_bucket_for_half<L: Layout>(fingerprint: impl Fn(u64) -> u64) {
     let mut lower = 0;
     for bucket in 0..64 {
-        for fingerprint in 1..=100 {
-            let class = Class::of_resident(fingerprint, bucket, 64);
-            let (home, other) = class.home();
+        for number in 1..=100 {
+            let class = Class::of_resident(fingerprint(number), bucket, 64);
+            let (home, other) = class.home::<L>();
             assert_eq!((home.min(other), home.max(other)), (class.p, class.q));
             lower += u32::from(home == class.p);
         }
     }
     assert!((3_000..3_400).contains(&lower), "{lower} of 6400");
+}
+
+#[test]
+fn the_home_is_either_bucket_for_half_of_all_classes() {
+    home_is_either_bucket_for_half::<F10x6>(|number| number);
+    // The shortest fingerprints that there are at the last level.
+    home_is_either_bucket_for_half::<Growing>(|number| number << Growing::MAX_LEVEL);
 }
 
 #[test]
