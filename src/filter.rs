@@ -234,11 +234,12 @@ impl<S> CuckooFilter<S> {
     #[inline]
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        // The usual layout first: a comparison instead of a jump, and this much can be inlined.
-        if let AnyFilter::F15x4(raw) = &self.raw {
-            return raw.contains(raw.class(hash));
+        // The usual layouts first: comparisons instead of a jump, and this much can be inlined.
+        match &self.raw {
+            AnyFilter::F15x4(raw) => raw.contains(raw.class(hash)),
+            AnyFilter::Growing(raw) => raw.contains(raw.class(hash)),
+            _ => self.contains_in_other_layouts(hash),
         }
-        self.contains_in_other_layouts(hash)
     }
 
     #[inline(never)]

@@ -29,7 +29,6 @@ use class::Fingerprints;
 use layout::{Layout, Masks};
 use planes::Planes;
 use segment::{OnceSegment, Segment};
-use std::marker::PhantomData;
 pub(crate) use sweep::{Refusal, SPLITS_PER_INSERT};
 use word::Word;
 
@@ -56,12 +55,11 @@ impl Levels {
 pub(crate) struct Table<L> {
     /// Plane 0.
     first: Planes,
-    growth: Growth,
-    layout: PhantomData<L>,
+    growth: Growth<L>,
 }
 
 /// What only growable filters have: next to nothing in a fixed one.
-struct Growth {
+struct Growth<L> {
     /// `segments[k]` holds what level k needs beside those before it; of them `segments[0]`
     /// stays empty, as plane 0 has its own place. None in a fixed filter.
     segments: Box<[OnceSegment]>,
@@ -69,11 +67,11 @@ struct Growth {
     hint: AtomicU64,
     /// The level at which the filter begins.
     first_level: u32,
-    fingerprints: Fingerprints,
+    fingerprints: Fingerprints<L>,
 }
 
-impl Growth {
-    fn new<L: Layout>(buckets: usize, levels: Levels) -> Self {
+impl<L: Layout> Growth<L> {
+    fn new(buckets: usize, levels: Levels) -> Self {
         let Levels { first, more } = levels;
         let none = L::GROWS.then(|| OnceSegment::new(0));
         let segments = (0..more).map(|level| OnceSegment::new(buckets << level));
@@ -81,7 +79,7 @@ impl Growth {
             segments: none.into_iter().chain(segments).collect(),
             hint: AtomicU64::new(Word::<L>::hint(first, first).bits()),
             first_level: first,
-            fingerprints: Fingerprints::new::<L>(first),
+            fingerprints: Fingerprints::new(first),
         }
     }
 
@@ -103,9 +101,8 @@ impl<L: Layout> Table<L> {
 
     fn with_first(first: Planes, levels: Levels) -> Self {
         Self {
-            growth: Growth::new::<L>(first.words.len(), levels),
+            growth: Growth::new(first.words.len(), levels),
             first,
-            layout: PhantomData,
         }
     }
 
@@ -137,16 +134,16 @@ impl<L: Layout> Table<L> {
             *word = AtomicU64::new(0);
         }
         self.first.empty::<L>(levels.first);
-        self.growth = Growth::new::<L>(self.buckets(), levels);
+        self.growth = Growth::new(self.buckets(), levels);
     }
 
     /// The fingerprints of the filter's items.
     #[inline(always)]
-    pub(crate) fn fingerprints(&self) -> Fingerprints {
+    pub(crate) fn fingerprints(&self) -> Fingerprints<L> {
         if L::GROWS {
             self.growth.fingerprints
         } else {
-            const { Fingerprints::new::<L>(0) }
+            const { Fingerprints::new(0) }
         }
     }
 

@@ -1,7 +1,7 @@
 //! From a hash to a class: a fingerprint and its pair of buckets. Pure.
 
 use super::layout::{Layout, Masks};
-use std::hint::select_unpredictable;
+use std::{hint::select_unpredictable, marker::PhantomData};
 
 /// All that the table knows of an item: its fingerprint and its two buckets.
 /// Two items of one class cannot be told apart.
@@ -28,7 +28,11 @@ impl Class {
     /// The high bits of the hash say which of them it is, so that P and Q need no comparison
     /// with each other. The fingerprint comes from the low bits.
     #[inline(always)]
-    pub(crate) fn of_hash(hash: u64, fingerprints: Fingerprints, buckets: usize) -> Self {
+    pub(crate) fn of_hash<L: Layout>(
+        hash: u64,
+        fingerprints: Fingerprints<L>,
+        buckets: usize,
+    ) -> Self {
         let fingerprint = fingerprints.of_hash(hash);
         let half = half_sum(fingerprint, buckets);
         let pair = scale(hash, buckets / 2);
@@ -85,20 +89,22 @@ impl Class {
 /// highest bits are not all 0, so that something is left of a fingerprint at every level: a slot
 /// that holds 0 is empty.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fingerprints {
+pub(crate) struct Fingerprints<L> {
     /// The bits that they have.
     mask: u64,
-    /// The smallest one: a single bit.
-    least: u64,
+    layout: PhantomData<L>,
 }
 
-impl Fingerprints {
+impl<L: Layout> Fingerprints<L> {
+    /// The smallest one: a single bit.
+    const LEAST: u64 = 1 << L::MAX_LEVEL;
+
     /// Those of a filter that begins at the level `first`.
-    pub(crate) const fn new<L: Layout>(first: u32) -> Self {
+    pub(crate) const fn new(first: u32) -> Self {
         let whole = (1 << L::FINGERPRINT_BITS) - 1;
         Self {
             mask: whole & (u64::MAX << first),
-            least: 1 << L::MAX_LEVEL,
+            layout: PhantomData,
         }
     }
 
@@ -107,10 +113,10 @@ impl Fingerprints {
     #[inline(always)]
     fn of_hash(self, hash: u64) -> u64 {
         let low = hash & self.mask;
-        if low >= self.least {
+        if low >= Self::LEAST {
             low
         } else {
-            self.raised(low)
+            Self::raised(low)
         }
     }
 
@@ -118,8 +124,8 @@ impl Fingerprints {
     /// comparison.
     #[cold]
     #[inline(never)]
-    fn raised(self, low: u64) -> u64 {
-        low | self.least
+    fn raised(low: u64) -> u64 {
+        low | Self::LEAST
     }
 }
 

@@ -114,11 +114,10 @@ impl<L: Layout> Word<L> {
         (p.bits | q.bits) & L::CONTROL == 0
     }
 
-    /// True if both words are quiet and in the phase of `hint`.
+    /// True if both words are quiet and in the phase of `hint`, which has no control bits.
     #[inline(always)]
     pub(crate) fn both_settled(p: Self, q: Self, hint: Self) -> bool {
-        let out_of_phase = (p.bits ^ hint.bits | q.bits ^ hint.bits) & L::PHASE;
-        out_of_phase | (p.bits | q.bits) & L::CONTROL == 0
+        ((p.bits ^ hint.bits) | (q.bits ^ hint.bits)) & (L::PHASE | L::CONTROL) == 0
     }
 
     /// True if any slot of either word holds `fingerprint`. Both words must be quiet and in the
@@ -132,11 +131,14 @@ impl<L: Layout> Word<L> {
         }
         let lanes = hint.lanes();
         let broadcast = hint.stored(fingerprint) * lanes.ones;
-        if lanes.distance > lanes.bits {
-            Self::either_matches_in_lanes(p.bits ^ broadcast, q.bits ^ broadcast)
+        let (p, q) = (p.bits ^ broadcast, q.bits ^ broadcast);
+        if const { !L::GROWS && L::LEVELS[0].distance > L::LEVELS[0].bits } {
+            Self::either_matches_in_lanes(p, q)
         } else {
-            let used = |bits| Self::used(bits, lanes);
-            used(p.bits ^ broadcast) & used(q.bits ^ broadcast) != lanes.tops
+            // In each word exact for its lowest slot that is 0, and there is none without one
+            // (Warren, *Hacker's Delight*, 2nd ed., §6-1).
+            let zero = |bits: u64| bits.wrapping_sub(lanes.ones) & !bits;
+            (zero(p) | zero(q)) & lanes.tops != 0
         }
     }
 

@@ -24,8 +24,8 @@ impl Layout for EightBits {
 }
 
 /// The fingerprints of a fixed filter, and the largest of them.
-const fn fixed<L: Layout>() -> (Fingerprints, u64) {
-    (Fingerprints::new::<L>(0), L::LEVELS[0].largest)
+const fn fixed<L: Layout>() -> (Fingerprints<L>, u64) {
+    (Fingerprints::new(0), L::LEVELS[0].largest)
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn bucket_and_fingerprint_are_independent() {
 fn fingerprints_last_until_the_last_level() {
     let state = SeededState::new(42);
     for first in [0, 9, 17] {
-        let fingerprints = Fingerprints::new::<Growing>(first);
+        let fingerprints = Fingerprints::<Growing>::new(first);
         let all = || (0..HASHES).map(|item| fingerprints.of_hash(state.hash_one(item)));
         assert!(all().all(|it| it >> 18 != 0 && it < 1 << 27));
         assert!(all().all(|it| it.trailing_zeros() >= first));
