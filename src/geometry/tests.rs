@@ -3,7 +3,7 @@
 mod headroom;
 
 use super::*;
-use crate::{builder::Builder, filter::CuckooFilter, raw::any::AnyFilter};
+use crate::{builder::Builder, filter::CuckooFilter, raw::any::AnyFilter, table::layout::Growing};
 use std::hash::BuildHasher;
 
 const BITS: [u32; 5] = [10, 12, 15, 20, 30];
@@ -30,13 +30,9 @@ fn choose(capacity: usize, rate: f64) -> Result<Geometry, BuildError> {
 }
 
 fn rate_at_capacity(geometry: Geometry) -> f64 {
-    let Words {
-        bits: fingerprint_bits,
-        slots,
-        ..
-    } = geometry.series.at(0);
+    let slots = geometry.series.slots(0);
     rate(
-        fingerprint_bits,
+        geometry.series.fingerprint_bits,
         slots,
         geometry.capacity as f64 / (geometry.buckets * slots) as f64,
     )
