@@ -87,7 +87,7 @@ impl<L: Layout> RawFilter<L> {
             buckets: buckets << doublings,
         };
         let level = levels.first + doublings;
-        let mut restored = Restored::new(levels, level);
+        let mut restored = Restored::new(levels.first, level);
         let table = if doublings == 0 {
             Table::of_image(levels, words, &mut restored)?
         } else {

@@ -256,8 +256,9 @@ impl<L: Layout> Table<L> {
     fn planes_of(&self, plane: u64) -> &Planes {
         match plane.checked_ilog2() {
             None => &self.first,
-            Some(doublings) => {
-                let segment = self.segment(self.first_level() + doublings);
+            // The planes from 2^k on came with the doubling k + 1.
+            Some(k) => {
+                let segment = self.growth.segments[k as usize + 1].get();
                 let segment = segment.expect("a segment is published before a word of it is made");
                 &segment.planes
             }

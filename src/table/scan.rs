@@ -177,7 +177,7 @@ impl<L: Layout> Table<L> {
 
 /// What the words of an image amount to.
 pub(crate) struct Restored {
-    levels: Levels,
+    first_level: u32,
     level: u32,
     /// The lowest level of the words.
     pub(crate) lowest: u32,
@@ -187,9 +187,9 @@ pub(crate) struct Restored {
 
 impl Restored {
     /// Of the image of the planes of `level`, before its first word.
-    pub(crate) fn new(levels: Levels, level: u32) -> Self {
+    pub(crate) fn new(first_level: u32, level: u32) -> Self {
         Self {
-            levels,
+            first_level,
             level,
             lowest: level,
             items: 0,
@@ -204,7 +204,7 @@ impl Restored {
         bucket: usize,
         word: Word<L>,
     ) -> Result<(), SnapshotError> {
-        let born = self.levels.first + plane.checked_ilog2().map_or(0, |bit| bit + 1);
+        let born = self.first_level + plane.checked_ilog2().map_or(0, |bit| bit + 1);
         // A level begins only when all words have completed the one before it.
         let levels = born.max(self.level.saturating_sub(1))..=self.level;
         if !(levels.contains(&word.level()) && word.is_image()) {

@@ -6,7 +6,7 @@ use super::Word;
 use crate::table::layout::{Layout, Masks};
 
 impl<L: Layout> Word<L> {
-    /// The low bits of a fingerprint that the word does not store, as its plane says them.
+    /// How many low bits of a fingerprint the word does not store: its plane says them.
     #[inline(always)]
     pub(crate) fn level(self) -> u32 {
         (self.phase() >> 1) as u32
