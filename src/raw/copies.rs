@@ -8,7 +8,7 @@ use crate::table::{
 /// True if the word holds a live copy by itself: unmarked or D.
 #[inline]
 pub(super) fn holds_copy<L: Layout>(word: Word<L>, fingerprint: u64) -> bool {
-    word.find(fingerprint).is_some() || word.is_marked(Mark::Delivered, fingerprint)
+    word.find(fingerprint).is_some() | word.is_marked(Mark::Delivered, fingerprint)
 }
 
 /// The copies of the class in its two words: unmarked, D, and S with T.

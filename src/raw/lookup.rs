@@ -115,7 +115,8 @@ impl<L: Layout> RawFilter<L> {
         let fingerprint = class.fingerprint;
         let version = self.versions.of(class).observe();
         let (p, q) = self.load_pair(class);
-        if holds_copy(p, fingerprint) || holds_copy(q, fingerprint) {
+        // Both, as nobody can foresee which.
+        if holds_copy(p, fingerprint) | holds_copy(q, fingerprint) {
             return Some(true);
         }
         let marked = p.mark_of(fingerprint).is_some() || q.mark_of(fingerprint).is_some();

@@ -64,7 +64,7 @@ impl<'a, L: Layout> View<'a, L> {
         if word.is_in_phase(hint) {
             return word;
         }
-        self.table.load_from(hint, fingerprint, bucket, load)
+        self.table.load_from(hint, word, fingerprint, bucket, load)
     }
 
     /// The words of a class, P before Q, that count for it if both are in the phase of the hint,
@@ -200,17 +200,22 @@ impl<L: Layout> Table<L> {
             .prefetch(bucket);
     }
 
-    /// A level is being swept: from plane to plane, with one load and one for each level
-    /// above the hint, at most.
+    /// A level is being swept, and `seen` stood in the plane of the hint: from plane to plane, with
+    /// one load and one for each level above the hint, at most.
+    ///
+    /// Nearly all words are at the level of the hint or at the next one. Which of the two nobody can
+    /// foresee, so the plane is computed from it and not branched to.
     #[cold]
     fn load_from(
         &self,
         hint: Word<L>,
+        seen: Word<L>,
         fingerprint: u64,
         bucket: usize,
         load: impl Fn(&AtomicU64) -> Word<L>,
     ) -> Word<L> {
-        let mut plane = self.plane_at(hint.level(), fingerprint);
+        let is_ahead = seen.level() > hint.level();
+        let mut plane = self.plane_at(hint.level() + u32::from(is_ahead), fingerprint);
         loop {
             let word = load(self.atomic(plane, bucket));
             if self.plane_at(word.level(), fingerprint) == plane {
