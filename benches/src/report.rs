@@ -1,127 +1,256 @@
 //! `BENCHMARKS.md` and its plots.
 
+mod losses;
 mod machine;
 mod markdown;
+mod page;
 mod plots;
+mod space;
 
 use crate::{
-    contention::{self, Contest, Tail},
-    curves::{self, Curves},
+    contention, curves,
     effort::Effort,
-    growth::{self, Growth},
-    latency,
-    ops::{self, Table},
-    snapshot::{self, Snapshots},
-    space::{self, Load, Point},
+    growth, latency, ops, snapshot,
     targets::{self, Target},
 };
-use std::{fs, io, path::Path, time::Instant};
+use clap::ValueEnum;
+use page::{Contribution, Contributions};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
-/// All that was measured in one run.
-#[derive(Clone, Debug)]
-pub struct Results {
-    /// The targets.
-    pub targets: Vec<Target>,
-    /// One thread.
-    pub tables: Vec<Table>,
-    /// Lookups by the load and by the share of hits.
-    pub curves: Curves,
-    /// Many threads.
-    pub contests: Vec<Contest>,
-    /// Latencies.
-    pub tails: Vec<Tail>,
-    /// What reading the clock costs, in nanoseconds.
-    pub clock: u64,
-    /// What growth costs.
-    pub growth: Growth,
-    /// What snapshots cost.
-    pub snapshots: Snapshots,
-    /// Memory and rates.
-    pub points: Vec<Point>,
-    /// How fast filters are built.
-    pub construction: Table,
-    /// Highest loads.
-    pub loads: Vec<Load>,
-    /// The machine.
-    pub machine: String,
-    /// How much was measured.
-    pub effort: Effort,
+/// What can be measured by itself. The page has the parts in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum Part {
+    /// The targets of filters that do not grow
+    Targets,
+    /// One thread, all contestants
+    OneThread,
+    /// Lookups by load and by the share of hits
+    Lookups,
+    /// Many threads
+    Threads,
+    /// How long single operations take
+    Latency,
+    /// What growth costs
+    Growth,
+    /// What snapshots cost
+    Snapshots,
+    /// Memory and rates
+    Space,
 }
 
-impl Results {
-    /// Measures everything; prints the targets, and on the standard error output
-    /// how far it is.
-    #[must_use]
-    pub fn measure(effort: Effort) -> Self {
-        let start = Instant::now();
-        let say = |what: &str| eprintln!("{:4.0} s: {what}", start.elapsed().as_secs_f64());
-        say("targets");
-        let print = |target: &Target| println!("{target}");
-        let mut targets = targets::measure(effort, print);
-        let growth = growth::measure(effort, say);
-        let snapshots = snapshot::measure(effort, say);
-        let more = targets.len();
-        targets.extend(growth.targets());
-        targets.extend(snapshots.targets());
-        targets[more..].iter().for_each(print);
-        say("one thread");
-        let tables = ops::measure(effort);
-        say("lookups by load and by the share of hits");
-        let curves = curves::measure(effort);
-        say("many threads");
-        let contests = contention::measure(effort);
-        say("latencies");
-        let (tails, clock) = (contention::tails(effort), latency::clock_cost());
-        say("space");
-        let (points, loads) = (space::points(effort), space::loads(effort));
-        say("construction");
-        let construction = space::construction(effort);
-        say("done");
-        let machine = machine::describe();
-        Self {
-            targets,
-            tables,
-            curves,
-            contests,
-            tails,
-            clock,
-            growth,
-            snapshots,
-            points,
-            construction,
-            loads,
-            machine,
-            effort,
+impl Part {
+    /// As the command line has it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Targets => "targets",
+            Self::OneThread => "one-thread",
+            Self::Lookups => "lookups",
+            Self::Threads => "threads",
+            Self::Latency => "latency",
+            Self::Growth => "growth",
+            Self::Snapshots => "snapshots",
+            Self::Space => "space",
         }
     }
 
-    /// Writes `BENCHMARKS.md` into `root`, and the plots to which it links into the
-    /// directory `plots` of it; the table of the server is that of
-    /// `docs/server-throughput.md`.
+    /// As the page has it.
+    fn title(self) -> &'static str {
+        match self {
+            Self::Targets => "What guira aims at",
+            Self::OneThread => "One thread",
+            Self::Lookups => "Lookups by load and by the share of hits",
+            Self::Threads => "Many threads",
+            Self::Latency => "Latency",
+            Self::Growth => "Growth",
+            Self::Snapshots => "Snapshots",
+            Self::Space => "Space",
+        }
+    }
+}
+
+/// Where the report is written.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The directory of `BENCHMARKS.md`.
+    pub root: PathBuf,
+    /// That of the plots, from `root` on.
+    pub plots: PathBuf,
+    /// What is to be known of this run beside what the machine says of itself.
+    pub note: Option<String>,
+    /// How much is measured.
+    pub effort: Effort,
+}
+
+impl Report {
+    /// Measures these parts and writes `BENCHMARKS.md` and the plots to which it links; what the
+    /// page has of the other parts stays. The table of the server is that of
+    /// `docs/server-throughput.md`. Prints the targets; tells `say` what comes next.
     ///
     /// # Errors
     ///
-    /// If a file cannot be written.
-    pub fn write(&self, root: &Path, plots: &Path) -> io::Result<()> {
-        let directory = root.join(plots);
-        fs::create_dir_all(&directory)?;
-        let svgs = [
-            ("contention.svg", plots::contention(self)),
-            ("latency.svg", plots::latency(self)),
-            ("growth.svg", plots::growth(self)),
-            ("space.svg", plots::space(self)),
-            ("insert.svg", plots::insert(self)),
-            ("load.svg", plots::load(self)),
-            ("share.svg", plots::share(self)),
-        ];
-        for (name, svg) in svgs {
-            fs::write(directory.join(name), svg.map_err(io::Error::other)?)?;
+    /// If a file cannot be read or written, or the page has no part that is not measured.
+    pub fn write(&self, parts: &[Part], say: impl Fn(&str)) -> io::Result<()> {
+        let path = self.root.join("BENCHMARKS.md");
+        // Before all is measured in vain.
+        let mut contributions = others(read(&path)?.as_deref(), parts)?;
+        fs::create_dir_all(self.root.join(&self.plots))?;
+        let run = self.run();
+        for &part in parts {
+            let (contribution, svgs) = self.measure(part, &run, &say);
+            contributions.insert(part, contribution);
+            for (name, svg) in svgs {
+                let file = self.root.join(&self.plots).join(format!("{name}.svg"));
+                fs::write(file, svg.map_err(io::Error::other)?)?;
+            }
         }
-        let server = match fs::read_to_string(root.join("docs/server-throughput.md")) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => "Not measured here.\n".into(),
-            server => server?,
+        let server = read(&self.root.join("docs/server-throughput.md"))?;
+        let server = server.as_deref().unwrap_or("Not measured here.\n");
+        fs::write(path, page::write(&contributions, &self.plots, server))
+    }
+
+    /// The facts of a run that begins now.
+    fn run(&self) -> String {
+        let mut facts = vec![format!("{}, {}", machine::date(), rounds(self.effort))];
+        facts.extend(machine::describe());
+        facts.extend(self.note.clone());
+        page::run(&facts)
+    }
+
+    fn measure(&self, part: Part, run: &str, say: &impl Fn(&str)) -> (Contribution, Plots) {
+        let (effort, plots) = (self.effort, self.plots.as_path());
+        let mut it = Contribution {
+            run: run.to_owned(),
+            ..Contribution::default()
         };
-        let page = markdown::page(self, plots, &server);
-        fs::write(root.join("BENCHMARKS.md"), page)
+        say(part.title());
+        let svgs = match part {
+            Part::Targets => {
+                it.aims = markdown::aims(&targets::measure(effort, print));
+                Vec::new()
+            }
+            Part::OneThread => {
+                let tables = ops::measure(effort);
+                it.section = markdown::one_thread(&tables, plots);
+                let named = tables.iter();
+                // Tables with the peers, not guira's own.
+                it.losses =
+                    losses::of_tables(named.filter(|table| table.title.contains("slots, ")));
+                vec![("insert", plots::insert(&tables))]
+            }
+            Part::Lookups => {
+                let curves = curves::measure(effort);
+                it.section = markdown::curves(&curves, plots);
+                it.losses = losses::of_tables(curves.by_load.iter().chain(&curves.by_share));
+                vec![
+                    ("load", plots::load(&curves)),
+                    ("share", plots::share(&curves)),
+                ]
+            }
+            Part::Threads => {
+                let contests = contention::measure(effort);
+                it.section = markdown::contention(&contests, effort.log_medium, plots);
+                it.losses = losses::of_contests(&contests);
+                vec![("contention", plots::contention(&contests))]
+            }
+            Part::Latency => {
+                let tails = contention::tails(effort);
+                it.section = markdown::latency(&tails, latency::clock_cost(), plots);
+                vec![("latency", plots::latency(&tails))]
+            }
+            Part::Growth => {
+                let growth = growth::measure(effort, say);
+                it.aims = printed(&growth.targets());
+                it.section = markdown::growth(&growth, latency::clock_cost(), plots);
+                it.losses = losses::of_growth(&growth);
+                vec![("growth", plots::growth(&growth.timeline))]
+            }
+            Part::Snapshots => {
+                let snapshots = snapshot::measure(effort, say);
+                it.aims = printed(&snapshots.targets());
+                it.section = markdown::snapshots(&snapshots);
+                Vec::new()
+            }
+            Part::Space => {
+                let space = crate::space::measure(effort, say);
+                it.section = space::section(&space, effort, plots);
+                it.losses = space::losses();
+                vec![("space", plots::space(&space.points))]
+            }
+        };
+        (it, svgs)
+    }
+}
+
+type Plots = Vec<(&'static str, plots::Svg)>;
+
+fn print(target: &Target) {
+    println!("{target}");
+}
+
+/// The table of these targets, which are printed, too.
+fn printed(targets: &[Target]) -> String {
+    targets.iter().for_each(print);
+    markdown::aims(targets)
+}
+
+fn rounds(effort: Effort) -> String {
+    match effort.rounds {
+        1 => "one round, which shows that all of it works, and not how fast it is".into(),
+        rounds => format!("{rounds} rounds"),
+    }
+}
+
+/// A file, if it is there.
+fn read(path: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        text => text.map(Some),
+    }
+}
+
+/// What a page has of the parts other than these. No page lacks nothing: it is made of these
+/// parts only.
+fn others(page: Option<&str>, parts: &[Part]) -> io::Result<Contributions> {
+    let others = Part::value_variants()
+        .iter()
+        .filter(|part| !parts.contains(part));
+    let find = |&part: &Part| {
+        let found = page.map(|page| page::read(page, part).ok_or(part));
+        found.map(|found| found.map(|contribution| (part, contribution)))
+    };
+    let found: Result<Contributions, Part> = others.filter_map(find).collect();
+    found.map_err(|part| {
+        io::Error::other(format!(
+            "BENCHMARKS.md has no part `{0}` that could stay: name {0} in --only, too",
+            part.name()
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_the_parts_are_those_of_the_command_line() {
+        for part in Part::value_variants() {
+            let value = part.to_possible_value().expect("no part is hidden");
+            assert_eq!(value.get_name(), part.name());
+        }
+    }
+
+    #[test]
+    fn a_page_must_have_the_parts_that_stay() {
+        assert_eq!(
+            others(None, &[Part::Growth]).ok(),
+            Some(Contributions::new())
+        );
+        let error = others(Some("# Benchmarks\n"), &[Part::Growth]);
+        let error = error.expect_err("it has no part").to_string();
+        assert!(error.contains("`targets`"), "{error}");
+        assert!(others(Some("# Benchmarks\n"), Part::value_variants()).is_ok());
     }
 }

@@ -49,6 +49,32 @@ impl Point {
     }
 }
 
+/// Memory and rates.
+#[derive(Clone, Debug)]
+pub struct Space {
+    /// In the third-level cache.
+    pub points: Vec<Point>,
+    /// How fast filters are built.
+    pub construction: Table,
+    /// Highest loads.
+    pub loads: Vec<Load>,
+}
+
+/// Measures all of it; tells `say` what comes next.
+#[must_use]
+pub fn measure(effort: Effort, say: impl Fn(&str)) -> Space {
+    say("space");
+    let points = points(effort);
+    say("construction");
+    let construction = construction(effort);
+    say("highest loads");
+    Space {
+        points,
+        construction,
+        loads: loads(effort),
+    }
+}
+
 /// The highest load of a layout: the load at the first refused insert, the least
 /// of several seeds.
 #[derive(Clone, Debug)]
@@ -113,8 +139,7 @@ fn growable(items: usize, bits: u32) -> Guira {
 }
 
 /// As many items as a table in the third-level cache holds, in each layout, for each rate, and in each peer.
-#[must_use]
-pub fn points(effort: Effort) -> Vec<Point> {
+fn points(effort: Effort) -> Vec<Point> {
     let count = items(effort.log_medium);
     let mut points = Vec::new();
     let mut measure = |name: String, asked, guira: Guira| {
@@ -174,8 +199,7 @@ fn name_of(bits: u32, slots: u32) -> String {
 /// How fast guira's fixed layouts and the peers are built, as table 3 of Fan et al.,
 /// *Cuckoo Filter*, CoNEXT 2014, has it: guira's load in percent, and millions of items
 /// per second in and out of cache. Rows are called as in [`points`].
-#[must_use]
-pub fn construction(effort: Effort) -> Table {
+fn construction(effort: Effort) -> Table {
     let sizes = [(effort.log_medium, effort.rounds), (effort.log_large, 1)];
     let [medium, large] =
         sizes.map(|(log_slots, _)| format!("M items/s, {} slots", size(log_slots)));
@@ -206,8 +230,7 @@ pub fn construction(effort: Effort) -> Table {
 }
 
 /// The highest loads of the layouts.
-#[must_use]
-pub fn loads(effort: Effort) -> Vec<Load> {
+fn loads(effort: Effort) -> Vec<Load> {
     let highest = |items: usize, make: &dyn Fn(usize) -> Guira| {
         let fill = |seed: u64| {
             let guira = make(items);

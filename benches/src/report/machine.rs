@@ -2,8 +2,21 @@
 
 use std::{fs, process::Command, thread};
 
-/// Processor, caches, memory, system, compiler: a line each.
-pub(super) fn describe() -> String {
+/// Today's, as "2026-11-23".
+pub(super) fn date() -> String {
+    output("date", &["-u", "+%F"])
+}
+
+/// What a program prints.
+fn output(program: &str, options: &[&str]) -> String {
+    let output = Command::new(program).args(options).output();
+    output.map_or("unknown".into(), |output| {
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    })
+}
+
+/// Processor, caches, memory, system, compiler.
+pub(super) fn describe() -> Vec<String> {
     let processor = value("/proc/cpuinfo", "model name");
     let family = value("/proc/cpuinfo", "cpu family");
     let threads = thread::available_parallelism().map_or(0, usize::from);
@@ -14,18 +27,14 @@ pub(super) fn describe() -> String {
     // What follows the version's numbers is the builder's own.
     let system = system.split('-').next().unwrap_or_default();
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
-    let rustc = Command::new(rustc).arg("--version").output();
-    let rustc = rustc.map_or(String::new(), |out| {
-        String::from_utf8_lossy(&out.stdout).into_owned()
-    });
-    format!(
-        "- processor: {processor} (family {family}), {threads} hardware threads\n\
-         - caches: {}\n- memory: {memory}\n- system: Linux {}\n- compiler: {}, `--release` (thin LTO), \
-         no `target-cpu`\n",
-        caches(),
-        system.trim(),
-        rustc.trim(),
-    )
+    let rustc = output(&rustc, &["--version"]);
+    vec![
+        format!("processor: {processor} (family {family}), {threads} hardware threads"),
+        format!("caches: {}", caches()),
+        format!("memory: {memory}"),
+        format!("system: Linux {}", system.trim()),
+        format!("compiler: {rustc}, `--release` (thin LTO), no `target-cpu`"),
+    ]
 }
 
 fn read(path: &str) -> String {

@@ -1,9 +1,9 @@
 //! The plots, as SVG. Colours and shapes belong to contestants, the same in all.
 
-use super::Results;
 use crate::{
-    contention::{Contest, THREADS},
-    growth::{TIMES, Window},
+    contention::{Contest, THREADS, Tail},
+    curves::Curves,
+    growth::{TIMES, Timeline, Window},
     latency::Latencies,
     ops::Table,
     space::Point,
@@ -17,7 +17,7 @@ use plotters::{
 };
 use std::error::Error;
 
-type Svg = Result<String, Box<dyn Error + Send + Sync>>;
+pub(super) type Svg = Result<String, Box<dyn Error + Send + Sync>>;
 
 /// A line for each name.
 struct Line {
@@ -35,7 +35,10 @@ fn colour(name: &str) -> RGBColor {
         "RwLock<cuckoofilter>" => RGBColor(204, 121, 167),
         "64 × Mutex<cuckoofilter>" => RGBColor(150, 90, 150),
         "RwLock<qfilter>" => RGBColor(86, 180, 233),
-        "RwLock<scalable_cuckoo_filter>" => RGBColor(120, 120, 120),
+        "RwLock<scalable_cuckoo_filter>" | "scalable_cuckoo_filter, fixed and grown" => {
+            RGBColor(120, 120, 120)
+        }
+        "RedisBloom, fixed and grown *" => RGBColor(200, 0, 40),
         "grows, p99.9" => RGBColor(213, 94, 0),
         "grows, longest" => RGBColor(240, 180, 130),
         "built large, p99.9" => RGBColor(0, 114, 178),
@@ -190,7 +193,7 @@ fn names(lines: &[Vec<Line>]) -> Vec<String> {
 }
 
 /// Throughput against threads, a panel for each scenario.
-pub(super) fn contention(results: &Results) -> Svg {
+pub(super) fn contention(contests: &[Contest]) -> Svg {
     let lines = |contest: &Contest| -> Vec<Line> {
         let line = |row: &crate::contention::Row| Line {
             name: row.name.to_owned(),
@@ -204,15 +207,10 @@ pub(super) fn contention(results: &Results) -> Svg {
         contest.rows.iter().rev().map(line).collect()
     };
     let labels = THREADS.map(|threads| threads.to_string());
-    let all: Vec<Vec<Line>> = results.contests.iter().map(lines).collect();
+    let all: Vec<Vec<Line>> = contests.iter().map(lines).collect();
     svg((960, 680), |area| {
         let (panels, below) = area.split_vertically(610);
-        for ((area, contest), lines) in panels
-            .split_evenly((2, 3))
-            .iter()
-            .zip(&results.contests)
-            .zip(&all)
-        {
+        for ((area, contest), lines) in panels.split_evenly((2, 3)).iter().zip(contests).zip(&all) {
             let title = contest.scenario.name;
             let x = ("threads", labels.as_slice());
             panel(
@@ -231,9 +229,8 @@ pub(super) fn contention(results: &Results) -> Svg {
 }
 
 /// Quantiles of lookups, a panel for each of three runs.
-pub(super) fn latency(results: &Results) -> Svg {
-    let groups: Vec<_> = results
-        .tails
+pub(super) fn latency(tails: &[Tail]) -> Svg {
+    let groups: Vec<_> = tails
         .chunk_by(|a, b| (a.scenario, a.threads) == (b.scenario, b.threads))
         .collect();
     let shown: Vec<_> = groups
@@ -288,10 +285,9 @@ fn bytes(value: &f64) -> String {
 }
 
 /// What operations take while the filter grows, and its bytes, over the items.
-pub(super) fn growth(results: &Results) -> Svg {
+pub(super) fn growth(timeline: &Timeline) -> Svg {
     type Value = Box<dyn Fn(&Window) -> f64>;
     type Operation = fn(&Latencies) -> &hdrhistogram::Histogram<u64>;
-    let timeline = &results.growth.timeline;
     let last = timeline.grown.last().map_or(1, |window| window.items) as f64;
     let line = |name: String, windows: &[Window], value: Value| Line {
         name,
@@ -349,7 +345,7 @@ pub(super) fn growth(results: &Results) -> Svg {
 }
 
 /// Bits per item against the rate, with the two curves of theory.
-pub(super) fn space(results: &Results) -> Svg {
+pub(super) fn space(points: &[Point]) -> Svg {
     svg((720, 460), |area| {
         let mut chart = ChartBuilder::on(area)
             .caption(
@@ -386,8 +382,7 @@ pub(super) fn space(results: &Results) -> Svg {
                 .label(name)
                 .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], shade));
         }
-        for point in results
-            .points
+        for point in points
             .iter()
             .filter(|point| point.rate > 0.0 && point.bits < 50.0)
         {
@@ -396,10 +391,7 @@ pub(super) fn space(results: &Results) -> Svg {
             let series = std::iter::once(Circle::new((point.rate, point.bits), 4, shade.filled()));
             let drawn = chart.draw_series(series)?;
             // One entry of the legend stands for all points of guira.
-            let first = results
-                .points
-                .iter()
-                .find(|point| point.name.starts_with("guira"));
+            let first = points.iter().find(|point| point.name.starts_with("guira"));
             if !ours || first.is_some_and(|first| std::ptr::eq(first, point)) {
                 let name = if ours { "guira" } else { point.name.as_str() };
                 drawn
@@ -430,7 +422,7 @@ struct Lines<'a> {
     grid: (usize, usize),
 }
 
-fn tables(shown: &Lines<'_>) -> Svg {
+fn of_tables(shown: &Lines<'_>) -> Svg {
     let (across, labels) = shown.x;
     let lines = |table: &&Table| -> Vec<Line> {
         let line = |(name, cells): &(String, Vec<Option<crate::measure::Samples>>)| Line {
@@ -459,13 +451,13 @@ fn tables(shown: &Lines<'_>) -> Svg {
 }
 
 /// The rate of inserts by the part of the fill, in and out of cache.
-pub(super) fn insert(results: &Results) -> Svg {
-    let all = results.tables.iter();
-    let all: Vec<&Table> = all
+pub(super) fn insert(tables: &[Table]) -> Svg {
+    let all: Vec<&Table> = tables
+        .iter()
         .filter(|table| table.title.ends_with("u64 keys"))
         .collect();
     let labels = ["0–50", "50–90", "90–95", "95–99", "99–100"].map(|band| format!("{band} %"));
-    tables(&Lines {
+    of_tables(&Lines {
         tables: &all,
         first: 1,
         x: ("of the capacity", &labels),
@@ -476,17 +468,17 @@ pub(super) fn insert(results: &Results) -> Svg {
 }
 
 /// The rate of lookups by load, in and out of cache.
-pub(super) fn load(results: &Results) -> Svg {
-    lookups(&results.curves.by_load, "load", (2, 2))
+pub(super) fn load(curves: &Curves) -> Svg {
+    lookups(&curves.by_load, "load", (2, 2))
 }
 
 /// The rate of lookups by the share of hits, in and out of cache.
-pub(super) fn share(results: &Results) -> Svg {
-    lookups(&results.curves.by_share, "share of hits", (1, 2))
+pub(super) fn share(curves: &Curves) -> Svg {
+    lookups(&curves.by_share, "share of hits", (1, 2))
 }
 
 fn lookups(curves: &[Table], across: &str, grid: (usize, usize)) -> Svg {
-    tables(&Lines {
+    of_tables(&Lines {
         tables: &curves.iter().collect::<Vec<_>>(),
         first: 0,
         x: (across, &curves[0].columns),
