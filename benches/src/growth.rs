@@ -17,38 +17,19 @@ use crate::{
     targets::{Bound, Target, rate_of_crew},
 };
 use chain::Chain;
-use guira::CuckooFilter;
+use guira::{BuildError, CuckooFilter};
 use rand::{SeedableRng, rngs::SmallRng};
 use scalable_cuckoo_filter::{ScalableCuckooFilter, ScalableCuckooFilterBuilder};
 
 /// How many times as large the filters become.
 pub const TIMES: u64 = 64;
 
-/// The filters that are compared: one that grows, and a fixed one that has as many slots as that
-/// one ends with.
-const PAIRS: [Pair; 2] = [
-    Pair {
-        asked: 0.001,
-        fixed: 15,
-        slots: 4,
-    },
-    Pair {
-        asked: 0.0001,
-        fixed: 20,
-        slots: 3,
-    },
-];
-
-/// The rate asked of a filter that grows, and the fixed layout that is built for the same one.
-#[derive(Clone, Copy, Debug)]
-struct Pair {
-    asked: f64,
-    fixed: u32,
-    slots: u32,
-}
+/// The rates that are asked of a filter that grows, and of a fixed one. The first is that of the
+/// targets.
+const RATES: [f64; 3] = [0.001, 0.01, 0.0001];
 
 /// The rates that all are asked for: of a chain, of all its links together.
-const RATES: [f64; 2] = [0.03, 0.001];
+const RATES_OF_CHAINS: [f64; 2] = [0.03, 0.001];
 
 /// How many filters are compared for each rate: guira, its fixed filters in a chain
 /// that doubles and in one that does not, and the peer.
@@ -92,8 +73,7 @@ pub struct OfSize {
     pub slots: String,
     /// In the third-level cache.
     pub in_cache: bool,
-    /// Against filters built large: for each of the layouts the grown one, then
-    /// the fixed one.
+    /// Against filters built large: for each of the rates the grown one, then the fixed one.
     pub fixed: Table,
     /// Against chains: for each of the rates the [`CONTESTANTS`].
     pub chains: Table,
@@ -130,7 +110,7 @@ pub fn measure(effort: Effort, say: impl Fn(&str)) -> Growth {
 /// If there is no memory.
 #[must_use]
 pub fn growing(items: u64) -> Guira {
-    Guira(grown_at(items, PAIRS[0].asked))
+    Guira(grown(items, RATES[0]))
 }
 
 fn against_fixed(effort: Effort, log_slots: u32) -> Table {
@@ -140,32 +120,28 @@ fn against_fixed(effort: Effort, log_slots: u32) -> Table {
         size(log_slots)
     );
     let mut table = Table::new(title, &WITH_FIXED);
-    table.rows_for(PAIRS.iter().flat_map(|pair| {
-        let Pair {
-            asked,
-            fixed,
-            slots,
-        } = pair;
+    table.rows_for(RATES.iter().flat_map(|asked| {
         let percent = asked * 100.0;
+        let fixed = built_large(count, *asked);
+        let (bits, slots) = (fixed.fingerprint_bits(), fixed.bucket_slots());
         [
-            format!("at most {percent} %, grown to {slots} slots"),
-            format!("{fixed} bits × {slots}, built large"),
+            format!("at most {percent} %, grown"),
+            format!("at most {percent} %, built large ({bits} bits × {slots})"),
         ]
     }));
-    // Out of cache the fills take minutes: one round will do for a layout
-    // without a target.
-    let layouts = |round| match round {
+    // Out of cache the fills take minutes: one round will do for a rate without a target.
+    let rates = |round| match round {
         1.. if log_slots >= effort.log_large => 1,
-        _ => PAIRS.len(),
+        _ => RATES.len(),
     };
     for round in 0..effort.rounds_at(log_slots) {
-        for (layout, pair) in PAIRS[..layouts(round)].iter().enumerate() {
-            let makes: [&dyn Fn() -> Guira; 2] = [&|| Guira(grown_at(count, pair.asked)), &|| {
-                Guira::new(count as usize, pair.fixed)
+        for (nth, asked) in RATES[..rates(round)].iter().enumerate() {
+            let makes: [&dyn Fn() -> Guira; 2] = [&|| Guira(grown(count, *asked)), &|| {
+                Guira(built_large(count, *asked))
             }];
             // Both are there before either is asked: lookups take turns within a moment.
             let filled = makes.into_iter().enumerate().map(|(index, make)| {
-                let row = 2 * layout + index;
+                let row = 2 * nth + index;
                 let share = count / 2;
                 let guira = make();
                 let peer: &dyn Peer<u64> = &guira;
@@ -186,7 +162,7 @@ fn against_fixed(effort: Effort, log_slots: u32) -> Table {
             let filled: Vec<Guira> = filled.collect();
             for asked in Asked::ALL {
                 for (index, guira) in filled.iter().enumerate() {
-                    let cells = (&mut table, 2 * layout + index, 2);
+                    let cells = (&mut table, 2 * nth + index, 2);
                     look(effort.steps, cells, count, (asked, round), |key| {
                         guira.0.contains(key)
                     });
@@ -225,9 +201,9 @@ fn look(
 
 /// The peer: a chain of filters with longer fingerprints from link to link, so
 /// that it keeps its rate. One writer, and here without a lock.
-fn scalable(count: u64, rate: f64) -> ScalableCuckooFilter<u64, SharedHasher, SmallRng> {
+pub(crate) fn scalable(start: u64, rate: f64) -> ScalableCuckooFilter<u64, SharedHasher, SmallRng> {
     ScalableCuckooFilterBuilder::new()
-        .initial_capacity((count / TIMES) as usize)
+        .initial_capacity(start as usize)
         .false_positive_probability(rate)
         .hasher(SharedHasher::default())
         .rng(SmallRng::seed_from_u64(1))
@@ -241,9 +217,9 @@ fn against_chains(effort: Effort, log_slots: u32) -> Table {
         size(log_slots)
     );
     let mut table = Table::new(title, &WITH_CHAINS);
-    table.rows_for(RATES.iter().flat_map(|rate| {
+    table.rows_for(RATES_OF_CHAINS.iter().flat_map(|rate| {
         let percent = rate * 100.0;
-        let guira = grown_at(count, *rate);
+        let guira = grown(count, *rate);
         let (bits, slots) = (guira.fingerprint_bits(), guira.bucket_slots());
         [
             format!("guira ({bits} bits × {slots}), at most {percent} %"),
@@ -252,7 +228,7 @@ fn against_chains(effort: Effort, log_slots: u32) -> Table {
             format!("scalable_cuckoo_filter, at most {percent} %"),
         ]
     }));
-    for (index, asked) in RATES.into_iter().enumerate() {
+    for (index, asked) in RATES_OF_CHAINS.into_iter().enumerate() {
         let row = CONTESTANTS * index;
         // Filled once where a fill takes long: what is compared are the lookups.
         let fills = if log_slots >= effort.log_large {
@@ -282,14 +258,24 @@ fn against_chains(effort: Effort, log_slots: u32) -> Table {
     table
 }
 
-/// guira at this rate, in the layout that it chooses itself.
-fn grown_at(count: u64, rate: f64) -> CuckooFilter {
+/// guira at this rate, in the layout that it chooses itself: with room for `start` items at first,
+/// and for `count` in the end.
+pub(crate) fn guira_from(start: u64, count: u64, rate: f64) -> Result<CuckooFilter, BuildError> {
     let builder = CuckooFilter::builder()
-        .capacity((count / TIMES) as usize)
+        .capacity(start as usize)
         .max_capacity(count as usize)
         .false_positive_rate(rate);
-    let filter = builder.hasher(hasher::state()).build();
-    filter.expect("a rate that can be kept so far")
+    builder.hasher(hasher::state()).build()
+}
+
+/// guira that becomes [`TIMES`] times as large.
+fn grown(count: u64, rate: f64) -> CuckooFilter {
+    guira_from(count / TIMES, count, rate).expect("a rate that can be kept so far")
+}
+
+/// guira that is fixed.
+fn built_large(count: u64, rate: f64) -> CuckooFilter {
+    guira_from(count, count, rate).expect("a rate on offer")
 }
 
 type Contestants = (
@@ -300,9 +286,9 @@ type Contestants = (
 
 /// Fills one of each; fills in the columns of inserts and of bits.
 fn fill_chains(count: u64, asked: f64, table: &mut Table, row: usize) -> Contestants {
-    let guira = grown_at(count, asked);
+    let guira = grown(count, asked);
     let mut chains = [Chain::doubling(count, asked), Chain::equal(count, asked)];
-    let mut peer = scalable(count, asked);
+    let mut peer = scalable(count / TIMES, asked);
     let keys = || (0..count).map(u64::nth);
     let mut timed = |index: usize, fill: &mut dyn FnMut()| {
         let start = thread_time();
@@ -351,8 +337,7 @@ impl Growth {
 impl OfSize {
     fn targets(&self) -> Vec<Target> {
         let at = format!("{} items", self.slots);
-        let Pair { asked, fixed, .. } = PAIRS[0];
-        let percent = asked * 100.0;
+        let percent = RATES[0] * 100.0;
         let (lookups, by_two) = if self.in_cache {
             (0.85, 0.55)
         } else {
@@ -368,24 +353,27 @@ impl OfSize {
         let large = large.into_iter().map(|(what, column, bound)| {
             Target::ratio(
                 format!(
-                    "grown {TIMES} times, {at}, {what}: at most {percent} % against {fixed} bits × 4 built large"
+                    "grown {TIMES} times, {at}, {what}: at most {percent} %, against a filter built large"
                 ),
                 Bound::AtLeast(bound),
                 cell(&self.fixed, 0, column),
                 cell(&self.fixed, 1, column),
             )
         });
-        let chains = RATES.iter().enumerate().flat_map(|(index, asked)| {
-            let (at, percent) = (&at, asked * 100.0);
-            // A chain that doubles makes two lookups for a hit on average.
-            let peers = [
-                ("a chain of fixed filters that double", [1.5, 3.0]),
-                ("a chain of equal fixed filters", [3.0; 2]),
-                ("scalable_cuckoo_filter", [3.0; 2]),
-            ];
-            let peers = peers.into_iter().enumerate();
-            peers.flat_map(move |(peer, (name, [hits, misses]))| {
-                [("hits", 1, hits), ("misses", 2, misses)].map(|(what, column, bound)| {
+        let chains = RATES_OF_CHAINS
+            .iter()
+            .enumerate()
+            .flat_map(|(index, asked)| {
+                let (at, percent) = (&at, asked * 100.0);
+                // A chain that doubles makes two lookups for a hit on average.
+                let peers = [
+                    ("a chain of fixed filters that double", [1.5, 3.0]),
+                    ("a chain of equal fixed filters", [3.0; 2]),
+                    ("scalable_cuckoo_filter", [3.0; 2]),
+                ];
+                let peers = peers.into_iter().enumerate();
+                peers.flat_map(move |(peer, (name, [hits, misses]))| {
+                    [("hits", 1, hits), ("misses", 2, misses)].map(|(what, column, bound)| {
                     Target::ratio(
                         format!(
                             "grown {TIMES} times, {at}, at most {percent} %, {what}: against {name}"
@@ -395,8 +383,8 @@ impl OfSize {
                         cell(&self.chains, CONTESTANTS * index + 1 + peer, column),
                     )
                 })
-            })
-        });
+                })
+            });
         large.chain(chains).collect()
     }
 }

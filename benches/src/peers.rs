@@ -11,7 +11,7 @@ mod scalable_cuckoo_filter;
 
 pub use guira::Guira;
 
-use crate::{entry::Entry, keys::Key};
+use crate::{entry::Entry, keys::Key, lanes::Contestant};
 
 /// The rate that peers are asked for where they take one: that of guira's
 /// 15-bit fingerprints, to which the fixed sizes of the others come nearest.
@@ -46,5 +46,17 @@ pub fn all<K: Key>() -> Vec<Entry<K>> {
         scalable_cuckoo_filter::entry(),
         fastbloom::entry(),
         papaya::entry(),
+    ]
+}
+
+/// A peer for so many items and this rate.
+pub type AskedFor<K> = fn(usize, f64) -> Box<dyn Contestant<K>>;
+
+/// The peers that do not grow and take a rate, with their names in [`all`].
+#[must_use]
+pub fn asked_for<K: Key>() -> [(&'static str, AskedFor<K>); 2] {
+    [
+        ("RwLock<qfilter>", qfilter::make),
+        ("fastbloom (atomic)", fastbloom::make),
     ]
 }

@@ -176,7 +176,7 @@ impl Report {
             Part::Space => {
                 let space = crate::space::measure(effort, say);
                 it.section = space::section(&space, effort, plots);
-                it.losses = space::losses();
+                it.losses = space::losses(&space);
                 vec![("space", plots::space(&space.points))]
             }
         };

@@ -1,9 +1,15 @@
 //! Bits per item against the rate of false positives, how fast a filter is built, and
 //! how full it gets.
 
+mod asked;
+mod redis_bloom;
+
+pub use asked::{COMPARED, GROWTHS};
+pub use redis_bloom::MOST_TABLES;
+
 use crate::{
     effort::Effort,
-    growth, hasher,
+    hasher,
     keys::{Asked, Walk},
     measure::{items, rate, size},
     ops::{LAYOUTS, Table},
@@ -12,22 +18,37 @@ use crate::{
 };
 use guira::CuckooFilter;
 
-/// One filter at its capacity.
+/// One filter that holds as many items as it was asked to.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What it is.
+    /// What it is, without how far it has grown.
     pub name: String,
     /// The rate that was asked for, if one was.
     pub asked: Option<f64>,
+    /// How many times as large as at first it has become; 1: it is fixed.
+    pub grown: u64,
     /// The rate that guira expects.
     pub expected: Option<f64>,
     /// The rate that was measured.
     pub rate: f64,
     /// Bits of memory per item.
     pub bits: f64,
+    /// The same when the first insert was refused, if one was.
+    pub at_full: Option<f64>,
+    /// Inserts that were refused before.
+    pub refused: u64,
 }
 
 impl Point {
+    /// What it is, with how far it has grown.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self.grown {
+            1 => self.name.clone(),
+            times => format!("{}, grown {times} times", self.name),
+        }
+    }
+
     /// The least bits per item that this rate needs: log2(1/ε).
     #[must_use]
     pub fn limit(rate: f64) -> f64 {
@@ -54,6 +75,8 @@ impl Point {
 pub struct Space {
     /// In the third-level cache.
     pub points: Vec<Point>,
+    /// guira's out of cache.
+    pub large: Vec<Point>,
     /// How fast filters are built.
     pub construction: Table,
     /// Highest loads.
@@ -65,11 +88,14 @@ pub struct Space {
 pub fn measure(effort: Effort, say: impl Fn(&str)) -> Space {
     say("space");
     let points = points(effort);
+    say("space, out of cache");
+    let large = large_points(effort);
     say("construction");
     let construction = construction(effort);
     say("highest loads");
     Space {
         points,
+        large,
         construction,
         loads: loads(effort),
     }
@@ -88,15 +114,12 @@ pub struct Load {
 /// Items asked for, where the highest load is measured.
 pub const SIZES: [usize; 3] = [1_000, 30_000, 1_000_000];
 
-/// The rates that are asked for.
-const ASKED: [f64; 7] = [0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5, 1e-6];
-
 /// The share of absent keys that are found: lookups until some hundred were, but not
 /// for ever. 0 where too few were found to tell.
-fn false_positives(peer: &dyn Peer<u64>, effort: Effort) -> f64 {
+fn false_positives(lookup: impl Fn(Walk, u64) -> u64, effort: Effort) -> f64 {
     let (mut asked, mut found) = (0, 0);
     while found < 400 && asked < effort.steps * 64 {
-        found += peer.lookup(Walk::new(Asked::Misses, 1, asked >> 16), 1 << 16);
+        found += lookup(Walk::new(Asked::Misses, 1, asked >> 16), 1 << 16);
         asked += 1 << 16;
     }
     if found < 25 {
@@ -105,20 +128,26 @@ fn false_positives(peer: &dyn Peer<u64>, effort: Effort) -> f64 {
     found as f64 / asked as f64
 }
 
-/// A filter that is full.
+fn bits(bytes: usize, items: u64) -> f64 {
+    bytes as f64 * 8.0 / items as f64
+}
+
+/// A filter that is full, and was not asked for a rate.
 fn measured(
-    name: String,
-    asked: Option<f64>,
+    (name, grown): (String, u64),
     peer: &dyn Peer<u64>,
     (count, expected): (u64, Option<f64>),
     effort: Effort,
 ) -> Point {
     Point {
         name,
-        asked,
+        asked: None,
+        grown,
         expected,
-        rate: false_positives(peer, effort),
-        bits: peer.bytes() as f64 * 8.0 / count as f64,
+        rate: false_positives(|walk, steps| peer.lookup(walk, steps), effort),
+        bits: bits(peer.bytes(), count),
+        at_full: None,
+        refused: 0,
     }
 }
 
@@ -138,58 +167,39 @@ fn growable(items: usize, bits: u32) -> Guira {
     Guira(builder.build().expect("each of them can double twice"))
 }
 
-/// As many items as a table in the third-level cache holds, in each layout, for each rate, and in each peer.
+/// As many items as a table in the third-level cache holds, in each layout, for each rate, and in
+/// each peer.
 fn points(effort: Effort) -> Vec<Point> {
     let count = items(effort.log_medium);
     let mut points = Vec::new();
-    let mut measure = |name: String, asked, guira: Guira| {
+    let mut measure = |name: String, grown, guira: Guira| {
         // What a growing filter expects is what it expects when it has grown.
         Peer::<u64>::insert_all(&guira, 0..count);
         guira.0.finish_growth();
         let expected = Some(guira.0.false_positive_rate());
-        points.push(measured(name, asked, &guira, (count, expected), effort));
+        points.push(measured((name, grown), &guira, (count, expected), effort));
     };
     for (bits, slots) in LAYOUTS {
         let guira = Guira::new(count as usize, bits);
-        measure(name_of(bits, slots), None, guira);
+        measure(name_of(bits, slots), 1, guira);
     }
     for bits in GROWABLE {
         let guira = growable(count as usize, bits);
-        let name = format!("guira, {bits} bits, grown {TIMES} times");
-        measure(name, None, guira);
+        measure(format!("guira, {bits} bits"), TIMES as u64, guira);
     }
-    for asked in ASKED {
-        let builder = CuckooFilter::builder()
-            .false_positive_rate(asked)
-            .hasher(hasher::state());
-        let fixed = builder.clone().capacity(count as usize);
-        let fixed = fixed.build().expect("a rate on offer");
-        let name = format!("guira, chose {} bits", fixed.fingerprint_bits());
-        measure(name, Some(asked), Guira(fixed));
-        let start = count / growth::TIMES;
-        let grown = builder
-            .capacity(start as usize)
-            .max_capacity(count as usize);
-        let grown = grown.build().expect("a rate that can be kept so far");
-        let name = format!(
-            "guira, chose {} bits, grown {} times",
-            grown.fingerprint_bits(),
-            growth::TIMES
-        );
-        measure(name, Some(asked), Guira(grown));
-    }
+    points.extend(asked::of_all(count, effort));
     for entry in peers::all::<u64>().into_iter().skip(1) {
         let peer = (entry.make)(count as usize);
         peer.insert_all(0..count);
-        points.push(measured(
-            entry.name.to_owned(),
-            None,
-            &*peer,
-            (count, None),
-            effort,
-        ));
+        let name = entry.name.to_owned();
+        points.push(measured((name, 1), &*peer, (count, None), effort));
     }
     points
+}
+
+/// guira out of cache, for each rate that is compared and each growth.
+fn large_points(effort: Effort) -> Vec<Point> {
+    asked::of_guira(items(effort.log_large), effort)
 }
 
 fn name_of(bits: u32, slots: u32) -> String {

@@ -1,7 +1,7 @@
 //! A concurrent Bloom filter, which cannot delete.
 
 use super::RATE;
-use crate::{entry::Entry, hasher, keys::Key, peer::Peer};
+use crate::{entry::Entry, hasher, keys::Key, lanes::Contestant, peer::Peer};
 use fastbloom::AtomicBloomFilter;
 use guira::SeededState;
 
@@ -32,6 +32,14 @@ impl<K: Key> Peer<K> for Bloom {
     }
 }
 
+/// Asked for this rate.
+pub(super) fn make<K: Key>(items: usize, rate: f64) -> Box<dyn Contestant<K>> {
+    let builder = AtomicBloomFilter::with_false_pos(rate).hasher(hasher::state());
+    Box::new(Bloom {
+        filter: builder.expected_items(items),
+    })
+}
+
 pub(super) fn entry<K: Key>() -> Entry<K> {
     Entry {
         name: "fastbloom (atomic)",
@@ -39,11 +47,6 @@ pub(super) fn entry<K: Key>() -> Entry<K> {
         deletes: false,
         copies: false,
         large: true,
-        make: |items| {
-            let builder = AtomicBloomFilter::with_false_pos(RATE).hasher(hasher::state());
-            Box::new(Bloom {
-                filter: builder.expected_items(items),
-            })
-        },
+        make: |items| make(items, RATE),
     }
 }

@@ -1,7 +1,7 @@
 //! A quotient filter for one writer, behind a lock.
 
 use super::RATE;
-use crate::{entry::Entry, hasher, keys::Key, peer::Peer};
+use crate::{entry::Entry, hasher, keys::Key, lanes::Contestant, peer::Peer};
 use guira::SeededState;
 use qfilter::Filter;
 use std::sync::RwLock;
@@ -37,6 +37,14 @@ impl<K: Key> Peer<K> for Quotient {
     }
 }
 
+/// Asked for this rate.
+pub(super) fn make<K: Key>(items: usize, rate: f64) -> Box<dyn Contestant<K>> {
+    let filter = Filter::new_with_hasher(items as u64, rate, hasher::state());
+    Box::new(Quotient {
+        filter: RwLock::new(filter.expect("a valid configuration")),
+    })
+}
+
 pub(super) fn entry<K: Key>() -> Entry<K> {
     Entry {
         name: "RwLock<qfilter>",
@@ -44,11 +52,6 @@ pub(super) fn entry<K: Key>() -> Entry<K> {
         deletes: true,
         copies: true,
         large: true,
-        make: |items| {
-            let filter = Filter::new_with_hasher(items as u64, RATE, hasher::state());
-            Box::new(Quotient {
-                filter: RwLock::new(filter.expect("a valid configuration")),
-            })
-        },
+        make: |items| make(items, RATE),
     }
 }

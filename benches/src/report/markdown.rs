@@ -187,14 +187,10 @@ pub(super) fn latency(tails: &[Tail], clock: u64, plots: &Path) -> String {
 
 pub(super) fn growth(growth: &Growth, clock: u64, plots: &Path) -> String {
     let mut text = format!(
-        "## Growth\n\nA filter that began with room for one in {TIMES} of the items and grew while it was filled, one insert at a \
-         time.\n\
-         Millions of operations per second; lookups are after the last doubling is complete.\n\n\
-         Only the layouts with buckets of 4, 3 and 2 slots can double six times.\n\
-         A filter that can grow gives a bit of each fingerprint (two of those of 20 bits, two or three of those of 30) to \
-         the phase of the word, and each doubling takes one bit of the rest for the choice of the plane.\n\
-         The grown filter therefore has the higher rate, {TIMES} times that of its fingerprint, and is otherwise like the \
-         fixed one with as many slots.\n",
+        "## Growth\n\nFilters that began with room for one in {TIMES} of the items and grew while they were filled, one insert at \
+         a time, each before a fixed one that was asked for the same rate and built for all items.\n\
+         Millions of operations per second; lookups are after the last doubling is complete.\n\
+         The size of grown filters, and their rates, are in the section on space.\n",
     );
     for size in &growth.sizes {
         let _ = write!(text, "\n### {}\n\n{}", size.fixed.title, cells(&size.fixed));

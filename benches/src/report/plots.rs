@@ -6,7 +6,7 @@ use crate::{
     growth::{TIMES, Timeline, Window},
     latency::Latencies,
     ops::Table,
-    space::Point,
+    space::{GROWTHS, Point},
 };
 use plotters::{
     coord::{
@@ -344,36 +344,131 @@ pub(super) fn growth(timeline: &Timeline) -> Svg {
     })
 }
 
-/// Bits per item against the rate, with the two curves of theory.
+/// The points of the plot of space that have one colour and one entry of the legend.
+struct Series {
+    name: String,
+    shade: RGBColor,
+    kind: Kind,
+    points: Vec<(f64, f64)>,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// A point for each rate asked, and a line through them.
+    Line,
+    /// Points at the rates asked.
+    Asked,
+    /// Points at the rates reached, as there are none to ask for.
+    Reached,
+}
+
+/// Shades of guira's colour, from fixed filters to those that grew furthest.
+const SHADES: [RGBColor; GROWTHS.len()] = [
+    RGBColor(213, 94, 0),
+    RGBColor(245, 165, 90),
+    RGBColor(145, 65, 0),
+    RGBColor(70, 30, 0),
+];
+
+/// Those of the contestants that were asked for one rate, and here are asked for all.
+const TAKE_RATES: [&str; 3] = [
+    "RwLock<qfilter>",
+    "RwLock<scalable_cuckoo_filter>",
+    "fastbloom (atomic)",
+];
+
+fn series(points: &[Point]) -> Vec<Series> {
+    let mut all: Vec<Series> = Vec::new();
+    for point in points {
+        let name = point.name.as_str();
+        let (family, kind, rate) = match point.asked {
+            Some(_) if name.starts_with("RedisBloom") => {
+                ("RedisBloom, fixed and grown *", Kind::Reached, point.rate)
+            }
+            Some(asked) if name.starts_with("scalable") => (
+                "scalable_cuckoo_filter, fixed and grown",
+                Kind::Asked,
+                asked,
+            ),
+            Some(asked) if name.starts_with("guira") => ("guira", Kind::Line, asked),
+            Some(asked) => (name, Kind::Line, asked),
+            None if name.starts_with("guira") || TAKE_RATES.contains(&name) => continue,
+            None => (name, Kind::Reached, point.rate),
+        };
+        let growth = GROWTHS.iter().position(|&times| times == point.grown);
+        let (label, shade) = match (family, kind, point.grown) {
+            ("guira", _, 1) => ("guira, fixed".to_owned(), SHADES[0]),
+            ("guira", _, times) => (
+                format!("guira, grown {times} times"),
+                SHADES[growth.unwrap_or(0)],
+            ),
+            (_, Kind::Reached, _) if !family.ends_with('*') => {
+                (format!("{family} *"), colour(family))
+            }
+            _ => (family.to_owned(), colour(family)),
+        };
+        // Those that are off the scale have no place in the legend.
+        if rate <= 0.0 || point.bits >= MOST_BITS {
+            continue;
+        }
+        match all.iter_mut().find(|series| series.name == label) {
+            Some(series) => series.points.push((rate, point.bits)),
+            None => all.push(Series {
+                name: label,
+                shade,
+                kind,
+                points: vec![(rate, point.bits)],
+            }),
+        }
+    }
+    all
+}
+
+/// Bits per item at a rate, a colour, and a name.
+type Theory = (fn(f64) -> f64, RGBColor, &'static str);
+
+/// Where the second axis of the plot of space ends.
+const MOST_BITS: f64 = 50.0;
+
+/// Bits per item against the rate that was asked for, with the curves of theory.
 pub(super) fn space(points: &[Point]) -> Svg {
-    svg((720, 460), |area| {
+    svg((960, 560), |area| {
         let mut chart = ChartBuilder::on(area)
-            .caption(
-                "Bits per item against the rate of false positives",
-                (FONT, 16),
-            )
+            .caption("Bits per item against the rate asked for", (FONT, 16))
             .margin(10)
             .x_label_area_size(40)
             .y_label_area_size(48)
-            .build_cartesian_2d((1e-9..0.1).log_scale(), 0.0..50.0)?;
+            .build_cartesian_2d((1e-7..40.0).log_scale(), 0.0..MOST_BITS)?;
         chart
             .configure_mesh()
-            .x_desc("rate of false positives")
+            .x_desc(
+                "rate of false positives asked for (*: none can be asked for, so the one reached)",
+            )
             .y_desc("bits per item")
-            .x_label_formatter(&|x| format!("{x:.0e}"))
+            .x_label_formatter(&|x| match *x > 1.5 {
+                true => String::new(),
+                false => format!("{x:.0e}"),
+            })
             .light_line_style(WHITE)
             .bold_line_style(RGBColor(225, 225, 225))
             .label_style((FONT, 12))
             .draw()?;
-        let rates = || (0..=160).map(|step| 10_f64.powf(-9.0 + f64::from(step) / 20.0));
-        for (theory, shade, name) in [
+        let rates = || (0..=140).map(|step| 10_f64.powf(-7.0 + f64::from(step) / 20.0));
+        let theories: [Theory; 3] = [
+            (Point::limit, RGBColor(120, 120, 120), "information limit"),
             (
-                Point::limit as fn(f64) -> f64,
-                RGBColor(120, 120, 120),
-                "information limit",
+                Point::bloom,
+                RGBColor(225, 200, 90),
+                "Bloom, 1.44 log2(1/ε)",
             ),
-            (Point::bloom, RGBColor(190, 150, 0), "Bloom, 1.44 log2(1/ε)"),
-        ] {
+            (
+                Point::cuckoo,
+                RGBColor(150, 195, 225),
+                "cuckoo, (log2(1/ε) + 3) / 0.95",
+            ),
+        ];
+        for (theory, shade, name) in theories {
             chart
                 .draw_series(LineSeries::new(
                     rates().map(|rate| (rate, theory(rate))),
@@ -382,22 +477,21 @@ pub(super) fn space(points: &[Point]) -> Svg {
                 .label(name)
                 .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], shade));
         }
-        for point in points
-            .iter()
-            .filter(|point| point.rate > 0.0 && point.bits < 50.0)
-        {
-            let ours = point.name.starts_with("guira");
-            let shade = colour(if ours { "guira" } else { &point.name });
-            let series = std::iter::once(Circle::new((point.rate, point.bits), 4, shade.filled()));
-            let drawn = chart.draw_series(series)?;
-            // One entry of the legend stands for all points of guira.
-            let first = points.iter().find(|point| point.name.starts_with("guira"));
-            if !ours || first.is_some_and(|first| std::ptr::eq(first, point)) {
-                let name = if ours { "guira" } else { point.name.as_str() };
-                drawn
-                    .label(name)
-                    .legend(move |(x, y)| Circle::new((x + 8, y), 4, shade.filled()));
+        // guira last, so that it is on top.
+        for series in series(points).into_iter().rev() {
+            let shade = series.shade;
+            let style = match series.kind {
+                Kind::Reached => shade.stroke_width(1),
+                Kind::Line | Kind::Asked => shade.filled(),
+            };
+            if series.kind == Kind::Line {
+                chart.draw_series(LineSeries::new(series.points.iter().copied(), shade))?;
             }
+            let dots = series.points.into_iter();
+            chart
+                .draw_series(dots.map(|point| Circle::new(point, 4, style)))?
+                .label(series.name)
+                .legend(move |(x, y)| Circle::new((x + 8, y), 4, style));
         }
         chart
             .configure_series_labels()
