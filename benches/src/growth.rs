@@ -2,6 +2,7 @@
 //! large, and against the other way to grow, a chain of filters.
 
 mod chain;
+mod sweep;
 mod timeline;
 
 pub use timeline::{Timeline, Window};
@@ -62,6 +63,8 @@ const WITH_FIXED: [&str; 8] = [
 pub struct Growth {
     /// In the third-level cache, and out of it.
     pub sizes: Vec<OfSize>,
+    /// Lookups while the last doubling is under way, and while none is.
+    pub swept: Table,
     /// What single operations take while the filter grows.
     pub timeline: Timeline,
 }
@@ -95,9 +98,12 @@ pub fn measure(effort: Effort, say: impl Fn(&str)) -> Growth {
         }
     };
     let sizes = [effort.log_medium, effort.log_large].map(of_size).into();
+    say("growth, lookups while a level is made");
+    let swept = sweep::measure(effort);
     say("growth, latencies");
     Growth {
         sizes,
+        swept,
         timeline: timeline::measure(effort),
     }
 }
@@ -330,7 +336,8 @@ impl Growth {
     /// What growth may cost.
     #[must_use]
     pub fn targets(&self) -> Vec<Target> {
-        self.sizes.iter().flat_map(OfSize::targets).collect()
+        let sizes = self.sizes.iter().flat_map(OfSize::targets);
+        sizes.chain(sweep::targets(&self.swept)).collect()
     }
 }
 

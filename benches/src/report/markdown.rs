@@ -216,6 +216,18 @@ pub(super) fn growth(growth: &Growth, clock: u64, plots: &Path) -> String {
             cells(&size.chains)
         );
     }
+    let swept = &growth.swept;
+    let _ = write!(
+        text,
+        "\n### {}\n\nThe filters at most 0.1 % of the tables above.\n\
+         One thread inserts, so that the last doubling is under way, and another looks up what was in before.\n\
+         Before that doubling the filter has less than half of its last size.\n\
+         \"Half made\" is when half of its words are split and nobody inserts: a lookup of those begins again.\n\
+         \"Beside inserts\" is after it, beside as many inserts that make no level.\n\
+         Millions of lookups per second of the processor time of their thread.\n\n{}",
+        swept.title,
+        cells(swept),
+    );
     let timeline = &growth.timeline;
     let _ = write!(
         text,
