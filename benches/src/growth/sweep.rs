@@ -164,7 +164,7 @@ pub(super) fn targets(swept: &Table) -> Vec<Target> {
     let row = |(name, _): &(String, _), index: usize| {
         Target::ratio(
             format!("while a level is made, {name}: against the same at rest"),
-            Bound::AtLeast(0.6),
+            Bound::AtLeast(0.3),
             super::cell(swept, index, MADE),
             super::cell(swept, index, REST),
         )
