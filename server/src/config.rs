@@ -1,12 +1,15 @@
-//! The command line.
+//! The settings. [`settings`](crate::settings) reads them.
 
 use crate::resp::Limits;
-use clap::{Parser, ValueEnum};
+use clap::{ArgAction, Parser, ValueEnum};
 use std::{fmt, net::IpAddr, num::NonZeroUsize, path::PathBuf, time::Duration};
 use subtle::ConstantTimeEq;
 
-const AFTER_HELP: &str = "\
-Sizes are bytes, or end in kb, mb or gb (powers of 1024). Times are seconds, or end in s, m or h.
+const AFTER_HELP: &str = r#"Sizes are bytes, or end in kb, mb or gb (powers of 1024). Times are seconds, or end in s, m or h.
+
+Each option can also be given in the environment: --max-output as GUIRA_MAX_OUTPUT. And in the
+file that --config names, which is TOML: max-output = "64mb". The command line has precedence
+over the environment, and the environment over the file.
 
 Examples:
   guira-server
@@ -14,16 +17,22 @@ Examples:
   guira-server --dir /var/lib/guira --save-every 5m --metrics 127.0.0.1:9121
       Loads what was saved there, saves every five minutes and at the end, and shows
       metrics for Prometheus at http://127.0.0.1:9121/metrics.
-  GUIRA_REQUIREPASS=... guira-server --bind 0.0.0.0 --maxmemory 8gb
+  guira-server --bind 0.0.0.0 --maxmemory 8gb --requirepass-file /etc/guira/password
       Is reachable from elsewhere, for clients that know the password.
+  guira-server --tcp false --unixsocket /run/guira/guira.sock --unixsocketperm 770
+      Is reachable through this socket only.
 
 Signals: SIGTERM and SIGINT save if there is a --dir, finish what is in flight, and exit 0. If
-the save fails the server goes on; a second SIGINT ends it at once, without one.";
+the save fails the server goes on; a second SIGINT ends it at once, without one."#;
 
 /// A cuckoo filter server: the CF.* commands of the Redis protocol, on any number of cores.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "guira-server", version, after_help = AFTER_HELP)]
 pub struct Config {
+    /// File with settings, in TOML.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
     /// Address to listen on. Anything but loopback should have a --requirepass.
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     pub bind: IpAddr,
@@ -32,25 +41,41 @@ pub struct Config {
     #[arg(long, value_name = "PORT", default_value_t = 6379)]
     pub port: u16,
 
+    /// Whether to listen on --port. Without it there must be a --unixsocket.
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    pub tcp: bool,
+
+    /// Path of a Unix socket to listen on.
+    #[arg(long, value_name = "PATH")]
+    pub unixsocket: Option<PathBuf>,
+
+    /// Permissions of the Unix socket, in octal; as the umask says unless given.
+    #[arg(long, value_name = "MODE", value_parser = permissions)]
+    pub unixsocketperm: Option<u32>,
+
     /// Worker threads; as many as there are cores unless given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
 
     /// Password that clients must give with AUTH or HELLO, at most 256 bytes.
-    /// Better given in the environment: other users can see command lines.
-    #[arg(long, value_name = "PASSWORD", env = "GUIRA_REQUIREPASS", hide_env_values = true, value_parser = password)]
-    requirepass: Option<Password>,
+    /// Better given elsewhere: other users can see command lines.
+    #[arg(long, value_name = "PASSWORD", value_parser = password)]
+    pub(crate) requirepass: Option<Password>,
+
+    /// File that holds the password, and nothing else but the end of its line.
+    #[arg(long, value_name = "FILE")]
+    pub requirepass_file: Option<PathBuf>,
 
     /// Directory to load filters from at the start, and to save them to.
     #[arg(long, value_name = "DIRECTORY", help_heading = "Saving")]
     pub dir: Option<PathBuf>,
 
     /// Saves at this interval, whether or not anything has changed; 0 for never.
-    #[arg(long, value_name = "TIME", requires = "dir", value_parser = duration, help_heading = "Saving")]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Saving")]
     save_every: Option<Duration>,
 
     /// Whether to save when the server ends.
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, help_heading = "Saving")]
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set, help_heading = "Saving")]
     pub save_on_exit: bool,
 
     /// Bytes for all filters together; 0 for no limit. CF.RESERVE beyond it is an
@@ -63,6 +88,7 @@ pub struct Config {
         long,
         value_name = "N",
         default_value = "10000",
+        value_parser = count,
         help_heading = "Limits"
     )]
     pub maxclients: NonZeroUsize,
@@ -71,10 +97,11 @@ pub struct Config {
     #[arg(
         long,
         value_name = "N",
-        default_value_t = 1_048_576,
+        default_value = "1048576",
+        value_parser = count,
         help_heading = "Limits"
     )]
-    pub max_arguments: usize,
+    pub max_arguments: NonZeroUsize,
 
     /// Bytes of one argument. Pieces of dumps are up to 1 MiB.
     #[arg(long, value_name = "SIZE", default_value = "16mb", value_parser = size, help_heading = "Limits")]
@@ -102,7 +129,6 @@ pub struct Config {
         long,
         value_name = "FILTER",
         default_value = "info",
-        env = "GUIRA_LOG",
         help_heading = "Seeing into it"
     )]
     pub log: String,
@@ -127,11 +153,35 @@ pub enum LogFormat {
 }
 
 impl Config {
+    /// What each setting says by itself is right; whether they go together.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        let rules = [
+            (
+                !self.tcp && self.unixsocket.is_none(),
+                "--tcp false leaves nothing to listen on: give a --unixsocket",
+            ),
+            (
+                self.unixsocketperm.is_some() && self.unixsocket.is_none(),
+                "--unixsocketperm is of a --unixsocket, and there is none",
+            ),
+            (
+                self.requirepass.is_some() && self.requirepass_file.is_some(),
+                "--requirepass and --requirepass-file both give a password: leave one out",
+            ),
+            (
+                self.save_every.is_some() && self.dir.is_none(),
+                "--save-every needs a --dir to save to",
+            ),
+        ];
+        let broken = rules.into_iter().find(|(broken, _)| *broken);
+        broken.map_or(Ok(()), |(_, rule)| Err(rule))
+    }
+
     /// What a client may send.
     #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {
-            arguments: self.max_arguments,
+            arguments: self.max_arguments.get(),
             argument_bytes: self.max_argument_size,
             request_bytes: self.max_request_size,
         }
@@ -169,15 +219,15 @@ impl Config {
     #[must_use]
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let seconds = |time: Duration| time.as_secs().to_string();
-        let directory = self.dir.as_ref();
+        let path = |path: &Option<PathBuf>| {
+            let path = path.as_ref();
+            path.map_or_else(String::new, |path| path.display().to_string())
+        };
         vec![
             ("appendonly", "no".into()),
             ("bind", self.bind.to_string()),
             ("databases", "1".into()),
-            (
-                "dir",
-                directory.map_or_else(String::new, |path| path.display().to_string()),
-            ),
+            ("dir", path(&self.dir)),
             ("io-threads", self.threads().to_string()),
             ("maxclients", self.maxclients.to_string()),
             ("maxmemory", self.maxmemory.to_string()),
@@ -190,6 +240,12 @@ impl Config {
                     .map_or_else(String::new, |every| format!("{} 1", every.as_secs())),
             ),
             ("timeout", seconds(self.timeout)),
+            ("unixsocket", path(&self.unixsocket)),
+            (
+                "unixsocketperm",
+                self.unixsocketperm
+                    .map_or_else(String::new, |mode| format!("{mode:o}")),
+            ),
         ]
     }
 }
@@ -230,11 +286,22 @@ impl fmt::Debug for Password {
     }
 }
 
-fn password(text: &str) -> Result<Password, String> {
+pub(crate) fn password(text: &str) -> Result<Password, String> {
     if text.is_empty() {
         return Err("a password cannot be empty".into());
     }
     Password::new(text.as_bytes()).ok_or_else(|| "a password has at most 256 bytes".into())
+}
+
+fn count(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse()
+        .map_err(|_| format!("not a count: give a number from 1 to {}", usize::MAX))
+}
+
+fn permissions(text: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(text, 8).ok();
+    mode.filter(|mode| *mode <= 0o777)
+        .ok_or_else(|| "not permissions: give octal digits from 0 to 777".into())
 }
 
 fn size(text: &str) -> Result<usize, String> {
@@ -275,6 +342,36 @@ mod tests {
         for (time, expected) in [("0", None), ("2m", Some(Duration::from_secs(120)))] {
             let config = Config::parse_from(["", "--dir", ".", "--save-every", time]);
             assert_eq!(config.save_every(), expected);
+        }
+    }
+
+    #[test]
+    fn settings_that_do_not_go_together_are_refused() {
+        let check = |args: &[&str]| Config::parse_from([&[""], args].concat()).check();
+        for (args, fault) in [
+            (&["--tcp", "false"][..], Some("--tcp false leaves nothing")),
+            (&["--tcp", "false", "--unixsocket", "s"], None),
+            (&["--unixsocketperm", "700"], Some("--unixsocketperm is of")),
+            (&["--save-every", "5m"], Some("--save-every needs a --dir")),
+            (&["--save-every", "5m", "--dir", "."], None),
+            (
+                &["--requirepass", "x", "--requirepass-file", "f"],
+                Some("--requirepass and --requirepass-file both"),
+            ),
+        ] {
+            match (check(args), fault) {
+                (Ok(()), None) => {}
+                (Err(error), Some(fault)) => assert!(error.starts_with(fault), "{error}"),
+                (result, _) => panic!("{args:?}: {result:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn permissions_are_octal() {
+        assert_eq!(permissions("770"), Ok(0o770));
+        for bad in ["", "rwx", "8", "1000", "-1"] {
+            assert!(permissions(bad).is_err(), "{bad}");
         }
     }
 

@@ -19,4 +19,5 @@ pub mod persist;
 pub mod resp;
 pub mod server;
 pub mod session;
+pub mod settings;
 pub mod stats;

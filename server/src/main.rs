@@ -2,15 +2,16 @@
 
 #![forbid(unsafe_code)]
 
-use clap::Parser;
 use guira_server::{
     config::{Config, LogFormat},
     metrics, net,
     net::Stop,
     persist::Saver,
     server::Server,
+    settings::{self, SettingsError},
 };
 use std::{
+    env,
     error::Error,
     io::{self, Write},
     process::{self, ExitCode},
@@ -33,7 +34,14 @@ const IDLE: Duration = Duration::from_secs(600);
 const OTHER_FILES: u64 = 64;
 
 fn main() -> ExitCode {
-    let config = Config::parse();
+    let config = match settings::load(env::args_os(), |name| env::var_os(name)) {
+        Ok(config) => config,
+        Err(SettingsError::CommandLine(error)) => error.exit(),
+        Err(error) => {
+            eprintln!("guira-server: {error}");
+            return ExitCode::from(2);
+        }
+    };
     if let Err(error) = start_log(&config) {
         eprintln!("guira-server: --log: {error}");
         return ExitCode::from(2);

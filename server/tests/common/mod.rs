@@ -55,10 +55,13 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
         .args(["--port", "0", "--log", "warn"])
         .args(arguments)
-        .env_remove("GUIRA_REQUIREPASS")
-        .env_remove("GUIRA_LOG")
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("GUIRA_") {
+            command.env_remove(name);
+        }
+    }
     command
 }
 

@@ -1,0 +1,233 @@
+//! Where the settings come from: the command line, the environment, a file.
+//!
+//! The environment and the file give options of the command line, whose definition in [`Config`]
+//! therefore says for all three which settings there are and what they may be.
+
+use crate::config::{Config, password};
+use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches, parser::ValueSource};
+use std::{
+    ffi::{OsStr, OsString},
+    fs, io,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+use thiserror::Error;
+use toml::de::{DeTable, DeValue};
+
+/// The server cannot be started with these settings.
+#[derive(Debug, Error)]
+pub enum SettingsError {
+    /// The command line is wrong, or asks for help.
+    #[error(transparent)]
+    CommandLine(#[from] clap::Error),
+    /// A variable of the environment is wrong.
+    #[error("{variable} in the environment: {fault}")]
+    Environment {
+        /// Its name.
+        variable: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// A file cannot be read.
+    #[error("{}: {error}", path.display())]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// The file with settings is wrong.
+    #[error("{}:{line}: {fault}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// Where in it, from 1.
+        line: usize,
+        /// What is wrong.
+        fault: String,
+    },
+    /// What is in the file with the password cannot be one.
+    #[error("{}: {fault}", path.display())]
+    Password {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        fault: String,
+    },
+    /// Settings do not go together.
+    #[error("{0}")]
+    Together(&'static str),
+}
+
+/// A setting, as an option of the command line.
+struct Setting {
+    name: String,
+    option: OsString,
+}
+
+impl Setting {
+    fn new(name: &str, value: &OsStr) -> Self {
+        let mut option = OsString::from(format!("--{name}="));
+        option.push(value);
+        Self {
+            name: name.to_owned(),
+            option,
+        }
+    }
+
+    /// What is wrong with it, if it were the only one.
+    fn check(&self, command: &Command) -> Result<(), String> {
+        let parsed = command
+            .clone()
+            .try_get_matches_from([OsStr::new(""), &self.option]);
+        parsed.map(drop).map_err(|error| {
+            // Without the usage of the command line.
+            let text = error.to_string();
+            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+            let said = lines
+                .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
+            let said: Vec<_> = said.collect();
+            said.join("; ").trim_start_matches("error: ").to_owned()
+        })
+    }
+}
+
+/// Reads the settings. `arguments` begin with the name of the program; `variable` looks a
+/// variable of the environment up.
+///
+/// # Errors
+///
+/// [`SettingsError`]
+pub fn load(
+    arguments: impl IntoIterator<Item = OsString>,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<Config, SettingsError> {
+    let command = Config::command();
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    let matches = command.clone().try_get_matches_from(&arguments)?;
+    let is_typed =
+        |arg: &&Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let (typed, others): (Vec<&Arg>, Vec<&Arg>) = command.get_arguments().partition(is_typed);
+
+    let in_environment = from_environment(&command, &others, variable)?;
+    put_before(&mut arguments, &in_environment);
+    let matches = command.clone().try_get_matches_from(&arguments)?;
+    if let Some(path) = matches.get_one::<PathBuf>("config") {
+        let mut in_file = from_file(&command, path)?;
+        in_file.retain(|setting| {
+            !typed
+                .iter()
+                .any(|arg| arg.get_long() == Some(&setting.name))
+                && !in_environment
+                    .iter()
+                    .any(|other| other.name == setting.name)
+        });
+        put_before(&mut arguments, &in_file);
+    }
+
+    let mut config = Config::from_arg_matches(&command.try_get_matches_from(&arguments)?)?;
+    config.check().map_err(SettingsError::Together)?;
+    if let Some(path) = &config.requirepass_file {
+        let text = read(path)?;
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let password = password(line).map_err(|fault| SettingsError::Password {
+            path: path.clone(),
+            fault,
+        })?;
+        config.requirepass = Some(password);
+    }
+    Ok(config)
+}
+
+/// Puts `settings` after the name of the program.
+fn put_before(arguments: &mut Vec<OsString>, settings: &[Setting]) {
+    let at = arguments.len().min(1);
+    let options = settings.iter().map(|setting| setting.option.clone());
+    arguments.splice(at..at, options);
+}
+
+fn from_environment(
+    command: &Command,
+    options: &[&Arg],
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<Vec<Setting>, SettingsError> {
+    let mut settings = Vec::new();
+    for name in options.iter().filter_map(|arg| arg.get_long()) {
+        let in_capitals = format!("GUIRA_{}", name.to_uppercase().replace('-', "_"));
+        let Some(value) = variable(&in_capitals) else {
+            continue;
+        };
+        let setting = Setting::new(name, &value);
+        setting
+            .check(command)
+            .map_err(|fault| SettingsError::Environment {
+                variable: in_capitals,
+                fault,
+            })?;
+        settings.push(setting);
+    }
+    Ok(settings)
+}
+
+fn from_file(command: &Command, path: &Path) -> Result<Vec<Setting>, SettingsError> {
+    let text = read(path)?;
+    let wrong = |place: Range<usize>, fault: String| SettingsError::File {
+        path: path.to_path_buf(),
+        line: 1 + text[..place.start.min(text.len())].matches('\n').count(),
+        fault,
+    };
+    let table = DeTable::parse(&text).map_err(|error| {
+        let place = error.span().unwrap_or_default();
+        wrong(place, error.message().to_owned())
+    })?;
+    let mut settings = Vec::new();
+    for (name, value) in table.get_ref() {
+        let place = name.span();
+        let name = name.get_ref();
+        if name == "config" {
+            let fault = "a file with settings cannot name another one";
+            return Err(wrong(place, fault.into()));
+        }
+        let many = command
+            .get_arguments()
+            .find(|arg| arg.get_long() == Some(name))
+            .is_some_and(|arg| matches!(arg.get_action(), ArgAction::Append));
+        let values = match value.get_ref() {
+            DeValue::Array(values) if many => values.iter().collect(),
+            _ => vec![value],
+        };
+        for value in values {
+            let text = text_of(value.get_ref())
+                .map_err(|fault| wrong(value.span(), format!("{name}: {fault}")))?;
+            let setting = Setting::new(name, OsStr::new(&text));
+            setting
+                .check(command)
+                .map_err(|fault| wrong(place.clone(), fault))?;
+            settings.push(setting);
+        }
+    }
+    Ok(settings)
+}
+
+/// A value as it would be typed.
+fn text_of(value: &DeValue<'_>) -> Result<String, &'static str> {
+    match value {
+        DeValue::String(text) => Ok(text.to_string()),
+        DeValue::Boolean(value) => Ok(value.to_string()),
+        DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
+        DeValue::Integer(_) => Err("give numbers in decimal, or what else is meant in quotes"),
+        DeValue::Array(_) => Err("this setting has one value, not a list of them"),
+        DeValue::Table(_) => Err("there are no tables: each setting is a line, name = value"),
+        DeValue::Float(_) | DeValue::Datetime(_) => {
+            Err("give a whole number, true, false, or a text in quotes")
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, SettingsError> {
+    fs::read_to_string(path).map_err(|error| SettingsError::Read {
+        path: path.to_path_buf(),
+        error,
+    })
+}
