@@ -11,8 +11,10 @@
 
 pub mod commands;
 pub mod config;
+pub mod files;
 pub mod filter;
 pub mod keyspace;
+mod limited;
 pub mod metrics;
 pub mod net;
 pub mod persist;

@@ -4,8 +4,8 @@
 
 use guira_server::{
     config::{Config, LogFormat},
-    metrics, net,
-    net::Stop,
+    files, metrics,
+    net::{self, Listener, Stop},
     persist::Saver,
     server::Server,
     settings::{self, SettingsError},
@@ -29,9 +29,6 @@ use tracing_subscriber::EnvFilter;
 
 /// Dumps and loads with which nobody has gone on for so long end.
 const IDLE: Duration = Duration::from_secs(600);
-
-/// File descriptors beside those of clients.
-const OTHER_FILES: u64 = 64;
 
 fn main() -> ExitCode {
     let config = match settings::load(env::args_os(), |name| env::var_os(name)) {
@@ -67,7 +64,8 @@ fn start_log(config: &Config) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn run(config: Config) -> Result<(), Box<dyn Error>> {
+fn run(mut config: Config) -> Result<(), Box<dyn Error>> {
+    config.maxclients = files::raise_limit(config.maxclients)?;
     let saver = Saver::open(config.dir.as_deref())?;
     let server = Arc::new(Server::new(config, saver));
     let filters = server.saver.load(&server.store.keyspace)?;
@@ -77,7 +75,6 @@ fn run(config: Config) -> Result<(), Box<dyn Error>> {
     if server.store.keyspace.is_over_limit() {
         warn!("the filters that were loaded need more than --maxmemory: inserts are refused");
     }
-    raise_file_limit(&server);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(server.config.threads())
         .thread_name("guira-worker")
@@ -89,24 +86,8 @@ fn run(config: Config) -> Result<(), Box<dyn Error>> {
     result
 }
 
-/// Every client needs a file descriptor.
-fn raise_file_limit(server: &Server) {
-    let needed = server.config.maxclients.get() as u64 + OTHER_FILES;
-    match rlimit::increase_nofile_limit(needed) {
-        Ok(files) if files < needed => warn!(
-            files,
-            needed, "the limit for open files is too low for --maxclients: see ulimit -n"
-        ),
-        Ok(_) => {}
-        Err(error) => warn!(%error, "the limit for open files could not be raised"),
-    }
-}
-
 async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
-    let (bind, port) = (server.config.bind, server.config.port);
-    let listener = TcpListener::bind((bind, port))
-        .await
-        .map_err(|error| format!("cannot listen on {bind}:{port}: {error}"))?;
+    let listeners = Listener::all(&server.config).await?;
     let stop = Stop::default();
     if let Some(address) = server.config.metrics {
         let listener = TcpListener::bind(address)
@@ -120,28 +101,40 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
     }
     tokio::spawn(expire(server.clone()));
     tokio::spawn(stop_at_signal(stop.clone(), server.clone())?);
-    let address = listener.local_addr()?;
-    if !bind.is_loopback() && server.config.password().is_none() {
+    if server.config.tcp && !server.config.bind.is_loopback() && server.config.password().is_none()
+    {
         warn!("others can reach this server, and there is no --requirepass");
     }
-    info!(%address, threads = server.config.threads(), "ready");
-    if let Err(error) = welcome(address.port()) {
+    for listener in &listeners {
+        info!(%listener, "listens");
+    }
+    info!(threads = server.config.threads(), "ready");
+    if let Some(first) = listeners.first()
+        && let Err(error) = welcome(first)
+    {
         // Whoever started it may not be listening.
         debug!(%error, "no welcome");
     }
-    net::serve(listener, server.clone(), stop).await;
+    net::serve(listeners, server.clone(), stop).await;
     last_save(server).await?;
     info!("the server has ended");
     Ok(())
 }
 
 /// What to do next, for whoever sees this for the first time.
-fn welcome(port: u16) -> io::Result<()> {
+fn welcome(listener: &Listener) -> io::Result<()> {
+    let (place, option) = match listener {
+        Listener::Tcp(listener) => {
+            let port = listener.local_addr()?.port();
+            (format!("on port {port}"), format!("-p {port}"))
+        }
+        Listener::Unix(_, file) => (format!("at {file}"), format!("-s {file}")),
+    };
     let mut out = io::stdout();
     writeln!(
         out,
-        "guira-server {} is ready on port {port}. Try, in another terminal:\n\
-         \n  redis-cli -p {port}\n  \
+        "guira-server {} is ready {place}. Try, in another terminal:\n\
+         \n  redis-cli {option}\n  \
          > CF.RESERVE bikes:models 1000000\n  \
          > CF.ADD bikes:models \"Smoky Mountain Striker\"\n  \
          > CF.EXISTS bikes:models \"Smoky Mountain Striker\"\n  \

@@ -21,7 +21,12 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
-use tokio::{net::TcpListener, task::block_in_place, time::timeout};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::block_in_place,
+    time::timeout,
+};
 use tracing::debug;
 
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -29,17 +34,21 @@ const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// A scrape may take so long.
 const SCRAPE: Duration = Duration::from_secs(10);
 
+/// So many at a time: each takes a file descriptor.
+const SCRAPES: usize = 8;
+
 /// Answers scrapes until `stop` says so.
 pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: Stop) {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Exposed(server)));
     let registry = Arc::new(registry);
+    let scrapes = Arc::new(Semaphore::new(SCRAPES));
     loop {
         let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+            accepted = accept(&listener, &scrapes) => accepted,
             () = stop.wait() => return,
         };
-        let Ok((stream, _)) = accepted else {
+        let Some((stream, permit)) = accepted else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
@@ -54,8 +63,20 @@ pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: Stop) {
             if let Ok(Err(error)) = timeout(SCRAPE, connection).await {
                 debug!(%error, "a scrape failed");
             }
+            drop(permit);
         });
     }
+}
+
+/// The next scrape, when there is room for it.
+async fn accept(
+    listener: &TcpListener,
+    scrapes: &Arc<Semaphore>,
+) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+    // It is never closed.
+    let permit = scrapes.clone().acquire_owned().await.ok()?;
+    let (stream, _) = listener.accept().await.ok()?;
+    Some((stream, permit))
 }
 
 fn answer<B>(

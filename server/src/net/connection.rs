@@ -3,27 +3,23 @@
 use super::{
     Stop,
     group::{GROUP, Groupable, OnItem},
+    stream::Stream,
 };
 use crate::{
     commands::{Command, Kind, Reply, cf, find},
+    limited::Limited,
     resp::{Decoder, Limits, ProtocolError, Request, encode},
     server::Server,
     session::{After, Session},
 };
 use bytes::BytesMut;
 use smallvec::SmallVec;
-use socket2::{SockRef, TcpKeepalive};
 use std::{
     io,
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::{
-    io::{AsyncReadExt, Interest},
-    net::TcpStream,
-    task::block_in_place,
-    time::timeout,
-};
+use tokio::{io::Interest, task::block_in_place, time::timeout};
 use tracing::{info, warn};
 
 /// With one of these begin the lines that a browser sends before a body.
@@ -35,10 +31,6 @@ const READ: usize = 16 * 1024;
 /// The memory for replies that an idle connection keeps.
 const KEPT: usize = 16 * 1024;
 
-/// How long a connection is silent before the system asks the other side whether it is
-/// still there.
-const KEEPALIVE: Duration = Duration::from_secs(300);
-
 /// A command with more arguments may take long, whichever it is.
 const MANY: usize = 4096;
 
@@ -48,8 +40,14 @@ const LAST_READ: Duration = Duration::from_secs(60);
 /// Bytes of a name that an error repeats.
 const REPEATED: usize = 128;
 
+/// What clients can make the log say.
+static GARBAGE: Limited = Limited::new();
+static HTTP: Limited = Limited::new();
+static IDLE: Limited = Limited::new();
+static UNREAD: Limited = Limited::new();
+
 pub(super) struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     server: Arc<Server>,
     session: Session,
     decoder: Decoder,
@@ -81,7 +79,7 @@ impl Calls {
 }
 
 impl Connection {
-    pub(super) fn new(stream: TcpStream, server: Arc<Server>, session: Session) -> Self {
+    pub(super) fn new(stream: Stream, server: Arc<Server>, session: Session) -> Self {
         Self {
             limits: server.config.limits(),
             stream,
@@ -106,11 +104,7 @@ impl Connection {
     }
 
     async fn serve(&mut self, stop: &Stop) -> io::Result<()> {
-        // Replies are written in one go, so waiting for more gains nothing.
-        self.stream.set_nodelay(true)?;
-        // A client whose machine has gone is disconnected in the end.
-        let alive = TcpKeepalive::new().with_time(KEEPALIVE);
-        SockRef::from(&self.stream).set_tcp_keepalive(&alive)?;
+        self.stream.prepare()?;
         let stopped = stop.wait();
         tokio::pin!(stopped);
         while self.session.after == After::GoOn {
@@ -133,7 +127,8 @@ impl Connection {
                 () = &mut stopped => break,
             };
             let Some(ready) = ready else {
-                info!(id = self.session.id, "an idle client was disconnected");
+                let id = self.session.id;
+                IDLE.write(|| info!(id, "an idle client was disconnected"));
                 self.forget_replies();
                 return Ok(());
             };
@@ -157,8 +152,6 @@ impl Connection {
     async fn read(&mut self) -> io::Result<bool> {
         let buffer = self.decoder.buffer();
         buffer.reserve(READ);
-        // Not `try_read_buf`: only this takes note of it when there is no more,
-        // which saves the system call that would say so.
         let read = tokio::select! {
             biased;
             read = self.stream.read_buf(buffer) => Some(read?),
@@ -193,10 +186,12 @@ impl Connection {
             if self.replies.len() - self.sent > self.server.config.max_output {
                 self.server.stats.output_limit_reached();
                 let (id, address) = (self.session.id, &self.session.address);
-                warn!(
-                    id,
-                    address, "a client that does not read its replies was disconnected"
-                );
+                UNREAD.write(|| {
+                    warn!(
+                        id,
+                        address, "a client that does not read its replies was disconnected"
+                    );
+                });
                 self.forget_replies();
                 if self.session.after == After::GoOn {
                     self.session.after = After::Close;
@@ -312,7 +307,7 @@ impl Connection {
     fn refuse_http(&mut self) {
         self.server.stats.protocol_error();
         let (id, address) = (self.session.id, &self.session.address);
-        warn!(id, address, "a client that speaks HTTP was disconnected");
+        HTTP.write(|| warn!(id, address, "a client that speaks HTTP was disconnected"));
         self.session.after = After::Close;
     }
 
@@ -320,7 +315,7 @@ impl Connection {
     fn refuse(&mut self, error: &ProtocolError) {
         self.server.stats.protocol_error();
         let (id, address) = (self.session.id, &self.session.address);
-        info!(id, address, %error, "a client was disconnected");
+        GARBAGE.write(|| info!(id, address, %error, "a client was disconnected"));
         let reply = Reply::Error(format!("ERR Protocol error: {error}").into());
         encode(&reply, self.session.protocol, &mut self.replies);
         self.session.after = After::Close;
@@ -364,7 +359,7 @@ impl Connection {
             if !self.has_replies() {
                 return Ok(());
             }
-            timeout(LAST_READ, self.stream.writable()).await??;
+            timeout(LAST_READ, self.stream.ready(Interest::WRITABLE)).await??;
         }
     }
 

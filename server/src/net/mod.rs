@@ -2,16 +2,15 @@
 
 mod connection;
 mod group;
+mod listen;
+mod stream;
 
-use crate::{server::Server, session::Session};
+use crate::{limited::Limited, server::Server, session::Session};
 use connection::Connection;
+pub use listen::{ListenError, Listener};
 use std::{io, sync::Arc, time::Duration};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::watch,
-    task::JoinSet,
-    time::timeout,
-};
+use stream::Stream;
+use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tracing::{debug, warn};
 
 /// How long clients have to read their last replies when the server ends.
@@ -19,6 +18,9 @@ const LAST_REPLIES: Duration = Duration::from_secs(2);
 
 /// Pause after an error of `accept`: most likely there are no file descriptors.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What clients can make the log say.
+static NOT_ACCEPTED: Limited = Limited::new();
 
 /// Says to all connections that the server ends, and lets any of them say so.
 #[derive(Clone, Debug)]
@@ -44,7 +46,16 @@ impl Stop {
 }
 
 /// Serves clients until `stop` says so and all that is in flight is done.
-pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: Stop) {
+pub async fn serve(listeners: Vec<Listener>, server: Arc<Server>, stop: Stop) {
+    let mut all = JoinSet::new();
+    for listener in listeners {
+        all.spawn(serve_from(listener, server.clone(), stop.clone()));
+    }
+    all.join_all().await;
+}
+
+/// Serves those clients that come from `listener`.
+async fn serve_from(listener: Listener, server: Arc<Server>, stop: Stop) {
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -56,14 +67,14 @@ pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: Stop) {
             Ok((stream, address)) => match server.stats.admit(server.config.maxclients.get()) {
                 Some(id) => {
                     let authenticated = server.config.password().is_none();
-                    let session = Session::new(id, address.to_string(), authenticated);
+                    let session = Session::new(id, address, authenticated);
                     let (server, stop) = (server.clone(), stop.clone());
                     connections.spawn(serve_client(stream, server, session, stop));
                 }
-                None => refuse(&stream),
+                None => refuse(stream),
             },
             Err(error) => {
-                warn!(%error, "a client was not accepted");
+                NOT_ACCEPTED.write(|| warn!(%error, "a client was not accepted"));
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
@@ -88,7 +99,7 @@ impl Drop for Present {
     }
 }
 
-async fn serve_client(stream: TcpStream, server: Arc<Server>, session: Session, stop: Stop) {
+async fn serve_client(stream: Stream, server: Arc<Server>, session: Session, stop: Stop) {
     let present = Present(server.clone());
     let (id, address) = (session.id, session.address.clone());
     debug!(id, address, "a client came");
@@ -101,7 +112,7 @@ async fn serve_client(stream: TcpStream, server: Arc<Server>, session: Session, 
 }
 
 /// One client too many. Its socket's buffer is empty, so there is room for the line.
-fn refuse(stream: &TcpStream) {
+fn refuse(mut stream: Stream) {
     let written: io::Result<usize> = stream.try_write(b"-ERR max number of clients reached\r\n");
     if let Err(error) = written {
         debug!(%error, "a client was refused silently");

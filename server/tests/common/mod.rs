@@ -53,10 +53,13 @@ pub(crate) fn in_both(test: impl Fn(Protocol, &mut Connection)) {
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_guira-server"));
     command
-        .args(["--port", "0", "--log", "warn"])
+        .args(["--port", "0"])
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
+    if !arguments.contains(&"--log") {
+        command.args(["--log", "warn"]);
+    }
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("GUIRA_") {
             command.env_remove(name);
@@ -72,21 +75,26 @@ impl Server {
     }
 
     pub(crate) fn spawn(command: &mut Command) -> Self {
+        let (mut server, line) = Self::spawn_anywhere(command);
+        let port = line
+            .split("on port ")
+            .nth(1)
+            .and_then(|rest| rest.split('.').next());
+        let port = port.and_then(|port| port.parse().ok());
+        server.port = port.unwrap_or_else(|| panic!("no port in {line:?}"));
+        server
+    }
+
+    /// Starts a server that may have no port, and returns what it says when it is ready.
+    pub(crate) fn spawn_anywhere(command: &mut Command) -> (Self, String) {
         let mut process = command.spawn().expect("the server starts");
         let out = process.stdout.take().expect("its output is piped");
         let mut line = String::new();
         BufReader::new(out)
             .read_line(&mut line)
             .expect("it says that it is ready");
-        let port = line
-            .split("on port ")
-            .nth(1)
-            .and_then(|rest| rest.split('.').next());
-        let port = port.and_then(|port| port.parse().ok());
-        Self {
-            port: port.unwrap_or_else(|| panic!("no port in {line:?}")),
-            process,
-        }
+        assert!(line.contains(" is ready "), "{line:?}");
+        (Self { process, port: 0 }, line)
     }
 
     /// A client of the `redis` crate.

@@ -1,0 +1,82 @@
+//! Log lines that clients can cause at will: so many in a time, and the others are counted.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+use tracing::warn;
+
+/// Lines of a kind in [`WINDOW`].
+const LINES: u32 = 10;
+
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// The lines of one kind.
+#[derive(Debug)]
+pub(crate) struct Limited(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    /// When the present window began, if there was one.
+    begun: Option<Instant>,
+    written: u32,
+    left_out: u64,
+}
+
+impl Limited {
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(State {
+            begun: None,
+            written: 0,
+            left_out: 0,
+        }))
+    }
+
+    /// Does `line`, unless there were too many; and says before it how many were left out.
+    pub(crate) fn write(&self, line: impl FnOnce()) {
+        let Some(left_out) = self.admit(Instant::now()) else {
+            return;
+        };
+        if left_out > 0 {
+            warn!(left_out, "lines like the next one were left out");
+        }
+        line();
+    }
+
+    /// How many were left out before this one; `None` if this one is, too.
+    fn admit(&self, now: Instant) -> Option<u64> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state
+            .begun
+            .is_none_or(|begun| now.duration_since(begun) >= WINDOW)
+        {
+            state.begun = Some(now);
+            state.written = 0;
+        }
+        if state.written == LINES {
+            state.left_out += 1;
+            return None;
+        }
+        state.written += 1;
+        Some(std::mem::take(&mut state.left_out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_lines_are_written_and_the_others_counted() {
+        let limited = Limited::new();
+        let begin = Instant::now();
+        for _ in 0..LINES {
+            assert_eq!(limited.admit(begin), Some(0));
+        }
+        for _ in 0..5 {
+            assert_eq!(limited.admit(begin + WINDOW / 2), None);
+        }
+        assert_eq!(limited.admit(begin + WINDOW), Some(5));
+        assert_eq!(limited.admit(begin + WINDOW), Some(0));
+    }
+}

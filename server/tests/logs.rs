@@ -1,0 +1,80 @@
+//! What clients can make the log say.
+
+mod common;
+
+use common::{Protocol, Server, ask, command, until};
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+};
+use tempfile::TempDir;
+
+/// A server, and the file with its log.
+fn logged(arguments: &[&str]) -> (TempDir, PathBuf, Server) {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("log");
+    let mut start = command(&[&["--log-format", "json"], arguments].concat());
+    start.stderr(File::create(&path).unwrap());
+    let server = Server::spawn(&mut start);
+    (directory, path, server)
+}
+
+/// Lines of the log with this message.
+fn lines(log: &PathBuf, message: &str) -> usize {
+    let message = format!("\"message\":\"{message}\"");
+    let text = fs::read_to_string(log).unwrap();
+    text.lines().filter(|line| line.contains(&message)).count()
+}
+
+#[test]
+fn garbage_writes_few_lines() {
+    let (_directory, log, server) = logged(&["--log", "info"]);
+    let mut client = server.client(Protocol::Resp2);
+    for _ in 0..200 {
+        let mut hostile = server.raw();
+        hostile.send("*x\r\n");
+        assert!(hostile.rest().starts_with(b"-ERR Protocol error"));
+        let mut browser = server.raw();
+        browser.send("POST / HTTP/1.1\r\n");
+        assert_eq!(browser.rest(), b"");
+    }
+    let stats: String = ask(&mut client, "INFO stats");
+    assert!(stats.contains("protocol_errors:400\r\n"), "{stats}");
+    for message in [
+        "a client was disconnected",
+        "a client that speaks HTTP was disconnected",
+    ] {
+        let lines = lines(&log, message);
+        // Ten in ten seconds; this takes less than twenty.
+        assert!((10..=30).contains(&lines), "{lines} lines: {message}");
+    }
+}
+
+#[test]
+fn clients_that_cannot_be_accepted_write_few_lines() {
+    let (_directory, log, server) = logged(&["--log", "info", "--maxclients", "5"]);
+    let clients: Vec<_> = (0..3).map(|_| server.raw()).collect();
+    let mut client = server.client(Protocol::Resp2);
+    until("all are there", || {
+        ask::<String>(&mut client, "INFO clients").contains("connected_clients:4\r\n")
+    });
+    assert_eq!(clients.len(), 3);
+    // None is left: nobody is accepted from here on.
+    let process = server.process.id();
+    let status = std::process::Command::new("prlimit")
+        .args(["--pid", &process.to_string(), "--nofile=3:3"])
+        .status();
+    assert!(status.unwrap().success());
+    let waiting = server.raw();
+    until("there is a line", || {
+        lines(&log, "a client was not accepted") > 0
+    });
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    let lines = lines(&log, "a client was not accepted");
+    assert!(
+        lines <= 10,
+        "{lines} lines in two seconds, and it is tried 20 times a second"
+    );
+    assert_eq!(ask::<String>(&mut client, "PING"), "PONG");
+    drop(waiting);
+}
