@@ -1,6 +1,6 @@
 //! The settings. [`settings`](crate::settings) reads them.
 
-use crate::resp::Limits;
+use crate::{commands, resp::Limits};
 use clap::{ArgAction, Parser, ValueEnum};
 use std::{fmt, net::IpAddr, num::NonZeroUsize, path::PathBuf, time::Duration};
 use subtle::ConstantTimeEq;
@@ -65,6 +65,11 @@ pub struct Config {
     /// File that holds the password, and nothing else but the end of its line.
     #[arg(long, value_name = "FILE")]
     pub requirepass_file: Option<PathBuf>,
+
+    /// Command that no client can use, as if there were none with this name; more than
+    /// once, or with commas between names, for more of them.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = command)]
+    pub disable_command: Vec<&'static str>,
 
     /// Directory to load filters from at the start, and to save them to.
     #[arg(long, value_name = "DIRECTORY", help_heading = "Saving")]
@@ -296,6 +301,12 @@ pub(crate) fn password(text: &str) -> Result<Password, String> {
 fn count(text: &str) -> Result<NonZeroUsize, String> {
     text.parse()
         .map_err(|_| format!("not a count: give a number from 1 to {}", usize::MAX))
+}
+
+fn command(name: &str) -> Result<&'static str, String> {
+    commands::find(name.as_bytes())
+        .map(|command| command.name)
+        .ok_or_else(|| "not a command of this server: COMMAND LIST has their names".into())
 }
 
 fn permissions(text: &str) -> Result<u32, String> {

@@ -1,7 +1,7 @@
 //! What all connections share.
 
 use crate::{
-    commands::Store,
+    commands::{self, Command, Store},
     config::Config,
     persist::{SaveError, Saver},
     stats::Stats,
@@ -49,6 +49,13 @@ impl Server {
             skip_last_save: AtomicBool::new(false),
             config,
         }
+    }
+
+    /// The command with this name, however it is written, unless it is disabled.
+    #[must_use]
+    pub fn find(&self, name: &[u8]) -> Option<&'static Command> {
+        let disabled = &self.config.disable_command;
+        commands::find(name).filter(|command| !disabled.contains(&command.name))
     }
 
     /// Starts a save of all filters on a thread of its own.

@@ -66,6 +66,7 @@ fn a_file_has_every_setting() {
             max-output = 1024
             timeout = "1h"
             metrics = "127.0.0.1:9121"
+            disable-command = ["keys", "FLUSHALL"]
             log = "warn"
             log-format = "json"
             "#,
@@ -87,6 +88,7 @@ fn a_file_has_every_setting() {
     assert_eq!(config.timeout, Duration::from_secs(3_600));
     assert_eq!(config.metrics.unwrap().port(), 9121);
     assert_eq!(config.log, "warn");
+    assert_eq!(config.disable_command, ["KEYS", "FLUSHALL"]);
 }
 
 #[test]
@@ -97,6 +99,11 @@ fn the_command_line_precedes_the_environment_and_that_the_file() {
     assert_eq!(config.port, 3);
     assert_eq!(config.maxclients.get(), 2);
     assert_eq!(config.timeout, Duration::from_secs(1));
+    // A list is replaced, too.
+    let environment = [("GUIRA_DISABLE_COMMAND", "KEYS,SCAN")];
+    let file = Some("disable-command = [\"SAVE\"]");
+    let config = load_with(&[], &environment, file).unwrap();
+    assert_eq!(config.disable_command, ["KEYS", "SCAN"]);
     // What is overridden in the environment need not be right.
     assert_eq!(
         load_with(&["--port", "3"], &[("GUIRA_PORT", "x")], None)

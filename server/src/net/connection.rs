@@ -6,7 +6,7 @@ use super::{
     stream::Stream,
 };
 use crate::{
-    commands::{Command, Kind, Reply, cf, find},
+    commands::{Command, Kind, Reply, cf},
     limited::Limited,
     resp::{Decoder, Limits, ProtocolError, Request, encode},
     server::Server,
@@ -237,7 +237,9 @@ impl Connection {
         };
         let items = requests.iter().filter_map(OnItem::of);
         let items: SmallVec<[&[u8]; GROUP]> = items.map(|one| one.item).collect();
-        let calls = self.calls(first.name, run);
+        let Some(calls) = self.calls(first.name, run) else {
+            return requests.iter().for_each(|each| self.answer(each, run));
+        };
         let (protocol, replies) = (self.session.protocol, &mut self.replies);
         let mut errors = 0;
         let answer = |reply: Reply| {
@@ -248,10 +250,8 @@ impl Connection {
             Groupable::Exists => cf::exist_together(&self.server.store, first.key, &items, answer),
             Groupable::Add => cf::add_together(&self.server.store, first.key, &items, answer),
         }
-        if let Some(calls) = calls {
-            calls.calls += items.len() as u64;
-            calls.errors += errors;
-        }
+        calls.calls += items.len() as u64;
+        calls.errors += errors;
     }
 
     /// The calls of the command called `name`, which go on or begin.
@@ -259,7 +259,7 @@ impl Connection {
         let same = |calls: &Calls| calls.command.name.as_bytes().eq_ignore_ascii_case(name);
         if !run.as_ref().is_some_and(same) {
             self.count(run.take());
-            *run = find(name).map(Calls::begin);
+            *run = self.server.find(name).map(Calls::begin);
         }
         run.as_mut()
     }
