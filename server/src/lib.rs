@@ -13,6 +13,7 @@ pub mod commands;
 pub mod config;
 pub mod files;
 pub mod filter;
+pub mod guesses;
 pub mod keyspace;
 mod limited;
 pub mod metrics;

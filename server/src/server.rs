@@ -3,6 +3,7 @@
 use crate::{
     commands::{self, Command, Store},
     config::Config,
+    guesses::Guesses,
     persist::{SaveError, Saver},
     stats::Stats,
 };
@@ -28,6 +29,8 @@ pub struct Server {
     pub saver: Saver,
     /// What has happened so far.
     pub stats: Stats,
+    /// Who has guessed the password.
+    pub guesses: Guesses,
     /// When it was started.
     pub started: Instant,
     /// To be saved as the server ends: as configured, or because `SHUTDOWN SAVE` was said.
@@ -44,6 +47,7 @@ impl Server {
             store: Store::new(config.memory_limit()),
             saver,
             stats: Stats::default(),
+            guesses: Guesses::default(),
             started: Instant::now(),
             save_at_end: AtomicBool::new(config.save_on_exit),
             skip_last_save: AtomicBool::new(false),

@@ -2,11 +2,16 @@
 
 use super::{Args, Reply, options::number};
 use crate::{
+    limited::Limited,
     resp::Protocol,
     server::{REDIS_VERSION, Server},
     session::{After, Session},
 };
 use std::sync::Arc;
+use tracing::warn;
+
+/// What clients can make the log say.
+static WRONG: Limited = Limited::new();
 
 /// The only user.
 const USER: &[u8] = b"default";
@@ -77,21 +82,36 @@ pub(super) fn auth(server: &Arc<Server>, session: &mut Session, args: Args<'_>) 
              Are you sure your configuration is correct?",
         );
     }
-    if !admits(server, user, password) {
-        server.stats.refused_password();
-        return WRONG_PASSWORD;
+    if let Err(refusal) = admit(server, session, user, password) {
+        return refusal;
     }
     session.authenticated = true;
     Reply::OK
 }
 
-fn admits(server: &Server, user: &[u8], password: &[u8]) -> bool {
+/// Compares a password, unless the client's address has guessed too often: it would learn from
+/// the answer.
+fn admit(server: &Server, session: &Session, user: &[u8], password: &[u8]) -> Result<(), Reply> {
+    let (id, address) = (session.id, &session.address);
+    let guess = server.guesses.begin(address).map_err(|wait| {
+        server.stats.refused_password();
+        let seconds = wait.as_secs() + 1;
+        let text =
+            format!("ERR too many wrong passwords from this address: try again in {seconds} s");
+        Reply::Error(text.into())
+    })?;
     let known = user == USER;
     let right = match server.config.password() {
         Some(expected) => expected.is(password),
         None => true,
     };
-    known & right
+    if !(known & right) {
+        server.stats.refused_password();
+        WRONG.write(|| warn!(id, address, "a password is wrong"));
+        return Err(WRONG_PASSWORD);
+    }
+    guess.was_right();
+    Ok(())
 }
 
 /// `HELLO [version [AUTH user password] [SETNAME name]]`
@@ -114,9 +134,8 @@ pub(super) fn hello(server: &Arc<Server>, session: &mut Session, args: Args<'_>)
         rest = match rest {
             [] => break,
             [word, user, password, after @ ..] if word.eq_ignore_ascii_case(b"AUTH") => {
-                if !admits(server, user, password) {
-                    server.stats.refused_password();
-                    return WRONG_PASSWORD;
+                if let Err(refusal) = admit(server, session, user, password) {
+                    return refusal;
                 }
                 authenticated = true;
                 after

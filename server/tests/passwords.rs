@@ -1,0 +1,74 @@
+//! How often a password can be guessed.
+
+mod common;
+
+use common::{Raw, Server, request, until};
+use socket2::{Domain, Socket, Type};
+use std::{
+    io::BufReader,
+    net::{Ipv4Addr, SocketAddr},
+};
+
+/// A client with another address of this machine.
+fn from_elsewhere(server: &Server) -> Raw {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket
+        .bind(&SocketAddr::from((Ipv4Addr::new(127, 0, 0, 2), 0)).into())
+        .unwrap();
+    socket
+        .connect(&SocketAddr::from((Ipv4Addr::LOCALHOST, server.port)).into())
+        .unwrap();
+    socket.set_read_timeout(Some(common::PATIENCE)).unwrap();
+    Raw(BufReader::new(socket.into()))
+}
+
+#[test]
+fn an_address_can_guess_a_few_times_in_a_second() {
+    const GUESSES: usize = 2_000;
+    let server = Server::start(&["--requirepass", "secret", "--log", "error"]);
+    let right = request(&["AUTH", "secret"]);
+    let mut friend = server.raw();
+    for _ in 0..200 {
+        assert_eq!(friend.ask(&right), "+OK");
+    }
+
+    let mut compared = 0;
+    for (connection, guess) in [
+        request(&["AUTH", "guess"]),
+        request(&["HELLO", "3", "AUTH", "default", "guess"]),
+    ]
+    .into_iter()
+    .cycle()
+    .take(4)
+    .enumerate()
+    {
+        let mut hostile = server.raw();
+        hostile.send(guess.repeat(GUESSES / 4));
+        for _ in 0..GUESSES / 4 {
+            let line = hostile.line();
+            if line.starts_with("-WRONGPASS ") {
+                compared += 1;
+            } else {
+                let expected = "-ERR too many wrong passwords from this address: try again in 1 s";
+                assert_eq!(line, expected, "{connection}");
+            }
+        }
+    }
+    // 50 at once, and those that come in the time that this takes.
+    assert!((50..100).contains(&compared), "{compared} of {GUESSES}");
+
+    // Who is in stays in, and who comes from elsewhere comes in.
+    assert_eq!(friend.ask("PING\r\n"), "+PONG");
+    assert_eq!(from_elsewhere(&server).ask(&right), "+OK");
+    let mut late = server.raw();
+    until("the address is forgiven", || late.ask(&right) == "+OK");
+    let stats = friend.ask("PING\r\n");
+    assert_eq!(stats, "+PONG");
+    friend.send("INFO stats\r\n");
+    let refused = std::iter::from_fn(|| Some(friend.line()))
+        .find(|line| line.starts_with("acl_access_denied_auth:"));
+    let refused: usize = refused.unwrap()["acl_access_denied_auth:".len()..]
+        .parse()
+        .unwrap();
+    assert!(refused >= GUESSES, "{refused}");
+}
