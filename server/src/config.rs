@@ -41,7 +41,7 @@ pub struct Config {
     #[arg(long, value_name = "PORT", default_value_t = 6379)]
     pub port: u16,
 
-    /// Whether to listen on --port. Without it there must be a --unixsocket.
+    /// Whether to listen on --port. Without it there must be a --unixsocket or a --tls-port.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub tcp: bool,
 
@@ -52,6 +52,31 @@ pub struct Config {
     /// Permissions of the Unix socket, in octal; as the umask says unless given.
     #[arg(long, value_name = "MODE", value_parser = permissions)]
     pub unixsocketperm: Option<u32>,
+
+    /// Port for TLS, beside --port; 0 lets the system choose one.
+    #[arg(long, value_name = "PORT", help_heading = "TLS")]
+    pub tls_port: Option<u16>,
+
+    /// The server's certificate and those that vouch for it, in PEM.
+    #[arg(long, value_name = "FILE", help_heading = "TLS")]
+    pub tls_cert_file: Option<PathBuf>,
+
+    /// The private key of the certificate, in PEM.
+    #[arg(long, value_name = "FILE", help_heading = "TLS")]
+    pub tls_key_file: Option<PathBuf>,
+
+    /// Those who vouch for the certificates of clients, in PEM.
+    #[arg(long, value_name = "FILE", help_heading = "TLS")]
+    pub tls_ca_cert_file: Option<PathBuf>,
+
+    /// Whether clients must have a certificate.
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "yes",
+        help_heading = "TLS"
+    )]
+    pub tls_auth_clients: AuthClients,
 
     /// Worker threads; as many as there are cores unless given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
@@ -148,6 +173,17 @@ pub struct Config {
     pub log_format: LogFormat,
 }
 
+/// Which clients must have a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AuthClients {
+    /// All of them.
+    Yes,
+    /// None, and none is asked for.
+    No,
+    /// None; but if they have one it must be right.
+    Optional,
+}
+
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
@@ -160,10 +196,25 @@ pub enum LogFormat {
 impl Config {
     /// What each setting says by itself is right; whether they go together.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
+        let tls = self.tls_port.is_some();
+        let cert_and_key = [&self.tls_cert_file, &self.tls_key_file];
         let rules = [
             (
-                !self.tcp && self.unixsocket.is_none(),
-                "--tcp false leaves nothing to listen on: give a --unixsocket",
+                !self.tcp && self.unixsocket.is_none() && !tls,
+                "--tcp false leaves nothing to listen on: give a --unixsocket or a --tls-port",
+            ),
+            (
+                tls && cert_and_key.iter().any(|file| file.is_none()),
+                "--tls-port needs a --tls-cert-file and a --tls-key-file",
+            ),
+            (
+                tls && self.tls_auth_clients != AuthClients::No && self.tls_ca_cert_file.is_none(),
+                "clients are to show certificates: give a --tls-ca-cert-file, or say \
+                 --tls-auth-clients no",
+            ),
+            (
+                !tls && cert_and_key.iter().any(|file| file.is_some()),
+                "--tls-cert-file and --tls-key-file are of a --tls-port, and there is none",
             ),
             (
                 self.unixsocketperm.is_some() && self.unixsocket.is_none(),
@@ -190,6 +241,13 @@ impl Config {
             argument_bytes: self.max_argument_size,
             request_bytes: self.max_request_size,
         }
+    }
+
+    /// True if anybody can reach the server from elsewhere and use it.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let tls = self.tls_port.is_some() && self.tls_auth_clients != AuthClients::Yes;
+        (self.tcp || tls) && !self.bind.is_loopback() && self.requirepass.is_none()
     }
 
     /// Worker threads.
@@ -245,6 +303,7 @@ impl Config {
                     .map_or_else(String::new, |every| format!("{} 1", every.as_secs())),
             ),
             ("timeout", seconds(self.timeout)),
+            ("tls-port", self.tls_port.unwrap_or_default().to_string()),
             ("unixsocket", path(&self.unixsocket)),
             (
                 "unixsocketperm",
@@ -362,6 +421,29 @@ mod tests {
         for (args, fault) in [
             (&["--tcp", "false"][..], Some("--tcp false leaves nothing")),
             (&["--tcp", "false", "--unixsocket", "s"], None),
+            (
+                &["--tcp", "false", "--tls-port", "1"],
+                Some("--tls-port needs a"),
+            ),
+            (
+                &["--tls-port", "1", "--tls-cert-file", "c"],
+                Some("--tls-port needs a"),
+            ),
+            (
+                &[
+                    "--tls-port",
+                    "1",
+                    "--tls-cert-file",
+                    "c",
+                    "--tls-key-file",
+                    "k",
+                ],
+                Some("clients are to show certificates"),
+            ),
+            (
+                &["--tls-cert-file", "c"],
+                Some("--tls-cert-file and --tls-key-file are of"),
+            ),
             (&["--unixsocketperm", "700"], Some("--unixsocketperm is of")),
             (&["--save-every", "5m"], Some("--save-every needs a --dir")),
             (&["--save-every", "5m", "--dir", "."], None),

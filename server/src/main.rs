@@ -5,7 +5,7 @@
 use guira_server::{
     config::{Config, LogFormat},
     files, metrics,
-    net::{self, Listener, Stop},
+    net::{self, Listener, Stop, Tls},
     persist::Saver,
     server::Server,
     settings::{self, SettingsError},
@@ -87,7 +87,9 @@ fn run(mut config: Config) -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
-    let listeners = Listener::all(&server.config).await?;
+    let tls = Tls::open(&server.config)?.map(Arc::new);
+    tokio::spawn(reload_at_signal(tls.clone())?);
+    let listeners = Listener::all(&server.config, tls).await?;
     let stop = Stop::default();
     if let Some(address) = server.config.metrics {
         let listener = TcpListener::bind(address)
@@ -101,8 +103,7 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
     }
     tokio::spawn(expire(server.clone()));
     tokio::spawn(stop_at_signal(stop.clone(), server.clone())?);
-    if server.config.tcp && !server.config.bind.is_loopback() && server.config.password().is_none()
-    {
+    if server.config.is_open() {
         warn!("others can reach this server, and there is no --requirepass");
     }
     for listener in &listeners {
@@ -128,6 +129,10 @@ fn welcome(listener: &Listener) -> io::Result<()> {
             let port = listener.local_addr()?.port();
             (format!("on port {port}"), format!("-p {port}"))
         }
+        Listener::Tls(listener, _) => {
+            let port = listener.local_addr()?.port();
+            (format!("on port {port}"), format!("--tls -p {port}"))
+        }
         Listener::Unix(_, file) => (format!("at {file}"), format!("-s {file}")),
     };
     let mut out = io::stdout();
@@ -150,8 +155,6 @@ fn welcome(listener: &Listener) -> io::Result<()> {
 fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    // To be listened to is not to end the server: a closed terminal does not.
-    let _hangup = signal(SignalKind::hangup())?;
     Ok(async move {
         let mut in_vain = false;
         loop {
@@ -184,6 +187,21 @@ fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Out
         stop.now();
         interrupt.recv().await;
         end_at_once();
+    })
+}
+
+/// SIGHUP reads the certificates again. Without any it does nothing, so that a terminal that is
+/// closed does not end the server.
+fn reload_at_signal(tls: Option<Arc<Tls>>) -> io::Result<impl Future<Output = ()>> {
+    let mut hangup = signal(SignalKind::hangup())?;
+    Ok(async move {
+        while hangup.recv().await.is_some() {
+            match tls.as_ref().map(|tls| tls.reload()) {
+                Some(Ok(())) => info!("SIGHUP: the certificates were read again"),
+                Some(Err(error)) => error!(%error, "SIGHUP: the certificates stay as they were"),
+                None => info!("SIGHUP: there are no certificates"),
+            }
+        }
     })
 }
 

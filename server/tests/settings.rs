@@ -214,7 +214,7 @@ fn settings_of_all_sources_must_go_together() {
     for (text, expected) in [
         (
             "tcp = false",
-            "--tcp false leaves nothing to listen on: give a --unixsocket",
+            "--tcp false leaves nothing to listen on: give a --unixsocket or a --tls-port",
         ),
         ("save-every = 5", "--save-every needs a --dir to save to"),
     ] {

@@ -100,7 +100,9 @@ impl Connection {
             stop.now();
         }
         served?;
-        self.write_all().await
+        self.write_all().await?;
+        self.stream.finish();
+        Ok(())
     }
 
     async fn serve(&mut self, stop: &Stop) -> io::Result<()> {
@@ -144,7 +146,7 @@ impl Connection {
     }
 
     fn has_replies(&self) -> bool {
-        self.sent < self.replies.len()
+        self.sent < self.replies.len() || self.stream.has_unwritten()
     }
 
     /// Reads once, does what was read and writes the replies; false at the end

@@ -1,6 +1,6 @@
 //! Where clients come from.
 
-use super::stream::Stream;
+use super::{stream::Stream, tls::Tls};
 use crate::config::Config;
 use socket2::{Domain, SockAddr, Socket, Type};
 use std::{
@@ -16,6 +16,7 @@ use std::{
         },
     },
     path::{Path, PathBuf},
+    sync::Arc,
 };
 use thiserror::Error;
 use tokio::net::{TcpListener, UnixListener};
@@ -28,6 +29,8 @@ const BACKLOG: i32 = 1024;
 pub enum Listener {
     /// A TCP port.
     Tcp(TcpListener),
+    /// A TCP port for TLS.
+    Tls(TcpListener, Arc<Tls>),
     /// A Unix socket.
     Unix(UnixListener, SocketFile),
 }
@@ -60,7 +63,7 @@ pub struct ListenError {
 impl fmt::Display for Listener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tcp(listener) => match listener.local_addr() {
+            Self::Tcp(listener) | Self::Tls(listener, _) => match listener.local_addr() {
                 Ok(address) => address.fmt(f),
                 Err(error) => error.fmt(f),
             },
@@ -70,17 +73,23 @@ impl fmt::Display for Listener {
 }
 
 impl Listener {
-    /// All places where `config` says that clients come from.
+    /// All places where `config` says that clients come from. `tls` is what it says of TLS.
     ///
     /// # Errors
     ///
     /// [`ListenError`]
-    pub async fn all(config: &Config) -> Result<Vec<Self>, ListenError> {
+    pub async fn all(config: &Config, tls: Option<Arc<Tls>>) -> Result<Vec<Self>, ListenError> {
         let mut listeners = Vec::new();
-        if config.tcp {
-            let address = SocketAddr::new(config.bind, config.port);
+        let bind = async |port| {
+            let address = SocketAddr::new(config.bind, port);
             let listener = TcpListener::bind(address).await;
-            listeners.push(Self::Tcp(listener.map_err(failure(address))?));
+            listener.map_err(failure(address))
+        };
+        if config.tcp {
+            listeners.push(Self::Tcp(bind(config.port).await?));
+        }
+        if let (Some(port), Some(tls)) = (config.tls_port, tls) {
+            listeners.push(Self::Tls(bind(port).await?, tls));
         }
         if let Some(path) = &config.unixsocket {
             let listener = bind_unix(path, config.unixsocketperm);
@@ -89,18 +98,57 @@ impl Listener {
         Ok(listeners)
     }
 
-    /// The next client, and its address.
-    pub(super) async fn accept(&self) -> io::Result<(Stream, String)> {
-        match self {
+    /// The next client.
+    pub(super) async fn accept(&self) -> io::Result<Incoming> {
+        let (stream, address, tls) = match self {
             Self::Tcp(listener) => {
                 let (stream, address) = listener.accept().await?;
-                Ok((Stream::Tcp(stream), address.to_string()))
+                (Stream::Tcp(stream), address.to_string(), None)
+            }
+            Self::Tls(listener, tls) => {
+                let (stream, address) = listener.accept().await?;
+                let tls = Some(tls.clone());
+                (Stream::Tcp(stream), address.to_string(), tls)
             }
             Self::Unix(listener, file) => {
                 let (stream, _) = listener.accept().await?;
                 // As Redis writes it.
-                Ok((Stream::Unix(stream), format!("{file}:0")))
+                (Stream::Unix(stream), format!("{file}:0"), None)
             }
+        };
+        Ok(Incoming {
+            stream,
+            address,
+            tls,
+        })
+    }
+}
+
+/// A client that has come, and has not said anything.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    stream: Stream,
+    pub(super) address: String,
+    tls: Option<Arc<Tls>>,
+}
+
+impl Incoming {
+    /// The stream of what is said, after the handshake if there is one.
+    pub(super) async fn open(self) -> io::Result<Stream> {
+        match (self.stream, self.tls) {
+            (Stream::Tcp(stream), Some(tls)) => {
+                Ok(Stream::Tls(Box::new(tls.accept(stream).await?)))
+            }
+            (stream, _) => Ok(stream),
+        }
+    }
+
+    /// Sends `line`, which finds room in the buffer of a new socket; nothing, if there would
+    /// have to be a handshake first.
+    pub(super) fn refuse(mut self, line: &[u8]) -> io::Result<()> {
+        match self.tls {
+            None => self.stream.try_write(line).map(drop),
+            Some(_) => Ok(()),
         }
     }
 }

@@ -4,12 +4,14 @@ mod connection;
 mod group;
 mod listen;
 mod stream;
+mod tls;
 
 use crate::{limited::Limited, server::Server, session::Session};
 use connection::Connection;
+use listen::Incoming;
 pub use listen::{ListenError, Listener};
-use std::{io, sync::Arc, time::Duration};
-use stream::Stream;
+use std::{sync::Arc, time::Duration};
+pub use tls::{Tls, TlsError};
 use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tracing::{debug, warn};
 
@@ -64,14 +66,14 @@ async fn serve_from(listener: Listener, server: Arc<Server>, stop: Stop) {
             () = stop.wait() => break,
         };
         match accepted {
-            Ok((stream, address)) => match server.stats.admit(server.config.maxclients.get()) {
+            Ok(client) => match server.stats.admit(server.config.maxclients.get()) {
                 Some(id) => {
                     let authenticated = server.config.password().is_none();
-                    let session = Session::new(id, address, authenticated);
+                    let session = Session::new(id, client.address.clone(), authenticated);
                     let (server, stop) = (server.clone(), stop.clone());
-                    connections.spawn(serve_client(stream, server, session, stop));
+                    connections.spawn(serve_client(client, server, session, stop));
                 }
-                None => refuse(stream),
+                None => refuse(client),
             },
             Err(error) => {
                 NOT_ACCEPTED.write(|| warn!(%error, "a client was not accepted"));
@@ -99,11 +101,18 @@ impl Drop for Present {
     }
 }
 
-async fn serve_client(stream: Stream, server: Arc<Server>, session: Session, stop: Stop) {
+async fn serve_client(client: Incoming, server: Arc<Server>, session: Session, stop: Stop) {
     let present = Present(server.clone());
     let (id, address) = (session.id, session.address.clone());
     debug!(id, address, "a client came");
-    let result = Connection::new(stream, server, session).run(&stop).await;
+    let stream = tokio::select! {
+        stream = client.open() => stream,
+        () = stop.wait() => return,
+    };
+    let result = match stream {
+        Ok(stream) => Connection::new(stream, server, session).run(&stop).await,
+        Err(error) => Err(error),
+    };
     drop(present);
     match result {
         Ok(()) => debug!(id, "a client has gone"),
@@ -111,10 +120,9 @@ async fn serve_client(stream: Stream, server: Arc<Server>, session: Session, sto
     }
 }
 
-/// One client too many. Its socket's buffer is empty, so there is room for the line.
-fn refuse(mut stream: Stream) {
-    let written: io::Result<usize> = stream.try_write(b"-ERR max number of clients reached\r\n");
-    if let Err(error) = written {
+/// One client too many.
+fn refuse(client: Incoming) {
+    if let Err(error) = client.refuse(b"-ERR max number of clients reached\r\n") {
         debug!(%error, "a client was refused silently");
     }
 }

@@ -1,8 +1,9 @@
 //! A client's socket, of whichever kind.
 
+use super::tls::TlsStream;
 use bytes::BytesMut;
 use socket2::{SockRef, TcpKeepalive};
-use std::{io, time::Duration};
+use std::{future::pending, io, time::Duration};
 use tokio::{
     io::{AsyncReadExt, Interest, Ready},
     net::{TcpStream, UnixStream},
@@ -17,13 +18,16 @@ const KEEPALIVE: Duration = Duration::from_secs(300);
 pub(super) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(Box<TlsStream>),
 }
 
 impl Stream {
     /// Sets the options that a socket of its kind should have.
     pub(super) fn prepare(&self) -> io::Result<()> {
-        let Self::Tcp(stream) = self else {
-            return Ok(());
+        let stream = match self {
+            Self::Tcp(stream) => stream,
+            Self::Tls(stream) => stream.socket(),
+            Self::Unix(_) => return Ok(()),
         };
         // Replies are written in one go, so waiting for more gains nothing.
         stream.set_nodelay(true)?;
@@ -32,10 +36,11 @@ impl Stream {
         SockRef::from(stream).set_tcp_keepalive(&alive)
     }
 
-    pub(super) async fn ready(&self, interest: Interest) -> io::Result<Ready> {
+    pub(super) async fn ready(&mut self, interest: Interest) -> io::Result<Ready> {
         match self {
             Self::Tcp(stream) => stream.ready(interest).await,
             Self::Unix(stream) => stream.ready(interest).await,
+            Self::Tls(stream) => stream.ready(interest).await,
         }
     }
 
@@ -45,6 +50,10 @@ impl Stream {
         match self {
             Self::Tcp(stream) => stream.read_buf(buffer).await,
             Self::Unix(stream) => stream.read_buf(buffer).await,
+            Self::Tls(stream) => match stream.try_read_buf(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => pending().await,
+                read => read,
+            },
         }
     }
 
@@ -52,6 +61,19 @@ impl Stream {
         match self {
             Self::Tcp(stream) => stream.try_write(bytes),
             Self::Unix(stream) => stream.try_write(bytes),
+            Self::Tls(stream) => stream.try_write(bytes),
+        }
+    }
+
+    /// True if it took bytes that it has still to write, which writing nothing does.
+    pub(super) fn has_unwritten(&self) -> bool {
+        matches!(self, Self::Tls(stream) if stream.has_unwritten())
+    }
+
+    /// Says that nothing more comes, if that is to be said.
+    pub(super) fn finish(&mut self) {
+        if let Self::Tls(stream) = self {
+            stream.finish();
         }
     }
 }

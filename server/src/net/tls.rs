@@ -1,0 +1,253 @@
+//! TLS: the certificates, the handshake, and what is said under it.
+
+use crate::config::{AuthClients, Config};
+use bytes::BytesMut;
+use std::{
+    io::{self, BufRead, IoSlice, Read, Write},
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+use thiserror::Error;
+use tokio::{
+    io::{Interest, Ready},
+    net::TcpStream,
+    task::coop::consume_budget,
+    time::timeout,
+};
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        RootCertStore, ServerConfig, ServerConnection,
+        crypto::ring,
+        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+        server::WebPkiClientVerifier,
+    },
+};
+
+/// A handshake may take so long.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// TLS cannot be offered with these files.
+#[derive(Debug, Error)]
+#[error("{}: {fault}", path.display())]
+pub struct TlsError {
+    path: PathBuf,
+    fault: String,
+}
+
+/// The certificates that clients are shown, and those that they must show.
+#[derive(Debug)]
+pub struct Tls {
+    files: Files,
+    config: RwLock<Arc<ServerConfig>>,
+}
+
+#[derive(Debug)]
+struct Files {
+    certificate: PathBuf,
+    key: PathBuf,
+    authorities: Option<PathBuf>,
+    clients: AuthClients,
+}
+
+impl Tls {
+    /// Reads the files that `config` names, if there is to be TLS.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsError`]
+    pub fn open(config: &Config) -> Result<Option<Self>, TlsError> {
+        let (Some(_), Some(certificate), Some(key)) =
+            (config.tls_port, &config.tls_cert_file, &config.tls_key_file)
+        else {
+            return Ok(None);
+        };
+        let files = Files {
+            certificate: certificate.clone(),
+            key: key.clone(),
+            authorities: config.tls_ca_cert_file.clone(),
+            clients: config.tls_auth_clients,
+        };
+        let config = RwLock::new(files.read()?);
+        Ok(Some(Self { files, config }))
+    }
+
+    /// Reads the files again. Clients that are connected do not notice.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsError`]; what was read before stays in use then.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        let read = self.files.read()?;
+        *self.config.write().unwrap_or_else(PoisonError::into_inner) = read;
+        Ok(())
+    }
+
+    fn present(&self) -> Arc<ServerConfig> {
+        let config = self.config.read().unwrap_or_else(PoisonError::into_inner);
+        config.clone()
+    }
+
+    /// Shakes hands with a client.
+    pub(super) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream> {
+        let acceptor = TlsAcceptor::from(self.present());
+        let stream = timeout(HANDSHAKE, acceptor.accept(stream)).await??;
+        let (socket, session) = stream.into_inner();
+        Ok(TlsStream { socket, session })
+    }
+}
+
+impl Files {
+    fn read(&self) -> Result<Arc<ServerConfig>, TlsError> {
+        let provider = Arc::new(ring::default_provider());
+        let certificates = read_certificates(&self.certificate)?;
+        let key = PrivateKeyDer::from_pem_file(&self.key).map_err(fault(&self.key))?;
+        let builder = ServerConfig::builder_with_provider(provider.clone());
+        let builder = builder
+            .with_safe_default_protocol_versions()
+            .map_err(fault(&self.certificate))?;
+        let builder = match (&self.authorities, self.clients) {
+            (Some(path), AuthClients::Yes | AuthClients::Optional) => {
+                let mut roots = RootCertStore::empty();
+                for certificate in read_certificates(path)? {
+                    roots.add(certificate).map_err(fault(path))?;
+                }
+                let verifier =
+                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+                let verifier = match self.clients {
+                    AuthClients::Optional => verifier.allow_unauthenticated(),
+                    _ => verifier,
+                };
+                builder.with_client_cert_verifier(verifier.build().map_err(fault(path))?)
+            }
+            _ => builder.with_no_client_auth(),
+        };
+        let config = builder.with_single_cert(certificates, key);
+        Ok(Arc::new(config.map_err(fault(&self.certificate))?))
+    }
+}
+
+fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    let certificates: Vec<_> = read.map_err(fault(path))?;
+    match certificates.is_empty() {
+        true => Err(fault(path)("there is no certificate in it")),
+        false => Ok(certificates),
+    }
+}
+
+fn fault<E: ToString>(path: &Path) -> impl FnOnce(E) -> TlsError {
+    |error| TlsError {
+        path: path.to_path_buf(),
+        fault: error.to_string(),
+    }
+}
+
+/// What is said under TLS. Nothing here waits but [`ready`](Self::ready).
+#[derive(Debug)]
+pub(super) struct TlsStream {
+    socket: TcpStream,
+    session: ServerConnection,
+}
+
+impl TlsStream {
+    pub(super) fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    pub(super) async fn ready(&mut self, interest: Interest) -> io::Result<Ready> {
+        // Nothing else here lets others have their turn.
+        consume_budget().await;
+        // What came with the end of the handshake.
+        if self
+            .session
+            .reader()
+            .fill_buf()
+            .is_ok_and(|text| !text.is_empty())
+        {
+            return Ok(Ready::READABLE);
+        }
+        self.socket.ready(interest).await
+    }
+
+    /// All that has been decrypted, or can be without waiting; 0 at the end.
+    pub(super) fn try_read_buf(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
+        loop {
+            let before = buffer.len();
+            let end = loop {
+                let mut reader = self.session.reader();
+                match reader.fill_buf() {
+                    Ok([]) => break true,
+                    Ok(text) => {
+                        let length = text.len();
+                        buffer.extend_from_slice(text);
+                        reader.consume(length);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break false,
+                    // It closed without a word, as many do. A request that is cut off is none.
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break true,
+                    Err(error) => return Err(error),
+                }
+            };
+            if end || buffer.len() > before {
+                return Ok(buffer.len() - before);
+            }
+            self.session.read_tls(&mut Socket(&self.socket))?;
+            if let Err(error) = self.session.process_new_packets() {
+                // It is told why, if it takes it at once.
+                let _ = self.flush();
+                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+            }
+        }
+    }
+
+    /// Takes some of `bytes`, and writes what the socket takes.
+    pub(super) fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.session.writer().write(bytes)?;
+        match self.flush() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && taken > 0 => Ok(taken),
+            flushed => flushed.map(|()| taken),
+        }
+    }
+
+    pub(super) fn has_unwritten(&self) -> bool {
+        self.session.wants_write()
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.session.send_close_notify();
+        // A client that does not take it sees that the connection ends.
+        let _ = self.flush();
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        while self.session.wants_write() {
+            self.session.write_tls(&mut Socket(&self.socket))?;
+        }
+        Ok(())
+    }
+}
+
+/// A socket that is read and written without waiting.
+struct Socket<'a>(&'a TcpStream);
+
+impl Read for Socket<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.try_read(bytes)
+    }
+}
+
+impl Write for Socket<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.try_write(bytes)
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.try_write_vectored(slices)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
