@@ -153,6 +153,15 @@ pub struct Config {
     #[arg(long, value_name = "ADDR", help_heading = "Seeing into it")]
     pub metrics: Option<std::net::SocketAddr>,
 
+    /// Filters that have metrics of their own, the largest ones; 0 for none.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1_000,
+        help_heading = "Seeing into it"
+    )]
+    pub metrics_filters: usize,
+
     /// What to log: error, warn, info, debug, trace, or a list such as
     /// warn,guira_server::persist=debug.
     #[arg(

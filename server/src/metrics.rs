@@ -20,7 +20,7 @@ use prometheus_client::{
     metrics::{MetricType, counter::ConstCounter, gauge::ConstGauge},
     registry::{Registry, Unit},
 };
-use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
+use std::{cmp::Reverse, convert::Infallible, fmt, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -248,8 +248,22 @@ fn memory_and_saves(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt
 }
 
 fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let filters = server.store.keyspace.entries();
+    let mut filters: Vec<_> = server.store.keyspace.entries().collect();
+    let most = server.config.metrics_filters;
+    gauge(
+        encoder,
+        "guira_filters_left_out",
+        "Filters beyond --metrics-filters, the smallest ones, which have no metrics of their own",
+        filters.len().saturating_sub(most) as f64,
+    )?;
+    if filters.len() > most {
+        filters.sort_by_cached_key(|(key, filter)| {
+            (Reverse(filter.cuckoo.memory_usage()), key.clone())
+        });
+        filters.truncate(most);
+    }
     let filters: Vec<_> = filters
+        .into_iter()
         .map(|(key, filter)| {
             let labels = [("key", key.escape_ascii().to_string())];
             (labels, filter.cuckoo.stats(), filter)

@@ -79,3 +79,32 @@ fn metrics_show_what_goes_on() {
     );
     assert!(get(free, "/").starts_with("HTTP/1.1 404"));
 }
+
+#[test]
+fn only_the_largest_filters_have_metrics_of_their_own() {
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let metrics = format!("127.0.0.1:{free}");
+    let server = Server::start(&["--metrics", &metrics, "--metrics-filters", "3"]);
+    let mut client = server.client(Protocol::Resp2);
+    for key in 0..3 {
+        ask::<()>(&mut client, &format!("CF.RESERVE large:{key} 100000"));
+    }
+    assert_eq!(
+        value(&get(free, "/metrics"), "guira_filters_left_out") as u64,
+        0
+    );
+    for key in 0..20 {
+        ask::<()>(&mut client, &format!("CF.RESERVE small:{key} 100"));
+    }
+    let text = get(free, "/metrics");
+    assert_eq!(value(&text, "guira_filters_left_out") as u64, 20);
+    assert_eq!(value(&text, "guira_keys") as u64, 23);
+    for key in 0..3 {
+        value(&text, &format!("guira_filter_items{{key=\"large:{key}\"}}"));
+    }
+    assert!(!text.contains("small:"), "{text}");
+}
