@@ -10,6 +10,7 @@ use guira_server::{
     server::Server,
     settings::{self, SettingsError},
 };
+use sd_notify::NotifyState;
 use std::{
     env,
     error::Error,
@@ -110,6 +111,7 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         info!(%listener, "listens");
     }
     info!(threads = server.config.threads(), "ready");
+    tell_systemd(NotifyState::Ready);
     if let Some(first) = listeners.first()
         && let Err(error) = welcome(first)
     {
@@ -117,9 +119,17 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         debug!(%error, "no welcome");
     }
     net::serve(listeners, server.clone(), stop).await;
+    tell_systemd(NotifyState::Stopping);
     last_save(server).await?;
     info!("the server has ended");
     Ok(())
+}
+
+/// Tells systemd, if that has started this and wants to know.
+fn tell_systemd(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        warn!(%error, "systemd could not be told");
+    }
 }
 
 /// What to do next, for whoever sees this for the first time.
