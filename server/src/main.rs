@@ -111,8 +111,10 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         tokio::spawn(save_every(every, server.clone()));
     }
     tokio::spawn(expire(server.clone()));
+    tokio::spawn(server.clone().sweep());
     tokio::spawn(stop_at_signal(stop.clone(), server.clone())?);
     let address = listener.local_addr()?;
+    server.listening.get_or_init(|| address.port());
     if !bind.is_loopback() && server.config.password().is_none() {
         warn!("others can reach this server, and there is no --requirepass");
     }
