@@ -179,7 +179,8 @@ fn slow_commands_are_logged() {
         for words in ["MULTI", "ECHO a", "EXEC"] {
             ask::<()>(&mut client, words);
         }
-        let log: Vec<Entry> = ask(&mut client, "SLOWLOG GET 2");
+        let log: Vec<Entry> = ask(&mut client, "SLOWLOG GET 3");
+        assert_eq!(log[2].3, ["MULTI"]);
         assert_eq!(
             (&*log[0].3[0], &log[1].3[..]),
             ("EXEC", &["ECHO".into(), "a".into()][..])

@@ -79,10 +79,17 @@ impl Command {
         )
     }
 
-    /// True if it may take long with these arguments in this session.
+    /// True if it may take long with so many words, its name included, in this session.
     #[must_use]
-    pub fn takes_long(&self, session: &Session, args: Args<'_>) -> bool {
-        self.is_slow() || args.len() > MANY || (self.name == "EXEC" && session.will_take_long())
+    pub fn takes_long(&self, session: &Session, words: usize) -> bool {
+        if !session.authenticated {
+            return false;
+        }
+        let will_be_done = match session.is_queueing() {
+            true => self.name == "EXEC" && session.will_take_long(),
+            false => self.is_slow(),
+        };
+        will_be_done || words > MANY
     }
 
     /// True if it takes so many words, its name included.

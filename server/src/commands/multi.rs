@@ -172,9 +172,9 @@ pub(super) fn queue(session: &mut Session, command: &'static Command, args: Args
     let spoiled = transaction.queue.as_ref().is_some_and(|it| it.spoiled);
     match spoiled {
         // It will not be done, so it is not kept.
-        true => Reply::Status("QUEUED"),
+        true => Reply::QUEUED,
         false => match transaction.push(command, args) {
-            Ok(()) => Reply::Status("QUEUED"),
+            Ok(()) => Reply::QUEUED,
             Err(refusal) => {
                 transaction.spoil();
                 refusal

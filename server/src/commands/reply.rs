@@ -39,6 +39,9 @@ impl Reply {
     /// The usual answer of a command that has done its work.
     pub const OK: Self = Self::Status("OK");
 
+    /// The answer to a command that `EXEC` will do.
+    pub const QUEUED: Self = Self::Status("QUEUED");
+
     /// An error whose text is known beforehand.
     #[must_use]
     pub const fn error(text: &'static str) -> Self {

@@ -138,11 +138,12 @@ impl Connection {
             let ready = tokio::select! {
                 ready = ready => ready?,
                 () = &mut stopped => break,
-                () = &mut killed => {
-                    self.forget_replies();
-                    return Ok(());
-                }
+                () = &mut killed => None,
             };
+            if client.was_killed() {
+                self.forget_replies();
+                return Ok(());
+            }
             let Some(ready) = ready else {
                 info!(id = self.session.id, "an idle client was disconnected");
                 self.forget_replies();
@@ -303,19 +304,22 @@ impl Connection {
             return;
         };
         let reply = self.call(calls.command, &args);
-        calls.calls += 1;
+        calls.calls += u64::from(reply != Reply::QUEUED);
         calls.errors += u64::from(reply.is_error());
         encode(&reply, self.session.protocol, &mut self.replies);
     }
 
     fn call(&mut self, command: &'static Command, args: &[&[u8]]) -> Reply {
-        let takes_long = command.takes_long(&self.session, args);
+        let takes_long = command.takes_long(&self.session, args.len());
         let mut run = || call(&self.server, &mut self.session, command, args);
         let reply = match takes_long {
             true => block_in_place(run),
             false => run(),
         };
-        self.note_time(args);
+        // What is queued is timed when it is done.
+        if reply != Reply::QUEUED {
+            self.note_time(args);
+        }
         reply
     }
 
@@ -328,7 +332,7 @@ impl Connection {
     }
 
     fn count(&self, run: Option<Calls>) {
-        if let Some(run) = run {
+        if let Some(run) = run.filter(|run| run.calls > 0) {
             let time = run.since.elapsed();
             self.server
                 .stats
