@@ -327,11 +327,11 @@ fn many_keys_expire_and_nobody_waits() {
     let (keys, due) = if long() {
         (100_000, 10_000)
     } else {
-        (5_000, 1_000)
+        (3_000, 1_000)
     };
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp2);
-    let begin = now() + if long() { 60_000 } else { 10_000 };
+    let begin = now() + if long() { 60_000 } else { 6_000 };
     let mut pipe = redis::pipe();
     for key in 0..keys {
         pipe.cmd("CF.RESERVE").arg(key).arg(100).ignore();
@@ -349,21 +349,20 @@ fn many_keys_expire_and_nobody_waits() {
     assert_eq!(all, format!("keys={keys},expires={keys},avg_ttl=0"));
     assert_eq!(expired, 0);
     assert!(now() < begin, "the keys were made in time");
+    sleep(Duration::from_millis((begin - now() - 1000).max(0) as u64));
     let mut longest = [Duration::ZERO; 2];
     while now() < begin + 1500 {
         let phase = usize::from(now() >= begin);
         let begun = Instant::now();
         ask::<Value>(&mut client, &format!("CF.ADDNX {} a", keys - 1));
         longest[phase] = longest[phase].max(begun.elapsed());
-        if phase == 0 {
-            sleep(Duration::from_millis(1));
-        }
     }
     println!("longest before and while keys expired: {longest:?}");
     assert_eq!(ask::<i64>(&mut client, "DBSIZE"), keys - due);
     assert_eq!(expires(&mut client).1, due as u64);
     if long() {
-        // A promise of an idle machine: the hurried run shares it with other tests.
-        assert!(longest[1] < Duration::from_millis(5), "{longest:?}");
+        // Whatever else the machine does.
+        let most = longest[0] + Duration::from_millis(5);
+        assert!(longest[1] < most, "{longest:?}");
     }
 }
