@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs the clients that people use against a started server, on loopback:
-# redis-cli, redis-benchmark, redis-py 5 and newest (with its own tests of cuckoo
-# filters, if they come with its source), node-redis. Installs what is missing, as
-# root or with sudo. Five minutes at most, after the build.
+# redis-cli, valkey-cli where there is a package of it, redis-benchmark, redis-py 5 and
+# newest (with its own tests of cuckoo filters, if they come with its source), valkey-glide,
+# node-redis, ioredis. Installs what is missing, as root or with sudo. Five minutes at most,
+# after the build.
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
@@ -34,31 +35,43 @@ missing=()
 command -v redis-cli >/dev/null && command -v redis-benchmark >/dev/null || missing+=(redis-tools)
 command -v node >/dev/null && command -v npm >/dev/null || missing+=(nodejs npm)
 command -v python3 >/dev/null && python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
+# Debian 12 has none.
+if ! command -v valkey-cli >/dev/null && apt-cache show valkey-tools >/dev/null 2>&1; then
+    missing+=(valkey-tools)
+fi
 ci/install.sh "${missing[@]}"
 
 say "starting the server"
 binary="${CARGO_TARGET_DIR:-target}/release/guira-server"
 start_server "$work/out" "$binary" --port 0 --log warn --dir "$work/saves" || fail "the server did not start"
-cli() { redis-cli -p "$port" "$@"; }
+program=redis-cli
+cli() { "$program" -p "$port" "$@"; }
 
-say "redis-cli $(redis-cli --version | cut -d' ' -f2)"
-for protocol in -2 -3; do
-    yes=1 no=0
-    if [ "$protocol" = -3 ]; then yes='(true)' no='(false)'; fi
-    cli FLUSHALL >/dev/null
-    # The tutorial of the Redis documentation.
-    equal CF.RESERVE OK "$(cli $protocol CF.RESERVE bikes:models 1000000)"
-    equal CF.ADD $yes "$(cli $protocol CF.ADD bikes:models 'Smoky Mountain Striker')"
-    equal CF.EXISTS $yes "$(cli $protocol CF.EXISTS bikes:models 'Smoky Mountain Striker')"
-    equal CF.EXISTS $no "$(cli $protocol CF.EXISTS bikes:models 'Terrible Bike Name')"
-    equal CF.DEL $yes "$(cli $protocol CF.DEL bikes:models 'Smoky Mountain Striker')"
+programs=(redis-cli)
+command -v valkey-cli >/dev/null && programs+=(valkey-cli)
+for program in "${programs[@]}"; do
+    say "$program $("$program" --version | cut -d' ' -f2)"
+    for protocol in -2 -3; do
+        yes=1 no=0
+        if [ "$protocol" = -3 ]; then yes='(true)' no='(false)'; fi
+        cli FLUSHALL >/dev/null
+        # The tutorial of the Redis documentation.
+        equal CF.RESERVE OK "$(cli $protocol CF.RESERVE bikes:models 1000000)"
+        equal CF.ADD $yes "$(cli $protocol CF.ADD bikes:models 'Smoky Mountain Striker')"
+        equal CF.EXISTS $yes "$(cli $protocol CF.EXISTS bikes:models 'Smoky Mountain Striker')"
+        equal CF.EXISTS $no "$(cli $protocol CF.EXISTS bikes:models 'Terrible Bike Name')"
+        equal CF.DEL $yes "$(cli $protocol CF.DEL bikes:models 'Smoky Mountain Striker')"
+    done
+    equal "an interactive session" "PONG" "$(printf 'PING\n' | cli)"
+    equal "a transaction" "OK QUEUED QUEUED 1 1" "$(printf 'MULTI\nCF.ADD t a\nEXPIRE t 100\nEXEC\n' | cli | xargs)"
+    equal --scan "bikes:models t" "$(cli --scan | sort | xargs)"
+    for item in $(seq 1000); do
+        printf '*3\r\n$6\r\nCF.ADD\r\n$4\r\npipe\r\n$%d\r\n%s\r\n' ${#item} "$item"
+    done >"$work/pipe"
+    equal "redis-cli --pipe" "errors: 0, replies: 1000" "$(cli --pipe <"$work/pipe" | tail -n 1)"
+    equal SAVE OK "$(cli SAVE)"
 done
-equal "an interactive session" "PONG" "$(printf 'PING\n' | cli)"
-for item in $(seq 1000); do
-    printf '*3\r\n$6\r\nCF.ADD\r\n$4\r\npipe\r\n$%d\r\n%s\r\n' ${#item} "$item"
-done >"$work/pipe"
-equal "redis-cli --pipe" "errors: 0, replies: 1000" "$(cli --pipe <"$work/pipe" | tail -n 1)"
-equal SAVE OK "$(cli SAVE)"
+program=redis-cli
 
 say "redis-benchmark"
 for options in "" "-3"; do
@@ -73,7 +86,8 @@ for options in "" "-3"; do
 done
 
 python_test='
-import sys, redis
+import asyncio, sys, redis
+import redis.asyncio
 port, version = int(sys.argv[1]), redis.__version__
 for protocol in (2, 3):
     r = redis.Redis(port=port, protocol=protocol, decode_responses=True)
@@ -112,6 +126,40 @@ for protocol in (2, 3):
         for item in range(1000):
             pipe.cf().add("p", item)
         assert pipe.execute() == [yes] * 1000
+    # A transaction, which is what they make of a pipeline unless told otherwise.
+    with r.pipeline() as pipe:
+        pipe.cf().add("m", "a")
+        pipe.expire("m", 100)
+        pipe.cf().exists("m", "a")
+        assert pipe.execute() == [yes, True, yes]
+    with r.pipeline() as pipe:
+        pipe.watch("m")
+        r.cf().add("m", "b")
+        pipe.multi()
+        pipe.cf().add("m", "c")
+        try:
+            pipe.execute()
+        except redis.WatchError:
+            pass
+        else:
+            raise AssertionError("a change of a watched key was not noticed")
+    assert r.ttl("m") in (99, 100) and r.persist("m") and r.ttl("m") == -1
+    assert r.copy("m", "n") and r.rename("n", "o")
+    assert sorted(r.scan_iter(match="[mo]", count=1)) == ["m", "o"]
+    assert r.client_setname("me")
+    assert "me" in [client["name"] for client in r.client_list()]
+    assert r.slowlog_len() >= len(r.slowlog_get(128)) and r.slowlog_reset()
+    assert r.role()[0] in ("master", b"master")
+    assert r.info("replication")["role"] == "master"
+
+    async def together():
+        r = redis.asyncio.Redis(port=port, protocol=protocol)
+        async with r.pipeline() as pipe:
+            pipe.execute_command("CF.ADD", "async", "a")
+            pipe.pexpire("async", 100000)
+            assert await pipe.execute() == [yes, True]
+        await r.aclose()
+    asyncio.run(together())
 print("redis-py", version, "passed")
 '
 for version in "redis>=5,<6" "redis"; do
@@ -140,10 +188,37 @@ else
     echo "they do not come with the source of redis-py $number"
 fi
 
-say "node-redis"
+say "valkey-glide"
+cat >"$work/with_glide.py" <<'EOF'
+import asyncio, importlib.metadata, sys
+from glide import Batch, GlideClient, GlideClientConfiguration, NodeAddress, ProtocolVersion
+async def main():
+    for protocol in (ProtocolVersion.RESP2, ProtocolVersion.RESP3):
+        yes = 1 if protocol == ProtocolVersion.RESP2 else True
+        configuration = GlideClientConfiguration([NodeAddress("127.0.0.1", int(sys.argv[1]))], protocol=protocol)
+        client = await GlideClient.create(configuration)
+        await client.flushall()
+        assert await client.ping() == b"PONG"
+        assert await client.custom_command(["CF.ADD", "k", "a"]) == yes
+        assert await client.expire("k", 100) and 99 <= await client.ttl("k") <= 100
+        assert await client.rename("k", "l") == "OK"
+        batch = Batch(is_atomic=True)
+        batch.custom_command(["CF.EXISTS", "l", "a"])
+        batch.persist("l")
+        assert await client.exec(batch, raise_on_error=True) == [yes, True]
+        cursor, keys = await client.scan("0")
+        assert (cursor, keys) == (b"0", [b"l"]), (cursor, keys)
+        await client.close()
+    print("valkey-glide", importlib.metadata.version("valkey-glide"), "passed")
+asyncio.run(main())
+EOF
+"$newest/bin/pip" install --quiet --disable-pip-version-check valkey-glide
+"$newest/bin/python" "$work/with_glide.py" "$port"
+
+say "node-redis and ioredis"
 mkdir "$work/node"
 node=node
-(cd "$work/node" && npm init --yes >/dev/null && npm install --loglevel=error --no-fund --no-audit redis)
+(cd "$work/node" && npm init --yes >/dev/null && npm install --loglevel=error --no-fund --no-audit redis ioredis)
 if [ "$(node -p 'process.versions.node.split(".")[0]')" -lt 20 ]; then
     # What Debian 12 has is older than node-redis supports.
     (cd "$work/node" && npm install --loglevel=error --no-fund --no-audit node@22)
@@ -153,6 +228,7 @@ cat >"$work/node/test.mjs" <<'EOF'
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createClient } from 'redis';
+import { Redis } from 'ioredis';
 for (const RESP of [2, 3]) {
   const client = createClient({ url: `redis://127.0.0.1:${process.argv[2]}`, RESP });
   await client.connect();
@@ -171,15 +247,33 @@ for (const RESP of [2, 3]) {
   await assert.rejects(client.cf.reserve('k', 1000), /item exists/);
   const added = await Promise.all(Array.from({ length: 1000 }, (_, item) => client.cf.add('p', `${item}`)));
   assert.ok(added.every((value) => value === true));
+  const replies = await client.multi().cf.add('m', 'a').expire('m', 100).cf.exists('m', 'a').exec();
+  assert.deepEqual(replies.map(Number), [1, 1, 1]);
+  await client.watch('m');
+  const other = await client.duplicate().connect();
+  await other.cf.add('m', 'b');
+  await other.close();
+  await assert.rejects(client.multi().cf.add('m', 'c').exec(), /watched keys/i);
+  const keys = [];
+  for await (const some of client.scanIterator({ COUNT: 1 })) keys.push(...[some].flat());
+  assert.deepEqual(keys.sort(), ['bikes:models', 'k', 'm', 'p']);
   await client.close();
 }
-const { version } = JSON.parse(readFileSync('node_modules/redis/package.json'));
-console.log('node-redis', version, 'passed');
+const io = new Redis(process.argv[2]);
+await io.flushall();
+const replies = await io.multi().call('CF.ADD', 'k', 'a').pexpire('k', 100000).call('CF.EXISTS', 'k', 'a').exec();
+assert.deepEqual(replies, [[null, 1], [null, 1], [null, 1]]);
+assert.deepEqual(await io.scan(0), ['0', ['k']]);
+await io.quit();
+for (const name of ['redis', 'ioredis']) {
+  const { version } = JSON.parse(readFileSync(`node_modules/${name}/package.json`));
+  console.log(name, version, 'passed');
+}
 EOF
 (cd "$work/node" && "$node" test.mjs "$port")
 
 say "the end"
-kill -TERM "$server"
+"$newest/bin/python" -c 'import sys, redis; redis.Redis(port=int(sys.argv[1])).shutdown()' "$port"
 wait "$server" || fail "the server did not exit with 0"
 server=
 echo "all clients passed"

@@ -149,6 +149,25 @@ pub struct Config {
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = duration, help_heading = "Limits")]
     pub timeout: Duration,
 
+    /// Microseconds from which on SLOWLOG keeps a command; -1: it keeps none.
+    #[arg(
+        long,
+        value_name = "MICROSECONDS",
+        default_value_t = 10_000,
+        allow_negative_numbers = true,
+        help_heading = "Seeing into it"
+    )]
+    pub slowlog_log_slower_than: i64,
+
+    /// Commands that SLOWLOG keeps.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 128,
+        help_heading = "Seeing into it"
+    )]
+    pub slowlog_max_len: u32,
+
     /// Shows metrics for Prometheus at http://ADDR/metrics.
     #[arg(long, value_name = "ADDR", help_heading = "Seeing into it")]
     pub metrics: Option<std::net::SocketAddr>,

@@ -1,9 +1,10 @@
 //! A filter of a key, and what its client asked for.
 
-use guira::{BuildError, Builder, CuckooFilter, InsertError};
+use crate::keyspace::now;
+use guira::{BuildError, Builder, CuckooFilter, InsertError, SnapshotError};
 use std::{
     io::{self, Write},
-    sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    sync::atomic::{AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -106,9 +107,41 @@ pub struct Filter {
     /// Buckets when its memory was last charged.
     pub(crate) charged_buckets: AtomicUsize,
     /// Bytes that its key takes up beside it.
-    pub(crate) overhead: usize,
+    pub(crate) overhead: AtomicU32,
+    /// Changes of it that somebody watched; see [`crate::keyspace`].
+    pub(crate) changes: AtomicU32,
+    /// When its key expires, in milliseconds since 1970; 0 for never.
+    pub(crate) deadline: AtomicI64,
     /// Bytes that are charged for it; see [`crate::keyspace`].
     pub(crate) charged: AtomicUsize,
+}
+
+/// There is no memory for a copy of a filter.
+#[derive(Debug, Error)]
+pub enum DuplicateError {
+    /// Nor for a snapshot.
+    #[error("there is no memory for a snapshot of the filter: {0}")]
+    Snapshot(#[from] io::Error),
+    /// For what the snapshot holds.
+    #[error("the filter could not be copied: {0}")]
+    Copy(#[from] SnapshotError),
+}
+
+/// A vector of bytes that refuses them where there is no memory, and does not abort.
+struct Fallible(Vec<u8>);
+
+impl Write for Fallible {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0
+            .try_reserve(bytes.len())
+            .map_err(|_| io::ErrorKind::OutOfMemory)?;
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Filter {
@@ -129,7 +162,9 @@ impl Filter {
             waiting: AtomicU32::new(0),
             charged_buckets: AtomicUsize::new(0),
             charged: AtomicUsize::new(0),
-            overhead: 0,
+            overhead: AtomicU32::new(0),
+            changes: AtomicU32::new(0),
+            deadline: AtomicI64::new(0),
             cuckoo,
             options,
             deleted: AtomicU64::new(deleted),
@@ -215,6 +250,18 @@ impl Filter {
         result
     }
 
+    /// A copy of it, which takes a snapshot's memory meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`DuplicateError`] if there is no memory for it.
+    pub fn duplicate(&self) -> Result<Self, DuplicateError> {
+        let mut snapshot = Fallible(Vec::new());
+        self.write_to(&mut snapshot)?;
+        let cuckoo = CuckooFilter::from_bytes(&snapshot.0)?;
+        Ok(Self::new(cuckoo, self.options, self.deleted()))
+    }
+
     /// True if there are as many copies of `item` as fit.
     #[must_use]
     pub fn is_full_of(&self, item: &[u8]) -> bool {
@@ -238,6 +285,19 @@ impl Filter {
     #[must_use]
     pub fn deleted(&self) -> u64 {
         self.deleted.load(Ordering::Relaxed)
+    }
+
+    /// When its key expires, in milliseconds since 1970.
+    #[must_use]
+    pub fn deadline(&self) -> Option<i64> {
+        Some(self.deadline.load(Ordering::Relaxed)).filter(|&at| at != 0)
+    }
+
+    /// True if its key has expired.
+    #[inline]
+    #[must_use]
+    pub fn has_expired(&self) -> bool {
+        self.deadline().is_some_and(|at| at <= now())
     }
 
     /// True if it has grown since this was last asked. Cheap, for after every insert.

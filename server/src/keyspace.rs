@@ -2,16 +2,29 @@
 //!
 //! No lock on the data path: the map is a concurrent one, its values are shared,
 //! and a filter that is deleted while a command works on it lives until that
-//! command is done.
+//! command is done. Who adds a key, takes one away or changes when one expires holds a lock
+//! for that.
+
+mod deadlines;
+mod map;
+mod names;
+mod watch;
+
+pub use deadlines::now;
+pub use map::Step;
+pub use names::{CopyError, Deadline, RenameError};
+pub use watch::Watched;
 
 use crate::filter::{Filter, Growth, GrowthError, Options};
+use deadlines::{Deadlines, INDEXED};
 use guira::BuildError;
-use papaya::{Guard, HashMap};
+use map::Map;
+use papaya::Guard;
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 use thiserror::Error;
@@ -31,7 +44,17 @@ const GONE: usize = usize::MAX;
 /// All keys.
 #[derive(Debug)]
 pub struct Keyspace {
-    map: HashMap<Box<[u8]>, Arc<Filter>>,
+    map: Map,
+    /// When keys expire. Locked by whoever changes which keys there are.
+    deadlines: Mutex<Deadlines>,
+    /// Locked for reading by whoever lists all keys, that none is renamed meanwhile and missed.
+    names: RwLock<()>,
+    /// Keys that have expired.
+    expired: AtomicU64,
+    /// Keys that clients watch.
+    watched: AtomicUsize,
+    /// Held by a client that looks whether they have changed and does what depends on it.
+    turn: Mutex<()>,
     /// Bytes in use.
     used: AtomicUsize,
     /// Bytes that may be in use; `usize::MAX` for no limit.
@@ -79,7 +102,12 @@ impl Keyspace {
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
-            map: HashMap::new(),
+            map: Map::new(),
+            deadlines: Mutex::default(),
+            names: RwLock::default(),
+            expired: AtomicU64::new(0),
+            watched: AtomicUsize::new(0),
+            turn: Mutex::default(),
             used: AtomicUsize::new(0),
             limit,
             furthest: Mutex::new(None),
@@ -88,7 +116,15 @@ impl Keyspace {
 
     /// Hands the filter of `key` to `work`.
     pub fn with<R>(&self, key: &[u8], work: impl FnOnce(&Arc<Filter>) -> R) -> Option<R> {
-        self.map.pin().get(key).map(work)
+        let guard = self.map.guard();
+        let filter = self.map.get(key, &guard)?;
+        (!filter.has_expired()).then(|| work(filter))
+    }
+
+    /// True if there is such a key.
+    #[must_use]
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.with(key, |_| ()).is_some()
     }
 
     /// The filter of `key`.
@@ -109,7 +145,7 @@ impl Keyspace {
         options: Options,
         max_capacity: Option<usize>,
     ) -> Result<Arc<Filter>, ReserveError> {
-        if self.map.pin().contains_key(key) {
+        if self.contains(key) {
             return Err(ReserveError::Exists);
         }
         // The least that it can need, before anything is allocated.
@@ -153,78 +189,173 @@ impl Keyspace {
         check_key(key)?;
         let (filter, bytes) = to_be_charged(key, filter);
         self.charge(bytes)?;
-        let map = self.map.pin();
-        match map.try_insert(key.into(), filter) {
-            Ok(filter) => Ok(filter.clone()),
-            Err(_) => {
-                self.release(bytes);
-                Err(ReserveError::Exists)
+        let guard = self.map.guard();
+        let mut deadlines = lock(&self.deadlines);
+        if self.is_taken(key, &mut deadlines, &guard) {
+            self.release(bytes);
+            return Err(ReserveError::Exists);
+        }
+        self.map.insert(key, filter.clone(), &guard);
+        Ok(filter)
+    }
+
+    /// True if there is such a key. If it has expired, it is taken away now.
+    fn is_taken(&self, key: &[u8], deadlines: &mut Deadlines, guard: &impl Guard) -> bool {
+        match self.map.get(key, guard) {
+            Some(filter) if filter.has_expired() => {
+                self.remove(key, deadlines, guard);
+                self.expired.fetch_add(1, Ordering::Relaxed);
+                false
             }
+            found => found.is_some(),
         }
     }
 
     /// Takes the key away: true if it was there.
     pub fn delete(&self, key: &[u8]) -> bool {
         let guard = self.map.guard();
-        let removed = self.remove(key, &guard);
+        let mut deadlines = lock(&self.deadlines);
+        let there =
+            self.is_taken(key, &mut deadlines, &guard) && self.remove(key, &mut deadlines, &guard);
+        drop(deadlines);
         // The map would keep what was removed until there are some dozens of it.
         guard.flush();
-        removed
+        there
     }
 
     /// Takes all keys away.
     pub fn clear(&self) {
         for keys in self.keys().chunks(FREED_TOGETHER) {
             let guard = self.map.guard();
+            let mut deadlines = lock(&self.deadlines);
             for key in keys {
-                self.remove(key, &guard);
+                self.remove(key, &mut deadlines, &guard);
             }
+            drop(deadlines);
             guard.flush();
         }
     }
 
-    fn remove(&self, key: &[u8], guard: &impl Guard) -> bool {
+    /// Takes away keys that have expired, a few at most, which it returns: to be called again until
+    /// there are none. Nobody waits long for the lock, and nothing else.
+    pub fn expire_some(&self) -> Vec<Box<[u8]>> {
+        let guard = self.map.guard();
+        let mut deadlines = lock(&self.deadlines);
+        let now = now();
+        let mut expired = Vec::new();
+        while expired.len() < FREED_TOGETHER
+            && let Some(key) = deadlines.due(now)
+        {
+            self.remove(&key, &mut deadlines, &guard);
+            expired.push(key);
+        }
+        drop(deadlines);
+        guard.flush();
+        self.expired
+            .fetch_add(expired.len() as u64, Ordering::Relaxed);
+        expired
+    }
+
+    fn remove(&self, key: &[u8], deadlines: &mut Deadlines, guard: &impl Guard) -> bool {
         let removed = self.map.remove(key, guard);
         if let Some(filter) = removed {
-            // Acquire: see `recharge`.
-            self.release(filter.charged.swap(GONE, Ordering::Acquire));
+            self.discharge(key, filter, deadlines);
         }
         removed.is_some()
     }
 
-    /// Adds these keys, which a save held, to a keyspace that has none yet.
-    pub fn fill(&self, filters: impl IntoIterator<Item = (Box<[u8]>, Filter)>) {
-        let map = self.map.pin();
-        for (key, filter) in filters {
+    /// Gives back what was charged for a filter that `key` has no more.
+    fn discharge(&self, key: &[u8], filter: &Filter, deadlines: &mut Deadlines) {
+        deadlines.set(key, filter, None);
+        // Acquire: see `recharge`.
+        self.release(filter.charged.swap(GONE, Ordering::Acquire));
+    }
+
+    /// Adds these keys, which a save held, to a keyspace that has none yet; each with the time at
+    /// which it expires, if it does.
+    pub fn fill(&self, filters: impl IntoIterator<Item = (Box<[u8]>, Filter, Option<i64>)>) {
+        let guard = self.map.guard();
+        let mut deadlines = lock(&self.deadlines);
+        for (key, filter, deadline) in filters {
             let (filter, bytes) = to_be_charged(&key, filter);
             self.used.fetch_add(bytes, Ordering::Relaxed);
-            map.insert(key, filter);
+            if deadline.is_some() {
+                self.set_deadline(&key, &filter, deadline, &mut deadlines);
+            }
+            self.map.insert(&key, filter, &guard);
         }
     }
 
     /// The keys and filters there are; what is changed meanwhile may be among
     /// them or not. Each filter is looked up when its turn comes, so that one which is deleted
-    /// before is not kept.
+    /// before is not kept. One that is renamed before comes under its old name.
     pub fn entries(&self) -> impl Iterator<Item = (Box<[u8]>, Arc<Filter>)> {
-        let with_filter = |key: Box<[u8]>| {
-            let filter = self.get(&key)?;
-            Some((key, filter))
+        let listed: Vec<_> = {
+            let _names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+            let guard = self.map.guard();
+            let all = self.map.keys(&guard).collect::<BTreeSet<_>>().into_iter();
+            all.filter_map(|key| Some((key.into(), Arc::downgrade(self.map.get(key, &guard)?))))
+                .collect()
         };
-        self.keys().into_iter().filter_map(with_filter)
+        listed
+            .into_iter()
+            .filter_map(|(key, filter): (Box<[u8]>, Weak<Filter>)| {
+                let renamed = || {
+                    filter
+                        .upgrade()
+                        .filter(|it| is_kept(it) && !it.has_expired())
+                };
+                let filter = self.get(&key).or_else(renamed)?;
+                Some((key, filter))
+            })
     }
 
-    /// The keys there are; see [`entries`](Self::entries).
+    /// The keys there are; what is changed meanwhile may be among them or not.
     #[must_use]
     pub fn keys(&self) -> Vec<Box<[u8]>> {
+        let _names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.map.guard();
         // A key that is deleted and made again meanwhile can come by twice.
-        let keys: BTreeSet<_> = self.map.pin().keys().cloned().collect();
-        keys.into_iter().collect()
+        let keys: BTreeSet<_> = self.map.keys(&guard).collect();
+        keys.into_iter().map(Box::from).collect()
     }
 
-    /// How many keys there are.
+    /// Some keys, `count` or a few more or less, from `cursor` on, which is 0 at the beginning.
+    ///
+    /// Every key that is there from the first step to the last is in one of them, whatever happens
+    /// to others.
+    #[must_use]
+    pub fn scan(&self, cursor: u64, count: usize) -> Step {
+        self.map.scan(cursor, count.max(1))
+    }
+
+    /// How many keys there are. Some of them may have expired just now.
     #[must_use]
     pub fn len(&self) -> usize {
         self.map.len()
+    }
+
+    /// How many of the keys will expire.
+    #[must_use]
+    pub fn expiring(&self) -> usize {
+        lock(&self.deadlines).len()
+    }
+
+    /// True if a key has expired that is still to be taken away.
+    #[must_use]
+    pub fn has_expired(&self) -> bool {
+        lock(&self.deadlines).due(now()).is_some()
+    }
+
+    /// How many keys have expired.
+    #[must_use]
+    pub fn expired(&self) -> u64 {
+        self.expired.load(Ordering::Relaxed)
+    }
+
+    /// Begins to count them anew.
+    pub fn reset_expired(&self) {
+        self.expired.store(0, Ordering::Relaxed);
     }
 
     /// True if there are no keys.
@@ -252,12 +383,14 @@ impl Keyspace {
         self.used() > self.limit
     }
 
-    /// Charges for what `filter` has grown. Called after inserts into it.
+    /// Takes note of a change of `filter`, and charges for what it has grown. Called after inserts
+    /// into it, and before they are answered.
     #[inline]
     pub fn settle(&self, filter: &Filter) {
         if filter.has_grown() {
             self.recharge(filter);
         }
+        self.changed(filter);
     }
 
     #[cold]
@@ -268,13 +401,34 @@ impl Keyspace {
         // Not so for a filter that has been taken away.
         while before < bytes {
             self.used.fetch_add(bytes - before, Ordering::Relaxed);
-            // Release: `delete` gives back only what has been added.
+            // Release: `discharge` gives back only what has been added.
             match charged.compare_exchange(before, bytes, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => {
                     self.release(bytes - before);
                     before = now;
                 }
+            }
+        }
+    }
+
+    /// The key of this filter, which nobody takes away meanwhile, takes up so many bytes now.
+    fn set_overhead(&self, filter: &Filter, overhead: usize) {
+        let overhead = u32::try_from(overhead).unwrap_or(u32::MAX);
+        filter.overhead.store(overhead, Ordering::Relaxed);
+        self.recharge(filter);
+        let bytes = bytes(filter);
+        let mut before = filter.charged.load(Ordering::Relaxed);
+        while before > bytes {
+            // AcqRel: as in `recharge`, on both sides.
+            match filter.charged.compare_exchange(
+                before,
+                bytes,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return self.release(before - bytes),
+                Err(now) => before = now,
             }
         }
     }
@@ -327,9 +481,22 @@ pub(crate) fn check_key(key: &[u8]) -> Result<(), ReserveError> {
     }
 }
 
+/// Bytes of a key beside its filter.
+fn overhead(key: &[u8], deadline: Option<i64>) -> usize {
+    let in_map = key.len() + OVERHEAD;
+    let in_index = deadline.map_or(0, |_| key.len() + INDEXED);
+    in_map + in_index
+}
+
+/// True if a key has this filter.
+fn is_kept(filter: &Filter) -> bool {
+    filter.charged.load(Ordering::Relaxed) != GONE
+}
+
 /// The filter as the value of `key`, and the bytes to charge for both.
-fn to_be_charged(key: &[u8], mut filter: Filter) -> (Arc<Filter>, usize) {
-    filter.overhead = key.len() + OVERHEAD;
+fn to_be_charged(key: &[u8], filter: Filter) -> (Arc<Filter>, usize) {
+    let overhead = u32::try_from(overhead(key, None)).unwrap_or(u32::MAX);
+    filter.overhead.store(overhead, Ordering::Relaxed);
     filter.has_grown();
     let bytes = bytes(&filter);
     filter.charged.store(bytes, Ordering::Relaxed);
@@ -338,7 +505,7 @@ fn to_be_charged(key: &[u8], mut filter: Filter) -> (Arc<Filter>, usize) {
 
 /// Bytes of a filter and its key.
 fn bytes(filter: &Filter) -> usize {
-    filter.cuckoo.memory_usage() + filter.overhead
+    filter.cuckoo.memory_usage() + filter.overhead.load(Ordering::Relaxed) as usize
 }
 
 #[cfg(test)]

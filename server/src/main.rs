@@ -103,7 +103,11 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         tokio::spawn(save_every(every, server.clone()));
     }
     tokio::spawn(expire(server.clone()));
+    tokio::spawn(server.clone().sweep());
     tokio::spawn(stop_at_signal(stop.clone(), server.clone())?);
+    if let Some(port) = listeners.iter().find_map(Listener::port) {
+        server.listening.get_or_init(|| port);
+    }
     if server.config.is_open() {
         warn!("others can reach this server, and there is no --requirepass");
     }

@@ -1,19 +1,30 @@
 //! What all connections share.
 
 use crate::{
-    commands::{self, Command, Store},
+    clients::Clients,
+    commands::{self, Command, SlowLog, Store},
     config::Config,
     guesses::Guesses,
     persist::{SaveError, Saver},
     stats::Stats,
 };
 use std::{
+    hash::{BuildHasher, RandomState},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    thread,
+    time::{Duration, Instant},
 };
+use tokio::{
+    task::spawn_blocking,
+    time::{MissedTickBehavior, interval},
+};
+use tracing::error;
+
+/// How often keys that have expired are taken away.
+const SWEEP: Duration = Duration::from_millis(100);
 
 /// The Redis version that clients are told, for those that look at it.
 pub const REDIS_VERSION: &str = "7.4.0";
@@ -31,8 +42,16 @@ pub struct Server {
     pub stats: Stats,
     /// Who has guessed the password.
     pub guesses: Guesses,
+    /// Who is connected.
+    pub clients: Clients,
+    /// Commands that took long.
+    pub slow_log: SlowLog,
     /// When it was started.
     pub started: Instant,
+    /// 40 hexadecimal digits that no other run has.
+    pub run_id: String,
+    /// Where it listens, if that is known.
+    pub listening: OnceLock<u16>,
     /// To be saved as the server ends: as configured, or because `SHUTDOWN SAVE` was said.
     pub save_at_end: AtomicBool,
     /// `SHUTDOWN NOSAVE` was said, which has the last word.
@@ -48,6 +67,13 @@ impl Server {
             saver,
             stats: Stats::default(),
             guesses: Guesses::default(),
+            clients: Clients::default(),
+            slow_log: SlowLog::new(
+                config.slowlog_log_slower_than,
+                config.slowlog_max_len as usize,
+            ),
+            run_id: run_id(),
+            listening: OnceLock::new(),
             started: Instant::now(),
             save_at_end: AtomicBool::new(config.save_on_exit),
             skip_last_save: AtomicBool::new(false),
@@ -60,6 +86,37 @@ impl Server {
     pub fn find(&self, name: &[u8]) -> Option<&'static Command> {
         let disabled = &self.config.disable_command;
         commands::find(name).filter(|command| !disabled.contains(&command.name))
+    }
+
+    /// The port on which it listens.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.listening.get().copied().unwrap_or(self.config.port)
+    }
+
+    /// Takes away keys that have expired, for ever.
+    pub async fn sweep(self: Arc<Self>) {
+        let mut ticks = interval(SWEEP);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            if !self.store.keyspace.has_expired() {
+                continue;
+            }
+            let server = self.clone();
+            // To free a large filter takes long.
+            let sweep = move || {
+                let mut begun = Instant::now();
+                while server.store.sweep() {
+                    // Others have half of the time, on however few cores.
+                    thread::sleep(begun.elapsed());
+                    begun = Instant::now();
+                }
+            };
+            if let Err(error) = spawn_blocking(sweep).await {
+                error!(%error, "keys that have expired are still there");
+            }
+        }
     }
 
     /// Starts a save of all filters on a thread of its own.
@@ -84,4 +141,18 @@ impl Server {
             false => Ok(()),
         }
     }
+}
+
+impl AsRef<Clients> for Server {
+    fn as_ref(&self) -> &Clients {
+        &self.clients
+    }
+}
+
+fn run_id() -> String {
+    let seed = RandomState::new();
+    let word = |number: u8| format!("{:016x}", seed.hash_one(number));
+    let mut id: String = (0..3).map(word).collect();
+    id.truncate(40);
+    id
 }

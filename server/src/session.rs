@@ -1,6 +1,7 @@
 //! What the server knows of one connection; no socket.
 
-use crate::resp::Protocol;
+use crate::{clients::Client, commands::Transaction, resp::Protocol};
+use std::sync::Arc;
 
 /// What is to be done after a reply was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,16 +22,14 @@ pub struct Session {
     pub id: u64,
     /// The client's address.
     pub address: String,
+    /// What others may know of it.
+    pub client: Arc<Client>,
     /// The version of the protocol it has chosen.
     pub protocol: Protocol,
     /// It may use all commands.
     pub authenticated: bool,
-    /// The name it gave itself.
-    pub name: Vec<u8>,
-    /// The name of its library.
-    pub library: Vec<u8>,
-    /// The version of its library.
-    pub library_version: Vec<u8>,
+    /// What it watches and has queued.
+    pub transaction: Option<Box<Transaction>>,
     /// What is to be done after the reply.
     pub after: After,
 }
@@ -41,13 +40,47 @@ impl Session {
     pub fn new(id: u64, address: String, authenticated: bool) -> Self {
         Self {
             id,
+            client: Arc::new(Client::new(id, address.clone())),
             address,
             protocol: Protocol::default(),
             authenticated,
-            name: Vec::new(),
-            library: Vec::new(),
-            library_version: Vec::new(),
+            transaction: None,
             after: After::default(),
+        }
+    }
+
+    /// Makes it as if it had not said anything.
+    pub fn reset(&mut self, authenticated: bool) {
+        self.set_protocol(Protocol::default());
+        self.authenticated = authenticated;
+        self.transaction = None;
+        self.client.names().name.clear();
+    }
+
+    /// Replies are in this version of the protocol from now on.
+    pub fn set_protocol(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+        self.client.set_protocol(protocol);
+    }
+
+    /// True between `MULTI` and `EXEC`.
+    #[must_use]
+    pub fn is_queueing(&self) -> bool {
+        self.transaction.as_ref().is_some_and(|it| it.is_queueing())
+    }
+
+    /// True if `EXEC` may take long.
+    #[must_use]
+    pub fn will_take_long(&self) -> bool {
+        self.transaction
+            .as_ref()
+            .is_some_and(|it| it.will_take_long())
+    }
+
+    /// A command was refused: if there is a transaction, nothing of it will be done.
+    pub fn spoil_transaction(&mut self) {
+        if let Some(transaction) = &mut self.transaction {
+            transaction.spoil();
         }
     }
 }

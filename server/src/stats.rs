@@ -29,6 +29,8 @@ pub const BOUNDS: [u64; 14] = [
 #[derive(Debug, Default)]
 pub struct Stats {
     clients: AtomicUsize,
+    /// The number of the last client.
+    last_client: AtomicU64,
     connections: AtomicU64,
     rejected: AtomicU64,
     protocol_errors: AtomicU64,
@@ -85,6 +87,25 @@ impl Stats {
         }
     }
 
+    /// Begins to count anew; clients that are there still count.
+    pub fn reset(&self) {
+        for counters in &self.commands.0 {
+            counters.errors.store(0, Relaxed);
+            counters.nanoseconds.store(0, Relaxed);
+            counters.latency.iter().for_each(|it| it.store(0, Relaxed));
+        }
+        for counter in [
+            &self.connections,
+            &self.rejected,
+            &self.protocol_errors,
+            &self.output_limit,
+            &self.refused_passwords,
+            &self.unknown,
+        ] {
+            counter.store(0, Relaxed);
+        }
+    }
+
     /// Counts a command that does not exist.
     pub fn unknown(&self) {
         self.unknown.fetch_add(1, Relaxed);
@@ -114,7 +135,8 @@ impl Stats {
 
     /// Counts a client in, unless there are `most`; its number.
     pub fn admit(&self, most: usize) -> Option<u64> {
-        let number = self.connections.fetch_add(1, Relaxed) + 1;
+        self.connections.fetch_add(1, Relaxed);
+        let number = self.last_client.fetch_add(1, Relaxed) + 1;
         let one_more = |clients: usize| (clients < most).then_some(clients + 1);
         if self
             .clients

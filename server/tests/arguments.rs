@@ -6,7 +6,7 @@ use common::{PROTOCOLS, Server, ask, in_both, refusal};
 
 #[test]
 fn reserve_checks_its_arguments_in_order() {
-    let arity = "ERR wrong number of arguments for 'CF.RESERVE' command";
+    let arity = "ERR wrong number of arguments for 'cf.reserve' command";
     let capacity = "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
     let cases = [
         ("CF.RESERVE", arity),
@@ -154,7 +154,7 @@ fn other_commands_check_their_arguments() {
             "CF.INSERT k NOCREATE CAPACITY",
             "CF.INSERTNX k ITEMS",
         ] {
-            let name = words.split(' ').next().unwrap();
+            let name = words.split(' ').next().unwrap().to_lowercase();
             let expected = format!("ERR wrong number of arguments for '{name}' command");
             assert_eq!(refusal(client, words), expected, "{words}");
         }

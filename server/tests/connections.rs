@@ -28,8 +28,9 @@ fn keys_have_their_commands() {
         assert!(keys.is_empty());
         assert_eq!(refusal(client, "SCAN x"), "ERR invalid cursor");
         assert_eq!(refusal(client, "SCAN 0 MATCH"), "ERR syntax error");
+        assert_eq!(refusal(client, "SCAN 0 COUNT 0"), "ERR syntax error");
         assert_eq!(
-            refusal(client, "SCAN 0 COUNT 0"),
+            refusal(client, "SCAN 0 COUNT x"),
             "ERR value is not an integer or out of range"
         );
         assert!(ask::<i64>(client, "MEMORY USAGE a") > 100);
@@ -41,7 +42,8 @@ fn keys_have_their_commands() {
         assert_eq!(ask::<i64>(client, "DEL a c"), 1);
         assert_eq!(ask::<i64>(client, "UNLINK b1"), 1);
         for words in ["DEL", "EXISTS", "TYPE", "KEYS", "UNLINK", "SCAN"] {
-            let expected = format!("ERR wrong number of arguments for '{words}' command");
+            let name = words.to_lowercase();
+            let expected = format!("ERR wrong number of arguments for '{name}' command");
             assert_eq!(refusal(client, words), expected);
         }
         assert_eq!(refusal(client, "FLUSHALL NOW"), "ERR syntax error");
@@ -92,7 +94,10 @@ fn connections_have_their_commands() {
             refusal(client, "CLIENT"),
             "ERR wrong number of arguments for 'client' command"
         );
-        assert!(refusal(client, "CLIENT KILL").starts_with("ERR unknown subcommand"));
+        assert_eq!(
+            refusal(client, "CLIENT NONE"),
+            "ERR unknown subcommand 'NONE' of client: see the manual"
+        );
         let version: i64 = match protocol {
             Protocol::Resp2 => 2,
             Protocol::Resp3 => 3,
@@ -115,8 +120,21 @@ fn connections_have_their_commands() {
             refusal(client, "AUTH x")
                 .starts_with("ERR AUTH <password> called without any password")
         );
-        assert!(refusal(client, "MULTI").starts_with("ERR transactions are not supported"));
         assert_eq!(ask::<i64>(client, "WAIT 0 0"), 0);
+        assert_eq!(
+            refusal(client, "WAIT x 0"),
+            "ERR value is not an integer or out of range"
+        );
+        assert_eq!(refusal(client, "WAIT 0 -1"), "ERR timeout is negative");
+        for words in ["WAIT 0", "WAIT 0 0 0", "LASTSAVE x", "TIME x", "ROLE x"] {
+            let name = words.split(' ').next().unwrap().to_lowercase();
+            let expected = format!("ERR wrong number of arguments for '{name}' command");
+            assert_eq!(refusal(client, words), expected);
+        }
+        let role: (String, i64, Vec<Value>) = ask(client, "ROLE");
+        assert_eq!(role, ("master".into(), 0, Vec::new()));
+        let info: String = ask(client, "INFO REPLICATION");
+        assert!(info.starts_with("# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"));
         assert!(ask::<(u64, u64)>(client, "TIME").0 > 1_600_000_000);
     });
 }
@@ -144,6 +162,7 @@ fn the_server_describes_itself() {
         ] {
             assert!(info.contains(field), "{field}");
         }
+        assert!(!info.contains("tcp_port:0\r\n"), "the port that was chosen");
         ask::<()>(client, "CF.ADD k a");
         let info: String = ask(client, "INFO filters keyspace commandstats");
         assert!(
@@ -161,6 +180,13 @@ fn the_server_describes_itself() {
         let docs: std::collections::HashMap<String, Value> =
             ask(client, "COMMAND DOCS cf.add none");
         assert_eq!(docs.len(), 1);
+        let (entry,): (Value,) = ask(client, "COMMAND INFO rename");
+        let Value::Array(entry) = entry else {
+            panic!("{entry:?} describes no command");
+        };
+        assert_eq!(entry[0], Value::BulkString(b"rename".into()));
+        let numbers = [3, 1, 2, 1].map(Value::Int);
+        assert_eq!([1, 3, 4, 5].map(|at| entry[at].clone()), numbers);
         let entries: Vec<Value> = ask(client, "COMMAND INFO cf.add none");
         assert_eq!(entries[1], Value::Nil);
         let config: std::collections::HashMap<String, String> =
@@ -169,7 +195,9 @@ fn the_server_describes_itself() {
         assert_eq!(config["appendonly"], "no");
         assert_eq!(config["save"], "");
         assert!(!config.contains_key("dir"));
-        assert!(refusal(client, "CONFIG SET save x").starts_with("ERR settings cannot be changed"));
+        assert!(
+            refusal(client, "CONFIG SET save x").starts_with("ERR only slowlog-log-slower-than")
+        );
         assert_eq!(
             refusal(client, "SAVE"),
             "ERR there is nowhere to save to: start the server with --dir"
@@ -179,5 +207,31 @@ fn the_server_describes_itself() {
             "ERR there is nowhere to save to: start the server with --dir"
         );
         assert!(ask::<i64>(client, "LASTSAVE") > 1_600_000_000);
+    });
+}
+
+/// No command takes any number of words, or does something before it has counted them.
+#[test]
+fn every_command_keeps_to_its_arity() {
+    in_both(|_, client| {
+        type Entry = (String, i64, Value, i64, i64, i64);
+        let rest: Vec<Vec<Value>> = ask(client, "COMMAND");
+        for entry in rest {
+            let entry = Value::Array(entry[..6].to_vec());
+            let (name, arity, ..): Entry = redis::from_redis_value(entry).unwrap();
+            let too_few = usize::try_from(arity.unsigned_abs()).unwrap() - 1;
+            if too_few > 0 {
+                let words = [name.as_str()].into_iter().chain(["x"].into_iter().cycle());
+                let words: Vec<_> = words.take(too_few).collect();
+                let expected = format!("ERR wrong number of arguments for '{name}' command");
+                assert_eq!(refusal(client, &words.join(" ")), expected);
+            }
+            if arity > 0 {
+                let words = format!("{name}{}", " x".repeat(arity as usize));
+                let expected = format!("ERR wrong number of arguments for '{name}' command");
+                assert_eq!(refusal(client, &words), expected);
+            }
+        }
+        assert_eq!(ask::<String>(client, "PING"), "PONG");
     });
 }

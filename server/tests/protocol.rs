@@ -119,7 +119,7 @@ fn successive_lookups_are_answered_in_order() {
             }
             2 => {
                 sent.extend(request(&["CF.EXISTS", "k"]));
-                expected.push("-ERR wrong number of arguments for 'CF.EXISTS' command");
+                expected.push("-ERR wrong number of arguments for 'cf.exists' command");
             }
             4 => {
                 sent.extend(b"PING\r\n");
@@ -174,7 +174,7 @@ fn successive_adds_are_answered_in_order() {
             3 | 9 => assert_eq!(client.line(), ":1"),
             6 => assert_eq!(
                 client.line(),
-                "-ERR wrong number of arguments for 'CF.ADD' command"
+                "-ERR wrong number of arguments for 'cf.add' command"
             ),
             _ => {}
         }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Protocol, Server, ask, refusal, until};
+use common::{Protocol, Server, ask, refusal, shut_down, until};
 use redis::{Connection, Value};
 use std::{
     fs,
@@ -79,7 +79,7 @@ fn a_restarted_server_has_what_was_saved() {
         assert_eq!(ask::<Value>(&mut client, "CF.INFO a"), info, "{end}");
         assert!(holds(&mut client, "a", 6..10_000) && holds(&mut client, "\r\n\0", 0..10));
         assert!(!ask::<bool>(&mut client, "CF.EXISTS a 5"));
-        ask::<()>(&mut client, "SHUTDOWN NOSAVE");
+        shut_down(&mut client, "SHUTDOWN NOSAVE");
     }
 }
 
@@ -95,11 +95,11 @@ fn the_end_saves_unless_it_should_not() {
     let mut client = server.client(Protocol::Resp2);
     ask::<()>(&mut client, "CF.ADD k a");
     assert_eq!(refusal(&mut client, "SHUTDOWN x"), "ERR syntax error");
-    ask::<()>(&mut client, "SHUTDOWN NOSAVE");
+    shut_down(&mut client, "SHUTDOWN NOSAVE");
     assert!(server.process.wait().unwrap().success());
     assert!(!saved());
     let mut server = Server::start(&["--dir", &path, "--save-on-exit", "false"]);
-    ask::<()>(&mut server.client(Protocol::Resp2), "SHUTDOWN SAVE");
+    shut_down(&mut server.client(Protocol::Resp2), "SHUTDOWN SAVE");
     assert!(server.process.wait().unwrap().success());
     assert!(saved());
 }
@@ -114,7 +114,7 @@ fn a_server_that_cannot_save_does_not_shut_down() {
     assert!(error.starts_with("ERR saving to "), "{error}");
     assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k a"), 1);
     fs::remove_dir(temporary).unwrap();
-    ask::<()>(&mut client, "SHUTDOWN");
+    shut_down(&mut client, "SHUTDOWN");
     assert!(server.process.wait().unwrap().success());
     assert!(fs::exists(Path::new(&path).join("guira.save")).unwrap());
 }

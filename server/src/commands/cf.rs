@@ -239,6 +239,7 @@ pub(super) fn delete(store: &Store, args: Args<'_>) -> Reply {
         if removed {
             // Relaxed: a number to be shown.
             filter.deleted.fetch_add(1, Ordering::Relaxed);
+            store.keyspace.changed(filter);
         }
         removed
     };

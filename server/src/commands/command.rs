@@ -15,6 +15,8 @@ pub struct Command {
     pub summary: &'static str,
     /// What it may do.
     pub kind: Kind,
+    /// Which of its words are keys.
+    pub keys: Keys,
     run: Run,
 }
 
@@ -27,11 +29,27 @@ pub enum Kind {
     Read,
     /// Neither.
     Control,
-    /// Takes long, and may wait for the disk: it must not hold up others that
-    /// share its thread.
-    Slow,
     /// Allowed before a client has said who it is.
     Open,
+    /// As the others, but takes long, and may wait for the disk: it must not hold up others that
+    /// share its thread.
+    SlowWrite,
+    /// The same.
+    SlowRead,
+    /// The same.
+    SlowControl,
+}
+
+/// Which words of a command are keys: the first, the last (negative: from the end), and the step
+/// from one to the next; all 0 if none is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keys(pub i64, pub i64, pub i64);
+
+impl Keys {
+    pub(super) const NONE: Self = Self(0, 0, 0);
+    pub(super) const ONE: Self = Self(1, 1, 1);
+    pub(super) const TWO: Self = Self(1, 2, 1);
+    pub(super) const ALL: Self = Self(1, -1, 1);
 }
 
 #[derive(Debug)]
@@ -39,6 +57,9 @@ enum Run {
     Store(fn(&Store, Args<'_>) -> Reply),
     Session(fn(&Arc<Server>, &mut Session, Args<'_>) -> Reply),
 }
+
+/// A command with more arguments may take long, whichever it is.
+pub(super) const MANY: usize = 4096;
 
 impl Command {
     /// Does it. `args` begins with the name as the client wrote it.
@@ -48,6 +69,37 @@ impl Command {
             Run::Session(run) => run(server, session, args),
         }
     }
+
+    /// True if it may take long.
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::SlowWrite | Kind::SlowRead | Kind::SlowControl
+        )
+    }
+
+    /// True if it may take long with so many words, its name included, in this session.
+    #[must_use]
+    pub fn takes_long(&self, session: &Session, words: usize) -> bool {
+        if !session.authenticated {
+            return false;
+        }
+        let will_be_done = match session.is_queueing() {
+            true => self.name == "EXEC" && session.will_take_long(),
+            false => self.is_slow(),
+        };
+        will_be_done || words > MANY
+    }
+
+    /// True if it takes so many words, its name included.
+    pub(super) fn takes(&self, words: usize) -> bool {
+        let least = usize::try_from(self.arity.unsigned_abs()).unwrap_or(usize::MAX);
+        match self.arity < 0 {
+            true => words >= least,
+            false => words == least,
+        }
+    }
 }
 
 /// A command on filters and keys, which needs nothing else.
@@ -55,6 +107,7 @@ pub(super) const fn store(
     name: &'static str,
     arity: i64,
     kind: Kind,
+    keys: Keys,
     run: fn(&Store, Args<'_>) -> Reply,
     summary: &'static str,
 ) -> Command {
@@ -63,6 +116,7 @@ pub(super) const fn store(
         arity,
         summary,
         kind,
+        keys,
         run: Run::Store(run),
     }
 }
@@ -72,6 +126,7 @@ pub(super) const fn session(
     name: &'static str,
     arity: i64,
     kind: Kind,
+    keys: Keys,
     run: fn(&Arc<Server>, &mut Session, Args<'_>) -> Reply,
     summary: &'static str,
 ) -> Command {
@@ -80,6 +135,7 @@ pub(super) const fn session(
         arity,
         summary,
         kind,
+        keys,
         run: Run::Session(run),
     }
 }

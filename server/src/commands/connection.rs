@@ -1,6 +1,6 @@
 //! Commands on the connection itself.
 
-use super::{Args, Reply, options::number};
+use super::{Args, Reply, clients::set_name, options::number};
 use crate::{
     limited::Limited,
     resp::Protocol,
@@ -14,7 +14,7 @@ use tracing::warn;
 static WRONG: Limited = Limited::new();
 
 /// The only user.
-const USER: &[u8] = b"default";
+pub(super) const USER: &[u8] = b"default";
 
 const WRONG_PASSWORD: Reply =
     Reply::error("WRONGPASS invalid username-password pair or user is disabled.");
@@ -45,7 +45,7 @@ pub(super) fn quit(_: &Arc<Server>, session: &mut Session, _: Args<'_>) -> Reply
 /// `RESET`
 pub(super) fn reset(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> Reply {
     let authenticated = server.config.password().is_none();
-    *session = Session::new(session.id, session.address.clone(), authenticated);
+    session.reset(authenticated);
     Reply::Status("RESET")
 }
 
@@ -59,14 +59,6 @@ pub(super) fn select(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply 
         },
         _ => Reply::wrong_arity(b"select"),
     }
-}
-
-/// `MULTI` and `EXEC`, for which there is no promise to be made here: other
-/// threads go on.
-pub(super) fn transaction(_: &Arc<Server>, _: &mut Session, _: Args<'_>) -> Reply {
-    Reply::error(
-        "ERR transactions are not supported: send a plain pipeline, whose commands run in order",
-    )
 }
 
 /// `AUTH [user] password`
@@ -157,14 +149,11 @@ pub(super) fn hello(server: &Arc<Server>, session: &mut Session, args: Args<'_>)
              select the RESP protocol version at the same time",
         );
     }
-    if let Some(name) = name {
-        if !is_name(name) {
-            return Reply::error(BAD_NAME);
-        }
-        session.name = name.to_vec();
+    if let Some(Err(refusal)) = name.map(|name| set_name(session, name)) {
+        return refusal;
     }
     session.authenticated = true;
-    session.protocol = protocol;
+    session.set_protocol(protocol);
     let text = |text: &str| Reply::bulk(text);
     Reply::Map(vec![
         (text("server"), text("guira")),
@@ -175,74 +164,4 @@ pub(super) fn hello(server: &Arc<Server>, session: &mut Session, args: Args<'_>)
         (text("role"), text("master")),
         (text("modules"), Reply::Array(Vec::new())),
     ])
-}
-
-const BAD_NAME: &str = "ERR Client names cannot contain spaces, newlines or special characters.";
-
-fn is_name(name: &[u8]) -> bool {
-    name.iter().all(u8::is_ascii_graphic)
-}
-
-/// `CLIENT ID | GETNAME | SETNAME name | SETINFO attribute value | INFO | LIST |
-/// NO-EVICT | NO-TOUCH | REPLY ON`
-pub(super) fn client(_: &Arc<Server>, session: &mut Session, args: Args<'_>) -> Reply {
-    let [_, word, rest @ ..] = args else {
-        return Reply::wrong_arity(b"client");
-    };
-    match (word.to_ascii_uppercase().as_slice(), rest) {
-        (b"ID", []) => Reply::Integer(session.id as i64),
-        (b"GETNAME", []) if session.name.is_empty() => Reply::Null,
-        (b"GETNAME", []) => Reply::bulk(&session.name),
-        (b"SETNAME", [name]) if is_name(name) => {
-            session.name = name.to_vec();
-            Reply::OK
-        }
-        (b"SETNAME", [_]) => Reply::error(BAD_NAME),
-        (b"SETINFO", [attribute, value]) => set_info(session, attribute, value),
-        (b"INFO" | b"LIST", _) => Reply::Text(describe(session)),
-        (b"NO-EVICT" | b"NO-TOUCH", [_]) => Reply::OK,
-        (b"REPLY", [mode]) if mode.eq_ignore_ascii_case(b"ON") => Reply::OK,
-        (word, _) => {
-            let word = String::from_utf8_lossy(word);
-            Reply::Error(
-                format!(
-                    "ERR unknown subcommand or wrong number of arguments for '{word}'. Try CLIENT ID, \
-                     GETNAME, SETNAME, SETINFO or INFO."
-                )
-                .into(),
-            )
-        }
-    }
-}
-
-fn set_info(session: &mut Session, attribute: &[u8], value: &[u8]) -> Reply {
-    if !is_name(value) {
-        let attribute = String::from_utf8_lossy(attribute).to_lowercase();
-        return Reply::Error(
-            format!("ERR {attribute} cannot contain spaces, newlines or special characters.")
-                .into(),
-        );
-    }
-    match attribute.to_ascii_uppercase().as_slice() {
-        b"LIB-NAME" => session.library = value.to_vec(),
-        b"LIB-VER" => session.library_version = value.to_vec(),
-        _ => {
-            let attribute = String::from_utf8_lossy(attribute);
-            return Reply::Error(format!("ERR Unrecognized option '{attribute}'").into());
-        }
-    }
-    Reply::OK
-}
-
-fn describe(session: &Session) -> String {
-    let text = String::from_utf8_lossy;
-    format!(
-        "id={} addr={} name={} db=0 resp={} lib-name={} lib-ver={} user=default\n",
-        session.id,
-        session.address,
-        text(&session.name),
-        session.protocol.number(),
-        text(&session.library),
-        text(&session.library_version),
-    )
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Args, Reply,
-    command::{Command, Kind, find_in},
+    command::{Command, Keys, Kind, find_in},
 };
 
 /// `COMMAND [COUNT | DOCS [name]... | INFO [name]... | LIST]`
@@ -46,25 +46,23 @@ pub(super) fn command(commands: &[Command], args: Args<'_>) -> Reply {
 
 /// As `COMMAND` describes a command: name, arity, flags, first and last key, step.
 fn entry(command: &Command) -> Reply {
-    let has_key = command.name.starts_with("CF.")
-        || matches!(command.name, "DEL" | "UNLINK" | "EXISTS" | "TYPE");
-    let last = match command.name {
-        "DEL" | "UNLINK" | "EXISTS" => -1,
-        _ => i64::from(has_key),
+    let flags: &[&str] = match command.kind {
+        Kind::Write => &["write", "fast"],
+        Kind::SlowWrite => &["write"],
+        Kind::Read => &["readonly", "fast"],
+        Kind::SlowRead => &["readonly"],
+        Kind::Control => &["fast"],
+        Kind::SlowControl => &["admin"],
+        Kind::Open => &["no_auth", "fast"],
     };
-    let flag = match command.kind {
-        Kind::Write => "write",
-        Kind::Read => "readonly",
-        Kind::Control | Kind::Slow => "admin",
-        Kind::Open => "no_auth",
-    };
+    let Keys(first, last, step) = command.keys;
     Reply::Array(vec![
         Reply::bulk(command.name.to_lowercase()),
         Reply::Integer(command.arity),
-        Reply::Array(vec![Reply::Status(flag)]),
-        Reply::Integer(i64::from(has_key)),
+        Reply::Array(flags.iter().map(|flag| Reply::Status(flag)).collect()),
+        Reply::Integer(first),
         Reply::Integer(last),
-        Reply::Integer(i64::from(has_key)),
+        Reply::Integer(step),
         Reply::Array(Vec::new()),
         Reply::Array(Vec::new()),
         Reply::Array(Vec::new()),
@@ -73,10 +71,10 @@ fn entry(command: &Command) -> Reply {
 }
 
 fn docs(command: &Command) -> (Reply, Reply) {
-    let group = if command.name.starts_with("CF.") {
-        "cf"
-    } else {
-        "server"
+    let group = match command.keys {
+        _ if command.name.starts_with("CF.") => "cf",
+        Keys::NONE => "server",
+        _ => "generic",
     };
     (
         Reply::bulk(command.name.to_lowercase()),

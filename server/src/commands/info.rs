@@ -15,12 +15,13 @@ const FILTERS: usize = 128;
 
 type Section = (&'static str, fn(&Server, &mut String) -> fmt::Result);
 
-const SECTIONS: [Section; 9] = [
+const SECTIONS: [Section; 10] = [
     ("Server", server_section),
     ("Clients", clients),
     ("Memory", memory),
     ("Persistence", persistence),
     ("Stats", stats),
+    ("Replication", replication),
     ("Commandstats", command_stats),
     ("Cluster", cluster),
     ("Keyspace", keyspace),
@@ -63,13 +64,14 @@ fn server_section(server: &Server, text: &mut String) -> fmt::Result {
     write!(
         text,
         "redis_version:{REDIS_VERSION}\r\nredis_mode:standalone\r\nserver_name:guira\r\n\
-         guira_version:{}\r\nos:{}\r\narch_bits:{}\r\nprocess_id:{}\r\ntcp_port:{}\r\n\
+         run_id:{}\r\nguira_version:{}\r\nos:{}\r\narch_bits:{}\r\nprocess_id:{}\r\ntcp_port:{}\r\n\
          worker_threads:{}\r\nuptime_in_seconds:{up}\r\nuptime_in_days:{}\r\n",
+        server.run_id,
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,
         usize::BITS,
         std::process::id(),
-        server.config.port,
+        server.port(),
         server.config.threads(),
         up / 86_400,
     )
@@ -122,12 +124,26 @@ fn stats(server: &Server, text: &mut String) -> fmt::Result {
         text,
         "total_connections_received:{}\r\ntotal_commands_processed:{calls}\r\n\
          rejected_connections:{}\r\ntotal_error_replies:{errors}\r\nprotocol_errors:{}\r\n\
-         client_output_limit_disconnections:{}\r\nacl_access_denied_auth:{}\r\n",
+         client_output_limit_disconnections:{}\r\nacl_access_denied_auth:{}\r\n\
+         expired_keys:{}\r\n",
         stats.connections(),
         stats.rejected(),
         stats.protocol_errors(),
         stats.output_limit(),
         stats.refused_passwords(),
+        server.store.keyspace.expired(),
+    )
+}
+
+/// As of a master that has never had a replica.
+fn replication(server: &Server, text: &mut String) -> fmt::Result {
+    write!(
+        text,
+        "role:master\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\n\
+         master_replid:{}\r\nmaster_replid2:{:040}\r\nmaster_repl_offset:0\r\n\
+         second_repl_offset:-1\r\nrepl_backlog_active:0\r\nrepl_backlog_size:0\r\n\
+         repl_backlog_first_byte_offset:0\r\nrepl_backlog_histlen:0\r\n",
+        server.run_id, 0,
     )
 }
 
@@ -151,9 +167,13 @@ fn cluster(_: &Server, text: &mut String) -> fmt::Result {
 }
 
 fn keyspace(server: &Server, text: &mut String) -> fmt::Result {
-    match server.store.keyspace.len() {
+    let keyspace = &server.store.keyspace;
+    match keyspace.len() {
         0 => Ok(()),
-        keys => write!(text, "db0:keys={keys},expires=0,avg_ttl=0\r\n"),
+        keys => {
+            let expires = keyspace.expiring();
+            write!(text, "db0:keys={keys},expires={expires},avg_ttl=0\r\n")
+        }
     }
 }
 

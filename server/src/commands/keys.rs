@@ -1,11 +1,11 @@
 //! Commands on keys, whatever they hold.
 
-use super::{Args, Reply, Store, glob, options::number};
+use super::{Args, Reply, Store};
 use crate::filter::Filter;
 use std::sync::Arc;
 
 /// RedisBloom's name for the type of its cuckoo filters.
-const TYPE: &str = "MBbloomCF";
+pub(super) const TYPE: &str = "MBbloomCF";
 
 /// `DEL key [key]...` and `UNLINK`
 pub(super) fn delete(store: &Store, args: Args<'_>) -> Reply {
@@ -37,57 +37,6 @@ pub(super) fn type_of(store: &Store, args: Args<'_>) -> Reply {
         Some(_) => TYPE,
         None => "none",
     })
-}
-
-/// `KEYS pattern`
-pub(super) fn keys(store: &Store, args: Args<'_>) -> Reply {
-    let &[_, pattern] = args else {
-        return Reply::wrong_arity(args[0]);
-    };
-    matching(store, pattern)
-}
-
-/// `SCAN cursor [MATCH pattern] [COUNT n] [TYPE type]`: all in one go.
-pub(super) fn scan(store: &Store, args: Args<'_>) -> Reply {
-    let [_, cursor, options @ ..] = args else {
-        return Reply::wrong_arity(args[0]);
-    };
-    let (pairs, []) = options.as_chunks::<2>() else {
-        return Reply::error("ERR syntax error");
-    };
-    if number::<u64>(cursor).is_none() {
-        return Reply::error("ERR invalid cursor");
-    }
-    let (mut pattern, mut of_type): (&[u8], _) = (b"*", true);
-    for &[option, value] in pairs {
-        match option.to_ascii_uppercase().as_slice() {
-            b"MATCH" => pattern = value,
-            b"TYPE" => of_type = value.eq_ignore_ascii_case(TYPE.as_bytes()),
-            b"COUNT" if number::<u64>(value).is_some_and(|count| count > 0) => {}
-            b"COUNT" => {
-                return Reply::error("ERR value is not an integer or out of range");
-            }
-            _ => return Reply::error("ERR syntax error"),
-        }
-    }
-    let keys = if of_type {
-        matching(store, pattern)
-    } else {
-        Reply::Array(Vec::new())
-    };
-    Reply::Array(vec![Reply::bulk("0"), keys])
-}
-
-fn matching(store: &Store, pattern: &[u8]) -> Reply {
-    if let Err(refusal) = glob::check(pattern) {
-        return refusal;
-    }
-    let keys = store.keyspace.keys().into_iter();
-    Reply::Array(
-        keys.filter(|key| glob::matches(pattern, key))
-            .map(|key| Reply::Bulk(key.into()))
-            .collect(),
-    )
 }
 
 /// `DBSIZE`

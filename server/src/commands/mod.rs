@@ -3,27 +3,37 @@
 //! Nothing here knows of sockets or of a protocol's notation. The `CF.*` commands
 //! ([`cf`], `reserve`, `dump`) need a [`Store`] and nothing else.
 
+mod call;
 pub mod cf;
+mod clients;
 mod command;
 mod connection;
 mod describe;
 mod dump;
+mod expiry;
 mod glob;
 mod info;
 mod keys;
+mod multi;
 mod options;
+mod rename;
 mod reply;
 mod reserve;
+mod scan;
 mod server;
+mod slowlog;
 mod table;
 
-pub use command::{Command, Kind};
+pub use call::{call, unknown};
+pub use command::{Command, Keys, Kind};
 pub use dump::{Dumps, Loads, UnderWay};
+pub use multi::Transaction;
 pub use reply::Reply;
+pub use slowlog::SlowLog;
 pub use table::{COMMANDS, find};
 
 use crate::keyspace::Keyspace;
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 /// A command's name and its arguments.
 pub type Args<'a> = &'a [&'a [u8]];
@@ -55,6 +65,17 @@ impl Store {
     pub fn expire(&self, idle: Duration) {
         self.dumps.expire(&self.keyspace, idle);
         self.loads.expire(&self.keyspace, idle);
+    }
+
+    /// Takes away keys that have expired, a few at a time: there may be more of them if it
+    /// returns true.
+    #[must_use]
+    pub fn sweep(&self) -> bool {
+        let keys: HashSet<_> = self.keyspace.expire_some().into_iter().collect();
+        if !keys.is_empty() {
+            self.abandon(|key| keys.contains(key));
+        }
+        !keys.is_empty()
     }
 
     /// Ends the dumps and loads of these keys, and gives their memory back.

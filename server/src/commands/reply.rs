@@ -15,8 +15,12 @@ pub enum Reply {
     Bulk(Vec<u8>),
     /// Text for people: a verbatim string in RESP3.
     Text(String),
-    /// Nothing.
+    /// Nothing there.
     Null,
+    /// Nothing where there might be an array.
+    NullArray,
+    /// No reply at all.
+    Silence,
     /// Replies in order.
     Array(Vec<Reply>),
     /// An array of [`Reply::Bool`].
@@ -34,6 +38,9 @@ pub enum Reply {
 impl Reply {
     /// The usual answer of a command that has done its work.
     pub const OK: Self = Self::Status("OK");
+
+    /// The answer to a command that `EXEC` will do.
+    pub const QUEUED: Self = Self::Status("QUEUED");
 
     /// An error whose text is known beforehand.
     #[must_use]
@@ -56,8 +63,41 @@ impl Reply {
     /// The arity error of the command with this name.
     #[must_use]
     pub fn wrong_arity(name: &[u8]) -> Self {
-        let name = String::from_utf8_lossy(name);
+        let name = String::from_utf8_lossy(name).to_ascii_lowercase();
         Self::Error(format!("ERR wrong number of arguments for '{name}' command").into())
+    }
+
+    /// The error of a command that has no such subcommand.
+    #[must_use]
+    pub fn unknown_subcommand(command: &str, word: &[u8]) -> Self {
+        let word = String::from_utf8_lossy(&word[..word.len().min(128)]).into_owned();
+        Self::Error(format!("ERR unknown subcommand '{word}' of {command}: see the manual").into())
+    }
+
+    /// About how many bytes it has on the wire.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        /// A tag and a length or a number.
+        const SHORT: usize = 16;
+        SHORT
+            + match self {
+                Self::Bulk(bytes) => bytes.len(),
+                Self::Text(text) => text.len(),
+                Self::Error(text) => text.len(),
+                Self::Array(items) => items.iter().map(Self::bytes).sum(),
+                Self::Bools(values) | Self::Insertions(values) => 4 * values.len(),
+                Self::Integers(values) => SHORT * values.len(),
+                Self::Map(pairs) => pairs
+                    .iter()
+                    .map(|(key, value)| key.bytes() + value.bytes())
+                    .sum(),
+                Self::Status(_)
+                | Self::Integer(_)
+                | Self::Bool(_)
+                | Self::Null
+                | Self::NullArray
+                | Self::Silence => 0,
+            }
     }
 
     /// True for errors.

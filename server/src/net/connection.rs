@@ -6,7 +6,8 @@ use super::{
     stream::Stream,
 };
 use crate::{
-    commands::{Command, Kind, Reply, cf},
+    clients::{Clients, Listed},
+    commands::{Command, Reply, call, cf, unknown},
     limited::Limited,
     resp::{Decoder, Limits, ProtocolError, Request, encode},
     server::Server,
@@ -31,14 +32,8 @@ const READ: usize = 16 * 1024;
 /// The memory for replies that an idle connection keeps.
 const KEPT: usize = 16 * 1024;
 
-/// A command with more arguments may take long, whichever it is.
-const MANY: usize = 4096;
-
 /// How long the socket of a client that sends no more may take nothing of its last replies.
 const LAST_READ: Duration = Duration::from_secs(60);
-
-/// Bytes of a name that an error repeats.
-const REPEATED: usize = 128;
 
 /// What clients can make the log say.
 static GARBAGE: Limited = Limited::new();
@@ -50,6 +45,9 @@ pub(super) struct Connection {
     stream: Stream,
     server: Arc<Server>,
     session: Session,
+    _listed: Listed<Server>,
+    /// When its last command was done.
+    done: Instant,
     decoder: Decoder,
     limits: Limits,
     /// What was decoded already, and comes next.
@@ -80,8 +78,13 @@ impl Calls {
 
 impl Connection {
     pub(super) fn new(stream: Stream, server: Arc<Server>, session: Session) -> Self {
+        if let Some(address) = stream.local_address() {
+            session.client.local_address.get_or_init(|| address);
+        }
         Self {
             limits: server.config.limits(),
+            _listed: Clients::enter(server.clone(), &session.client),
+            done: Instant::now(),
             stream,
             server,
             session,
@@ -109,6 +112,9 @@ impl Connection {
         self.stream.prepare()?;
         let stopped = stop.wait();
         tokio::pin!(stopped);
+        let client = self.session.client.clone();
+        let killed = client.killed();
+        tokio::pin!(killed);
         while self.session.after == After::GoOn {
             let idle = self.server.config.timeout;
             let interest = match self.has_replies() {
@@ -127,7 +133,12 @@ impl Connection {
             let ready = tokio::select! {
                 ready = ready => ready?,
                 () = &mut stopped => break,
+                () = &mut killed => None,
             };
+            if client.was_killed() {
+                self.forget_replies();
+                return Ok(());
+            }
             let Some(ready) = ready else {
                 let id = self.session.id;
                 IDLE.write(|| info!(id, "an idle client was disconnected"));
@@ -176,10 +187,14 @@ impl Connection {
     /// Does all commands that are there as a whole.
     fn work(&mut self) {
         let mut run = None;
+        self.done = Instant::now();
+        self.session.client.touch(self.done);
         while self.session.after == After::GoOn {
             match self.next() {
                 Ok(Some(request)) => match OnItem::of(&request) {
-                    Some(_) if self.session.authenticated => self.group(request, &mut run),
+                    Some(_) if self.session.authenticated && !self.session.is_queueing() => {
+                        self.group(request, &mut run);
+                    }
                     _ => self.answer(&request, &mut run),
                 },
                 Ok(None) => break,
@@ -254,6 +269,7 @@ impl Connection {
         }
         calls.calls += items.len() as u64;
         calls.errors += errors;
+        self.note_time(&[first.name, first.key, first.item]);
     }
 
     /// The calls of the command called `name`, which go on or begin.
@@ -262,6 +278,9 @@ impl Connection {
         if !run.as_ref().is_some_and(same) {
             self.count(run.take());
             *run = self.server.find(name).map(Calls::begin);
+            if let Some(run) = run {
+                self.session.client.called(run.command);
+            }
         }
         run.as_mut()
     }
@@ -276,28 +295,40 @@ impl Connection {
                 return self.refuse_http();
             }
             self.server.stats.unknown();
-            encode(&unknown(&args), self.session.protocol, &mut self.replies);
+            let reply = unknown(&mut self.session, &args);
+            encode(&reply, self.session.protocol, &mut self.replies);
             return;
         };
         let reply = self.call(calls.command, &args);
-        calls.calls += 1;
+        calls.calls += u64::from(reply != Reply::QUEUED);
         calls.errors += u64::from(reply.is_error());
         encode(&reply, self.session.protocol, &mut self.replies);
     }
 
     fn call(&mut self, command: &'static Command, args: &[&[u8]]) -> Reply {
-        if !self.session.authenticated && command.kind != Kind::Open {
-            return Reply::error("NOAUTH Authentication required.");
-        }
-        let mut run = || command.run(&self.server, &mut self.session, args);
-        match command.kind == Kind::Slow || args.len() > MANY {
+        let takes_long = command.takes_long(&self.session, args.len());
+        let mut run = || call(&self.server, &mut self.session, command, args);
+        let reply = match takes_long {
             true => block_in_place(run),
             false => run(),
+        };
+        // What is queued is timed when it is done.
+        if reply != Reply::QUEUED {
+            self.note_time(args);
         }
+        reply
+    }
+
+    /// Successive commands that were done together count as the first of them.
+    fn note_time(&mut self, args: &[&[u8]]) {
+        let now = Instant::now();
+        let time = now - self.done;
+        self.server.slow_log.note(&self.session, args, time);
+        self.done = now;
     }
 
     fn count(&self, run: Option<Calls>) {
-        if let Some(run) = run {
+        if let Some(run) = run.filter(|run| run.calls > 0) {
             let time = run.since.elapsed();
             self.server
                 .stats
@@ -376,16 +407,4 @@ impl Connection {
             self.replies = Vec::new();
         }
     }
-}
-
-fn unknown(args: &[&[u8]]) -> Reply {
-    let cut = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(REPEATED)]).into_owned();
-    let mut text = format!(
-        "ERR unknown command '{}', with args beginning with: ",
-        cut(args[0])
-    );
-    for word in args[1..].iter().take(8) {
-        text.push_str(&format!("'{}' ", cut(word)));
-    }
-    Reply::Error(text.into())
 }

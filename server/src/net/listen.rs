@@ -98,6 +98,15 @@ impl Listener {
         Ok(listeners)
     }
 
+    /// The TCP port, if it is one without TLS.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            Self::Tcp(listener) => Some(listener.local_addr().ok()?.port()),
+            Self::Tls(..) | Self::Unix(..) => None,
+        }
+    }
+
     /// The next client.
     pub(super) async fn accept(&self) -> io::Result<Incoming> {
         let (stream, address, tls) = match self {

@@ -36,6 +36,19 @@ impl Stream {
         SockRef::from(stream).set_tcp_keepalive(&alive)
     }
 
+    /// The server's address that the client has chosen, written as Redis does.
+    pub(super) fn local_address(&self) -> Option<String> {
+        let stream = match self {
+            Self::Tcp(stream) => stream,
+            Self::Tls(stream) => stream.socket(),
+            Self::Unix(stream) => {
+                let address = stream.local_addr().ok()?;
+                return Some(format!("{}:0", address.as_pathname()?.display()));
+            }
+        };
+        Some(stream.local_addr().ok()?.to_string())
+    }
+
     pub(super) async fn ready(&mut self, interest: Interest) -> io::Result<Ready> {
         match self {
             Self::Tcp(stream) => stream.ready(interest).await,

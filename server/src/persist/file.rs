@@ -10,7 +10,7 @@ use std::{
 use thiserror::Error;
 
 const MAGIC: &[u8; 8] = b"guiradb\x1a";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Before a key and its filter.
 const FILTER: u8 = 1;
@@ -104,8 +104,8 @@ impl<W: Write> Write for Unflushed<'_, W> {
     }
 }
 
-/// A key and its filter, which no client sees yet.
-type Entry = (Box<[u8]>, Filter);
+/// A key and its filter, which no client sees yet, and when the key expires.
+type Entry = (Box<[u8]>, Filter, Option<i64>);
 
 /// A key and its filter, as they are in use.
 type Shared = (Box<[u8]>, Arc<Filter>);
@@ -132,6 +132,7 @@ pub(super) fn write(
         out.write_all(&key)?;
         out.write_all(&filter.options.to_bytes())?;
         out.write_all(&filter.deleted().to_le_bytes())?;
+        out.write_all(&filter.deadline().unwrap_or(0).to_le_bytes())?;
         filter.write_to(Unflushed(&mut out))?;
         filters += 1;
     }
@@ -174,7 +175,7 @@ pub(super) fn read(file: impl Read) -> Result<Vec<Entry>, LoadError> {
     if input.read(&mut [0]).map_err(LoadError::Io)? != 0 {
         return Err(LoadError::Damaged("there are bytes after its end"));
     }
-    let keys: HashSet<_> = filters.iter().map(|(key, _)| key).collect();
+    let keys: HashSet<_> = filters.iter().map(|(key, ..)| key).collect();
     if keys.len() != filters.len() {
         return Err(LoadError::Damaged("a key is there twice"));
     }
@@ -192,6 +193,11 @@ fn read_filter(input: &mut impl Read, read: usize) -> Result<Entry, LoadError> {
     let options = Options::from_bytes(&take(input, read)?);
     let options = options.ok_or(LoadError::Damaged("the options of a filter"))?;
     let deleted = u64::from_le_bytes(take(input, read)?);
+    let deadline = match i64::from_le_bytes(take(input, read)?) {
+        0 => None,
+        at if at > 0 => Some(at),
+        _ => return Err(LoadError::Damaged("the time when a key expires")),
+    };
     let cuckoo = CuckooFilter::read_from(input).map_err(|error| match error {
         SnapshotError::Io(error) => LoadError::Io(error),
         SnapshotError::Truncated => LoadError::CutOff(read),
@@ -200,7 +206,7 @@ fn read_filter(input: &mut impl Read, read: usize) -> Result<Entry, LoadError> {
             error,
         },
     })?;
-    Ok((key.into(), Filter::new(cuckoo, options, deleted)))
+    Ok((key.into(), Filter::new(cuckoo, options, deleted), deadline))
 }
 
 fn take<const N: usize>(input: &mut impl Read, read: usize) -> Result<[u8; N], LoadError> {
@@ -218,6 +224,7 @@ fn take<const N: usize>(input: &mut impl Read, read: usize) -> Result<[u8; N], L
 mod tests {
     use super::*;
     use crate::filter::Growth;
+    use std::sync::atomic::Ordering;
 
     fn save() -> (Vec<u8>, Vec<Shared>) {
         let filter = |capacity: usize, expansion| {
@@ -237,6 +244,7 @@ mod tests {
             ((*b"a").into(), Arc::new(filter(4, 0))),
             ((*b"").into(), Arc::new(filter(8, 1))),
         ];
+        entries[1].1.deadline.store(i64::MAX, Ordering::Relaxed);
         let mut bytes = Vec::new();
         let size = write(&mut bytes, entries.clone()).unwrap();
         assert_eq!((size.bytes, size.filters), (bytes.len() as u64, 2));
@@ -248,10 +256,31 @@ mod tests {
         let (bytes, entries) = save();
         let loaded = read(&*bytes).unwrap();
         assert_eq!(loaded.len(), entries.len());
-        for ((key, filter), (saved_key, saved)) in loaded.iter().zip(&entries) {
+        for ((key, filter, deadline), (saved_key, saved)) in loaded.iter().zip(&entries) {
             assert_eq!(key, saved_key);
             assert_eq!(filter.options, saved.options);
+            assert_eq!(*deadline, saved.deadline());
             assert_eq!(filter.cuckoo.to_bytes(), saved.cuckoo.to_bytes());
+        }
+    }
+
+    /// As nobody writes it, with the right checksum.
+    #[test]
+    fn a_time_before_all_times_is_refused() {
+        let (bytes, entries) = save();
+        for at in [-1, i64::MIN] {
+            entries[1].1.deadline.store(at, Ordering::Relaxed);
+            let mut hostile = Vec::new();
+            write(&mut hostile, entries.clone()).unwrap();
+            assert_eq!(hostile.len(), bytes.len());
+            let refused = read(&*hostile).map(|entries| entries.len());
+            assert!(
+                matches!(
+                    refused,
+                    Err(LoadError::Damaged("the time when a key expires"))
+                ),
+                "{refused:?}"
+            );
         }
     }
 

@@ -2,7 +2,7 @@
 
 mod file;
 
-use crate::keyspace::Keyspace;
+use crate::keyspace::{self, Keyspace};
 pub use file::LoadError;
 use file::{Size, read, write};
 use std::{
@@ -145,10 +145,13 @@ impl Saver {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
             Err(error) => return Err(io_error(&path)(error)),
         };
-        let filters = read(file).map_err(|error| OpenError::Load {
+        let mut filters = read(file).map_err(|error| OpenError::Load {
             path: path.display().to_string(),
             error,
         })?;
+        // Not what has expired since.
+        let now = keyspace::now();
+        filters.retain(|(_, _, deadline)| deadline.is_none_or(|at| at > now));
         let count = filters.len();
         keyspace.fill(filters);
         Ok(count)

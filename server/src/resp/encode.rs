@@ -38,6 +38,11 @@ pub fn encode(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) {
             Protocol::Resp2 => b"$-1\r\n",
             Protocol::Resp3 => b"_\r\n",
         }),
+        Reply::NullArray => out.extend_from_slice(match protocol {
+            Protocol::Resp2 => b"*-1\r\n",
+            Protocol::Resp3 => b"_\r\n",
+        }),
+        Reply::Silence => {}
         Reply::Array(items) => {
             length(out, b'*', items.len());
             for item in items {
@@ -143,6 +148,7 @@ mod tests {
             any::<Vec<u8>>().prop_map(Reply::Bulk),
             ".*".prop_map(Reply::Text),
             Just(Reply::Null),
+            Just(Reply::NullArray),
             any::<Vec<bool>>().prop_map(Reply::Bools),
             any::<Vec<bool>>().prop_map(Reply::Insertions),
             any::<Vec<i64>>().prop_map(Reply::Integers),

@@ -231,6 +231,14 @@ pub(crate) fn refusal(client: &mut Connection, words: &str) -> String {
     }
 }
 
+/// Ends the server with this command, which is not answered.
+pub(crate) fn shut_down(client: &mut Connection, words: &str) {
+    match try_ask::<Value>(client, words) {
+        Ok(value) => panic!("{words} was answered with {value:?}"),
+        Err(error) => assert!(error.is_io_error(), "{words}: {error}"),
+    }
+}
+
 /// The error as it came.
 pub(crate) fn text(error: &RedisError) -> String {
     let words = [error.code(), error.detail()];

@@ -1,0 +1,42 @@
+//! From a request to the command that it names.
+
+use super::{Args, Command, Kind, Reply, multi};
+use crate::{server::Server, session::Session};
+use std::sync::Arc;
+
+/// Bytes of a name that an error repeats.
+const REPEATED: usize = 128;
+
+/// Does `command`, or queues it, or says why not.
+pub fn call(
+    server: &Arc<Server>,
+    session: &mut Session,
+    command: &'static Command,
+    args: Args<'_>,
+) -> Reply {
+    if !session.authenticated && command.kind != Kind::Open {
+        return Reply::error("NOAUTH Authentication required.");
+    }
+    if !command.takes(args.len()) {
+        session.spoil_transaction();
+        return Reply::wrong_arity(args[0]);
+    }
+    match session.is_queueing() && multi::is_queued(command) {
+        true => multi::queue(session, command, args),
+        false => command.run(server, session, args),
+    }
+}
+
+/// The answer to a command that does not exist.
+pub fn unknown(session: &mut Session, args: Args<'_>) -> Reply {
+    session.spoil_transaction();
+    let cut = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(REPEATED)]).into_owned();
+    let mut text = format!(
+        "ERR unknown command '{}', with args beginning with: ",
+        cut(args[0])
+    );
+    for word in args[1..].iter().take(8) {
+        text.push_str(&format!("'{}' ", cut(word)));
+    }
+    Reply::Error(text.into())
+}

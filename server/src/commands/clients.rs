@@ -1,0 +1,234 @@
+//! `CLIENT`: the connections and their clients.
+
+use super::{Args, Reply, connection::USER, options::number};
+use crate::{
+    clients::Client,
+    server::Server,
+    session::{After, Session},
+};
+use std::{sync::Arc, time::Duration};
+
+/// Numbers of clients that `CLIENT LIST ID` takes.
+const LISTED: usize = 65_536;
+
+const BAD_NAME: &str = "ERR Client names cannot contain spaces, newlines or special characters.";
+
+/// `CLIENT ID | GETNAME | SETNAME name | SETINFO attribute value | INFO | LIST [TYPE type]
+/// [ID id...] | KILL address | KILL filter value... | NO-EVICT | NO-TOUCH | REPLY ON`
+pub(super) fn client(server: &Arc<Server>, session: &mut Session, args: Args<'_>) -> Reply {
+    let [_, word, rest @ ..] = args else {
+        return Reply::wrong_arity(b"client");
+    };
+    match (word.to_ascii_uppercase().as_slice(), rest) {
+        (b"ID", []) => Reply::Integer(session.id as i64),
+        (b"GETNAME", []) => match session.client.names().name.as_slice() {
+            [] => Reply::Null,
+            name => Reply::bulk(name),
+        },
+        (b"SETNAME", [name]) => set_name(session, name).map_or_else(|it| it, |()| Reply::OK),
+        (b"SETINFO", [attribute, value]) => set_info(session, attribute, value),
+        (b"INFO", []) => Reply::Text(describe(&session.client)),
+        (b"LIST", filters) => list(server, filters),
+        (b"KILL", [address]) => kill_address(server, session, address),
+        (b"KILL", [_, _, ..]) => kill(server, session, rest),
+        (b"NO-EVICT" | b"NO-TOUCH", [mode]) => match mode.to_ascii_uppercase().as_slice() {
+            b"ON" | b"OFF" => Reply::OK,
+            _ => Reply::error("ERR syntax error"),
+        },
+        (b"REPLY", [mode]) if mode.eq_ignore_ascii_case(b"ON") => Reply::OK,
+        (
+            name @ (b"ID" | b"GETNAME" | b"SETNAME" | b"SETINFO" | b"INFO" | b"KILL" | b"NO-EVICT"
+            | b"NO-TOUCH"),
+            _,
+        ) => Reply::wrong_arity(&[b"client|", name].concat()),
+        _ => Reply::unknown_subcommand("client", word),
+    }
+}
+
+/// Gives the client a name, if it can be one.
+pub(super) fn set_name(session: &Session, name: &[u8]) -> Result<(), Reply> {
+    if !is_name(name) {
+        return Err(Reply::error(BAD_NAME));
+    }
+    session.client.names().name = name.to_vec();
+    Ok(())
+}
+
+fn is_name(name: &[u8]) -> bool {
+    name.iter().all(u8::is_ascii_graphic)
+}
+
+fn set_info(session: &Session, attribute: &[u8], value: &[u8]) -> Reply {
+    if !is_name(value) {
+        let attribute = String::from_utf8_lossy(attribute).to_lowercase();
+        return Reply::Error(
+            format!("ERR {attribute} cannot contain spaces, newlines or special characters.")
+                .into(),
+        );
+    }
+    let mut names = session.client.names();
+    match attribute.to_ascii_uppercase().as_slice() {
+        b"LIB-NAME" => names.library = value.to_vec(),
+        b"LIB-VER" => names.library_version = value.to_vec(),
+        _ => {
+            let attribute = String::from_utf8_lossy(attribute);
+            return Reply::Error(format!("ERR Unrecognized option '{attribute}'").into());
+        }
+    }
+    Reply::OK
+}
+
+fn describe(client: &Client) -> String {
+    let names = client.names().clone();
+    let text = String::from_utf8_lossy;
+    let command = client.last_command();
+    format!(
+        "id={} addr={} laddr={} name={} age={} idle={} flags=N db=0 cmd={} user=default resp={} \
+         lib-name={} lib-ver={}\n",
+        client.id,
+        client.address,
+        client.local_address.get().map_or("", |address| address),
+        text(&names.name),
+        client.age().as_secs(),
+        client.idle().as_secs(),
+        command.map_or_else(|| "NULL".into(), |command| command.name.to_lowercase()),
+        client.protocol().number(),
+        text(&names.library),
+        text(&names.library_version),
+    )
+}
+
+fn list(server: &Server, filters: Args<'_>) -> Reply {
+    let wanted: Box<dyn Fn(&Client) -> bool> = match filters {
+        [] => Box::new(|_| true),
+        [word, kind] if word.eq_ignore_ascii_case(b"TYPE") => match is_normal(kind) {
+            Ok(normal) => Box::new(move |_| normal),
+            Err(refusal) => return refusal,
+        },
+        [word, ids @ ..] if word.eq_ignore_ascii_case(b"ID") && !ids.is_empty() => {
+            if ids.len() > LISTED {
+                let error = format!("ERR {} client IDs, and {LISTED} are allowed", ids.len());
+                return Reply::Error(error.into());
+            }
+            let mut numbers = Vec::with_capacity(ids.len());
+            for id in ids {
+                match number::<u64>(id) {
+                    Some(number) => numbers.push(number),
+                    None => return Reply::error("ERR Invalid client ID"),
+                }
+            }
+            numbers.sort_unstable();
+            Box::new(move |client| numbers.binary_search(&client.id).is_ok())
+        }
+        _ => return Reply::error("ERR syntax error"),
+    };
+    let all = server.clients.all();
+    let lines = all.iter().filter(|client| wanted(client));
+    Reply::Text(lines.map(|client| describe(client)).collect())
+}
+
+/// Whether clients of this type are the usual ones: there are no others.
+fn is_normal(kind: &[u8]) -> Result<bool, Reply> {
+    match kind.to_ascii_lowercase().as_slice() {
+        b"normal" => Ok(true),
+        b"master" | b"primary" | b"replica" | b"slave" | b"pubsub" => Ok(false),
+        _ => {
+            let kind = String::from_utf8_lossy(kind);
+            Err(Reply::Error(
+                format!("ERR Unknown client type '{kind}'").into(),
+            ))
+        }
+    }
+}
+
+/// `CLIENT KILL address`
+fn kill_address(server: &Server, session: &mut Session, address: &[u8]) -> Reply {
+    let all = server.clients.all();
+    let Some(client) = all.iter().find(|it| it.address.as_bytes() == address) else {
+        return Reply::error("ERR No such client");
+    };
+    end(session, client);
+    Reply::OK
+}
+
+/// Which clients `CLIENT KILL` ends: those that fit all that is said.
+#[derive(Default)]
+struct Filters<'a> {
+    id: Option<u64>,
+    address: Option<&'a [u8]>,
+    local_address: Option<&'a [u8]>,
+    older: Option<Duration>,
+    /// No client is of the type that is asked for.
+    none: bool,
+    itself: bool,
+}
+
+impl<'a> Filters<'a> {
+    fn parse(words: Args<'a>) -> Result<Self, Reply> {
+        let (pairs, []) = words.as_chunks::<2>() else {
+            return Err(Reply::error("ERR syntax error"));
+        };
+        let mut it = Self::default();
+        for &[name, value] in pairs {
+            match name.to_ascii_uppercase().as_slice() {
+                b"ID" => match number::<u64>(value) {
+                    Some(id @ 1..) => it.id = Some(id),
+                    _ => return Err(Reply::error("ERR client-id should be greater than 0")),
+                },
+                b"ADDR" => it.address = Some(value),
+                b"LADDR" => it.local_address = Some(value),
+                b"TYPE" => it.none |= !is_normal(value)?,
+                b"USER" if value == USER => {}
+                b"USER" => {
+                    let user = String::from_utf8_lossy(value);
+                    return Err(Reply::Error(format!("ERR No such user '{user}'").into()));
+                }
+                b"MAXAGE" => match number::<u64>(value) {
+                    Some(seconds @ 1..) => it.older = Some(Duration::from_secs(seconds)),
+                    _ => return Err(Reply::error("ERR maxage is not an integer or out of range")),
+                },
+                b"SKIPME" => match value.to_ascii_lowercase().as_slice() {
+                    b"yes" => it.itself = false,
+                    b"no" => it.itself = true,
+                    _ => return Err(Reply::error("ERR syntax error")),
+                },
+                _ => return Err(Reply::error("ERR syntax error")),
+            }
+        }
+        Ok(it)
+    }
+
+    fn fit(&self, client: &Client, session: &Session) -> bool {
+        let local = client.local_address.get().map_or("", |address| address);
+        !self.none
+            && self.id.is_none_or(|id| id == client.id)
+            && self
+                .address
+                .is_none_or(|it| it == client.address.as_bytes())
+            && self.local_address.is_none_or(|it| it == local.as_bytes())
+            && self.older.is_none_or(|age| client.age() >= age)
+            && (self.itself || client.id != session.id)
+    }
+}
+
+/// `CLIENT KILL filter value...`: how many it ends.
+fn kill(server: &Server, session: &mut Session, words: Args<'_>) -> Reply {
+    let filters = match Filters::parse(words) {
+        Ok(filters) => filters,
+        Err(refusal) => return refusal,
+    };
+    let mut all = server.clients.all();
+    all.retain(|client| filters.fit(client, session));
+    for client in &all {
+        end(session, client);
+    }
+    Reply::count(all.len())
+}
+
+/// Ends the connection of `client`; one's own after the reply.
+fn end(session: &mut Session, client: &Client) {
+    match client.id == session.id {
+        true => session.after = After::Close,
+        false => client.kill(),
+    }
+}

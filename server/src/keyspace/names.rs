@@ -1,0 +1,159 @@
+//! What changes the name of a filter or the time at which it expires, and copies.
+
+use super::{Keyspace, ReserveError, check_key, deadlines::Deadlines, lock, now, overhead};
+use crate::filter::{DuplicateError, Filter};
+use papaya::Guard;
+use std::sync::PoisonError;
+use thiserror::Error;
+
+/// What becomes of the deadline of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadline {
+    /// It stays.
+    Keep,
+    /// The key expires then, in milliseconds since 1970; at once if that is not in the future.
+    Set(i64),
+    /// The key does not expire.
+    Clear,
+}
+
+/// A key is not renamed.
+#[derive(Debug, Error)]
+pub enum RenameError {
+    /// There is none.
+    #[error("ERR no such key")]
+    Missing,
+    /// Its new name cannot be.
+    #[error(transparent)]
+    Name(#[from] ReserveError),
+}
+
+/// A key is not copied.
+#[derive(Debug, Error)]
+pub enum CopyError {
+    /// There is no room.
+    #[error(transparent)]
+    Room(#[from] ReserveError),
+    /// The filter could not be read and written again.
+    #[error("OOM {0}")]
+    Duplicate(#[from] DuplicateError),
+}
+
+impl Keyspace {
+    /// Changes when `key` expires to what `change` makes of when it does, and whether it has
+    /// changed that. `None` if there is no such key.
+    pub fn change_deadline(
+        &self,
+        key: &[u8],
+        change: impl FnOnce(Option<i64>) -> Deadline,
+    ) -> Option<bool> {
+        let guard = self.map.guard();
+        let mut deadlines = lock(&self.deadlines);
+        let filter = self.map.get(key, &guard)?;
+        if filter.has_expired() {
+            return None;
+        }
+        match change(filter.deadline()) {
+            Deadline::Keep => return Some(false),
+            Deadline::Set(at) if at <= now() => {
+                self.remove(key, &mut deadlines, &guard);
+                drop(deadlines);
+                guard.flush();
+                return Some(true);
+            }
+            Deadline::Set(at) => self.set_deadline(key, filter, Some(at), &mut deadlines),
+            Deadline::Clear => self.set_deadline(key, filter, None, &mut deadlines),
+        }
+        self.changed(filter);
+        Some(true)
+    }
+
+    pub(super) fn set_deadline(
+        &self,
+        key: &[u8],
+        filter: &Filter,
+        to: Option<i64>,
+        deadlines: &mut Deadlines,
+    ) {
+        deadlines.set(key, filter, to);
+        self.set_overhead(filter, overhead(key, to));
+    }
+
+    /// Gives the filter of `from`, and the time when that expires, to `to`; whether it did. It
+    /// does not if there is a key `to` which is not to be replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`RenameError`]; nothing has changed then.
+    pub fn rename(&self, from: &[u8], to: &[u8], replace: bool) -> Result<bool, RenameError> {
+        let _names = self.names.write().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.map.guard();
+        let mut deadlines = lock(&self.deadlines);
+        if !self.is_taken(from, &mut deadlines, &guard) {
+            return Err(RenameError::Missing);
+        }
+        if from == to {
+            return Ok(replace);
+        }
+        check_key(to)?;
+        if !replace && self.is_taken(to, &mut deadlines, &guard) {
+            return Ok(false);
+        }
+        // The name is charged for when the filter has it.
+        let longer = 2 * to.len().saturating_sub(from.len());
+        self.charge(longer)?;
+        self.release(longer);
+        let Some(filter) = self.map.remove(from, &guard) else {
+            // Does not happen: nobody else takes keys away meanwhile.
+            return Err(RenameError::Missing);
+        };
+        let deadline = filter.deadline();
+        deadlines.set(from, filter, None);
+        if let Some(replaced) = self.map.insert(to, filter.clone(), &guard) {
+            self.discharge(to, replaced, &mut deadlines);
+        }
+        self.set_deadline(to, filter, deadline, &mut deadlines);
+        self.changed(filter);
+        drop(deadlines);
+        guard.flush();
+        Ok(true)
+    }
+
+    /// Gives `to` a copy of the filter of `from`, and the time when that expires; whether it did.
+    /// It does not if there is no key `from`, or a key `to` which is not to be replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`CopyError`]; nothing has changed then.
+    pub fn copy(&self, from: &[u8], to: &[u8], replace: bool) -> Result<bool, CopyError> {
+        let Some(filter) = self.get(from) else {
+            return Ok(false);
+        };
+        check_key(to)?;
+        if !replace && self.contains(to) {
+            return Ok(false);
+        }
+        // A snapshot of it, and the copy that is made of that.
+        let size = filter.cuckoo.memory_usage();
+        self.charge(2 * size)?;
+        let duplicate = filter.duplicate();
+        self.release(2 * size);
+        let (copy, bytes) = super::to_be_charged(to, duplicate?);
+        self.charge(bytes)?;
+        let guard = self.map.guard();
+        let mut deadlines = lock(&self.deadlines);
+        if !replace && self.is_taken(to, &mut deadlines, &guard) {
+            self.release(bytes);
+            return Ok(false);
+        }
+        if let Some(replaced) = self.map.insert(to, copy.clone(), &guard) {
+            self.discharge(to, replaced, &mut deadlines);
+        }
+        if let Some(at) = filter.deadline() {
+            self.set_deadline(to, &copy, Some(at), &mut deadlines);
+        }
+        drop(deadlines);
+        guard.flush();
+        Ok(true)
+    }
+}
