@@ -5,6 +5,7 @@ use crate::{
     config::Config,
     guesses::Guesses,
     persist::{SaveError, Saver},
+    slow::SlowWork,
     stats::Stats,
 };
 use std::{
@@ -31,6 +32,8 @@ pub struct Server {
     pub stats: Stats,
     /// Who has guessed the password.
     pub guesses: Guesses,
+    /// Where commands are done that take long.
+    pub slow: SlowWork,
     /// When it was started.
     pub started: Instant,
     /// To be saved as the server ends: as configured, or because `SHUTDOWN SAVE` was said.
@@ -48,6 +51,7 @@ impl Server {
             saver,
             stats: Stats::default(),
             guesses: Guesses::default(),
+            slow: SlowWork::default(),
             started: Instant::now(),
             save_at_end: AtomicBool::new(config.save_on_exit),
             skip_last_save: AtomicBool::new(false),

@@ -15,7 +15,7 @@ pub enum After {
 }
 
 /// The state of a connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Session {
     /// Unique as long as the server runs.
     pub id: u64,

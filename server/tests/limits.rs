@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Protocol, Raw, Server, ask, refusal, request, until};
+use common::{Protocol, Raw, Server, ask, memory, refusal, request, until};
 use redis::Value;
 use std::{
     io::{Read, Write},
@@ -178,13 +178,6 @@ fn dumps_count_as_memory_and_give_it_back() {
 /// Bytes that the server has charged.
 fn used(client: &mut redis::Connection) -> usize {
     memory(client, "used_memory:")
-}
-
-/// A number of `INFO memory`.
-fn memory(client: &mut redis::Connection, name: &str) -> usize {
-    let info: String = ask(client, "INFO memory");
-    let line = info.lines().find_map(|line| line.strip_prefix(name));
-    line.unwrap().parse().unwrap()
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{Args, Reply};
 use crate::{
+    process,
     server::{REDIS_VERSION, Server},
     session::Session,
 };
@@ -89,9 +90,10 @@ fn memory(server: &Server, text: &mut String) -> fmt::Result {
     let (dumps, loads) = (store.dumps.under_way(), store.loads.under_way());
     write!(
         text,
-        "used_memory:{}\r\nused_memory_dumps:{}\r\ndumps_under_way:{}\r\nloads_under_way:{}\r\n\
+        "used_memory:{}\r\nused_memory_rss:{}\r\nused_memory_dumps:{}\r\ndumps_under_way:{}\r\nloads_under_way:{}\r\n\
          maxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
         store.keyspace.used(),
+        process::now().map_or(0, |process| process.resident_bytes),
         dumps.bytes + loads.bytes,
         dumps.count,
         loads.count,

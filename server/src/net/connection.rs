@@ -15,11 +15,11 @@ use crate::{
 use bytes::BytesMut;
 use smallvec::SmallVec;
 use std::{
-    io,
+    io, mem,
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::{io::Interest, task::block_in_place, time::timeout};
+use tokio::{io::Interest, time::timeout};
 use tracing::{info, warn};
 
 /// With one of these begin the lines that a browser sends before a body.
@@ -167,20 +167,23 @@ impl Connection {
                 return Ok(true);
             }
         }
-        self.work();
+        self.work().await;
         self.write()?;
         self.forget_memory();
         Ok(true)
     }
 
     /// Does all commands that are there as a whole.
-    fn work(&mut self) {
+    async fn work(&mut self) {
         let mut run = None;
         while self.session.after == After::GoOn {
             match self.next() {
                 Ok(Some(request)) => match OnItem::of(&request) {
                     Some(_) if self.session.authenticated => self.group(request, &mut run),
-                    _ => self.answer(&request, &mut run),
+                    _ => match self.slow(&request) {
+                        Some(command) => self.answer_slowly(command, request, &mut run).await,
+                        None => self.answer(&request, &mut run),
+                    },
                 },
                 Ok(None) => break,
                 Err(error) => self.refuse(&error),
@@ -286,14 +289,51 @@ impl Connection {
     }
 
     fn call(&mut self, command: &'static Command, args: &[&[u8]]) -> Reply {
-        if !self.session.authenticated && command.kind != Kind::Open {
-            return Reply::error("NOAUTH Authentication required.");
+        match self.may(command) {
+            true => command.run(&self.server, &mut self.session, args),
+            false => Reply::error("NOAUTH Authentication required."),
         }
-        let mut run = || command.run(&self.server, &mut self.session, args);
-        match command.kind == Kind::Slow || args.len() > MANY {
-            true => block_in_place(run),
-            false => run(),
-        }
+    }
+
+    fn may(&self, command: &Command) -> bool {
+        self.session.authenticated || command.kind == Kind::Open
+    }
+
+    /// The command of `request`, if it is one that takes long and the client may have it done.
+    fn slow(&self, request: &Request) -> Option<&'static Command> {
+        let mut words = request.words();
+        let command = self.server.find(words.next()?)?;
+        let slow = command.kind == Kind::Slow || words.count() >= MANY;
+        (slow && self.may(command)).then_some(command)
+    }
+
+    /// As [`answer`](Self::answer), beside the threads that serve.
+    async fn answer_slowly(
+        &mut self,
+        command: &'static Command,
+        request: Request,
+        run: &mut Option<Calls>,
+    ) {
+        let server = self.server.clone();
+        // They go along, and come back.
+        let mut session = mem::take(&mut self.session);
+        let mut replies = mem::take(&mut self.replies);
+        let Some(calls) = self.calls(command.name.as_bytes(), run) else {
+            unreachable!("it was found by its name");
+        };
+        let work = move || {
+            let args: SmallVec<[&[u8]; 8]> = request.words().collect();
+            let reply = command.run(&server, &mut session, &args);
+            encode(&reply, session.protocol, &mut replies);
+            (session, replies, reply.is_error())
+        };
+        let Some((session, replies, is_error)) = self.server.slow.run(work).await else {
+            self.session.after = After::Close;
+            return;
+        };
+        (self.session, self.replies) = (session, replies);
+        calls.calls += 1;
+        calls.errors += u64::from(is_error);
     }
 
     fn count(&self, run: Option<Calls>) {
