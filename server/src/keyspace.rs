@@ -305,7 +305,13 @@ impl Keyspace {
         Ok(())
     }
 
-    fn refusal(&self, needed: usize, used: usize) -> ReserveError {
+    /// Bytes that are left of the limit.
+    #[must_use]
+    pub fn free(&self) -> usize {
+        self.limit.saturating_sub(self.used())
+    }
+
+    pub(crate) fn refusal(&self, needed: usize, used: usize) -> ReserveError {
         ReserveError::Memory {
             needed,
             limit: self.limit,

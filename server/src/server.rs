@@ -47,7 +47,7 @@ impl Server {
     #[must_use]
     pub fn new(config: Config, saver: Saver) -> Self {
         Self {
-            store: Store::new(config.memory_limit()),
+            store: Store::new(config.memory_limit(), config.dir.clone()),
             saver,
             stats: Stats::default(),
             guesses: Guesses::default(),

@@ -15,7 +15,7 @@ pub enum After {
 }
 
 /// The state of a connection.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Session {
     /// Unique as long as the server runs.
     pub id: u64,

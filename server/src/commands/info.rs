@@ -90,13 +90,14 @@ fn memory(server: &Server, text: &mut String) -> fmt::Result {
     let (dumps, loads) = (store.dumps.under_way(), store.loads.under_way());
     write!(
         text,
-        "used_memory:{}\r\nused_memory_rss:{}\r\nused_memory_dumps:{}\r\ndumps_under_way:{}\r\nloads_under_way:{}\r\n\
-         maxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
+        "used_memory:{}\r\nused_memory_rss:{}\r\nused_memory_loads:{}\r\nloads_under_way:{}\r\n\
+         dumps_under_way:{}\r\ndumps_bytes_on_disk:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
         store.keyspace.used(),
         process::now().map_or(0, |process| process.resident_bytes),
-        dumps.bytes + loads.bytes,
-        dumps.count,
+        loads.bytes,
         loads.count,
+        dumps.count,
+        dumps.bytes,
         server.config.maxmemory,
     )
 }

@@ -316,7 +316,8 @@ impl Connection {
     ) {
         let server = self.server.clone();
         // They go along, and come back.
-        let mut session = mem::take(&mut self.session);
+        let nobody = Session::new(0, String::new(), false);
+        let mut session = mem::replace(&mut self.session, nobody);
         let mut replies = mem::take(&mut self.replies);
         let Some(calls) = self.calls(command.name.as_bytes(), run) else {
             unreachable!("it was found by its name");
