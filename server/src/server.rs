@@ -11,7 +11,7 @@ use crate::{
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Instant,
 };
@@ -34,6 +34,8 @@ pub struct Server {
     pub guesses: Guesses,
     /// Where commands are done that take long.
     pub slow: SlowWork,
+    /// Bytes of requests that are not there as a whole, of all clients.
+    pub request_bytes: AtomicUsize,
     /// When it was started.
     pub started: Instant,
     /// To be saved as the server ends: as configured, or because `SHUTDOWN SAVE` was said.
@@ -52,6 +54,7 @@ impl Server {
             stats: Stats::default(),
             guesses: Guesses::default(),
             slow: SlowWork::default(),
+            request_bytes: AtomicUsize::new(0),
             started: Instant::now(),
             save_at_end: AtomicBool::new(config.save_on_exit),
             skip_last_save: AtomicBool::new(false),

@@ -103,6 +103,44 @@ fn arguments_have_limits() {
     }
 }
 
+/// Each of them is allowed, and together they are too large.
+#[test]
+fn unfinished_requests_have_a_limit_together() {
+    let server = Server::start(&["--max-requests-memory", "20mb"]);
+    let mut client = server.client(Protocol::Resp2);
+    let before = server.resident_bytes();
+    let half = [&b"*2\r\n$4\r\nECHO\r\n$6000000\r\n"[..], &[b'x'; 5_000_000]].concat();
+    let mut waiting: Vec<Raw> = (0..8)
+        .map(|_| {
+            let mut one = server.raw();
+            // It may be disconnected meanwhile.
+            let _ = one.0.get_mut().write_all(&half);
+            one
+        })
+        .collect();
+    until("some were told so, and the others wait", || {
+        let held = memory(&mut client, "used_memory_requests:");
+        let info: String = ask(&mut client, "INFO clients");
+        (5_000_000..20 << 20).contains(&held) && !info.contains("connected_clients:9\r\n")
+    });
+    assert!(server.resident_bytes() - before < 64 << 20);
+    // Those that wait are served as they go on.
+    let finished = waiting.iter_mut().filter_map(|one| {
+        let sent = one
+            .0
+            .get_mut()
+            .write_all(&[&[b'x'; 1_000_000][..], b"\r\n"].concat());
+        let mut reply = [0];
+        let read = sent.and_then(|()| one.0.read_exact(&mut reply));
+        read.ok().filter(|()| reply == *b"$")
+    });
+    assert!((1..8).contains(&finished.count()));
+    drop(waiting);
+    until("what they held is given back", || {
+        memory(&mut client, "used_memory_requests:") == 0
+    });
+}
+
 /// Each command would be described as often as it is named.
 #[test]
 fn descriptions_have_a_limit() {

@@ -8,7 +8,7 @@ use crate::{
 };
 use std::{
     fmt::{self, Write},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
 };
 
 /// Filters that `INFO filters` lists at most.
@@ -91,11 +91,12 @@ fn memory(server: &Server, text: &mut String) -> fmt::Result {
     write!(
         text,
         "used_memory:{}\r\nused_memory_rss:{}\r\nused_memory_loads:{}\r\nloads_under_way:{}\r\n\
-         dumps_under_way:{}\r\ndumps_bytes_on_disk:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
+         used_memory_requests:{}\r\ndumps_under_way:{}\r\ndumps_bytes_on_disk:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
         store.keyspace.used(),
         process::now().map_or(0, |process| process.resident_bytes),
         loads.bytes,
         loads.count,
+        server.request_bytes.load(Ordering::Relaxed),
         dumps.count,
         dumps.bytes,
         server.config.maxmemory,

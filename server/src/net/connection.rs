@@ -3,6 +3,7 @@
 use super::{
     Stop,
     group::{GROUP, Groupable, OnItem},
+    held::Held,
     stream::Stream,
 };
 use crate::{
@@ -51,6 +52,7 @@ pub(super) struct Connection {
     server: Arc<Server>,
     session: Session,
     decoder: Decoder,
+    held_bytes: Held,
     limits: Limits,
     /// What was decoded already, and comes next.
     held: Option<Result<Request, ProtocolError>>,
@@ -82,6 +84,7 @@ impl Connection {
     pub(super) fn new(stream: Stream, server: Arc<Server>, session: Session) -> Self {
         Self {
             limits: server.config.limits(),
+            held_bytes: Held::new(server.clone()),
             stream,
             server,
             session,
@@ -170,6 +173,9 @@ impl Connection {
         self.work().await;
         self.write()?;
         self.forget_memory();
+        if !self.held_bytes.set(self.decoder.buffer().capacity()) {
+            self.refuse(&ProtocolError::Unfinished);
+        }
         Ok(true)
     }
 
