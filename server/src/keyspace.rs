@@ -5,7 +5,7 @@
 //! command is done.
 
 use crate::filter::{Filter, Growth, GrowthError, Options};
-use guira::BuildError;
+use guira::{BuildError, CuckooFilter};
 use papaya::{Guard, HashMap};
 use std::{
     collections::BTreeSet,
@@ -16,8 +16,9 @@ use std::{
 };
 use thiserror::Error;
 
-/// Bytes that a key is charged for beside its name and its filter.
-const OVERHEAD: usize = 128;
+/// Bytes that a key is charged for beside its name and its filter: what the server keeps with the
+/// filter, the entry of the map and its place in the table, and what the allocator rounds up.
+const OVERHEAD: usize = size_of::<Filter>() - size_of::<CuckooFilter>() + 112;
 
 /// Bytes of a key, at most: metrics show all keys, and patterns go over them.
 pub const LONGEST_KEY: usize = 4096;

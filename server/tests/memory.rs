@@ -39,14 +39,14 @@ fn skip(client: &mut Raw) {
     }
 }
 
-/// Makes a key for each of these numbers, some 10 KB each.
-fn make_keys(server: &Server, numbers: impl Iterator<Item = usize>) {
+/// Makes a key for each of these numbers, with a filter of this capacity.
+fn make_keys(server: &Server, numbers: impl Iterator<Item = usize>, capacity: &str) {
     let mut client = server.raw();
     let numbers: Vec<usize> = numbers.collect();
     for numbers in numbers.chunks(PIPELINE) {
         let reserve = |number: &usize| {
             let key = format!("k{number}");
-            request(&["CF.RESERVE", &key, "5000", "EXPANSION", "0"])
+            request(&["CF.RESERVE", &key, capacity, "EXPANSION", "0"])
         };
         client.send(numbers.iter().flat_map(reserve).collect::<Vec<u8>>());
         numbers.iter().for_each(|_| skip(&mut client));
@@ -84,7 +84,9 @@ fn round(server: &Server, keys: usize) -> Peak {
             peak
         });
         let makers: Vec<_> = (0..MAKERS)
-            .map(|maker| scope.spawn(move || make_keys(server, (maker..keys).step_by(MAKERS))))
+            .map(|maker| {
+                scope.spawn(move || make_keys(server, (maker..keys).step_by(MAKERS), "5000"))
+            })
             .collect();
         for maker in makers {
             maker.join().unwrap();
@@ -129,6 +131,27 @@ fn resident_memory_stays_near_what_is_charged() {
     }
 }
 
+/// Of the smallest filters, for which the server keeps more than their words.
+#[test]
+fn small_keys_are_charged_for_what_they_take() {
+    const KEYS: usize = 100_000;
+    let server = Server::start(&["--threads", "2"]);
+    let mut client = server.client(Protocol::Resp2);
+    let before = server.resident_bytes();
+    make_keys(&server, 0..KEYS, "4");
+    let used = memory(&mut client, "used_memory:");
+    let grown = server.resident_bytes() - before;
+    eprintln!(
+        "{} bytes charged for a key, {} taken",
+        used / KEYS,
+        grown / KEYS
+    );
+    assert!(
+        (used * 8 / 10..used * 11 / 10).contains(&grown),
+        "{grown} for {used}"
+    );
+}
+
 /// What monitoring sees of the process.
 #[test]
 fn info_shows_resident_memory() {
@@ -144,7 +167,7 @@ fn info_shows_resident_memory() {
 fn slow_commands_do_not_need_a_thread_each() {
     const CLIENTS: usize = 50;
     let server = Server::start(&["--threads", "2"]);
-    make_keys(&server, 0..3_000);
+    make_keys(&server, 0..3_000, "100");
     let threads = || {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", server.process.id()));
         tasks.unwrap().count()
