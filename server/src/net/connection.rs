@@ -187,7 +187,10 @@ impl Connection {
                 Ok(Some(request)) => match OnItem::of(&request) {
                     Some(_) if self.session.authenticated => self.group(request, &mut run),
                     _ => match self.slow(&request) {
-                        Some(command) => self.answer_slowly(command, request, &mut run).await,
+                        // In a box, for which idle clients need no room.
+                        Some(command) => {
+                            Box::pin(self.answer_slowly(command, request, &mut run)).await;
+                        }
                         None => self.answer(&request, &mut run),
                     },
                 },
