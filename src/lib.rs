@@ -110,5 +110,6 @@ pub use crate::{
     error::{BatchError, BuildError, InsertError, MergeError, SnapshotError},
     filter::CuckooFilter,
     hash::{SeededHasher, SeededState},
+    snapshot::decoder::SnapshotDecoder,
     stats::Stats,
 };

@@ -5,6 +5,7 @@
 //! [`Table::scan`](crate::table::Table::scan).
 
 mod classes;
+pub(crate) mod decoder;
 pub(crate) mod header;
 mod image;
 mod stream;
@@ -138,9 +139,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     }
 
     fn read<R: Read>(reader: R, hasher: impl FnOnce(u64) -> S) -> Result<Self, SnapshotError> {
-        let (header, image) = decode(reader)?;
-        let hasher = header.check_hasher(hasher)?;
-        Self::from_image(hasher, header.geometry, image)
+        decode(reader)?.finish_with(hasher)
     }
 
     fn from_image(hasher: S, geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {

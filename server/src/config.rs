@@ -141,6 +141,11 @@ pub struct Config {
     #[arg(long, value_name = "SIZE", default_value = "64mb", value_parser = size, help_heading = "Limits")]
     pub max_request_size: usize,
 
+    /// Bytes of requests that have come in part, of all clients together; a client whose
+    /// request makes it more is disconnected.
+    #[arg(long, value_name = "SIZE", default_value = "256mb", value_parser = size, help_heading = "Limits")]
+    pub max_requests_memory: usize,
+
     /// Bytes of replies that a client has not read; one with more is disconnected.
     #[arg(long, value_name = "SIZE", default_value = "64mb", value_parser = size, help_heading = "Limits")]
     pub max_output: usize,

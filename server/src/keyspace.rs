@@ -17,7 +17,7 @@ pub use watch::Watched;
 
 use crate::filter::{Filter, Growth, GrowthError, Options};
 use deadlines::{Deadlines, INDEXED};
-use guira::BuildError;
+use guira::{BuildError, CuckooFilter};
 use map::Map;
 use papaya::Guard;
 use std::{
@@ -29,8 +29,9 @@ use std::{
 };
 use thiserror::Error;
 
-/// Bytes that a key is charged for beside its name and its filter.
-const OVERHEAD: usize = 128;
+/// Bytes that a key is charged for beside its name and its filter: what the server keeps with the
+/// filter, the entry of the map and its place in the table, and what the allocator rounds up.
+const OVERHEAD: usize = size_of::<Filter>() - size_of::<CuckooFilter>() + 112;
 
 /// Bytes of a key, at most: metrics show all keys, and patterns go over them.
 pub const LONGEST_KEY: usize = 4096;
@@ -459,7 +460,13 @@ impl Keyspace {
         Ok(())
     }
 
-    fn refusal(&self, needed: usize, used: usize) -> ReserveError {
+    /// Bytes that are left of the limit.
+    #[must_use]
+    pub fn free(&self) -> usize {
+        self.limit.saturating_sub(self.used())
+    }
+
+    pub(crate) fn refusal(&self, needed: usize, used: usize) -> ReserveError {
         ReserveError::Memory {
             needed,
             limit: self.limit,

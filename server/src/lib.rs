@@ -3,8 +3,8 @@
 //!
 //! From the inside out: [`filter`] and [`keyspace`] hold the data, [`commands`]
 //! turn arguments into replies and know of no socket, [`resp`] is the notation,
-//! [`persist`] writes files, [`net`] owns the sockets, [`metrics`] and [`stats`]
-//! show what goes on. `docs/SERVER.md` in the repository is the manual.
+//! [`persist`] writes files, [`net`] owns the sockets, [`metrics`], [`stats`] and
+//! [`process`] show what goes on, and [`slow`] does what takes long. `docs/SERVER.md` in the repository is the manual.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -20,8 +20,10 @@ mod limited;
 pub mod metrics;
 pub mod net;
 pub mod persist;
+pub mod process;
 pub mod resp;
 pub mod server;
 pub mod session;
 pub mod settings;
+pub mod slow;
 pub mod stats;

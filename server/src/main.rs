@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+mod allocator;
+
 use guira_server::{
     config::{Config, LogFormat},
     files, metrics,
@@ -9,6 +11,7 @@ use guira_server::{
     persist::Saver,
     server::Server,
     settings::{self, SettingsError},
+    slow,
 };
 use sd_notify::NotifyState;
 use std::{
@@ -30,6 +33,10 @@ use tracing_subscriber::EnvFilter;
 
 /// Dumps and loads with which nobody has gone on for so long end.
 const IDLE: Duration = Duration::from_secs(600);
+
+/// Threads beside those that serve: for what takes long, and in the place of those on which an
+/// insert waits for a snapshot.
+const OTHER_THREADS: usize = 2 * slow::AT_A_TIME;
 
 fn main() -> ExitCode {
     let config = match settings::load(env::args_os(), |name| env::var_os(name)) {
@@ -78,7 +85,13 @@ fn run(mut config: Config) -> Result<(), Box<dyn Error>> {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(server.config.threads())
+        .max_blocking_threads(OTHER_THREADS)
         .thread_name("guira-worker")
+        .on_thread_start(|| {
+            if let Err(error) = allocator::share() {
+                warn!(%error, "a thread has an arena of its own: the process may need more memory");
+            }
+        })
         .enable_all()
         .build()?;
     let result = runtime.block_on(serve(server));

@@ -2,6 +2,7 @@
 
 use crate::{
     net::{ACCEPT_PAUSE, Stop},
+    process,
     server::Server,
     stats::{BOUNDS, Calls},
 };
@@ -20,11 +21,10 @@ use prometheus_client::{
     metrics::{MetricType, counter::ConstCounter, gauge::ConstGauge},
     registry::{Registry, Unit},
 };
-use std::{cmp::Reverse, convert::Infallible, fmt, sync::Arc, time::Duration};
+use std::{cmp::Reverse, fmt, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
-    task::block_in_place,
     time::timeout,
 };
 use tracing::debug;
@@ -40,7 +40,7 @@ const SCRAPES: usize = 8;
 /// Answers scrapes until `stop` says so.
 pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: Stop) {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Exposed(server)));
+    registry.register_collector(Box::new(Exposed(server.clone())));
     let registry = Arc::new(registry);
     let scrapes = Arc::new(Semaphore::new(SCRAPES));
     loop {
@@ -52,10 +52,14 @@ pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: Stop) {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let registry = registry.clone();
+        let (server, registry) = (server.clone(), registry.clone());
         tokio::spawn(async move {
             let service = service_fn(|request| {
-                std::future::ready(block_in_place(|| answer(&registry, &request)))
+                let (server, registry) = (server.clone(), registry.clone());
+                async move {
+                    let answered = server.slow.run(move || answer(&registry, &request));
+                    answered.await.ok_or("the server ends")
+                }
             });
             let connection = http1::Builder::new()
                 .keep_alive(false)
@@ -79,10 +83,7 @@ async fn accept(
     Some((stream, permit))
 }
 
-fn answer<B>(
-    registry: &Registry,
-    request: &Request<B>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+fn answer<B>(registry: &Registry, request: &Request<B>) -> Response<Full<Bytes>> {
     let (status, body) = match (request.method(), request.uri().path()) {
         (&Method::GET, "/metrics") => {
             let mut text = String::new();
@@ -98,7 +99,7 @@ fn answer<B>(
     response
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static(TEXT));
-    Ok(response)
+    response
 }
 
 /// No labels beside the command's.
@@ -114,6 +115,7 @@ impl Collector for Exposed {
         commands(server, &mut encoder)?;
         clients(server, &mut encoder)?;
         memory_and_saves(server, &mut encoder)?;
+        of_process(&mut encoder)?;
         filters(server, &mut encoder)
     }
 }
@@ -239,6 +241,52 @@ fn memory_and_saves(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt
             "guira_uptime_seconds",
             "Time since the start",
             server.started.elapsed().as_secs_f64(),
+        ),
+    ];
+    for (name, help, value) in gauges {
+        gauge(encoder, name, help, value)?;
+    }
+    Ok(())
+}
+
+/// By the names that all clients of Prometheus give them.
+fn of_process(encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    let Some(process) = process::now() else {
+        return Ok(());
+    };
+    let metric = encoder.encode_descriptor(
+        "process_cpu",
+        "Processor time of all threads",
+        Some(&Unit::Seconds),
+        MetricType::Counter,
+    )?;
+    ConstCounter::new(process.cpu_seconds).encode(metric)?;
+    let gauges = [
+        (
+            "process_resident_memory_bytes",
+            "Bytes of the process that are in memory",
+            process.resident_bytes as f64,
+        ),
+        (
+            "process_virtual_memory_bytes",
+            "Bytes of address space",
+            process.virtual_bytes as f64,
+        ),
+        (
+            "process_start_time_seconds",
+            "When the process was started, in seconds since 1970",
+            process.start_seconds,
+        ),
+        ("process_threads", "Threads", process.threads as f64),
+        (
+            "process_open_fds",
+            "File descriptors that are open",
+            process.open_files as f64,
+        ),
+        (
+            "process_max_fds",
+            "File descriptors that may be open",
+            process.max_files as f64,
         ),
     ];
     for (name, help, value) in gauges {

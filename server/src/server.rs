@@ -6,13 +6,14 @@ use crate::{
     config::Config,
     guesses::Guesses,
     persist::{SaveError, Saver},
+    slow::SlowWork,
     stats::Stats,
 };
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -46,6 +47,10 @@ pub struct Server {
     pub clients: Clients,
     /// Commands that took long.
     pub slow_log: SlowLog,
+    /// Where commands are done that take long.
+    pub slow: SlowWork,
+    /// Bytes of requests that are not there as a whole, of all clients.
+    pub request_bytes: AtomicUsize,
     /// When it was started.
     pub started: Instant,
     /// 40 hexadecimal digits that no other run has.
@@ -63,7 +68,7 @@ impl Server {
     #[must_use]
     pub fn new(config: Config, saver: Saver) -> Self {
         Self {
-            store: Store::new(config.memory_limit()),
+            store: Store::new(config.memory_limit(), config.dir.clone()),
             saver,
             stats: Stats::default(),
             guesses: Guesses::default(),
@@ -74,6 +79,8 @@ impl Server {
             ),
             run_id: run_id(),
             listening: OnceLock::new(),
+            slow: SlowWork::default(),
+            request_bytes: AtomicUsize::new(0),
             started: Instant::now(),
             save_at_end: AtomicBool::new(config.save_on_exit),
             skip_last_save: AtomicBool::new(false),

@@ -6,6 +6,7 @@ use common::{Protocol, Server, ask, refusal};
 use std::{
     io::{Read, Write},
     net::{TcpListener, TcpStream},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 fn get(port: u16, path: &str) -> String {
@@ -71,6 +72,15 @@ fn metrics_show_what_goes_on() {
     assert!(value(&text, "guira_filter_load_factor{key=\"k\"}") > 0.1);
     assert!(value(&text, "guira_filter_relocations_total{key=\"k\"}") > 0.0);
     assert!(value(&text, "guira_filter_doublings{key=\"k\"}") > 0.0);
+    assert!(value(&text, "process_cpu_seconds_total") > 0.0);
+    assert!(value(&text, "process_resident_memory_bytes") > 1e6);
+    assert!(value(&text, "process_virtual_memory_bytes") > 1e6);
+    assert!(value(&text, "process_threads") > 1.0);
+    let files = value(&text, "process_open_fds");
+    assert!(files > 3.0 && value(&text, "process_max_fds") > files);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let age = now.as_secs_f64() - value(&text, "process_start_time_seconds");
+    assert!((-1.0..60.0).contains(&age), "{age}");
     let memory = value(&text, "guira_filter_memory_bytes{key=\"k\"}");
     let used = value(&text, "guira_memory_used_bytes");
     assert!(

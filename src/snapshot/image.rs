@@ -3,7 +3,7 @@
 use crate::{
     error::SnapshotError,
     geometry::{self, Geometry},
-    raw::{RawFilter, frontier::chunk_buckets},
+    raw::{RawFilter, any::AnyFilter, frontier::chunk_buckets},
     table::{Table, layout::Layout, scan::Restored},
 };
 use std::{convert::Infallible, ops::Range};
@@ -79,32 +79,59 @@ impl<L: Layout> RawFilter<L> {
         image
     }
 
+    /// An empty filter that has room for the words of an image after so many doublings.
+    pub(super) fn for_images(geometry: Geometry, doublings: u32) -> Result<Self, SnapshotError> {
+        let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
+        let table = Table::for_images(buckets, levels, levels.first + doublings);
+        let raw = table.and_then(Self::with_table);
+        let raw = raw.ok_or(SnapshotError::Memory {
+            buckets: buckets << doublings,
+        })?;
+        Ok(raw.growing_when(geometry::due))
+    }
+
+    /// After all images are stored.
+    fn restored(mut self, restored: &Restored) -> Self {
+        self.len.add(restored.items);
+        self.table = self.table.at_level(restored.lowest);
+        self
+    }
+
     /// The filter that `image` is of.
     pub(super) fn from_image(geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
         let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
         let Image { doublings, words } = image;
-        let memory = || SnapshotError::Memory {
-            buckets: buckets << doublings,
-        };
-        let level = levels.first + doublings;
-        let mut restored = Restored::new(levels.first, level);
-        let table = if doublings == 0 {
-            Table::of_image(levels, words, &mut restored)?
+        let mut restored = Restored::new(levels.first, levels.first + doublings);
+        let raw = if doublings == 0 {
+            let table = Table::of_image(levels, words, &mut restored)?;
+            Self::with_table(table)
+                .ok_or(SnapshotError::Memory { buckets })?
+                .growing_when(geometry::due)
         } else {
-            let table = Table::for_images(buckets, levels, level).ok_or_else(memory)?;
+            let raw = Self::for_images(geometry, doublings)?;
             let mut rest = &words[..];
             for buckets in chunks(buckets, chunk_buckets(levels.more)) {
                 let (words, after) = rest.split_at(buckets.len() << doublings);
-                table.store_image(buckets, words, &mut restored)?;
+                raw.table.store_image(buckets, words, &mut restored)?;
                 rest = after;
             }
-            table.at_level(restored.lowest)
+            raw
         };
-        let raw = Self::with_table(table)
-            .ok_or_else(memory)?
-            .growing_when(geometry::due);
-        raw.len.add(restored.items);
-        Ok(raw)
+        Ok(raw.restored(&restored))
+    }
+}
+
+impl AnyFilter {
+    /// After all images are stored.
+    pub(super) fn restored(self, restored: &Restored) -> Self {
+        match self {
+            Self::F10x6(raw) => Self::F10x6(raw.restored(restored)),
+            Self::F12x5(raw) => Self::F12x5(raw.restored(restored)),
+            Self::F15x4(raw) => Self::F15x4(raw.restored(restored)),
+            Self::F20x3(raw) => Self::F20x3(raw.restored(restored)),
+            Self::F30x2(raw) => Self::F30x2(raw.restored(restored)),
+            Self::Growing(raw) => Self::Growing(raw.restored(restored)),
+        }
     }
 }
 

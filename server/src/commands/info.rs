@@ -2,12 +2,13 @@
 
 use super::{Args, Reply};
 use crate::{
+    process,
     server::{REDIS_VERSION, Server},
     session::Session,
 };
 use std::{
     fmt::{self, Write},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
 };
 
 /// Filters that `INFO filters` lists at most.
@@ -91,12 +92,15 @@ fn memory(server: &Server, text: &mut String) -> fmt::Result {
     let (dumps, loads) = (store.dumps.under_way(), store.loads.under_way());
     write!(
         text,
-        "used_memory:{}\r\nused_memory_dumps:{}\r\ndumps_under_way:{}\r\nloads_under_way:{}\r\n\
-         maxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
+        "used_memory:{}\r\nused_memory_rss:{}\r\nused_memory_loads:{}\r\nloads_under_way:{}\r\n\
+         used_memory_requests:{}\r\ndumps_under_way:{}\r\ndumps_bytes_on_disk:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
         store.keyspace.used(),
-        dumps.bytes + loads.bytes,
-        dumps.count,
+        process::now().map_or(0, |process| process.resident_bytes),
+        loads.bytes,
         loads.count,
+        server.request_bytes.load(Ordering::Relaxed),
+        dumps.count,
+        dumps.bytes,
         server.config.maxmemory,
     )
 }

@@ -33,7 +33,7 @@ pub use slowlog::SlowLog;
 pub use table::{COMMANDS, find};
 
 use crate::keyspace::Keyspace;
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, path::PathBuf, time::Duration};
 
 /// A command's name and its arguments.
 pub type Args<'a> = &'a [&'a [u8]];
@@ -50,12 +50,13 @@ pub struct Store {
 }
 
 impl Store {
-    /// An empty store, with a limit for its bytes.
+    /// An empty store, with a limit for its bytes, and a directory for the files of dumps: without
+    /// one, where the system has temporary files.
     #[must_use]
-    pub fn new(memory_limit: usize) -> Self {
+    pub fn new(memory_limit: usize, directory: Option<PathBuf>) -> Self {
         Self {
             keyspace: Keyspace::new(memory_limit),
-            dumps: Dumps::default(),
+            dumps: Dumps::new(directory),
             loads: Loads::default(),
         }
     }
@@ -63,7 +64,7 @@ impl Store {
     /// Ends the dumps and loads with which nobody has gone on for `idle`, and gives their
     /// memory back.
     pub fn expire(&self, idle: Duration) {
-        self.dumps.expire(&self.keyspace, idle);
+        self.dumps.expire(idle);
         self.loads.expire(&self.keyspace, idle);
     }
 
@@ -80,7 +81,7 @@ impl Store {
 
     /// Ends the dumps and loads of these keys, and gives their memory back.
     fn abandon(&self, which: impl Fn(&[u8]) -> bool) {
-        self.dumps.abandon(&self.keyspace, &which);
+        self.dumps.abandon(&which);
         self.loads.abandon(&self.keyspace, &which);
     }
 }

@@ -3,6 +3,7 @@
 use super::{
     Stop,
     group::{GROUP, Groupable, OnItem},
+    held::Held,
     stream::Stream,
 };
 use crate::{
@@ -16,11 +17,11 @@ use crate::{
 use bytes::BytesMut;
 use smallvec::SmallVec;
 use std::{
-    io,
+    io, mem,
     sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::{io::Interest, task::block_in_place, time::timeout};
+use tokio::{io::Interest, time::timeout};
 use tracing::{info, warn};
 
 /// With one of these begin the lines that a browser sends before a body.
@@ -49,6 +50,7 @@ pub(super) struct Connection {
     /// When its last command was done.
     done: Instant,
     decoder: Decoder,
+    held_bytes: Held,
     limits: Limits,
     /// What was decoded already, and comes next.
     held: Option<Result<Request, ProtocolError>>,
@@ -85,6 +87,7 @@ impl Connection {
             limits: server.config.limits(),
             _listed: Clients::enter(server.clone(), &session.client),
             done: Instant::now(),
+            held_bytes: Held::new(server.clone()),
             stream,
             server,
             session,
@@ -178,14 +181,17 @@ impl Connection {
                 return Ok(true);
             }
         }
-        self.work();
+        self.work().await;
         self.write()?;
         self.forget_memory();
+        if !self.held_bytes.set(self.decoder.buffer().capacity()) {
+            self.refuse(&ProtocolError::Unfinished);
+        }
         Ok(true)
     }
 
     /// Does all commands that are there as a whole.
-    fn work(&mut self) {
+    async fn work(&mut self) {
         let mut run = None;
         self.done = Instant::now();
         self.session.client.touch(self.done);
@@ -195,7 +201,13 @@ impl Connection {
                     Some(_) if self.session.authenticated && !self.session.is_queueing() => {
                         self.group(request, &mut run);
                     }
-                    _ => self.answer(&request, &mut run),
+                    _ => match self.slow(&request) {
+                        // In a box, for which idle clients need no room.
+                        Some(command) => {
+                            Box::pin(self.answer_slowly(command, request, &mut run)).await;
+                        }
+                        None => self.answer(&request, &mut run),
+                    },
                 },
                 Ok(None) => break,
                 Err(error) => self.refuse(&error),
@@ -306,12 +318,7 @@ impl Connection {
     }
 
     fn call(&mut self, command: &'static Command, args: &[&[u8]]) -> Reply {
-        let takes_long = command.takes_long(&self.session, args.len());
-        let mut run = || call(&self.server, &mut self.session, command, args);
-        let reply = match takes_long {
-            true => block_in_place(run),
-            false => run(),
-        };
+        let reply = call(&self.server, &mut self.session, command, args);
         // What is queued is timed when it is done.
         if reply != Reply::QUEUED {
             self.note_time(args);
@@ -325,6 +332,51 @@ impl Connection {
         let time = now - self.done;
         self.server.slow_log.note(&self.session, args, time);
         self.done = now;
+    }
+
+    /// The command of `request`, if it will take long.
+    fn slow(&self, request: &Request) -> Option<&'static Command> {
+        let mut words = request.words();
+        let command = self.server.find(words.next()?)?;
+        command
+            .takes_long(&self.session, 1 + words.count())
+            .then_some(command)
+    }
+
+    /// As [`answer`](Self::answer), beside the threads that serve.
+    async fn answer_slowly(
+        &mut self,
+        command: &'static Command,
+        request: Request,
+        run: &mut Option<Calls>,
+    ) {
+        let server = self.server.clone();
+        // They go along, and come back.
+        let nobody = Session::new(0, String::new(), false);
+        let Some(calls) = self.calls(command.name.as_bytes(), run) else {
+            unreachable!("it was found by its name");
+        };
+        let mut session = mem::replace(&mut self.session, nobody);
+        let mut replies = mem::take(&mut self.replies);
+        let work = move || {
+            let args: SmallVec<[&[u8]; 8]> = request.words().collect();
+            let begun = Instant::now();
+            let reply = call(&server, &mut session, command, &args);
+            let is_done = reply != Reply::QUEUED;
+            if is_done {
+                server.slow_log.note(&session, &args, begun.elapsed());
+            }
+            encode(&reply, session.protocol, &mut replies);
+            (session, replies, is_done, reply.is_error())
+        };
+        let Some((session, replies, is_done, is_error)) = self.server.slow.run(work).await else {
+            self.session.after = After::Close;
+            return;
+        };
+        (self.session, self.replies) = (session, replies);
+        self.done = Instant::now();
+        calls.calls += u64::from(is_done);
+        calls.errors += u64::from(is_error);
     }
 
     fn count(&self, run: Option<Calls>) {

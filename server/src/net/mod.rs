@@ -2,6 +2,7 @@
 
 mod connection;
 mod group;
+mod held;
 mod listen;
 mod stream;
 mod tls;

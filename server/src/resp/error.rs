@@ -15,6 +15,9 @@ pub enum ProtocolError {
     /// All arguments together are too large.
     #[error("too big request")]
     TooLarge,
+    /// The requests of all clients that have come in part are too large together.
+    #[error("too many bytes of unfinished requests")]
+    Unfinished,
     /// Neither the length of an argument nor the number of arguments.
     #[error("expected '{}', got '{}'", char::from(*tag), found.escape_ascii())]
     Expected {

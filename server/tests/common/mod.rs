@@ -239,6 +239,14 @@ pub(crate) fn shut_down(client: &mut Connection, words: &str) {
     }
 }
 
+/// A number of `INFO memory`, whose name ends in a colon.
+pub(crate) fn memory(client: &mut Connection, name: &str) -> usize {
+    let info: String = ask(client, "INFO memory");
+    let line = info.lines().find_map(|line| line.strip_prefix(name));
+    let line = line.unwrap_or_else(|| panic!("no {name} in {info}"));
+    line.parse().expect("it is a number")
+}
+
 /// The error as it came.
 pub(crate) fn text(error: &RedisError) -> String {
     let words = [error.code(), error.detail()];

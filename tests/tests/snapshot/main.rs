@@ -12,6 +12,7 @@ mod common {
 
 mod concurrent;
 mod damage;
+mod decoder;
 mod failing_writer;
 mod format;
 mod fuzz;

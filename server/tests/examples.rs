@@ -1,0 +1,59 @@
+//! What the examples show.
+
+mod common;
+
+use common::{Protocol, Server, ask, refusal};
+
+#[path = "../examples/move_filter.rs"]
+#[allow(dead_code)]
+mod move_filter;
+
+/// What is done to it in either place is there in the other one.
+#[test]
+fn a_filter_goes_from_the_server_into_a_program_and_back() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    // More than one piece, and one that grows.
+    for reserve in [
+        "CF.RESERVE k 2000000 EXPANSION 0",
+        "CF.RESERVE k 100 EXPANSION 2",
+    ] {
+        ask::<()>(&mut client, reserve);
+        for item in 0..500 {
+            assert!(ask::<bool>(&mut client, &format!("CF.ADD k {item}")));
+        }
+        let (header, filter) = move_filter::fetch(&mut client, "k").unwrap();
+        assert_eq!(filter.len(), 500);
+        assert!(filter.contains(b"123"));
+        filter.insert(b"new").unwrap();
+        assert!(filter.remove(b"123"));
+        move_filter::store(&mut client, "copy", &header, &filter).unwrap();
+        assert!(ask::<bool>(&mut client, "CF.EXISTS copy new"));
+        assert!(ask::<bool>(&mut client, "CF.EXISTS copy 124"));
+        assert_eq!(ask::<i64>(&mut client, "CF.COUNT copy 123"), 0);
+        let expansion = |key: &str, client: &mut redis::Connection| {
+            let info =
+                ask::<std::collections::HashMap<String, i64>>(client, &format!("CF.INFO {key}"));
+            info["Expansion rate"]
+        };
+        assert_eq!(expansion("copy", &mut client), expansion("k", &mut client));
+        let exists = move_filter::store(&mut client, "copy", &header, &filter);
+        assert!(exists.is_err());
+        ask::<()>(&mut client, "FLUSHALL");
+        refusal(&mut client, "CF.INFO copy");
+    }
+}
+
+/// A text is hashed with an end, and the server hashes bytes.
+#[test]
+fn a_text_is_another_item_than_its_bytes() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.RESERVE k 1000 EXPANSION 0 ERROR 0.000001");
+    ask::<()>(&mut client, "CF.ADD k hello");
+    let (_, filter) = move_filter::fetch(&mut client, "k").unwrap();
+    assert!(filter.contains(b"hello"));
+    assert!(filter.contains("hello".as_bytes()));
+    assert!(filter.contains(&b"hello".to_vec()));
+    assert!(!filter.contains("hello"));
+}

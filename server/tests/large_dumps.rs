@@ -1,0 +1,127 @@
+//! Dumps and loads of filters that nearly fill the memory.
+
+mod common;
+
+use common::{Protocol, Server, ask, command, memory, refusal, text};
+use redis::{Connection, RedisError, Value};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+const MB: usize = 1 << 20;
+
+/// The next piece, and the position after it; `None` at the end.
+fn piece(client: &mut Connection, position: u64) -> Option<(u64, Vec<u8>)> {
+    match ask(client, &format!("CF.SCANDUMP k {position}")) {
+        Value::Array(end) if end[..] == [Value::Int(0), Value::Nil] => None,
+        piece => Some(redis::from_redis_value(piece).unwrap()),
+    }
+}
+
+fn load(client: &mut Connection, position: u64, piece: &[u8]) -> Result<(), RedisError> {
+    let mut command = redis::cmd("CF.LOADCHUNK");
+    command.arg("copy").arg(position).arg(piece).query(client)
+}
+
+/// From one to the other.
+fn copy(from: &mut Connection, to: &mut Connection) -> Result<(), RedisError> {
+    let mut position = 0;
+    while let Some((next, piece)) = piece(from, position) {
+        load(to, next, &piece)?;
+        position = next;
+    }
+    Ok(())
+}
+
+fn insert(client: &mut Connection, items: &[u32]) {
+    let mut command = redis::cmd("CF.INSERT");
+    let command = command.arg("k").arg("ITEMS").arg(items);
+    let inserted: Vec<i64> = command.query(client).unwrap();
+    assert!(inserted.iter().all(|&inserted| inserted == 1));
+}
+
+fn assert_has(client: &mut Connection, items: &[u32]) {
+    let mut command = redis::cmd("CF.MEXISTS");
+    let found: Vec<bool> = command.arg("copy").arg(items).query(client).unwrap();
+    assert!(found.into_iter().all(|found| found));
+}
+
+#[test]
+fn a_filter_that_nearly_fills_the_memory_moves_to_another_server() {
+    const LIMIT: usize = 128 * MB;
+    let directories = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let [source, target] = directories.each_ref().map(|directory| {
+        let directory = directory.path().to_str().unwrap();
+        Server::start(&["--maxmemory", "128mb", "--dir", directory])
+    });
+    let mut from = source.client(Protocol::Resp2);
+    let mut to = target.client(Protocol::Resp2);
+    ask::<()>(&mut from, "CF.RESERVE k 80000000 EXPANSION 0");
+    let filter: usize = ask(&mut from, "MEMORY USAGE k");
+    assert!((LIMIT / 10 * 9..LIMIT).contains(&filter), "{filter}");
+    let items: Vec<u32> = (0..10_000).collect();
+    insert(&mut from, &items);
+
+    let mut most = 0;
+    let mut position = 0;
+    while let Some((next, piece)) = piece(&mut from, position) {
+        load(&mut to, next, &piece).unwrap();
+        position = next;
+        for server in [&source, &target] {
+            most = most.max(server.resident_bytes());
+        }
+    }
+    assert_has(&mut to, &items);
+    assert_eq!(ask::<usize>(&mut to, "MEMORY USAGE copy"), filter);
+    assert_eq!(memory(&mut to, "used_memory_loads:"), 0);
+    eprintln!("a filter of {filter} bytes, {most} resident at most");
+    assert!(most <= filter + 64 * MB, "{most} bytes for {filter}");
+    // No room for a second one, which is said before its bytes have come.
+    ask::<()>(&mut to, "DEL copy");
+    ask::<()>(&mut to, "CF.RESERVE other 10000000 EXPANSION 0");
+    let (_, header) = piece(&mut from, 0).unwrap();
+    let (next, first) = piece(&mut from, 1).unwrap();
+    load(&mut to, 1, &header).unwrap();
+    let refused = text(&load(&mut to, next, &first).unwrap_err());
+    assert!(refused.starts_with("OOM the filter needs"), "{refused}");
+    assert_eq!(memory(&mut to, "loads_under_way:"), 0);
+}
+
+/// A server that gets so much address space at most.
+fn within(bytes: usize, arguments: &[&str]) -> Server {
+    let server = command(arguments);
+    let mut limited = Command::new("prlimit");
+    limited
+        .arg(format!("--as={bytes}"))
+        .arg(server.get_program())
+        .args(server.get_args())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    Server::spawn(&mut limited)
+}
+
+/// The system refuses memory for a second filter, and the server goes on.
+#[test]
+fn no_address_space_is_an_error() {
+    let directory = TempDir::new().unwrap();
+    let directory = directory.path().to_str().unwrap();
+    let arguments = ["--maxmemory", "0", "--threads", "2", "--dir", directory];
+    let server = within(660 * MB, &arguments);
+    let mut client = server.client(Protocol::Resp2);
+    let mut other = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.RESERVE k 160000000 EXPANSION 0");
+    let filter: usize = ask(&mut client, "MEMORY USAGE k");
+    assert!(filter > 230 * MB, "{filter}");
+    insert(&mut client, &[1, 2, 3]);
+    let refused = copy(&mut client, &mut other).unwrap_err();
+    assert!(
+        text(&refused).starts_with("OOM no memory for "),
+        "{refused}"
+    );
+    let refused = refusal(&mut client, "CF.RESERVE more 160000000 EXPANSION 0");
+    assert!(refused.contains("no memory for "), "{refused}");
+    // The dump needs none, as it is in a file. It is there as a whole with its first piece.
+    let (position, _) = piece(&mut client, 1).unwrap();
+    assert!(piece(&mut client, position).is_some());
+    assert!(memory(&mut client, "dumps_bytes_on_disk:") > filter);
+    assert!(ask::<bool>(&mut client, "CF.EXISTS k 1"));
+}

@@ -1,0 +1,191 @@
+//! Memory that the process really takes.
+
+mod common;
+
+use common::{Protocol, Raw, Server, ask, long, memory, request};
+use std::{
+    io::Read,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    thread,
+    time::{Duration, Instant},
+};
+
+const MB: usize = 1 << 20;
+
+/// The clients that make keys.
+const MAKERS: usize = 8;
+
+/// Commands in one go.
+const PIPELINE: usize = 10;
+
+/// Bytes that may be resident where so many are charged.
+fn allowed(used: usize) -> usize {
+    used * 13 / 10 + 64 * MB
+}
+
+/// Reads a reply, and keeps nothing of it.
+fn skip(client: &mut Raw) {
+    let line = client.line();
+    let (kind, rest) = line.split_at(1);
+    let number = || rest.parse::<usize>().unwrap();
+    match kind {
+        "$" => {
+            let mut reply = vec![0; number() + 2];
+            client.0.read_exact(&mut reply).unwrap();
+        }
+        "*" => (0..number()).for_each(|_| skip(client)),
+        "+" | ":" => {}
+        _ => panic!("{line}"),
+    }
+}
+
+/// Makes a key for each of these numbers, with a filter of this capacity.
+fn make_keys(server: &Server, numbers: impl Iterator<Item = usize>, capacity: &str) {
+    let mut client = server.raw();
+    let numbers: Vec<usize> = numbers.collect();
+    for numbers in numbers.chunks(PIPELINE) {
+        let reserve = |number: &usize| {
+            let key = format!("k{number}");
+            request(&["CF.RESERVE", &key, capacity, "EXPANSION", "0"])
+        };
+        client.send(numbers.iter().flat_map(reserve).collect::<Vec<u8>>());
+        numbers.iter().for_each(|_| skip(&mut client));
+    }
+}
+
+/// The most bytes that were charged, and that were resident.
+#[derive(Clone, Copy, Default)]
+struct Peak {
+    used: usize,
+    resident: usize,
+}
+
+/// Makes keys on eight connections. Beside them others list keys and delete some.
+fn round(server: &Server, keys: usize) -> Peak {
+    let done = AtomicBool::new(false);
+    let until_done = |command: &dyn Fn(usize) -> Vec<u8>| {
+        let mut client = server.raw();
+        for number in (0..).take_while(|_| !done.load(Relaxed)) {
+            client.send(command(number));
+            skip(&mut client);
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| until_done(&|_| request(&["KEYS", "*"])));
+        scope.spawn(|| until_done(&|number| request(&["DEL", &format!("k{}", number * 7 % keys)])));
+        let watch = scope.spawn(|| {
+            let mut client = server.client(Protocol::Resp2);
+            let mut peak = Peak::default();
+            while !done.load(Relaxed) {
+                peak.used = peak.used.max(memory(&mut client, "used_memory:"));
+                peak.resident = peak.resident.max(server.resident_bytes());
+                thread::sleep(Duration::from_millis(3));
+            }
+            peak
+        });
+        let makers: Vec<_> = (0..MAKERS)
+            .map(|maker| {
+                scope.spawn(move || make_keys(server, (maker..keys).step_by(MAKERS), "5000"))
+            })
+            .collect();
+        for maker in makers {
+            maker.join().unwrap();
+        }
+        done.store(true, Relaxed);
+        watch.join().unwrap()
+    })
+}
+
+/// Keys come and go, and the memory of those that have gone serves the next ones, whichever
+/// threads made and deleted them.
+#[test]
+fn resident_memory_stays_near_what_is_charged() {
+    let (rounds, keys) = if long() { (10, 24_000) } else { (3, 8_000) };
+    let server = Server::start(&["--maxmemory", "300mb", "--threads", "4"]);
+    let mut client = server.client(Protocol::Resp2);
+    let mut peak = Peak::default();
+    for _ in 0..rounds {
+        let of_round = round(&server, keys);
+        peak.used = peak.used.max(of_round.used);
+        peak.resident = peak.resident.max(of_round.resident);
+        ask::<()>(&mut client, "FLUSHALL");
+    }
+    let Peak { used, resident } = peak;
+    eprintln!("{used} bytes charged at most, {resident} resident");
+    assert!(used > keys * 8_000, "{used}");
+    assert!(
+        resident <= allowed(used),
+        "{resident} resident, {used} charged"
+    );
+    if long() {
+        let (begun, most) = (Instant::now(), allowed(memory(&mut client, "used_memory:")));
+        while server.resident_bytes() > most {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "{} resident, and {most} are allowed",
+                server.resident_bytes()
+            );
+            thread::sleep(Duration::from_millis(100));
+        }
+        eprintln!("given back after {:?}", begun.elapsed());
+    }
+}
+
+/// Of the smallest filters, for which the server keeps more than their words.
+#[test]
+fn small_keys_are_charged_for_what_they_take() {
+    const KEYS: usize = 100_000;
+    let server = Server::start(&["--threads", "2"]);
+    let mut client = server.client(Protocol::Resp2);
+    let before = server.resident_bytes();
+    make_keys(&server, 0..KEYS, "4");
+    let used = memory(&mut client, "used_memory:");
+    let grown = server.resident_bytes() - before;
+    eprintln!(
+        "{} bytes charged for a key, {} taken",
+        used / KEYS,
+        grown / KEYS
+    );
+    assert!(
+        (used * 8 / 10..used * 11 / 10).contains(&grown),
+        "{grown} for {used}"
+    );
+}
+
+/// What monitoring sees of the process.
+#[test]
+fn info_shows_resident_memory() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    let shown = memory(&mut client, "used_memory_rss:");
+    let seen = server.resident_bytes();
+    assert!(shown.abs_diff(seen) < 8 * MB, "{shown} shown, {seen} seen");
+}
+
+/// Many slow commands at a time are done by a few threads, and fast ones beside them.
+#[test]
+fn slow_commands_do_not_need_a_thread_each() {
+    const CLIENTS: usize = 50;
+    let server = Server::start(&["--threads", "2"]);
+    make_keys(&server, 0..3_000, "100");
+    let threads = || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", server.process.id()));
+        tasks.unwrap().count()
+    };
+    let mut busy: Vec<Raw> = (0..CLIENTS).map(|_| server.raw()).collect();
+    for client in &mut busy {
+        client.send(request(&["KEYS", "*"]).repeat(5));
+    }
+    let mut fast = server.raw();
+    let mut most = 0;
+    for _ in 0..100 {
+        assert_eq!(fast.ask("PING\r\n"), "+PONG");
+        most = most.max(threads());
+    }
+    for client in &mut busy {
+        (0..5).for_each(|_| skip(client));
+    }
+    // The first thread, workers, those for what is slow or waits, and the allocator's.
+    let expected = 1 + 2 + 2 * guira_server::slow::AT_A_TIME + 4;
+    assert!(most <= expected, "{most} threads, {expected} expected");
+}

@@ -1,0 +1,205 @@
+//! A snapshot in pieces gives the filter, or the error, that it gives as a whole, in the memory of
+//! the filter.
+
+use crate::common::{
+    allocated::allocated_by,
+    fields::{LEVEL, TAG, WORDS, fix_checksum, number},
+    layouts::{LAYOUTS, fill, filter, growing},
+};
+use guira::{CuckooFilter, SnapshotDecoder, SnapshotError};
+use proptest::prelude::*;
+use std::hash::RandomState;
+
+type Decoded = Result<CuckooFilter, SnapshotError>;
+
+/// Decodes pieces of these sizes, over and over.
+fn decode(bytes: &[u8], sizes: &[usize], most: usize) -> Decoded {
+    let mut decoder = SnapshotDecoder::new(most);
+    let (mut rest, mut sizes) = (bytes, sizes.iter().cycle());
+    while !rest.is_empty() {
+        let size = *sizes.next().expect("there is a size");
+        let (piece, after) = rest.split_at(size.min(rest.len()));
+        let taken = decoder.feed(piece)?;
+        if taken < piece.len() {
+            assert!(decoder.is_complete());
+            let count = piece.len() - taken + after.len();
+            return decoder
+                .finish()
+                .and(Err(SnapshotError::TrailingBytes { count }));
+        }
+        rest = after;
+    }
+    decoder.finish()
+}
+
+/// What can be compared of it.
+fn outcome(decoded: Decoded) -> Result<(Vec<u8>, usize, usize), String> {
+    decoded
+        .map(|filter| (filter.to_bytes(), filter.len(), filter.memory_usage()))
+        .map_err(|error| format!("{error:?}"))
+}
+
+/// Snapshots of each layout: empty, full, in the middle of growth, and grown.
+fn snapshots() -> Vec<Vec<u8>> {
+    let mut snapshots = Vec::new();
+    for bits in LAYOUTS {
+        let filter = filter(bits, 400).expect("a filter");
+        snapshots.push(filter.to_bytes());
+        fill(&filter, 0..filter.max_capacity());
+        snapshots.push(filter.to_bytes());
+        filter.finish_growth();
+        snapshots.push(filter.to_bytes());
+        for level in 0..2 {
+            snapshots.extend(growing(bits, level).map(|(filter, _)| filter.to_bytes()));
+        }
+    }
+    snapshots
+}
+
+proptest! {
+    #[test]
+    fn pieces_give_what_the_whole_gives(
+        index: prop::sample::Index,
+        sizes in prop::collection::vec(1_usize..3_000, 1..8),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
+        is_fixed: bool,
+        cut in 0_usize..40,
+    ) {
+        let snapshots = snapshots();
+        let mut bytes = index.get(&snapshots).clone();
+        for (at, byte) in &changes {
+            let at = at.index(bytes.len());
+            bytes[at] ^= byte;
+        }
+        if is_fixed {
+            fix_checksum(&mut bytes);
+        }
+        // Half of them are whole.
+        match cut {
+            0..10 => bytes.truncate(bytes.len() - cut),
+            10..20 => bytes.resize(bytes.len() + cut - 9, 0),
+            _ => {}
+        }
+        let whole = outcome(CuckooFilter::from_bytes(&bytes));
+        // A header that asks for more than this library's reader has bytes for is refused by both,
+        // in other words.
+        match decode(&bytes, &sizes, 1 << 20) {
+            Err(SnapshotError::TooLarge { asked, .. }) => {
+                prop_assert!(asked > 1 << 20 && whole.is_err());
+            }
+            decoded => prop_assert_eq!(outcome(decoded), whole),
+        }
+    }
+}
+
+#[test]
+fn any_two_pieces_make_the_whole() {
+    let (filter, _) = growing(14, 1).expect("a filter");
+    let bytes = filter.to_bytes();
+    for at in 0..bytes.len() {
+        let decoded = decode(&bytes, &[at.max(1), bytes.len()], 1 << 20);
+        assert_eq!(
+            decoded.expect("a snapshot").to_bytes(),
+            bytes,
+            "cut at {at}"
+        );
+    }
+}
+
+/// As where the filter doubled while the snapshot was taken.
+#[test]
+fn a_pass_that_was_cut_off_is_void() {
+    let filter = filter(13, 4_000).expect("a filter");
+    fill(&filter, 0..16_000);
+    filter.finish_growth();
+    let bytes = filter.to_bytes();
+    assert!(number(&bytes, LEVEL) > 0);
+    let mut of_two_passes = bytes[..LEVEL].to_vec();
+    of_two_passes.extend(0_u64.to_le_bytes());
+    // A chunk of one plane, with words that no filter has.
+    let chunk = (512_usize >> bytes[14]).max(8);
+    of_two_passes.extend(0_u64.to_le_bytes());
+    of_two_passes.extend(vec![0xff; 8 * chunk]);
+    of_two_passes.extend(1_u64.to_le_bytes());
+    of_two_passes.extend(&bytes[LEVEL..]);
+    fix_checksum(&mut of_two_passes);
+    let decoded = decode(&of_two_passes, &[1_000], 1 << 24).expect("a snapshot");
+    assert_eq!(decoded.to_bytes(), bytes);
+    assert_eq!(
+        outcome(CuckooFilter::from_bytes(&of_two_passes)),
+        outcome(Ok(decoded))
+    );
+}
+
+#[test]
+fn memory_is_that_of_the_filter() {
+    let fixed = CuckooFilter::with_capacity(1_000_000);
+    let growable = CuckooFilter::builder()
+        .capacity(10_000)
+        .max_capacity(640_000);
+    let grown = growable.build().expect("a filter");
+    fill(&grown, 0..600_000);
+    grown.finish_growth();
+    for filter in [fixed, grown] {
+        let bytes = filter.to_bytes();
+        let (decoded, allocated) = allocated_by(|| decode(&bytes, &[1 << 16], 1 << 24));
+        let decoded = decoded.expect("a snapshot");
+        assert_eq!(decoded.memory_usage(), filter.memory_usage());
+        let most = filter.memory_usage() + (64 << 10);
+        assert!(allocated <= most, "{allocated} of {most}");
+
+        let mut decoder = SnapshotDecoder::new(1 << 24);
+        assert_eq!(decoder.memory_usage(), 0);
+        decoder.feed(&bytes[..WORDS]).expect("the beginning of one");
+        assert!(decoder.memory_usage() >= 8 * filter.buckets());
+    }
+}
+
+/// Nothing is allocated for a filter that is too large.
+#[test]
+fn the_limit_is_that_of_the_buckets() {
+    let filter = CuckooFilter::with_capacity(1_000_000);
+    let (bytes, buckets) = (filter.to_bytes(), 8 * filter.buckets());
+    assert!(decode(&bytes, &[1 << 16], buckets).is_ok());
+    let mut decoder = SnapshotDecoder::new(buckets - 1);
+    let (refused, allocated) = allocated_by(|| decoder.feed(&bytes));
+    match refused {
+        Err(SnapshotError::TooLarge { asked, allowed }) => {
+            assert_eq!((asked, allowed), (buckets, buckets - 1));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(allocated < 1_000, "{allocated}");
+}
+
+#[test]
+fn a_decoder_takes_nothing_after_an_error() {
+    let bytes = CuckooFilter::with_capacity(100).to_bytes();
+    let mut damaged = bytes.clone();
+    damaged[TAG] = 2;
+    let mut decoder = SnapshotDecoder::new(1 << 20);
+    let refused = decoder.feed(&damaged);
+    assert!(matches!(
+        refused,
+        Err(SnapshotError::Geometry {
+            what: "chunk tag",
+            found: 2
+        })
+    ));
+    assert!(matches!(
+        decoder.feed(&bytes),
+        Err(SnapshotError::Truncated)
+    ));
+    assert!(!decoder.is_complete());
+    assert!(matches!(decoder.finish(), Err(SnapshotError::Truncated)));
+}
+
+#[test]
+fn another_hasher_is_refused() {
+    let filter = CuckooFilter::builder().hasher(RandomState::new()).build();
+    let bytes = filter.expect("a filter").to_bytes();
+    let mut decoder = SnapshotDecoder::new(1 << 20);
+    decoder.feed(&bytes).expect("a snapshot");
+    let refused = decoder.finish_with_hasher(RandomState::new());
+    assert!(matches!(refused, Err(SnapshotError::Hasher { .. })));
+}
