@@ -282,15 +282,35 @@ mod switch {
 #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
 mod watch {
     use super::Step;
-    use std::cell::RefCell;
+    use std::{
+        cell::{Cell, RefCell},
+        sync::atomic::AtomicU64,
+    };
 
     type Watcher = Box<dyn FnMut(Step)>;
 
     thread_local!(static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) });
 
+    thread_local!(static TOUCHED: Cell<usize> = const { Cell::new(0) });
+
+    /// Notes that this thread has loaded a word for an update: the step does not say which.
+    pub(crate) fn touch(atomic: &AtomicU64) {
+        TOUCHED.set(std::ptr::from_ref(atomic).addr());
+    }
+
+    /// True if `atomic` was the last one that this thread has loaded for an update.
+    pub(crate) fn is_touched(atomic: &AtomicU64) -> bool {
+        TOUCHED.get() == std::ptr::from_ref(atomic).addr()
+    }
+
     /// From now on calls `watcher` before each step of this thread.
     pub fn watch(watcher: impl FnMut(Step) + 'static) {
         WATCHER.set(Some(Box::new(watcher)));
+    }
+
+    /// From now on calls nobody.
+    pub fn unwatch() {
+        WATCHER.set(None);
     }
 
     pub(crate) fn see(step: Step) {
@@ -311,7 +331,9 @@ pub(crate) use switch::{attempts, is, now, order};
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub use switch::{limit_attempts, refuse_memory, weaken};
 #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
-pub use watch::watch;
+pub(crate) use watch::{is_touched, touch};
+#[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
+pub use watch::{unwatch, watch};
 
 /// The memory ordering of `step`: `strong`, in a normal build.
 #[cfg(not(any(guira_loom, guira_faults, guira_shuttle)))]

@@ -19,6 +19,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! New to cuckoo filters? [A page in the repository][watch] shows this one at work, step by step. It
+//! opens in any browser, and runs the code of this crate:
+//!
+//! [![Two threads side by side, one checks a word and one moves it; below, two buckets, in which
+//! the word is marked S and T][picture]][watch]
+//!
+//! [watch]: https://github.com/guira-rs/guira/tree/main/docs/watch
+//! [picture]: https://raw.githubusercontent.com/guira-rs/guira/main/docs/watch/picture.png
+//!
 //! # What it promises
 //!
 //! | | |

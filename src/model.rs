@@ -16,12 +16,16 @@ use crate::{
 mod growth;
 mod midway;
 mod snapshot;
-
 #[cfg(not(any(guira_loom, guira_shuttle)))]
-pub use crate::fault::watch;
+mod watched;
+
 pub use crate::fault::{Fault, limit_attempts, refuse_memory, weaken};
+#[cfg(not(any(guira_loom, guira_shuttle)))]
+pub use crate::fault::{unwatch, watch};
 pub use crate::step::Step;
 pub use growth::Growing;
+#[cfg(not(any(guira_loom, guira_shuttle)))]
+pub use watched::{Memory, Watched, WordShown};
 
 /// 8-bit fingerprints in `SLOTS` slots; with a phase one more at the next level.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +48,11 @@ impl Item {
     /// The fingerprint.
     pub fn fingerprint(self) -> u64 {
         self.0.fingerprint
+    }
+
+    /// The lower bucket of the pair, and the higher one.
+    pub fn buckets(self) -> [usize; 2] {
+        [self.0.p, self.0.q]
     }
 }
 

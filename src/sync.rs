@@ -73,6 +73,8 @@ pub(crate) fn yield_in_model() {
 #[inline(always)]
 pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {
     count_load();
+    #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
+    crate::fault::touch(atomic);
     #[cfg(guira_loom)]
     if crate::fault::loads_are_exchanges() {
         return atomic.fetch_or(0, order);

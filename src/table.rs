@@ -237,6 +237,13 @@ impl<L: Layout> Table<L> {
             })
             .filter(|&(plane, _, word)| plane == 0 || word != Word::EMPTY)
     }
+
+    /// The atomics of all words that there are, plane by plane.
+    #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
+    pub(crate) fn atomics(&self) -> impl Iterator<Item = &AtomicU64> {
+        let later = self.growth.segments().flat_map(|it| &*it.planes.words);
+        self.first.words.iter().chain(later)
+    }
 }
 
 /// The bits of a fingerprint that words of a level do not store.

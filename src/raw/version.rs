@@ -60,6 +60,18 @@ impl Versions {
         size_of_val(&*self.stripes)
     }
 
+    /// All of them.
+    #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
+    pub(crate) fn atomics(&self) -> &[AtomicU64] {
+        &self.stripes
+    }
+
+    /// The version that a stripe says, and its holds.
+    #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
+    pub(crate) fn parts(stripe: u64) -> (u64, u64) {
+        (stripe >> HOLD_BITS, stripe & HOLDS)
+    }
+
     /// The stripe of a class.
     #[inline(always)]
     pub(crate) fn of(&self, class: Class) -> Stripe<'_> {
