@@ -1,0 +1,180 @@
+"use strict";
+// From the steps of an operation to frames: a sentence for each step that one should see.
+
+// What a bucket holds, in words.
+function holds(state, index, names) {
+  const word = state.words[index];
+  const slots = word.slots.map((stored, slot) => slotText(stored, slot, word, stored === 0 ? [] : names.of(stored, index, state)));
+  return slots.every((slot) => slot === "an empty slot") ? "only empty slots" : list(slots);
+}
+
+// The number of the word that differs, or undefined.
+function changed(before, after) {
+  const index = after.words.findIndex((word, at) => JSON.stringify(word) !== JSON.stringify(before.words[at]));
+  return index === -1 ? undefined : index;
+}
+
+function isFull(word) {
+  return word.slots.every((stored) => stored !== 0);
+}
+
+// The two homes of an item, as tags.
+function homes({ p, q }, more = {}) {
+  const look = { [p]: ["its bucket"], [q]: ["its bucket"] };
+  for (const [index, tag] of Object.entries(more)) look[index] = [...(look[index] ?? []), tag];
+  return look;
+}
+
+function bucketName(index, state) {
+  const planes = state.words.length / state.buckets;
+  const bucket = index % state.buckets;
+  return planes > 1 ? `bucket ${bucket} of plane ${Math.floor(index / state.buckets)}` : `bucket ${bucket}`;
+}
+
+const plural = (number, one) => `${number} ${one}${number === 1 ? "" : "s"}`;
+
+function list(things) {
+  if (things.length < 2) return things.join("");
+  return `${things.slice(0, -1).join(", ")} and ${things.at(-1)}`;
+}
+
+// The word that counts for an item in a bucket.
+function wordOf(item, bucket, state) {
+  let index = bucket;
+  for (let plane = 0; plane * state.buckets < state.words.length; plane++) {
+    const at = plane * state.buckets + bucket;
+    const word = state.words[at];
+    if (word.unmade) continue;
+    const low = (item.fingerprint % 2 ** (word.level ?? 0)) / 2 ** (state.first ?? 0);
+    if (low === plane) index = at;
+  }
+  return index;
+}
+
+const ANSWERS = {
+  contains: (word, yes) => (yes ? `The answer for “${word}” is “probably”: a slot of its two buckets holds its fingerprint.` : `The answer for “${word}” is “surely not”: neither bucket holds its fingerprint.`),
+  insert: (word, yes) => (yes ? `“${word}” is in.` : `The answer is Full: no chain of relocations ends in an empty slot. Every bucket is as it was before, and no word is lost for the new one.`),
+  remove: (word, yes) => (yes ? `One copy of “${word}” is removed.` : `There was no such fingerprint in the two buckets, so nothing is removed.`),
+  count: (word, number) => `The count of “${word}” is ${number}.`,
+};
+
+// The frames of an operation on a word. `before`: the state in which it begins.
+function narrate(filter, operation, word, { last, claim = "" } = {}) {
+  const before = filter.state;
+  const item = filter.item(word);
+  const { steps, answer } = filter.do(operation, word);
+  const { names } = filter;
+  const { p, q } = item;
+  const frames = [];
+  let state = before;
+  let loads = [];
+  let looked = false;
+  let splits = false;
+  let moving;
+  const fingerprint = hex(item.fingerprint);
+  const verb = { insert: "Add", contains: "Check", remove: "Remove", count: "Count" }[operation];
+  const at = (bucket) => wordOf(item, bucket, state);
+  const push = (text, more = {}) => frames.push({ state, text, item, names: names.now(), look: homes({ p: at(p), q: at(q) }, more) });
+  push(`${verb} “${word}”: its hash gives the fingerprint ${fingerprint} and its two buckets, ${p} and ${q}. They are the same each time.`);
+
+  const both = () => {
+    if (looked) return;
+    looked = true;
+    const [a, b] = [at(p), at(q)];
+    const said = `${bucketName(a, state)} holds ${holds(state, a, names)}; ${bucketName(b, state)} holds ${holds(state, b, names)}.`;
+    push(`It looks into both buckets: ${said}`, { [a]: "read", [b]: "read" });
+  };
+  const searched = (to) => {
+    const seen = [...new Set(loads.slice(2))].filter((index) => index !== at(p) && index !== at(q));
+    const where = to === undefined ? "and finds no empty slot at the end of any chain" : `and finds an empty slot in ${bucketName(to, state)}`;
+    const look = Object.fromEntries(seen.map((index) => [index, "read"]));
+    const most = seen.slice(0, 12).map((index) => bucketName(index, state));
+    const more = seen.length > 12 ? [...most, `${seen.length - 12} more`] : most;
+    push(`Both are full. Each word in them could go to its own other bucket, so the insert searches there, and from there on: it looks into ${list(more)}, ${where}. Nothing is changed by the search.`, look);
+  };
+
+  steps.forEach(({ step, word: load, state: after }, number) => {
+    if (step === "LoadForUpdate") loads.push(load);
+    if (step === "ReadQ") both();
+    if (after === undefined) return;
+    if (!looked) both();
+    const index = changed(state, after);
+    if (step === "Outline" && moving === undefined && operation === "insert") searched(index);
+    if (step === "Freeze" && !splits) {
+      splits = true;
+      push("The filter is doubling, and this insert splits some words of it: a little work from each insert, so that none has to do it all.");
+    }
+    const old = state;
+    state = after;
+    const where = index === undefined ? "" : bucketName(index, state);
+    const slot0 = index === undefined ? 0 : after.words[index].slots[0];
+    const name = (stored, at) => {
+      const of = names.of(stored, at, state);
+      return of.length ? `${hex(stored)} (${of.join(" or ")})` : hex(stored);
+    };
+    const wrote = { [index]: "written" };
+    switch (step) {
+      case "Claim": {
+        const other = index === at(p) ? at(q) : at(p);
+        const used = (at) => old.words[at].slots.filter((stored) => stored !== 0).length;
+        const emptier = isFull(old.words[other]) ? ", the one that has room," : used(index) < used(other) ? ", the emptier one," : "";
+        push(`An empty slot of ${where}${emptier} becomes ${fingerprint}.${claim}`, wrote);
+        break;
+      }
+      case "Outline":
+        moving = slot0;
+        push(`${name(slot0, index)} is to move into ${where}, its other bucket. First comes O, an outline, in an empty slot there: it does not count as a copy yet.`, wrote);
+        break;
+      case "Advance":
+        push(`The version goes up by one: a lookup in another thread that has read one bucket already learns from it that something moved.`);
+        break;
+      case "Shadow":
+        moving = slot0;
+        push(`O becomes S, a shadow: from now on the move can be decided at any moment.`, wrote);
+        break;
+      case "Decide":
+        push(`The original in ${where} becomes T. In this one step the copy S takes over: there is exactly one copy before it and after it.`, wrote);
+        break;
+      case "Deliver":
+        push(`S becomes D: the copy counts by itself now.`, wrote);
+        break;
+      case "Erase": {
+        const mark = after.words[index].mark;
+        const filled = steps.slice(number + 1).every((later) => later.step !== "Outline" && later.step !== "Shadow") && after.words[index].slots.includes(item.fingerprint >> (after.words[index].level ?? 0));
+        const next = mark === "O" ? ` In the same step the next one, ${name(slot0, index)}, gets its outline in the slot.` : filled && operation === "insert" ? ` In the same step ${fingerprint} (${word}) takes the slot: it is in.` : "";
+        push(`T goes from ${where}.${next}`, wrote);
+        if (mark === "O") moving = slot0;
+        break;
+      }
+      case "Settle":
+        push(`D loses its mark: ${where} is at rest, and this move is over.`, wrote);
+        break;
+      case "Take":
+        push(`The slot of ${where} that holds ${fingerprint} becomes empty, in one step.`, wrote);
+        break;
+      case "Freeze":
+      case "Copy":
+      case "Cut":
+      case "Sweep":
+      case "Complete":
+        push(GROWTH_STEPS[step](where, after.words[index]), index === undefined ? {} : wrote);
+        break;
+      default:
+        // The count of items is no word.
+        if (index !== undefined) push(`${step} in ${where}.`, wrote);
+    }
+  });
+  if (!looked) both();
+  if (operation === "insert" && answer === false) searched();
+  push(last ?? ANSWERS[operation](word, answer));
+  frames.at(-1).answer = answer;
+  return frames;
+}
+
+const GROWTH_STEPS = {
+  Freeze: (where) => `The word of ${where} is frozen: from here on nobody changes it, so whoever goes on with the split makes the same two words of it.`,
+  Copy: (where, word) => word.slots.every((stored) => stored === 0) ? `No fingerprint there has its lowest stored bit set, so ${where} is made, and is empty.` : `What has its lowest stored bit set is copied to ${where}, without that bit: the place says it now. It does not count there yet.`,
+  Cut: (where, word) => word.slots.every((stored) => stored === 0) ? `Nothing stays in ${where}. Now both words count, each for its own.` : `What stays is packed anew in ${where}, one bit shorter. Now both words count, each for its own.`,
+  Sweep: () => `The split pointer moves on: all words before it are split.`,
+  Complete: () => `All words are split. The hint says so, and from now on lookups go to the new places at once.`,
+};
