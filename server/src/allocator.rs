@@ -4,16 +4,26 @@
 //! goes back to the system. With an arena for each thread, as the C library's allocator has them,
 //! keys that come and go leave each arena as large as it ever was.
 
-use tikv_jemalloc_ctl::{Access, AsName, Result};
-use tikv_jemallocator::Jemalloc;
+//!
+//! Without the feature `jemalloc` the allocator is the C library's.
 
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
-
-/// The arena with which the process begins.
-const ARENA: u32 = 0;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// From now on this thread takes its memory from the arena that all share.
-pub(crate) fn share() -> Result<()> {
-    b"thread.arena\0"[..].name().write(ARENA)
+#[cfg(feature = "jemalloc")]
+pub(crate) fn share() {
+    use tikv_jemalloc_ctl::{Access, AsName};
+
+    /// The arena with which the process begins.
+    const ARENA: u32 = 0;
+
+    if let Err(error) = b"thread.arena\0"[..].name().write(ARENA) {
+        tracing::warn!(%error, "a thread has an arena of its own: the process may need more memory");
+    }
 }
+
+/// Nothing.
+#[cfg(not(feature = "jemalloc"))]
+pub(crate) fn share() {}

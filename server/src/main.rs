@@ -87,11 +87,7 @@ fn run(mut config: Config) -> Result<(), Box<dyn Error>> {
         .worker_threads(server.config.threads())
         .max_blocking_threads(OTHER_THREADS)
         .thread_name("guira-worker")
-        .on_thread_start(|| {
-            if let Err(error) = allocator::share() {
-                warn!(%error, "a thread has an arena of its own: the process may need more memory");
-            }
-        })
+        .on_thread_start(allocator::share)
         .enable_all()
         .build()?;
     let result = runtime.block_on(serve(server));
