@@ -55,14 +55,31 @@ impl Class {
         }
     }
 
-    /// The home of the class, and its other bucket. The home is the lower one for half of all
-    /// classes, so that the load stays even if it is preferred. Words of all levels store the bit
-    /// that decides.
+    /// Both buckets, the one first in which a claim goes if their words are equally full.
     #[inline(always)]
+    pub(crate) fn in_order_of_claims<L: Layout>(self) -> (usize, usize) {
+        self.lower_first_if(self.lasting_bit::<L>() == 0)
+    }
+
+    /// The home of the class, and its other bucket. For half of all classes it is the one that
+    /// claims do not prefer: a plain insert of the same class is then less often in the way.
     pub(crate) fn home<L: Layout>(self) -> (usize, usize) {
-        match self.fingerprint >> L::MAX_LEVEL & 1 {
-            0 => (self.p, self.q),
-            _ => (self.q, self.p),
+        self.lower_first_if(self.lasting_bit::<L>() == self.p as u64 & 1)
+    }
+
+    /// The lowest bit of the fingerprint that words of all levels store: 0 in half of all classes,
+    /// so that the load stays even whichever bucket is preferred by it.
+    #[inline(always)]
+    fn lasting_bit<L: Layout>(self) -> u64 {
+        self.fingerprint >> L::MAX_LEVEL & 1
+    }
+
+    #[inline(always)]
+    fn lower_first_if(self, lower_first: bool) -> (usize, usize) {
+        if lower_first {
+            (self.p, self.q)
+        } else {
+            (self.q, self.p)
         }
     }
 

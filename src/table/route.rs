@@ -96,11 +96,11 @@ impl<'a, L: Layout> View<'a, L> {
     }
 
     /// Both words of a class, in the order in which a claim prefers them if they are equally
-    /// full: the home first.
+    /// full.
     #[inline(always)]
     pub(crate) fn load_pair_for_claim(&self, class: Class) -> (Loaded<'a, L>, Loaded<'a, L>) {
-        let (home, away) = class.home::<L>();
-        self.load_both_for_update(class.fingerprint, home, away)
+        let (one, other) = class.in_order_of_claims::<L>();
+        self.load_both_for_update(class.fingerprint, one, other)
     }
 
     /// The words of two buckets, in this order.

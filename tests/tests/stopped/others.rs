@@ -150,8 +150,9 @@ pub(crate) fn meet(filter: &Filter, present: Vec<u64>, contested: Option<u64>) {
 pub(crate) fn work(filter: &Filter, items: &[u64]) -> Refused {
     let grows = filter.max_capacity() > filter.capacity();
     let most = if grows {
-        // Two levels on, unless it is as large as it may be by then.
-        (3 * filter.capacity()).min(filter.max_capacity() / 5 * 4)
+        // Two levels on, also where buckets get a slot more on the way, unless it is as large as it
+        // may be by then.
+        (4 * filter.capacity()).min(filter.max_capacity() / 5 * 4)
     } else {
         (LOAD * (filter.buckets() * filter.bucket_slots()) as f64) as usize
     };
