@@ -1,7 +1,8 @@
 //! Filters with hardly any room left, fixed and growing, and writers that keep them so.
 
 use crate::items::hash;
-use guira::CuckooFilter;
+use guira::{Builder, CuckooFilter};
+use std::hash::BuildHasher;
 
 /// What is said of an own item that a lookup does not find.
 pub const MISSED: &str = "an item is not found";
@@ -22,11 +23,23 @@ pub struct Filled {
 /// 8 buckets of 3 slots, of which two are empty.
 #[must_use]
 pub fn fixed() -> Filled {
-    let builder = CuckooFilter::builder().capacity(4).fingerprint_bits(20);
-    let filter = builder.seed(0).build().expect("a small filter");
-    let slots = filter.buckets() * filter.bucket_slots();
-    assert_eq!(slots, 24, "as the law is made for");
-    fill(filter, |filter| filter.len() + 2 >= slots)
+    let filter = CuckooFilter::from_bytes(&eight_buckets(builder().seed(0)));
+    let filter = filter.expect("what FORMAT.md says");
+    fill(filter, |filter| filter.len() + 2 >= 8 * 3)
+}
+
+/// Of a filter with 3 slots in a bucket, whatever its hasher.
+#[must_use]
+pub fn builder() -> Builder {
+    CuckooFilter::builder().capacity(2).fingerprint_bits(20)
+}
+
+/// The snapshot of an empty filter with 8 buckets. The builder makes 2 or 16 of so few items.
+#[must_use]
+pub fn eight_buckets<S: BuildHasher + 'static>(builder: Builder<S>) -> Vec<u8> {
+    let filter = builder.build().expect("a small filter");
+    assert_eq!(filter.bucket_slots(), 3, "as the laws are made for");
+    snapshot(&filter.to_bytes(), 8, 0)
 }
 
 /// 4 buckets of 4 slots, twice as many of 5 slots by now, and on the way to four times as many of 6.
@@ -39,25 +52,31 @@ pub fn grown() -> Filled {
 }
 
 /// An empty filter that can double `levels` times, with 11 bits and 4 slots. The
-/// builder makes none that is so small, but a snapshot may say that there is one
-/// (docs/FORMAT.md).
+/// builder makes none that is so small.
 fn growable(buckets: u64, levels: u8) -> CuckooFilter {
     const BITS: u32 = 11;
     let builder = CuckooFilter::builder().capacity(2).max_capacity(20);
     let builder = builder.fingerprint_bits(BITS).seed(0);
     let mut bytes = builder.build().expect("a small filter").to_bytes();
-    bytes.truncate(64);
     bytes[14] = levels;
+    let empty = u64::from(2 * (27 - BITS)) << 58; // the phase of the first level
+    let bytes = snapshot(&bytes, buckets, empty);
+    CuckooFilter::from_bytes(&bytes).expect("what FORMAT.md says")
+}
+
+/// The snapshot of an empty filter of so many buckets, which may be fewer than the builder makes
+/// (docs/FORMAT.md). The rest of the header is that of `other`.
+fn snapshot(other: &[u8], buckets: u64, empty: u64) -> Vec<u8> {
+    let mut bytes = other[..64].to_vec();
     bytes[16..24].copy_from_slice(&buckets.to_le_bytes());
     bytes.extend([0; 8]); // the doublings
-    let empty = u64::from(2 * (27 - BITS)) << 58; // the phase of the first level
     for _ in 0..buckets / 2 {
         // A chunk: its tag, and two words.
         bytes.extend([0, empty, empty].map(u64::to_le_bytes).as_flattened());
     }
     let sum = crc32fast::hash(&bytes);
     bytes.extend(sum.to_le_bytes());
-    CuckooFilter::from_bytes(&bytes).expect("what FORMAT.md says")
+    bytes
 }
 
 fn fill(filter: CuckooFilter, enough: impl Fn(&CuckooFilter) -> bool) -> Filled {
