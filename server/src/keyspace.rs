@@ -6,18 +6,20 @@
 //! for that.
 
 mod deadlines;
+mod entry;
 mod map;
 mod names;
 mod watch;
 
 pub use deadlines::now;
+pub use entry::Entry;
 pub use map::Step;
 pub use names::{CopyError, Deadline, RenameError};
 pub use watch::Watched;
 
-use crate::filter::{Filter, Growth, GrowthError, Options};
 use deadlines::{Deadlines, INDEXED};
 use guira::{BuildError, CuckooFilter};
+use guira_commands::{Filter, Growth, GrowthError, Options, Wanted};
 use map::Map;
 use papaya::Guard;
 use std::{
@@ -31,7 +33,7 @@ use thiserror::Error;
 
 /// Bytes that a key is charged for beside its name and its filter: what the server keeps with the
 /// filter, the entry of the map and its place in the table, and what the allocator rounds up.
-const OVERHEAD: usize = size_of::<Filter>() - size_of::<CuckooFilter>() + 112;
+const OVERHEAD: usize = size_of::<Entry>() - size_of::<CuckooFilter>() + 112;
 
 /// Bytes of a key, at most: metrics show all keys, and patterns go over them.
 pub const LONGEST_KEY: usize = 4096;
@@ -116,7 +118,7 @@ impl Keyspace {
     }
 
     /// Hands the filter of `key` to `work`.
-    pub fn with<R>(&self, key: &[u8], work: impl FnOnce(&Arc<Filter>) -> R) -> Option<R> {
+    pub fn with<R>(&self, key: &[u8], work: impl FnOnce(&Arc<Entry>) -> R) -> Option<R> {
         let guard = self.map.guard();
         let filter = self.map.get(key, &guard)?;
         (!filter.has_expired()).then(|| work(filter))
@@ -130,22 +132,20 @@ impl Keyspace {
 
     /// The filter of `key`.
     #[must_use]
-    pub fn get(&self, key: &[u8]) -> Option<Arc<Filter>> {
+    pub fn get(&self, key: &[u8]) -> Option<Arc<Entry>> {
         self.with(key, Arc::clone)
     }
 
-    /// Makes the filter that `options` ask for. It grows up to `max_capacity` items, or without
-    /// that number as [`Growth::furthest`] says.
+    /// Gives `key` the filter that is wanted, if it has none.
     ///
     /// # Errors
     ///
     /// [`ReserveError`]; nothing has changed then.
-    pub fn reserve(
-        &self,
-        key: &[u8],
-        options: Options,
-        max_capacity: Option<usize>,
-    ) -> Result<Arc<Filter>, ReserveError> {
+    pub fn reserve(&self, key: &[u8], wanted: &Wanted) -> Result<Arc<Entry>, ReserveError> {
+        let Wanted {
+            options,
+            max_capacity,
+        } = *wanted;
         if self.contains(key) {
             return Err(ReserveError::Exists);
         }
@@ -186,9 +186,9 @@ impl Keyspace {
     /// # Errors
     ///
     /// [`ReserveError`]; nothing has changed then.
-    pub fn put(&self, key: &[u8], filter: Filter) -> Result<Arc<Filter>, ReserveError> {
+    pub fn put(&self, key: &[u8], filter: Filter) -> Result<Arc<Entry>, ReserveError> {
         check_key(key)?;
-        let (filter, bytes) = to_be_charged(key, filter);
+        let (filter, bytes) = to_be_charged(key, filter.into());
         self.charge(bytes)?;
         let guard = self.map.guard();
         let mut deadlines = lock(&self.deadlines);
@@ -266,7 +266,7 @@ impl Keyspace {
     }
 
     /// Gives back what was charged for a filter that `key` has no more.
-    fn discharge(&self, key: &[u8], filter: &Filter, deadlines: &mut Deadlines) {
+    fn discharge(&self, key: &[u8], filter: &Entry, deadlines: &mut Deadlines) {
         deadlines.set(key, filter, None);
         // Acquire: see `recharge`.
         self.release(filter.charged.swap(GONE, Ordering::Acquire));
@@ -278,7 +278,7 @@ impl Keyspace {
         let guard = self.map.guard();
         let mut deadlines = lock(&self.deadlines);
         for (key, filter, deadline) in filters {
-            let (filter, bytes) = to_be_charged(&key, filter);
+            let (filter, bytes) = to_be_charged(&key, filter.into());
             self.used.fetch_add(bytes, Ordering::Relaxed);
             if deadline.is_some() {
                 self.set_deadline(&key, &filter, deadline, &mut deadlines);
@@ -290,7 +290,7 @@ impl Keyspace {
     /// The keys and filters there are; what is changed meanwhile may be among
     /// them or not. Each filter is looked up when its turn comes, so that one which is deleted
     /// before is not kept. One that is renamed before comes under its old name.
-    pub fn entries(&self) -> impl Iterator<Item = (Box<[u8]>, Arc<Filter>)> {
+    pub fn entries(&self) -> impl Iterator<Item = (Box<[u8]>, Arc<Entry>)> {
         let listed: Vec<_> = {
             let _names = self.names.read().unwrap_or_else(PoisonError::into_inner);
             let guard = self.map.guard();
@@ -300,7 +300,7 @@ impl Keyspace {
         };
         listed
             .into_iter()
-            .filter_map(|(key, filter): (Box<[u8]>, Weak<Filter>)| {
+            .filter_map(|(key, filter): (Box<[u8]>, Weak<Entry>)| {
                 let renamed = || {
                     filter
                         .upgrade()
@@ -387,7 +387,7 @@ impl Keyspace {
     /// Takes note of a change of `filter`, and charges for what it has grown. Called after inserts
     /// into it, and before they are answered.
     #[inline]
-    pub fn settle(&self, filter: &Filter) {
+    pub fn settle(&self, filter: &Entry) {
         if filter.has_grown() {
             self.recharge(filter);
         }
@@ -395,7 +395,7 @@ impl Keyspace {
     }
 
     #[cold]
-    fn recharge(&self, filter: &Filter) {
+    fn recharge(&self, filter: &Entry) {
         let bytes = bytes(filter);
         let charged = &filter.charged;
         let mut before = charged.load(Ordering::Relaxed);
@@ -414,7 +414,7 @@ impl Keyspace {
     }
 
     /// The key of this filter, which nobody takes away meanwhile, takes up so many bytes now.
-    fn set_overhead(&self, filter: &Filter, overhead: usize) {
+    fn set_overhead(&self, filter: &Entry, overhead: usize) {
         let overhead = u32::try_from(overhead).unwrap_or(u32::MAX);
         filter.overhead.store(overhead, Ordering::Relaxed);
         self.recharge(filter);
@@ -496,12 +496,12 @@ fn overhead(key: &[u8], deadline: Option<i64>) -> usize {
 }
 
 /// True if a key has this filter.
-fn is_kept(filter: &Filter) -> bool {
+fn is_kept(filter: &Entry) -> bool {
     filter.charged.load(Ordering::Relaxed) != GONE
 }
 
 /// The filter as the value of `key`, and the bytes to charge for both.
-fn to_be_charged(key: &[u8], filter: Filter) -> (Arc<Filter>, usize) {
+fn to_be_charged(key: &[u8], filter: Entry) -> (Arc<Entry>, usize) {
     let overhead = u32::try_from(overhead(key, None)).unwrap_or(u32::MAX);
     filter.overhead.store(overhead, Ordering::Relaxed);
     filter.has_grown();
@@ -511,8 +511,8 @@ fn to_be_charged(key: &[u8], filter: Filter) -> (Arc<Filter>, usize) {
 }
 
 /// Bytes of a filter and its key.
-fn bytes(filter: &Filter) -> usize {
-    filter.cuckoo.memory_usage() + filter.overhead.load(Ordering::Relaxed) as usize
+fn bytes(filter: &Entry) -> usize {
+    filter.memory_usage() + filter.overhead.load(Ordering::Relaxed) as usize
 }
 
 #[cfg(test)]
@@ -524,9 +524,9 @@ mod tests {
         time::{Duration, Instant},
     };
 
-    fn unlimited(options: Options) -> Filter {
+    fn unlimited(options: Options) -> Entry {
         let growth = Growth::furthest(&options, usize::MAX).unwrap();
-        Filter::build(options, growth).unwrap()
+        Filter::build(options, growth).unwrap().into()
     }
 
     /// A save of many filters takes long, and does not keep what is deleted meanwhile.
@@ -534,7 +534,7 @@ mod tests {
     fn entries_are_looked_up_when_their_turn_comes() {
         let keyspace = Keyspace::new(usize::MAX);
         for key in [b"a", b"b"] {
-            keyspace.reserve(key, Options::default(), None).unwrap();
+            keyspace.reserve(key, &Options::default().into()).unwrap();
         }
         let mut entries = keyspace.entries();
         assert!(entries.next().is_some_and(|(key, _)| *key == *b"a"));
@@ -582,7 +582,7 @@ mod tests {
                     for key in &keys {
                         keyspace.delete(key.as_bytes());
                         keyspace
-                            .reserve(key.as_bytes(), options, None)
+                            .reserve(key.as_bytes(), &options.into())
                             .expect("a small filter");
                     }
                 }

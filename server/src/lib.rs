@@ -1,7 +1,7 @@
 //! A server for the `CF.*` commands of the Redis protocol, over
 //! [`guira::CuckooFilter`]s that all its threads share.
 //!
-//! From the inside out: [`filter`] and [`keyspace`] hold the data, [`commands`]
+//! From the inside out: [`keyspace`] holds the filters, [`commands`]
 //! turn arguments into replies and know of no socket, [`resp`] is the notation,
 //! [`persist`] writes files, [`net`] owns the sockets, [`metrics`], [`stats`] and
 //! [`process`] show what goes on, and [`slow`] does what takes long. `docs/SERVER.md` in the repository is the manual.
@@ -13,7 +13,6 @@ pub mod clients;
 pub mod commands;
 pub mod config;
 pub mod files;
-pub mod filter;
 pub mod guesses;
 pub mod keyspace;
 mod limited;

@@ -305,19 +305,17 @@ fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
         filters.len().saturating_sub(most) as f64,
     )?;
     if filters.len() > most {
-        filters.sort_by_cached_key(|(key, filter)| {
-            (Reverse(filter.cuckoo.memory_usage()), key.clone())
-        });
+        filters.sort_by_cached_key(|(key, filter)| (Reverse(filter.memory_usage()), key.clone()));
         filters.truncate(most);
     }
     let filters: Vec<_> = filters
         .into_iter()
         .map(|(key, filter)| {
             let labels = [("key", key.escape_ascii().to_string())];
-            (labels, filter.cuckoo.stats(), filter)
+            (labels, filter.stats(), filter)
         })
         .collect();
-    type Of = fn(&guira::Stats, &crate::filter::Filter) -> f64;
+    type Of = fn(&guira::Stats, &guira_commands::Filter) -> f64;
     let gauges: [(&str, &str, Of); 6] = [
         ("guira_filter_items", "Items in the filter", |stats, _| {
             stats.items as f64
@@ -325,12 +323,12 @@ fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
         (
             "guira_filter_capacity",
             "Items that fit at its size",
-            |_, filter| filter.cuckoo.capacity() as f64,
+            |_, filter| filter.capacity() as f64,
         ),
         (
             "guira_filter_max_capacity",
             "Items that fit when it has grown",
-            |_, filter| filter.cuckoo.max_capacity() as f64,
+            |_, filter| filter.max_capacity() as f64,
         ),
         (
             "guira_filter_load_factor",
@@ -354,7 +352,7 @@ fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
             ConstGauge::new(of(stats, filter)).encode(family.encode_family(labels)?)?;
         }
     }
-    type Count = fn(&guira::Stats, &crate::filter::Filter) -> u64;
+    type Count = fn(&guira::Stats, &guira_commands::Filter) -> u64;
     let counters: [(&str, &str, Count); 4] = [
         (
             "guira_filter_relocations",

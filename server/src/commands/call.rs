@@ -40,3 +40,9 @@ pub fn unknown(session: &mut Session, args: Args<'_>) -> Reply {
     }
     Reply::Error(text.into())
 }
+
+/// The error of a command that has no such subcommand.
+pub(super) fn unknown_subcommand(command: &str, word: &[u8]) -> Reply {
+    let word = String::from_utf8_lossy(&word[..word.len().min(REPEATED)]).into_owned();
+    Reply::Error(format!("ERR unknown subcommand '{word}' of {command}: see the manual").into())
+}

@@ -1,11 +1,12 @@
 //! `CLIENT`: the connections and their clients.
 
-use super::{Args, Reply, connection::USER, options::number};
+use super::{Args, Reply, call::unknown_subcommand, connection::USER};
 use crate::{
     clients::Client,
     server::Server,
     session::{After, Session},
 };
+use guira_commands::number;
 use std::{sync::Arc, time::Duration};
 
 /// Numbers of clients that `CLIENT LIST ID` takes.
@@ -41,7 +42,7 @@ pub(super) fn client(server: &Arc<Server>, session: &mut Session, args: Args<'_>
             | b"NO-TOUCH"),
             _,
         ) => Reply::wrong_arity(&[b"client|", name].concat()),
-        _ => Reply::unknown_subcommand("client", word),
+        _ => unknown_subcommand("client", word),
     }
 }
 

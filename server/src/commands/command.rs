@@ -2,10 +2,11 @@
 
 use super::{Args, Reply, Store};
 use crate::{server::Server, session::Session};
+use guira_commands::{Answer, takes};
 use std::sync::Arc;
 
 /// A command.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Command {
     /// In capitals.
     pub name: &'static str,
@@ -52,8 +53,9 @@ impl Keys {
     pub(super) const ALL: Self = Self(1, -1, 1);
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Run {
+    Filter(fn(&Store, Args<'_>) -> Answer),
     Store(fn(&Store, Args<'_>) -> Reply),
     Session(fn(&Arc<Server>, &mut Session, Args<'_>) -> Reply),
 }
@@ -65,6 +67,7 @@ impl Command {
     /// Does it. `args` begins with the name as the client wrote it.
     pub fn run(&self, server: &Arc<Server>, session: &mut Session, args: Args<'_>) -> Reply {
         match self.run {
+            Run::Filter(run) => run(&server.store, args).unwrap_or_else(|refusal| refusal),
             Run::Store(run) => run(&server.store, args),
             Run::Session(run) => run(server, session, args),
         }
@@ -94,11 +97,24 @@ impl Command {
 
     /// True if it takes so many words, its name included.
     pub(super) fn takes(&self, words: usize) -> bool {
-        let least = usize::try_from(self.arity.unsigned_abs()).unwrap_or(usize::MAX);
-        match self.arity < 0 {
-            true => words >= least,
-            false => words == least,
-        }
+        takes(self.arity, words)
+    }
+}
+
+/// A command of `guira-commands`.
+pub(super) const fn filter(command: &guira_commands::Command<Store>) -> Command {
+    Command {
+        name: command.name,
+        arity: command.arity,
+        summary: command.summary,
+        kind: match command.kind {
+            guira_commands::Kind::Write => Kind::Write,
+            guira_commands::Kind::Read => Kind::Read,
+            guira_commands::Kind::SlowWrite => Kind::SlowWrite,
+            guira_commands::Kind::SlowRead => Kind::SlowRead,
+        },
+        keys: Keys::ONE,
+        run: Run::Filter(command.run),
     }
 }
 

@@ -1,12 +1,13 @@
 //! Commands on the connection itself.
 
-use super::{Args, Reply, clients::set_name, options::number};
+use super::{Args, Reply, clients::set_name};
 use crate::{
     limited::Limited,
     resp::Protocol,
     server::{REDIS_VERSION, Server},
     session::{After, Session},
 };
+use guira_commands::number;
 use std::sync::Arc;
 use tracing::warn;
 

@@ -1,7 +1,8 @@
 //! Keys that expire.
 
-use super::{Args, Reply, Store, options::number};
+use super::{Args, Reply, Store};
 use crate::keyspace::{Deadline, now};
+use guira_commands::number;
 
 /// How a command counts time.
 #[derive(Clone, Copy)]

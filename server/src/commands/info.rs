@@ -183,15 +183,15 @@ fn keyspace(server: &Server, text: &mut String) -> fmt::Result {
 
 fn filters(server: &Server, text: &mut String) -> fmt::Result {
     for (key, filter) in server.store.keyspace.entries().take(FILTERS) {
-        let stats = filter.cuckoo.stats();
+        let stats = filter.stats();
         write!(
             text,
             "filter_{}:items={},capacity={},max_capacity={},load_factor={:.4},memory={},\
              relocations={},doublings={}\r\n",
             key.escape_ascii(),
             stats.items,
-            filter.cuckoo.capacity(),
-            filter.cuckoo.max_capacity(),
+            filter.capacity(),
+            filter.max_capacity(),
             stats.load_factor,
             stats.memory_usage,
             stats.relocations,

@@ -1,7 +1,7 @@
 //! Commands on keys, whatever they hold.
 
 use super::{Args, Reply, Store};
-use crate::filter::Filter;
+use crate::keyspace::Entry;
 use std::sync::Arc;
 
 /// RedisBloom's name for the type of its cuckoo filters.
@@ -63,7 +63,7 @@ pub(super) fn flush(store: &Store, args: Args<'_>) -> Reply {
 pub(super) fn memory(store: &Store, args: Args<'_>) -> Reply {
     match args {
         [_, word, key, ..] if word.eq_ignore_ascii_case(b"USAGE") => {
-            let bytes = |filter: &Arc<Filter>| filter.cuckoo.memory_usage();
+            let bytes = |filter: &Arc<Entry>| filter.memory_usage();
             store
                 .keyspace
                 .with(key, bytes)

@@ -16,6 +16,9 @@ use std::{sync::Arc, time::Instant};
 const PER_COMMAND: usize = 16;
 const PER_WORD: usize = 8;
 
+/// The answer to a command that `EXEC` will do.
+pub const QUEUED: Reply = Reply::Status("QUEUED");
+
 /// Keys that a client watches at most.
 const WATCHED: usize = 65_536;
 
@@ -172,9 +175,9 @@ pub(super) fn queue(session: &mut Session, command: &'static Command, args: Args
     let spoiled = transaction.queue.as_ref().is_some_and(|it| it.spoiled);
     match spoiled {
         // It will not be done, so it is not kept.
-        true => Reply::QUEUED,
+        true => QUEUED,
         false => match transaction.push(command, args) {
-            Ok(()) => Reply::QUEUED,
+            Ok(()) => QUEUED,
             Err(refusal) => {
                 transaction.spoil();
                 refusal

@@ -1,6 +1,7 @@
 //! `RENAME`, `RENAMENX` and `COPY`.
 
-use super::{Args, Reply, Store, options::number};
+use super::{Args, Reply, Store};
+use guira_commands::number;
 
 /// `RENAME key newkey`
 pub(super) fn rename(store: &Store, args: Args<'_>) -> Reply {

@@ -1,7 +1,8 @@
 //! `SCAN` and `KEYS`.
 
-use super::{Args, Reply, glob, keys::TYPE, options::number};
+use super::{Args, Reply, glob, keys::TYPE};
 use crate::{server::Server, session::Session};
+use guira_commands::number;
 use std::sync::Arc;
 
 /// Keys that a step goes over unless its client says how many.

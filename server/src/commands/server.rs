@@ -1,11 +1,12 @@
 //! Commands on the server: saves, settings, the end.
 
-use super::{Args, Reply, glob, options::number};
+use super::{Args, Reply, call::unknown_subcommand, glob};
 use crate::{
     persist::SaveError,
     server::Server,
     session::{After, Session},
 };
+use guira_commands::number;
 use std::{
     sync::{Arc, atomic::Ordering},
     time::{SystemTime, UNIX_EPOCH},
@@ -116,7 +117,7 @@ pub(super) fn config(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> R
         (name @ (b"GET" | b"SET" | b"RESETSTAT"), _) => {
             Reply::wrong_arity(&[b"config|", name].concat())
         }
-        _ => Reply::unknown_subcommand("config", word),
+        _ => unknown_subcommand("config", word),
     }
 }
 

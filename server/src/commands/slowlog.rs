@@ -1,7 +1,8 @@
 //! `SLOWLOG`: commands that took long.
 
-use super::{Args, Reply, options::number};
+use super::{Args, Reply, call::unknown_subcommand};
 use crate::{server::Server, session::Session};
+use guira_commands::number;
 use std::{
     collections::VecDeque,
     sync::{
@@ -173,7 +174,7 @@ pub(super) fn slowlog(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> 
             .map(Reply::Status)
             .into(),
         ),
-        _ => Reply::unknown_subcommand("slowlog", word),
+        _ => unknown_subcommand("slowlog", word),
     }
 }
 

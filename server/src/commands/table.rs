@@ -1,10 +1,9 @@
 //! All commands by name.
 
 use super::{
-    Args, Reply, cf, clients,
-    command::{Command, Keys, Kind, find_in, session, store},
-    connection, describe, dump, expiry, info, keys, multi, rename, reserve, scan,
-    server as control, slowlog,
+    Args, Reply, Store, clients,
+    command::{Command, Keys, Kind, filter, find_in, session, store},
+    connection, describe, expiry, info, keys, multi, rename, scan, server as control, slowlog,
 };
 use crate::{server::Server, session::Session};
 use std::sync::Arc;
@@ -16,25 +15,14 @@ const ONE: Keys = Keys::ONE;
 const TWO: Keys = Keys::TWO;
 const ALL: Keys = Keys::ALL;
 
-/// All commands, ordered by name.
+/// Those on filters, ordered by name.
+const OF_FILTERS: [guira_commands::Command<Store>; 14] = guira_commands::commands();
+
+/// The others, ordered by name.
 #[rustfmt::skip]
-pub static COMMANDS: [Command; 60] = [
+const OTHERS: [Command; 46] = [
     session("AUTH", -2, Open, NONE, connection::auth, "Says who the client is"),
     session("BGSAVE", -1, Control, NONE, control::background_save, "Saves all filters, in the background"),
-    store("CF.ADD", 3, Write, ONE, cf::add, "Adds a copy of an item"),
-    store("CF.ADDNX", 3, Write, ONE, cf::add_nx, "Adds an item if it is absent"),
-    store("CF.COMPACT", 2, SlowWrite, ONE, cf::compact, "Completes a doubling that has begun"),
-    store("CF.COUNT", 3, Read, ONE, cf::count, "Counts the copies of an item"),
-    store("CF.DEBUG", 2, Read, ONE, cf::debug, "Describes a filter in a line"),
-    store("CF.DEL", 3, Write, ONE, cf::delete, "Deletes a copy of an item"),
-    store("CF.EXISTS", 3, Read, ONE, cf::exists, "Tells whether an item is present"),
-    store("CF.INFO", 2, Read, ONE, cf::info, "Describes a filter"),
-    store("CF.INSERT", -4, Write, ONE, cf::insert, "Adds a copy of each of many items"),
-    store("CF.INSERTNX", -4, Write, ONE, cf::insert_nx, "Adds those of many items that are absent"),
-    store("CF.LOADCHUNK", 4, SlowWrite, ONE, dump::load_chunk, "Restores a piece of a dump"),
-    store("CF.MEXISTS", -3, Read, ONE, cf::exist_many, "Tells which of many items are present"),
-    store("CF.RESERVE", -3, Write, ONE, reserve::reserve, "Makes a filter"),
-    store("CF.SCANDUMP", 3, SlowRead, ONE, dump::scan_dump, "Dumps a piece of a filter"),
     session("CLIENT", -2, Control, NONE, clients::client, "The connections and their clients"),
     session("COMMAND", -1, Control, NONE, command, "Describes the commands"),
     session("CONFIG", -2, Control, NONE, control::config, "Shows settings"),
@@ -80,6 +68,25 @@ pub static COMMANDS: [Command; 60] = [
     session("WAIT", 3, Control, NONE, control::wait, "Counts replicas: none"),
     session("WATCH", -2, Control, ALL, multi::watch, "Lets EXEC do nothing if one of these keys has changed"),
 ];
+
+/// All commands, ordered by name.
+pub static COMMANDS: [Command; OF_FILTERS.len() + OTHERS.len()] = all();
+
+const fn all() -> [Command; OF_FILTERS.len() + OTHERS.len()] {
+    /// So many of the others come before them.
+    const BEFORE: usize = 2;
+    let mut all = [OTHERS[0]; OF_FILTERS.len() + OTHERS.len()];
+    let mut index = 0;
+    while index < all.len() {
+        all[index] = match index {
+            ..BEFORE => OTHERS[index],
+            _ if index < BEFORE + OF_FILTERS.len() => filter(&OF_FILTERS[index - BEFORE]),
+            _ => OTHERS[index - OF_FILTERS.len()],
+        };
+        index += 1;
+    }
+    all
+}
 
 /// `COMMAND`, which describes the table itself.
 fn command(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {

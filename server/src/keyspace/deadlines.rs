@@ -1,6 +1,6 @@
 //! When keys expire: an index of those that do, ordered by time.
 
-use crate::filter::Filter;
+use super::Entry;
 use std::{
     collections::BTreeSet,
     sync::atomic::Ordering::Relaxed,
@@ -16,7 +16,7 @@ pub(super) struct Deadlines(BTreeSet<(i64, Box<[u8]>)>);
 
 impl Deadlines {
     /// The deadline of `key`, whose filter this is, becomes `to`.
-    pub(super) fn set(&mut self, key: &[u8], filter: &Filter, to: Option<i64>) {
+    pub(super) fn set(&mut self, key: &[u8], filter: &Entry, to: Option<i64>) {
         if let Some(before) = filter.deadline() {
             self.0.remove(&(before, key.into()));
         }

@@ -4,7 +4,7 @@
 //! part or two, and not at all of them. No key takes up more memory for that, and a lookup
 //! hashes its key once, as in a single map.
 
-use crate::filter::Filter;
+use super::Entry;
 use papaya::{Equivalent, Guard, HashMap, LocalGuard};
 use std::{
     collections::hash_map::{DefaultHasher, RandomState},
@@ -30,7 +30,7 @@ pub(super) struct Map {
     seed: RandomState,
 }
 
-type Part = HashMap<Key, Arc<Filter>, Seed>;
+type Part = HashMap<Key, Arc<Entry>, Seed>;
 
 /// A step of a scan.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Map {
         self.parts[0].guard()
     }
 
-    pub(super) fn get<'g>(&self, key: &[u8], guard: &'g impl Guard) -> Option<&'g Arc<Filter>> {
+    pub(super) fn get<'g>(&self, key: &[u8], guard: &'g impl Guard) -> Option<&'g Arc<Entry>> {
         let hashed = self.hashed(key);
         self.part(&hashed).get(&hashed, guard)
     }
@@ -72,14 +72,14 @@ impl Map {
     pub(super) fn insert<'g>(
         &self,
         key: &[u8],
-        filter: Arc<Filter>,
+        filter: Arc<Entry>,
         guard: &'g impl Guard,
-    ) -> Option<&'g Arc<Filter>> {
+    ) -> Option<&'g Arc<Entry>> {
         let part = self.part(&self.hashed(key));
         part.insert(Key(key.into()), filter, guard)
     }
 
-    pub(super) fn remove<'g>(&self, key: &[u8], guard: &'g impl Guard) -> Option<&'g Arc<Filter>> {
+    pub(super) fn remove<'g>(&self, key: &[u8], guard: &'g impl Guard) -> Option<&'g Arc<Entry>> {
         let hashed = self.hashed(key);
         self.part(&hashed).remove(&hashed, guard)
     }
@@ -216,17 +216,17 @@ impl Hasher for Passing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::{Growth, Options};
+    use guira_commands::{Filter, Growth, Options};
     use std::collections::BTreeSet;
 
-    fn filter() -> Arc<Filter> {
+    fn filter() -> Arc<Entry> {
         let options = Options {
             capacity: 4,
             expansion: 0,
             ..Options::default()
         };
         let growth = Growth::furthest(&options, usize::MAX).unwrap();
-        Arc::new(Filter::build(options, growth).unwrap())
+        Arc::new(Filter::build(options, growth).unwrap().into())
     }
 
     /// All keys that the steps of a scan yield.

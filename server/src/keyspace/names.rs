@@ -1,7 +1,7 @@
 //! What changes the name of a filter or the time at which it expires, and copies.
 
-use super::{Keyspace, ReserveError, check_key, deadlines::Deadlines, lock, now, overhead};
-use crate::filter::{DuplicateError, Filter};
+use super::{Entry, Keyspace, ReserveError, check_key, deadlines::Deadlines, lock, now, overhead};
+use guira_commands::DuplicateError;
 use papaya::Guard;
 use std::sync::PoisonError;
 use thiserror::Error;
@@ -71,7 +71,7 @@ impl Keyspace {
     pub(super) fn set_deadline(
         &self,
         key: &[u8],
-        filter: &Filter,
+        filter: &Entry,
         to: Option<i64>,
         deadlines: &mut Deadlines,
     ) {
@@ -134,11 +134,11 @@ impl Keyspace {
             return Ok(false);
         }
         // A snapshot of it, and the copy that is made of that.
-        let size = filter.cuckoo.memory_usage();
+        let size = filter.memory_usage();
         self.charge(2 * size)?;
         let duplicate = filter.duplicate();
         self.release(2 * size);
-        let (copy, bytes) = super::to_be_charged(to, duplicate?);
+        let (copy, bytes) = super::to_be_charged(to, duplicate?.into());
         self.charge(bytes)?;
         let guard = self.map.guard();
         let mut deadlines = lock(&self.deadlines);

@@ -1,7 +1,6 @@
 //! `WATCH`: whether a key is as it was.
 
-use super::{Keyspace, is_kept, lock};
-use crate::filter::Filter;
+use super::{Entry, Keyspace, is_kept, lock};
 use std::sync::{
     Arc, MutexGuard, Weak,
     atomic::{
@@ -16,7 +15,7 @@ use std::sync::{
 pub struct Watched {
     key: Box<[u8]>,
     /// Its filter, and how many changes of that had been counted.
-    found: Option<(Weak<Filter>, u32)>,
+    found: Option<(Weak<Entry>, u32)>,
 }
 
 impl Watched {
@@ -73,7 +72,7 @@ impl Keyspace {
 
     /// Takes note of a change, which is made but not answered yet.
     #[inline]
-    pub fn changed(&self, filter: &Filter) {
+    pub fn changed(&self, filter: &Entry) {
         // SeqCst: see `watch`.
         fence(SeqCst);
         if self.watched.load(Relaxed) > 0 {

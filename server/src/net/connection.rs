@@ -8,13 +8,14 @@ use super::{
 };
 use crate::{
     clients::{Clients, Listed},
-    commands::{Command, Reply, call, cf, unknown},
+    commands::{Command, QUEUED, Reply, call, unknown},
     limited::Limited,
     resp::{Decoder, Limits, ProtocolError, Request, encode},
     server::Server,
     session::{After, Session},
 };
 use bytes::BytesMut;
+use guira_commands::cf;
 use smallvec::SmallVec;
 use std::{
     io, mem,
@@ -312,7 +313,7 @@ impl Connection {
             return;
         };
         let reply = self.call(calls.command, &args);
-        calls.calls += u64::from(reply != Reply::QUEUED);
+        calls.calls += u64::from(reply != QUEUED);
         calls.errors += u64::from(reply.is_error());
         encode(&reply, self.session.protocol, &mut self.replies);
     }
@@ -320,7 +321,7 @@ impl Connection {
     fn call(&mut self, command: &'static Command, args: &[&[u8]]) -> Reply {
         let reply = call(&self.server, &mut self.session, command, args);
         // What is queued is timed when it is done.
-        if reply != Reply::QUEUED {
+        if reply != QUEUED {
             self.note_time(args);
         }
         reply
@@ -362,7 +363,7 @@ impl Connection {
             let args: SmallVec<[&[u8]; 8]> = request.words().collect();
             let begun = Instant::now();
             let reply = call(&server, &mut session, command, &args);
-            let is_done = reply != Reply::QUEUED;
+            let is_done = reply != QUEUED;
             if is_done {
                 server.slow_log.note(&session, &args, begun.elapsed());
             }

@@ -1,7 +1,8 @@
 //! The bytes of a save; `docs/SERVER.md` describes them.
 
-use crate::filter::{Filter, Options};
-use guira::{CuckooFilter, SnapshotError};
+use crate::keyspace::Entry;
+use guira::SnapshotError;
+use guira_commands::{Filter, Options};
 use std::{
     collections::HashSet,
     io::{self, BufReader, BufWriter, Read, Write},
@@ -105,10 +106,10 @@ impl<W: Write> Write for Unflushed<'_, W> {
 }
 
 /// A key and its filter, which no client sees yet, and when the key expires.
-type Entry = (Box<[u8]>, Filter, Option<i64>);
+type Loaded = (Box<[u8]>, Filter, Option<i64>);
 
 /// A key and its filter, as they are in use.
-type Shared = (Box<[u8]>, Arc<Filter>);
+type Shared = (Box<[u8]>, Arc<Entry>);
 
 /// How much a save holds.
 #[derive(Clone, Copy)]
@@ -130,7 +131,7 @@ pub(super) fn write(
         out.write_all(&[FILTER])?;
         out.write_all(&(key.len() as u64).to_le_bytes())?;
         out.write_all(&key)?;
-        out.write_all(&filter.options.to_bytes())?;
+        out.write_all(&filter.options().to_bytes())?;
         out.write_all(&filter.deleted().to_le_bytes())?;
         out.write_all(&filter.deadline().unwrap_or(0).to_le_bytes())?;
         filter.write_to(Unflushed(&mut out))?;
@@ -146,7 +147,7 @@ pub(super) fn write(
 }
 
 /// Reads a save.
-pub(super) fn read(file: impl Read) -> Result<Vec<Entry>, LoadError> {
+pub(super) fn read(file: impl Read) -> Result<Vec<Loaded>, LoadError> {
     let mut input = Summed::new(BufReader::with_capacity(BUFFER, file));
     if take::<8>(&mut input, 0)? != *MAGIC {
         return Err(LoadError::Magic);
@@ -155,7 +156,7 @@ pub(super) fn read(file: impl Read) -> Result<Vec<Entry>, LoadError> {
     if version != VERSION {
         return Err(LoadError::Version(version));
     }
-    let mut filters: Vec<Entry> = Vec::new();
+    let mut filters: Vec<Loaded> = Vec::new();
     loop {
         let read = filters.len();
         match take(&mut input, read)? {
@@ -182,7 +183,7 @@ pub(super) fn read(file: impl Read) -> Result<Vec<Entry>, LoadError> {
     Ok(filters)
 }
 
-fn read_filter(input: &mut impl Read, read: usize) -> Result<Entry, LoadError> {
+fn read_filter(input: &mut impl Read, read: usize) -> Result<Loaded, LoadError> {
     let length = u64::from_le_bytes(take(input, read)?);
     // Grows with the bytes that are there, whatever the length says.
     let mut key = Vec::new();
@@ -198,7 +199,7 @@ fn read_filter(input: &mut impl Read, read: usize) -> Result<Entry, LoadError> {
         at if at > 0 => Some(at),
         _ => return Err(LoadError::Damaged("the time when a key expires")),
     };
-    let cuckoo = CuckooFilter::read_from(input).map_err(|error| match error {
+    let filter = Filter::read_from(input, options, deleted).map_err(|error| match error {
         SnapshotError::Io(error) => LoadError::Io(error),
         SnapshotError::Truncated => LoadError::CutOff(read),
         error => LoadError::Filter {
@@ -206,7 +207,7 @@ fn read_filter(input: &mut impl Read, read: usize) -> Result<Entry, LoadError> {
             error,
         },
     })?;
-    Ok((key.into(), Filter::new(cuckoo, options, deleted), deadline))
+    Ok((key.into(), filter, deadline))
 }
 
 fn take<const N: usize>(input: &mut impl Read, read: usize) -> Result<[u8; N], LoadError> {
@@ -223,8 +224,14 @@ fn take<const N: usize>(input: &mut impl Read, read: usize) -> Result<[u8; N], L
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::Growth;
+    use guira_commands::Growth;
     use std::sync::atomic::Ordering;
+
+    fn snapshot(filter: &Filter) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        filter.write_to(&mut bytes).unwrap();
+        bytes
+    }
 
     fn save() -> (Vec<u8>, Vec<Shared>) {
         let filter = |capacity: usize, expansion| {
@@ -236,13 +243,13 @@ mod tests {
             let growth = Growth::furthest(&options, usize::MAX).unwrap();
             let filter = Filter::build(options, growth).unwrap();
             for item in 0..capacity {
-                filter.cuckoo.insert(&item).unwrap();
+                filter.insert(&item.to_le_bytes(), || false).unwrap();
             }
-            filter
+            Arc::new(filter.into())
         };
         let entries: Vec<Shared> = vec![
-            ((*b"a").into(), Arc::new(filter(4, 0))),
-            ((*b"").into(), Arc::new(filter(8, 1))),
+            ((*b"a").into(), filter(4, 0)),
+            ((*b"").into(), filter(8, 1)),
         ];
         entries[1].1.deadline.store(i64::MAX, Ordering::Relaxed);
         let mut bytes = Vec::new();
@@ -258,9 +265,9 @@ mod tests {
         assert_eq!(loaded.len(), entries.len());
         for ((key, filter, deadline), (saved_key, saved)) in loaded.iter().zip(&entries) {
             assert_eq!(key, saved_key);
-            assert_eq!(filter.options, saved.options);
+            assert_eq!(filter.options(), saved.options());
             assert_eq!(*deadline, saved.deadline());
-            assert_eq!(filter.cuckoo.to_bytes(), saved.cuckoo.to_bytes());
+            assert_eq!(snapshot(filter), snapshot(saved));
         }
     }
 

@@ -1,12 +1,15 @@
-//! Options of `CF.RESERVE` and `CF.INSERT`, and their limits.
+//! What a client asks of a filter: the options of `CF.RESERVE` and `CF.INSERT`, and their limits.
 
-use super::Reply;
-use crate::filter::Options;
+use crate::Reply;
 use std::str::FromStr;
 use thiserror::Error;
 
+/// The false-positive rate of a filter that was made without `ERROR`: RedisBloom's
+/// first filter has 1.45 %.
+pub const DEFAULT_RATE: f64 = 0.01;
+
 /// The largest capacity that a client may ask for.
-pub(super) const MAX_CAPACITY: i64 = 1 << 30;
+const MAX_CAPACITY: i64 = 1 << 30;
 
 /// The most items that a client may let a filter grow to. No rate allows the library more than
 /// 6 items in each of 2^32 buckets, and a client that asks for too many is told how many do fit.
@@ -15,8 +18,55 @@ const MAX_MAX_CAPACITY: i64 = 6 << 32;
 /// The lowest rate of the library.
 const MIN_RATE: f64 = 2e-9;
 
+/// What `CF.RESERVE` was asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Distinct items that must fit.
+    pub capacity: usize,
+    /// The false-positive rate, at every size.
+    pub rate: f64,
+    /// RedisBloom's slots of a bucket; this filter chooses its own.
+    pub bucket_size: u8,
+    /// RedisBloom's bound on relocations; this filter has its own.
+    pub max_iterations: u16,
+    /// 0: the filter does not grow.
+    pub expansion: u16,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            capacity: 1024,
+            rate: DEFAULT_RATE,
+            bucket_size: 2,
+            max_iterations: 20,
+            expansion: 1,
+        }
+    }
+}
+
+/// The filter that a client wants.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wanted {
+    /// What it is like.
+    pub options: Options,
+    /// Distinct items that must fit when it has grown. Without this number it grows as
+    /// [`Growth::furthest`](crate::Growth::furthest) says.
+    pub max_capacity: Option<usize>,
+}
+
+impl From<Options> for Wanted {
+    fn from(options: Options) -> Self {
+        Self {
+            options,
+            max_capacity: None,
+        }
+    }
+}
+
 /// The number that `word` is.
-pub(super) fn number<N: FromStr>(word: &[u8]) -> Option<N> {
+#[must_use]
+pub fn number<N: FromStr>(word: &[u8]) -> Option<N> {
     str::from_utf8(word).ok()?.parse().ok()
 }
 
@@ -29,13 +79,9 @@ enum MaxCapacityError {
     Fixed,
 }
 
-/// The options of `CF.RESERVE key capacity [option value]...`, checked in the
-/// order in which RedisBloom checks them, and then what only this server has. With them comes the
-/// value of `MAXCAPACITY`.
-pub(super) fn of_reserve(
-    capacity: &[u8],
-    pairs: &[&[u8]],
-) -> Result<(Options, Option<usize>), Reply> {
+/// What `CF.RESERVE key capacity [option value]...` asks for, checked in the
+/// order in which RedisBloom checks it, and then what RedisBloom does not have.
+pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Reply> {
     let capacity: i64 = number(capacity).ok_or(Reply::error("Bad capacity"))?;
     let mut options = Options::default();
     let (pairs, _) = pairs.as_chunks::<2>();
@@ -77,7 +123,10 @@ pub(super) fn of_reserve(
     let max_capacity = value(pairs, "MAXCAPACITY")
         .map(|value| max_capacity(value, capacity, options.expansion))
         .transpose()?;
-    Ok((options, max_capacity))
+    Ok(Wanted {
+        options,
+        max_capacity,
+    })
 }
 
 /// The number of items that `MAXCAPACITY value` names.
@@ -98,16 +147,15 @@ fn max_capacity(value: &[u8], capacity: i64, expansion: u16) -> Result<usize, Re
     }
 }
 
-/// The options of a key that `CF.INSERT ... CAPACITY capacity` makes.
-pub(super) fn of_insert(capacity: &[u8]) -> Result<Options, Reply> {
+/// The options of a key that `CF.INSERT ... CAPACITY capacity` makes, which are else `defaults`.
+pub(crate) fn of_insert(capacity: &[u8], defaults: Options) -> Result<Options, Reply> {
     let capacity: i64 = number(capacity).ok_or(Reply::error("Bad capacity"))?;
-    let options = Options::default();
-    let capacity = in_bounds(capacity, options.bucket_size).ok_or(Reply::error(
+    let capacity = in_bounds(capacity, defaults.bucket_size).ok_or(Reply::error(
         "Capacity must be in the range [cf-bucket-size * 2, 1073741824]",
     ))?;
     Ok(Options {
         capacity,
-        ..options
+        ..defaults
     })
 }
 
@@ -134,5 +182,36 @@ fn in_range(pairs: &[[&[u8]; 2]], name: &str, least: u16, most: u16) -> Result<O
         _ => Err(Reply::Error(
             format!("{name}: value must be in the range [{least}, {most}]").into(),
         )),
+    }
+}
+
+impl Options {
+    /// Bytes of its encoding.
+    pub const BYTES: usize = 8 + 8 + 1 + 2 + 2;
+
+    /// For saves and dumps.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[0..8].copy_from_slice(&(self.capacity as u64).to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.rate.to_le_bytes());
+        bytes[16] = self.bucket_size;
+        bytes[17..19].copy_from_slice(&self.max_iterations.to_le_bytes());
+        bytes[19..21].copy_from_slice(&self.expansion.to_le_bytes());
+        bytes
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) made; `None` if it cannot have.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
+        let at = |start: usize| std::array::from_fn(|i| bytes[start + i]);
+        let options = Self {
+            capacity: u64::from_le_bytes(at(0)).try_into().ok()?,
+            rate: f64::from_le_bytes(at(8)),
+            bucket_size: bytes[16],
+            max_iterations: u16::from_le_bytes([bytes[17], bytes[18]]),
+            expansion: u16::from_le_bytes([bytes[19], bytes[20]]),
+        };
+        (options.rate > 0.0 && options.rate < 1.0).then_some(options)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// A reply. How it looks on the wire is the affair of [`crate::resp`].
+/// A reply. How it looks on the wire is the affair of the host.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
     /// `OK` and its like.
@@ -39,9 +39,6 @@ impl Reply {
     /// The usual answer of a command that has done its work.
     pub const OK: Self = Self::Status("OK");
 
-    /// The answer to a command that `EXEC` will do.
-    pub const QUEUED: Self = Self::Status("QUEUED");
-
     /// An error whose text is known beforehand.
     #[must_use]
     pub const fn error(text: &'static str) -> Self {
@@ -65,13 +62,6 @@ impl Reply {
     pub fn wrong_arity(name: &[u8]) -> Self {
         let name = String::from_utf8_lossy(name).to_ascii_lowercase();
         Self::Error(format!("ERR wrong number of arguments for '{name}' command").into())
-    }
-
-    /// The error of a command that has no such subcommand.
-    #[must_use]
-    pub fn unknown_subcommand(command: &str, word: &[u8]) -> Self {
-        let word = String::from_utf8_lossy(&word[..word.len().min(128)]).into_owned();
-        Self::Error(format!("ERR unknown subcommand '{word}' of {command}: see the manual").into())
     }
 
     /// About how many bytes it has on the wire.

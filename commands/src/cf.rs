@@ -1,0 +1,379 @@
+//! The `CF.*` commands on items.
+
+use crate::{
+    Answer, Args, Filter, Reply, Store, options,
+    reserve::get_or_make,
+    store::{filter_of, get},
+};
+use guira::InsertError;
+use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
+
+/// The answer to inserts while filters have grown beyond the limit.
+const OUT_OF_MEMORY: Reply =
+    Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
+
+/// `CF.ADD key item`
+pub(crate) fn add<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    insert_one(store, args, |filter, item| {
+        insert_copy(store, filter, item).map(|()| true)
+    })
+}
+
+/// `CF.ADDNX key item`
+pub(crate) fn add_nx<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    insert_one(store, args, |filter, item| {
+        insert_absent(store, filter, item)
+    })
+}
+
+fn insert_one<S: Store>(
+    store: &S,
+    args: Args<'_>,
+    insert: impl Fn(&Filter, &[u8]) -> Result<bool, InsertError>,
+) -> Answer {
+    let &[_, key, item] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    if store.refuses_growth() {
+        return Err(OUT_OF_MEMORY);
+    }
+    let insert = |kept: &Arc<S::Kept>| {
+        let filter = filter_of(kept);
+        let result = insert(filter, item);
+        let added = (result == Ok(true)).then_some(item);
+        store.added(key, kept, added.into_iter());
+        match result {
+            Ok(inserted) => Ok(Reply::Bool(inserted)),
+            Err(error) => Err(full(filter, item, error)),
+        }
+    };
+    match store.with(key, insert)? {
+        Some(answer) => answer,
+        None => insert(&get_or_make(store, key, store.defaults())?),
+    }
+}
+
+/// Adds a copy of `item`.
+fn insert_copy<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<(), InsertError> {
+    match room(store, filter) {
+        0 => Err(InsertError::Full),
+        _ => filter.insert(item, || store.wait()),
+    }
+}
+
+/// Adds `item` if it is absent; whether it was.
+fn insert_absent<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<bool, InsertError> {
+    match room(store, filter) {
+        0 if filter.contains(item) => Ok(false),
+        0 => Err(InsertError::Full),
+        _ => filter.insert_unique(item, || store.wait()),
+    }
+}
+
+/// How many items the filter takes.
+fn room<S: Store>(store: &S, filter: &Filter) -> usize {
+    match store.is_strict() {
+        true => filter.max_capacity().saturating_sub(filter.len()),
+        false => usize::MAX,
+    }
+}
+
+/// Why `item` was not inserted.
+#[cold]
+fn full(filter: &Filter, item: &[u8], error: InsertError) -> Reply {
+    match error {
+        InsertError::Full if filter.is_full_of(item) => {
+            let most = 2 * filter.bucket_slots();
+            Reply::Error(
+                format!("Filter is full of copies of this item: {most} is the most").into(),
+            )
+        }
+        InsertError::Full if !filter.has_grown_full() && filter.is_being_saved() => {
+            Reply::error("Filter is full while it is being saved: try again")
+        }
+        // As many distinct items as this would have fitted.
+        InsertError::Full if !filter.has_grown_full() => {
+            Reply::error("Filter is full of copies of items that share the buckets of this one")
+        }
+        InsertError::Full if filter.options().expansion > 0 => {
+            Reply::error("Maximum expansions reached")
+        }
+        InsertError::Full => Reply::error("Filter is full"),
+        error => Reply::Error(format!("OOM {error}").into()),
+    }
+}
+
+/// `CF.INSERT key [CAPACITY n] [NOCREATE] ITEMS item [item]...`
+pub(crate) fn insert<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let (kept, items) = parse_insert(store, args)?;
+    let mut inserted = Vec::with_capacity(items.len());
+    insert_all(store, filter_of(&kept), items, |_, result| {
+        inserted.push(result.is_ok());
+    });
+    let results = items.iter().zip(&inserted);
+    let added = results.filter_map(|(item, inserted)| inserted.then_some(*item));
+    store.added(args[1], &kept, added);
+    Ok(Reply::Insertions(inserted))
+}
+
+/// Adds a copy of each of `items`, and tells `of` in order what became of each.
+fn insert_all<'a, S: Store>(
+    store: &S,
+    filter: &Filter,
+    items: &[&'a [u8]],
+    mut of: impl FnMut(&'a [u8], Result<(), InsertError>),
+) {
+    let mut rest = items;
+    while !rest.is_empty() {
+        let fit = room(store, filter).min(rest.len());
+        let inserted = match filter.insert_batch(&rest[..fit]) {
+            Ok(()) => fit,
+            Err(error) => error.index,
+        };
+        let (done, left) = rest.split_at(inserted);
+        done.iter().for_each(|item| of(item, Ok(())));
+        rest = left;
+        // Not the end of all: only for this item there was no room.
+        if let [item, left @ ..] = left {
+            of(item, insert_copy(store, filter, item));
+            rest = left;
+        }
+    }
+}
+
+/// The answers of as many `CF.ADD`, all of one key, in order.
+pub fn add_together<S: Store>(
+    store: &S,
+    key: &[u8],
+    items: &[&[u8]],
+    mut answer: impl FnMut(Reply),
+) {
+    if store.refuses_growth() {
+        return items.iter().for_each(|_| answer(OUT_OF_MEMORY));
+    }
+    let mut add = |kept: &Arc<S::Kept>| {
+        let filter = filter_of(kept);
+        let mut refused = Vec::new();
+        let mut indices = 0..;
+        insert_all(store, filter, items, |item, result| {
+            let index = indices.next();
+            answer(match result {
+                Ok(()) => Reply::Bool(true),
+                Err(error) => {
+                    refused.extend(index);
+                    full(filter, item, error)
+                }
+            });
+        });
+        let added = items.iter().enumerate().filter_map(|(index, item)| {
+            let refused = refused.binary_search(&index).is_ok();
+            (!refused).then_some(*item)
+        });
+        store.added(key, kept, added);
+    };
+    let refusal = match store.with(key, &mut add) {
+        Ok(Some(())) => return,
+        Ok(None) => match get_or_make(store, key, store.defaults()) {
+            Ok(kept) => return add(&kept),
+            Err(refusal) => refusal,
+        },
+        Err(refusal) => refusal,
+    };
+    items.iter().for_each(|_| answer(refusal.clone()));
+}
+
+/// `CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item [item]...`
+pub(crate) fn insert_nx<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let (kept, items) = parse_insert(store, args)?;
+    let filter = filter_of(&kept);
+    let insert = |item: &&[u8]| match insert_absent(store, filter, item) {
+        Ok(inserted) => i64::from(inserted),
+        Err(_) => -1,
+    };
+    let results: Vec<_> = items.iter().map(insert).collect();
+    let added = items.iter().zip(&results);
+    let added = added.filter_map(|(item, &result)| (result == 1).then_some(*item));
+    store.added(args[1], &kept, added);
+    Ok(Reply::Integers(results))
+}
+
+/// The filter and the items of `CF.INSERT` and `CF.INSERTNX`.
+fn parse_insert<'a, S: Store>(
+    store: &S,
+    args: Args<'a>,
+) -> Result<(Arc<S::Kept>, Args<'a>), Reply> {
+    let [name, key, rest @ ..] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    if args.len() < 4 {
+        return Err(Reply::wrong_arity(name));
+    }
+    let mut rest = rest;
+    let mut wanted = store.defaults();
+    let mut create = true;
+    let items = loop {
+        rest = match rest {
+            [word, items @ ..] if word.eq_ignore_ascii_case(b"ITEMS") => break items,
+            [word, rest @ ..] if word.eq_ignore_ascii_case(b"NOCREATE") => {
+                create = false;
+                rest
+            }
+            [word, capacity, rest @ ..] if word.eq_ignore_ascii_case(b"CAPACITY") => {
+                wanted = options::of_insert(capacity, store.defaults())?;
+                rest
+            }
+            [] => break &[],
+            [word] if word.eq_ignore_ascii_case(b"CAPACITY") => break &[],
+            _ => return Err(Reply::error("Unknown argument received")),
+        };
+    };
+    if items.is_empty() {
+        return Err(Reply::wrong_arity(name));
+    }
+    if store.refuses_growth() {
+        return Err(OUT_OF_MEMORY);
+    }
+    let kept = match get(store, key)? {
+        Some(kept) => kept,
+        None if create => get_or_make(store, key, wanted)?,
+        None => return Err(Reply::error("ERR not found")),
+    };
+    Ok((kept, items))
+}
+
+/// `CF.EXISTS key item`
+pub(crate) fn exists<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let &[_, key, item] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    let found = store.with(key, |kept| filter_of(kept).contains(item))?;
+    Ok(Reply::Bool(found == Some(true)))
+}
+
+/// The answers of as many `CF.EXISTS`, all of one key, in order.
+pub fn exist_together<S: Store>(
+    store: &S,
+    key: &[u8],
+    items: &[&[u8]],
+    mut answer: impl FnMut(Reply),
+) {
+    let mut results: SmallVec<[bool; 32]> = smallvec![false; items.len()];
+    let contains = |kept: &Arc<S::Kept>| filter_of(kept).contains_batch(items, &mut results);
+    match store.with(key, contains) {
+        Ok(_) => results.into_iter().map(Reply::Bool).for_each(answer),
+        Err(refusal) => items.iter().for_each(|_| answer(refusal.clone())),
+    }
+}
+
+/// `CF.MEXISTS key item [item]...`
+pub(crate) fn exist_many<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let [_, key, items @ ..] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    if items.is_empty() {
+        return Err(Reply::wrong_arity(args[0]));
+    }
+    let mut results = vec![false; items.len()];
+    if let Some(kept) = get(store, key)? {
+        filter_of(&kept).contains_batch(items, &mut results);
+    }
+    Ok(Reply::Bools(results))
+}
+
+/// `CF.COUNT key item`
+pub(crate) fn count<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let &[_, key, item] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    let count = store.with(key, |kept| filter_of(kept).count(item))?;
+    Ok(Reply::count(count.unwrap_or(0)))
+}
+
+/// `CF.DEL key item`
+pub(crate) fn delete<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let &[_, key, item] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    let delete = |kept: &Arc<S::Kept>| {
+        let removed = filter_of(kept).remove(item);
+        if removed {
+            store.removed(key, kept, item);
+        }
+        removed
+    };
+    match store.with(key, delete)? {
+        Some(removed) => Ok(Reply::Bool(removed)),
+        None => Err(Reply::error("Not found")),
+    }
+}
+
+/// `CF.COMPACT key`
+pub(crate) fn compact<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let &[_, key] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    match get(store, key)? {
+        Some(kept) => {
+            filter_of(&kept).finish_growth();
+            store.compacted(key, &kept);
+            Ok(Reply::OK)
+        }
+        None => Err(Reply::error("Cuckoo filter was not found")),
+    }
+}
+
+/// `CF.INFO key`
+pub(crate) fn info<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let &[_, key] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    let kept = get(store, key)?.ok_or(Reply::error("ERR not found"))?;
+    let (filter, options) = (filter_of(&kept), filter_of(&kept).options());
+    let fields = [
+        ("Size", filter.memory_usage()),
+        ("Number of buckets", filter.buckets()),
+        ("Number of filters", 1),
+        ("Number of items inserted", filter.len()),
+        ("Number of items deleted", filter.deleted() as usize),
+        ("Bucket size", filter.bucket_slots()),
+        ("Expansion rate", usize::from(options.expansion)),
+        ("Max iterations", usize::from(options.max_iterations)),
+    ];
+    Ok(Reply::Map(
+        fields
+            .into_iter()
+            .map(|(name, value)| (Reply::Status(name), Reply::count(value)))
+            .collect(),
+    ))
+}
+
+/// `CF.DEBUG key`
+pub(crate) fn debug<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let &[_, key] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    let kept = get(store, key)?.ok_or(Reply::error("ERR not found"))?;
+    let filter = filter_of(&kept);
+    let (options, stats) = (filter.options(), filter.stats());
+    Ok(Reply::bulk(format!(
+        "bktsize:{} buckets:{} items:{} deletes:{} filters:1 max_iterations:{} expansion:{} \
+         fingerprint_bits:{} capacity:{} max_capacity:{} false_positive_rate:{} doublings:{} \
+         buckets_to_split:{} load_factor:{:.4} relocations:{} longest_path:{}",
+        filter.bucket_slots(),
+        filter.buckets(),
+        filter.len(),
+        filter.deleted(),
+        options.max_iterations,
+        options.expansion,
+        filter.fingerprint_bits(),
+        filter.capacity(),
+        filter.max_capacity(),
+        options.rate,
+        stats.level,
+        stats.buckets_to_split,
+        stats.load_factor,
+        stats.relocations,
+        stats.longest_path,
+    )))
+}

@@ -1,0 +1,77 @@
+//! `CF.SCANDUMP` and `CF.LOADCHUNK`: a filter's snapshot in pieces.
+//!
+//! Position 0 yields `[1, header]`. Position 1 takes a snapshot, keeps its bytes
+//! for the calls to come and yields its first piece. Each further position names
+//! that snapshot and how far the client has come, so all pieces are of one
+//! snapshot, and two clients can dump one key at a time. What is loaded becomes
+//! the filter of its key with the last piece, at once and as a whole.
+
+mod header;
+mod load;
+mod out;
+
+pub use header::{Header, HeaderError};
+pub use load::{Load, LoadError, Memory};
+pub use out::{DumpError, Dumps, UnderWay};
+
+use crate::{
+    Answer, Args, Reply, Store, number,
+    store::{filter_of, get},
+};
+
+/// Dumps, and loads, that should be under way at most; another one ends the oldest.
+pub const UNDER_WAY: usize = 16;
+
+/// A position is the dump's number, and how many bytes have been handed out.
+/// Both together stay below 2^53, because some clients' numbers do.
+const OFFSET_BITS: u32 = 40;
+
+/// The first piece begins with the bytes of the snapshot, as a `u64`.
+pub const LENGTH_BYTES: usize = 8;
+
+/// Bytes of a piece that is dumped.
+pub const PIECE: u64 = 1 << 20;
+
+/// The position of a piece, or the one after it, in the dump with this number.
+#[must_use]
+pub const fn position_of(number: u64, offset: u64) -> u64 {
+    number << OFFSET_BITS | offset
+}
+
+/// The number of the dump, and how many bytes have been handed out.
+#[must_use]
+pub const fn offset_of(position: u64) -> (u64, u64) {
+    (position >> OFFSET_BITS, position & ((1 << OFFSET_BITS) - 1))
+}
+
+/// The answer with a piece, and the position to go on with; that of a load of the piece, too.
+#[must_use]
+pub fn piece(next: u64, bytes: Vec<u8>) -> Reply {
+    Reply::Array(vec![Reply::Integer(next as i64), Reply::Bulk(bytes)])
+}
+
+/// `CF.SCANDUMP key position`
+pub(crate) fn scan_dump<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let &[_, key, position] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    let position: u64 = number(position).ok_or(Reply::error("Invalid position"))?;
+    let kept = get(store, key)?.ok_or(Reply::error("ERR not found"))?;
+    match position {
+        0 => Ok(piece(1, Header::of(filter_of(&kept)).to_bytes().into())),
+        1 => store.begin_dump(key, &kept),
+        position => store.go_on_dump(key, position),
+    }
+}
+
+/// `CF.LOADCHUNK key position data`
+pub(crate) fn load_chunk<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let &[_, key, position, data] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    match number::<u64>(position) {
+        None | Some(0) => Err(Reply::error("Invalid position")),
+        Some(1) => store.begin_load(key, data),
+        Some(position) => store.go_on_load(key, position, data),
+    }
+}

@@ -1,0 +1,291 @@
+//! `CF.SCANDUMP`: snapshots that clients read, each in a file without a name.
+
+use super::{LENGTH_BYTES, OFFSET_BITS, PIECE, UNDER_WAY, offset_of, piece, position_of};
+use crate::{Filter, Reply};
+use std::{
+    collections::VecDeque,
+    env,
+    fs::File,
+    io::{self, BufWriter, Write},
+    os::unix::fs::FileExt,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+use thiserror::Error;
+
+/// Bytes that are written at a time.
+const BUFFER: usize = 1 << 18;
+
+/// Numbers of dumps, which come round again.
+const NUMBERS: u64 = (1 << (53 - OFFSET_BITS)) - 1;
+
+/// Dumps that clients are reading.
+#[derive(Debug)]
+pub struct Dumps {
+    /// Where their files are.
+    directory: PathBuf,
+    inner: Mutex<Inner>,
+}
+
+/// What is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnderWay {
+    /// How many dumps, or loads.
+    pub count: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    last_number: u64,
+    dumps: VecDeque<Dump>,
+}
+
+#[derive(Debug)]
+struct Dump {
+    number: u64,
+    key: Box<[u8]>,
+    file: Arc<File>,
+    length: u64,
+    /// When its client last asked for a piece.
+    touched: Instant,
+}
+
+/// A filter cannot be dumped.
+#[derive(Debug, Error)]
+pub enum DumpError {
+    /// No dump has handed out this position.
+    #[error("Invalid position")]
+    Position,
+    /// The disk, perhaps because it is full.
+    #[error("ERR the dump cannot be written to {}: {error}", directory.display())]
+    Write {
+        /// Where the file was to be.
+        directory: PathBuf,
+        /// What is wrong.
+        error: io::Error,
+    },
+    /// The disk.
+    #[error("ERR the dump cannot be read: {0}")]
+    Read(io::Error),
+}
+
+impl Dumps {
+    /// No dumps; their files are to be in `directory`, or else where the system has temporary ones.
+    #[must_use]
+    pub fn new(directory: Option<PathBuf>) -> Self {
+        Self {
+            directory: directory.unwrap_or_else(env::temp_dir),
+            inner: Mutex::default(),
+        }
+    }
+
+    /// Takes a snapshot of the filter of `key`: the position of its first piece. If there are too
+    /// many dumps, the oldest one ends.
+    ///
+    /// # Errors
+    ///
+    /// [`DumpError::Write`]
+    pub fn begin(&self, key: &[u8], filter: &Filter) -> Result<u64, DumpError> {
+        let written = loop {
+            match self.write(filter) {
+                // What others may still be reading yields to a dump that begins.
+                Err(error) if error.kind() == io::ErrorKind::StorageFull && self.drop_oldest() => {}
+                written => break written,
+            }
+        };
+        let (file, length) = written.map_err(|error| DumpError::Write {
+            directory: self.directory.clone(),
+            error,
+        })?;
+        let mut inner = self.lock();
+        let number = inner.next_number();
+        inner.dumps.push_back(Dump {
+            number,
+            key: key.into(),
+            file: Arc::new(file),
+            length,
+            touched: Instant::now(),
+        });
+        drop(inner);
+        while self.lock().dumps.len() > UNDER_WAY {
+            self.drop_oldest();
+        }
+        Ok(position_of(number, 0))
+    }
+
+    /// The snapshot with its length before it, and the bytes of both.
+    fn write(&self, filter: &Filter) -> io::Result<(File, u64)> {
+        let file = tempfile::tempfile_in(&self.directory)?;
+        let mut out = BufWriter::with_capacity(BUFFER, &file);
+        out.write_all(&[0; LENGTH_BYTES])?;
+        filter.write_to(&mut out)?;
+        out.into_inner()?;
+        let length = file.metadata()?.len();
+        let of_snapshot = length - LENGTH_BYTES as u64;
+        file.write_all_at(&of_snapshot.to_le_bytes(), 0)?;
+        Ok((file, length))
+    }
+
+    /// The answer with the piece at `position`. After the last one the dump ends.
+    ///
+    /// # Errors
+    ///
+    /// [`DumpError::Position`], if no dump of `key` has got there; [`DumpError::Read`].
+    pub fn go_on(&self, key: &[u8], position: u64) -> Result<Reply, DumpError> {
+        let (number, offset) = offset_of(position);
+        let (file, length) = {
+            let mut inner = self.lock();
+            let found = |dump: &Dump| dump.number == number && *dump.key == *key;
+            let index = inner.dumps.iter().position(found);
+            let index = index.ok_or(DumpError::Position)?;
+            let dump = &mut inner.dumps[index];
+            if offset > dump.length {
+                return Err(DumpError::Position);
+            }
+            if offset == dump.length {
+                inner.dumps.remove(index);
+                return Ok(Reply::Array(vec![Reply::Integer(0), Reply::Null]));
+            }
+            dump.touched = Instant::now();
+            (dump.file.clone(), dump.length)
+        };
+        let end = length.min(offset + PIECE);
+        let bytes = read(&file, offset, (end - offset) as usize).map_err(DumpError::Read)?;
+        Ok(piece(position_of(number, end), bytes))
+    }
+
+    /// Ends the dump that has handed out `position`.
+    pub fn end(&self, position: u64) {
+        let (number, _) = offset_of(position);
+        self.end_all(|dump| dump.number == number);
+    }
+
+    /// Ends the dumps of these keys.
+    pub fn abandon(&self, which: impl Fn(&[u8]) -> bool) {
+        self.end_all(|dump| which(&dump.key));
+    }
+
+    /// Ends the dumps of which nobody has asked for a piece for `idle`.
+    pub fn expire(&self, idle: Duration) {
+        self.end_all(|dump| dump.touched.elapsed() >= idle);
+    }
+
+    /// What is under way; the bytes are in files.
+    #[must_use]
+    pub fn under_way(&self) -> UnderWay {
+        let inner = self.lock();
+        UnderWay {
+            count: inner.dumps.len(),
+            bytes: inner.dumps.iter().map(|dump| dump.length).sum(),
+        }
+    }
+
+    fn end_all(&self, which: impl Fn(&Dump) -> bool) {
+        self.lock().dumps.retain(|dump| !which(dump));
+    }
+
+    fn drop_oldest(&self) -> bool {
+        self.lock().dumps.pop_front().is_some()
+    }
+
+    /// A panic while the lock was held leaves nothing half-done here.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn read(file: &File, offset: u64, count: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(count)?;
+    bytes.resize(count, 0);
+    file.read_exact_at(&mut bytes, offset)?;
+    Ok(bytes)
+}
+
+impl Inner {
+    /// A number that no dump under way has: they come round again.
+    fn next_number(&mut self) -> u64 {
+        loop {
+            self.last_number = self.last_number % NUMBERS + 1;
+            let is_other = |dump: &Dump| dump.number != self.last_number;
+            if self.dumps.iter().all(is_other) {
+                return self.last_number;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Growth, Options};
+
+    fn filter() -> Filter {
+        let options = Options {
+            capacity: 100,
+            ..Options::default()
+        };
+        let growth = Growth::furthest(&options, usize::MAX).unwrap();
+        Filter::build(options, growth).unwrap()
+    }
+
+    /// The next position, and the piece.
+    fn next(dumps: &Dumps, position: u64) -> (u64, Vec<u8>) {
+        let Reply::Array(reply) = dumps.go_on(b"k", position).unwrap() else {
+            panic!("no array");
+        };
+        match &reply[..] {
+            [Reply::Integer(next), Reply::Bulk(piece)] => (*next as u64, piece.clone()),
+            [Reply::Integer(0), Reply::Null] => (0, Vec::new()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Numbers come round again: not that of a dump which is left standing.
+    #[test]
+    fn each_dump_has_a_number_of_its_own() {
+        let (dumps, filter) = (Dumps::new(None), filter());
+        dumps.begin(b"k", &filter).unwrap();
+        filter.insert(b"new", || false).unwrap();
+        for _ in 0..=NUMBERS {
+            let position = dumps.begin(b"k", &filter).unwrap();
+            let (position, piece) = next(&dumps, position);
+            let copy = Filter::read_from(&piece[LENGTH_BYTES..], Options::default(), 0).unwrap();
+            assert!(copy.contains(b"new"), "this is an earlier dump");
+            assert_eq!(next(&dumps, position).0, 0);
+        }
+    }
+
+    #[test]
+    fn a_dump_is_of_one_key_and_ends() {
+        let (dumps, filter) = (Dumps::new(None), filter());
+        let refused = |key: &[u8], position: u64| {
+            let refused = dumps.go_on(key, position);
+            matches!(refused, Err(DumpError::Position))
+        };
+        let positions = [(); UNDER_WAY + 1].map(|()| dumps.begin(b"k", &filter).unwrap());
+        assert_eq!(dumps.under_way().count, UNDER_WAY);
+        assert!(refused(b"k", positions[0]), "the oldest one yields");
+        let [.., last] = positions;
+        assert!(refused(b"l", last));
+        assert!(refused(b"k", last + dumps.under_way().bytes));
+        dumps.end(last);
+        assert!(refused(b"k", last));
+        dumps.abandon(|key| key == b"l");
+        dumps.expire(Duration::from_secs(3600));
+        assert_eq!(dumps.under_way().count, UNDER_WAY - 1);
+        dumps.abandon(|key| key == b"k");
+        assert_eq!(dumps.under_way(), UnderWay { count: 0, bytes: 0 });
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_an_error() {
+        let dumps = Dumps::new(Some("/nonexistent".into()));
+        let text = dumps.begin(b"k", &filter()).unwrap_err().to_string();
+        let expected = "ERR the dump cannot be written to /nonexistent: ";
+        assert!(text.starts_with(expected), "{text}");
+    }
+}

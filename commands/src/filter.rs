@@ -1,0 +1,355 @@
+//! The filter of a key, and what its client asked for.
+
+use crate::{Growth, Options};
+use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, Stats};
+use std::{
+    io::{self, Read, Write},
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
+use thiserror::Error;
+
+/// How long an insert waits, at most, for a snapshot that is in its way.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Inserts into a filter that wait at one time.
+const WAITING: u32 = 16;
+
+/// A filter.
+#[derive(Debug)]
+pub struct Filter {
+    /// Nobody else knows what kind of table it is.
+    cuckoo: CuckooFilter,
+    options: Options,
+    /// Items deleted so far.
+    deleted: AtomicU64,
+    /// Snapshots under way.
+    snapshots: AtomicU32,
+    /// Inserts that wait for one of them.
+    waiting: AtomicU32,
+}
+
+/// There is no memory for a copy of a filter.
+#[derive(Debug, Error)]
+pub enum DuplicateError {
+    /// Nor for a snapshot.
+    #[error("there is no memory for a snapshot of the filter: {0}")]
+    Snapshot(#[from] io::Error),
+    /// For what the snapshot holds.
+    #[error("the filter could not be copied: {0}")]
+    Copy(#[from] SnapshotError),
+}
+
+/// A vector of bytes that refuses them where there is no memory, and does not abort.
+struct Fallible(Vec<u8>);
+
+impl Write for Fallible {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0
+            .try_reserve(bytes.len())
+            .map_err(|_| io::ErrorKind::OutOfMemory)?;
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Filter {
+    /// The empty filter that `options` ask for, which grows as `growth` says.
+    ///
+    /// # Errors
+    ///
+    /// What the library refuses.
+    pub fn build(options: Options, growth: Growth) -> Result<Self, BuildError> {
+        Ok(Self::new(growth.builder(&options).build()?, options, 0))
+    }
+
+    /// The empty filter with this [header](Self::header), whose buckets take up at most `max_bytes`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the header.
+    pub fn from_header(
+        header: &[u8],
+        options: Options,
+        max_bytes: usize,
+    ) -> Result<Self, SnapshotError> {
+        let cuckoo = CuckooFilter::from_header(header, max_bytes)?;
+        Ok(Self::new(cuckoo, options, 0))
+    }
+
+    /// The filter of a snapshot that [`write_to`](Self::write_to) wrote. Reads no further.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the snapshot, and those of `reader`.
+    pub fn read_from(
+        reader: impl Read,
+        options: Options,
+        deleted: u64,
+    ) -> Result<Self, SnapshotError> {
+        let cuckoo = CuckooFilter::read_from(reader)?;
+        Ok(Self::new(cuckoo, options, deleted))
+    }
+
+    pub(crate) fn new(cuckoo: CuckooFilter, options: Options, deleted: u64) -> Self {
+        Self {
+            snapshots: AtomicU32::new(0),
+            waiting: AtomicU32::new(0),
+            cuckoo,
+            options,
+            deleted: AtomicU64::new(deleted),
+        }
+    }
+
+    /// Adds a copy of `item`.
+    ///
+    /// # Errors
+    ///
+    /// As the library's. Where a snapshot may be the reason for a `Full`, it tries again as long as
+    /// `wait`, which waits a little, returns true: a second or so.
+    #[inline]
+    pub fn insert(&self, item: &[u8], wait: impl FnMut() -> bool) -> Result<(), InsertError> {
+        self.cuckoo
+            .insert(item)
+            .or_else(|error| self.again(item, error, wait, || self.cuckoo.insert(item)))
+    }
+
+    /// Adds `item` if it is absent; whether it was.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Self::insert).
+    #[inline]
+    pub fn insert_unique(
+        &self,
+        item: &[u8],
+        wait: impl FnMut() -> bool,
+    ) -> Result<bool, InsertError> {
+        self.cuckoo
+            .insert_unique(item)
+            .or_else(|error| self.again(item, error, wait, || self.cuckoo.insert_unique(item)))
+    }
+
+    /// Adds a copy of each of `items`, at once.
+    ///
+    /// # Errors
+    ///
+    /// The first item for which there is no room; those before it are added.
+    #[inline]
+    pub fn insert_batch(&self, items: &[&[u8]]) -> Result<(), BatchError> {
+        self.cuckoo.insert_batch(items)
+    }
+
+    /// True if `item` is present, or looks like one that is.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, item: &[u8]) -> bool {
+        self.cuckoo.contains(item)
+    }
+
+    /// The same of each of `items`.
+    #[inline]
+    pub fn contains_batch(&self, items: &[&[u8]], results: &mut [bool]) {
+        self.cuckoo.contains_batch(items, results);
+    }
+
+    /// Copies of `item`, and of items that look like it.
+    #[inline]
+    #[must_use]
+    pub fn count(&self, item: &[u8]) -> usize {
+        self.cuckoo.count(item)
+    }
+
+    /// Removes a copy of `item`; whether there was one.
+    #[inline]
+    pub fn remove(&self, item: &[u8]) -> bool {
+        let removed = self.cuckoo.remove(item);
+        if removed {
+            // Relaxed: a number to be shown.
+            self.deleted.fetch_add(1, Ordering::Relaxed);
+        }
+        removed
+    }
+
+    /// Completes a doubling that has begun.
+    pub fn finish_growth(&self) {
+        self.cuckoo.finish_growth();
+    }
+
+    /// Tries to insert again where the filter should not be full.
+    #[cold]
+    fn again<T>(
+        &self,
+        item: &[u8],
+        error: InsertError,
+        wait: impl FnMut() -> bool,
+        insert: impl FnMut() -> Result<T, InsertError>,
+    ) -> Result<T, InsertError> {
+        if error != InsertError::Full || self.has_grown_full() || self.is_full_of(item) {
+            return Err(error);
+        }
+        self.after_snapshots(wait, insert)
+    }
+
+    /// Tries until snapshots are no longer in the way: they forbid relocations
+    /// between the part that is written already and the one to come.
+    fn after_snapshots<T>(
+        &self,
+        mut wait: impl FnMut() -> bool,
+        mut insert: impl FnMut() -> Result<T, InsertError>,
+    ) -> Result<T, InsertError> {
+        // Relaxed: the number only chooses who waits.
+        let others = self.waiting.fetch_add(1, Ordering::Relaxed);
+        let until = Instant::now() + PATIENCE;
+        let result = loop {
+            // What ends during the attempt, or begins, may have been in its way.
+            let saved_before = self.is_being_saved();
+            let result = insert();
+            let goes_on = matches!(result, Err(InsertError::Full))
+                && (saved_before || self.is_being_saved())
+                && others < WAITING
+                && Instant::now() < until;
+            if !goes_on || !wait() {
+                break result;
+            }
+        };
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    /// Writes a snapshot; see [`CuckooFilter::write_to`].
+    ///
+    /// # Errors
+    ///
+    /// Those of `writer`.
+    pub fn write_to(&self, writer: impl Write) -> io::Result<()> {
+        // Relaxed: it only tells inserts that waiting may help.
+        self.snapshots.fetch_add(1, Ordering::Relaxed);
+        let result = self.cuckoo.write_to(writer);
+        // Release: who sees no snapshot sees that it is no longer in the way.
+        self.snapshots.fetch_sub(1, Ordering::Release);
+        result
+    }
+
+    /// A copy of it, which takes a snapshot's memory meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`DuplicateError`] if there is no memory for it.
+    pub fn duplicate(&self) -> Result<Self, DuplicateError> {
+        let mut snapshot = Fallible(Vec::new());
+        self.write_to(&mut snapshot)?;
+        let cuckoo = CuckooFilter::from_bytes(&snapshot.0)?;
+        Ok(Self::new(cuckoo, self.options, self.deleted()))
+    }
+
+    /// True if there are as many copies of `item` as fit.
+    #[must_use]
+    pub fn is_full_of(&self, item: &[u8]) -> bool {
+        self.cuckoo.count(item) >= 2 * self.cuckoo.bucket_slots()
+    }
+
+    /// True if there are as many items as it promises to hold.
+    #[must_use]
+    pub fn has_grown_full(&self) -> bool {
+        self.cuckoo.len() >= self.cuckoo.max_capacity()
+    }
+
+    /// True while a snapshot is under way.
+    #[must_use]
+    pub fn is_being_saved(&self) -> bool {
+        // Acquire: pairs with the Release of `write_to`.
+        self.snapshots.load(Ordering::Acquire) > 0
+    }
+
+    /// Items deleted so far.
+    #[must_use]
+    pub fn deleted(&self) -> u64 {
+        self.deleted.load(Ordering::Relaxed)
+    }
+
+    /// What its client asked for.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Items in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.cuckoo.len()
+    }
+
+    /// True if there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cuckoo.is_empty()
+    }
+
+    /// Distinct items that fit at its size.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.cuckoo.capacity()
+    }
+
+    /// Distinct items that fit when it has grown.
+    #[must_use]
+    pub fn max_capacity(&self) -> usize {
+        self.cuckoo.max_capacity()
+    }
+
+    /// How many buckets it has now.
+    #[inline]
+    #[must_use]
+    pub fn buckets(&self) -> usize {
+        self.cuckoo.buckets()
+    }
+
+    /// How many copies a bucket holds.
+    #[must_use]
+    pub fn bucket_slots(&self) -> usize {
+        self.cuckoo.bucket_slots()
+    }
+
+    /// Bits of a fingerprint.
+    #[must_use]
+    pub fn fingerprint_bits(&self) -> u32 {
+        self.cuckoo.fingerprint_bits()
+    }
+
+    /// Bytes that its table takes up.
+    #[must_use]
+    pub fn memory_usage(&self) -> usize {
+        self.cuckoo.memory_usage()
+    }
+
+    /// What has happened in it.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.cuckoo.stats()
+    }
+
+    /// The bytes that an empty filter [can be made from](Self::from_header) which differs from this
+    /// one in nothing but what it holds.
+    #[must_use]
+    pub fn header(&self) -> [u8; 68] {
+        self.cuckoo.header()
+    }
+
+    /// A number that is the same for filters with one [header](Self::header) that hold the same.
+    #[must_use]
+    pub fn digest(&self) -> u128 {
+        self.cuckoo.digest()
+    }
+}
+
+impl AsRef<Self> for Filter {
+    #[inline]
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}

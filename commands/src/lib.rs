@@ -1,0 +1,27 @@
+//! What the `CF.*` commands do: from arguments to a reply.
+//!
+//! A host has the keys, and threads or sockets. It implements [`Store`], takes the commands from
+//! [`commands`], and writes each [`Reply`] in its own notation. What a command has changed it is
+//! told, so that it can save that or pass it on.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod cf;
+mod command;
+pub mod dump;
+mod filter;
+mod growth;
+mod options;
+mod reply;
+mod reserve;
+mod store;
+mod table;
+
+pub use command::{Answer, Args, Argument, ArgumentKind, Command, Kind, takes};
+pub use filter::{DuplicateError, Filter};
+pub use growth::{Growth, GrowthError};
+pub use options::{DEFAULT_RATE, Options, Wanted, number};
+pub use reply::Reply;
+pub use store::{MakeError, Store};
+pub use table::commands;

@@ -1,0 +1,115 @@
+//! What the commands need of the program that they are part of.
+
+use crate::{Answer, Filter, Options, Reply, Wanted};
+use std::sync::Arc;
+
+/// The keys and their filters, and what the host does when filters change.
+///
+/// A method that refuses says so in the words that the client is to read.
+pub trait Store {
+    /// A filter as the host keeps it, perhaps with more beside it.
+    type Kept: AsRef<Filter>;
+
+    /// Hands the filter of `key` to `work`; `None` if there is no such key.
+    ///
+    /// # Errors
+    ///
+    /// What the client is told if the key holds something else.
+    fn with<R>(
+        &self,
+        key: &[u8],
+        work: impl FnOnce(&Arc<Self::Kept>) -> R,
+    ) -> Result<Option<R>, Reply>;
+
+    /// Gives `key` the filter that is wanted, if it has none.
+    ///
+    /// # Errors
+    ///
+    /// [`MakeError`]; nothing has changed then.
+    fn make(&self, key: &[u8], wanted: &Wanted) -> Result<Arc<Self::Kept>, MakeError>;
+
+    /// What a filter is like that an insert makes.
+    fn defaults(&self) -> Options {
+        Options::default()
+    }
+
+    /// True if nothing may be inserted now, because all filters together take up too much memory.
+    fn refuses_growth(&self) -> bool;
+
+    /// True if a filter takes no more items than it promises to hold. Else it takes those that
+    /// happen to fit. A copy of a filter that is to hold what the first one holds must not be strict.
+    fn is_strict(&self) -> bool;
+
+    /// Waits a little for a snapshot that an insert found in its way, or returns false at once: the
+    /// insert is refused then.
+    fn wait(&self) -> bool;
+
+    /// These items were added to the filter of `key`; perhaps none of those that were to be. The
+    /// filter may have grown in either case.
+    fn added<'a>(&self, key: &[u8], kept: &Self::Kept, items: impl Iterator<Item = &'a [u8]>);
+
+    /// A copy of this item was removed from the filter of `key`.
+    fn removed(&self, key: &[u8], kept: &Self::Kept, item: &[u8]);
+
+    /// The filter of `key` has completed a doubling. What it holds is the same.
+    fn compacted(&self, key: &[u8], kept: &Self::Kept);
+
+    /// Takes a snapshot of the filter of `key`, and answers with its first
+    /// [piece](crate::dump::piece). [`Dumps`](crate::dump::Dumps) does that.
+    ///
+    /// # Errors
+    ///
+    /// What the client is told if that cannot be.
+    fn begin_dump(&self, key: &[u8], kept: &Arc<Self::Kept>) -> Answer;
+
+    /// Answers with the piece at `position`, which the last one has named.
+    ///
+    /// # Errors
+    ///
+    /// What the client is told if that cannot be.
+    fn go_on_dump(&self, key: &[u8], position: u64) -> Answer;
+
+    /// Begins to load a filter of which `header` was dumped first: [`Load`](crate::dump::Load) does
+    /// that. A load of `key` that is under way ends. There must be no such key.
+    ///
+    /// # Errors
+    ///
+    /// What the client is told if that cannot be.
+    fn begin_load(&self, key: &[u8], header: &[u8]) -> Answer;
+
+    /// Takes the next piece of what is loaded. With the last one it becomes the filter of `key`.
+    ///
+    /// # Errors
+    ///
+    /// What the client is told if that cannot be.
+    fn go_on_load(&self, key: &[u8], position: u64, piece: &[u8]) -> Answer;
+}
+
+/// A filter was not made.
+#[derive(Debug)]
+pub enum MakeError {
+    /// The key has one.
+    Exists,
+    /// This is the reason.
+    Refused(Reply),
+}
+
+impl From<MakeError> for Reply {
+    fn from(error: MakeError) -> Self {
+        match error {
+            MakeError::Exists => Self::error("ERR item exists"),
+            MakeError::Refused(reply) => reply,
+        }
+    }
+}
+
+/// The filter that a host keeps.
+#[inline]
+pub(crate) fn filter_of<K: AsRef<Filter>>(kept: &Arc<K>) -> &Filter {
+    (**kept).as_ref()
+}
+
+/// The filter of `key`, for longer than [`Store::with`] has it.
+pub(crate) fn get<S: Store>(store: &S, key: &[u8]) -> Result<Option<Arc<S::Kept>>, Reply> {
+    store.with(key, Arc::clone)
+}

@@ -1,0 +1,157 @@
+//! What the commands on filters and keys work on.
+
+use super::Loads;
+use crate::keyspace::{Entry, Keyspace, ReserveError, check_key};
+use guira_commands::{
+    Answer, MakeError, Reply, Wanted,
+    dump::{DumpError, Dumps},
+};
+use std::{collections::HashSet, path::PathBuf, sync::Arc, thread, time::Duration};
+use tokio::task::block_in_place;
+use tracing::warn;
+
+/// The time between two attempts of an insert that a snapshot is in the way of.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The keys, and what is under way with them.
+#[derive(Debug)]
+pub struct Store {
+    /// The keys.
+    pub keyspace: Keyspace,
+    /// Dumps that clients are reading.
+    pub dumps: Dumps,
+    /// Dumps that clients are writing.
+    pub loads: Loads,
+}
+
+impl Store {
+    /// An empty store, with a limit for its bytes, and a directory for the files of dumps: without
+    /// one, where the system has temporary files.
+    #[must_use]
+    pub fn new(memory_limit: usize, directory: Option<PathBuf>) -> Self {
+        Self {
+            keyspace: Keyspace::new(memory_limit),
+            dumps: Dumps::new(directory),
+            loads: Loads::default(),
+        }
+    }
+
+    /// Ends the dumps and loads with which nobody has gone on for `idle`, and gives their
+    /// memory back.
+    pub fn expire(&self, idle: Duration) {
+        self.dumps.expire(idle);
+        self.loads.expire(&self.keyspace, idle);
+    }
+
+    /// Takes away keys that have expired, a few at a time: there may be more of them if it
+    /// returns true.
+    #[must_use]
+    pub fn sweep(&self) -> bool {
+        let keys: HashSet<_> = self.keyspace.expire_some().into_iter().collect();
+        if !keys.is_empty() {
+            self.abandon(|key| keys.contains(key));
+        }
+        !keys.is_empty()
+    }
+
+    /// Ends the dumps and loads of these keys, and gives their memory back.
+    pub(super) fn abandon(&self, which: impl Fn(&[u8]) -> bool) {
+        self.dumps.abandon(&which);
+        self.loads.abandon(&self.keyspace, &which);
+    }
+}
+
+impl guira_commands::Store for Store {
+    type Kept = Entry;
+
+    #[inline]
+    fn with<R>(&self, key: &[u8], work: impl FnOnce(&Arc<Entry>) -> R) -> Result<Option<R>, Reply> {
+        Ok(self.keyspace.with(key, work))
+    }
+
+    fn make(&self, key: &[u8], wanted: &Wanted) -> Result<Arc<Entry>, MakeError> {
+        self.keyspace
+            .reserve(key, wanted)
+            .map_err(|error| match error {
+                ReserveError::Exists => MakeError::Exists,
+                error => MakeError::Refused(error.into()),
+            })
+    }
+
+    #[inline]
+    fn refuses_growth(&self) -> bool {
+        self.keyspace.is_over_limit()
+    }
+
+    #[inline]
+    fn is_strict(&self) -> bool {
+        false
+    }
+
+    fn wait(&self) -> bool {
+        // Others that share this thread must not wait, too.
+        block_in_place(|| thread::sleep(PAUSE));
+        true
+    }
+
+    #[inline]
+    fn added<'a>(&self, _: &[u8], entry: &Entry, _: impl Iterator<Item = &'a [u8]>) {
+        self.keyspace.settle(entry);
+    }
+
+    #[inline]
+    fn removed(&self, _: &[u8], entry: &Entry, _: &[u8]) {
+        self.keyspace.changed(entry);
+    }
+
+    fn compacted(&self, _: &[u8], entry: &Entry) {
+        self.keyspace.settle(entry);
+    }
+
+    fn begin_dump(&self, key: &[u8], entry: &Arc<Entry>) -> Answer {
+        let position = self.dumps.begin(key, entry).map_err(report)?;
+        let is_still_there = |now: &Arc<Entry>| Arc::ptr_eq(now, entry);
+        if self.keyspace.with(key, is_still_there) != Some(true) {
+            // It was deleted meanwhile, perhaps before the dump was there to be ended.
+            self.dumps.end(position);
+            return Err(Reply::error("ERR not found"));
+        }
+        self.go_on_dump(key, position)
+    }
+
+    fn go_on_dump(&self, key: &[u8], position: u64) -> Answer {
+        self.dumps.go_on(key, position).map_err(report)
+    }
+
+    fn begin_load(&self, key: &[u8], header: &[u8]) -> Answer {
+        check_key(key)?;
+        if self.keyspace.contains(key) {
+            return Err(MakeError::Exists.into());
+        }
+        self.loads.begin(&self.keyspace, key, header)
+    }
+
+    fn go_on_load(&self, key: &[u8], position: u64, piece: &[u8]) -> Answer {
+        check_key(key)?;
+        self.loads.go_on(&self.keyspace, key, position, piece)
+    }
+}
+
+impl From<ReserveError> for Reply {
+    fn from(error: ReserveError) -> Self {
+        Self::Error(error.to_string().into())
+    }
+}
+
+/// The answer with an error, which the log has too unless it is the client's.
+fn report(error: DumpError) -> Reply {
+    match &error {
+        DumpError::Write { directory, error } => {
+            let directory = directory.display().to_string();
+            warn!(directory, %error, "a dump was not written");
+        }
+        DumpError::Read(error) => warn!(%error, "a dump was not read"),
+        DumpError::Position => {}
+    }
+    Reply::Error(error.to_string().into())
+}

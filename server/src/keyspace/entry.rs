@@ -1,0 +1,77 @@
+//! The value of a key: a filter, and what the keyspace knows of it.
+
+use super::now;
+use guira_commands::Filter;
+use std::{
+    ops::Deref,
+    sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering},
+};
+
+/// A filter that a key has, or had.
+#[derive(Debug)]
+pub struct Entry {
+    filter: Filter,
+    /// Buckets when its memory was last charged.
+    pub(super) charged_buckets: AtomicUsize,
+    /// Bytes that its key takes up beside it.
+    pub(super) overhead: AtomicU32,
+    /// Changes of it that somebody watched; see [`super::watch`].
+    pub(super) changes: AtomicU32,
+    /// When its key expires, in milliseconds since 1970; 0 for never.
+    pub(crate) deadline: AtomicI64,
+    /// Bytes that are charged for it; see [`super::Keyspace`].
+    pub(super) charged: AtomicUsize,
+}
+
+impl From<Filter> for Entry {
+    fn from(filter: Filter) -> Self {
+        Self {
+            filter,
+            charged_buckets: AtomicUsize::new(0),
+            overhead: AtomicU32::new(0),
+            changes: AtomicU32::new(0),
+            deadline: AtomicI64::new(0),
+            charged: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl Deref for Entry {
+    type Target = Filter;
+
+    #[inline]
+    fn deref(&self) -> &Filter {
+        &self.filter
+    }
+}
+
+impl AsRef<Filter> for Entry {
+    #[inline]
+    fn as_ref(&self) -> &Filter {
+        &self.filter
+    }
+}
+
+impl Entry {
+    /// When its key expires, in milliseconds since 1970.
+    #[must_use]
+    pub fn deadline(&self) -> Option<i64> {
+        Some(self.deadline.load(Ordering::Relaxed)).filter(|&at| at != 0)
+    }
+
+    /// True if its key has expired.
+    #[inline]
+    #[must_use]
+    pub fn has_expired(&self) -> bool {
+        self.deadline().is_some_and(|at| at <= now())
+    }
+
+    /// True if it has grown since this was last asked. Cheap, for after every insert.
+    pub(super) fn has_grown(&self) -> bool {
+        let buckets = self.filter.buckets();
+        // Relaxed: it only chooses who charges for it. By an exchange, so that one does: too
+        // much would be charged until a second one has seen that.
+        self.charged_buckets.load(Ordering::Relaxed) != buckets
+            && self.charged_buckets.swap(buckets, Ordering::Relaxed) != buckets
+    }
+}
