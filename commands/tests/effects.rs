@@ -1,0 +1,494 @@
+//! What a host is told of the changes that commands make, and asked.
+
+use guira_commands::{
+    Answer, Command, Filter, Growth, Kind, MakeError, Options, Reply, Store, Wanted, commands,
+    dump::{Dumps, Header, Load, LoadError, Memory},
+};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    io::{self, Write},
+    sync::Arc,
+};
+
+const MEMORY: usize = 1 << 20;
+
+/// A host with its keys in a map, which writes down what it is told.
+struct Host {
+    filters: RefCell<HashMap<Vec<u8>, Arc<Filter>>>,
+    loads: RefCell<HashMap<Vec<u8>, Load>>,
+    dumps: Dumps,
+    told: RefCell<Vec<String>>,
+    is_strict: bool,
+    is_full: Cell<bool>,
+    waits: Cell<u32>,
+}
+
+impl Host {
+    fn new(is_strict: bool) -> Self {
+        Self {
+            filters: RefCell::default(),
+            loads: RefCell::default(),
+            dumps: Dumps::new(None),
+            told: RefCell::default(),
+            is_strict,
+            is_full: Cell::new(false),
+            waits: Cell::new(0),
+        }
+    }
+
+    fn ask(&self, line: &str) -> Answer {
+        let words: Vec<_> = line.split(' ').map(str::as_bytes).collect();
+        self.ask_words(&words)
+    }
+
+    fn ask_words(&self, words: &[&[u8]]) -> Answer {
+        let commands = commands::<Self>();
+        let named = |command: &&Command<_>| command.name.as_bytes().eq_ignore_ascii_case(words[0]);
+        let command = commands.iter().find(named).expect("a command");
+        (command.run)(self, words)
+    }
+
+    /// What it was told since the last call.
+    fn told(&self) -> Vec<String> {
+        self.told.take()
+    }
+
+    fn tell(&self, what: &str, key: &[u8], items: impl IntoIterator<Item = String>) {
+        let items: Vec<_> = items.into_iter().collect();
+        let line = format!("{what} {} {}", text(key), items.join(","));
+        self.told.borrow_mut().push(line.trim_end().to_owned());
+    }
+
+    fn filter(&self, key: &str) -> Arc<Filter> {
+        self.filters.borrow()[key.as_bytes()].clone()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn refusal(answer: Answer) -> String {
+    match answer {
+        Err(Reply::Error(text)) => text.into_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+impl Store for Host {
+    type Kept = Filter;
+
+    fn with<R>(
+        &self,
+        key: &[u8],
+        work: impl FnOnce(&Arc<Filter>) -> R,
+    ) -> Result<Option<R>, Reply> {
+        match key {
+            b"list" => Err(Reply::error("WRONGTYPE")),
+            key => Ok(self.filters.borrow().get(key).map(work)),
+        }
+    }
+
+    fn make(&self, key: &[u8], wanted: &Wanted) -> Result<Arc<Filter>, MakeError> {
+        if self.filters.borrow().contains_key(key) {
+            return Err(MakeError::Exists);
+        }
+        let options = wanted.options;
+        let growth = match wanted.max_capacity {
+            Some(items) => Growth::up_to(items, &options, MEMORY),
+            None => Growth::furthest(&options, MEMORY).map_err(Into::into),
+        };
+        let refuse = |error: String| MakeError::Refused(Reply::Error(error.into()));
+        let growth = growth.map_err(|error| refuse(error.to_string()))?;
+        let built = Filter::build(options, growth);
+        let filter = Arc::new(built.map_err(|error| refuse(error.to_string()))?);
+        self.filters.borrow_mut().insert(key.into(), filter.clone());
+        self.tell("made", key, [options.capacity.to_string()]);
+        Ok(filter)
+    }
+
+    fn defaults(&self) -> Options {
+        Options {
+            capacity: 2_000,
+            // No item is taken for another one.
+            rate: 1e-8,
+            ..Options::default()
+        }
+    }
+
+    fn refuses_growth(&self) -> bool {
+        self.is_full.get()
+    }
+
+    fn is_strict(&self) -> bool {
+        self.is_strict
+    }
+
+    fn wait(&self) -> bool {
+        self.waits.set(self.waits.get() + 1);
+        false
+    }
+
+    fn added<'a>(&self, key: &[u8], _: &Filter, items: impl Iterator<Item = &'a [u8]>) {
+        self.tell("added", key, items.map(text));
+    }
+
+    fn removed(&self, key: &[u8], _: &Filter, item: &[u8]) {
+        self.tell("removed", key, [text(item)]);
+    }
+
+    fn compacted(&self, key: &[u8], _: &Filter) {
+        self.tell("compacted", key, []);
+    }
+
+    fn begin_dump(&self, key: &[u8], filter: &Arc<Filter>) -> Answer {
+        let begun = self.dumps.begin(key, filter);
+        let position = begun.map_err(|error| Reply::Error(error.to_string().into()))?;
+        self.go_on_dump(key, position)
+    }
+
+    fn go_on_dump(&self, key: &[u8], position: u64) -> Answer {
+        let piece = self.dumps.go_on(key, position);
+        piece.map_err(|error| Reply::Error(error.to_string().into()))
+    }
+
+    fn begin_load(&self, key: &[u8], header: &[u8]) -> Answer {
+        let memory = Memory {
+            free: MEMORY,
+            limit: MEMORY,
+        };
+        let load = Load::begin(header, memory);
+        let load = load.map_err(|error| Reply::Error(error.to_string().into()))?;
+        self.loads.borrow_mut().insert(key.into(), load);
+        Ok(Reply::OK)
+    }
+
+    fn go_on_load(&self, key: &[u8], position: u64, piece: &[u8]) -> Answer {
+        let mut loads = self.loads.borrow_mut();
+        let load = loads.get_mut(key).ok_or(Reply::error("ERR not found"))?;
+        match load.take(position, piece) {
+            Ok(false) => Ok(Reply::OK),
+            Ok(true) => {
+                let filter = loads.remove(key).expect("it is there").finish();
+                let filter = filter.expect("it was complete");
+                self.filters.borrow_mut().insert(key.into(), filter.into());
+                Ok(Reply::OK)
+            }
+            Err(error) => {
+                if !matches!(error, LoadError::Position) {
+                    loads.remove(key);
+                }
+                Err(Reply::Error(error.to_string().into()))
+            }
+        }
+    }
+}
+
+#[test]
+fn a_host_is_told_what_has_changed() {
+    let host = Host::new(true);
+    let yes = Ok(Reply::Bool(true));
+    assert_eq!(host.ask("CF.ADD k a"), yes);
+    assert_eq!(host.told(), ["made k 2000", "added k a"]);
+    assert_eq!(host.ask("CF.ADDNX k a"), Ok(Reply::Bool(false)));
+    assert_eq!(host.told(), ["added k"]);
+    assert_eq!(host.ask("CF.ADDNX k b"), yes);
+    assert_eq!(host.told(), ["added k b"]);
+    let answer = host.ask("CF.INSERTNX k ITEMS a c c d");
+    assert_eq!(answer, Ok(Reply::Integers(vec![0, 1, 0, 1])));
+    assert_eq!(host.told(), ["added k c,d"]);
+    let answer = host.ask("CF.INSERT l CAPACITY 5000 ITEMS x y");
+    assert_eq!(answer, Ok(Reply::Insertions(vec![true, true])));
+    assert_eq!(host.told(), ["made l 5000", "added l x,y"]);
+    assert_eq!(host.ask("CF.DEL k a"), yes);
+    assert_eq!(host.told(), ["removed k a"]);
+    assert_eq!(host.ask("CF.DEL k a"), Ok(Reply::Bool(false)));
+    assert!(host.ask("CF.DEL none a").is_err());
+    assert_eq!(host.told(), Vec::<String>::new());
+    assert_eq!(host.ask("CF.COMPACT k"), Ok(Reply::OK));
+    assert_eq!(host.told(), ["compacted k"]);
+    assert_eq!(host.ask("CF.RESERVE m 100 MAXCAPACITY 200"), Ok(Reply::OK));
+    assert_eq!(host.filter("m").max_capacity(), 200);
+    assert_eq!(host.told(), ["made m 100"]);
+    assert_eq!(refusal(host.ask("CF.RESERVE m 100")), "ERR item exists");
+    for line in [
+        "CF.EXISTS k a",
+        "CF.MEXISTS k a b",
+        "CF.COUNT k a",
+        "CF.INFO k",
+        "CF.DEBUG k",
+        "CF.SCANDUMP k 0",
+        "CF.SCANDUMP k 1",
+    ] {
+        assert!(host.ask(line).is_ok(), "{line}");
+    }
+    assert!(host.ask("CF.INSERT none NOCREATE ITEMS a").is_err());
+    assert_eq!(host.told(), Vec::<String>::new());
+}
+
+/// Some items are added, and then there is no room: the host is told of those.
+#[test]
+fn what_is_refused_is_no_change() {
+    for is_strict in [false, true] {
+        let host = Host::new(is_strict);
+        host.ask("CF.RESERVE k 1000 EXPANSION 0 ERROR 0.00000001")
+            .unwrap();
+        let most = host.filter("k").max_capacity();
+        host.told();
+        let items: Vec<_> = (0..3_000).map(|item| format!("item{item}")).collect();
+        let answer = host.ask(&format!("CF.INSERT k ITEMS {}", items.join(" ")));
+        let Ok(Reply::Insertions(inserted)) = answer else {
+            panic!("{answer:?}");
+        };
+        let added = items
+            .iter()
+            .zip(&inserted)
+            .filter(|(_, inserted)| **inserted);
+        let added: Vec<_> = added.map(|(item, _)| &**item).collect();
+        assert_eq!(host.told(), [format!("added k {}", added.join(","))]);
+        assert_eq!(host.filter("k").len(), added.len());
+        match is_strict {
+            true => assert_eq!(added, items[..most]),
+            false => assert!(added.len() > most, "{}", added.len()),
+        }
+        assert_eq!(refusal(host.ask("CF.ADD k new")), "Filter is full");
+        assert_eq!(host.told(), ["added k"]);
+        // What is there already is no matter of room.
+        assert_eq!(host.ask("CF.ADDNX k item0"), Ok(Reply::Bool(false)));
+        let answer = host.ask("CF.INSERTNX k ITEMS item0 new");
+        assert_eq!(answer, Ok(Reply::Integers(vec![0, -1])));
+        assert_eq!(host.told(), ["added k", "added k"]);
+    }
+}
+
+#[test]
+fn commands_done_together_are_told_of_alike() {
+    let host = Host::new(true);
+    let mut answers = Vec::new();
+    guira_commands::cf::add_together(&host, b"k", &[b"a", b"b"], |it| answers.push(it));
+    assert_eq!(answers, [Reply::Bool(true), Reply::Bool(true)]);
+    assert_eq!(host.told(), ["made k 2000", "added k a,b"]);
+    host.ask("CF.RESERVE l 4 EXPANSION 0 ERROR 0.00000001")
+        .unwrap();
+    host.told();
+    let most = host.filter("l").max_capacity();
+    let items: Vec<_> = (0..9).map(|item: u32| item.to_string()).collect();
+    let words: Vec<_> = items.iter().map(|item| item.as_bytes()).collect();
+    answers.clear();
+    guira_commands::cf::add_together(&host, b"l", &words, |it| answers.push(it));
+    let full = Reply::error("Filter is full");
+    assert!(answers[..most].iter().all(|it| *it == Reply::Bool(true)));
+    assert!(answers[most..].iter().all(|it| *it == full));
+    assert_eq!(
+        host.told(),
+        [format!("added l {}", items[..most].join(","))]
+    );
+    for refused in [&b"list"[..], b"k"] {
+        host.is_full.set(refused == b"k");
+        answers.clear();
+        guira_commands::cf::add_together(&host, refused, &[b"a", b"b"], |it| answers.push(it));
+        assert!(answers.len() == 2 && answers.iter().all(Reply::is_error));
+    }
+    answers.clear();
+    guira_commands::cf::exist_together(&host, b"list", &[b"a"], |it| answers.push(it));
+    guira_commands::cf::exist_together(&host, b"k", &[b"a"], |it| answers.push(it));
+    guira_commands::cf::exist_together(&host, b"none", &[b"a"], |it| answers.push(it));
+    let [yes, no] = [true, false].map(Reply::Bool);
+    assert_eq!(answers, [Reply::error("WRONGTYPE"), yes, no]);
+    assert_eq!(host.told(), Vec::<String>::new());
+}
+
+#[test]
+fn a_host_that_is_full_refuses_what_adds_and_nothing_else() {
+    let host = Host::new(false);
+    host.ask("CF.ADD k a").unwrap();
+    host.is_full.set(true);
+    host.told();
+    for line in [
+        "CF.ADD k b",
+        "CF.ADDNX k b",
+        "CF.INSERT k ITEMS b",
+        "CF.INSERTNX k ITEMS b",
+    ] {
+        assert!(refusal(host.ask(line)).starts_with("OOM "), "{line}");
+    }
+    assert_eq!(host.told(), Vec::<String>::new());
+    assert_eq!(host.ask("CF.DEL k a"), Ok(Reply::Bool(true)));
+}
+
+/// Every command says so if its key holds something else, or has the wrong number of words.
+#[test]
+fn every_command_refuses_other_keys_and_too_few_words() {
+    let host = Host::new(false);
+    for command in commands::<Host>() {
+        assert!(!command.takes(1));
+        let refused = (command.run)(&host, &[command.name.as_bytes()]);
+        let name = command.name.to_lowercase();
+        let expected = format!("ERR wrong number of arguments for '{name}' command");
+        assert_eq!(refusal(refused), expected);
+    }
+    for line in [
+        "CF.ADD list a",
+        "CF.ADDNX list a",
+        "CF.COMPACT list",
+        "CF.COUNT list a",
+        "CF.DEBUG list",
+        "CF.DEL list a",
+        "CF.EXISTS list a",
+        "CF.INFO list",
+        "CF.INSERT list ITEMS a",
+        "CF.INSERTNX list ITEMS a",
+        "CF.MEXISTS list a",
+        "CF.SCANDUMP list 1",
+    ] {
+        assert_eq!(refusal(host.ask(line)), "WRONGTYPE", "{line}");
+    }
+    assert_eq!(host.told(), Vec::<String>::new());
+}
+
+/// Fills a filter in the midst of its snapshots, of which there are as many as `depth`.
+struct Filling<'a> {
+    host: &'a Host,
+    depth: u32,
+    written: usize,
+}
+
+impl Write for Filling<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let before = self.written;
+        self.written += bytes.len();
+        match self.depth {
+            // Not in its midst, which is but once.
+            _ if before >= MIDST || self.written < MIDST => {}
+            0 => {
+                let fill = |item| self.host.ask(&format!("CF.ADD k {item}"));
+                let refused = (0..CAPACITY).map(fill).find_map(Result::err);
+                self.host
+                    .tell("refused", b"k", refused.map(|it| refusal(Err(it))));
+            }
+            depth => self.host.filter("k").write_to(Self {
+                depth: depth - 1,
+                written: 0,
+                ..*self
+            })?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+const CAPACITY: usize = 10_000;
+const MIDST: usize = 5_000;
+
+/// An insert that finds snapshots in its way asks whether to wait, and is refused if not. Beside so
+/// many of them no item moves.
+#[test]
+fn a_host_may_not_wait_for_a_snapshot() {
+    let host = Host::new(true);
+    let reserve = format!("CF.RESERVE k {CAPACITY} EXPANSION 0");
+    host.ask(&reserve).unwrap();
+    let filling = Filling {
+        host: &host,
+        depth: 100,
+        written: 0,
+    };
+    host.filter("k").write_to(filling).unwrap();
+    let expected = "refused k Filter is full while it is being saved: try again";
+    assert_eq!(host.told().last().map(|line| &**line), Some(expected));
+    assert!(host.waits.get() > 0);
+    let filter = host.filter("k");
+    assert!(filter.len() < filter.max_capacity());
+}
+
+/// A copy made from what a host is told holds the same, though it is made of batches.
+#[test]
+fn a_copy_made_from_effects_has_the_same_digest() {
+    let (host, copy) = (Host::new(true), Host::new(false));
+    host.ask("CF.RESERVE k 1000").unwrap();
+    let first = host.filter("k");
+    host.told();
+    let header = Header::from_bytes(&Header::of(&first).to_bytes()).unwrap();
+    let like_it = Filter::from_header(&first.header(), header.options, MEMORY).unwrap();
+    assert_eq!(like_it.options(), first.options());
+    copy.filters
+        .borrow_mut()
+        .insert((*b"k").into(), like_it.into());
+    for round in 0..2_000_u32 {
+        let item = round.wrapping_mul(2_654_435_761) % 500;
+        let line = match round % 4 {
+            0 => format!("CF.DEL k {item}"),
+            1 => format!("CF.ADDNX k {item}"),
+            2 => format!("CF.ADD k {item}"),
+            _ => format!("CF.INSERTNX k ITEMS {item} {round} {}", round / 2),
+        };
+        let answer = host.ask(&line);
+        let told = host.told();
+        // There may be too many copies in two buckets.
+        assert!(answer.is_ok() || told == ["added k"], "{line}");
+        for told in told {
+            match *told.split(' ').collect::<Vec<_>>() {
+                ["added", "k", items] => {
+                    let items = items.replace(',', " ");
+                    copy.ask(&format!("CF.INSERT k NOCREATE ITEMS {items}"))
+                        .unwrap();
+                }
+                ["removed", "k", item] => {
+                    copy.ask(&format!("CF.DEL k {item}")).unwrap();
+                }
+                _ => assert_eq!(told, "added k"),
+            }
+        }
+    }
+    assert!(first.len() > 1_000);
+    assert_eq!(copy.filter("k").digest(), first.digest());
+    assert_eq!(copy.filter("k").deleted(), first.deleted());
+}
+
+#[test]
+fn a_dump_is_loaded_under_another_name() {
+    let host = Host::new(true);
+    for item in 0..1_000 {
+        host.ask(&format!("CF.ADD k {item}")).unwrap();
+    }
+    host.ask("CF.DEL k 7").unwrap();
+    let mut position = 0_u64;
+    loop {
+        let Ok(Reply::Array(reply)) = host.ask(&format!("CF.SCANDUMP k {position}")) else {
+            panic!("no piece at {position}");
+        };
+        let [Reply::Integer(next), Reply::Bulk(piece)] = &reply[..] else {
+            assert_eq!(reply, [Reply::Integer(0), Reply::Null]);
+            break;
+        };
+        position = *next as u64;
+        let next = next.to_string();
+        let loaded = host.ask_words(&[b"CF.LOADCHUNK", b"copy", next.as_bytes(), piece]);
+        assert_eq!(loaded, Ok(Reply::OK));
+    }
+    let (filter, copy) = (host.filter("k"), host.filter("copy"));
+    assert_eq!(copy.digest(), filter.digest());
+    assert_eq!(copy.options(), filter.options());
+    assert_eq!(copy.deleted(), 1);
+}
+
+/// The arguments of each command are as many words as it takes at least.
+#[test]
+fn arguments_agree_with_arities() {
+    let commands = commands::<Host>();
+    assert!(commands.is_sorted_by(|a, b| a.name < b.name));
+    for command in &commands {
+        let needed = command.arguments.iter().filter(|it| !it.is_optional);
+        let words: usize = needed.map(|it| 1 + usize::from(it.token.is_some())).sum();
+        assert!(command.takes(1 + words), "{}", command.name);
+        assert!(!command.takes(words), "{}", command.name);
+        let is_variable = |it: &guira_commands::Argument| it.is_optional || it.is_multiple;
+        let is_variable = command.arguments.iter().any(is_variable);
+        assert_eq!(command.arity < 0, is_variable, "{}", command.name);
+        let may_write = matches!(command.kind, Kind::Write | Kind::SlowWrite);
+        assert!(may_write || !command.may_grow, "{}", command.name);
+    }
+}
