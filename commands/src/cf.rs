@@ -27,6 +27,7 @@ pub(crate) fn add_nx<S: Store>(store: &S, args: Args<'_>) -> Answer {
     })
 }
 
+#[inline]
 fn insert_one<S: Store>(
     store: &S,
     args: Args<'_>,
@@ -55,6 +56,7 @@ fn insert_one<S: Store>(
 }
 
 /// Adds a copy of `item`.
+#[inline]
 fn insert_copy<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<(), InsertError> {
     match room(store, filter) {
         0 => Err(InsertError::Full),
@@ -63,6 +65,7 @@ fn insert_copy<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<(), 
 }
 
 /// Adds `item` if it is absent; whether it was.
+#[inline]
 fn insert_absent<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<bool, InsertError> {
     match room(store, filter) {
         0 if filter.contains(item) => Ok(false),
@@ -72,6 +75,7 @@ fn insert_absent<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<bo
 }
 
 /// How many items the filter takes.
+#[inline]
 fn room<S: Store>(store: &S, filter: &Filter) -> usize {
     match store.is_strict() {
         true => filter.max_capacity().saturating_sub(filter.len()),
