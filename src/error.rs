@@ -1,6 +1,6 @@
 //! What can go wrong, and the values it went wrong with.
 
-use std::io;
+use std::{io, time::Duration};
 use thiserror::Error;
 
 /// An item was not inserted; no other one has come or gone.
@@ -177,6 +177,22 @@ pub enum BuildError {
         rate: f64,
         /// The least capacity from which the filter can grow as far.
         min: usize,
+    },
+    /// A TTL cannot have so many steps.
+    #[error("a TTL of {asked} steps is not on offer: it has 1 to {max}")]
+    Steps {
+        /// The number of steps asked for.
+        asked: u32,
+        /// The largest number of steps; with the fingerprint bits asked for, if any.
+        max: u32,
+    },
+    /// The steps of the TTL would be too short.
+    #[error("a TTL of {asked:?} is too short for its steps: {min:?} at least")]
+    Ttl {
+        /// The TTL asked for.
+        asked: Duration,
+        /// The shortest TTL with so many steps.
+        min: Duration,
     },
     /// The allocator refused the memory for the table.
     #[error("no memory for {buckets} buckets of 8 bytes")]

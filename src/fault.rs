@@ -72,6 +72,12 @@ pub enum Fault {
     ContainsAnyPlane,
     /// A lookup takes a match for a copy before it has looked at the phase.
     ContainsMatchesFirst,
+    /// A lookup that found nothing does not look whether it is still the same step.
+    ContainsNoSecondNow,
+    /// A lookup reads the step after the words only.
+    ContainsReadsNowLate,
+    /// A copy under W counts for nothing.
+    WithheldOverlooked,
     /// remove does not validate the version before it answers false.
     RemoveNoValidate,
     /// remove does not read the words again before it answers false.
@@ -102,6 +108,8 @@ pub enum Fault {
     CountNoValidate,
     /// count observes and validates the stripe of the higher bucket.
     CountWrongStripe,
+    /// count does not look whether it is still the same step.
+    CountNoSecondNow,
     /// insert_unique claims without a reservation.
     UniqueNoReservation,
     /// All calls of insert_unique use one token.
@@ -110,6 +118,44 @@ pub enum Fault {
     UniqueReadsEarly,
     /// insert_unique does not heed a reservation in the other word.
     UniqueOverlooksTokens,
+    /// insert_unique does not look whether it is still the same step before it confirms.
+    UniqueNoSecondNow,
+    /// insert_unique does not look whether it is still the same step after it has confirmed.
+    UniqueConfirmedEarly,
+    /// insert_unique, where it would reserve away from home, makes a dead copy a live one instead.
+    UniqueRevives,
+    /// insert does not look whether it is still the same step after its copy stands.
+    InsertNoSecondNow,
+    /// refresh does not look whether it is still the same step.
+    RefreshNoSecondNow,
+    /// refresh does not validate the version before it answers false.
+    RefreshNoValidate,
+    /// refresh changes the tag in one exchange, without W.
+    RefreshAtOnce,
+    /// refresh does not read the step again when W stands.
+    RefreshTrustsOldNow,
+    /// refresh changes the tag of a shadow.
+    RefreshMarked,
+    /// refresh ends what another thread has begun with W.
+    WithheldByAnother,
+    /// A dead copy goes in one exchange, without W.
+    ExpireAtOnce,
+    /// Whether a copy is dead is not read again when W stands.
+    ExpireTrustsOldNow,
+    /// A dead copy goes whatever its mark.
+    SweepMarked,
+    /// A step begins though the words have not been swept in the one before it.
+    AdvanceUnswept,
+    /// A move is decided for an original of the class, whatever its tag.
+    DecideAnyTag,
+    /// remove takes from the higher word beside a copy in the lower one without an Advance.
+    OldestNoAdvance,
+    /// remove takes the oldest copy of two words that need not have stood together.
+    OldestNoValidate,
+    /// remove does not look whether it is still the same step in which it has compared ages.
+    OldestNoSecondNow,
+    /// remove takes from the lower word first, whichever copy is older.
+    RemoveYoungest,
     /// Other writers leave a reservation standing.
     ReservationKept,
     /// A lost compare-exchange of a claim is taken for a success.

@@ -19,7 +19,7 @@ use std::{
 
 /// A set that many threads share, which answers "surely not" or "probably".
 ///
-/// All methods but [`clear`](Self::clear) take `&self`; share the filter in an
+/// All methods but [`reset`](Self::reset) take `&self`; share the filter in an
 /// [`Arc`](std::sync::Arc) or a `static`. No method waits for another thread.
 ///
 /// ```

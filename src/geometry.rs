@@ -37,7 +37,73 @@ impl Geometry {
     /// The smallest table for `capacity` items at `rate`; of equal ones that
     /// with the longest fingerprints.
     pub(crate) fn fixed(capacity: usize, rate: f64, bits: Option<u32>) -> Result<Self, BuildError> {
-        let all = candidates(Series::fixed(), rate, bits)?;
+        Self::smallest(Series::fixed(), capacity, rate, bits)
+    }
+
+    /// The most steps of a TTL.
+    pub(crate) const MAX_STEPS: u32 = Series::MAX_STEPS;
+
+    /// The smallest table of an expiring filter to which `items` come in a TTL of `steps`
+    /// steps. Its capacity is what is in it at most.
+    pub(crate) fn expiring(
+        items: usize,
+        steps: u32,
+        rate: f64,
+        bits: Option<u32>,
+    ) -> Result<Self, BuildError> {
+        let standing = Self::standing(items as u64, steps);
+        let capacity = usize::try_from(standing).unwrap_or(usize::MAX);
+        Self::smallest(Series::expiring(steps), capacity, rate, bits)
+    }
+
+    /// The geometry that the snapshot of an expiring filter says it has, if there can be such a
+    /// one: by the bits of a fingerprint, the slots of a bucket and the steps of a TTL, and by the
+    /// buckets and the items of a TTL.
+    pub(crate) fn from_expiring_snapshot(
+        (fingerprint_bits, slots, steps): (u32, usize, u32),
+        [buckets, items]: [u64; 2],
+    ) -> Result<Self, SnapshotError> {
+        let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
+        let of_bits = |series: &Series| series.fingerprint_bits == fingerprint_bits;
+        if !Series::expiring(1).any(|series| of_bits(&series)) {
+            return refuse("fingerprint bits", u64::from(fingerprint_bits));
+        }
+        let series = Series::expiring(steps).find(of_bits);
+        let Some(series) = series.filter(|_| steps > 0) else {
+            return refuse("steps", u64::from(steps));
+        };
+        if slots != series.slots(0) {
+            return refuse("slots of a bucket", slots as u64);
+        }
+        if buckets == 0 || buckets % 2 != 0 || buckets > MAX_BUCKETS as u64 {
+            return refuse("buckets", buckets);
+        }
+        let capacity = Self::standing(items, steps);
+        if capacity > slots as u64 * buckets {
+            return refuse("capacity", items);
+        }
+        Ok(Self {
+            series,
+            buckets: buckets as usize,
+            capacity: capacity as usize,
+            max_capacity: capacity as usize,
+        })
+    }
+
+    /// What is in an expiring filter at most to which `items` come in a TTL of `steps` steps, at an
+    /// even pace: those of a TTL, of a step more, and of half a step while that is swept.
+    fn standing(items: u64, steps: u32) -> u64 {
+        let more = (u128::from(items) * 3).div_ceil(2 * u128::from(steps));
+        u64::try_from(u128::from(items) + more).unwrap_or(u64::MAX)
+    }
+
+    fn smallest(
+        all: impl Iterator<Item = Series> + Clone,
+        capacity: usize,
+        rate: f64,
+        bits: Option<u32>,
+    ) -> Result<Self, BuildError> {
+        let all = candidates(all, rate, bits)?;
         let made = |&series: &Series| {
             let buckets = series.buckets(capacity, rate, 0)?;
             Some(Self {

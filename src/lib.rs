@@ -62,6 +62,9 @@
 //! that checks it, and the negative control that shows that the model can fail.
 //! `docs/PROOF.md` has the proof.
 //!
+//! [`ExpiringFilter`] is such a filter whose items are forgotten some time after they were last
+//! seen. Its promises are [its own](ExpiringFilter#time).
+//!
 //! # When not to use it
 //!
 //! * When an answer "probably" is not enough: use a concurrent hash set.
@@ -96,6 +99,7 @@ struct Readme;
 mod builder;
 mod digest;
 mod error;
+mod expiring;
 mod fault;
 mod filter;
 mod geometry;
@@ -117,6 +121,7 @@ mod threads;
 pub use crate::{
     builder::Builder,
     error::{BatchError, BuildError, InsertError, MergeError, SnapshotError},
+    expiring::{ExpiringBuilder, ExpiringFilter},
     filter::CuckooFilter,
     hash::{SeededHasher, SeededState},
     snapshot::decoder::SnapshotDecoder,

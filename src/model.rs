@@ -11,8 +11,10 @@ use crate::{
     table::Levels,
     table::class::{Class, alternate},
     table::layout::{Lanes, Layout, series},
+    table::time::Timeless,
 };
 
+mod expiring;
 mod growth;
 mod midway;
 mod snapshot;
@@ -23,6 +25,7 @@ pub use crate::fault::{Fault, limit_attempts, refuse_memory, weaken};
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 pub use crate::fault::{unwatch, watch};
 pub use crate::step::Step;
+pub use expiring::Expiring;
 pub use growth::Growing;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 pub use watched::{Memory, Watched, WordShown};
@@ -38,6 +41,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Layout for Small<SLOTS, PHASE_BI
         _ => &series(8, 3, 7 * (SLOTS as u32 + 1)),
     };
     const PHASE_BITS: u32 = PHASE_BITS;
+    type Time = Timeless;
 }
 
 /// A fingerprint and its pair of buckets.

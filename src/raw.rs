@@ -3,16 +3,20 @@
 //! `docs/DESIGN.md` has the states and the operations, `docs/PROOF.md` the proof and what
 //! pairs with what. The names of the steps there are those of [`Step`](crate::step::Step).
 
+mod advance;
 pub(crate) mod any;
 pub(crate) mod batch;
+mod clear;
 mod copies;
 pub(crate) mod counters;
+mod expire;
 pub(crate) mod frontier;
 mod insert;
 mod len;
 mod lookup;
 mod merge;
 pub(crate) mod moves;
+mod refresh;
 pub(crate) mod relocate;
 mod remove;
 mod search;
@@ -24,6 +28,7 @@ use crate::table::{
     Levels, Table,
     class::Class,
     layout::{Layout, Masks},
+    time::{Moment, Time},
 };
 use counters::Counters;
 use frontier::{Frontiers, chunk_buckets};
@@ -31,7 +36,7 @@ use len::Len;
 use version::Versions;
 
 /// The buckets of one filter with all that the protocol needs.
-pub(crate) struct RawFilter<L> {
+pub(crate) struct RawFilter<L: Layout> {
     pub(crate) table: Table<L>,
     pub(crate) versions: Versions,
     pub(crate) frontiers: Frontiers,
@@ -39,7 +44,11 @@ pub(crate) struct RawFilter<L> {
     due: Due,
     /// In a box, because writers write them: lookups read the cache line of the other fields.
     pub(crate) counters: Box<Counters>,
+    pub(crate) time: L::Time,
 }
+
+/// A moment of a filter's time.
+type Now<L> = <<L as Layout>::Time as Time<L>>::Now;
 
 /// The number of items with which the next level is to begin: for a filter with so many buckets
 /// in a plane, with these levels, at this one of them.
@@ -65,6 +74,7 @@ impl<L: Layout> RawFilter<L> {
             },
             due: |_, _, _| usize::MAX,
             counters: Box::default(),
+            time: L::Time::default(),
             table,
         })
     }
@@ -72,6 +82,20 @@ impl<L: Layout> RawFilter<L> {
     /// The filter that begins a level in time, not only when it has no room left.
     pub(crate) fn growing_when(self, due: Due) -> Self {
         Self { due, ..self }
+    }
+
+    /// The filter with this time.
+    pub(crate) fn with_time(self, time: L::Time) -> Self {
+        Self { time, ..self }
+    }
+
+    /// The class with the entry of a copy that is seen now in place of the fingerprint.
+    #[inline(always)]
+    fn seen(class: Class, now: Now<L>) -> Class {
+        Class {
+            fingerprint: now.entry(class.fingerprint),
+            ..class
+        }
     }
 
     /// Bytes on the heap.

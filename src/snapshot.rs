@@ -9,6 +9,7 @@ pub(crate) mod decoder;
 pub(crate) mod header;
 mod image;
 mod stream;
+pub(crate) mod summed;
 
 use crate::{
     error::SnapshotError,
@@ -20,6 +21,7 @@ use crate::{
 };
 use header::Header;
 use image::Image;
+pub(crate) use image::chunks;
 use std::{
     hash::BuildHasher,
     io::{self, Read, Write},
@@ -203,7 +205,7 @@ impl CuckooFilter {
 }
 
 /// What `read` makes of `bytes`, if it takes them all.
-fn whole<T>(
+pub(crate) fn whole<T>(
     mut bytes: &[u8],
     read: impl FnOnce(&mut &[u8]) -> Result<T, SnapshotError>,
 ) -> Result<T, SnapshotError> {

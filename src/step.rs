@@ -71,6 +71,24 @@ pub enum Step {
     Sweep,
     /// sweep: the level is complete.
     Complete,
+    /// A call reads the step of the filter's time.
+    Now,
+    /// A call reads once more whether it is still that step.
+    NowAgain,
+    /// expire, refresh: a copy becomes W.
+    Withhold,
+    /// expire: W becomes empty, as its copy is dead.
+    Empty,
+    /// expire, refresh: W becomes unmarked, with its tag as it was.
+    Release,
+    /// refresh: W becomes unmarked, with the tag of now.
+    Renew,
+    /// advance: the next step begins.
+    Tick,
+    /// advance: all words have been swept in a step.
+    Swept,
+    /// tick: when a step began.
+    Began,
     /// snapshot: the scan goes on to a chunk of buckets.
     Enter,
     /// snapshot: the scan loads a word.

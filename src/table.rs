@@ -18,6 +18,7 @@ pub(crate) mod scan;
 mod segment;
 mod split;
 mod sweep;
+pub(crate) mod time;
 pub(crate) mod word;
 
 use crate::{

@@ -234,6 +234,30 @@ impl<S> CuckooFilter<S> {
         &self.hasher
     }
 
+    /// Removes all that was inserted before the call, while any number of threads go on.
+    ///
+    /// When it returns, no copy is left of those that were in the filter when it began. One that is
+    /// inserted meanwhile may be removed, too. So beside this call `Ok` of an insert does not mean
+    /// that the item stays. Lock-free; it scans the filter as [`write_to`](Self::write_to) does, so
+    /// an insert into a well filled filter may get [`Full`](crate::InsertError::Full) meanwhile.
+    ///
+    /// O(buckets), and a remove for each item. A filter that has grown keeps its size. Where you
+    /// have the filter for yourself, [`reset`](Self::reset) is faster; where you can exchange it
+    /// for a new one, that is clearer.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// filter.insert("ani")?;
+    /// filter.clear();
+    /// assert!(filter.is_empty() && !filter.contains("ani"));
+    /// # Ok::<(), guira::InsertError>(())
+    /// ```
+    pub fn clear(&self) {
+        with_layout!(&self.raw, raw => raw.clear());
+    }
+
     /// Removes everything: O(buckets). A filter that has grown has its first size again. The
     /// counters of [`stats`](Self::stats) go on.
     ///
@@ -242,11 +266,11 @@ impl<S> CuckooFilter<S> {
     ///
     /// let mut filter = CuckooFilter::with_capacity(100);
     /// filter.insert("ani")?;
-    /// filter.clear();
+    /// filter.reset();
     /// assert!(filter.is_empty() && !filter.contains("ani"));
     /// # Ok::<(), guira::InsertError>(())
     /// ```
-    pub fn clear(&mut self) {
+    pub fn reset(&mut self) {
         with_layout!(&mut self.raw, raw => {
             raw.table.clear();
             raw.len.reset();

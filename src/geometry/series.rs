@@ -2,7 +2,9 @@
 
 use crate::table::{
     Levels, SPLITS_PER_INSERT,
-    layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout},
+    layout::{
+        E9x5, E11x4, E16x3, E26x2, F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout, Masks,
+    },
 };
 use std::ops::Range;
 
@@ -49,6 +51,33 @@ static FIXED: [Words; 5] = [
     Words::of::<F30x2>(),
 ];
 
+/// Those of expiring filters. No fingerprint has as many bits as one of [`FIXED`].
+static EXPIRING: [Expiring; 4] = [
+    Expiring::of::<E9x5>(),
+    Expiring::of::<E11x4>(),
+    Expiring::of::<E16x3>(),
+    Expiring::of::<E26x2>(),
+];
+
+/// Words whose slots have tags.
+struct Expiring {
+    words: Words,
+    /// The most steps for which a copy can be live.
+    max_steps: u32,
+}
+
+impl Expiring {
+    /// Of the 2^t ages of a tag two at least are dead ones, beside that of a copy seen now: a sweep
+    /// passes by a word that it finds marked, and empties it in the next step (DESIGN, section
+    /// 15).
+    const fn of<L: Layout>() -> Self {
+        Self {
+            words: Words::of::<L>(),
+            max_steps: (1 << L::TAG_BITS) - 3,
+        }
+    }
+}
+
 /// The part of its slots that the smallest plane leaves empty. Measured: as above.
 const SMALL_MARGIN: f64 = 0.75;
 
@@ -58,7 +87,7 @@ const LN_ODDS: f64 = 10.0;
 
 impl Words {
     const fn of<L: Layout>() -> Self {
-        Self::new(L::LEVELS[0].bits, L::LEVELS[0].slots)
+        Self::new(L::FINGERPRINT_BITS, L::LEVELS[0].slots)
     }
 
     /// Load and margin are measured: see "Headroom" in `docs/DESIGN.md`.
@@ -99,9 +128,23 @@ impl Series {
         })
     }
 
+    /// Those of expiring filters whose copies are live for so many steps.
+    pub(super) fn expiring(steps: u32) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        let possible = EXPIRING.iter().filter(move |it| steps <= it.max_steps);
+        possible.map(|it| Self {
+            fingerprint_bits: it.words.bits,
+            levels: 0,
+        })
+    }
+
+    /// The most steps for which a copy can be live, in any expiring filter.
+    pub(super) const MAX_STEPS: u32 = 13;
+
     /// The words at a level.
     fn at(self, level: u32) -> Words {
-        let fixed = || FIXED.iter().find(|it| it.bits == self.fingerprint_bits);
+        let expiring = EXPIRING.iter().map(|it| &it.words);
+        let mut all = FIXED.iter().chain(expiring);
+        let mut fixed = || all.find(|it| it.bits == self.fingerprint_bits);
         match self.levels {
             0 => *fixed().expect("one of the fixed layouts"),
             _ => {

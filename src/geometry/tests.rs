@@ -1,5 +1,6 @@
 //! The chosen geometry keeps what was asked for; what cannot be met is an error.
 
+mod expiring;
 mod headroom;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! Snapshots and merges in the hands of the models.
+//! Snapshots, merges and clears in the hands of the models.
 
 use super::{Item, Model, Small};
 use crate::{
@@ -38,6 +38,13 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
             }
         }
         copies
+    }
+
+    /// `CuckooFilter::clear`.
+    pub fn clear(&self) {
+        #[cfg(guira_loom)]
+        assert!(!self.0.frontiers.unused, "say scanned_by");
+        self.0.clear();
     }
 
     /// `CuckooFilter::merge`: true if all copies were.

@@ -218,7 +218,7 @@ impl<L: Layout> RawFilter<L> {
     #[cold]
     fn prefetch_alternates(&self, one: u64, bucket: usize, word: Word<L>) {
         for fingerprint in word.residents(one) {
-            let to = alternate(fingerprint, bucket, self.table.buckets());
+            let to = alternate(L::fingerprint(fingerprint), bucket, self.table.buckets());
             self.table.prefetch(fingerprint, to);
         }
     }

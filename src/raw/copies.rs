@@ -1,33 +1,79 @@
-//! What counts as a copy of a class, in one word and in both.
+//! What counts as a copy of a class at a moment, in one word and in both.
 
-use crate::table::{
-    layout::Layout,
-    word::{Mark, Word},
+use crate::{
+    fault::instead,
+    table::{
+        layout::Layout,
+        time::Moment,
+        word::{Mark, Word},
+    },
 };
 
-/// True if the word holds a live copy by itself: unmarked or D.
+/// True if the word holds a live copy by itself: unmarked, D or W.
 #[inline]
-pub(super) fn holds_copy<L: Layout>(word: Word<L>, fingerprint: u64) -> bool {
-    word.find(fingerprint).is_some() | word.is_marked(Mark::Delivered, fingerprint)
+pub(super) fn holds_copy<L: Layout>(word: Word<L>, fingerprint: u64, now: impl Moment<L>) -> bool {
+    now.is_in(word, fingerprint) | holds_marked(word, fingerprint, now)
 }
 
-/// The copies of the class in its two words: unmarked, D, and S with T.
+/// True if the mark of the word stands for a live copy, whatever the other word: D or W.
+#[inline]
+pub(super) fn holds_marked<L: Layout>(
+    word: Word<L>,
+    fingerprint: u64,
+    now: impl Moment<L>,
+) -> bool {
+    if L::TAG_BITS == 0 {
+        return word.is_marked(Mark::Delivered, fingerprint);
+    }
+    let stands = match word.mark_of(fingerprint) {
+        Some(Mark::Delivered) => true,
+        Some(Mark::Withheld) => instead!(is(WithheldOverlooked) => false, true),
+        _ => false,
+    };
+    stands && now.is_live(word.marked_entry())
+}
+
+/// The live copies of the class in its two words: unmarked, D, W, and S with T.
 /// `None` if the words cannot have stood together.
 #[inline]
-pub(super) fn copies<L: Layout>(p: Word<L>, q: Word<L>, fingerprint: u64) -> Option<usize> {
-    let unmarked = p.count(fingerprint) + q.count(fingerprint);
+pub(super) fn copies<L: Layout>(
+    p: Word<L>,
+    q: Word<L>,
+    fingerprint: u64,
+    now: impl Moment<L>,
+) -> Option<usize> {
+    let unmarked = now.count_in(p, fingerprint) + now.count_in(q, fingerprint);
     if p.is_unmarked() && q.is_unmarked() {
         return Some(unmarked);
     }
-    let (p, q) = (p.mark_of(fingerprint), q.mark_of(fingerprint));
-    Some(unmarked + marked_copies(p, q)? + marked_copies(q, p)?)
+    Some(unmarked + both_marked_copies(p, q, fingerprint, now)?)
 }
 
-/// The copies that the mark in `here` stands for, with the mark in `there`.
-fn marked_copies(here: Option<Mark>, there: Option<Mark>) -> Option<usize> {
-    match (here, there) {
-        (Some(Mark::Delivered), _) => Some(1),
-        (Some(Mark::Trailing), Some(Mark::Shadow)) => Some(1),
+/// The live copies that the marks of both words stand for.
+#[cold]
+fn both_marked_copies<L: Layout>(
+    p: Word<L>,
+    q: Word<L>,
+    fingerprint: u64,
+    now: impl Moment<L>,
+) -> Option<usize> {
+    let of = |here, there| marked_copies(here, there, fingerprint, now);
+    Some(of(p, q)? + of(q, p)?)
+}
+
+/// The live copies that the mark in `here` stands for, with the mark in `there`.
+fn marked_copies<L: Layout>(
+    here: Word<L>,
+    there: Word<L>,
+    fingerprint: u64,
+    now: impl Moment<L>,
+) -> Option<usize> {
+    let live = || usize::from(now.is_live(here.marked_entry()));
+    match (here.mark_of(fingerprint), there.mark_of(fingerprint)) {
+        (Some(Mark::Delivered), _) => Some(live()),
+        (Some(Mark::Withheld), _) => Some(instead!(is(WithheldOverlooked) => 0, live())),
+        // Both have one tag: a move is decided for an original with the tag of its outline.
+        (Some(Mark::Trailing), Some(Mark::Shadow)) => Some(live()),
         // The item is, or was until it was taken, at the other end.
         (Some(Mark::Trailing), Some(Mark::Delivered | Mark::Killed)) => Some(0),
         (Some(Mark::Trailing), _) => None,

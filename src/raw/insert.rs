@@ -3,8 +3,9 @@
 use super::RawFilter;
 use crate::{
     error::InsertError,
+    fault::instead,
     step::Step,
-    table::{class::Class, layout::Layout},
+    table::{class::Class, layout::Layout, time::Time},
 };
 use std::hint::select_unpredictable;
 
@@ -20,6 +21,32 @@ impl<L: Layout> RawFilter<L> {
     /// [`insert`](Self::insert) for a caller who counts the item.
     #[inline(always)]
     pub(super) fn insert_uncounted(&self, class: Class) -> Result<(), InsertError> {
+        let now = self.time.now();
+        self.put(Self::seen(class, now))?;
+        let in_time = self.time.is_still(now);
+        if instead!(is(InsertNoSecondNow) => true, in_time) {
+            Ok(())
+        } else {
+            self.insert_later(class)
+        }
+    }
+
+    /// A step has begun meanwhile: the copy would be gone too soon. It stays, and dies by itself.
+    #[cold]
+    fn insert_later(&self, class: Class) -> Result<(), InsertError> {
+        loop {
+            self.len.add(1);
+            let now = self.time.now();
+            self.put(Self::seen(class, now))?;
+            if self.time.is_still(now) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Puts what `class` has as fingerprint into one of its buckets.
+    #[inline(always)]
+    fn put(&self, class: Class) -> Result<(), InsertError> {
         if !self.claim(class) {
             self.insert_by_relocation(class)
                 .map_err(|error| self.count_failure(error))?;

@@ -16,6 +16,7 @@ use crate::{
         class::Class,
         layout::{Layout, Masks},
         route::View,
+        time::{Always, Moment, Time},
         word::Word,
     },
 };
@@ -24,7 +25,7 @@ use crate::{
 pub(super) const ATTEMPTS: usize = 8;
 
 /// A filter for a row of lookups, with the place of its words and versions at hand.
-pub(crate) struct Reader<'a, L> {
+pub(crate) struct Reader<'a, L: Layout> {
     raw: &'a RawFilter<L>,
     pub(super) view: View<'a, L>,
     stripes: Stripes<'a>,
@@ -44,14 +45,18 @@ impl<L: Layout> Reader<'_, L> {
     #[inline(always)]
     fn look_up(&self, class: Class) -> bool {
         let Class { fingerprint, p, q } = class;
+        let time = &self.raw.time;
+        let now = time.now();
         let version = self.stripes.of(class).observe();
         let (in_p, in_q, hint) = self.view.load_pair_at_hint(class);
-        let found = Word::either_matches(in_p, in_q, fingerprint, hint);
-        if Word::both_settled(in_p, in_q, hint) & version.validate() {
+        let found = now.either_holds(in_p, in_q, fingerprint, hint);
+        if Word::both_settled(in_p, in_q, hint) & version.validate() & time.is_still(now) {
             found
-        } else {
+        } else if L::TAG_BITS == 0 {
             self.raw
                 .look_up_beside_writers(fingerprint, p, q, in_p, in_q)
+        } else {
+            self.raw.look_up_again(fingerprint, p, q)
         }
     }
 }
@@ -90,7 +95,7 @@ impl<L: Layout> RawFilter<L> {
         // In quiet words a match is a copy, whatever has moved. (Where words are split they may
         // be of another level than the hint, or not those that count.)
         let quiet = !L::GROWS && Word::both_quiet(in_p, in_q);
-        if quiet && Word::either_matches(in_p, in_q, fingerprint, Word::EMPTY) {
+        if quiet && Always.either_holds(in_p, in_q, fingerprint, Word::EMPTY) {
             return true;
         }
         let class = Class { fingerprint, p, q };
@@ -99,8 +104,20 @@ impl<L: Layout> RawFilter<L> {
         if swept && let Some(present) = self.try_look_up(class) {
             return present;
         }
+        self.look_up_in_attempts(class, 1 + usize::from(swept))
+    }
+
+    /// [`look_up_beside_writers`](Self::look_up_beside_writers) in an expiring filter. What was
+    /// read stays behind: the fewer values are kept for a rare case, the faster is the other one.
+    #[cold]
+    fn look_up_again(&self, fingerprint: u64, p: usize, q: usize) -> bool {
+        self.look_up_in_attempts(Class { fingerprint, p, q }, 1)
+    }
+
+    /// Attempts from this one on.
+    fn look_up_in_attempts(&self, class: Class, first: usize) -> bool {
         self.counters.retried();
-        for _ in 1 + usize::from(swept)..fault::attempts(ATTEMPTS) {
+        for _ in first..fault::attempts(ATTEMPTS) {
             if let Some(present) = self.try_look_up(class) {
                 return present;
             }
@@ -113,21 +130,23 @@ impl<L: Layout> RawFilter<L> {
     /// One attempt: `None` if the words changed under it.
     fn try_look_up(&self, class: Class) -> Option<bool> {
         let fingerprint = class.fingerprint;
+        let now = self.time.now();
         let version = self.versions.of(class).observe();
         let (p, q) = self.load_pair(class);
         // Both, as nobody can foresee which.
-        if holds_copy(p, fingerprint) | holds_copy(q, fingerprint) {
+        if holds_copy(p, fingerprint, now) | holds_copy(q, fingerprint, now) {
             return Some(true);
         }
         let marked = p.mark_of(fingerprint).is_some() || q.mark_of(fingerprint).is_some();
-        // Without a mark of the class the version says enough.
-        if marked && !self.unchanged(class, p, q) || !version.validate() {
+        // Without a mark of the class the version says enough, and the time.
+        let unchanged = !marked || self.unchanged(class, p, q);
+        if !(unchanged && version.validate() && self.time.is_still(now)) {
             return None;
         }
-        copies(p, q, fingerprint).map(|copies| copies > 0)
+        copies(p, q, fingerprint, now).map(|copies| copies > 0)
     }
 
-    /// The number of copies of the class at one moment during the call, if they are only
+    /// The number of live copies of the class at one moment during the call, if they are only
     /// moved meanwhile (PROOF, section 11).
     pub(crate) fn count(&self, class: Class) -> usize {
         loop {
@@ -141,17 +160,18 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// One attempt: `None` if the words changed under it.
-    fn try_count(&self, class: Class) -> Option<usize> {
+    pub(super) fn try_count(&self, class: Class) -> Option<usize> {
+        let now = self.time.now();
         let version = self.versions.of(class).observe();
         let (p, q) = self.load_pair(class);
-        if !self.unchanged(class, p, q) || !version.validate() {
+        if !(self.unchanged(class, p, q) && version.validate() && self.time.is_still(now)) {
             return None;
         }
-        copies(p, q, class.fingerprint)
+        copies(p, q, class.fingerprint, now)
     }
 
     /// Both words of the class, P before Q.
-    fn load_pair(&self, class: Class) -> (Word<L>, Word<L>) {
+    pub(super) fn load_pair(&self, class: Class) -> (Word<L>, Word<L>) {
         let p = self.load(Step::ReadP, class.fingerprint, class.p);
         (p, self.load(Step::ReadQ, class.fingerprint, class.q))
     }

@@ -9,8 +9,8 @@ use crate::{
     step::Step,
     table::{
         Table,
-        class::Class,
-        layout::Layout,
+        class::{Class, alternate},
+        layout::{Layout, Masks},
         low_bits,
         word::{Mark, Word},
     },
@@ -19,7 +19,7 @@ use crate::{
 /// One relocation: of a resident fingerprint to its alternate bucket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
-    /// The resident fingerprint.
+    /// The resident fingerprint; of an expiring filter the whole entry.
     pub(crate) fingerprint: u64,
     /// Where it stands.
     pub(crate) from: usize,
@@ -71,7 +71,12 @@ impl<L: Layout> RawFilter<L> {
     /// `None` if it was given up, with everything as it was.
     pub(crate) fn move_resident(&self, hop: Hop, outlined: bool, fill: Fill) -> Option<Left> {
         debug_assert!(
-            hop.class() == Class::of_resident(hop.fingerprint, hop.from, self.table.buckets())
+            hop.to
+                == alternate(
+                    L::fingerprint(hop.fingerprint),
+                    hop.from,
+                    self.table.buckets()
+                )
         );
         let resident = Move {
             table: &self.table,

@@ -34,12 +34,18 @@ impl<L: Layout> RawFilter<L> {
     /// [`claim`](Self::claim) with both buckets full.
     #[cold]
     pub(crate) fn insert_by_relocation(&self, class: Class) -> Result<(), InsertError> {
+        if self.expire_pair(class) && self.claim(class) {
+            return Ok(());
+        }
         self.make_room(class, Fill::Item(class.fingerprint), || self.claim(class))
     }
 
     /// Empties a slot of one of the buckets of the class, which were full.
     #[cold]
     pub(super) fn vacate(&self, class: Class) -> Result<(), InsertError> {
+        if self.expire_pair(class) {
+            return Ok(());
+        }
         let has_vacancy = |bucket| self.has_vacancy(class.fingerprint, bucket);
         self.make_room(class, Fill::Hole, || {
             has_vacancy(class.p) || has_vacancy(class.q)

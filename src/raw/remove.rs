@@ -3,12 +3,14 @@
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
 
+mod oldest;
+
 use super::{RawFilter, copies::holds_copy, version::Version};
 use crate::{
     fault::instead,
     step::Step,
     sync,
-    table::{class::Class, layout::Layout, loaded::Loaded, word::Mark},
+    table::{class::Class, layout::Layout, loaded::Loaded, time::Always, word::Mark},
 };
 use std::hint::select_unpredictable;
 
@@ -27,8 +29,11 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     pub(super) fn remove_uncounted(&self, class: Class) -> bool {
         loop {
-            let attempt =
-                instead!(wrong::is_on() => wrong::try_remove(self, class), self.try_remove(class));
+            let attempt = if L::TAG_BITS != 0 {
+                self.try_remove_oldest(class)
+            } else {
+                instead!(wrong::is_on() => wrong::try_remove(self, class), self.try_remove(class))
+            };
             if let Some(removed) = attempt {
                 return removed;
             }
@@ -69,7 +74,7 @@ impl<L: Layout> RawFilter<L> {
     ) -> Option<bool> {
         let fingerprint = class.fingerprint;
         for word in [p, q] {
-            if holds_copy(word.word, fingerprint) {
+            if holds_copy(word.word, fingerprint, Always) {
                 return take(word, fingerprint);
             }
         }
@@ -106,7 +111,7 @@ impl<L: Layout> RawFilter<L> {
     }
 }
 
-/// Takes the copy that the word holds: unmarked becomes empty, D becomes K.
+/// Takes the copy that the word holds: unmarked becomes empty, D or W becomes K.
 fn take<L: Layout>(loaded: Loaded<'_, L>, fingerprint: u64) -> Option<bool> {
     let new = loaded.word.minus(fingerprint);
     let taken = if new == loaded.word {
@@ -117,7 +122,7 @@ fn take<L: Layout>(loaded: Loaded<'_, L>, fingerprint: u64) -> Option<bool> {
     taken.then_some(true)
 }
 
-/// S or D becomes K, so that its mover will empty it.
+/// S, D or W becomes K, so that whoever set the mark will empty it.
 fn kill<L: Layout>(loaded: Loaded<'_, L>) -> bool {
     loaded.replace(Step::Kill, loaded.word.remarked(Mark::Killed))
 }

@@ -6,7 +6,7 @@ use crate::{
     sync,
     table::{
         class::alternate,
-        layout::{Layout, MAX_SLOTS},
+        layout::{Layout, MAX_SLOTS, Masks},
     },
 };
 use arrayvec::ArrayVec;
@@ -119,7 +119,7 @@ impl Search {
                 instead!(is(SearchForgetsPlane) => word.residents(0), word.residents(one));
             for fingerprint in residents {
                 probes += 1;
-                let to = alternate(fingerprint, from.bucket, view.buckets());
+                let to = alternate(L::fingerprint(fingerprint), from.bucket, view.buckets());
                 let word = view.load_for_update(fingerprint, to).word;
                 // A move that a snapshot would refuse, or a held stripe, gets no further
                 // than its outline.

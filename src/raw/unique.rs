@@ -16,7 +16,7 @@
 mod wrong;
 
 use super::{
-    RawFilter,
+    Now, RawFilter,
     copies::{copies, holds_copy},
     token::with_token,
 };
@@ -25,7 +25,13 @@ use crate::{
     fault::instead,
     step::Step,
     sync,
-    table::{class::Class, layout::Layout, loaded::Loaded, word::Word},
+    table::{
+        class::Class,
+        layout::Layout,
+        loaded::Loaded,
+        time::{Moment, Time},
+        word::Word,
+    },
 };
 
 /// How often a call lets the owner of a reservation finish before it takes the
@@ -73,8 +79,7 @@ impl Patience {
 }
 
 /// An empty slot of one of the two words, as it was loaded.
-#[derive(Clone, Copy)]
-struct Vacancy<'a, L> {
+struct Vacancy<'a, L: Layout> {
     own: Loaded<'a, L>,
     slot: usize,
     token: u64,
@@ -82,7 +87,17 @@ struct Vacancy<'a, L> {
     other: usize,
     /// The own word is the home.
     at_home: bool,
+    /// The moment before the words were loaded.
+    now: Now<L>,
 }
+
+impl<L: Layout> Clone for Vacancy<'_, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L: Layout> Copy for Vacancy<'_, L> {}
 
 impl<'a, L: Layout> Vacancy<'a, L> {
     /// The own word, with the slot reserved; `None` if it has changed.
@@ -115,9 +130,10 @@ impl<L: Layout> RawFilter<L> {
         let view = self.table.view();
         let (mut patience, mut vacations) = (Patience::new(token), MAX_VACATIONS);
         loop {
+            let now = self.time.now();
             let (home_word, away_word) = view.load_both_for_update(class.fingerprint, home, away);
-            if holds_copy(home_word.word, class.fingerprint)
-                || holds_copy(away_word.word, class.fingerprint)
+            if holds_copy(home_word.word, class.fingerprint, now)
+                || holds_copy(away_word.word, class.fingerprint, now)
             {
                 return Ok(false);
             }
@@ -147,6 +163,7 @@ impl<L: Layout> RawFilter<L> {
                 token,
                 other,
                 at_home,
+                now,
             };
             let reserve = instead!(wrong::is_on() => wrong::reserve, Self::reserve_and_confirm);
             match reserve(self, class, vacancy, &mut patience) {
@@ -168,12 +185,15 @@ impl<L: Layout> RawFilter<L> {
         let own = vacancy.reserve().ok_or(Lost::Word)?;
         // Of two calls that reserve in different words one sees the other's reservation.
         sync::fence_after_exchange();
-        let Some(seen) = self.read_other(class, vacancy, patience) else {
+        let now = vacancy.now;
+        let seen = self.read_other(class, vacancy, patience);
+        // In another step words that seem to hold none may hold a younger copy.
+        let Some(seen) = seen.filter(|_| self.time.is_still(now)) else {
             // If it fails, another thread has taken the reservation away.
             own.replace(Step::Cancel, own.word);
             return Err(Lost::Word);
         };
-        self.confirm(class, own, seen)
+        self.confirm(class, own, seen, now)
     }
 
     /// The other word, without a reservation; `None` if a call there has the right of way.
@@ -195,10 +215,17 @@ impl<L: Layout> RawFilter<L> {
     ///
     /// Words that cannot have stood together are taken to hold none: the own one has changed
     /// then, so Confirm fails.
-    fn confirm(&self, class: Class, own: Loaded<'_, L>, seen: Word<L>) -> Result<bool, Lost> {
-        let absent = copies(own.word, seen, class.fingerprint).unwrap_or(0) == 0;
+    fn confirm(
+        &self,
+        class: Class,
+        own: Loaded<'_, L>,
+        seen: Word<L>,
+        now: Now<L>,
+    ) -> Result<bool, Lost> {
+        let absent = copies(own.word, seen, class.fingerprint, now).unwrap_or(0) == 0;
         let confirmed_or_cancelled = if absent {
-            own.replace(Step::Confirm, own.word.plus(class.fingerprint))
+            let entry = now.entry(class.fingerprint);
+            own.replace(Step::Confirm, own.word.plus(entry))
         } else {
             own.replace(Step::Cancel, own.word)
         };
@@ -208,8 +235,23 @@ impl<L: Layout> RawFilter<L> {
         if absent {
             self.len.add(1);
             self.table.sweep_some();
+            let in_time = self.time.is_still(now);
+            if !instead!(is(UniqueConfirmedEarly) => true, in_time) {
+                self.confirmed_too_early(class);
+            }
         }
         Ok(absent)
+    }
+
+    /// A step has begun meanwhile: the copy would be gone too soon, and is made younger. Another
+    /// call may have seen it already, so this one has added the class whatever happens from here
+    /// on.
+    #[cold]
+    fn confirmed_too_early(&self, class: Class) {
+        if !matches!(self.refresh(class), Ok(true)) {
+            // It is dead already, which takes a thread that slept as long as copies live.
+            let _ = self.insert(class);
+        }
     }
 
     /// `Ok(false)` if the class is present after all. The two loads of a call miss a copy that

@@ -7,7 +7,11 @@ use crate::{
         any::{AnyFilter, with_layout},
         batch::GROUP,
     },
-    table::{class::Class, layout::Layout, word::Word},
+    table::{
+        class::Class,
+        layout::{Layout, Masks},
+        word::Word,
+    },
 };
 use arrayvec::ArrayVec;
 
@@ -39,7 +43,8 @@ impl<L: Layout> RawFilter<L> {
             for (index, &bits) in words.iter().enumerate() {
                 let (plane, bucket) = (index / buckets.len(), index % buckets.len());
                 let (one, bucket) = (table.one_of_plane(plane as u64), buckets.start + bucket);
-                for fingerprint in Word::<L>::from_bits(bits).residents(one) {
+                let residents = Word::<L>::from_bits(bits).residents(one);
+                for fingerprint in residents.map(L::fingerprint) {
                     group.push(Class::of_resident(fingerprint, bucket, table.buckets()));
                     if group.is_full() {
                         take(&group)?;

@@ -46,15 +46,7 @@ impl Header {
         &self,
         make: impl FnOnce(u64) -> S,
     ) -> Result<S, SnapshotError> {
-        let hasher = make(self.seed);
-        let expected = probe(&hasher);
-        if self.probe != expected {
-            return Err(SnapshotError::Hasher {
-                found: self.probe,
-                expected,
-            });
-        }
-        Ok(hasher)
+        check_probe(self.probe, make(self.seed))
     }
 
     /// The header by itself.
@@ -156,8 +148,18 @@ pub(crate) fn probe(hasher: &impl BuildHasher) -> u64 {
     hasher.finish()
 }
 
+/// The hasher, if it makes `found` of the probe.
+pub(crate) fn check_probe<S: BuildHasher>(found: u64, hasher: S) -> Result<S, SnapshotError> {
+    let expected = probe(&hasher);
+    if found == expected {
+        Ok(hasher)
+    } else {
+        Err(SnapshotError::Hasher { found, expected })
+    }
+}
+
 /// The seed of the default hasher; others keep theirs to themselves.
-fn seed<S: 'static>(hasher: &S) -> u64 {
+pub(crate) fn seed<S: 'static>(hasher: &S) -> u64 {
     (hasher as &dyn Any)
         .downcast_ref()
         .map_or(0, SeededState::seed)

@@ -136,7 +136,7 @@ impl AnyFilter {
 }
 
 /// The chunks in which the buckets of a plane are scanned.
-pub(super) fn chunks(buckets: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+pub(crate) fn chunks(buckets: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
     (0..buckets)
         .step_by(size)
         .map(move |start| start..buckets.min(start + size))

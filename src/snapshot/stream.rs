@@ -1,6 +1,6 @@
 //! The bytes of a snapshot, with their checksum: written chunk by chunk, and read.
 
-use super::{decoder::SnapshotDecoder, header::Header, image::Sink};
+use super::{decoder::SnapshotDecoder, header::Header, image::Sink, summed::Summed};
 use crate::error::SnapshotError;
 use std::io::{self, Read, Write};
 
@@ -9,32 +9,6 @@ pub(super) const CHUNK_FOLLOWS: u64 = 0;
 
 /// Instead of a chunk: the filter has doubled, and the scan starts again.
 pub(super) const PASS_ENDS: u64 = 1;
-
-/// A writer that keeps the checksum of what went through it.
-struct Summed<W> {
-    inner: W,
-    sum: crc32fast::Hasher,
-}
-
-impl<W> Summed<W> {
-    fn new(inner: W) -> Self {
-        Self {
-            inner,
-            sum: crc32fast::Hasher::new(),
-        }
-    }
-
-    fn sum(&self) -> u32 {
-        self.sum.clone().finalize()
-    }
-}
-
-impl<W: Write> Summed<W> {
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.sum.update(bytes);
-        self.inner.write_all(bytes)
-    }
-}
 
 /// A sink that writes bytes.
 pub(super) struct Encoder<W> {
@@ -53,10 +27,8 @@ impl<W: Write> Encoder<W> {
         })
     }
 
-    pub(super) fn end(mut self) -> io::Result<()> {
-        let sum = self.out.sum();
-        self.out.put(&sum.to_le_bytes())?;
-        self.out.inner.flush()
+    pub(super) fn end(self) -> io::Result<()> {
+        self.out.end()
     }
 }
 

@@ -3,6 +3,8 @@
 //! A layout is a type without values; [`Word`](crate::table::word::Word) takes it as a
 //! parameter, so that in a fixed filter every mask below is a constant in the compiled code.
 
+use super::time::{Steps, Time, Timeless};
+
 /// The division of a 64-bit word into slots and control bits.
 ///
 /// The slots lie as the [`Lanes`] of the word's level say. The bits that belong to no slot at any
@@ -13,6 +15,11 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     const LEVELS: &'static [Lanes];
     /// Bits that hold a growable filter's phase; 0 in a fixed layout.
     const PHASE_BITS: u32;
+    /// Bits of a slot that hold the tag of an expiring filter's copy: its uppermost ones. 0 in other
+    /// layouts, and not together with a phase.
+    const TAG_BITS: u32 = 0;
+    /// The time of such a filter.
+    type Time: Time<Self>;
 }
 
 /// The most slots that a word has.
@@ -77,9 +84,13 @@ pub(crate) trait Masks: Layout {
     /// True if filters of this layout can grow.
     const GROWS: bool = Self::PHASE_BITS != 0;
     /// Bits of a whole fingerprint, at most: those that a word stores at level 0.
-    const FINGERPRINT_BITS: u32 = Self::LEVELS[0].bits;
+    const FINGERPRINT_BITS: u32 = Self::LEVELS[0].bits - Self::TAG_BITS;
     /// The highest level that a word can have.
-    const MAX_LEVEL: u32 = Self::FINGERPRINT_BITS - Self::LEVELS[Self::LEVELS.len() - 1].bits;
+    const MAX_LEVEL: u32 = Self::LEVELS[0].bits - Self::LEVELS[Self::LEVELS.len() - 1].bits;
+    /// The bits of a whole slot that are its fingerprint: all but the tag.
+    const FINGERPRINT: u64 = (1 << Self::FINGERPRINT_BITS) - 1;
+    /// The largest tag.
+    const LAST_TAG: u64 = (1 << Self::TAG_BITS) - 1;
     /// All bits that belong to a slot at some level.
     const PAYLOAD: u64 = {
         let (mut payload, mut level) = (0, 0);
@@ -89,6 +100,15 @@ pub(crate) trait Masks: Layout {
         }
         payload
     };
+    /// The fingerprint of a copy with this entry: what its slot holds.
+    #[inline(always)]
+    fn fingerprint(entry: u64) -> u64 {
+        if Self::TAG_BITS == 0 {
+            entry
+        } else {
+            entry & Self::FINGERPRINT
+        }
+    }
     /// The three bits of the mark's code.
     const MARK: u64 = deposit(0b111, !Self::PAYLOAD);
     /// The bit that says: the last slot holds a reservation's token.
@@ -115,6 +135,9 @@ pub(crate) trait Masks: Layout {
         // So no level can be out of range.
         assert!(!Self::GROWS && Self::LEVELS.len() == 1 || Self::LEVELS.len() == LEVELS);
         assert!(!Self::GROWS || LEVELS == 1 << (Self::PHASE_BITS - 1));
+        // A tag is compared in its place, with a bit above it to carry into.
+        assert!(Self::TAG_BITS == 0 || !Self::GROWS && Self::FINGERPRINT_BITS > 1);
+        assert!(Self::TAG_BITS == 0 || Self::PAYLOAD >> 63 == 0);
     };
 }
 
@@ -135,7 +158,10 @@ pub(crate) const fn deposit(bits: u64, mask: u64) -> u64 {
 }
 
 macro_rules! fixed {
-    ($($(#[$doc:meta])* $name:ident: $bits:literal x $slots:literal, lane $lane:literal;)*) => {$(
+    ($(
+        $(#[$doc:meta])*
+        $name:ident: $bits:literal x $slots:literal, lane $lane:literal, $time:ident $($tag:literal)?;
+    )*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct $name;
@@ -143,6 +169,8 @@ macro_rules! fixed {
         impl Layout for $name {
             const LEVELS: &'static [Lanes] = &[Lanes::new($bits, $slots, $lane)];
             const PHASE_BITS: u32 = 0;
+            $(const TAG_BITS: u32 = $tag;)?
+            type Time = $time;
         }
     )*};
 }
@@ -151,15 +179,27 @@ macro_rules! fixed {
 // number of bytes the slots are aligned to it and carry the control bits on top.
 fixed! {
     /// 10 bits × 6 slots.
-    F10x6: 10 x 6, lane 10;
+    F10x6: 10 x 6, lane 10, Timeless;
     /// 12 bits × 5 slots.
-    F12x5: 12 x 5, lane 12;
+    F12x5: 12 x 5, lane 12, Timeless;
     /// 15 bits × 4 slots, in aligned 16-bit lanes.
-    F15x4: 15 x 4, lane 16;
+    F15x4: 15 x 4, lane 16, Timeless;
     /// 20 bits × 3 slots.
-    F20x3: 20 x 3, lane 20;
+    F20x3: 20 x 3, lane 20, Timeless;
     /// 30 bits × 2 slots, in aligned 32-bit lanes.
-    F30x2: 30 x 2, lane 32;
+    F30x2: 30 x 2, lane 32, Timeless;
+}
+
+// Expiring filters: the same slots, of which each holds a tag as well.
+fixed! {
+    /// 9 bits and a tag of 3 × 5 slots.
+    E9x5: 12 x 5, lane 12, Steps 3;
+    /// 11 bits and a tag of 4 × 4 slots, in aligned 16-bit lanes.
+    E11x4: 15 x 4, lane 16, Steps 4;
+    /// 16 bits and a tag of 4 × 3 slots.
+    E16x3: 20 x 3, lane 20, Steps 4;
+    /// 26 bits and a tag of 4 × 2 slots, in aligned 32-bit lanes.
+    E26x2: 30 x 2, lane 32, Steps 4;
 }
 
 /// Growable filters: words that are packed anew at each level. At level k a slot holds 27 − k
@@ -178,6 +218,7 @@ impl Growing {
 impl Layout for Growing {
     const LEVELS: &'static [Lanes] = &series(Self::LONGEST, Self::SHORTEST, Self::PAYLOAD_BITS);
     const PHASE_BITS: u32 = 6;
+    type Time = Timeless;
 }
 
 /// Levels that a phase of 6 bits can tell apart.

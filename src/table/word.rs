@@ -21,6 +21,7 @@
 mod image;
 mod mark;
 mod phase;
+mod tag;
 
 use super::{
     layout::{Lanes, Layout, Masks},
@@ -295,7 +296,7 @@ impl<L: Layout> Word<L> {
     // Slots.
 
     /// What slot `slot` holds.
-    pub(super) fn slot(self, slot: usize) -> u64 {
+    pub(crate) fn slot(self, slot: usize) -> u64 {
         let lanes = self.lanes();
         self.bits >> (lanes.distance * slot as u32) & lanes.largest
     }

@@ -4,7 +4,7 @@ use super::ATTEMPTS;
 use crate::{
     fault::{self, Fault},
     raw::{
-        RawFilter,
+        Now, RawFilter,
         copies::{copies, holds_copy},
         version::Version,
     },
@@ -12,6 +12,7 @@ use crate::{
     table::{
         class::Class,
         layout::{Layout, Masks},
+        time::{Moment, Time},
         word::Word,
     },
 };
@@ -30,18 +31,28 @@ pub(super) fn is_on() -> bool {
             | Fault::CountNoRereadQ
             | Fault::CountNoValidate
             | Fault::CountWrongStripe
+            | Fault::CountNoSecondNow
+            | Fault::ContainsNoSecondNow
+            | Fault::ContainsReadsNowLate
             | Fault::Rehearsed
     )
 }
 
 /// [`RawFilter::contains`] with the fault that is switched on.
 pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
+    let early = raw.time.now();
     let version = observe(raw, class, Fault::ContainsWrongStripe);
     let (p, q, hint) = raw.table.view().load_pair_at_hint(class);
-    let found = Word::either_matches(p, q, class.fingerprint, hint);
+    let now = if fault::is(Fault::ContainsReadsNowLate) {
+        raw.time.now()
+    } else {
+        early
+    };
+    let found = now.either_holds(p, q, class.fingerprint, hint);
     let any_plane = fault::is(Fault::ContainsAnyPlane);
     let settled = Word::both_quiet(p, q) && (any_plane || Word::both_in_phase(p, q, hint));
-    if settled && (fault::is(Fault::ContainsNoValidate) || version.validate()) {
+    let valid = fault::is(Fault::ContainsNoValidate) || version.validate();
+    if settled && valid && is_still(raw, now) {
         return found;
     }
     let any_level = !L::GROWS || fault::is(Fault::ContainsMatchesFirst);
@@ -66,11 +77,16 @@ fn look_up_again<L: Layout>(raw: &RawFilter<L>, class: Class, attempt: usize) ->
     true
 }
 
+fn is_still<L: Layout>(raw: &RawFilter<L>, now: Now<L>) -> bool {
+    fault::is(Fault::ContainsNoSecondNow) || raw.time.is_still(now)
+}
+
 fn try_look_up<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
     let fingerprint = class.fingerprint;
+    let now = raw.time.now();
     let version = observe(raw, class, Fault::ContainsWrongStripe);
     let (p, q) = raw.load_pair(class);
-    if holds_copy(p, fingerprint) || holds_copy(q, fingerprint) {
+    if holds_copy(p, fingerprint, now) || holds_copy(q, fingerprint, now) {
         return Some(true);
     }
     let marked = p.mark_of(fingerprint).is_some() || q.mark_of(fingerprint).is_some();
@@ -81,25 +97,27 @@ fn try_look_up<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
     if reread && !raw.unchanged(class, p, q) {
         return None;
     }
-    if !(fault::is(Fault::ContainsNoValidate) || version.validate()) {
+    if !((fault::is(Fault::ContainsNoValidate) || version.validate()) && is_still(raw, now)) {
         return None;
     }
-    copies(p, q, fingerprint).map(|copies| copies > 0)
+    copies(p, q, fingerprint, now).map(|copies| copies > 0)
 }
 
 /// [`RawFilter::try_count`] with the fault that is switched on.
 pub(super) fn try_count<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<usize> {
+    let now = raw.time.now();
     let version = observe(raw, class, Fault::CountWrongStripe);
     let (p, q) = raw.load_pair(class);
     let p_again = raw.load(Step::RereadP, class.fingerprint, class.p);
     let q_again = raw.load(Step::RereadQ, class.fingerprint, class.q);
     let valid = (p == p_again || fault::is(Fault::CountNoRereadP))
         && (q == q_again || fault::is(Fault::CountNoRereadQ))
-        && (version.validate() || fault::is(Fault::CountNoValidate));
+        && (version.validate() || fault::is(Fault::CountNoValidate))
+        && (raw.time.is_still(now) || fault::is(Fault::CountNoSecondNow));
     if !valid {
         return None;
     }
-    copies(p, q, class.fingerprint)
+    copies(p, q, class.fingerprint, now)
 }
 
 /// The version of the class; with the fault `wrong` that of the stripe of its higher bucket.

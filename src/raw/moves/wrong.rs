@@ -4,7 +4,10 @@ use super::{Fill, Left, Move};
 use crate::{
     fault::{self, Fault},
     step::Step,
-    table::layout::Layout,
+    table::{
+        layout::{Layout, Masks},
+        word::Mark,
+    },
 };
 
 /// True if one of the faults of this file is switched on.
@@ -22,6 +25,7 @@ pub(super) fn is_on() -> bool {
             | Fault::HoldSeenEarly
             | Fault::FrontierIgnored
             | Fault::FillAnyPlane
+            | Fault::DecideAnyTag
             | Fault::Rehearsed
     )
 }
@@ -57,7 +61,11 @@ pub(super) fn make<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> O
             };
             let decided = free && {
                 it.shadow();
-                it.decide()
+                if fault == Fault::DecideAnyTag {
+                    decide_any_tag(it)
+                } else {
+                    it.decide()
+                }
             };
             if !decided {
                 if fault != Fault::NoRetract {
@@ -132,4 +140,16 @@ fn decide_blindly<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> Op
     let left = if decided { it.erase(fill) } else { Left::Hole };
     it.settle();
     Some(left)
+}
+
+/// Decides for any original of the class, which then goes by the tag of the outline.
+fn decide_any_tag<L: Layout>(it: &Move<'_, L>) -> bool {
+    it.update(Step::Decide, it.from, |word| {
+        let is_of_class =
+            |&slot: &usize| L::fingerprint(word.slot(slot)) == L::fingerprint(it.fingerprint);
+        let slot = (0..word.slots()).find(is_of_class)?;
+        let original = || word.with_mark(slot, Mark::Trailing);
+        word.is_unmarked()
+            .then(|| original().without(0).with(0, it.fingerprint))
+    })
 }

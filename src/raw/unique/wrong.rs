@@ -3,10 +3,15 @@
 use super::{Lost, Patience, Vacancy};
 use crate::{
     fault::{self, Fault},
-    raw::RawFilter,
+    raw::{Now, RawFilter},
     step::Step,
     sync,
-    table::{class::Class, layout::Layout},
+    table::{
+        class::Class,
+        layout::{Layout, Masks},
+        time::{Moment, Time},
+        word::Word,
+    },
 };
 
 /// True if one of the faults of this file is switched on.
@@ -17,6 +22,8 @@ pub(super) fn is_on() -> bool {
             | Fault::UniqueSharedToken
             | Fault::UniqueReadsEarly
             | Fault::UniqueOverlooksTokens
+            | Fault::UniqueNoSecondNow
+            | Fault::UniqueRevives
             | Fault::Rehearsed
     )
 }
@@ -28,6 +35,9 @@ pub(super) fn reserve<L: Layout>(
     vacancy: Vacancy<'_, L>,
     patience: &mut Patience,
 ) -> Result<bool, Lost> {
+    if fault::is(Fault::UniqueRevives) && !vacancy.at_home && revive(raw, class, vacancy.now) {
+        return Ok(true);
+    }
     let mut read_other = || {
         if fault::is(Fault::UniqueOverlooksTokens) {
             let other = raw.table.load_for_update(class.fingerprint, vacancy.other);
@@ -48,11 +58,28 @@ pub(super) fn reserve<L: Layout>(
         _ => vacancy.reserve().ok_or(Lost::Word)?,
     };
     sync::fence_after_exchange();
-    match early.unwrap_or_else(read_other) {
-        Some(seen) => raw.confirm(class, own, seen),
+    let in_time =
+        |_: &Word<L>| fault::is(Fault::UniqueNoSecondNow) || raw.time.is_still(vacancy.now);
+    match early.unwrap_or_else(read_other).filter(in_time) {
+        Some(seen) => raw.confirm(class, own, seen, vacancy.now),
         None => {
             own.replace(Step::Cancel, own.word);
             Err(Lost::Word)
         }
     }
+}
+
+/// Gives a dead copy of the class the tag of `now`; false if there is none.
+fn revive<L: Layout>(raw: &RawFilter<L>, class: Class, now: Now<L>) -> bool {
+    [class.p, class.q].into_iter().any(|bucket| {
+        let loaded = raw.table.load_for_update(class.fingerprint, bucket);
+        let dead = now.dead_in(loaded.word).filter(|&slot| {
+            let entry = loaded.word.slot(slot);
+            L::fingerprint(entry) == class.fingerprint
+        });
+        dead.is_some_and(|slot| {
+            let young = now.entry(class.fingerprint);
+            loaded.replace(Step::Renew, loaded.word.without(slot).with(slot, young))
+        })
+    })
 }

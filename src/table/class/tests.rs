@@ -21,6 +21,7 @@ struct EightBits;
 impl Layout for EightBits {
     const LEVELS: &'static [Lanes] = &[Lanes::new(8, 4, 8)];
     const PHASE_BITS: u32 = 0;
+    type Time = crate::table::time::Timeless;
 }
 
 /// The fingerprints of a fixed filter, and the largest of them.

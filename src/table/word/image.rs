@@ -5,11 +5,13 @@ use crate::table::layout::{Layout, Masks};
 
 impl<L: Layout> Word<L> {
     /// The word as a snapshot keeps it: at rest. Outlines, shadows and delivered
-    /// copies become residents; what trails or is killed goes; a split has not begun.
+    /// copies become residents, and so do withheld ones; what trails or is killed goes; a split has not begun.
     pub(crate) fn image(self) -> Self {
         let word = self.without_reservation();
         let word = match word.mark() {
-            Some(Mark::Outline | Mark::Shadow | Mark::Delivered) => word.unmarked(),
+            Some(Mark::Outline | Mark::Shadow | Mark::Delivered | Mark::Withheld) => {
+                word.unmarked()
+            }
             Some(Mark::Trailing | Mark::Killed) => word.without_marked(),
             None => word,
         };
@@ -28,6 +30,8 @@ impl<L: Layout> Word<L> {
         // Bits that a slot may still lose: what it holds is not 0 without them.
         let lost = (1_u64 << L::MAX_LEVEL.saturating_sub(self.level())) - 1;
         let lasting = Self::used(self.bits & !(lost * lanes.ones), lanes);
-        at_rest && lasting == self.used_slots()
+        // A tag without a fingerprint is no copy.
+        let tagged = L::TAG_BITS == 0 || self.occupied() == self.occupied_by_fingerprints();
+        at_rest && lasting == self.used_slots() && tagged
     }
 }

@@ -17,17 +17,21 @@ pub(crate) enum Mark {
     Trailing = 3,
     /// D: the copy of a decided move, live, held until the original is gone.
     Delivered = 4,
-    /// K: a shadow or delivered copy whose item a remove has taken.
+    /// K: a copy under S, D or W that a remove has taken.
     Killed = 5,
+    /// W: a copy that its setter is about to empty because it is dead, or to give a younger tag.
+    /// Until then it is a copy as any other. Only in expiring filters.
+    Withheld = 6,
 }
 
 impl Mark {
-    pub(super) const ALL: [Mark; 5] = [
+    pub(super) const ALL: [Mark; 6] = [
         Mark::Outline,
         Mark::Shadow,
         Mark::Trailing,
         Mark::Delivered,
         Mark::Killed,
+        Mark::Withheld,
     ];
 }
 
@@ -38,19 +42,31 @@ impl<L: Layout> Word<L> {
         Mark::ALL.into_iter().find(|&mark| bits == Self::code(mark))
     }
 
-    /// The mark on slot 0, if slot 0 holds `fingerprint`.
+    /// The mark on slot 0, if slot 0 holds `fingerprint`, whatever its tag.
     pub(crate) fn mark_of(self, fingerprint: u64) -> Option<Mark> {
-        if self.slot(0) == self.stored(fingerprint) {
+        if L::fingerprint(self.slot(0)) == self.stored(fingerprint) {
             self.mark()
         } else {
             None
         }
     }
 
-    /// True if slot 0 holds `fingerprint` under `mark`.
+    /// What slot 0 holds, if it is marked: of an expiring filter, where this is the whole entry.
+    pub(crate) fn marked_entry(self) -> u64 {
+        debug_assert!(!self.is_unmarked());
+        self.slot(0)
+    }
+
+    /// True if slot 0 holds `fingerprint` under `mark`; in an expiring filter, this entry.
     #[inline]
     pub(crate) fn is_marked(self, mark: Mark, fingerprint: u64) -> bool {
         self.bits & L::MARK == Self::code(mark) && self.slot(0) == self.stored(fingerprint)
+    }
+
+    /// True if neither word is marked.
+    #[inline]
+    pub(crate) fn both_unmarked(p: Self, q: Self) -> bool {
+        (p.bits | q.bits) & L::MARK == 0
     }
 
     /// True if there is no mark.

@@ -455,6 +455,7 @@ macro_rules! small_layouts {
         impl Layout for $name {
             const LEVELS: &'static [Lanes] = &$levels;
             const PHASE_BITS: u32 = $phase;
+            type Time = crate::table::time::Timeless;
         }
     )*};
 }

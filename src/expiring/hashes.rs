@@ -1,0 +1,81 @@
+//! The operations on hashes.
+
+use super::{ExpiringFilter, any::with_layout};
+use crate::error::InsertError;
+
+/// The operations on hashes: for callers who have one already.
+/// All 64 bits of a hash must be as good as random.
+/// `filter.insert(item)` is `filter.insert_hash(h)` with
+/// `h = filter.hasher().hash_one(item)`.
+impl<S> ExpiringFilter<S> {
+    /// [`insert`](Self::insert) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Self::insert).
+    #[inline]
+    pub fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
+        with_layout!(&self.raw, raw => raw.insert(raw.class(hash)))
+    }
+
+    /// [`insert_unique`](Self::insert_unique) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_unique`](Self::insert_unique).
+    #[inline]
+    pub fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
+        with_layout!(&self.raw, raw => raw.insert_unique(raw.class(hash)))
+    }
+
+    /// [`refresh`](Self::refresh) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`refresh`](Self::refresh).
+    #[inline]
+    pub fn refresh_hash(&self, hash: u64) -> Result<bool, InsertError> {
+        with_layout!(&self.raw, raw => raw.refresh(raw.class(hash)))
+    }
+
+    /// [`insert_or_refresh`](Self::insert_or_refresh) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_or_refresh`](Self::insert_or_refresh).
+    #[inline]
+    pub fn insert_or_refresh_hash(&self, hash: u64) -> Result<bool, InsertError> {
+        with_layout!(&self.raw, raw => raw.insert_or_refresh(raw.class(hash)))
+    }
+
+    /// [`contains`](Self::contains) by hash.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::{hash::BuildHasher, time::Duration};
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// let hash = filter.hasher().hash_one("ani");
+    /// filter.insert_hash(hash)?;
+    /// assert!(filter.contains_hash(hash) && filter.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn contains_hash(&self, hash: u64) -> bool {
+        with_layout!(&self.raw, raw => raw.contains(raw.class(hash)))
+    }
+
+    /// [`remove`](Self::remove) by hash.
+    #[inline]
+    pub fn remove_hash(&self, hash: u64) -> bool {
+        with_layout!(&self.raw, raw => raw.remove(raw.class(hash)))
+    }
+
+    /// [`count`](Self::count) by hash.
+    #[inline]
+    #[must_use]
+    pub fn count_hash(&self, hash: u64) -> usize {
+        with_layout!(&self.raw, raw => raw.count(raw.class(hash)))
+    }
+}

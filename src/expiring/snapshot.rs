@@ -1,0 +1,311 @@
+//! Snapshots of an expiring filter, taken while all threads go on, and restored.
+//!
+//! `docs/FORMAT.md` describes the bytes. A tag says a step only modulo 2^t, and a scan may take
+//! many steps. So with each chunk of words there is the step in which it was read.
+
+mod header;
+mod read;
+
+use super::{
+    ExpiringFilter,
+    any::{in_steps, of_bits, with_layout},
+};
+use crate::{
+    error::SnapshotError,
+    hash::SeededState,
+    raw::{RawFilter, frontier::chunk_buckets},
+    snapshot::{chunks, summed::Summed},
+    table::{
+        Levels, Table,
+        layout::Layout,
+        scan::Restored,
+        time::{Moment, Now, Steps, Time},
+        word::Word,
+    },
+};
+use header::Header;
+use read::Reader;
+use std::{
+    convert::Infallible,
+    hash::BuildHasher,
+    io::{self, Read, Write},
+    time::Duration,
+};
+
+/// Words in a chunk, but for the last one.
+const CHUNK: usize = chunk_buckets(0);
+
+/// The words of a filter, as a snapshot has them.
+struct Image {
+    /// Chunk by chunk.
+    words: Vec<u64>,
+    /// For each chunk the step in which it was read.
+    steps: Vec<u64>,
+    /// The step after the last chunk was read.
+    end: u64,
+}
+
+impl<S: BuildHasher + 'static> ExpiringFilter<S> {
+    /// Writes a snapshot of the filter, while any number of threads go on.
+    ///
+    /// Every item that is present, and does not expire, during the whole call is in the snapshot,
+    /// with its time. An item that is inserted, refreshed or removed meanwhile may be in it as it
+    /// was before or after: so it is left out if it would have expired without the refresh. One of
+    /// which a copy is inserted and another one removed meanwhile may be left out. The rest is as for [`CuckooFilter::write_to`](crate::CuckooFilter::write_to).
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).steps(2).build()?;
+    /// filter.insert("ani")?;
+    /// filter.advance();
+    /// let mut file = Vec::new();
+    /// filter.write_to(&mut file)?;
+    ///
+    /// let copy = ExpiringFilter::read_from(&file[..])?;
+    /// assert!(copy.contains("ani"));
+    /// copy.advance();
+    /// assert!(copy.contains("ani"));
+    /// copy.advance();
+    /// assert!(!copy.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of `writer`.
+    pub fn write_to<W: Write>(&self, writer: W) -> io::Result<()> {
+        let mut out = Summed::new(writer);
+        out.put(&Header::of(self).to_bytes())?;
+        let mut bytes = Vec::new();
+        let end = with_layout!(&self.raw, raw => raw.scan_in_steps(|words, step| {
+            bytes.resize(8 * words.len() + 8, 0);
+            let numbers = words.iter().chain([&step]);
+            for (bytes, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+                bytes.copy_from_slice(&number.to_le_bytes());
+            }
+            out.put(&bytes)
+        }))?;
+        out.put(&end.to_le_bytes())?;
+        out.end()
+    }
+
+    /// [`write_to`](Self::write_to) into a vector of about the size of the filter.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// let copy = ExpiringFilter::from_bytes(&filter.to_bytes())?;
+    /// assert!(copy.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.buckets() * 8 + self.buckets() / 64 + 256);
+        match self.write_to(&mut bytes) {
+            Ok(()) => bytes,
+            Err(error) => unreachable!("a vector takes all bytes: {error}"),
+        }
+    }
+
+    /// Reads a snapshot whose filter hashed with `hasher`, up to its last byte; bytes after it are
+    /// left.
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotError`] says what is wrong with the bytes. No more memory is allocated than twice
+    /// as many bytes as were read, and some KiB.
+    pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
+        Self::read(reader, |_| hasher)
+    }
+
+    /// Lets the time pass that the filter was not in use: that a snapshot lay on a disk, say. It
+    /// begins as many whole steps as `elapsed` has, so items live longer by a step at most.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let mut filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// filter.age(Duration::from_secs(59));
+    /// assert!(filter.contains("ani"));
+    /// filter.age(Duration::from_secs(3600));
+    /// assert!(!filter.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn age(&mut self, elapsed: Duration) {
+        let steps = elapsed.as_nanos() / self.step_length().as_nanos();
+        // After so many all is dead, and what more there are changes nothing.
+        let most = u128::from(self.steps()) + 1;
+        for _ in 0..steps.min(most) {
+            self.advance();
+        }
+    }
+
+    fn read<R: Read>(reader: R, hasher: impl FnOnce(u64) -> S) -> Result<Self, SnapshotError> {
+        let mut reader = Reader::new(reader);
+        let header = Header::from_bytes(&reader.take()?)?;
+        let image = reader.image(header.geometry.buckets)?;
+        let hasher = header.hasher(hasher)?;
+        Self::from_image(hasher, &header, image)
+    }
+
+    fn from_image(hasher: S, header: &Header, image: Image) -> Result<Self, SnapshotError> {
+        let (geometry, window) = (header.geometry, header.window);
+        let raw = of_bits!(geometry.series.fingerprint_bits, L => {
+            RawFilter::<L>::from_steps(image, window.steps)?
+        });
+        Ok(Self {
+            hasher,
+            raw,
+            geometry,
+            window,
+        })
+    }
+}
+
+impl ExpiringFilter {
+    /// Reads a snapshot, up to its last byte; bytes after it are left.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
+    pub fn read_from<R: Read>(reader: R) -> Result<Self, SnapshotError> {
+        Self::read(reader, SeededState::new)
+    }
+
+    /// The filter of the snapshot that `bytes` are.
+    ///
+    /// ```
+    /// use guira::{ExpiringFilter, SnapshotError};
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// let bytes = filter.to_bytes();
+    /// let cut = ExpiringFilter::from_bytes(&bytes[..100]);
+    /// assert!(matches!(cut, Err(SnapshotError::Truncated)));
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
+    /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
+        crate::snapshot::whole(bytes, |reader| Self::read_from(reader))
+    }
+}
+
+impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
+    /// A filter with the items of this one and their times, which other threads may use meanwhile:
+    /// as by [`write_to`](Self::write_to) and back.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// let copy = filter.clone();
+    /// assert!(filter.remove("ani"));
+    /// assert!(copy.contains("ani") && !filter.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for it.
+    fn clone(&self) -> Self {
+        let image = with_layout!(&self.raw, raw => raw.image_in_steps());
+        let header = Header::of(self);
+        match Self::from_image(self.hasher.clone(), &header, image) {
+            Ok(filter) => filter,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl<L: Layout<Time = Steps>> RawFilter<L> {
+    /// Hands chunk by chunk to `sink`, each with the step in which it was read, and without the
+    /// copies that were dead then. The result is the step at the end.
+    fn scan_in_steps<E>(
+        &self,
+        mut sink: impl FnMut(&[u64], u64) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let frontier = self.frontiers.register();
+        let mut words = Vec::new();
+        for (chunk, buckets) in chunks(self.table.buckets(), CHUNK).enumerate() {
+            words.resize(buckets.len(), 0);
+            frontier.enter(chunk);
+            // A thread that is stopped in a chunk cannot tell of tags that it has read from which
+            // turn they are.
+            let now = loop {
+                let now = self.moment();
+                self.table.scan(buckets.clone(), 0, &mut words);
+                if Time::<L>::is_still(&self.time, now) {
+                    break now;
+                }
+            };
+            frontier.leave(chunk);
+            for word in &mut words {
+                *word = Word::<L>::from_bits(*word).without_dead(now).bits();
+            }
+            sink(&words, now.step)?;
+        }
+        Ok(self.moment().step)
+    }
+
+    fn image_in_steps(&self) -> Image {
+        let mut image = Image {
+            words: Vec::with_capacity(self.table.buckets()),
+            steps: Vec::new(),
+            end: 0,
+        };
+        let Ok(end) = self.scan_in_steps(|words, step| {
+            image.words.extend_from_slice(words);
+            image.steps.push(step);
+            Ok::<(), Infallible>(())
+        });
+        image.end = end;
+        image
+    }
+
+    /// The filter of an image, with copies that are live up to an age of `oldest`. What has died
+    /// since its chunk was read is left out. An error is a word that no scan can have made.
+    fn from_steps(image: Image, oldest: u32) -> Result<Self, SnapshotError> {
+        let Image {
+            mut words,
+            steps,
+            end,
+        } = image;
+        let oldest = u64::from(oldest);
+        for ((chunk, words), step) in words.chunks_mut(CHUNK).enumerate().zip(steps) {
+            let then = Now { step, oldest };
+            for (index, bits) in words.iter_mut().enumerate() {
+                let word = Word::<L>::from_bits(*bits);
+                if !word.is_image() || word.without_dead(then) != word {
+                    return Err(SnapshotError::Word {
+                        bucket: chunk * CHUNK + index,
+                        plane: 0,
+                        bits: *bits,
+                    });
+                }
+                // In whole numbers: since `step` more steps may have begun than tags tell apart.
+                let since = end - step;
+                let is_dead = |entry| Moment::<L>::age(then, entry) + since > oldest;
+                *bits = word.without_entries(is_dead).bits();
+            }
+        }
+        let buckets = words.len();
+        let mut restored = Restored::new(0, 0);
+        let table = Table::of_image(Levels::FIXED, words, &mut restored)?;
+        let raw = Self::with_table(table).ok_or(SnapshotError::Memory { buckets })?;
+        raw.len.add(restored.items);
+        Ok(in_steps(raw, oldest as u32, end))
+    }
+}

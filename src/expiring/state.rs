@@ -1,0 +1,181 @@
+//! Time, and what the filter holds.
+
+use super::{ExpiringFilter, any::with_layout};
+use crate::stats::Stats;
+use std::time::Duration;
+
+impl<S> ExpiringFilter<S> {
+    /// Begins the next step, and sweeps dead copies out. False if another thread began it
+    /// meanwhile. O([`buckets`](Self::buckets)), some 2 ns each; nobody waits for it.
+    ///
+    /// Call it once in [`step_length`](Self::step_length), and never twice in that time: do not
+    /// catch up what was missed. An item that is inserted between two steps that begin at once
+    /// lives shorter than the TTL by one of them.
+    /// [`tick`](Self::tick) sees to that, with a clock.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// assert!(filter.advance());
+    /// assert_eq!(filter.step(), 1);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    pub fn advance(&self) -> bool {
+        with_layout!(&self.raw, raw => raw.advance())
+    }
+
+    /// [`advance`](Self::advance), if the present step has lasted for
+    /// [`step_length`](Self::step_length) by your clock. True if this call began a step.
+    ///
+    /// `elapsed` says how long the clock has been running. It must not go back, and must be the
+    /// same clock in all calls. It is read after a step has begun, so no step is too short,
+    /// whichever threads call this, and however long they are stopped in it. The first call only
+    /// notes the time. One call begins one step at most: what was missed is not caught up.
+    ///
+    /// Call it several times in a step, as from a thread of its own:
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::{sync::Arc, thread, time::{Duration, Instant}};
+    ///
+    /// let filter = Arc::new(ExpiringFilter::builder(Duration::from_millis(24)).build()?);
+    /// filter.insert("ani")?;
+    /// let ticked = Arc::downgrade(&filter);
+    /// let ticker = thread::spawn(move || {
+    ///     let start = Instant::now();
+    ///     while let Some(filter) = ticked.upgrade() {
+    ///         filter.tick(|| start.elapsed());
+    ///         thread::sleep(filter.step_length() / 4);
+    ///     }
+    /// });
+    /// while filter.contains("ani") {
+    ///     thread::yield_now();
+    /// }
+    /// drop(filter);
+    /// ticker.join().expect("the ticker ends with the filter");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn tick(&self, elapsed: impl Fn() -> Duration) -> bool {
+        let length = self.step_length();
+        with_layout!(&self.raw, raw => raw.tick(length, elapsed))
+    }
+
+    /// Removes all live copies that were inserted before the call, while any number of threads go
+    /// on: as [`CuckooFilter::clear`](crate::CuckooFilter::clear). O([`buckets`](Self::buckets)),
+    /// and a remove for each item. Dead copies stay until they are swept.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// filter.clear();
+    /// assert!(filter.is_empty() && !filter.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn clear(&self) {
+        with_layout!(&self.raw, raw => raw.clear());
+    }
+
+    /// The number of the present step, from 0.
+    #[must_use]
+    pub fn step(&self) -> u64 {
+        with_layout!(&self.raw, raw => raw.moment().step)
+    }
+
+    /// The time for which an item is kept at least.
+    #[must_use]
+    pub fn ttl(&self) -> Duration {
+        self.window.ttl
+    }
+
+    /// How many steps the [`ttl`](Self::ttl) has.
+    #[must_use]
+    pub fn steps(&self) -> u32 {
+        self.window.steps
+    }
+
+    /// The time between two steps: [`ttl`](Self::ttl) / [`steps`](Self::steps), rounded up to
+    /// nanoseconds.
+    #[must_use]
+    pub fn step_length(&self) -> Duration {
+        self.window.step_length()
+    }
+
+    /// The number of copies in the filter, with those that are dead but not swept yet. Exact while
+    /// no thread writes, and otherwise off by at most the writes that overlap the call.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        with_layout!(&self.raw, raw => raw.len.sum())
+    }
+
+    /// True if [`len`](Self::len) is 0.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of distinct items within a [`ttl`](Self::ttl), as asked for.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.window.capacity
+    }
+
+    /// The expected share of absent items for which the filter answers true when it holds what
+    /// comes in a TTL and a step, from 0 to 1.
+    #[must_use]
+    pub fn false_positive_rate(&self) -> f64 {
+        self.geometry.rate_at(0)
+    }
+
+    /// The share of slots that are used, from 0 to 1.
+    #[must_use]
+    pub fn load_factor(&self) -> f64 {
+        self.len() as f64 / (self.buckets() * self.bucket_slots()) as f64
+    }
+
+    /// The bytes that the filter takes up, itself and on the heap. A hasher's own heap memory is
+    /// not counted.
+    #[must_use]
+    pub fn memory_usage(&self) -> usize {
+        size_of_val(self) + with_layout!(&self.raw, raw => raw.bytes())
+    }
+
+    /// The bits of a fingerprint.
+    #[must_use]
+    pub fn fingerprint_bits(&self) -> u32 {
+        self.geometry.series.fingerprint_bits
+    }
+
+    /// The slots of a bucket: half the copies of one item that fit.
+    #[must_use]
+    pub fn bucket_slots(&self) -> usize {
+        self.geometry.series.slots(0)
+    }
+
+    /// The number of buckets, each of 8 bytes.
+    #[must_use]
+    pub fn buckets(&self) -> usize {
+        self.geometry.buckets
+    }
+
+    /// What the filter has been through: as [`CuckooFilter::stats`](crate::CuckooFilter::stats).
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        with_layout!(&self.raw, raw => Stats {
+            items: self.len(),
+            load_factor: self.load_factor(),
+            memory_usage: self.memory_usage(),
+            ..raw.counters.stats()
+        })
+    }
+
+    /// The hasher of the filter's items.
+    #[must_use]
+    pub fn hasher(&self) -> &S {
+        &self.hasher
+    }
+}

@@ -1,0 +1,183 @@
+//! An expiring filter in the hands of the models.
+
+use super::{Item, hop};
+use crate::{
+    error::InsertError,
+    raw::{RawFilter, moves::Fill},
+    step::Step,
+    table::{
+        Levels,
+        layout::{Lanes, Layout, Masks},
+        time::{Moment, Now, Steps},
+        word::Word,
+    },
+};
+
+/// 8-bit fingerprints and tags of 2 bits in `SLOTS` slots.
+#[derive(Clone, Copy, Debug)]
+struct Tagged<const SLOTS: usize>;
+
+impl<const SLOTS: usize> Layout for Tagged<SLOTS> {
+    const LEVELS: &'static [Lanes] = &[Lanes::new(10, SLOTS, 10)];
+    const PHASE_BITS: u32 = 0;
+    const TAG_BITS: u32 = 2;
+    type Time = Steps;
+}
+
+/// An expiring filter of a few buckets with `SLOTS` slots each. A copy is live in the step in
+/// which it was last seen and in the next `E` ones, dead in those after them; then its tag begins
+/// anew.
+pub struct Expiring<const SLOTS: usize, const E: u64 = 1>(RawFilter<Tagged<SLOTS>>);
+
+impl<const SLOTS: usize, const E: u64> std::fmt::Debug for Expiring<SLOTS, E> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words = self.0.table.words_made();
+        f.debug_list().entries(words).finish()
+    }
+}
+
+impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
+    /// E: the age of the oldest live copies.
+    pub const OLDEST: u64 = E;
+
+    /// A filter in its step `step`, in which each bucket holds the given items, last seen in the
+    /// given steps.
+    pub fn new(step: u64, residents: &[&[(Item, u64)]]) -> Self {
+        let levels = Levels::FIXED;
+        #[cfg_attr(not(guira_loom), expect(unused_mut))]
+        let mut raw =
+            RawFilter::<Tagged<SLOTS>>::new(residents.len(), levels).expect("a few bytes");
+        #[cfg(guira_loom)]
+        {
+            raw.frontiers.unused = true;
+        }
+        let raw = raw.with_time(Steps::new(Self::OLDEST).at(step));
+        for (bucket, items) in residents.iter().enumerate() {
+            for &(item, seen) in *items {
+                assert!(item.buckets().contains(&bucket), "{item:?} in {bucket}");
+                let then = Now {
+                    step: seen,
+                    oldest: Self::OLDEST,
+                };
+                let entry = Moment::<Tagged<SLOTS>>::entry(then, item.fingerprint());
+                let put = raw.table.update(Step::Claim, entry, bucket, |word| {
+                    Some(word.with(word.vacancy()?, entry))
+                });
+                assert!(put, "bucket {bucket} is full");
+                raw.len.add(1);
+            }
+        }
+        Self(raw)
+    }
+
+    /// The step.
+    pub fn step(&self) -> u64 {
+        self.0.moment().step
+    }
+
+    /// `ExpiringFilter::contains`.
+    pub fn contains(&self, item: Item) -> bool {
+        self.0.contains(item.0)
+    }
+
+    /// `ExpiringFilter::insert`.
+    ///
+    /// # Errors
+    ///
+    /// As `ExpiringFilter::insert`.
+    pub fn insert(&self, item: Item) -> Result<(), InsertError> {
+        self.0.insert(item.0)
+    }
+
+    /// `ExpiringFilter::insert_unique`.
+    ///
+    /// # Errors
+    ///
+    /// As `ExpiringFilter::insert_unique`.
+    pub fn insert_unique(&self, item: Item) -> Result<bool, InsertError> {
+        self.0.insert_unique(item.0)
+    }
+
+    /// `ExpiringFilter::refresh`.
+    ///
+    /// # Errors
+    ///
+    /// As `ExpiringFilter::refresh`.
+    pub fn refresh(&self, item: Item) -> Result<bool, InsertError> {
+        self.0.refresh(item.0)
+    }
+
+    /// `ExpiringFilter::insert_or_refresh`.
+    ///
+    /// # Errors
+    ///
+    /// As `ExpiringFilter::insert_or_refresh`.
+    pub fn insert_or_refresh(&self, item: Item) -> Result<bool, InsertError> {
+        self.0.insert_or_refresh(item.0)
+    }
+
+    /// `ExpiringFilter::remove`.
+    pub fn remove(&self, item: Item) -> bool {
+        self.0.remove(item.0)
+    }
+
+    /// `ExpiringFilter::count`.
+    pub fn count(&self, item: Item) -> usize {
+        self.0.count(item.0)
+    }
+
+    /// `ExpiringFilter::advance`.
+    pub fn advance(&self) -> bool {
+        self.0.advance()
+    }
+
+    /// One relocation of a copy of `item` last seen in the step `seen`; false if it was given up.
+    pub fn relocate(&self, item: Item, seen: u64, from: usize) -> bool {
+        let then = Now {
+            step: seen,
+            oldest: Self::OLDEST,
+        };
+        let mut hop = hop(item, from);
+        hop.fingerprint = Moment::<Tagged<SLOTS>>::entry(then, item.fingerprint());
+        self.0.move_resident(hop, false, Fill::Hole).is_some()
+    }
+
+    /// Bucket, fingerprint and age of all copies at rest, live or dead: panics if a mark, a
+    /// reservation or a wrong `len` is left.
+    pub fn at_rest(&self) -> Vec<(usize, u64, u64)> {
+        let now = self.0.moment();
+        let mut found = Vec::new();
+        for bucket in 0..self.0.table.buckets() {
+            let word: Word<Tagged<SLOTS>> = self.0.table.load(Step::ReadP, 0, bucket);
+            assert!(
+                word.is_unmarked(),
+                "a mark is left in bucket {bucket}: {word:?}"
+            );
+            assert!(
+                !word.is_reserved(),
+                "a reservation is left in bucket {bucket}: {word:?}"
+            );
+            found.extend(word.residents(0).map(|entry| {
+                let age = Moment::<Tagged<SLOTS>>::age(now, entry);
+                (bucket, <Tagged<SLOTS> as Masks>::fingerprint(entry), age)
+            }));
+        }
+        assert_eq!(self.0.len.sum(), found.len(), "len and the words disagree");
+        found
+    }
+
+    /// The ages of the copies of `item` at rest, the youngest one first.
+    pub fn ages_at_rest(&self, item: Item) -> Vec<u64> {
+        let of_item = |&(bucket, fingerprint, _): &(usize, u64, u64)| {
+            fingerprint == item.fingerprint() && item.buckets().contains(&bucket)
+        };
+        let mut ages: Vec<u64> = self
+            .at_rest()
+            .into_iter()
+            .filter(of_item)
+            .map(|(.., age)| age)
+            .collect();
+        ages.sort_unstable();
+        ages
+    }
+}

@@ -1,0 +1,21 @@
+//! clear: removes what was there, while all threads go on.
+
+use super::RawFilter;
+use crate::table::layout::Layout;
+use std::convert::Infallible;
+
+impl<L: Layout> RawFilter<L> {
+    /// Removes every copy that was inserted before.
+    ///
+    /// A scan meets each class that is present during the whole call (PROOF, section 10), and then
+    /// its copies are removed until there is none at some moment. So no copy can have been there
+    /// all the time.
+    pub(crate) fn clear(&self) {
+        let Ok(()) = self.scan_classes(&mut |classes| {
+            for &class in classes {
+                while self.remove(class) {}
+            }
+            Ok::<_, Infallible>(())
+        });
+    }
+}

@@ -1,0 +1,89 @@
+//! Dead copies, and how their slots become empty.
+//!
+//! An exchange that empties a slot knows of its copy only the bits. By the time it succeeds a
+//! younger copy may have the same ones: tags begin anew after 2^t steps. So the copy is withheld
+//! first, which takes nothing from anybody: it counts as before, and nobody else changes it. Then
+//! the time is read, and only if the copy is dead by that it goes.
+
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+mod wrong;
+
+use super::{Now, RawFilter};
+use crate::{
+    fault::instead,
+    step::Step,
+    sync,
+    table::{
+        class::Class,
+        layout::Layout,
+        route::View,
+        time::{Moment, Time},
+        word::Mark,
+    },
+};
+
+impl<L: Layout> RawFilter<L> {
+    /// Empties the dead copies in the words of the class; true if there were any.
+    #[cold]
+    pub(super) fn expire_pair(&self, class: Class) -> bool {
+        if L::TAG_BITS == 0 {
+            return false;
+        }
+        let (now, view) = (self.time.now(), self.table.view());
+        let emptied = self.expire(&view, class.p, now) + self.expire(&view, class.q, now);
+        self.len.subtract(emptied);
+        emptied > 0
+    }
+
+    /// Empties the copies of a bucket that are dead in the step `now` or later, unless its word is
+    /// marked, and says how many. The caller counts them.
+    ///
+    /// As a rule there are none. `now` may be past: it only says where to look closer.
+    #[inline(always)]
+    pub(super) fn expire(&self, view: &View<'_, L>, bucket: usize, now: Now<L>) -> u64 {
+        let nothing = now.dead_in(view.load_for_update(0, bucket).word).is_none();
+        if instead!(is(SweepMarked) => false, nothing) {
+            return 0;
+        }
+        instead!(wrong::is_on() => wrong::expire_dead(self, bucket), self.expire_dead(bucket))
+    }
+
+    #[inline(never)]
+    fn expire_dead(&self, bucket: usize) -> u64 {
+        let mut emptied = 0;
+        loop {
+            let now = self.time.now();
+            let loaded = self.table.load_for_update(0, bucket);
+            let Some(slot) = now.dead_in(loaded.word) else {
+                return emptied;
+            };
+            let withheld = loaded.word.with_mark(slot, Mark::Withheld);
+            if loaded.replace(Step::Withhold, withheld) {
+                let gone = self.empty_or_release(bucket, withheld.marked_entry());
+                emptied += u64::from(gone);
+            } else {
+                sync::yield_in_model();
+            }
+        }
+    }
+
+    /// Ends what began with W on this entry: the copy goes if it is dead. True if it went, and was
+    /// not taken by a remove, which counts it itself.
+    pub(super) fn empty_or_release(&self, bucket: usize, entry: u64) -> bool {
+        // The copy is not younger than this step: whoever put it there had read its own step
+        // before, and the exchange to W has seen that.
+        let dead = !self.time.now().is_live(entry);
+        let step = if dead { Step::Empty } else { Step::Release };
+        let mut taken = false;
+        self.table.update(step, entry, bucket, |word| {
+            taken = word.is_marked(Mark::Killed, entry);
+            debug_assert!(taken || word.is_marked(Mark::Withheld, entry));
+            Some(if dead || taken {
+                word.without_marked()
+            } else {
+                word.unmarked()
+            })
+        });
+        dead && !taken
+    }
+}

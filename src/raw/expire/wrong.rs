@@ -1,0 +1,54 @@
+//! Dead copies that go in another way, for negative controls.
+
+use crate::{
+    fault::{self, Fault},
+    raw::RawFilter,
+    step::Step,
+    sync,
+    table::{
+        layout::Layout,
+        time::{Moment, Time},
+        word::Mark,
+    },
+};
+
+/// True if one of the faults of this file is switched on.
+pub(super) fn is_on() -> bool {
+    matches!(
+        fault::now(),
+        Fault::ExpireAtOnce | Fault::ExpireTrustsOldNow | Fault::SweepMarked | Fault::Rehearsed
+    )
+}
+
+/// [`RawFilter::expire_dead`] with the fault that is switched on.
+pub(super) fn expire_dead<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> u64 {
+    let mut emptied = 0;
+    loop {
+        let now = raw.time.now();
+        let loaded = raw.table.load_for_update(0, bucket);
+        let word = loaded.word;
+        if fault::is(Fault::SweepMarked) && !word.is_unmarked() {
+            let dead = !now.is_live(word.marked_entry());
+            let gone = dead && loaded.replace(Step::Empty, word.without_marked());
+            return emptied + u64::from(gone);
+        }
+        let Some(slot) = now.dead_in(word) else {
+            return emptied;
+        };
+        let withheld = word.with_mark(slot, Mark::Withheld);
+        let gone = if fault::is(Fault::ExpireAtOnce) {
+            loaded.replace(Step::Empty, word.without(slot))
+        } else if !loaded.replace(Step::Withhold, withheld) {
+            false
+        } else if fault::is(Fault::ExpireTrustsOldNow) {
+            raw.table
+                .update(Step::Empty, 0, bucket, |word| Some(word.without_marked()))
+        } else {
+            raw.empty_or_release(bucket, withheld.marked_entry())
+        };
+        emptied += u64::from(gone);
+        if !gone {
+            sync::yield_in_model();
+        }
+    }
+}

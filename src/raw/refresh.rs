@@ -1,0 +1,137 @@
+//! refresh: a copy of the class is as young as a new one afterwards.
+//!
+//! The tag of a copy changes under W, as in [`expire`](super::expire). Where a word is marked
+//! already, a second copy comes beside the first, which dies by itself.
+
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+mod wrong;
+
+use super::{Now, RawFilter};
+use crate::{
+    error::InsertError,
+    fault::instead,
+    step::Step,
+    sync,
+    table::{
+        class::Class,
+        layout::Layout,
+        loaded::Loaded,
+        time::{Moment, Time},
+        word::{Mark, Word},
+    },
+};
+
+impl<L: Layout> RawFilter<L> {
+    /// If the class is present: makes its oldest copy one that is seen now. False: it is absent.
+    /// Lock-free.
+    ///
+    /// An error is that of an insert: the copy could not be changed, and another one not be added.
+    pub(crate) fn refresh(&self, class: Class) -> Result<bool, InsertError> {
+        loop {
+            let attempt = instead!(
+                wrong::is_on() => wrong::try_refresh(self, class),
+                self.try_refresh(class)
+            );
+            if let Some(present) = attempt? {
+                return Ok(present);
+            }
+            sync::yield_in_model();
+        }
+    }
+
+    /// Refreshes the class, or inserts it if it is absent. `Ok(true)`: it was absent.
+    pub(crate) fn insert_or_refresh(&self, class: Class) -> Result<bool, InsertError> {
+        loop {
+            if self.refresh(class)? {
+                return Ok(false);
+            }
+            if self.insert_unique(class)? {
+                return Ok(true);
+            }
+            sync::yield_in_model();
+        }
+    }
+
+    /// One attempt: `None` if another thread was faster, or a step began.
+    #[inline]
+    fn try_refresh(&self, class: Class) -> Result<Option<bool>, InsertError> {
+        let fingerprint = class.fingerprint;
+        let now = self.time.now();
+        let version = self.versions.of(class).observe();
+        let (p, q) = self.table.view().load_pair_for_update(class);
+        let oldest = [(p, class.p), (q, class.q)]
+            .into_iter()
+            .filter(|(loaded, _)| loaded.word.is_unmarked())
+            .filter_map(|place| Some((now.oldest_in(place.0.word, fingerprint)?, place)))
+            .max_by_key(|&(entry, _)| now.age(entry));
+        // Else an older copy may have gone from the word that was read last to the other one, or
+        // ages by this step may be wrong.
+        if !(version.validate() && self.time.is_still(now)) {
+            return Ok(None);
+        }
+        match oldest {
+            Some((entry, _)) if now.age(entry) == 0 => Ok(Some(true)),
+            Some((entry, (loaded, bucket))) => {
+                let renewed = self.renew(class, bucket, loaded, entry);
+                Ok(renewed.filter(|&now| self.time.is_still(now)).map(|_| true))
+            }
+            None if Word::both_unmarked(p.word, q.word) => Ok(Some(false)),
+            None => self.refresh_beside_marks(class),
+        }
+    }
+
+    /// Gives the copy with this entry the tag of the moment that is returned; `None` if it could
+    /// not.
+    fn renew(
+        &self,
+        class: Class,
+        bucket: usize,
+        loaded: Loaded<'_, L>,
+        entry: u64,
+    ) -> Option<Now<L>> {
+        let withheld = loaded
+            .word
+            .with_mark(loaded.word.find(entry)?, Mark::Withheld);
+        if !loaded.replace(Step::Withhold, withheld) {
+            return None;
+        }
+        let now = self.time.now();
+        if !now.is_live(entry) {
+            let emptied = self.empty_or_release(bucket, entry);
+            self.len.subtract(emptied.into());
+            return None;
+        }
+        let mut taken = false;
+        self.table.update(Step::Renew, entry, bucket, |word| {
+            taken = word.is_marked(Mark::Killed, entry);
+            debug_assert!(taken || word.is_marked(Mark::Withheld, entry));
+            let word = word.without_marked();
+            Some(if taken {
+                word
+            } else {
+                word.with(0, now.entry(class.fingerprint))
+            })
+        });
+        (!taken).then_some(now)
+    }
+
+    /// A word with a live copy is marked: of each word only one copy can be withheld. So another
+    /// copy is added, once in a step.
+    #[cold]
+    fn refresh_beside_marks(&self, class: Class) -> Result<Option<bool>, InsertError> {
+        let now = self.time.now();
+        let (p, q) = self.load_pair(class);
+        let young = now.entry(class.fingerprint);
+        if p.find(young).or(q.find(young)).is_some() {
+            return Ok(self.time.is_still(now).then_some(true));
+        }
+        match self.try_count(class) {
+            None => Ok(None),
+            Some(0) => Ok(Some(false)),
+            Some(_) => {
+                self.insert(class)?;
+                Ok(Some(true))
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Refreshes with one thing left out or done wrong, for negative controls.
+
+use crate::{
+    error::InsertError,
+    fault::{self, Fault},
+    raw::{Now, RawFilter},
+    step::Step,
+    table::{
+        class::Class,
+        layout::Layout,
+        loaded::Loaded,
+        time::{Moment, Time},
+        word::{Mark, Word},
+    },
+};
+
+/// True if one of the faults of this file is switched on.
+pub(super) fn is_on() -> bool {
+    matches!(
+        fault::now(),
+        Fault::RefreshNoSecondNow
+            | Fault::RefreshNoValidate
+            | Fault::RefreshAtOnce
+            | Fault::RefreshTrustsOldNow
+            | Fault::RefreshMarked
+            | Fault::WithheldByAnother
+            | Fault::Rehearsed
+    )
+}
+
+/// [`RawFilter::try_refresh`] with the fault that is switched on.
+pub(super) fn try_refresh<L: Layout>(
+    raw: &RawFilter<L>,
+    class: Class,
+) -> Result<Option<bool>, InsertError> {
+    let fingerprint = class.fingerprint;
+    let is_still = |now| fault::is(Fault::RefreshNoSecondNow) || raw.time.is_still(now);
+    let now = raw.time.now();
+    let version = raw.versions.of(class).observe();
+    let (p, q) = raw.table.view().load_pair_for_update(class);
+    for loaded in [p, q] {
+        let word = loaded.word;
+        let young = || word.without(0).with(0, now.entry(fingerprint));
+        let new = match (fault::now(), word.mark_of(fingerprint)) {
+            (Fault::RefreshMarked, Some(Mark::Shadow)) => young(),
+            (Fault::WithheldByAnother, Some(Mark::Withheld)) => young().unmarked(),
+            _ => continue,
+        };
+        return Ok(loaded.replace(Step::Renew, new).then_some(true));
+    }
+    let oldest = [(p, class.p), (q, class.q)]
+        .into_iter()
+        .filter(|(loaded, _)| loaded.word.is_unmarked())
+        .filter_map(|place| Some((now.oldest_in(place.0.word, fingerprint)?, place)))
+        .max_by_key(|&(entry, _)| now.age(entry));
+    let valid = fault::is(Fault::RefreshNoValidate) || version.validate();
+    if !(valid && is_still(now)) {
+        return Ok(None);
+    }
+    match oldest {
+        Some((entry, _)) if now.age(entry) == 0 => Ok(Some(true)),
+        Some((entry, (loaded, bucket))) => {
+            let renewed = renew(raw, class, bucket, loaded, entry, now);
+            Ok(renewed.filter(|&now| is_still(now)).map(|_| true))
+        }
+        None if Word::both_unmarked(p.word, q.word) => Ok(Some(false)),
+        None => raw.refresh_beside_marks(class),
+    }
+}
+
+/// [`RawFilter::renew`] with the fault that is switched on.
+fn renew<L: Layout>(
+    raw: &RawFilter<L>,
+    class: Class,
+    bucket: usize,
+    loaded: Loaded<'_, L>,
+    entry: u64,
+    now: Now<L>,
+) -> Option<Now<L>> {
+    let young = now.entry(class.fingerprint);
+    let slot = loaded.word.find(entry)?;
+    match fault::now() {
+        Fault::RefreshAtOnce => {
+            let new = loaded.word.without(slot).with(slot, young);
+            loaded.replace(Step::Renew, new).then_some(now)
+        }
+        Fault::RefreshTrustsOldNow => {
+            let withheld = loaded.word.with_mark(slot, Mark::Withheld);
+            let renew = || {
+                raw.table.update(Step::Renew, entry, bucket, |word| {
+                    Some(word.without_marked().with(0, young))
+                })
+            };
+            (loaded.replace(Step::Withhold, withheld) && renew()).then_some(now)
+        }
+        _ => raw.renew(class, bucket, loaded, entry),
+    }
+}

@@ -1,0 +1,336 @@
+//! Time, as a filter knows it: none, or a row of steps in which copies grow old.
+//!
+//! In an expiring filter each copy has a tag, which says in which step its item was last seen. The
+//! *age* of a copy in step n is the number of steps since then, modulo 2^t for tags of t bits. A
+//! copy is *live* while its age is at most E, and *dead* from then on. Only live copies count.
+//!
+//! A filter without time has one moment, in which all copies are live: of all that is said here
+//! nothing is left in its compiled code.
+
+use super::{
+    layout::{Layout, Masks},
+    word::Word,
+};
+use crate::{
+    fault,
+    step::Step,
+    sync::{AtomicU64, Ordering},
+};
+use crossbeam_utils::CachePadded;
+use std::{fmt::Debug, time::Duration};
+
+/// The time of a filter.
+pub(crate) trait Time<L: Layout>: Default + Send + Sync {
+    /// A moment of this time.
+    type Now: Moment<L>;
+
+    /// The moment at which the call reads the time.
+    fn now(&self) -> Self::Now;
+
+    /// True if it is still the same moment, after words were read or exchanged.
+    fn is_still(&self, now: Self::Now) -> bool;
+}
+
+/// A moment: it says which copies count.
+pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
+    /// What a slot holds of a copy that is seen at this moment: its *entry*.
+    fn entry(self, fingerprint: u64) -> u64;
+
+    /// The age of the copy with this entry, in steps.
+    fn age(self, entry: u64) -> u64;
+
+    /// True if the copy with this entry counts.
+    fn is_live(self, entry: u64) -> bool;
+
+    /// True if either word has a slot with a live copy. As [`Word::either_matches`], which
+    /// says what the words must be.
+    fn either_holds(self, p: Word<L>, q: Word<L>, fingerprint: u64, hint: Word<L>) -> bool;
+
+    /// True if an unmarked slot holds a live copy.
+    fn is_in(self, word: Word<L>, fingerprint: u64) -> bool;
+
+    /// How many unmarked slots hold a live copy.
+    fn count_in(self, word: Word<L>, fingerprint: u64) -> usize;
+
+    /// The entry of the oldest live copy in an unmarked slot.
+    fn oldest_in(self, word: Word<L>, fingerprint: u64) -> Option<u64>;
+
+    /// A slot with a dead copy of whatever class, if the word is unmarked.
+    fn dead_in(self, word: Word<L>) -> Option<usize>;
+}
+
+/// No time: all copies count, for ever.
+#[derive(Debug, Default)]
+pub(crate) struct Timeless;
+
+/// The only moment of a filter without time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Always;
+
+impl<L: Layout> Time<L> for Timeless {
+    type Now = Always;
+
+    #[inline(always)]
+    fn now(&self) -> Always {
+        Always
+    }
+
+    #[inline(always)]
+    fn is_still(&self, _now: Always) -> bool {
+        true
+    }
+}
+
+impl<L: Layout> Moment<L> for Always {
+    #[inline(always)]
+    fn entry(self, fingerprint: u64) -> u64 {
+        fingerprint
+    }
+
+    #[inline(always)]
+    fn age(self, _entry: u64) -> u64 {
+        0
+    }
+
+    #[inline(always)]
+    fn is_live(self, _entry: u64) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn either_holds(self, p: Word<L>, q: Word<L>, fingerprint: u64, hint: Word<L>) -> bool {
+        Word::either_matches(p, q, fingerprint, hint)
+    }
+
+    #[inline(always)]
+    fn is_in(self, word: Word<L>, fingerprint: u64) -> bool {
+        word.find(fingerprint).is_some()
+    }
+
+    #[inline(always)]
+    fn count_in(self, word: Word<L>, fingerprint: u64) -> usize {
+        word.count(fingerprint)
+    }
+
+    #[inline]
+    fn oldest_in(self, word: Word<L>, fingerprint: u64) -> Option<u64> {
+        word.find(fingerprint).map(|_| fingerprint)
+    }
+
+    #[inline(always)]
+    fn dead_in(self, _word: Word<L>) -> Option<usize> {
+        None
+    }
+}
+
+/// Steps, one after the other. Which one it is, the filter's user says.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    /// The number of the step. On a line of its own, as all calls read it.
+    step: CachePadded<AtomicU64>,
+    /// The last step in which all words have been swept.
+    swept: AtomicU64,
+    /// When the step began, as [`is_due`](Self::is_due) writes it.
+    began: AtomicU64,
+    /// E: the age of the oldest live copies.
+    oldest: u64,
+}
+
+impl Steps {
+    /// The first step of a time in which copies up to an age of `oldest` are live.
+    pub(crate) fn new(oldest: u64) -> Self {
+        Self {
+            oldest,
+            ..Self::default()
+        }
+        .at(0)
+    }
+
+    /// The step `step` instead.
+    pub(crate) fn at(self, step: u64) -> Self {
+        Self {
+            step: CachePadded::new(AtomicU64::new(step)),
+            began: AtomicU64::new(Self::UNKNOWN),
+            ..self
+        }
+    }
+
+    /// Begins the step after `now`; false if another thread has.
+    ///
+    /// AcqRel: Release pairs with the Acquire of `now`: who sees a step sees what was swept before
+    /// it.
+    pub(crate) fn tick(&self, now: Now) -> bool {
+        let order = fault::order(Step::Tick, Ordering::AcqRel);
+        self.step
+            .compare_exchange(now.step, now.step + 1, order, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// True if all words have been swept in the step `now`, by whichever thread.
+    pub(crate) fn is_swept(&self, now: Now) -> bool {
+        // Acquire: pairs with the Release of `sweep_ends`.
+        self.swept
+            .load(fault::order(Step::Swept, Ordering::Acquire))
+            >= now.step
+    }
+
+    /// All words have been swept in the step `now`.
+    pub(crate) fn sweep_ends(&self, now: Now) {
+        let order = fault::order(Step::Swept, Ordering::AcqRel);
+        self.swept.fetch_max(now.step, order);
+    }
+}
+
+// A clock says how long it runs, in milliseconds. When the present step began is a time of this
+// clock that was read after it began, with the number of the step: its low bits, below the time.
+// A time read before, or that of another step, would make the step too short, and copies die too
+// early.
+impl Steps {
+    const NUMBER_BITS: u32 = 16;
+
+    /// Nobody knows when the step began.
+    const UNKNOWN: u64 = u64::MAX;
+
+    /// The low bits of the number of a step.
+    fn number(step: u64) -> u64 {
+        step & ((1 << Self::NUMBER_BITS) - 1)
+    }
+
+    /// The time `elapsed` as the beginning of the step `now`: rounded up.
+    fn beginning(now: Now, elapsed: Duration) -> u64 {
+        let millis = u64::try_from(elapsed.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+        let latest = (u64::MAX >> Self::NUMBER_BITS) - 1;
+        millis.min(latest) << Self::NUMBER_BITS | Self::number(now.step)
+    }
+
+    /// True if the step `now` has lasted for `length`, as far as is known. If nobody knows when it
+    /// began, it begins now.
+    pub(crate) fn is_due(
+        &self,
+        now: Now,
+        length: Duration,
+        elapsed: impl Fn() -> Duration,
+    ) -> bool {
+        // Acquire: pairs with the Release below and in `has_begun`.
+        let began = self
+            .began
+            .load(fault::order(Step::Began, Ordering::Acquire));
+        let reading = elapsed();
+        if began == Self::UNKNOWN || Self::number(began) != Self::number(now.step) {
+            // Another thread may have been faster.
+            self.begin(began, Self::beginning(now, reading));
+            return false;
+        }
+        let since = Duration::from_millis(began >> Self::NUMBER_BITS);
+        reading
+            .checked_sub(since)
+            .is_some_and(|lasted| lasted >= length)
+    }
+
+    /// The step `now` has begun by this thread: its time is read.
+    pub(crate) fn has_begun(&self, now: Now, elapsed: impl Fn() -> Duration) {
+        let began = self.began.load(Ordering::Relaxed);
+        self.begin(began, Self::beginning(now, elapsed()));
+    }
+
+    /// When the step began is not known any more.
+    pub(crate) fn forget_beginning(&self) {
+        // Release: as in `begin`.
+        self.began
+            .store(Self::UNKNOWN, fault::order(Step::Began, Ordering::Release));
+    }
+
+    fn begin(&self, began: u64, beginning: u64) {
+        let order = fault::order(Step::Began, Ordering::AcqRel);
+        // If it fails, another thread has set a time of this step or a later one.
+        let _ = self
+            .began
+            .compare_exchange(began, beginning, order, Ordering::Relaxed);
+    }
+}
+
+impl<L: Layout> Time<L> for Steps {
+    type Now = Now;
+
+    #[inline(always)]
+    fn now(&self) -> Now {
+        // Acquire: pairs with the Release of `tick`.
+        let order = fault::order(Step::Now, Ordering::Acquire);
+        Now {
+            step: self.step.load(order),
+            oldest: self.oldest,
+        }
+    }
+
+    /// Relaxed: who empties a copy that was live in the step `now` has read a later step, and
+    /// releases the word. Who has read that word reads a later step here, too.
+    #[inline(always)]
+    fn is_still(&self, now: Now) -> bool {
+        let order = fault::order(Step::NowAgain, Ordering::Relaxed);
+        self.step.load(order) == now.step
+    }
+}
+
+impl Now {
+    /// The step after this one.
+    pub(crate) fn next(self) -> Self {
+        Self {
+            step: self.step + 1,
+            ..self
+        }
+    }
+}
+
+/// A step, and how old a live copy may be in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Now {
+    /// The number of the step.
+    pub(crate) step: u64,
+    /// E: the age of the oldest live copies.
+    pub(crate) oldest: u64,
+}
+
+impl<L: Layout> Moment<L> for Now {
+    #[inline(always)]
+    fn entry(self, fingerprint: u64) -> u64 {
+        fingerprint | (self.step & L::LAST_TAG) << L::FINGERPRINT_BITS
+    }
+
+    #[inline]
+    fn age(self, entry: u64) -> u64 {
+        self.step.wrapping_sub(entry >> L::FINGERPRINT_BITS) & L::LAST_TAG
+    }
+
+    #[inline]
+    fn is_live(self, entry: u64) -> bool {
+        <Self as Moment<L>>::age(self, entry) <= self.oldest
+    }
+
+    #[inline(always)]
+    fn either_holds(self, p: Word<L>, q: Word<L>, fingerprint: u64, _hint: Word<L>) -> bool {
+        Word::either_holds_live(p, q, fingerprint, self)
+    }
+
+    #[inline(always)]
+    fn is_in(self, word: Word<L>, fingerprint: u64) -> bool {
+        word.count_live(fingerprint, self) != 0
+    }
+
+    #[inline(always)]
+    fn count_in(self, word: Word<L>, fingerprint: u64) -> usize {
+        word.count_live(fingerprint, self)
+    }
+
+    #[inline]
+    fn oldest_in(self, word: Word<L>, fingerprint: u64) -> Option<u64> {
+        word.oldest_live(fingerprint, self)
+    }
+
+    #[inline(always)]
+    fn dead_in(self, word: Word<L>) -> Option<usize> {
+        word.dead(self)
+    }
+}
+
+#[cfg(test)]
+mod tests;

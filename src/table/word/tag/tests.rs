@@ -1,0 +1,156 @@
+//! What is found in a word by fingerprint and tag is what a look at each slot finds.
+
+use super::*;
+use crate::table::{
+    layout::{E9x5, E11x4, E16x3, E26x2, Lanes},
+    time::Steps,
+    word::Mark,
+};
+use proptest::prelude::*;
+
+/// Slots of two bits and a tag of two.
+#[derive(Clone, Copy, Debug)]
+struct Tiny;
+
+impl Layout for Tiny {
+    const LEVELS: &'static [Lanes] = &[Lanes::new(4, 3, 4)];
+    const PHASE_BITS: u32 = 0;
+    const TAG_BITS: u32 = 2;
+    type Time = Steps;
+}
+
+/// The unmarked slots that hold a copy of `fingerprint`, live or dead.
+fn naive<L: Layout>(word: Word<L>, fingerprint: u64, now: Now, live: bool) -> Vec<u64> {
+    (usize::from(!word.is_unmarked())..word.slots())
+        .map(|slot| word.slot(slot))
+        .filter(|entry| entry & L::FINGERPRINT == fingerprint)
+        .filter(|&entry| Moment::<L>::is_live(now, entry) == live)
+        .collect()
+}
+
+fn agrees<L: Layout>(word: Word<L>, fingerprint: u64, now: Now) {
+    let context = format!("{fingerprint} in {word:?}, {now:?}");
+    let live = naive(word, fingerprint, now, true);
+    assert_eq!(word.count_live(fingerprint, now), live.len(), "{context}");
+    let ages = |entries: &[u64]| {
+        entries
+            .iter()
+            .map(|&entry| Moment::<L>::age(now, entry))
+            .max()
+    };
+    let oldest = word.oldest_live(fingerprint, now);
+    assert_eq!(
+        oldest.map(|entry| Moment::<L>::age(now, entry)),
+        ages(&live),
+        "{context}"
+    );
+    assert!(
+        oldest.is_none_or(|entry| live.contains(&entry)),
+        "{context}"
+    );
+    if word.is_unmarked() {
+        let other = Word::<L>::EMPTY;
+        for (p, q) in [(word, other), (other, word)] {
+            let found = Word::either_holds_live(p, q, fingerprint, now);
+            assert_eq!(found, !live.is_empty(), "{context}");
+        }
+    }
+}
+
+fn dead_agrees<L: Layout>(word: Word<L>, now: Now) {
+    let dead = |entry: u64| entry & L::FINGERPRINT != 0 && !Moment::<L>::is_live(now, entry);
+    let any = (0..word.slots()).any(|slot| dead(word.slot(slot)));
+    let found = word.dead(now);
+    assert_eq!(
+        found.is_some(),
+        any && word.is_unmarked(),
+        "{word:?}, {now:?}"
+    );
+    let entry = found.map(|slot| word.slot(slot));
+    assert!(entry.is_none_or(dead), "{word:?}, {now:?}");
+}
+
+/// A word with these entries, of which empty ones have no tag.
+fn word_of<L: Layout>(entries: impl Iterator<Item = u64>, mark: Option<Mark>) -> Word<L> {
+    let mut word = Word::<L>::EMPTY;
+    for (slot, entry) in entries.enumerate() {
+        if entry & L::FINGERPRINT != 0 {
+            word = word.with(slot, entry);
+        }
+    }
+    match mark {
+        Some(mark) if word.slot(0) != 0 => word.remarked(mark),
+        _ => word,
+    }
+}
+
+#[test]
+fn every_tiny_word_agrees() {
+    for entries in 0..1_u64 << 12 {
+        let entries = (0..3).map(|slot| entries >> (4 * slot) & 0b1111);
+        for mark in [None, Some(Mark::Trailing)] {
+            let word = word_of::<Tiny>(entries.clone(), mark);
+            for step in 0..5 {
+                for oldest in 0..3 {
+                    let now = Now { step, oldest };
+                    dead_agrees(word, now);
+                    for fingerprint in 1..4 {
+                        agrees(word, fingerprint, now);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Slots of an expiring layout: few fingerprints, so that many are equal.
+fn entry<L: Layout>() -> impl Strategy<Value = u64> {
+    let fingerprint = prop_oneof![Just(0), 1..=2_u64, 1..=L::FINGERPRINT];
+    let tag = 0..1_u64 << L::TAG_BITS;
+    (fingerprint, tag).prop_map(|(fingerprint, tag)| fingerprint | tag << L::FINGERPRINT_BITS)
+}
+
+macro_rules! words_agree {
+    ($($name:ident: $layout:ty;)*) => {$(
+        proptest! {
+            #[test]
+            fn $name(
+                entries in prop::collection::vec(entry::<$layout>(), <$layout>::LEVELS[0].slots),
+                marked: bool,
+                step: u64,
+                oldest in 0..(1_u64 << <$layout>::TAG_BITS) - 2,
+            ) {
+                let now = Now { step, oldest };
+                let mark = marked.then_some(Mark::Delivered);
+                let word = word_of::<$layout>(entries.iter().copied(), mark);
+                dead_agrees(word, now);
+                for entry in entries {
+                    agrees(word, (entry & <$layout>::FINGERPRINT).max(1), now);
+                }
+            }
+        }
+    )*};
+}
+
+words_agree! {
+    words_of_9_bits_agree: E9x5;
+    words_of_11_bits_agree: E11x4;
+    words_of_16_bits_agree: E16x3;
+    words_of_26_bits_agree: E26x2;
+}
+
+#[test]
+fn a_copy_is_live_for_e_steps_after_its_own() {
+    for step in [0, 3, u64::MAX - 5] {
+        let entry = Moment::<E11x4>::entry(Now { step, oldest: 12 }, 7);
+        assert_eq!(entry & E11x4::FINGERPRINT, 7);
+        for later in 0..16 {
+            let now = Now {
+                step: step.wrapping_add(later),
+                oldest: 12,
+            };
+            assert_eq!(Moment::<E11x4>::age(now, entry), later);
+            assert_eq!(Moment::<E11x4>::is_live(now, entry), later <= 12);
+        }
+    }
+}
