@@ -4,7 +4,7 @@ use crate::{P, Q, Scenario};
 use guira::model::{Growing, Item};
 
 /// A scenario of growth.
-pub type Growth = Scenario<2, 6>;
+pub type Growth = Scenario<Growing<2>>;
 
 /// A word that counts has not been made yet.
 pub const UNMADE: &str = "a segment is published before";

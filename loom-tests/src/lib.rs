@@ -22,12 +22,10 @@ use std::{
 };
 
 /// What one thread does; its result becomes part of the outcome.
-type Part<const SLOTS: usize, const PHASE_BITS: u32> =
-    Arc<dyn Fn(&Model<SLOTS, PHASE_BITS>) -> usize + Send + Sync>;
+type Part<F> = Arc<dyn Fn(&F) -> usize + Send + Sync>;
 
 /// What must hold when all threads are done, given their results.
-type Law<const SLOTS: usize, const PHASE_BITS: u32> =
-    Arc<dyn Fn(&Model<SLOTS, PHASE_BITS>, &[usize]) + Send + Sync>;
+type Law<F> = Arc<dyn Fn(&F, &[usize]) + Send + Sync>;
 
 /// A scenario none of whose runs has more iterations has not been explored. (A
 /// single run may well be blind: that is why there are others.)
@@ -57,12 +55,12 @@ impl From<Step> for Weakness {
     }
 }
 
-/// A model of one situation.
-pub struct Scenario<const SLOTS: usize, const PHASE_BITS: u32 = 0> {
+/// A model of one situation, of filters of one type.
+pub struct Scenario<F = Model<2>> {
     name: String,
-    setup: Arc<dyn Fn() -> Model<SLOTS, PHASE_BITS> + Send + Sync>,
-    parts: Vec<Part<SLOTS, PHASE_BITS>>,
-    law: Law<SLOTS, PHASE_BITS>,
+    setup: Arc<dyn Fn() -> F + Send + Sync>,
+    parts: Vec<Part<F>>,
+    law: Law<F>,
     outcomes: BTreeSet<Vec<usize>>,
     deep_outcomes: BTreeSet<Vec<usize>>,
     mains: Option<Vec<usize>>,
@@ -79,7 +77,7 @@ struct Run {
     time: Duration,
 }
 
-impl<const SLOTS: usize, const PHASE_BITS: u32> std::fmt::Debug for Scenario<SLOTS, PHASE_BITS> {
+impl<F> std::fmt::Debug for Scenario<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Scenario")
             .field("name", &self.name)
@@ -87,12 +85,9 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> std::fmt::Debug for Scenario<SLO
     }
 }
 
-impl<const SLOTS: usize, const PHASE_BITS: u32> Scenario<SLOTS, PHASE_BITS> {
+impl<F: Send + Sync + 'static> Scenario<F> {
     /// A scenario that begins with the filter that `setup` builds.
-    pub fn new(
-        name: &str,
-        setup: impl Fn() -> Model<SLOTS, PHASE_BITS> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn new(name: &str, setup: impl Fn() -> F + Send + Sync + 'static) -> Self {
         Self {
             name: name.to_owned(),
             setup: Arc::new(setup),
@@ -110,7 +105,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Scenario<SLOTS, PHASE_BITS> {
     #[must_use]
     pub fn thread<R: Into<usize>>(
         mut self,
-        part: impl Fn(&Model<SLOTS, PHASE_BITS>) -> R + Send + Sync + 'static,
+        part: impl Fn(&F) -> R + Send + Sync + 'static,
     ) -> Self {
         self.parts.push(Arc::new(move |filter| part(filter).into()));
         self
@@ -118,10 +113,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Scenario<SLOTS, PHASE_BITS> {
 
     /// States what must hold when all threads are done.
     #[must_use]
-    pub fn law(
-        mut self,
-        law: impl Fn(&Model<SLOTS, PHASE_BITS>, &[usize]) + Send + Sync + 'static,
-    ) -> Self {
+    pub fn law(mut self, law: impl Fn(&F, &[usize]) + Send + Sync + 'static) -> Self {
         self.law = Arc::new(law);
         self
     }
@@ -369,9 +361,9 @@ fn bound() -> Option<usize> {
 }
 
 /// Runs `parts` at once, the one with index `main` in this thread.
-fn run_parts<const SLOTS: usize, const PHASE_BITS: u32>(
-    filter: &Arc<Model<SLOTS, PHASE_BITS>>,
-    parts: &[Part<SLOTS, PHASE_BITS>],
+fn run_parts<F: Send + Sync + 'static>(
+    filter: &Arc<F>,
+    parts: &[Part<F>],
     main: usize,
 ) -> Vec<usize> {
     let spawned: Vec<_> = (0..parts.len())

@@ -8,7 +8,7 @@ const LAW: &str = "false negative";
 
 /// Moves of an item that is present, against a lookup of few attempts. The last
 /// part of the outcome: has the lookup answered without proof?
-fn disturbed(attempts: u8) -> Scenario<2> {
+fn disturbed(attempts: u8) -> Scenario {
     let x = even(0);
     Scenario::new(
         &format!("lookup of {attempts} attempts, 2 moves"),
@@ -30,7 +30,7 @@ fn disturbed(attempts: u8) -> Scenario<2> {
 
 /// An absent item beside moves of another one: the answer is false, unless all
 /// attempts were disturbed, in which case it is true without proof.
-fn absent(attempts: u8) -> Scenario<2> {
+fn absent(attempts: u8) -> Scenario {
     let (x, y) = (even(0), even(1));
     Scenario::new(
         &format!("absent, lookup of {attempts} attempts"),

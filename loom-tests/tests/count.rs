@@ -19,7 +19,7 @@ fn count_of_one(filter: &Model<2>, item: Item) -> usize {
 }
 
 /// A count while one of the copies is moved, there and back.
-fn moves(from: usize, copies: usize, times: usize) -> Scenario<2> {
+fn moves(from: usize, copies: usize, times: usize) -> Scenario {
     let x = even(0);
     let name = format!("count of {copies}, {times} moves {}", direction(from));
     let scenario = Scenario::new(&name, move || with(from, &[x, x][..copies]))
@@ -39,7 +39,7 @@ fn moves(from: usize, copies: usize, times: usize) -> Scenario<2> {
 }
 
 /// A count while two movers are at work.
-fn two_movers(from: usize) -> Scenario<2> {
+fn two_movers(from: usize) -> Scenario {
     let x = even(0);
     let name = format!("count of 2, two movers {}", direction(from));
     Scenario::new(&name, move || with(from, &[x, x]))
@@ -58,7 +58,7 @@ fn two_movers(from: usize) -> Scenario<2> {
 }
 
 /// The item is taken out and put back, into the other bucket: at no moment two.
-fn remove_and_insert(unique: bool) -> Scenario<2> {
+fn remove_and_insert(unique: bool) -> Scenario {
     // `insert` takes Q on a tie, and `insert_unique` claims there.
     let x = odd(0);
     let name = format!("count, remove and insert, unique: {unique}");
@@ -83,7 +83,7 @@ fn remove_and_insert(unique: bool) -> Scenario<2> {
 
 /// The item is taken out and put back, and then again, where it was at first: P
 /// looks as before.
-fn remove_and_insert_twice() -> Scenario<2> {
+fn remove_and_insert_twice() -> Scenario {
     let (x, y) = (odd(0), odd(1));
     Scenario::new("count, remove and insert twice", move || with(P, &[x]))
         .thread(move |filter| count_of_one(filter, x))
@@ -103,7 +103,7 @@ fn remove_and_insert_twice() -> Scenario<2> {
 
 /// From P to Q, back, and to Q again, one time by a move and else by a remove and an
 /// insert: each word is twice what it was, and only the version tells.
-fn there_and_back(moved: usize) -> Scenario<2> {
+fn there_and_back(moved: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
         &format!("count, thrice to the other bucket, moved time {moved}"),
@@ -128,7 +128,7 @@ fn there_and_back(moved: usize) -> Scenario<2> {
 }
 
 /// A move's copy is taken while the original still stands.
-fn move_and_remove(from: usize) -> Scenario<2> {
+fn move_and_remove(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
         &format!("count, move {}, remove", direction(from)),

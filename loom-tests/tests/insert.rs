@@ -8,7 +8,7 @@ const ANSWER: &str = "items and answers disagree";
 const NO_ROOM: &str = "told that there is no room, which there was throughout";
 
 /// Two inserts of different items, and room for one.
-fn last_slot() -> Scenario<2> {
+fn last_slot() -> Scenario {
     let (x, y, full) = (even(0), even(1), [odd(0), odd(1)]);
     Scenario::new("two inserts, one slot", move || {
         Model::new(&[&full, &[full[0]]])
@@ -29,7 +29,7 @@ fn last_slot() -> Scenario<2> {
 }
 
 /// Two inserts and a remove: a filter that is full at first.
-fn full_and_remove() -> Scenario<2> {
+fn full_and_remove() -> Scenario {
     let (x, full) = (even(0), [odd(0), odd(1)]);
     Scenario::new("insert into a full filter, remove", move || {
         Model::new(&[&full, &full])
@@ -49,7 +49,7 @@ fn item(a: usize, b: usize, nth: usize) -> Item {
 }
 
 /// The only path leads through a bucket whose last slot another insert wants.
-fn path_and_insert() -> Scenario<2> {
+fn path_and_insert() -> Scenario {
     let (x, y, z) = (item(0, 1, 0), item(0, 3, 0), item(2, 3, 1));
     let (fill, block) = (item(0, 1, 1), item(2, 3, 2));
     let setup = move || Model::new(&[&[fill, y], &[fill, fill], &[block, block], &[z]]);
@@ -67,7 +67,7 @@ fn path_and_insert() -> Scenario<2> {
 
 /// The victim is removed while it is relocated: the move is given up, and the
 /// slot of the victim is free.
-fn path_and_remove() -> Scenario<2> {
+fn path_and_remove() -> Scenario {
     let (x, y) = (item(0, 1, 0), item(0, 3, 0));
     let fill = item(0, 1, 1);
     let setup = move || Model::new(&[&[fill, y], &[fill, fill], &[], &[]]);
@@ -84,7 +84,7 @@ fn path_and_remove() -> Scenario<2> {
 
 /// The only empty slot goes from a bucket at the end of one path to one at the end of
 /// another, behind the search: there is a path throughout.
-fn hole_behind_the_search() -> Scenario<2> {
+fn hole_behind_the_search() -> Scenario {
     let (x, h) = (item(0, 1, 0), item(1, 2, 0));
     let (a, c, g) = (item(0, 3, 0), item(1, 2, 1), item(0, 3, 1));
     let setup = move || Model::new(&[&[a, a], &[c, c], &[c], &[g, a]]);
@@ -104,7 +104,7 @@ fn hole_behind_the_search() -> Scenario<2> {
 
 /// The path changes once, to words that the search has not come to: at first it leads from
 /// bucket 1, and from bucket 0 when the search has left that behind.
-fn path_behind_the_search() -> Scenario<2> {
+fn path_behind_the_search() -> Scenario {
     let item = |a, b, nth| Model::<2>::item(6, a, b, nth);
     let (x, a, g) = (item(0, 1, 0), item(0, 3, 0), item(0, 3, 1));
     let (c, f, z) = (item(1, 2, 0), item(1, 2, 1), item(4, 5, 0));

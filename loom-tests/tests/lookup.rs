@@ -14,7 +14,7 @@ use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, with};
 
 /// A lookup while one copy is moved: once, there and back, and once more.
-fn moves(from: usize, times: usize) -> Scenario<2> {
+fn moves(from: usize, times: usize) -> Scenario {
     let x = even(0);
     let scenario = Scenario::new(
         &format!("lookup, {times} moves {}", direction(from)),
@@ -39,7 +39,7 @@ fn moves(from: usize, times: usize) -> Scenario<2> {
 }
 
 /// A lookup while one of two copies is moved, and the other one removed.
-fn move_and_remove(from: usize) -> Scenario<2> {
+fn move_and_remove(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
         &format!("lookup, move {}, remove", direction(from)),
@@ -61,7 +61,7 @@ fn insert_and_remove<const SLOTS: usize>(filter: &Model<SLOTS>, item: Item) -> b
 }
 
 /// A lookup while the only copy is moved, and an equal item inserted and removed.
-fn move_and_window<const SLOTS: usize>(name: &str, from: usize) -> Scenario<SLOTS> {
+fn move_and_window<const SLOTS: usize>(name: &str, from: usize) -> Scenario<Model<SLOTS>> {
     let x = even(0);
     Scenario::new(name, move || with(from, &[x]))
         .thread(move |filter| find(filter, x))
@@ -75,18 +75,18 @@ fn move_and_window<const SLOTS: usize>(name: &str, from: usize) -> Scenario<SLOT
 }
 
 /// In buckets of two slots.
-fn window_beside_move(from: usize) -> Scenario<2> {
+fn window_beside_move(from: usize) -> Scenario {
     let name = format!("lookup, move {}, insert and remove", direction(from));
     move_and_window(&name, from)
 }
 
 /// In buckets of three: the copy that is removed is in delivery.
-fn window_in_delivery() -> Scenario<3> {
+fn window_in_delivery() -> Scenario<Model<3>> {
     move_and_window("lookup, move Q to P, insert and remove in delivery", Q)
 }
 
 /// A lookup between two movers.
-fn two_movers(residents: [usize; 2], from: [usize; 2]) -> Scenario<2> {
+fn two_movers(residents: [usize; 2], from: [usize; 2]) -> Scenario {
     let x = even(0);
     let copies = residents[P] + residents[Q];
     let setup = move || Model::new(&[&[x; 2][..residents[P]], &[x; 2][..residents[Q]]]);
@@ -104,7 +104,7 @@ fn two_movers(residents: [usize; 2], from: [usize; 2]) -> Scenario<2> {
 
 /// No relocation at all: an equal item is inserted where the lookup has passed,
 /// and then one of the two removed.
-fn window(resident: usize) -> Scenario<2> {
+fn window(resident: usize) -> Scenario {
     // `insert` takes the emptier bucket, which is the other one.
     let x = even(0);
     Scenario::new(

@@ -53,7 +53,7 @@ fn merged_growing(filter: &Growing<2>, x: Item) -> usize {
 }
 
 /// A merge while an item is moved. `chunk`: buckets that it scans at a time.
-fn one_mover(from: usize, chunk: usize) -> Scenario<2> {
+fn one_mover(from: usize, chunk: usize) -> Scenario {
     let x = even(0);
     let name = format!("merge by {chunk}, move {}", direction(from));
     Scenario::new(&name, move || with(from, &[x]).scanned_by(chunk))

@@ -32,7 +32,7 @@ fn chain(filter: &Model<2>, [a, b, _]: [usize; 3], [first, last, new]: [Item; 3]
 }
 
 /// A lookup of one of the two items on the path.
-fn lookup(path: [usize; 3], which: usize) -> Scenario<2> {
+fn lookup(path: [usize; 3], which: usize) -> Scenario {
     let items = items(path);
     Scenario::new(
         &format!("lookup of item {which}, path {path:?}"),
@@ -53,7 +53,7 @@ fn lookup(path: [usize; 3], which: usize) -> Scenario<2> {
 }
 
 /// A remove of each of the two items.
-fn removes(path: [usize; 3]) -> Scenario<2> {
+fn removes(path: [usize; 3]) -> Scenario {
     let items = items(path);
     Scenario::new(&format!("remove of both items, path {path:?}"), move || {
         model(path, items)
@@ -81,7 +81,7 @@ fn removes(path: [usize; 3]) -> Scenario<2> {
 }
 
 /// Two paths that meet in the middle bucket.
-fn crossing() -> Scenario<2> {
+fn crossing() -> Scenario {
     let item = |a, b, nth| Model::<2>::item(4, a, b, nth);
     let (x, y, u, v) = (item(0, 1, 0), item(1, 2, 0), item(1, 2, 1), item(0, 1, 1));
     let (new, another) = (item(0, 3, 0), item(2, 3, 0));
@@ -102,7 +102,7 @@ fn crossing() -> Scenario<2> {
 /// A move of an item, then a path that brings another copy of it into the same
 /// bucket, as the second hop; two removes. What the path's search has read of
 /// the source is older than the first move.
-fn path_after_move() -> Scenario<2> {
+fn path_after_move() -> Scenario {
     let (x, y) = (Model::<2>::item(4, 0, 1, 0), Model::<2>::item(4, 0, 3, 0));
     let new = Model::<2>::item(4, 1, 2, 0);
     Scenario::new("removes, move, path to the same bucket", move || {

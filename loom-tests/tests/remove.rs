@@ -10,7 +10,7 @@ use guira::model::{Fault, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, other, with};
 
 /// One remove of the only copy while it is moved.
-fn move_and_remove(from: usize, times: usize) -> Scenario<2> {
+fn move_and_remove(from: usize, times: usize) -> Scenario {
     let x = even(0);
     let name = format!("remove, {times} moves {}", direction(from));
     Scenario::new(&name, move || with(from, &[x]))
@@ -31,7 +31,7 @@ fn move_and_remove(from: usize, times: usize) -> Scenario<2> {
 }
 
 /// Two removes of the only copy while it is moved.
-fn move_and_two_removes(from: usize) -> Scenario<2> {
+fn move_and_two_removes(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
         &format!("two removes, move {}", direction(from)),
@@ -53,7 +53,7 @@ fn move_and_two_removes(from: usize) -> Scenario<2> {
 }
 
 /// Two movers and one thread that removes one time more than there are copies.
-fn two_movers(from: [usize; 2], residents: [usize; 2]) -> Scenario<2> {
+fn two_movers(from: [usize; 2], residents: [usize; 2]) -> Scenario {
     let x = even(0);
     let copies = residents[P] + residents[Q];
     let setup = move || Model::new(&[&[x; 2][..residents[P]], &[x; 2][..residents[Q]]]);
@@ -73,7 +73,7 @@ fn two_movers(from: [usize; 2], residents: [usize; 2]) -> Scenario<2> {
 }
 
 /// As `two_movers`, but the first mover's slot is then taken by an item.
-fn chain_and_mover() -> Scenario<2> {
+fn chain_and_mover() -> Scenario {
     let item = |a, b| Model::<2>::item(4, a, b, 0);
     let (x, y, new) = (item(0, 1), item(0, 3), item(2, 3));
     // Path: y out of 3 into the slot that x leaves in 0 for 1.
@@ -99,7 +99,7 @@ fn chain_and_mover() -> Scenario<2> {
 }
 
 /// A second copy comes into Q, and the one in P is taken.
-fn window() -> Scenario<2> {
+fn window() -> Scenario {
     let x = even(0);
     second_copy(
         Scenario::new("two removes, insert into Q", move || with(P, &[x])),
@@ -109,7 +109,7 @@ fn window() -> Scenario<2> {
 }
 
 /// A remove, then the item comes back, while a move is under way.
-fn reinsert(from: usize) -> Scenario<2> {
+fn reinsert(from: usize) -> Scenario {
     let x = even(0);
     let name = format!("removes and re-insert, move {}", direction(from));
     remove_and_reinsert(
@@ -124,7 +124,7 @@ fn reinsert(from: usize) -> Scenario<2> {
 }
 
 /// A move is given up because a remove takes the original.
-fn given_up(from: usize) -> Scenario<2> {
+fn given_up(from: usize) -> Scenario {
     let (x, y) = (even(0), even(1));
     Scenario::new(
         &format!("remove, move {}, bystander", direction(from)),
@@ -144,7 +144,7 @@ fn given_up(from: usize) -> Scenario<2> {
 
 /// A completed remove, while the mover may stand still for ever, is seen: the
 /// lookup after it is false, and so is another remove.
-fn ghost(from: usize) -> Scenario<2> {
+fn ghost(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
         &format!("lookup after remove, move {}", direction(from)),

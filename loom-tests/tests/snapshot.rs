@@ -49,7 +49,7 @@ fn moves<const SLOTS: usize>(
 
 /// A snapshot while an item is moved once, or there and back. `chunk`: buckets
 /// that the snapshot scans at a time.
-fn one_mover(from: usize, times: usize, chunk: usize) -> Scenario<2> {
+fn one_mover(from: usize, times: usize, chunk: usize) -> Scenario {
     let x = even(0);
     let name = format!("snapshot by {chunk}, {times} moves {}", direction(from));
     Scenario::new(&name, move || with(from, &[x]).scanned_by(chunk))
@@ -60,7 +60,7 @@ fn one_mover(from: usize, times: usize, chunk: usize) -> Scenario<2> {
 
 /// The same with an item of buckets `ends` of four: in the part that was scanned,
 /// or that is still to come, or both.
-fn one_mover_of_four(ends: [usize; 2], times: usize) -> Scenario<2> {
+fn one_mover_of_four(ends: [usize; 2], times: usize) -> Scenario {
     let x = Model::<2>::item(4, ends[0], ends[1], 0);
     let setup = move || {
         let mut residents: [&[Item]; 4] = [&[]; 4];
@@ -75,7 +75,7 @@ fn one_mover_of_four(ends: [usize; 2], times: usize) -> Scenario<2> {
 }
 
 /// A snapshot between two movers of two items of one pair.
-fn two_movers(from: [usize; 2]) -> Scenario<3> {
+fn two_movers(from: [usize; 2]) -> Scenario<Model<3>> {
     let (x, y) = (even(0), odd(0));
     let setup = move || {
         let of = |bucket| {
@@ -98,7 +98,7 @@ fn two_movers(from: [usize; 2]) -> Scenario<3> {
 }
 
 /// A snapshot between two movers of two pairs of buckets.
-fn two_pairs() -> Scenario<2> {
+fn two_pairs() -> Scenario {
     let (x, y) = (Model::<2>::item(4, 0, 1, 0), Model::<2>::item(4, 2, 3, 0));
     Scenario::new("snapshot, movers of two pairs", move || {
         Model::new(&[&[], &[x], &[y], &[]]).scanned_by(1)
@@ -116,7 +116,7 @@ fn two_pairs() -> Scenario<2> {
 
 /// A snapshot during a chain: y goes from bucket 1 to 2, x from 0 into its slot,
 /// and a new item comes after it.
-fn chain(from: [usize; 3]) -> Scenario<2> {
+fn chain(from: [usize; 3]) -> Scenario {
     let [first, middle, last] = from;
     let x = Model::<2>::item(4, first, middle, 0);
     let y = Model::<2>::item(4, middle, last, 0);
@@ -138,7 +138,7 @@ fn chain(from: [usize; 3]) -> Scenario<2> {
 }
 
 /// A snapshot while one of two copies is moved, and one removed.
-fn move_and_remove(from: usize) -> Scenario<2> {
+fn move_and_remove(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
         &format!("snapshot, move {}, remove", direction(from)),
@@ -151,7 +151,7 @@ fn move_and_remove(from: usize) -> Scenario<2> {
 }
 
 /// A snapshot while the item is moved, and a copy inserted and removed.
-fn move_and_window(from: usize) -> Scenario<2> {
+fn move_and_window(from: usize) -> Scenario {
     let x = even(0);
     let name = format!("snapshot, move {}, insert and remove", direction(from));
     Scenario::new(&name, move || with(from, &[x]).scanned_by(1))
@@ -165,7 +165,7 @@ fn move_and_window(from: usize) -> Scenario<2> {
 }
 
 /// Two snapshots at once, of which one finds no place among the frontiers.
-fn two_snapshots(from: usize) -> Scenario<2> {
+fn two_snapshots(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
         &format!("two snapshots, move {}", direction(from)),
@@ -180,7 +180,7 @@ fn two_snapshots(from: usize) -> Scenario<2> {
 }
 
 /// One snapshot after the other, in the same place among the frontiers.
-fn snapshot_after_snapshot(from: usize) -> Scenario<2> {
+fn snapshot_after_snapshot(from: usize) -> Scenario {
     let x = even(0);
     let name = format!("snapshot after snapshot, move {}", direction(from));
     Scenario::new(&name, move || with(from, &[x]).scanned_by(1))

@@ -21,7 +21,7 @@ fn item(from: usize) -> Item {
 
 /// One thread ends the move with which the scenario begins, and makes the next
 /// one; the other removes twice.
-fn stale(from: usize) -> Scenario<2> {
+fn stale(from: usize) -> Scenario {
     let x = item(from);
     let name = format!("stale remove, {}", direction(from));
     Scenario::new(&name, move || with(from, &[x]).decided(x, from))
@@ -38,7 +38,7 @@ fn stale(from: usize) -> Scenario<2> {
 }
 
 /// The next move is a third thread's: it may have begun before the remove.
-fn stale_beside(from: usize) -> Scenario<2> {
+fn stale_beside(from: usize) -> Scenario {
     let x = item(from);
     let name = format!("stale remove, mover beside, {}", direction(from));
     Scenario::new(&name, move || with(from, &[x]).decided(x, from))

@@ -20,7 +20,7 @@ fn at_home(home: usize, nth: usize) -> Item {
 
 /// A call in a filter with one slot to spare, which a remove and an insert carry from one
 /// bucket to the other one.
-fn spare_slot() -> Scenario<2> {
+fn spare_slot() -> Scenario {
     let (x, z) = (even(0), even(1));
     let (a, b, c) = (odd(0), odd(1), odd(2));
     Scenario::new("unique, the only empty slot moves", move || {
@@ -52,7 +52,7 @@ fn two_calls<const N: usize>(
     start: impl Fn() -> Model<2> + Send + Sync + 'static,
     items: [Item; N],
     second: impl Fn(&Model<2>) -> usize + Send + Sync + 'static,
-) -> Scenario<2> {
+) -> Scenario {
     let x = items[0];
     Scenario::new(name, start)
         .thread(move |filter| unique(filter, x))
@@ -67,7 +67,7 @@ fn two_calls<const N: usize>(
 }
 
 /// Two calls, nothing else.
-fn two(home: usize) -> Scenario<2> {
+fn two(home: usize) -> Scenario {
     let x = at_home(home, 0);
     let name = format!("two uniques, home {home}");
     two_calls(&name, empty, [x], move |filter| unique(filter, x)).mains(&[0])
@@ -81,7 +81,7 @@ fn unique_and_move(filter: &Model<2>, item: Item, from: usize) -> usize {
 }
 
 /// Two calls, and one moves the item away from home.
-fn two_and_move(home: usize) -> Scenario<2> {
+fn two_and_move(home: usize) -> Scenario {
     let x = at_home(home, 0);
     let name = format!("two uniques, one moves it, home {home}");
     two_calls(&name, empty, [x], move |filter| {
@@ -90,7 +90,7 @@ fn two_and_move(home: usize) -> Scenario<2> {
 }
 
 /// As `two_and_move`, and then the same thread reserves for another item.
-fn two_and_move_and_reserve() -> Scenario<2> {
+fn two_and_move_and_reserve() -> Scenario {
     let (x, y) = (even(0), even(1));
     let name = "two uniques, one moves it and inserts another";
     two_calls(name, empty, [x, y], move |filter| {
@@ -101,7 +101,7 @@ fn two_and_move_and_reserve() -> Scenario<2> {
 }
 
 /// Two calls that both reserve away from home.
-fn two_away(home: usize) -> Scenario<2> {
+fn two_away(home: usize) -> Scenario {
     let x = at_home(home, 0);
     let name = format!("two uniques away from home {home}");
     let start = move || fuller(home);
@@ -109,7 +109,7 @@ fn two_away(home: usize) -> Scenario<2> {
 }
 
 /// As `two_away`, and one moves the item home.
-fn two_away_and_move(home: usize) -> Scenario<2> {
+fn two_away_and_move(home: usize) -> Scenario {
     let x = at_home(home, 0);
     let name = format!("two uniques away from home {home}, one moves it");
     let start = move || fuller(home);
@@ -126,7 +126,7 @@ fn unique_at_home(filter: &Model<2>, home: usize) -> usize {
 }
 
 /// Two calls, of which one may reserve at home and the other one away.
-fn home_and_away(home: usize) -> Scenario<2> {
+fn home_and_away(home: usize) -> Scenario {
     let x = at_home(home, 0);
     let name = format!("a unique at home {home} and one away");
     let start = move || fuller(home);
@@ -140,7 +140,7 @@ fn two_and_remove(
     name: &str,
     start: impl Fn() -> Model<2> + Send + Sync + 'static,
     second: impl Fn(&Model<2>, Item) -> usize + Send + Sync + 'static,
-) -> Scenario<2> {
+) -> Scenario {
     let x = at_home(P, 0);
     Scenario::new(name, start)
         .thread(move |filter| unique(filter, x))
@@ -156,7 +156,7 @@ fn two_and_remove(
 }
 
 /// Both words are full, and a resident of one of them has an alternate that is not.
-fn both_full() -> Scenario<2> {
+fn both_full() -> Scenario {
     let item = |a, b, nth| Model::<2>::item(4, a, b, nth);
     let (x, y, z, w) = (item(0, 1, 0), item(0, 1, 1), item(0, 1, 2), item(0, 3, 0));
     let insert = move |filter: &Model<2>| usize::from(filter.insert_unique(x) == Ok(true));
@@ -176,7 +176,7 @@ fn both_full() -> Scenario<2> {
 }
 
 /// Three calls.
-fn three() -> Scenario<2> {
+fn three() -> Scenario {
     let x = even(0);
     Scenario::new("three uniques", empty)
         .thread(move |filter| unique(filter, x))
@@ -191,7 +191,7 @@ fn three() -> Scenario<2> {
 }
 
 /// The item is present and moves, in a filter in which its home has another one besides, or not.
-fn present(home: usize, fuller: bool, from: usize) -> Scenario<2> {
+fn present(home: usize, fuller: bool, from: usize) -> Scenario {
     let (x, y) = (at_home(home, 0), at_home(home, 1));
     let what = if fuller { "fuller home" } else { "home" };
     let direction = direction(from);
@@ -215,7 +215,7 @@ fn present(home: usize, fuller: bool, from: usize) -> Scenario<2> {
 
 /// A plain insert at home and a move away from there: the home is then the same
 /// word as before. If the call says it was first, the other thread counts two.
-fn insert_and_move() -> Scenario<2> {
+fn insert_and_move() -> Scenario {
     let x = even(0);
     Scenario::new("unique, insert, move away, count", empty)
         .thread(move |filter| unique(filter, x))
@@ -232,7 +232,7 @@ fn insert_and_move() -> Scenario<2> {
 }
 
 /// A remove and a move of the present item.
-fn present_and_remove(from: usize) -> Scenario<2> {
+fn present_and_remove(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
         &format!("unique, move {}, remove", direction(from)),
@@ -253,7 +253,7 @@ fn present_and_remove(from: usize) -> Scenario<2> {
 }
 
 /// Two calls and a plain insert, which may come before, between or after them.
-fn two_and_insert() -> Scenario<2> {
+fn two_and_insert() -> Scenario {
     let x = even(0);
     Scenario::new("two uniques, insert", empty)
         .thread(move |filter| unique(filter, x))
@@ -273,7 +273,7 @@ fn two_and_insert() -> Scenario<2> {
 
 /// A plain insert into the other bucket, then a remove of the copy at home: one
 /// copy is there all the time.
-fn window(home: usize) -> Scenario<2> {
+fn window(home: usize) -> Scenario {
     // Away from home a plain insert finds the emptier bucket.
     let x = at_home(home, 0);
     Scenario::new(
@@ -293,7 +293,7 @@ fn window(home: usize) -> Scenario<2> {
 }
 
 /// The home is full: both calls reserve in the other word.
-fn full_home() -> Scenario<2> {
+fn full_home() -> Scenario {
     let (x, y, z) = (even(0), even(1), odd(0));
     Scenario::new("two uniques, full home", move || {
         Model::new(&[&[y, y], &[z]])
@@ -310,7 +310,7 @@ fn full_home() -> Scenario<2> {
 }
 
 /// A call for each of two classes, which takes the other one's reservation away.
-fn two_classes(name: &str, x: Item, y: Item) -> Scenario<2> {
+fn two_classes(name: &str, x: Item, y: Item) -> Scenario {
     Scenario::new(name, empty)
         .thread(move |filter| unique(filter, x))
         .thread(move |filter| unique(filter, y))
@@ -323,7 +323,7 @@ fn two_classes(name: &str, x: Item, y: Item) -> Scenario<2> {
 }
 
 /// Two classes, one home, and one empty slot in each word.
-fn two_classes_one_slot() -> Scenario<2> {
+fn two_classes_one_slot() -> Scenario {
     let (x, y, z) = (even(0), even(1), even(2));
     Scenario::new("uniques of two classes, one slot", move || {
         Model::new(&[&[z], &[z]])
@@ -341,7 +341,7 @@ fn two_classes_one_slot() -> Scenario<2> {
 }
 
 /// A reservation is nobody's item: a lookup and a count beside it.
-fn reservation_is_no_item() -> Scenario<2> {
+fn reservation_is_no_item() -> Scenario {
     let (x, y) = (even(0), even(1));
     Scenario::new("unique, lookup and count of another", empty)
         .thread(move |filter| unique(filter, x))

@@ -33,7 +33,7 @@ fn emptier(bucket: usize) -> Model<2> {
 }
 
 /// A lookup while the item is inserted into `bucket`, and moved from there.
-fn moved(bucket: usize) -> Scenario<2> {
+fn moved(bucket: usize) -> Scenario {
     let x = even(0);
     let name = format!("lookup, insert, move {}", direction(bucket));
     Scenario::new(&name, move || emptier(bucket))
@@ -49,7 +49,7 @@ fn moved(bucket: usize) -> Scenario<2> {
 }
 
 /// The number of copies in place of the lookup, and `insert_unique` in place of `insert`.
-fn counted(bucket: usize) -> Scenario<2> {
+fn counted(bucket: usize) -> Scenario {
     let x = even(0);
     let name = format!("count, insert_unique into {bucket}");
     Scenario::new(&name, move || emptier(bucket))
@@ -64,7 +64,7 @@ fn counted(bucket: usize) -> Scenario<2> {
 }
 
 /// A second `insert_unique`, which is told that the item is present.
-fn told_present() -> Scenario<2> {
+fn told_present() -> Scenario {
     let x = even(0);
     Scenario::new("two calls of insert_unique", move || emptier(P))
         .thread(move |filter| {

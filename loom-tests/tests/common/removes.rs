@@ -12,13 +12,13 @@ type Left<const PHASE_BITS: u32> = fn(&Model<2, PHASE_BITS>, Item) -> usize;
 /// One thread removes the item one time more than there are `copies`, and two others do what the
 /// closures say.
 pub(crate) fn one_remove_too_many<const PHASE_BITS: u32>(
-    scenario: Scenario<2, PHASE_BITS>,
+    scenario: Scenario<Model<2, PHASE_BITS>>,
     item: Item,
     copies: usize,
     left: Left<PHASE_BITS>,
     first: impl Fn(&Model<2, PHASE_BITS>) + Send + Sync + 'static,
     second: impl Fn(&Model<2, PHASE_BITS>) + Send + Sync + 'static,
-) -> Scenario<2, PHASE_BITS> {
+) -> Scenario<Model<2, PHASE_BITS>> {
     scenario
         .thread(move |filter| {
             (0..=copies)
@@ -46,10 +46,10 @@ pub(crate) fn one_remove_too_many<const PHASE_BITS: u32>(
 /// it, too: at every moment there is a copy. Whoever reads Q before P sees Q without the
 /// second copy and P without the first.
 pub(crate) fn second_copy<const PHASE_BITS: u32>(
-    scenario: Scenario<2, PHASE_BITS>,
+    scenario: Scenario<Model<2, PHASE_BITS>>,
     item: Item,
     left: Left<PHASE_BITS>,
-) -> Scenario<2, PHASE_BITS> {
+) -> Scenario<Model<2, PHASE_BITS>> {
     scenario
         .thread(move |filter| {
             filter.insert_into(item, Q);
@@ -66,11 +66,11 @@ pub(crate) fn second_copy<const PHASE_BITS: u32>(
 /// One thread removes the only copy of the item and inserts it again, a second one does what
 /// `meanwhile` says, and a third one removes the item, too.
 pub(crate) fn remove_and_reinsert<const PHASE_BITS: u32>(
-    scenario: Scenario<2, PHASE_BITS>,
+    scenario: Scenario<Model<2, PHASE_BITS>>,
     item: Item,
     left: Left<PHASE_BITS>,
     meanwhile: impl Fn(&Model<2, PHASE_BITS>) + Send + Sync + 'static,
-) -> Scenario<2, PHASE_BITS> {
+) -> Scenario<Model<2, PHASE_BITS>> {
     scenario
         .thread(move |filter| {
             let removed = filter.remove(item);

@@ -1,0 +1,144 @@
+//! In an expiring filter an insert leaves a copy of the present step, and nothing live is emptied.
+#![cfg(guira_loom)]
+
+mod common {
+    #[expect(dead_code)] // other files use the rest
+    pub(crate) mod expiring;
+}
+
+use common::expiring::{is_live, one};
+use guira::model::{Expiring, Fault, Step};
+use guira_loom_tests::{ENDS, P, Scenario, direction, even, odd};
+
+const OLD: &str = "an insert in this step is as old as the step before";
+const EMPTIED: &str = "a live item is emptied";
+const REST: &str = "copies at rest";
+
+/// A step begins, and then another item is put into the word into which the insert puts its own.
+/// If that was there first, the insert knows of the step.
+fn insert_while_a_step_begins() -> Scenario<Expiring<3>> {
+    let (x, y, z) = (even(0), even(1), odd(0));
+    Scenario::new("insert, a step and another insert", move || {
+        Expiring::new(0, &[&[], &[(z, 0); 3]])
+    })
+    .thread(move |filter| filter.insert(x).is_ok())
+    .thread(move |filter| {
+        let begun = filter.advance();
+        filter.insert(y).expect("there is room");
+        begun
+    })
+    .law(move |filter, _| {
+        let in_p: Vec<_> = filter
+            .at_rest()
+            .into_iter()
+            .filter(|&(bucket, ..)| bucket == P)
+            .collect();
+        let first = |fingerprint| {
+            let place = in_p.iter().position(|&(_, found, _)| found == fingerprint);
+            place.expect("it is there")
+        };
+        let ages = filter.ages_at_rest(x);
+        if first(y.fingerprint()) < first(x.fingerprint()) {
+            assert_eq!(ages[0], 0, "{OLD}");
+        }
+        assert!(ages.len() == 1 || ages == [0, 1], "{REST}");
+    })
+    .outcomes(&[[1, 1]])
+}
+
+/// The tag of a dead copy is that of the next step again. A thread that is about to empty the
+/// copy meets one with the same bits in a new life.
+fn sweep_over_a_wrap() -> Scenario<Expiring<2>> {
+    let x = even(0);
+    Scenario::new("a sweep that sleeps while tags begin anew", move || {
+        Expiring::new(3, &[&[(x, 0)], &[]])
+    })
+    .thread(Expiring::advance)
+    .thread(move |filter| {
+        filter.advance();
+        filter.insert(x).is_ok()
+    })
+    .law(move |filter, _| assert!(is_live(filter, x), "{EMPTIED}"))
+    .outcomes(&[[0, 1], [1, 1]])
+}
+
+/// A dead copy is moved while a step begins: what is marked is its mover's.
+fn sweep_beside_a_move(from: usize) -> Scenario<Expiring<2>> {
+    let (x, y) = (even(0), even(1));
+    let name = format!("a sweep beside a move {} of a dead copy", direction(from));
+    Scenario::new(&name, move || {
+        Expiring::new(3, &one(from, &[(x, 1), (y, 2)]))
+    })
+    .thread(move |filter| filter.relocate(x, 1, from))
+    .thread(Expiring::advance)
+    .law(move |filter, _| {
+        // The move may have kept x from the sweep, and y was live.
+        assert!(filter.at_rest().len() <= 2, "{REST}");
+    })
+    .outcomes(&[[0, 1], [1, 1]])
+}
+
+/// Both words are full of dead copies, and two inserts make room.
+fn inserts_into_dead_words() -> Scenario<Expiring<2>> {
+    let (x, y, z) = (even(0), even(1), odd(0));
+    Scenario::new("two inserts into words full of dead copies", move || {
+        Expiring::new(2, &[&[(z, 0), (z, 0)], &[(z, 0), (z, 0)]])
+    })
+    .thread(move |filter| filter.insert(x).is_ok())
+    .thread(move |filter| filter.insert(y).is_ok())
+    .law(move |filter, _| {
+        assert_eq!(filter.ages_at_rest(x), [0], "{REST}");
+        assert_eq!(filter.ages_at_rest(y), [0], "{REST}");
+        assert_eq!(filter.at_rest().len(), 2, "{REST}");
+    })
+    .mains(&[0])
+    .large()
+    .outcomes(&[[1, 1]])
+}
+
+#[test]
+fn an_insert_is_as_young_as_the_step() {
+    insert_while_a_step_begins().holds();
+}
+
+#[test]
+fn nothing_live_is_emptied_by_a_sweep_that_slept() {
+    sweep_over_a_wrap().holds();
+    sweep_over_a_wrap().holds_rehearsed();
+}
+
+#[test]
+fn a_sweep_leaves_marked_words_alone() {
+    for from in ENDS {
+        sweep_beside_a_move(from).holds();
+    }
+}
+
+#[test]
+fn dead_copies_make_room() {
+    inserts_into_dead_words().holds();
+    inserts_into_dead_words().holds_rehearsed();
+}
+
+#[test]
+fn without_a_second_look_at_the_step_it_fails() {
+    insert_while_a_step_begins().must_fail(Fault::InsertNoSecondNow, OLD);
+}
+
+#[test]
+fn a_dead_copy_is_withheld_and_found_dead_again() {
+    sweep_over_a_wrap().must_fail(Fault::ExpireAtOnce, EMPTIED);
+    sweep_over_a_wrap().must_fail(Fault::ExpireTrustsOldNow, EMPTIED);
+}
+
+#[test]
+fn whoever_withholds_a_copy_knows_of_its_step() {
+    sweep_over_a_wrap().must_fail(Step::Withhold, EMPTIED);
+}
+
+#[test]
+fn if_marked_copies_go_it_fails() {
+    for from in ENDS {
+        sweep_beside_a_move(from).must_fail(Fault::SweepMarked, "word.is_marked(Mark::");
+    }
+}

@@ -1,0 +1,213 @@
+//! In an expiring filter remove takes the oldest copy, and readers find the ones that are left.
+#![cfg(guira_loom)]
+
+mod common {
+    pub(crate) mod expiring;
+}
+
+use common::expiring::{LIVE, find, is_live, one, youngest};
+use guira::model::{Expiring, Fault};
+use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even};
+
+const PRESENT: &str = "remove of a live item is false";
+const LEFT: &str = "the younger copy is not left";
+const REST: &str = "answers and copies disagree";
+
+type Expires = Scenario<Expiring<2>>;
+
+/// A younger copy comes into P, and the old one in Q is taken.
+fn window() -> Expires {
+    let x = even(0);
+    Scenario::new("lookup, insert, remove of the old copy", move || {
+        Expiring::new(1, &[&[], &[(x, 0)]])
+    })
+    .thread(move |filter| find(filter, x))
+    .thread(move |filter| {
+        filter.insert(x).expect("there is room");
+        assert!(filter.remove(x), "{PRESENT}");
+        true
+    })
+    .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [0], "{REST}"))
+    .outcomes(&[[1, 1]])
+}
+
+/// Of two copies in `from` one of age `moved` is moved while one is removed. The one that is left
+/// must live in the next step.
+fn oldest(from: usize, moved: u64) -> Expires {
+    let x = even(0);
+    let direction = direction(from);
+    let name = format!("remove, a step, lookup, move {direction} of age {moved}");
+    Scenario::new(&name, move || {
+        Expiring::new(1, &one(from, &[(x, 0), (x, 1)]))
+    })
+    .thread(move |filter| {
+        assert!(filter.remove(x), "{PRESENT}");
+        filter.advance();
+        find(filter, x)
+    })
+    .thread(move |filter| {
+        filter.relocate(x, 1 - moved, from);
+        0_usize
+    })
+    .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [1], "{REST}"))
+    .large_with_exchanges()
+    .outcomes(&[[1, 0]])
+}
+
+/// The young copy is in P, and the old one in Q, or is being moved from there.
+fn in_both() -> Expires {
+    let x = even(0);
+    Scenario::new("remove, a step, lookup, copies in both words", move || {
+        Expiring::new(1, &[&[(x, 1)], &[(x, 0)]])
+    })
+    .thread(move |filter| {
+        assert!(filter.remove(x), "{PRESENT}");
+        filter.advance();
+        find(filter, x)
+    })
+    .thread(move |filter| {
+        filter.relocate(x, 0, Q);
+        0_usize
+    })
+    .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [1], "{REST}"))
+    .large_with_exchanges()
+    .outcomes(&[[1, 0]])
+}
+
+/// With E = 2: a remove sleeps before it loads the words, and meets a copy whose tag of a later
+/// step would make it the oldest one by the step that the remove has read.
+fn late_for_the_words() -> Scenario<Expiring<2, 2>> {
+    let x = even(0);
+    Scenario::new("remove, two steps, insert", move || {
+        Expiring::new(0, &[&[(x, 0)], &[]])
+    })
+    .thread(move |filter| {
+        assert!(filter.remove(x), "{PRESENT}");
+        true
+    })
+    .thread(move |filter| {
+        filter.advance();
+        filter.advance();
+        filter.insert(x).is_ok()
+    })
+    .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [0], "{LEFT}"))
+    .outcomes(&[[1, 1]])
+}
+
+/// The copy is in the hands of a refresh.
+fn beside_a_refresh(bucket: usize) -> Expires {
+    let x = even(0);
+    let name = format!("remove, refresh in {bucket}");
+    Scenario::new(&name, move || Expiring::new(1, &one(bucket, &[(x, 0)])))
+        .thread(move |filter| {
+            assert!(filter.remove(x), "{PRESENT}");
+            assert!(!filter.contains(x), "a removed item is still there");
+            true
+        })
+        .thread(move |filter| filter.refresh(x) == Ok(true))
+        .law(move |filter, _| assert_eq!(filter.at_rest(), [], "{REST}"))
+        .outcomes(&[[1, 0], [1, 1]])
+}
+
+/// The item expires: either the remove takes it, or the sweep. It is counted once.
+fn beside_a_sweep(bucket: usize) -> Expires {
+    let x = even(0);
+    let name = format!("remove, the item expires in {bucket}");
+    Scenario::new(&name, move || Expiring::new(1, &one(bucket, &[(x, 0)])))
+        .thread(move |filter| filter.remove(x))
+        .thread(Expiring::advance)
+        .law(move |filter, _| {
+            assert!(!is_live(filter, x), "{REST}");
+        })
+        .outcomes(&[[0, 1], [1, 1]])
+}
+
+/// The item expires while it is refreshed and removed.
+fn beside_both(bucket: usize) -> Expires {
+    let x = even(0);
+    let name = format!("remove, refresh, the item expires in {bucket}");
+    Scenario::new(&name, move || Expiring::new(1, &one(bucket, &[(x, 0)])))
+        .thread(move |filter| filter.remove(x))
+        .thread(move |filter| filter.refresh(x) == Ok(true))
+        .thread(Expiring::advance)
+        .law(move |filter, results| {
+            // Refreshed and not removed it lives on; else it is gone, or dead.
+            assert_eq!(is_live(filter, x), *results == [0, 1, 1], "{REST}");
+        })
+        .mains(&[0])
+        .large()
+        .outcomes(&[[0, 0, 1], [1, 0, 1], [1, 1, 1]])
+}
+
+/// The copy in Q expires when another one is in P.
+fn replaced() -> Expires {
+    let x = even(0);
+    Scenario::new("remove, insert, the old copy expires", move || {
+        Expiring::new(1, &[&[], &[(x, 0)]])
+    })
+    .thread(move |filter| {
+        assert!(filter.remove(x), "{PRESENT}");
+        true
+    })
+    .thread(move |filter| {
+        filter.insert(x).expect("there is room");
+        filter.advance()
+    })
+    .law(move |filter, _| assert!(youngest(filter, x) <= Some(1), "{REST}"))
+    .outcomes(&[[1, 1]])
+}
+
+#[test]
+fn a_lookup_finds_the_copy_that_a_remove_leaves() {
+    window().holds();
+}
+
+#[test]
+fn the_oldest_copy_is_removed() {
+    for from in ENDS {
+        oldest(from, 0).holds();
+        oldest(from, 1).holds();
+    }
+    in_both().holds();
+    late_for_the_words().holds();
+}
+
+#[test]
+fn a_withheld_copy_is_removed_once() {
+    for bucket in ENDS {
+        beside_a_refresh(bucket).holds();
+        beside_a_sweep(bucket).holds();
+        beside_both(bucket).holds();
+    }
+}
+
+#[test]
+fn a_remove_finds_what_replaces_a_copy_that_expires() {
+    replaced().holds();
+}
+
+#[test]
+fn without_an_advance_it_fails() {
+    window().must_fail(Fault::OldestNoAdvance, LIVE);
+}
+
+#[test]
+fn if_the_words_need_not_have_stood_together_it_fails() {
+    oldest(Q, 1).must_fail(Fault::OldestNoValidate, LIVE);
+}
+
+#[test]
+fn without_a_second_look_at_the_step_it_fails() {
+    late_for_the_words().must_fail(Fault::OldestNoSecondNow, LEFT);
+    replaced().must_fail(Fault::OldestNoSecondNow, PRESENT);
+}
+
+#[test]
+fn if_the_lower_word_comes_first_it_fails() {
+    in_both().must_fail(Fault::RemoveYoungest, LIVE);
+}
+
+#[test]
+fn a_withheld_copy_is_left_to_its_setter() {
+    beside_a_refresh(P).must_fail(Fault::RemoveNoKilled, "word.is_marked(Mark::Withheld");
+}
