@@ -4,10 +4,11 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
     collections::HashSet,
     env, fs,
-    io::Write,
+    io::{Read, Write},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     thread,
+    time::{Duration, Instant},
 };
 
 /// A lower rate than any test could notice.
@@ -322,4 +323,73 @@ fn a_reader_that_leaves_ends_it_quietly() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+/// The example with a window, told to drop hardly any line by mistake.
+fn windowed() -> Command {
+    let mut command = example();
+    command.arg("--false-positive-rate=4e-8");
+    command
+}
+
+/// A line that goes on coming is passed on again when the window is over, and not before.
+#[test]
+fn a_window_forgets() {
+    let mut child = windowed()
+        .args(["--window=1", "--capacity=1000", "--threads=4", "--quiet"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let passed_on = thread::spawn(move || {
+        let mut times = Vec::new();
+        let mut piece = [0; 64];
+        while let Ok(read @ 1..) = stdout.read(&mut piece) {
+            assert_eq!(&piece[..read], b"guira\n");
+            times.push(Instant::now());
+        }
+        times
+    });
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_millis(3_500) {
+        stdin.write_all(b"guira\nguira\n").unwrap();
+        thread::sleep(Duration::from_millis(5));
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    let times = passed_on.join().unwrap();
+    assert!((2..=4).contains(&times.len()), "{times:?}");
+    // The reading of the one that comes first may be late, that of the next one may not be early.
+    let early = |pair: &[Instant]| pair[1] - pair[0] < Duration::from_millis(800);
+    assert!(!times.windows(2).any(early), "{times:?}");
+}
+
+#[test]
+fn a_window_of_no_length_is_refused() {
+    let output = run(windowed().arg("--window=0"), b"");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--window"));
+}
+
+#[test]
+fn more_lines_than_a_window_has_room_for_are_an_error() {
+    let text: String = (0..10_000).map(|line| format!("{line}\n")).collect();
+    let output = run(
+        windowed().args(["--window=60", "--capacity=100"]),
+        text.as_bytes(),
+    );
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("room for 100 distinct lines"));
+}
+
+/// Files whose lines all fit pass as without a window that is longer than the run.
+#[test]
+fn within_a_window_each_line_comes_once() {
+    let text = random_text(11, 20_000);
+    let output = run(
+        windowed().args(["--window=3600", "--capacity=20000"]),
+        &text,
+    );
+    assert_distinct(&output, &[&text]);
 }

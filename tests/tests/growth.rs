@@ -396,7 +396,7 @@ fn finish_growth_completes_a_level() {
 }
 
 #[test]
-fn clear_gives_the_memory_back() {
+fn reset_gives_the_memory_back() {
     let mut filter = growable(1_000, 100_000, 0.01, 1);
     let (bytes, buckets, capacity) = (filter.memory_usage(), filter.buckets(), filter.capacity());
     for round in 0..3 {
@@ -404,7 +404,7 @@ fn clear_gives_the_memory_back() {
             filter.insert(&item).expect("it grows");
         }
         assert!(filter.memory_usage() > 16 * bytes, "round {round}");
-        filter.clear();
+        filter.reset();
         assert_eq!(filter.memory_usage(), bytes, "round {round}");
         assert_eq!((filter.buckets(), filter.capacity()), (buckets, capacity));
         assert_eq!((filter.len(), filter.stats().level), (0, 0));

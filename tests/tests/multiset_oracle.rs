@@ -22,6 +22,7 @@ enum Operation {
     RemoveBatch(Vec<u64>),
     ContainsBatch(Vec<u64>),
     Clear,
+    Reset,
     Restore,
     Clone,
     FinishGrowth,
@@ -40,6 +41,7 @@ fn operation(items: u64, batch: usize) -> impl Strategy<Value = Operation> {
         4 => batch().prop_map(Operation::RemoveBatch),
         2 => batch().prop_map(Operation::ContainsBatch),
         1 => Just(Operation::Clear),
+        1 => Just(Operation::Reset),
         2 => Just(Operation::Restore),
         2 => Just(Operation::Clone),
         1 => Just(Operation::FinishGrowth),
@@ -192,6 +194,10 @@ impl Oracle {
                 self.filter.clear();
                 self.copies.clear();
             }
+            Operation::Reset => {
+                self.filter.reset();
+                self.copies.clear();
+            }
             Operation::Restore => {
                 let bytes = self.filter.to_bytes();
                 let copy = CuckooFilter::from_bytes(&bytes).unwrap();
@@ -286,7 +292,7 @@ fn clear_leaves_an_empty_filter_of_the_same_room() {
                 filter.insert(&item).unwrap();
             }
             assert_eq!(filter.len(), 500);
-            filter.clear();
+            filter.reset();
             assert!(filter.is_empty() && (0..500_u32).all(|item| !filter.contains(&item)));
         }
     }

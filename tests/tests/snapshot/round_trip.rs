@@ -127,13 +127,13 @@ fn copies_and_removes() {
     }
 }
 
-/// An emptied filter takes its first size again, and so does its snapshot.
+/// A filter that is reset takes its first size again, and so does its snapshot.
 #[test]
-fn a_cleared_filter() {
+fn a_filter_that_was_reset() {
     let mut filter = filter(14, 1_000).expect("a filter");
     let new = filter.to_bytes();
     fill(&filter, 0..4_000);
     assert_ne!(filter.to_bytes().len(), new.len());
-    filter.clear();
+    filter.reset();
     assert_eq!(filter.to_bytes(), new);
 }

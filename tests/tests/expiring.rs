@@ -1,0 +1,331 @@
+//! A single thread sees a filter that forgets as a map from items to the steps in which their
+//! copies were last seen: any sequence of operations answers as that would.
+
+use guira::{BatchError, BuildError, ExpiringFilter, InsertError};
+use proptest::prelude::*;
+use std::{collections::HashMap, time::Duration};
+
+const TTL: Duration = Duration::from_secs(60);
+
+/// The fingerprint sizes, each of which stands for a layout, and the most steps with each.
+const LAYOUTS: [(u32, u32); 4] = [(9, 5), (11, 13), (16, 13), (26, 13)];
+
+const ITEMS: usize = 24;
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Insert(usize),
+    InsertUnique(usize),
+    Refresh(usize),
+    InsertOrRefresh(usize),
+    Remove(usize),
+    Look(usize),
+    InsertBatch(Vec<usize>),
+    InsertUniqueBatch(Vec<usize>),
+    ContainsBatch(Vec<usize>),
+    Advance(u32),
+    Clear,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let item = || 0..ITEMS;
+    let batch = move || prop::collection::vec(item(), 0..6);
+    prop_oneof![
+        12 => item().prop_map(Operation::Insert),
+        16 => item().prop_map(Operation::InsertUnique),
+        12 => item().prop_map(Operation::Refresh),
+        8 => item().prop_map(Operation::InsertOrRefresh),
+        8 => item().prop_map(Operation::Remove),
+        8 => item().prop_map(Operation::Look),
+        2 => batch().prop_map(Operation::InsertBatch),
+        2 => batch().prop_map(Operation::InsertUniqueBatch),
+        2 => batch().prop_map(Operation::ContainsBatch),
+        16 => (1_u32..4).prop_map(Operation::Advance),
+        1 => (4_u32..40).prop_map(Operation::Advance),
+        1 => Just(Operation::Clear),
+    ]
+}
+
+/// The filter, and what it must answer.
+struct Oracle {
+    filter: ExpiringFilter,
+    /// No two of them are of one class.
+    items: Vec<u64>,
+    /// The steps in which the live copies of each item were last seen.
+    copies: HashMap<usize, Vec<u64>>,
+    now: u64,
+}
+
+impl Oracle {
+    fn new(bits: u32, steps: u32, capacity: usize, seed: u64) -> Self {
+        let filter = ExpiringFilter::builder(TTL)
+            .fingerprint_bits(bits)
+            .steps(steps)
+            .capacity(capacity)
+            .seed(seed)
+            .build()
+            .expect("a small filter");
+        let items = (0..).filter(|item| {
+            let absent = !filter.contains(item);
+            // If it is full of others, none of these is of its class.
+            absent && matches!(filter.insert(item), Ok(()) | Err(InsertError::Full))
+        });
+        let items = items.take(ITEMS).collect();
+        filter.clear();
+        let now = filter.step();
+        Self {
+            filter,
+            items,
+            copies: HashMap::new(),
+            now,
+        }
+    }
+
+    fn count(&self, item: usize) -> usize {
+        self.copies.get(&item).map_or(0, Vec::len)
+    }
+
+    fn len(&self) -> usize {
+        self.copies.values().map(Vec::len).sum()
+    }
+
+    fn add(&mut self, item: usize) {
+        self.copies.entry(item).or_default().push(self.now);
+    }
+
+    /// The step of the oldest copy.
+    fn oldest(&mut self, item: usize) -> Option<&mut u64> {
+        self.copies.get_mut(&item)?.iter_mut().min()
+    }
+
+    /// An insert of the item may be refused: it has all the slots of its buckets, or the table is
+    /// rather full.
+    fn may_refuse(&self, item: usize) -> bool {
+        let slots = self.filter.buckets() * self.filter.bucket_slots();
+        self.count(item) == 2 * self.filter.bucket_slots() || 2 * self.len() >= slots
+    }
+
+    fn inserted(&mut self, item: usize, answer: Result<bool, InsertError>, unique: bool) {
+        let absent = !unique || self.count(item) == 0;
+        match answer {
+            Ok(added) => {
+                assert_eq!(added, absent);
+                if added {
+                    self.add(item);
+                }
+            }
+            Err(error) => {
+                assert_eq!(error, InsertError::Full);
+                assert!(absent && self.may_refuse(item), "{item} is refused");
+            }
+        }
+    }
+
+    fn inserted_all(&mut self, batch: &[usize], answer: Result<(), BatchError>, first: &[bool]) {
+        let done = answer
+            .as_ref()
+            .map_or_else(|error| error.index, |()| batch.len());
+        let unique = !first.is_empty();
+        for (place, &item) in batch[..done].iter().enumerate() {
+            self.inserted(item, Ok(!unique || first[place]), unique);
+        }
+        if let Err(error) = answer {
+            self.inserted(batch[done], Err(error.error), unique);
+        }
+    }
+
+    fn refreshed(&mut self, item: usize, answer: Result<bool, InsertError>) {
+        assert_eq!(answer, Ok(self.count(item) > 0), "refresh of {item}");
+        let now = self.now;
+        if let Some(oldest) = self.oldest(item) {
+            *oldest = now;
+        }
+    }
+
+    fn look(&self, item: usize) {
+        let count = self.count(item);
+        assert_eq!(self.filter.count(&self.items[item]), count, "of {item}");
+        assert_eq!(self.filter.contains(&self.items[item]), count > 0, "{item}");
+    }
+
+    fn advance(&mut self) {
+        assert!(self.filter.advance());
+        self.now += 1;
+        let last = self.now.saturating_sub(self.filter.steps().into());
+        for steps in self.copies.values_mut() {
+            steps.retain(|&step| step >= last);
+        }
+    }
+
+    fn run(&mut self, operation: Operation) {
+        let keys =
+            |batch: &[usize]| -> Vec<u64> { batch.iter().map(|&item| self.items[item]).collect() };
+        match operation {
+            Operation::Insert(item) => {
+                let answer = self.filter.insert(&self.items[item]);
+                self.inserted(item, answer.map(|()| true), false);
+            }
+            Operation::InsertUnique(item) => {
+                let answer = self.filter.insert_unique(&self.items[item]);
+                self.inserted(item, answer, true);
+            }
+            Operation::Refresh(item) => {
+                let answer = self.filter.refresh(&self.items[item]);
+                self.refreshed(item, answer);
+            }
+            Operation::InsertOrRefresh(item) => {
+                let answer = self.filter.insert_or_refresh(&self.items[item]);
+                if self.count(item) > 0 {
+                    self.refreshed(item, answer.map(|first| !first));
+                } else {
+                    self.inserted(item, answer, true);
+                }
+            }
+            Operation::Remove(item) => {
+                let removed = self.filter.remove(&self.items[item]);
+                let oldest = self.oldest(item).copied();
+                assert_eq!(removed, oldest.is_some(), "remove of {item}");
+                if let (Some(oldest), Some(steps)) = (oldest, self.copies.get_mut(&item)) {
+                    let place = steps.iter().position(|&step| step == oldest);
+                    steps.swap_remove(place.expect("the oldest is one of them"));
+                }
+            }
+            Operation::Look(item) => self.look(item),
+            Operation::InsertBatch(batch) => {
+                let answer = self.filter.insert_batch(&keys(&batch));
+                self.inserted_all(&batch, answer, &[]);
+            }
+            Operation::InsertUniqueBatch(batch) => {
+                let mut first = vec![false; batch.len()];
+                let answer = self.filter.insert_unique_batch(&keys(&batch), &mut first);
+                self.inserted_all(&batch, answer, &first);
+            }
+            Operation::ContainsBatch(batch) => {
+                let mut found = vec![false; batch.len()];
+                self.filter.contains_batch(&keys(&batch), &mut found);
+                let expected: Vec<bool> = batch.iter().map(|&item| self.count(item) > 0).collect();
+                assert_eq!(found, expected);
+            }
+            Operation::Advance(steps) => (0..steps).for_each(|_| self.advance()),
+            Operation::Clear => {
+                self.filter.clear();
+                self.copies.clear();
+            }
+        }
+        assert_eq!(self.filter.step(), self.now);
+        // A step begins with a sweep, and nobody else is at work.
+        assert_eq!(self.filter.len(), self.len(), "dead copies are swept out");
+        assert_eq!(self.filter.is_empty(), self.len() == 0);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn answers_are_those_of_a_map_of_steps(
+        (bits, steps) in prop::sample::select(&LAYOUTS[..]).prop_flat_map(|(bits, most)| (Just(bits), 1..=most)),
+        capacity in 8_usize..60,
+        seed: u64,
+        operations in prop::collection::vec(operation(), 1..300),
+    ) {
+        let mut oracle = Oracle::new(bits, steps, capacity, seed);
+        for operation in operations {
+            oracle.run(operation);
+        }
+        for item in 0..ITEMS {
+            oracle.look(item);
+        }
+        // It forgets whatever is left, and all slots are there again.
+        for _ in 0..=steps {
+            oracle.advance();
+        }
+        prop_assert_eq!((oracle.len(), oracle.filter.len()), (0, 0));
+    }
+}
+
+#[test]
+fn an_item_is_there_for_its_steps_and_then_gone() {
+    for (bits, most) in LAYOUTS {
+        for steps in 1..=most {
+            let builder = ExpiringFilter::builder(TTL).fingerprint_bits(bits);
+            let filter = builder.steps(steps).seed(1).build().expect("a filter");
+            // Over all tags twice.
+            for item in 0..40_u64 {
+                assert_eq!(filter.insert_unique(&item), Ok(true));
+                for age in 0..=steps {
+                    assert!(filter.contains(&item), "{bits} bits, age {age} of {steps}");
+                    assert_eq!(filter.insert_unique(&item), Ok(false));
+                    filter.advance();
+                }
+                assert!(!filter.contains(&item), "{bits} bits, {steps} steps");
+                assert_eq!((filter.count(&item), filter.remove(&item)), (0, false));
+                assert_eq!(filter.refresh(&item), Ok(false));
+                assert_eq!(filter.len(), 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_builder_refuses_what_cannot_be_met() {
+    let builder = || ExpiringFilter::builder(TTL);
+    for asked in [0, 14, u32::MAX] {
+        let refused = builder().steps(asked).build().err();
+        assert_eq!(refused, Some(BuildError::Steps { asked, max: 13 }));
+    }
+    for (asked, steps, least) in [(11, 12, 12), (0, 12, 12), (0, 1, 1), (12, 13, 13)] {
+        let asked = Duration::from_millis(asked);
+        let min = Duration::from_millis(least);
+        let refused = ExpiringFilter::builder(asked).steps(steps).build().err();
+        assert_eq!(refused, Some(BuildError::Ttl { asked, min }));
+        assert!(ExpiringFilter::builder(min).steps(steps).build().is_ok());
+    }
+    for bits in [0, 10, 12, 15, 27, u32::MAX] {
+        let refused = builder().fingerprint_bits(bits).build().err();
+        let Some(BuildError::FingerprintBits { asked, allowed }) = refused else {
+            panic!("{bits} bits: {refused:?}")
+        };
+        assert_eq!((asked, allowed), (bits, vec![11, 16, 26]));
+    }
+    for asked in [0.0, -1.0, 1.0, 1e-12, f64::INFINITY] {
+        let refused = builder().false_positive_rate(asked).build().err();
+        let named = matches!(refused, Some(BuildError::FalsePositiveRate { asked: told, .. }) if told == asked);
+        assert!(named, "{asked}: {refused:?}");
+    }
+    let refused = builder().false_positive_rate(f64::NAN).build().err();
+    assert!(matches!(refused, Some(BuildError::FalsePositiveRate { asked, .. }) if asked.is_nan()));
+    // The longest fingerprints reach no lower rate.
+    let refused = builder().false_positive_rate(1e-8).build().err();
+    let Some(BuildError::RateOfFingerprint {
+        asked,
+        fingerprint_bits,
+        min,
+    }) = refused
+    else {
+        panic!("{refused:?}")
+    };
+    assert_eq!((asked, fingerprint_bits), (1e-8, 26));
+    assert!(builder().false_positive_rate(min).build().is_ok());
+    let refused = builder().capacity(usize::MAX).build().err();
+    assert!(
+        matches!(refused, Some(BuildError::Capacity { .. })),
+        "{refused:?}"
+    );
+}
+
+/// With up to 5 steps there are tags of 3 bits, and longer fingerprints beside them.
+#[test]
+fn short_tags_are_for_few_steps() {
+    let builder = |steps| ExpiringFilter::builder(TTL).steps(steps);
+    for steps in 1..=5 {
+        let filter = builder(steps)
+            .fingerprint_bits(9)
+            .build()
+            .expect("a filter");
+        assert_eq!(filter.bucket_slots(), 5);
+    }
+    for steps in 6..=13 {
+        assert!(builder(steps).fingerprint_bits(9).build().is_err());
+    }
+}

@@ -1,0 +1,303 @@
+//! Snapshots of expiring filters: what they keep, also beside other threads, and what is refused.
+
+mod works;
+
+use guira::{ExpiringFilter, SnapshotError};
+use proptest::prelude::*;
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        LazyLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+use works::{assert_works, check, fix_checksum};
+
+const LAYOUTS: [u32; 4] = [9, 11, 16, 26];
+const TTL: Duration = Duration::from_secs(60);
+const HEADER: usize = 64;
+
+fn filter(bits: u32, capacity: usize, steps: u32) -> ExpiringFilter {
+    let builder = ExpiringFilter::builder(TTL).capacity(capacity).seed(0);
+    let builder = builder.fingerprint_bits(bits).steps(steps);
+    builder.build().expect("a filter")
+}
+
+/// The steps of a layout: a few, and the most.
+fn steps(bits: u32) -> [u32; 3] {
+    [1, 3, if bits == 9 { 5 } else { 13 }]
+}
+
+/// A filter with items of several steps: item n was seen in step n / 10.
+fn aged(bits: u32, steps: u32) -> (ExpiringFilter, u32) {
+    let filter = filter(bits, 100, steps);
+    for step in 0..=steps {
+        for item in 10 * step..10 * step + 5 {
+            filter.insert(&item).expect("room");
+        }
+        filter.advance();
+    }
+    (filter, 10 * (steps + 1))
+}
+
+#[test]
+fn what_is_restored_expires_as_the_original_does() {
+    for bits in LAYOUTS {
+        for steps in steps(bits) {
+            let (original, items) = aged(bits, steps);
+            let restored = ExpiringFilter::from_bytes(&original.to_bytes()).expect("a snapshot");
+            assert_eq!(restored.step(), original.step());
+            assert_eq!(restored.ttl(), TTL);
+            assert_eq!(restored.steps(), steps);
+            assert_eq!(restored.capacity(), 100);
+            assert_eq!(restored.fingerprint_bits(), bits);
+            for later in 0..=steps {
+                assert_eq!(original.is_empty(), later == steps, "{bits}, {steps}");
+                assert_eq!(restored.to_bytes(), original.to_bytes(), "{bits}, {steps}");
+                for item in 0..items {
+                    assert_eq!(restored.count(&item), original.count(&item), "{item}");
+                }
+                original.advance();
+                restored.advance();
+            }
+            assert!(restored.is_empty());
+        }
+    }
+}
+
+#[test]
+fn time_on_a_disk_passes() {
+    for bits in LAYOUTS {
+        for steps in steps(bits) {
+            for passed in 0..2 * steps {
+                let (filter, _) = aged(bits, steps);
+                let mut restored = filter.clone();
+                restored.age(filter.step_length() * passed + Duration::from_millis(1));
+                for _ in 0..passed {
+                    filter.advance();
+                }
+                assert_eq!(restored.len(), filter.len(), "{bits}, {steps}, {passed}");
+                for item in 0..10 * steps + 10 {
+                    let (now, then) = (restored.count(&item), filter.count(&item));
+                    assert_eq!(now, then, "{bits}, {steps}, {passed}: {item}");
+                }
+            }
+        }
+    }
+}
+
+/// Tells threads to stop, also if a check fails.
+struct Stopping<'a>(&'a AtomicBool);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
+    const ITEMS: u64 = 20_000;
+    for bits in LAYOUTS {
+        let steps = steps(bits)[2];
+        let filter = filter(bits, 3 * ITEMS as usize, steps);
+        let (stop, next) = (AtomicBool::new(false), AtomicU64::new(ITEMS));
+        for item in 0..ITEMS {
+            filter.insert(&item).expect("room");
+        }
+        thread::scope(|scope| {
+            // One lets the time go on; the items of the beginning are refreshed meanwhile.
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    for item in 0..ITEMS {
+                        assert_eq!(filter.refresh(&item), Ok(true), "{item}");
+                    }
+                    assert!(filter.advance());
+                }
+            });
+            // One inserts and removes, so that copies are relocated.
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let item = next.fetch_add(1, Ordering::Relaxed);
+                    if filter.insert(&item).is_ok() && item % 2 == 0 {
+                        assert!(filter.remove(&item), "{item}");
+                    }
+                }
+            });
+            let stopping = Stopping(&stop);
+            let mut found = 0;
+            for number in 0..20 {
+                // What is in the filter was refreshed in this step, or in the one before it.
+                let seen = filter.step().saturating_sub(1);
+                let restored = if number % 2 == 0 {
+                    ExpiringFilter::from_bytes(&filter.to_bytes()).expect("a snapshot")
+                } else {
+                    filter.clone()
+                };
+                while restored.step() <= seen + u64::from(steps) {
+                    let missing = (0..ITEMS).find(|item| !restored.contains(item));
+                    assert_eq!(missing, None, "{bits}");
+                    restored.advance();
+                    found += 1;
+                }
+                for _ in 0..=steps {
+                    restored.advance();
+                }
+                assert!(restored.is_empty());
+            }
+            assert!(found > 0, "all snapshots took too long to hold anything");
+            drop(stopping);
+        });
+    }
+}
+
+/// Small snapshots of all layouts, empty and with items of several steps.
+static SNAPSHOTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let of_layout = |bits| {
+        let empty = filter(bits, 20, 2).to_bytes();
+        let aged = steps(bits).map(|steps| aged(bits, steps).0.to_bytes());
+        [vec![empty], aged.to_vec()].concat()
+    };
+    LAYOUTS.into_iter().flat_map(of_layout).collect()
+});
+
+#[test]
+fn every_truncation_and_every_flipped_bit_is_refused() {
+    for bytes in &*SNAPSHOTS {
+        for length in 0..bytes.len() {
+            let cut = ExpiringFilter::from_bytes(&bytes[..length]);
+            assert!(matches!(cut, Err(SnapshotError::Truncated)), "{length}");
+        }
+        let longer = ExpiringFilter::from_bytes(&[bytes, &[0; 3][..]].concat());
+        assert!(matches!(
+            longer,
+            Err(SnapshotError::TrailingBytes { count: 3 })
+        ));
+        let mut bytes = bytes.clone();
+        for bit in 0..8 * bytes.len() {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(ExpiringFilter::from_bytes(&bytes).is_err(), "bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+/// The error of the snapshot `bytes` with this number at this place.
+fn with_number(bytes: &[u8], at: usize, number: u64) -> SnapshotError {
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+    fix_checksum(&mut bytes);
+    ExpiringFilter::from_bytes(&bytes).expect_err("impossible")
+}
+
+#[test]
+fn an_impossible_filter_is_refused_by_name() {
+    let (filter, _) = aged(16, 3);
+    let bytes = filter.to_bytes();
+    let with_byte = |at: usize, byte: u8| {
+        let at_word = at / 8 * 8;
+        let mut number: [u8; 8] = std::array::from_fn(|i| bytes[at_word + i]);
+        number[at % 8] = byte;
+        with_number(&bytes, at_word, u64::from_le_bytes(number)).to_string()
+    };
+    assert!(with_byte(0, 0).contains("magic"));
+    assert!(with_byte(8, 2).contains("version 2; this release reads version 1"));
+    assert!(with_byte(12, 15).contains("fingerprint bits 15"));
+    assert!(with_byte(13, 4).contains("slots of a bucket 4"));
+    assert!(with_byte(14, 0).contains("steps 0"));
+    assert!(with_byte(14, 14).contains("steps 14"));
+    assert!(with_byte(15, 1).contains("reserved byte 1"));
+    let number = |at, number| with_number(&bytes, at, number).to_string();
+    assert!(number(16, 3).contains("buckets 3"));
+    assert!(number(16, 1 << 40).contains("buckets"));
+    assert!(number(24, 1 << 40).contains("capacity"));
+    assert!(number(32, 0).contains("seconds of a TTL 0"));
+    assert!(number(40, 1_000_000_000).contains("nanoseconds 1000000000"));
+    assert!(matches!(
+        with_number(&bytes, 56, 1),
+        SnapshotError::Hasher { .. }
+    ));
+    // The step of the only chunk, and the one at the end.
+    let end = bytes.len() - 12;
+    assert!(number(end, filter.step() - 1).contains("step"));
+    assert!(number(end, 1 << 63).contains("step"));
+    assert!(number(end - 8, filter.step() + 1).contains("step"));
+}
+
+#[test]
+fn an_impossible_word_is_refused_with_its_place() {
+    let filter = filter(16, 20, 3);
+    filter.advance();
+    let bytes = filter.to_bytes();
+    let refused = |word: u64| {
+        let error = with_number(&bytes, HEADER + 8, word);
+        let is_named =
+            matches!(error, SnapshotError::Word { bucket: 1, plane: 0, bits } if bits == word);
+        assert!(is_named, "{error}");
+    };
+    // A mark; a tag without a fingerprint; a copy that is dead in step 1, as it is of step 2.
+    refused(1 << 60 | 1);
+    refused(1 << 16);
+    refused(2 << 16 | 5);
+    // A copy of step 0 and one of step 1.
+    let mut bytes = bytes.clone();
+    bytes[HEADER + 8..HEADER + 16].copy_from_slice(&(6_u64 | 1 << 36 | 5 << 20).to_le_bytes());
+    fix_checksum(&mut bytes);
+    let restored = ExpiringFilter::from_bytes(&bytes).expect("a snapshot");
+    assert_eq!(restored.len(), 2);
+    assert_works(&restored);
+}
+
+#[test]
+fn copies_that_died_during_the_snapshot_are_left_out() {
+    let filter = filter(26, 20, 3);
+    filter.insert("ani").expect("room");
+    let mut bytes = filter.to_bytes();
+    let end = bytes.len() - 12;
+    for (passed, expected) in [(3, 1), (4, 0), (16, 0), (1 << 62, 0)] {
+        bytes[end..end + 8].copy_from_slice(&u64::to_le_bytes(passed));
+        fix_checksum(&mut bytes);
+        let restored = ExpiringFilter::from_bytes(&bytes).expect("a snapshot");
+        assert_eq!(restored.len(), expected, "{passed} steps later");
+        assert_eq!(restored.count("ani"), expected);
+        assert_eq!(restored.step(), passed);
+    }
+}
+
+#[test]
+fn the_corpus_keeps_to_the_law() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/expiring_decode");
+    if std::env::var_os("GUIRA_MAKE_CORPUS").is_some() {
+        fs::create_dir_all(&corpus).expect("a directory");
+        for (number, bytes) in SNAPSHOTS.iter().enumerate() {
+            fs::write(corpus.join(format!("snapshot-{number:02}")), bytes).expect("a new file");
+        }
+    }
+    let (mut inputs, mut accepted) = (0, 0);
+    for entry in fs::read_dir(corpus).expect("the corpus is in the repository") {
+        let bytes = fs::read(entry.expect("a file").path()).expect("a file");
+        inputs += 1;
+        accepted += usize::from(check(&bytes));
+    }
+    assert!(inputs >= 16 && accepted >= 16, "{accepted} of {inputs}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn changed_snapshots_are_refused_or_work(
+        which in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+    ) {
+        let mut bytes = which.get(&SNAPSHOTS).clone();
+        for (at, byte) in &changes {
+            let at = at.index(bytes.len());
+            bytes[at] = *byte;
+        }
+        prop_assert!(check(&bytes) || !changes.is_empty());
+    }
+}

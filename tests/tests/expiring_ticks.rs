@@ -1,0 +1,152 @@
+//! `tick` begins a step when it is due by the caller's clock: never earlier, one at a time, and
+//! nothing is caught up.
+
+use guira::ExpiringFilter;
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::Duration,
+};
+
+const STEP: Duration = Duration::from_millis(5);
+
+fn filter() -> ExpiringFilter {
+    let builder = ExpiringFilter::builder(3 * STEP).steps(3).seed(1);
+    builder.build().expect("a filter")
+}
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+#[test]
+fn the_first_call_only_notes_the_time() {
+    for first in [0, 1, 4, 5, 1_000_000] {
+        let filter = filter();
+        assert!(!filter.tick(|| ms(first)));
+        assert!(!filter.tick(|| ms(first + 4)));
+        assert_eq!(filter.step(), 0);
+        assert!(filter.tick(|| ms(first + 5)));
+        assert_eq!(filter.step(), 1);
+    }
+}
+
+#[test]
+fn a_late_call_does_not_catch_up() {
+    let filter = filter();
+    assert!(!filter.tick(|| ms(0)));
+    assert!(filter.tick(|| ms(1_000)));
+    for soon in [1_000, 1_001, 1_004] {
+        assert!(!filter.tick(|| ms(soon)), "{soon}");
+    }
+    assert!(filter.tick(|| ms(1_005)));
+    assert_eq!(filter.step(), 2);
+}
+
+#[test]
+fn a_part_of_a_millisecond_is_not_taken_off() {
+    let filter = filter();
+    let micros = Duration::from_micros;
+    assert!(!filter.tick(|| micros(100)));
+    assert!(!filter.tick(|| micros(5_100 - 1)));
+    assert!(filter.tick(|| micros(6_000)));
+    // It begins by the reading after it, rounded up.
+    assert!(!filter.tick(|| micros(11_000 - 1)));
+    assert!(filter.tick(|| micros(11_000)));
+}
+
+#[test]
+fn the_clock_is_read_after_the_step_has_begun() {
+    let filter = filter();
+    assert!(!filter.tick(|| ms(0)));
+    // The call is stopped for as long as this after it has found that a step is due.
+    let readings = Cell::new(0);
+    assert!(filter.tick(|| {
+        readings.set(readings.get() + 1);
+        if filter.step() == 0 { ms(7) } else { ms(300) }
+    }));
+    assert!(readings.get() >= 2);
+    assert!(!filter.tick(|| ms(304)));
+    assert!(filter.tick(|| ms(305)));
+}
+
+#[test]
+fn a_clock_that_went_back_begins_nothing() {
+    let filter = filter();
+    assert!(!filter.tick(|| ms(100)));
+    assert!(!filter.tick(|| ms(3)));
+    assert!(!filter.tick(|| ms(104)));
+    assert!(filter.tick(|| ms(105)));
+}
+
+#[test]
+fn a_step_that_somebody_else_began_lasts_its_time() {
+    let filter = filter();
+    assert!(!filter.tick(|| ms(0)));
+    filter.advance();
+    // When that was, nobody knows: it counts from now.
+    assert!(!filter.tick(|| ms(100)));
+    assert!(!filter.tick(|| ms(104)));
+    assert!(filter.tick(|| ms(105)));
+    assert_eq!(filter.step(), 2);
+}
+
+/// All threads see one clock, which goes on with each reading. Whoever begins a step knows bounds
+/// of when.
+#[test]
+fn of_racing_calls_one_begins_a_step() {
+    const THREADS: u64 = 8;
+    const READINGS: u64 = 40_000;
+    let (filter, clock) = (filter(), AtomicU64::new(0));
+    let read = || Duration::from_micros(clock.fetch_add(10, Ordering::SeqCst));
+    let work = || {
+        let mut begun = Vec::new();
+        for _ in 0..READINGS / THREADS {
+            let before = read();
+            if filter.tick(read) {
+                begun.push((before, read()));
+            }
+        }
+        begun
+    };
+    let mut begun = thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
+        let joined = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"));
+        joined.flatten().collect::<Vec<_>>()
+    });
+    assert_eq!(
+        begun.len() as u64,
+        filter.step(),
+        "each step has one beginner"
+    );
+    begun.sort_unstable();
+    assert!(begun.len() > 20, "{} steps", begun.len());
+    let last = clock.load(Ordering::SeqCst) * 1_000 / 5_000_000;
+    assert!(
+        begun.len() as u64 <= last,
+        "{} steps in the time of {last}",
+        begun.len()
+    );
+    for pair in begun.windows(2) {
+        // From some time after the first reading of one to some time before the last of the next.
+        assert!(pair[1].1 - pair[0].0 >= STEP, "{pair:?}");
+    }
+}
+
+/// A tick knows a step by the low 16 bits of its number.
+#[test]
+fn steps_without_a_clock_do_not_make_the_next_one_short() {
+    let filter = ExpiringFilter::builder(Duration::from_secs(12)).build();
+    let filter = filter.expect("a filter");
+    assert!(!filter.tick(|| Duration::ZERO));
+    for _ in 0..1 << 16 {
+        filter.advance();
+    }
+    let later = Duration::from_secs(1_000_000);
+    assert!(!filter.tick(|| later), "the step has just begun");
+    assert!(!filter.tick(|| later + Duration::from_millis(999)));
+    assert!(filter.tick(|| later + Duration::from_secs(1)));
+}

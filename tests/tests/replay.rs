@@ -1,0 +1,125 @@
+//! The example `replay` from end to end, with restarts.
+
+use std::{
+    env, fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+/// A file that is gone when this is dropped.
+struct State(PathBuf);
+
+impl State {
+    fn new(test: &str) -> Self {
+        let name = format!("guira-replay-{test}-{}", std::process::id());
+        Self(env::temp_dir().join(name))
+    }
+
+    /// One run of the example that `cargo test` has built beside this test.
+    fn run(&self, input: &str) -> Output {
+        let test = env::current_exe().unwrap();
+        let profile = test.parent().and_then(Path::parent).unwrap();
+        let name = format!("replay{}", env::consts::EXE_SUFFIX);
+        let example = profile.join("examples").join(name);
+        assert!(
+            example.exists(),
+            "{} is not built: run `cargo test` without a choice of targets, or `cargo build --example replay`",
+            example.display()
+        );
+        let mut child = Command::new(example)
+            .arg(&self.0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It may end before it has read everything.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        child.wait_with_output().unwrap()
+    }
+
+    #[track_caller]
+    fn verdicts(&self, input: &str) -> Vec<String> {
+        let output = self.run(input);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        stdout.lines().map(str::to_owned).collect()
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn a_message_passes_once_and_only_in_time() {
+    let state = State::new("once");
+    let input = "100000 100000 a\n100001 100000 a\n100001 100001 a\n\
+                 100002 130002 b\n100002 130003 c\n100002 70002 d\n100002 70001 e\n";
+    let expected = [
+        "accepted", "replayed", "accepted", "accepted", "stale", "accepted", "stale",
+    ];
+    assert_eq!(state.verdicts(input), expected);
+}
+
+/// From the first moment at which its stamp lets it pass to the last one.
+#[test]
+fn it_never_passes_again_whatever_the_time() {
+    let state = State::new("never");
+    let times = (100_000..=161_000).step_by(250);
+    let input: String = times.map(|now| format!("{now} 130000 a\n")).collect();
+    let verdicts = state.verdicts(&input);
+    assert_eq!(verdicts[0], "accepted");
+    let (replayed, stale) = verdicts[1..].split_at(240);
+    assert!(
+        replayed.iter().all(|verdict| verdict == "replayed"),
+        "{replayed:?}"
+    );
+    assert_eq!(stale, ["stale"; 4]);
+}
+
+#[test]
+fn a_restart_forgets_nothing() {
+    let state = State::new("restart");
+    assert_eq!(state.verdicts("100000 120000 a\n"), ["accepted"]);
+    assert_eq!(
+        state.verdicts("100500 120000 a\n101000 100900 b\n"),
+        ["replayed", "accepted"]
+    );
+    // The clock of the machine may begin anew, or have gone on.
+    assert_eq!(
+        state.verdicts("150000 120000 a\n150000 150000 c\n"),
+        ["replayed", "accepted"]
+    );
+    assert_eq!(state.verdicts(""), [""; 0]);
+    assert_eq!(state.verdicts("150001 150000 c\n"), ["replayed"]);
+}
+
+#[test]
+fn what_is_not_a_message_is_named() {
+    let state = State::new("line");
+    for line in ["", "1 2", "1 2 a b", "x 2 a", "1 -2 a"] {
+        let output = state.run(&format!("1000 1000 a\n{line}\n"));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            stderr.contains("line 2: ") && stderr.contains(line),
+            "{stderr}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_no_snapshot_is_refused_and_left() {
+    let state = State::new("file");
+    fs::write(&state.0, "no snapshot").unwrap();
+    let output = state.run("1000 1000 a\n");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("replay: cannot load "));
+    assert_eq!(fs::read(&state.0).unwrap(), b"no snapshot");
+}

@@ -1,0 +1,176 @@
+//! Nothing expires early, also for a writer that sleeps through many steps.
+//!
+//! Run with `RUSTFLAGS="--cfg guira_faults" cargo test --test slept`.
+//!
+//! A call falls asleep before one of its steps: before each of them in turn. Meanwhile the filter's
+//! time goes on by up to nine steps, more than a tag can tell apart, and the same item is added
+//! again, or is not. When the call has returned, what it promises must hold for the step that it
+//! read last.
+#![cfg(guira_faults)]
+
+use guira::model::{Expiring, Fault, Item, Model, Step, unwatch, watch, weaken};
+use std::{
+    cell::Cell,
+    panic::{self, AssertUnwindSafe},
+    rc::Rc,
+    sync::{Mutex, PoisonError},
+};
+
+/// The switch of faults is one for all threads.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+type Filter = Expiring<3>;
+
+/// More than a tag of 2 bits can tell apart, twice.
+const MOST_STEPS: u64 = 9;
+
+fn item(nth: usize) -> Item {
+    Model::<2>::item(2, 0, 1, nth)
+}
+
+/// What a call does for an item. True: from now on the item is as young as a new one.
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    Insert,
+    InsertUnique,
+    Refresh,
+    InsertOrRefresh,
+}
+
+impl Call {
+    const ALL: [Self; 4] = [
+        Self::Insert,
+        Self::InsertUnique,
+        Self::Refresh,
+        Self::InsertOrRefresh,
+    ];
+
+    fn make(self, filter: &Filter, item: Item) -> bool {
+        let result = match self {
+            Self::Insert => filter.insert(item).map(|()| true),
+            Self::InsertUnique => filter.insert_unique(item),
+            Self::Refresh => filter.refresh(item),
+            Self::InsertOrRefresh => filter.insert_or_refresh(item).map(|_| true),
+        };
+        result.expect("there is room")
+    }
+}
+
+/// Where and how a call sleeps.
+#[derive(Clone, Copy, Debug)]
+struct Sleep {
+    call: Call,
+    /// The age of the copy that is there at first, if any.
+    age: Option<u64>,
+    /// The number of the call's step before which it sleeps.
+    before: usize,
+    /// So many steps of time.
+    steps: u64,
+    /// The item is added again by somebody else, at last.
+    added: bool,
+}
+
+/// Lets a call sleep: the step before which it did; `None` if it has not so many.
+fn sleep(sleep: Sleep) -> Option<Step> {
+    let (item, other) = (item(0), item(1));
+    let now = 20;
+    let residents: Vec<_> = sleep.age.map(|age| (item, now - age)).into_iter().collect();
+    let filter = Rc::new(Filter::new(now, &[&residents, &[(other, now)]]));
+    let (sleeper, slept) = (filter.clone(), Rc::new(Cell::new(None)));
+    let (mut before, note) = (0, slept.clone());
+    watch(move |step| {
+        if before == sleep.before {
+            note.set(Some(step));
+            for _ in 0..sleep.steps {
+                sleeper.advance();
+            }
+            if sleep.added {
+                sleeper.insert(item).expect("there is room");
+            }
+        }
+        before += 1;
+    });
+    let young = sleep.call.make(&filter, item);
+    unwatch();
+    let step = slept.get()?;
+    // Its last look at the step is its last access: it has not slept since.
+    let young = young || sleep.added;
+    for age in 0..=Filter::OLDEST {
+        assert!(
+            !young || filter.contains(item),
+            "early: {step:?}, age {age}, {sleep:?}"
+        );
+        filter.advance();
+    }
+    filter.advance();
+    filter.advance();
+    assert_eq!(filter.at_rest(), [], "late: {step:?}, {sleep:?}");
+    Some(step)
+}
+
+/// Lets the calls sleep before each of their steps: these.
+fn sleep_everywhere() -> Vec<Step> {
+    let mut seen = Vec::new();
+    for call in Call::ALL {
+        for age in [None, Some(0), Some(1), Some(2), Some(3)] {
+            for (steps, added) in (1..=MOST_STEPS).flat_map(|steps| [(steps, false), (steps, true)])
+            {
+                let sleeps = (0..).map_while(|before| {
+                    sleep(Sleep {
+                        call,
+                        age,
+                        before,
+                        steps,
+                        added,
+                    })
+                });
+                seen.extend(sleeps);
+            }
+        }
+    }
+    seen
+}
+
+#[test]
+fn a_writer_that_sleeps_makes_nothing_expire_early() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let seen = sleep_everywhere();
+    println!("{} sleeps", seen.len());
+    for step in [
+        Step::Now,
+        Step::NowAgain,
+        Step::Claim,
+        Step::Reserve,
+        Step::Confirm,
+        Step::Withhold,
+        Step::Renew,
+    ] {
+        assert!(seen.contains(&step), "nobody sleeps before {step:?}");
+    }
+}
+
+#[test]
+fn with_a_step_left_out_it_fails() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let print = panic::take_hook();
+    panic::set_hook(Box::new(|_| ()));
+    let outcomes = [
+        Fault::InsertNoSecondNow,
+        Fault::UniqueConfirmedEarly,
+        Fault::RefreshNoSecondNow,
+    ]
+    .map(|fault| {
+        weaken(fault, None, false);
+        let done = panic::catch_unwind(AssertUnwindSafe(sleep_everywhere));
+        weaken(Fault::None, None, false);
+        unwatch();
+        (fault, done.err())
+    });
+    panic::set_hook(print);
+    for (fault, failure) in outcomes {
+        let failure = failure.unwrap_or_else(|| panic!("{fault:?} makes no difference"));
+        let message = failure.downcast_ref::<String>().expect("a message");
+        assert!(message.starts_with("early"), "{fault:?}: {message}");
+        println!("{fault:?}: {message}");
+    }
+}
