@@ -3,14 +3,14 @@
 use clap::{Parser, value_parser};
 use std::{num::NonZero, path::PathBuf, thread};
 
-/// Passes each distinct line of its input on once.
+/// Passes each distinct line of its input on once, or once in a window of time.
 ///
 /// The lines come out in no particular order: threads work on blocks of some
 /// 256 KiB, and whichever is done first writes first. Within a block the order
 /// is kept. A line is the bytes up to a line feed, which need not be UTF-8; a
 /// carriage return before the line feed is part of the line.
 ///
-/// The filter never passes a line on twice. With the probability given by
+/// The filter never passes a line on twice, or with --window not within it. With the probability given by
 /// --false-positive-rate it takes a new line for one that it has seen, and
 /// drops it.
 ///
@@ -34,6 +34,14 @@ pub(crate) struct Args {
     /// Highest share of new lines that may be dropped by mistake
     #[arg(long, value_name = "RATE", default_value_t = 1e-6)]
     pub(crate) false_positive_rate: f64,
+
+    /// Pass a line on again if it comes SECONDS after it was last passed on, or up to a twelfth
+    /// of that later; --capacity is then of the lines within SECONDS
+    ///
+    /// Without --capacity: as many as the files have lines, and 33 million for an input that is not
+    /// a regular file.
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=u64::MAX / 1_000))]
+    pub(crate) window: Option<u64>,
 
     /// Worker threads, from 1 to 512 [default: one for each processor]
     #[arg(long, value_parser = value_parser!(u16).range(1..=512))]

@@ -11,6 +11,7 @@ mod input;
 mod pipeline;
 mod report;
 mod room;
+mod seen;
 
 use args::Args;
 use clap::Parser;

@@ -1,9 +1,8 @@
 //! One thread reads blocks of lines, the others pass on what the filter has
 //! not seen.
 
-use crate::{failure::Failure, input::Input};
+use crate::{failure::Failure, input::Input, seen::Seen};
 use crossbeam_channel::{Receiver, bounded};
-use guira::{CuckooFilter, InsertError};
 use indicatif::ProgressBar;
 use std::{
     io::{self, Write},
@@ -32,7 +31,7 @@ impl AddAssign for Totals {
 
 pub(crate) fn run(
     inputs: &[Input],
-    filter: &CuckooFilter,
+    filter: &Seen,
     threads: usize,
     progress: &ProgressBar,
 ) -> Result<Totals, Failure> {
@@ -41,7 +40,9 @@ pub(crate) fn run(
     // Bounded, so that memory does not grow when the reader is the fastest.
     let (sender, receiver) = bounded::<Vec<u8>>(2 * threads);
     let mut totals = Totals::default();
+    let (over, is_over) = bounded::<()>(0);
     thread::scope(|scope| {
+        scope.spawn(move || filter.tick_until(&is_over));
         let spawn = |_| {
             let (receiver, failure) = (receiver.clone(), &failure);
             scope.spawn(move || work(&receiver, filter, failure))
@@ -72,12 +73,13 @@ pub(crate) fn run(
         for worker in workers {
             totals += worker.join().expect("a worker does not panic");
         }
+        drop(over);
     });
     failure.into_inner().map_or(Ok(totals), Err)
 }
 
 /// Works off blocks until there are no more, or somebody has failed.
-fn work(blocks: &Receiver<Vec<u8>>, filter: &CuckooFilter, failure: &OnceLock<Failure>) -> Totals {
+fn work(blocks: &Receiver<Vec<u8>>, filter: &Seen, failure: &OnceLock<Failure>) -> Totals {
     let mut totals = Totals::default();
     let mut kept = Vec::new();
     for block in blocks {
@@ -101,7 +103,7 @@ fn work(blocks: &Receiver<Vec<u8>>, filter: &CuckooFilter, failure: &OnceLock<Fa
 /// with a line feed at its end.
 fn sift(
     block: &[u8],
-    filter: &CuckooFilter,
+    filter: &Seen,
     kept: &mut Vec<u8>,
     totals: &mut Totals,
 ) -> Result<(), Failure> {
@@ -124,23 +126,11 @@ fn sift(
         for (&line, _) in group.iter().zip(seen).filter(|(_, seen)| !seen) {
             // This decides: of the threads that meet a new line at the same
             // time, exactly one is told that it was absent.
-            if filter
-                .insert_unique(line)
-                .map_err(|error| refused(error, filter))?
-            {
+            if filter.insert_unique(line)? {
                 totals.distinct += 1;
                 kept.extend_from_slice(line);
                 kept.push(b'\n');
             }
         }
-    }
-}
-
-fn refused(error: InsertError, filter: &CuckooFilter) -> Failure {
-    match error {
-        InsertError::Full => Failure::Full {
-            capacity: filter.max_capacity(),
-        },
-        other => Failure::Insert(other),
     }
 }

@@ -1,7 +1,6 @@
 //! What the user sees beside the lines: a progress bar and a closing line.
 
-use crate::{failure::Failure, input::Input, pipeline::Totals};
-use guira::CuckooFilter;
+use crate::{failure::Failure, input::Input, pipeline::Totals, seen::Seen};
 use indicatif::{DecimalBytes, HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use std::{
     io::{self, IsTerminal},
@@ -30,7 +29,7 @@ pub(crate) fn progress(inputs: &[Input], quiet: bool) -> Result<ProgressBar, Fai
     Ok(progress.with_style(ProgressStyle::with_template(template).expect("the template is valid")))
 }
 
-pub(crate) fn closing_line(totals: &Totals, filter: &CuckooFilter, elapsed: Duration) -> String {
+pub(crate) fn closing_line(totals: &Totals, filter: &Seen, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     let fill = filter.len() as f64 / filter.capacity().max(1) as f64;
     // Proportional to the fill, as the chance of one comparison is small.

@@ -4,6 +4,7 @@ use crate::{
     args::Args,
     failure::Failure,
     input::{self, Input},
+    seen::Seen,
 };
 use guira::{Builder, CuckooFilter};
 
@@ -13,7 +14,22 @@ const STREAM: usize = 1 << 25;
 /// The most doublings: after them there is room for two billion lines of a stream.
 const DOUBLINGS: u32 = 6;
 
-pub(crate) fn filter(args: &Args, inputs: &[Input]) -> Result<CuckooFilter, Failure> {
+pub(crate) fn filter(args: &Args, inputs: &[Input]) -> Result<Seen, Failure> {
+    let Some(window) = args.window else {
+        return Ok(Seen::Ever(Box::new(forever(args, inputs)?)));
+    };
+    let capacity = match args.capacity {
+        Some(capacity) => capacity,
+        None => {
+            let lines = input::count_lines(inputs)?;
+            let more = if lines.and_more { STREAM } else { 0 };
+            lines.counted.saturating_add(more)
+        }
+    };
+    Seen::lately(window, capacity, args.false_positive_rate)
+}
+
+fn forever(args: &Args, inputs: &[Input]) -> Result<CuckooFilter, Failure> {
     let builder = CuckooFilter::builder().false_positive_rate(args.false_positive_rate);
     if let Some(capacity) = args.capacity {
         return Ok(builder.capacity(capacity).build()?);

@@ -2,10 +2,12 @@
 //! the database does not hold, so that nobody waits for the disk to learn that
 //! there is nothing on it.
 
+mod keys;
 mod routes;
 mod store;
 
 use clap::Parser;
+use keys::Keys;
 use std::{error::Error, net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc};
 use store::Store;
 use tokio::{net::TcpListener, signal};
@@ -43,12 +45,13 @@ async fn main() -> ExitCode {
 
 async fn run(args: Args) -> Result<(), Box<dyn Error>> {
     let store = Arc::new(Store::open(&args.database, args.capacity)?);
+    let keys = Arc::new(Keys::new()?);
     let listener = TcpListener::bind(args.listen)
         .await
         .map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
     println!("listening on http://{}", listener.local_addr()?);
     // Requests under way are answered before this returns.
-    axum::serve(listener, routes::router(store))
+    axum::serve(listener, routes::router(store, keys))
         .with_graceful_shutdown(interrupted())
         .await?;
     Ok(())

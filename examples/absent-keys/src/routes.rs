@@ -1,11 +1,14 @@
 //! From requests to the store and back.
 
-use crate::store::{Put, Store};
+use crate::{
+    keys::{Keys, Permit},
+    store::{Put, Store},
+};
 use axum::{
-    Json, Router,
+    Extension, Json, Router,
     body::Bytes,
     extract::{Path, State},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -13,13 +16,17 @@ use std::sync::Arc;
 use thiserror::Error;
 use tokio::task::{self, JoinError};
 
-pub(crate) fn router(store: Arc<Store>) -> Router {
+/// The header that names a request, which may be sent again.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+pub(crate) fn router(store: Arc<Store>, keys: Arc<Keys>) -> Router {
     Router::new()
         .route(
             "/items/{key}",
             get(get_item).put(put_item).delete(delete_item),
         )
         .route("/stats", get(stats))
+        .layer(Extension(keys))
         .with_state(store)
 }
 
@@ -38,10 +45,37 @@ async fn get_item(
 
 async fn put_item(
     State(store): State<Arc<Store>>,
+    Extension(keys): Extension<Arc<Keys>>,
     Path(key): Path<String>,
+    headers: HeaderMap,
     value: Bytes,
 ) -> Result<StatusCode, Failure> {
-    Ok(match blocking(move || store.put(&key, &value)).await? {
+    let name = match headers.get(IDEMPOTENCY_KEY).map(|name| name.to_str()) {
+        Some(Ok(name)) => Some(name.to_owned()),
+        Some(Err(_)) => return Ok(StatusCode::BAD_REQUEST),
+        None => None,
+    };
+    blocking(move || put_once(&store, &keys, name.as_deref(), &key, &value)).await
+}
+
+/// Stores the value, unless a request of this name has done so.
+fn put_once(
+    store: &Store,
+    keys: &Keys,
+    name: Option<&str>,
+    key: &str,
+    value: &[u8],
+) -> Result<StatusCode, redb::Error> {
+    match name.map_or(Permit::First, |name| keys.take(name)) {
+        Permit::First => {}
+        Permit::Repeated => return Ok(StatusCode::CONFLICT),
+        Permit::Busy => return Ok(StatusCode::SERVICE_UNAVAILABLE),
+    }
+    let put = store.put(key, value);
+    if let (Some(name), Ok(Put::FilterFull) | Err(_)) = (name, &put) {
+        keys.give_back(name);
+    }
+    Ok(match put? {
         Put::Created => StatusCode::CREATED,
         Put::Overwritten => StatusCode::NO_CONTENT,
         Put::FilterFull => StatusCode::INSUFFICIENT_STORAGE,

@@ -395,3 +395,70 @@ fn service_output(mut command: Command) -> (Option<i32>, String) {
         String::from_utf8(output.stderr).unwrap(),
     )
 }
+
+fn put_named(service: &Service, name: &str, key: &str, value: &str) -> u16 {
+    let request = service.agent.put(service.item(key));
+    let request = request.header("Idempotency-Key", name);
+    request.send(value).unwrap().status().as_u16()
+}
+
+#[test]
+fn a_request_with_a_key_is_done_once() {
+    let directory = TempDir::new().unwrap();
+    let service = Service::start(&directory.path().join("items.redb"));
+    assert_eq!(put_named(&service, "request 1", "guira", "one"), 201);
+    assert_eq!(put_named(&service, "request 1", "guira", "two"), 409);
+    assert_eq!(service.get("guira").as_deref(), Some("one"));
+    assert_eq!(put_named(&service, "request 2", "guira", "three"), 204);
+    // One without a key is done each time.
+    assert_eq!(service.put("guira", "four"), 204);
+    assert_eq!(service.put("guira", "five"), 204);
+    assert_eq!(service.get("guira").as_deref(), Some("five"));
+    service.stop();
+}
+
+#[test]
+fn of_racing_requests_with_a_key_one_is_done() {
+    let directory = TempDir::new().unwrap();
+    let service = Service::start(&directory.path().join("items.redb"));
+    for round in 0..20 {
+        let name = format!("request {round}");
+        let put = || put_named(&service, &name, &name.replace(' ', "-"), "value");
+        let answers: Vec<u16> = thread::scope(|scope| {
+            let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(put)).collect();
+            let answers = clients.into_iter().map(|client| client.join().unwrap());
+            answers.collect()
+        });
+        let done = answers.iter().filter(|&&answer| answer == 201).count();
+        let repeated = answers.iter().filter(|&&answer| answer == 409).count();
+        assert_eq!((done, repeated), (1, CLIENTS as usize - 1), "{answers:?}");
+    }
+    service.assert_items(20);
+    service.stop();
+}
+
+#[test]
+fn a_request_that_failed_may_come_again_with_its_key() {
+    let directory = TempDir::new().unwrap();
+    let database = directory.path().join("items.redb");
+    let service = Service::spawn(service(&database).arg("--capacity=1"));
+    let mut stored = Vec::new();
+    let refused = (0..10_000).find(|item| {
+        let (name, key) = (format!("request {item}"), format!("key-{item}"));
+        match put_named(&service, &name, &key, "value") {
+            201 => stored.push(key),
+            507 => return true,
+            other => panic!("{key}: {other}"),
+        }
+        false
+    });
+    let refused = refused.expect("room for few keys");
+    let (name, key) = (format!("request {refused}"), format!("key-{refused}"));
+    assert_eq!(put_named(&service, &name, &key, "value"), 507);
+    for key in &stored {
+        assert_eq!(service.delete(key), 204);
+    }
+    assert_eq!(put_named(&service, &name, &key, "value"), 201);
+    assert_eq!(put_named(&service, &name, &key, "value"), 409);
+    service.stop();
+}
