@@ -13,6 +13,7 @@ pub mod crew;
 pub mod curves;
 pub mod effort;
 pub mod entry;
+pub mod expiring;
 pub mod floor;
 pub mod growth;
 pub mod hasher;

@@ -1,5 +1,6 @@
 //! `BENCHMARKS.md` and its plots.
 
+mod expiring;
 mod losses;
 mod machine;
 mod markdown;
@@ -37,6 +38,8 @@ pub enum Part {
     Growth,
     /// What snapshots cost
     Snapshots,
+    /// Filters that forget by time
+    Expiring,
     /// Memory and rates
     Space,
 }
@@ -52,6 +55,7 @@ impl Part {
             Self::Latency => "latency",
             Self::Growth => "growth",
             Self::Snapshots => "snapshots",
+            Self::Expiring => "expiring",
             Self::Space => "space",
         }
     }
@@ -66,6 +70,7 @@ impl Part {
             Self::Latency => "Latency",
             Self::Growth => "Growth",
             Self::Snapshots => "Snapshots",
+            Self::Expiring => "Expiring filters",
             Self::Space => "Space",
         }
     }
@@ -171,6 +176,13 @@ impl Report {
                 let snapshots = snapshot::measure(effort, say);
                 it.aims = printed(&snapshots.targets());
                 it.section = markdown::snapshots(&snapshots);
+                Vec::new()
+            }
+            Part::Expiring => {
+                let expiring = crate::expiring::measure(effort, say);
+                it.aims = printed(&expiring.targets());
+                it.section = expiring::section(&expiring);
+                it.losses = losses::of_tables([&expiring.lookups, &expiring.stream]);
                 Vec::new()
             }
             Part::Space => {

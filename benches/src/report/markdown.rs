@@ -93,7 +93,7 @@ pub(super) fn curves(curves: &Curves, plots: &Path) -> String {
 }
 
 /// A table of samples: their names, and their medians.
-fn cells(Table { columns, rows, .. }: &Table) -> String {
+pub(super) fn cells(Table { columns, rows, .. }: &Table) -> String {
     let head: Vec<String> = std::iter::once(String::new())
         .chain(columns.iter().cloned())
         .collect();
