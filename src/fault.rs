@@ -148,8 +148,8 @@ pub enum Fault {
     AdvanceUnswept,
     /// A move is decided for an original of the class, whatever its tag.
     DecideAnyTag,
-    /// remove takes from the higher word beside a copy in the lower one without an Advance.
-    OldestNoAdvance,
+    /// remove takes the oldest copy from the higher word at once, beside one in the lower word.
+    OldestFromQ,
     /// remove takes the oldest copy of two words that need not have stood together.
     OldestNoValidate,
     /// remove does not look whether it is still the same step in which it has compared ages.

@@ -79,7 +79,7 @@ fn in_both() -> Expires {
 fn late_for_the_words() -> Scenario<Expiring<2, 2>> {
     let x = even(0);
     Scenario::new("remove, two steps, insert", move || {
-        Expiring::new(0, &[&[(x, 0)], &[]])
+        Expiring::new(0, &[&[], &[(x, 0)]])
     })
     .thread(move |filter| {
         assert!(filter.remove(x), "{PRESENT}");
@@ -187,8 +187,8 @@ fn a_remove_finds_what_replaces_a_copy_that_expires() {
 }
 
 #[test]
-fn without_an_advance_it_fails() {
-    window().must_fail(Fault::OldestNoAdvance, LIVE);
+fn taken_from_q_beside_a_copy_in_p_it_fails() {
+    window().must_fail(Fault::OldestFromQ, LIVE);
 }
 
 #[test]

@@ -50,8 +50,8 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     ///
     /// Every item that is present, and does not expire, during the whole call is in the snapshot,
     /// with its time. An item that is inserted, refreshed or removed meanwhile may be in it as it
-    /// was before or after: so it is left out if it would have expired without the refresh. One of
-    /// which a copy is inserted and another one removed meanwhile may be left out. The rest is as for [`CuckooFilter::write_to`](crate::CuckooFilter::write_to).
+    /// was before or after: so it is left out if it would have expired without the refresh. The rest is
+    /// as for [`CuckooFilter::write_to`](crate::CuckooFilter::write_to).
     ///
     /// ```
     /// use guira::ExpiringFilter;

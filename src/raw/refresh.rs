@@ -72,7 +72,8 @@ impl<L: Layout> RawFilter<L> {
         match oldest {
             Some((entry, _)) if now.age(entry) == 0 => Ok(Some(true)),
             Some((entry, (loaded, bucket))) => {
-                let renewed = self.renew(class, bucket, loaded, entry);
+                let young = |now: Now<L>| now.entry(fingerprint);
+                let renewed = self.renew(bucket, loaded, entry, young);
                 Ok(renewed.filter(|&now| self.time.is_still(now)).map(|_| true))
             }
             None if Word::both_unmarked(p.word, q.word) => Ok(Some(false)),
@@ -80,14 +81,14 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// Gives the copy with this entry the tag of the moment that is returned; `None` if it could
-    /// not.
-    fn renew(
+    /// Puts another entry of its class, which is not older, into the place of `entry`: the one that
+    /// `young` says for the moment that is returned. `None` if it could not.
+    pub(super) fn renew(
         &self,
-        class: Class,
         bucket: usize,
         loaded: Loaded<'_, L>,
         entry: u64,
+        young: impl FnOnce(Now<L>) -> u64,
     ) -> Option<Now<L>> {
         let withheld = loaded
             .word
@@ -101,16 +102,12 @@ impl<L: Layout> RawFilter<L> {
             self.len.subtract(emptied.into());
             return None;
         }
-        let mut taken = false;
+        let (young, mut taken) = (young(now), false);
         self.table.update(Step::Renew, entry, bucket, |word| {
             taken = word.is_marked(Mark::Killed, entry);
             debug_assert!(taken || word.is_marked(Mark::Withheld, entry));
             let word = word.without_marked();
-            Some(if taken {
-                word
-            } else {
-                word.with(0, now.entry(class.fingerprint))
-            })
+            Some(if taken { word } else { word.with(0, young) })
         });
         (!taken).then_some(now)
     }

@@ -28,9 +28,10 @@ impl<L: Layout> RawFilter<L> {
     /// [`remove`](Self::remove) for a caller who counts the item.
     #[inline(always)]
     pub(super) fn remove_uncounted(&self, class: Class) -> bool {
+        let mut patience = oldest::PATIENCE;
         loop {
             let attempt = if L::TAG_BITS != 0 {
-                self.try_remove_oldest(class)
+                self.try_remove_oldest(class, &mut patience)
             } else {
                 instead!(wrong::is_on() => wrong::try_remove(self, class), self.try_remove(class))
             };

@@ -93,6 +93,6 @@ fn renew<L: Layout>(
             };
             (loaded.replace(Step::Withhold, withheld) && renew()).then_some(now)
         }
-        _ => raw.renew(class, bucket, loaded, entry),
+        _ => raw.renew(bucket, loaded, entry, |now| now.entry(class.fingerprint)),
     }
 }

@@ -7,6 +7,7 @@ use super::take;
 use crate::{
     fault::instead,
     raw::{Now, RawFilter, copies::holds_marked},
+    sync,
     table::{
         class::Class,
         layout::Layout,
@@ -16,9 +17,12 @@ use crate::{
     },
 };
 
+/// How often a remove waits for a mark to go.
+pub(super) const PATIENCE: usize = if sync::IN_MODEL { 1 } else { 64 };
+
 impl<L: Layout> RawFilter<L> {
     /// One attempt: `None` if another thread was faster.
-    pub(super) fn try_remove_oldest(&self, class: Class) -> Option<bool> {
+    pub(super) fn try_remove_oldest(&self, class: Class, patience: &mut usize) -> Option<bool> {
         let fingerprint = class.fingerprint;
         let now = self.time.now();
         let version = self.versions.of(class).observe();
@@ -36,36 +40,74 @@ impl<L: Layout> RawFilter<L> {
         {
             return None;
         }
-        let announce = |bucket| {
-            let in_both = bucket == class.q && in_p.is_some();
-            if instead!(is(OldestNoAdvance) => false, in_both) {
-                // A reader may have passed P before that copy was there.
-                self.versions.of(class).advance();
-            }
-        };
+        let beside_p = |bucket| bucket == class.q && in_p.is_some();
         if let Some((entry, to, from)) = moving(class, p, q, now)
             && in_p.max(in_q).is_none_or(|(age, _)| age < now.age(entry))
         {
-            announce(to);
+            if beside_p(to) && !self.announce(class, patience) {
+                return None;
+            }
             let class = Class {
                 fingerprint: entry,
                 ..class
             };
             return self.kill_shadow(class, to, from);
         }
-        let older_in_q = match (in_p, in_q) {
-            (Some((in_p, _)), Some((in_q, _))) => in_q > in_p,
-            _ => false,
-        };
-        let older_in_q = instead!(is(RemoveYoungest) => false, older_in_q);
         match (in_p, in_q) {
-            (Some((_, entry)), _) if !older_in_q => take(p, entry),
-            (_, Some((_, entry))) => {
-                announce(class.q);
-                take(q, entry)
+            (Some((in_p, young)), Some((in_q, entry))) if instead!(is(RemoveYoungest) => false, in_q > in_p) => {
+                self.take_beside_p(class, q, entry, young, patience)
             }
-            _ => Some(false),
+            (Some((_, entry)), _) => take(p, entry),
+            (None, Some((_, entry))) => take(q, entry),
+            (None, None) => Some(false),
         }
+    }
+
+    /// The oldest copy is in Q and a younger one in P. To take it there would be wrong: who has
+    /// passed P, before its copy came, must find in Q what is left. So the copy in Q gets the tag of
+    /// the one in P first. Then P goes first, as in other filters, and what is left is the same.
+    #[cold]
+    fn take_beside_p(
+        &self,
+        class: Class,
+        q: Loaded<'_, L>,
+        entry: u64,
+        young: u64,
+        patience: &mut usize,
+    ) -> Option<bool> {
+        if instead!(is(OldestFromQ) => true, false) {
+            return take(q, entry);
+        }
+        if !q.word.is_unmarked() {
+            return if self.announce(class, patience) {
+                take(q, entry)
+            } else {
+                None
+            };
+        }
+        self.renew(class.q, q, entry, |now| {
+            // Both were read some time ago.
+            if now.is_live(young) && now.age(young) <= now.age(entry) {
+                young
+            } else {
+                entry
+            }
+        });
+        None
+    }
+
+    /// A copy must be taken from Q beside one in P, as the word of Q is marked and cannot be
+    /// changed. Lookups learn of it by the version, but a scan does not, so the mark gets some
+    /// time to go first. True if all is said.
+    #[cold]
+    fn announce(&self, class: Class, patience: &mut usize) -> bool {
+        if *patience > 0 {
+            *patience -= 1;
+            sync::yield_now();
+            return false;
+        }
+        self.versions.of(class).advance();
+        true
     }
 }
 

@@ -3,13 +3,15 @@
 use guira::model::Step;
 
 macro_rules! all {
-    ($($step:ident)*) => {
-        /// Every step that there is.
+    ($($step:ident)*; $($expiring:ident)*) => {
+        /// Every step that there is in filters without time.
         pub(crate) const ALL: &[Step] = &[$(Step::$step),*];
 
         /// Does not compile if one is missing above.
         const _: fn(Step) = |step| match step {
             $(Step::$step => {})*
+            // `stopped_steps` stops before these.
+            $(Step::$expiring => {})*
         };
     };
 }
@@ -21,7 +23,8 @@ all! {
     Take Kill Hold
     Reserve Evict Confirm Cancel
     Hint Freeze Copy Cut Sweep Complete
-    Enter Scan
+    Enter Scan;
+    Now NowAgain Withhold Empty Release Renew Tick Swept Began
 }
 
 /// At most so many of an operation's equal steps are stopped before.
