@@ -74,6 +74,42 @@ fn in_both() -> Expires {
     .outcomes(&[[1, 0]])
 }
 
+/// Two old copies are in Q, and a young one in P: only one copy lives on in the next step.
+fn two_old() -> Expires {
+    let x = even(0);
+    Scenario::new(
+        "remove, a step, two old copies beside a young one",
+        move || Expiring::new(1, &[&[(x, 1)], &[(x, 0), (x, 0)]]),
+    )
+    .thread(move |filter| {
+        assert!(filter.remove(x), "{PRESENT}");
+        find(filter, x)
+    })
+    .thread(Expiring::advance)
+    .law(move |filter, _| {
+        let live = filter.ages_at_rest(x).into_iter().filter(|&age| age <= 1);
+        assert_eq!(live.count(), 1, "{REST}");
+    })
+    .outcomes(&[[1, 1]])
+}
+
+/// As many removes as there are old copies.
+fn two_removes() -> Expires {
+    let x = even(0);
+    let remove = move |filter: &Expiring<2>| {
+        assert!(filter.remove(x), "{PRESENT}");
+        find(filter, x)
+    };
+    Scenario::new(
+        "two removes, two old copies beside a young one",
+        move || Expiring::new(1, &[&[(x, 1)], &[(x, 0), (x, 0)]]),
+    )
+    .thread(remove)
+    .thread(remove)
+    .law(move |filter, _| assert_eq!(filter.ages_at_rest(x), [0], "{REST}"))
+    .outcomes(&[[1, 1]])
+}
+
 /// With E = 2: a remove sleeps before it loads the words, and meets a copy whose tag of a later
 /// step would make it the oldest one by the step that the remove has read.
 fn late_for_the_words() -> Scenario<Expiring<2, 2>> {
@@ -169,6 +205,8 @@ fn the_oldest_copy_is_removed() {
         oldest(from, 1).holds();
     }
     in_both().holds();
+    two_old().holds();
+    two_removes().holds();
     late_for_the_words().holds();
 }
 

@@ -54,8 +54,8 @@ impl<L: Layout> RawFilter<L> {
             return self.kill_shadow(class, to, from);
         }
         match (in_p, in_q) {
-            (Some((in_p, young)), Some((in_q, entry))) if instead!(is(RemoveYoungest) => false, in_q > in_p) => {
-                self.take_beside_p(class, q, entry, young, patience)
+            (Some((age, young)), Some((older, entry))) if instead!(is(RemoveYoungest) => false, older > age) => {
+                self.take_beside_p(class, (p, young), (q, entry), patience)
             }
             (Some((_, entry)), _) => take(p, entry),
             (None, Some((_, entry))) => take(q, entry),
@@ -65,14 +65,15 @@ impl<L: Layout> RawFilter<L> {
 
     /// The oldest copy is in Q and a younger one in P. To take it there would be wrong: who has
     /// passed P, before its copy came, must find in Q what is left. So the copy in Q gets the tag of
-    /// the one in P first. Then P goes first, as in other filters, and what is left is the same.
+    /// the one in P, and that one is taken: what is left is the same.
+    ///
+    /// If P has changed meanwhile, the call begins again, and a copy stays younger than it was.
     #[cold]
     fn take_beside_p(
         &self,
         class: Class,
-        q: Loaded<'_, L>,
-        entry: u64,
-        young: u64,
+        (p, young): (Loaded<'_, L>, u64),
+        (q, entry): (Loaded<'_, L>, u64),
         patience: &mut usize,
     ) -> Option<bool> {
         if instead!(is(OldestFromQ) => true, false) {
@@ -85,15 +86,17 @@ impl<L: Layout> RawFilter<L> {
                 None
             };
         }
-        self.renew(class.q, q, entry, |now| {
+        let mut even = false;
+        let renewed = self.renew(class.q, q, entry, |now| {
             // Both were read some time ago.
-            if now.is_live(young) && now.age(young) <= now.age(entry) {
-                young
-            } else {
-                entry
-            }
+            even = now.is_live(young) && now.age(young) <= now.age(entry);
+            if even { young } else { entry }
         });
-        None
+        if renewed.is_some() && even {
+            take(p, young)
+        } else {
+            None
+        }
     }
 
     /// A copy must be taken from Q beside one in P, as the word of Q is marked and cannot be
