@@ -48,11 +48,34 @@ impl Specification for Copies {
     }
 }
 
+/// False for a count that meets an insert and a remove of the class: a remove that takes from Q may
+/// be counted from before a copy came into P (DESIGN, section 10).
+fn is_promised(event: &Event, events: &[(usize, Event)]) -> bool {
+    let meets = |answer: fn(Answer) -> bool| {
+        let met = |other: &Event| {
+            answer(other.answer)
+                && other.invoked <= event.returned
+                && event.invoked <= other.returned
+        };
+        events.iter().any(|(_, other)| met(other))
+    };
+    let inserts = |answer| {
+        matches!(
+            answer,
+            Answer::Insert(true) | Answer::InsertUnique(Some(true))
+        )
+    };
+    let is_count = matches!(event.answer, Answer::Count(_));
+    !(is_count && meets(inserts) && meets(|answer| answer == Answer::Remove(true)))
+}
+
 /// True if some order of the events, each with the number of its thread, leads from
 /// the copies `before` to those `after`.
 pub(crate) fn has_order(events: &[(usize, Event)], before: i64, after: i64) -> bool {
     // Nothing can be wrong with these: "present" may be said of what is absent.
-    let says_something = |event: &Event| event.answer != Answer::Contains(true) && !event.is_full();
+    let says_something = |event: &Event| {
+        event.answer != Answer::Contains(true) && !event.is_full() && is_promised(event, events)
+    };
     let mut ends = Vec::with_capacity(2 * events.len());
     for (thread, event) in events.iter().filter(|(_, event)| says_something(event)) {
         let operation = Operation::Answer(event.answer);
