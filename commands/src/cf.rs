@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// The answer to inserts while filters have grown beyond the limit.
-const OUT_OF_MEMORY: Reply =
+pub(crate) const OUT_OF_MEMORY: Reply =
     Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
 
 /// `CF.ADD key item`
@@ -76,16 +76,16 @@ fn insert_absent<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<bo
 
 /// How many items the filter takes.
 #[inline]
-fn room<S: Store>(store: &S, filter: &Filter) -> usize {
+pub(crate) fn room<S: Store>(store: &S, filter: &Filter) -> usize {
     match store.is_strict() {
-        true => filter.max_capacity().saturating_sub(filter.len()),
+        true => filter.most_items().saturating_sub(filter.len()),
         false => usize::MAX,
     }
 }
 
 /// Why `item` was not inserted.
 #[cold]
-fn full(filter: &Filter, item: &[u8], error: InsertError) -> Reply {
+pub(crate) fn full(filter: &Filter, item: &[u8], error: InsertError) -> Reply {
     match error {
         InsertError::Full if filter.is_full_of(item) => {
             let most = 2 * filter.bucket_slots();
@@ -99,6 +99,9 @@ fn full(filter: &Filter, item: &[u8], error: InsertError) -> Reply {
         // As many distinct items as this would have fitted.
         InsertError::Full if !filter.has_grown_full() => {
             Reply::error("Filter is full of copies of items that share the buckets of this one")
+        }
+        InsertError::Full if filter.window().is_some() => {
+            Reply::error("Filter is full: more items came within its window than its capacity")
         }
         InsertError::Full if filter.options().expansion > 0 => {
             Reply::error("Maximum expansions reached")
@@ -318,6 +321,9 @@ pub(crate) fn compact<S: Store>(store: &S, args: Args<'_>) -> Answer {
         return Err(Reply::wrong_arity(args[0]));
     };
     match get(store, key)? {
+        Some(kept) if filter_of(&kept).window().is_some() => Err(Reply::error(
+            "A filter with a window does not grow: there is nothing to compact",
+        )),
         Some(kept) => {
             filter_of(&kept).finish_growth();
             store.compacted(key, &kept);
@@ -334,7 +340,7 @@ pub(crate) fn info<S: Store>(store: &S, args: Args<'_>) -> Answer {
     };
     let kept = get(store, key)?.ok_or(Reply::error("ERR not found"))?;
     let (filter, options) = (filter_of(&kept), filter_of(&kept).options());
-    let fields = [
+    let mut fields = vec![
         ("Size", filter.memory_usage()),
         ("Number of buckets", filter.buckets()),
         ("Number of filters", 1),
@@ -344,12 +350,18 @@ pub(crate) fn info<S: Store>(store: &S, args: Args<'_>) -> Answer {
         ("Expansion rate", usize::from(options.expansion)),
         ("Max iterations", usize::from(options.max_iterations)),
     ];
-    Ok(Reply::Map(
-        fields
-            .into_iter()
-            .map(|(name, value)| (Reply::Status(name), Reply::count(value)))
-            .collect(),
-    ))
+    if let Some(window) = filter.window() {
+        fields.extend([
+            ("Window in seconds", window.length().as_secs() as usize),
+            ("Steps of the window", window.steps() as usize),
+            (
+                "Age of the step in milliseconds",
+                window.step_age().as_millis() as usize,
+            ),
+        ]);
+    }
+    let entry = |(name, value)| (Reply::Status(name), Reply::count(value));
+    Ok(Reply::Map(fields.into_iter().map(entry).collect()))
 }
 
 /// `CF.DEBUG key`
@@ -360,10 +372,20 @@ pub(crate) fn debug<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let kept = get(store, key)?.ok_or(Reply::error("ERR not found"))?;
     let filter = filter_of(&kept);
     let (options, stats) = (filter.options(), filter.stats());
+    let window = filter.window().map_or_else(String::new, |window| {
+        format!(
+            " window:{} steps:{} step:{} step_length:{:.3} step_age:{:.3}",
+            window.length().as_secs(),
+            window.steps(),
+            window.step(),
+            window.step_length().as_secs_f64(),
+            window.step_age().as_secs_f64(),
+        )
+    });
     Ok(Reply::bulk(format!(
         "bktsize:{} buckets:{} items:{} deletes:{} filters:1 max_iterations:{} expansion:{} \
          fingerprint_bits:{} capacity:{} max_capacity:{} false_positive_rate:{} doublings:{} \
-         buckets_to_split:{} load_factor:{:.4} relocations:{} longest_path:{}",
+         buckets_to_split:{} load_factor:{:.4} relocations:{} longest_path:{}{window}",
         filter.bucket_slots(),
         filter.buckets(),
         filter.len(),

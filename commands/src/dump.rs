@@ -10,12 +10,14 @@ mod header;
 mod load;
 mod out;
 
-pub use header::{Header, HeaderError};
+use header::Kind;
+pub use header::{Header, HeaderError, header_of};
 pub use load::{Load, LoadError, Memory};
 pub use out::{DumpError, Dumps, UnderWay};
 
 use crate::{
     Answer, Args, Reply, Store, number,
+    reserve::NO_WINDOWS,
     store::{filter_of, get},
 };
 
@@ -58,7 +60,7 @@ pub(crate) fn scan_dump<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let position: u64 = number(position).ok_or(Reply::error("Invalid position"))?;
     let kept = get(store, key)?.ok_or(Reply::error("ERR not found"))?;
     match position {
-        0 => Ok(piece(1, Header::of(filter_of(&kept)).to_bytes().into())),
+        0 => Ok(piece(1, header_of(filter_of(&kept)).into())),
         1 => store.begin_dump(key, &kept),
         position => store.go_on_dump(key, position),
     }
@@ -71,7 +73,13 @@ pub(crate) fn load_chunk<S: Store>(store: &S, args: Args<'_>) -> Answer {
     };
     match number::<u64>(position) {
         None | Some(0) => Err(Reply::error("Invalid position")),
+        Some(1) if is_of_window(data) && !store.has_windows() => Err(NO_WINDOWS),
         Some(1) => store.begin_load(key, data),
         Some(position) => store.go_on_load(key, position, data),
     }
+}
+
+/// True if this is the header of a filter with a window.
+fn is_of_window(header: &[u8]) -> bool {
+    Header::decode(header).is_ok_and(|(_, kind)| kind == Kind::Windowed)
 }

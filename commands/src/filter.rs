@@ -1,6 +1,9 @@
 //! The filter of a key, and what its client asked for.
 
-use crate::{Growth, Options};
+mod any;
+
+use crate::{Growth, Options, Window, Windowed};
+use any::{Any, in_either};
 use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, Stats};
 use std::{
     io::{self, Read, Write},
@@ -18,8 +21,8 @@ const WAITING: u32 = 16;
 /// A filter.
 #[derive(Debug)]
 pub struct Filter {
-    /// Nobody else knows what kind of table it is.
-    cuckoo: CuckooFilter,
+    /// Nobody else knows of which kind it is.
+    any: Any,
     options: Options,
     /// Items deleted so far.
     deleted: AtomicU64,
@@ -67,6 +70,16 @@ impl Filter {
         Ok(Self::new(growth.builder(&options).build()?, options, 0))
     }
 
+    /// The empty filter with a window that `options` ask for. It does not grow.
+    ///
+    /// # Errors
+    ///
+    /// What the library refuses.
+    pub fn build_window(options: Options, window: Window) -> Result<Self, BuildError> {
+        let windowed = Windowed::build(options.capacity, options.rate, window)?;
+        Ok(Self::windowed(windowed, options, 0))
+    }
+
     /// The empty filter with this [header](Self::header), whose buckets take up at most `max_bytes`.
     ///
     /// # Errors
@@ -95,11 +108,35 @@ impl Filter {
         Ok(Self::new(cuckoo, options, deleted))
     }
 
+    /// The same of a filter with a window, [whose last step has lasted](Windowed::step_age) for
+    /// `step_age` by then.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the snapshot, and those of `reader`.
+    pub fn read_window_from(
+        reader: impl Read,
+        options: Options,
+        deleted: u64,
+        step_age: Duration,
+    ) -> Result<Self, SnapshotError> {
+        let windowed = Windowed::read_from(reader, step_age)?;
+        Ok(Self::windowed(windowed, options, deleted))
+    }
+
     pub(crate) fn new(cuckoo: CuckooFilter, options: Options, deleted: u64) -> Self {
+        Self::of(Any::Plain(cuckoo), options, deleted)
+    }
+
+    fn windowed(windowed: Windowed, options: Options, deleted: u64) -> Self {
+        Self::of(Any::Windowed(windowed.into()), options, deleted)
+    }
+
+    fn of(any: Any, options: Options, deleted: u64) -> Self {
         Self {
             snapshots: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
-            cuckoo,
+            any,
             options,
             deleted: AtomicU64::new(deleted),
         }
@@ -113,9 +150,9 @@ impl Filter {
     /// `wait`, which waits a little, returns true: a second or so.
     #[inline]
     pub fn insert(&self, item: &[u8], wait: impl FnMut() -> bool) -> Result<(), InsertError> {
-        self.cuckoo
+        in_either!(&self.any, filter => filter
             .insert(item)
-            .or_else(|error| self.again(item, error, wait, || self.cuckoo.insert(item)))
+            .or_else(|error| self.again(item, error, wait, || filter.insert(item))))
     }
 
     /// Adds `item` if it is absent; whether it was.
@@ -129,9 +166,41 @@ impl Filter {
         item: &[u8],
         wait: impl FnMut() -> bool,
     ) -> Result<bool, InsertError> {
-        self.cuckoo
+        in_either!(&self.any, filter => filter
             .insert_unique(item)
-            .or_else(|error| self.again(item, error, wait, || self.cuckoo.insert_unique(item)))
+            .or_else(|error| self.again(item, error, wait, || filter.insert_unique(item))))
+    }
+
+    /// Begins the time of `item` anew, if it is present; whether it is. `None` if the filter has no
+    /// window.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Self::insert).
+    pub fn refresh(
+        &self,
+        item: &[u8],
+        wait: impl FnMut() -> bool,
+    ) -> Option<Result<bool, InsertError>> {
+        let filter = self.window()?.filter();
+        let refresh = || filter.refresh(item);
+        Some(refresh().or_else(|error| self.again(item, error, wait, refresh)))
+    }
+
+    /// Adds `item` if it is absent, and begins its time anew if it is present; whether it was
+    /// absent. `None` if the filter has no window.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Self::insert).
+    pub fn insert_or_refresh(
+        &self,
+        item: &[u8],
+        wait: impl FnMut() -> bool,
+    ) -> Option<Result<bool, InsertError>> {
+        let filter = self.window()?.filter();
+        let insert = || filter.insert_or_refresh(item);
+        Some(insert().or_else(|error| self.again(item, error, wait, insert)))
     }
 
     /// Adds a copy of each of `items`, at once.
@@ -141,33 +210,33 @@ impl Filter {
     /// The first item for which there is no room; those before it are added.
     #[inline]
     pub fn insert_batch(&self, items: &[&[u8]]) -> Result<(), BatchError> {
-        self.cuckoo.insert_batch(items)
+        in_either!(&self.any, filter => filter.insert_batch(items))
     }
 
     /// True if `item` is present, or looks like one that is.
     #[inline]
     #[must_use]
     pub fn contains(&self, item: &[u8]) -> bool {
-        self.cuckoo.contains(item)
+        in_either!(&self.any, filter => filter.contains(item))
     }
 
     /// The same of each of `items`.
     #[inline]
     pub fn contains_batch(&self, items: &[&[u8]], results: &mut [bool]) {
-        self.cuckoo.contains_batch(items, results);
+        in_either!(&self.any, filter => filter.contains_batch(items, results));
     }
 
     /// Copies of `item`, and of items that look like it.
     #[inline]
     #[must_use]
     pub fn count(&self, item: &[u8]) -> usize {
-        self.cuckoo.count(item)
+        in_either!(&self.any, filter => filter.count(item))
     }
 
     /// Removes a copy of `item`; whether there was one.
     #[inline]
     pub fn remove(&self, item: &[u8]) -> bool {
-        let removed = self.cuckoo.remove(item);
+        let removed = in_either!(&self.any, filter => filter.remove(item));
         if removed {
             // Relaxed: a number to be shown.
             self.deleted.fetch_add(1, Ordering::Relaxed);
@@ -175,9 +244,11 @@ impl Filter {
         removed
     }
 
-    /// Completes a doubling that has begun.
+    /// Completes a doubling that has begun. One with a window has none.
     pub fn finish_growth(&self) {
-        self.cuckoo.finish_growth();
+        if let Any::Plain(cuckoo) = &self.any {
+            cuckoo.finish_growth();
+        }
     }
 
     /// Tries to insert again where the filter should not be full.
@@ -229,7 +300,7 @@ impl Filter {
     pub fn write_to(&self, writer: impl Write) -> io::Result<()> {
         // Relaxed: it only tells inserts that waiting may help.
         self.snapshots.fetch_add(1, Ordering::Relaxed);
-        let result = self.cuckoo.write_to(writer);
+        let result = in_either!(&self.any, filter => filter.write_to(writer));
         // Release: who sees no snapshot sees that it is no longer in the way.
         self.snapshots.fetch_sub(1, Ordering::Release);
         result
@@ -243,20 +314,27 @@ impl Filter {
     pub fn duplicate(&self) -> Result<Self, DuplicateError> {
         let mut snapshot = Fallible(Vec::new());
         self.write_to(&mut snapshot)?;
-        let cuckoo = CuckooFilter::from_bytes(&snapshot.0)?;
-        Ok(Self::new(cuckoo, self.options, self.deleted()))
+        match self.window() {
+            None => Self::read_from(&*snapshot.0, self.options, self.deleted()),
+            Some(window) => {
+                // After the snapshot: a step may have begun meanwhile.
+                let age = window.step_age();
+                Self::read_window_from(&*snapshot.0, self.options, self.deleted(), age)
+            }
+        }
+        .map_err(DuplicateError::Copy)
     }
 
     /// True if there are as many copies of `item` as fit.
     #[must_use]
     pub fn is_full_of(&self, item: &[u8]) -> bool {
-        self.cuckoo.count(item) >= 2 * self.cuckoo.bucket_slots()
+        self.count(item) >= 2 * self.bucket_slots()
     }
 
     /// True if there are as many items as it promises to hold.
     #[must_use]
     pub fn has_grown_full(&self) -> bool {
-        self.cuckoo.len() >= self.cuckoo.max_capacity()
+        self.len() >= self.most_items()
     }
 
     /// True while a snapshot is under way.
@@ -281,69 +359,98 @@ impl Filter {
     /// Items in it.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.cuckoo.len()
+        in_either!(&self.any, filter => filter.len())
     }
 
     /// True if there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.cuckoo.is_empty()
+        in_either!(&self.any, filter => filter.is_empty())
     }
 
-    /// Distinct items that fit at its size.
+    /// Distinct items that fit at its size, or come within its window.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.cuckoo.capacity()
+        in_either!(&self.any, filter => filter.capacity())
     }
 
     /// Distinct items that fit when it has grown.
     #[must_use]
     pub fn max_capacity(&self) -> usize {
-        self.cuckoo.max_capacity()
+        self.any.max_capacity()
+    }
+
+    /// Items that it promises to hold at one time.
+    pub(crate) fn most_items(&self) -> usize {
+        self.any.most_items()
+    }
+
+    /// Its window, if it has one. Its host has to let that [move on](Windowed::tick).
+    #[inline]
+    #[must_use]
+    pub fn window(&self) -> Option<&Windowed> {
+        match &self.any {
+            Any::Plain(_) => None,
+            Any::Windowed(windowed) => Some(windowed),
+        }
+    }
+
+    /// Lets so much time pass at once for a filter with a window.
+    pub fn age(&mut self, elapsed: Duration) {
+        if let Any::Windowed(windowed) = &mut self.any {
+            windowed.age(elapsed);
+        }
     }
 
     /// How many buckets it has now.
     #[inline]
     #[must_use]
     pub fn buckets(&self) -> usize {
-        self.cuckoo.buckets()
+        in_either!(&self.any, filter => filter.buckets())
     }
 
     /// How many copies a bucket holds.
     #[must_use]
     pub fn bucket_slots(&self) -> usize {
-        self.cuckoo.bucket_slots()
+        in_either!(&self.any, filter => filter.bucket_slots())
     }
 
     /// Bits of a fingerprint.
     #[must_use]
     pub fn fingerprint_bits(&self) -> u32 {
-        self.cuckoo.fingerprint_bits()
+        in_either!(&self.any, filter => filter.fingerprint_bits())
     }
 
     /// Bytes that its table takes up.
     #[must_use]
     pub fn memory_usage(&self) -> usize {
-        self.cuckoo.memory_usage()
+        self.any.memory_usage()
     }
 
     /// What has happened in it.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.cuckoo.stats()
+        in_either!(&self.any, filter => filter.stats())
     }
 
     /// The bytes that an empty filter [can be made from](Self::from_header) which differs from this
-    /// one in nothing but what it holds.
+    /// one in nothing but what it holds. `None` if it has a window.
     #[must_use]
-    pub fn header(&self) -> [u8; 68] {
-        self.cuckoo.header()
+    pub fn header(&self) -> Option<[u8; 68]> {
+        match &self.any {
+            Any::Plain(cuckoo) => Some(cuckoo.header()),
+            Any::Windowed(_) => None,
+        }
     }
 
     /// A number that is the same for filters with one [header](Self::header) that hold the same.
+    /// `None` if it has a window: what it holds is another thing at each moment.
     #[must_use]
-    pub fn digest(&self) -> u128 {
-        self.cuckoo.digest()
+    pub fn digest(&self) -> Option<u128> {
+        match &self.any {
+            Any::Plain(cuckoo) => Some(cuckoo.digest()),
+            Any::Windowed(_) => None,
+        }
     }
 }
 

@@ -17,6 +17,8 @@ mod reply;
 mod reserve;
 mod store;
 mod table;
+mod touch;
+mod window;
 
 pub use command::{Answer, Args, Argument, ArgumentKind, Command, Kind, takes};
 pub use filter::{DuplicateError, Filter};
@@ -24,4 +26,5 @@ pub use growth::{Growth, GrowthError};
 pub use options::{DEFAULT_RATE, Options, Wanted, number};
 pub use reply::Reply;
 pub use store::{MakeError, Store};
-pub use table::commands;
+pub use table::{commands, window_commands};
+pub use window::{Window, Windowed};

@@ -1,7 +1,7 @@
 //! What a client asks of a filter: the options of `CF.RESERVE` and `CF.INSERT`, and their limits.
 
-use crate::Reply;
-use std::str::FromStr;
+use crate::{Reply, Window};
+use std::{str::FromStr, time::Duration};
 use thiserror::Error;
 
 /// The false-positive rate of a filter that was made without `ERROR`: RedisBloom's
@@ -17,6 +17,12 @@ const MAX_MAX_CAPACITY: i64 = 6 << 32;
 
 /// The lowest rate of the library.
 const MIN_RATE: f64 = 2e-9;
+
+/// The most seconds of a window: a hundred years.
+const MAX_WINDOW: i64 = 100 * 365 * 86_400;
+
+/// The most steps of a window that the library has.
+const MAX_STEPS: i64 = 13;
 
 /// What `CF.RESERVE` was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +59,9 @@ pub struct Wanted {
     /// Distinct items that must fit when it has grown. Without this number it grows as
     /// [`Growth::furthest`](crate::Growth::furthest) says.
     pub max_capacity: Option<usize>,
+    /// How long it remembers items, if not for ever. A host that [has no
+    /// windows](crate::Store::has_windows) is not asked for one.
+    pub window: Option<Window>,
 }
 
 impl From<Options> for Wanted {
@@ -60,6 +69,7 @@ impl From<Options> for Wanted {
         Self {
             options,
             max_capacity: None,
+            window: None,
         }
     }
 }
@@ -79,6 +89,21 @@ enum MaxCapacityError {
     Fixed,
 }
 
+/// What `WINDOW` and `STEPS` say cannot be.
+#[derive(Debug, Error)]
+enum WindowError {
+    #[error("{name}: value must be in the range [1, {most}], and is {value}")]
+    Range {
+        name: &'static str,
+        value: i64,
+        most: i64,
+    },
+    #[error("WINDOW and {0} exclude each other: with WINDOW the size is fixed")]
+    Growth(&'static str),
+    #[error("STEPS is for filters with a WINDOW")]
+    Steps,
+}
+
 /// What `CF.RESERVE key capacity [option value]...` asks for, checked in the
 /// order in which RedisBloom checks it, and then what RedisBloom does not have.
 pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Reply> {
@@ -91,6 +116,8 @@ pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Rep
         "EXPANSION",
         "ERROR",
         "MAXCAPACITY",
+        "WINDOW",
+        "STEPS",
     ];
     let is_known = |name: &[u8]| {
         known
@@ -120,13 +147,53 @@ pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Rep
     options.capacity = in_bounds(capacity, options.bucket_size).ok_or(Reply::error(
         "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]",
     ))?;
+    let window = window(pairs)?;
     let max_capacity = value(pairs, "MAXCAPACITY")
         .map(|value| max_capacity(value, capacity, options.expansion))
         .transpose()?;
+    if window.is_some() {
+        // Else `CF.INFO` would say that it grows.
+        options.expansion = 0;
+    }
     Ok(Wanted {
         options,
         max_capacity,
+        window,
     })
+}
+
+/// What `WINDOW seconds` and `STEPS n` ask for.
+fn window(pairs: &[[&[u8]; 2]]) -> Result<Option<Window>, Reply> {
+    let refuse = |error: WindowError| Reply::Error(error.to_string().into());
+    let up_to = |name: &'static str, most: i64| {
+        let Some(value) = value(pairs, name) else {
+            return Ok(None);
+        };
+        let unparsed = || Reply::Error(format!("Couldn't parse {name}").into());
+        match number(value).ok_or_else(unparsed)? {
+            value if (1..=most).contains(&value) => Ok(Some(value)),
+            value => Err(refuse(WindowError::Range { name, value, most })),
+        }
+    };
+    let seconds = up_to("WINDOW", MAX_WINDOW)?;
+    let steps = up_to("STEPS", MAX_STEPS)?;
+    let Some(seconds) = seconds else {
+        return match steps {
+            Some(_) => Err(refuse(WindowError::Steps)),
+            None => Ok(None),
+        };
+    };
+    let is_zero = |value: &[u8]| number(value) == Some(0_u16);
+    if value(pairs, "EXPANSION").is_some_and(|value| !is_zero(value)) {
+        return Err(refuse(WindowError::Growth("EXPANSION")));
+    }
+    if value(pairs, "MAXCAPACITY").is_some() {
+        return Err(refuse(WindowError::Growth("MAXCAPACITY")));
+    }
+    Ok(Some(Window {
+        length: Duration::from_secs(seconds.unsigned_abs()),
+        steps: steps.map(|steps| steps as u32),
+    }))
 }
 
 /// The number of items that `MAXCAPACITY value` names.
@@ -213,5 +280,79 @@ impl Options {
             expansion: u16::from_le_bytes([bytes[19], bytes[20]]),
         };
         (options.rate > 0.0 && options.rate < 1.0).then_some(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Filter;
+
+    fn wanted(line: &str) -> Result<Wanted, String> {
+        let words: Vec<_> = line.split(' ').map(str::as_bytes).collect();
+        of_reserve(words[0], &words[1..]).map_err(|refusal| match refusal {
+            Reply::Error(text) => text.into_owned(),
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn a_window_is_of_a_length_and_steps() {
+        let plain = wanted("100 ERROR 0.001").unwrap();
+        assert_eq!(plain.window, None);
+        let wanted = wanted("100 window 3600 EXPANSION 0 steps 6 BUCKETSIZE 4").unwrap();
+        let window = Window {
+            length: Duration::from_secs(3600),
+            steps: Some(6),
+        };
+        assert_eq!(wanted.window, Some(window));
+        assert_eq!(wanted.options.expansion, 0);
+    }
+
+    #[test]
+    fn what_a_window_cannot_be_is_named() {
+        for (line, refusal) in [
+            (
+                "9 WINDOW 0",
+                "WINDOW: value must be in the range [1, 3153600000], and is 0",
+            ),
+            (
+                "9 WINDOW -1",
+                "WINDOW: value must be in the range [1, 3153600000], and is -1",
+            ),
+            ("9 WINDOW 1.5", "Couldn't parse WINDOW"),
+            (
+                "9 WINDOW 9 STEPS 14",
+                "STEPS: value must be in the range [1, 13], and is 14",
+            ),
+            ("9 WINDOW 9 STEPS x", "Couldn't parse STEPS"),
+            ("9 STEPS 4", "STEPS is for filters with a WINDOW"),
+            (
+                "9 WINDOW 9 EXPANSION 2",
+                "WINDOW and EXPANSION exclude each other: with WINDOW the size is fixed",
+            ),
+            (
+                "9 WINDOW 9 MAXCAPACITY 1",
+                "WINDOW and MAXCAPACITY exclude each other: with WINDOW the size is fixed",
+            ),
+        ] {
+            assert_eq!(wanted(line).unwrap_err(), refusal, "{line}");
+        }
+    }
+
+    /// The library says the same.
+    #[test]
+    fn as_many_steps_as_the_library_has_are_allowed() {
+        let options = Options::default();
+        for (window, is_built) in
+            [(MAX_STEPS, true), (MAX_STEPS + 1, false)].map(|(steps, built)| {
+                let length = Duration::from_secs(MAX_WINDOW.unsigned_abs());
+                let steps = Some(steps as u32);
+                (Window { length, steps }, built)
+            })
+        {
+            let built = Filter::build_window(options, window);
+            assert_eq!(built.is_ok(), is_built, "{window:?}");
+        }
     }
 }

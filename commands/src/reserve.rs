@@ -3,8 +3,11 @@
 use crate::{Answer, Args, MakeError, Options, Reply, Store, options, store::get};
 use std::sync::Arc;
 
+/// The answer to a filter with a window, where there is nobody to let that move on.
+pub(crate) const NO_WINDOWS: Reply = Reply::error("WINDOW: filters with one are not on offer here");
+
 /// `CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [ERROR rate]
-/// [MAXCAPACITY n]`
+/// [MAXCAPACITY n] [WINDOW seconds [STEPS n]]`
 pub(crate) fn reserve<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let [name, key, capacity, pairs @ ..] = args else {
         return Err(Reply::wrong_arity(args[0]));
@@ -13,6 +16,9 @@ pub(crate) fn reserve<S: Store>(store: &S, args: Args<'_>) -> Answer {
         return Err(Reply::wrong_arity(name));
     }
     let wanted = options::of_reserve(capacity, pairs)?;
+    if wanted.window.is_some() && !store.has_windows() {
+        return Err(NO_WINDOWS);
+    }
     store.make(key, &wanted)?;
     Ok(Reply::OK)
 }

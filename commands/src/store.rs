@@ -33,6 +33,12 @@ pub trait Store {
         Options::default()
     }
 
+    /// True if keys can have filters with a [window](Filter::window): the host lets them move on,
+    /// and keeps them as such.
+    fn has_windows(&self) -> bool {
+        false
+    }
+
     /// True if nothing may be inserted now, because all filters together take up too much memory.
     fn refuses_growth(&self) -> bool;
 
@@ -50,6 +56,9 @@ pub trait Store {
 
     /// A copy of this item was removed from the filter of `key`.
     fn removed(&self, key: &[u8], kept: &Self::Kept, item: &[u8]);
+
+    /// This item, which is in the filter of `key`, was seen again: its time begins anew.
+    fn touched(&self, _key: &[u8], _kept: &Self::Kept, _item: &[u8]) {}
 
     /// The filter of `key` has completed a doubling. What it holds is the same.
     fn compacted(&self, key: &[u8], kept: &Self::Kept);

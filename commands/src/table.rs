@@ -8,7 +8,7 @@ use crate::{
         Command,
         Kind::{self, Read, SlowRead, SlowWrite, Write},
     },
-    dump, reserve,
+    dump, reserve, touch,
 };
 
 const KEY: Argument = Argument::KEY;
@@ -32,6 +32,8 @@ const RESERVE: &[Argument] = &[
     Argument::option("EXPANSION", "expansion", Integer),
     Argument::option("ERROR", "rate", Float),
     Argument::option("MAXCAPACITY", "maxcapacity", Integer),
+    Argument::option("WINDOW", "seconds", Integer),
+    Argument::option("STEPS", "steps", Integer),
 ];
 const LOAD: &[Argument] = &[KEY, POSITION, Argument::one("data", Bytes)];
 
@@ -57,6 +59,16 @@ pub const fn commands<S: Store>() -> [Command<S>; COUNT] {
         command("CF.MEXISTS", -3, Read, false, &[KEY, ITEMS], cf::exist_many, "Tells which of many items are present"),
         command("CF.RESERVE", -3, Write, true, RESERVE, reserve::reserve, "Makes a filter"),
         command("CF.SCANDUMP", 3, SlowRead, false, &[KEY, POSITION], dump::scan_dump, "Dumps a piece of a filter"),
+    ]
+}
+
+/// The commands for hosts that [have windows](Store::has_windows), ordered by name.
+#[must_use]
+#[rustfmt::skip]
+pub const fn window_commands<S: Store>() -> [Command<S>; 2] {
+    [
+        command("CF.ADDTOUCH", 3, Write, true, ON_ITEM, touch::add_touch, "Adds an item if it is absent, and begins its time anew if it is present"),
+        command("CF.TOUCH", 3, Write, false, ON_ITEM, touch::touch, "Begins the time of an item anew if it is present"),
     ]
 }
 

@@ -2,7 +2,8 @@
 
 use guira_commands::{
     Answer, Command, Filter, Growth, Kind, MakeError, Options, Reply, Store, Wanted, commands,
-    dump::{Dumps, Header, Load, LoadError, Memory},
+    dump::{self, Dumps, Header, Load, LoadError, Memory},
+    window_commands,
 };
 use std::{
     cell::{Cell, RefCell},
@@ -21,6 +22,7 @@ struct Host {
     told: RefCell<Vec<String>>,
     is_strict: bool,
     is_full: Cell<bool>,
+    has_windows: Cell<bool>,
     waits: Cell<u32>,
 }
 
@@ -33,6 +35,7 @@ impl Host {
             told: RefCell::default(),
             is_strict,
             is_full: Cell::new(false),
+            has_windows: Cell::new(false),
             waits: Cell::new(0),
         }
     }
@@ -43,7 +46,10 @@ impl Host {
     }
 
     fn ask_words(&self, words: &[&[u8]]) -> Answer {
-        let commands = commands::<Self>();
+        let commands = commands::<Self>()
+            .into_iter()
+            .chain(window_commands::<Self>());
+        let commands: Vec<_> = commands.collect();
         let named = |command: &&Command<_>| command.name.as_bytes().eq_ignore_ascii_case(words[0]);
         let command = commands.iter().find(named).expect("a command");
         (command.run)(self, words)
@@ -95,6 +101,11 @@ impl Store for Host {
             return Err(MakeError::Exists);
         }
         let options = wanted.options;
+        if let Some(window) = wanted.window {
+            let filter = Arc::new(Filter::build_window(options, window).expect("it can be built"));
+            self.filters.borrow_mut().insert(key.into(), filter.clone());
+            return Ok(filter);
+        }
         let growth = match wanted.max_capacity {
             Some(items) => Growth::up_to(items, &options, MEMORY),
             None => Growth::furthest(&options, MEMORY).map_err(Into::into),
@@ -117,6 +128,10 @@ impl Store for Host {
         }
     }
 
+    fn has_windows(&self) -> bool {
+        self.has_windows.get()
+    }
+
     fn refuses_growth(&self) -> bool {
         self.is_full.get()
     }
@@ -136,6 +151,10 @@ impl Store for Host {
 
     fn removed(&self, key: &[u8], _: &Filter, item: &[u8]) {
         self.tell("removed", key, [text(item)]);
+    }
+
+    fn touched(&self, key: &[u8], _: &Filter, item: &[u8]) {
+        self.tell("touched", key, [text(item)]);
     }
 
     fn compacted(&self, key: &[u8], _: &Filter) {
@@ -225,6 +244,64 @@ fn a_host_is_told_what_has_changed() {
     }
     assert!(host.ask("CF.INSERT none NOCREATE ITEMS a").is_err());
     assert_eq!(host.told(), Vec::<String>::new());
+}
+
+#[test]
+fn a_host_is_told_what_was_touched() {
+    let host = Host::new(true);
+    host.has_windows.set(true);
+    let [yes, no] = [true, false].map(|answer| Ok(Reply::Bool(answer)));
+    assert_eq!(
+        host.ask("CF.RESERVE k 100 ERROR 0.000001 WINDOW 60"),
+        Ok(Reply::OK)
+    );
+    assert_eq!(host.ask("CF.ADDTOUCH k a"), yes);
+    assert_eq!(host.told(), ["added k a"]);
+    assert_eq!(host.ask("CF.ADDTOUCH k a"), no);
+    assert_eq!(host.told(), ["added k", "touched k a"]);
+    assert_eq!(host.ask("CF.TOUCH k a"), yes);
+    assert_eq!(host.told(), ["touched k a"]);
+    assert_eq!(host.ask("CF.TOUCH k b"), no);
+    assert_eq!(host.ask("CF.TOUCH none b"), no);
+    assert!(host.ask("CF.ADDTOUCH none b").is_err());
+    assert!(host.ask("CF.COMPACT k").is_err());
+    assert_eq!(host.told(), Vec::<String>::new());
+    // What adds nothing goes on where nothing may be added.
+    host.is_full.set(true);
+    assert!(refusal(host.ask("CF.ADDTOUCH k a")).starts_with("OOM"));
+    assert_eq!(host.ask("CF.TOUCH k a"), yes);
+    host.is_full.set(false);
+    host.told();
+    // The host is strict, and there is room for those of a window and of a step and a half.
+    let items: Vec<_> = (0..300).map(|item| format!("item{item}")).collect();
+    let answer = host.ask(&format!("CF.INSERT k ITEMS {}", items.join(" ")));
+    let Ok(Reply::Insertions(inserted)) = answer else {
+        panic!("{answer:?}");
+    };
+    let count = inserted.iter().filter(|&&inserted| inserted).count();
+    assert_eq!(count + 1, 112);
+    assert_eq!(host.filter("k").len(), 112);
+    host.told();
+    assert_eq!(host.ask("CF.ADDTOUCH k a"), no);
+    assert_eq!(host.told(), ["added k", "touched k a"]);
+    assert!(refusal(host.ask("CF.ADDTOUCH k b")).starts_with("Filter is full"));
+    assert_eq!(host.told(), ["added k"]);
+}
+
+/// Else a host that lets no window move on would have filters that never forget.
+#[test]
+fn a_host_without_windows_is_given_none() {
+    let host = Host::new(false);
+    let expected = "WINDOW: filters with one are not on offer here";
+    assert_eq!(refusal(host.ask("CF.RESERVE k 100 WINDOW 60")), expected);
+    host.has_windows.set(true);
+    host.ask("CF.RESERVE k 100 WINDOW 60").unwrap();
+    host.has_windows.set(false);
+    let header = dump::header_of(&host.filter("k"));
+    let load = |header: &[u8]| host.ask_words(&[b"CF.LOADCHUNK", b"copy", b"1", header]);
+    assert_eq!(refusal(load(&header)), expected);
+    host.has_windows.set(true);
+    assert_eq!(load(&header), Ok(Reply::OK));
 }
 
 /// Some items are added, and then there is no room: the host is told of those.
@@ -412,7 +489,7 @@ fn a_copy_made_from_effects_has_the_same_digest() {
     let first = host.filter("k");
     host.told();
     let header = Header::from_bytes(&Header::of(&first).to_bytes()).unwrap();
-    let like_it = Filter::from_header(&first.header(), header.options, MEMORY).unwrap();
+    let like_it = Filter::from_header(&first.header().unwrap(), header.options, MEMORY).unwrap();
     assert_eq!(like_it.options(), first.options());
     copy.filters
         .borrow_mut()
@@ -478,9 +555,10 @@ fn a_dump_is_loaded_under_another_name() {
 /// The arguments of each command are as many words as it takes at least.
 #[test]
 fn arguments_agree_with_arities() {
-    let commands = commands::<Host>();
+    let (commands, of_windows) = (commands::<Host>(), window_commands::<Host>());
     assert!(commands.is_sorted_by(|a, b| a.name < b.name));
-    for command in &commands {
+    assert!(of_windows.is_sorted_by(|a, b| a.name < b.name));
+    for command in commands.iter().chain(&of_windows) {
         let needed = command.arguments.iter().filter(|it| !it.is_optional);
         let words: usize = needed.map(|it| 1 + usize::from(it.token.is_some())).sum();
         assert!(command.takes(1 + words), "{}", command.name);

@@ -9,12 +9,14 @@ mod deadlines;
 mod entry;
 mod map;
 mod names;
+mod ticks;
 mod watch;
 
 pub use deadlines::now;
 pub use entry::Entry;
 pub use map::Step;
 pub use names::{CopyError, Deadline, RenameError};
+pub use ticks::Lane;
 pub use watch::Watched;
 
 use deadlines::{Deadlines, INDEXED};
@@ -30,6 +32,7 @@ use std::{
     },
 };
 use thiserror::Error;
+use ticks::{SCHEDULED, Ticks};
 
 /// Bytes that a key is charged for beside its name and its filter: what the server keeps with the
 /// filter, the entry of the map and its place in the table, and what the allocator rounds up.
@@ -50,6 +53,8 @@ pub struct Keyspace {
     map: Map,
     /// When keys expire. Locked by whoever changes which keys there are.
     deadlines: Mutex<Deadlines>,
+    /// When the windows of filters move on.
+    ticks: Ticks,
     /// Locked for reading by whoever lists all keys, that none is renamed meanwhile and missed.
     names: RwLock<()>,
     /// Keys that have expired.
@@ -107,6 +112,7 @@ impl Keyspace {
         Self {
             map: Map::new(),
             deadlines: Mutex::default(),
+            ticks: Ticks::default(),
             names: RwLock::default(),
             expired: AtomicU64::new(0),
             watched: AtomicUsize::new(0),
@@ -145,12 +151,16 @@ impl Keyspace {
         let Wanted {
             options,
             max_capacity,
+            window,
         } = *wanted;
         if self.contains(key) {
             return Err(ReserveError::Exists);
         }
         // The least that it can need, before anything is allocated.
         self.check(options.capacity)?;
+        if let Some(window) = window {
+            return self.put(key, Filter::build_window(options, window)?);
+        }
         let growth = match max_capacity {
             Some(items) => {
                 Growth::up_to(items, &options, self.limit).map_err(|error| match error {
@@ -197,6 +207,7 @@ impl Keyspace {
             return Err(ReserveError::Exists);
         }
         self.map.insert(key, filter.clone(), &guard);
+        self.ticks.add(&filter);
         Ok(filter)
     }
 
@@ -270,6 +281,7 @@ impl Keyspace {
         deadlines.set(key, filter, None);
         // Acquire: see `recharge`.
         self.release(filter.charged.swap(GONE, Ordering::Acquire));
+        self.ticks.remove(filter);
     }
 
     /// Adds these keys, which a save held, to a keyspace that has none yet; each with the time at
@@ -283,6 +295,7 @@ impl Keyspace {
             if deadline.is_some() {
                 self.set_deadline(&key, &filter, deadline, &mut deadlines);
             }
+            self.ticks.add(&filter);
             self.map.insert(&key, filter, &guard);
         }
     }
@@ -512,7 +525,8 @@ fn to_be_charged(key: &[u8], filter: Entry) -> (Arc<Entry>, usize) {
 
 /// Bytes of a filter and its key.
 fn bytes(filter: &Entry) -> usize {
-    filter.memory_usage() + filter.overhead.load(Ordering::Relaxed) as usize
+    let scheduled = filter.window().map_or(0, |_| SCHEDULED);
+    filter.memory_usage() + filter.overhead.load(Ordering::Relaxed) as usize + scheduled
 }
 
 #[cfg(test)]

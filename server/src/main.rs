@@ -6,7 +6,9 @@ mod allocator;
 
 use guira_server::{
     config::{Config, LogFormat},
-    files, metrics,
+    files,
+    keyspace::Lane,
+    metrics,
     net::{self, Listener, Stop, Tls},
     persist::Saver,
     server::Server,
@@ -113,6 +115,9 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
     }
     tokio::spawn(expire(server.clone()));
     tokio::spawn(server.clone().sweep());
+    for lane in Lane::ALL {
+        tokio::spawn(server.clone().tick(lane));
+    }
     tokio::spawn(stop_at_signal(stop.clone(), server.clone())?);
     if let Some(port) = listeners.iter().find_map(Listener::port) {
         server.listening.get_or_init(|| port);

@@ -1,11 +1,13 @@
 //! Metrics for Prometheus.
 
 use crate::{
+    keyspace::Entry,
     net::{ACCEPT_PAUSE, Stop},
     process,
     server::Server,
     stats::{BOUNDS, Calls},
 };
+use guira_commands::Windowed;
 use http_body_util::Full;
 use hyper::{
     Method, Request, Response, StatusCode,
@@ -295,6 +297,9 @@ fn of_process(encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     Ok(())
 }
 
+/// A filter that is shown: its labels, what it was at the time of the scrape, and itself.
+type Shown = ([(&'static str, String); 1], guira::Stats, Arc<Entry>);
+
 fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let mut filters: Vec<_> = server.store.keyspace.entries().collect();
     let most = server.config.metrics_filters;
@@ -308,7 +313,7 @@ fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
         filters.sort_by_cached_key(|(key, filter)| (Reverse(filter.memory_usage()), key.clone()));
         filters.truncate(most);
     }
-    let filters: Vec<_> = filters
+    let filters: Vec<Shown> = filters
         .into_iter()
         .map(|(key, filter)| {
             let labels = [("key", key.escape_ascii().to_string())];
@@ -352,6 +357,7 @@ fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
             ConstGauge::new(of(stats, filter)).encode(family.encode_family(labels)?)?;
         }
     }
+    windows(&filters, encoder)?;
     type Count = fn(&guira::Stats, &guira_commands::Filter) -> u64;
     let counters: [(&str, &str, Count); 4] = [
         (
@@ -377,6 +383,42 @@ fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
         for (labels, stats, filter) in &filters {
             ConstCounter::new(of(stats, filter)).encode(family.encode_family(labels)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Of the filters that have a window.
+fn windows(filters: &[Shown], encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+    type Of = fn(&Windowed) -> f64;
+    let gauges: [(&str, &str, Of); 4] = [
+        (
+            "guira_filter_window_seconds",
+            "For how long the filter remembers its items",
+            |window| window.length().as_secs_f64(),
+        ),
+        (
+            "guira_filter_window_steps",
+            "In how many steps its window moves on",
+            |window| f64::from(window.steps()),
+        ),
+        (
+            "guira_filter_step",
+            "The number of its present step",
+            |window| window.step() as f64,
+        ),
+        (
+            "guira_filter_step_age_seconds",
+            "How long its present step has lasted",
+            |window| window.step_age().as_secs_f64(),
+        ),
+    ];
+    for (name, help, of) in gauges {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for (labels, _, filter) in filters {
+            if let Some(window) = filter.window() {
+                ConstGauge::new(of(window)).encode(family.encode_family(labels)?)?;
+            }
         }
     }
     Ok(())

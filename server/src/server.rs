@@ -5,6 +5,7 @@ use crate::{
     commands::{self, Command, SlowLog, Store},
     config::Config,
     guesses::Guesses,
+    keyspace::Lane,
     persist::{SaveError, Saver},
     slow::SlowWork,
     stats::Stats,
@@ -122,6 +123,18 @@ impl Server {
             };
             if let Err(error) = spawn_blocking(sweep).await {
                 error!(%error, "keys that have expired are still there");
+            }
+        }
+    }
+
+    /// Moves the windows of filters of one size on, for ever.
+    pub async fn tick(self: Arc<Self>, lane: Lane) {
+        loop {
+            self.store.keyspace.wait_for_tick(lane).await;
+            let server = self.clone();
+            let tick = move || server.store.keyspace.tick_some(lane);
+            if self.slow.run(tick).await.is_none() {
+                return;
             }
         }
     }

@@ -35,6 +35,7 @@ fn metrics_show_what_goes_on() {
     let server = Server::start(&["--metrics", &format!("127.0.0.1:{free}")]);
     let mut client = server.client(Protocol::Resp3);
     ask::<()>(&mut client, "CF.RESERVE k 100");
+    ask::<()>(&mut client, "CF.RESERVE w 50 WINDOW 3600 STEPS 6");
     for item in 0..5_000 {
         ask::<()>(&mut client, &format!("CF.ADD k {item}"));
     }
@@ -61,7 +62,10 @@ fn metrics_show_what_goes_on() {
         ("guira_filter_deleted_total{key=\"k\"}", 1.0),
         ("guira_unknown_commands_total", 1.0),
         ("guira_clients", 1.0),
-        ("guira_keys", 1.0),
+        ("guira_keys", 2.0),
+        ("guira_filter_window_seconds{key=\"w\"}", 3600.0),
+        ("guira_filter_window_steps{key=\"w\"}", 6.0),
+        ("guira_filter_step{key=\"w\"}", 0.0),
     ];
     for (name, expected) in exact {
         assert!(
@@ -79,6 +83,9 @@ fn metrics_show_what_goes_on() {
     let files = value(&text, "process_open_fds");
     assert!(files > 3.0 && value(&text, "process_max_fds") > files);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let age = value(&text, "guira_filter_step_age_seconds{key=\"w\"}");
+    assert!((0.0..60.0).contains(&age), "{age}");
+    assert!(!text.contains("guira_filter_step{key=\"k\"}"), "{text}");
     let age = now.as_secs_f64() - value(&text, "process_start_time_seconds");
     assert!((-1.0..60.0).contains(&age), "{age}");
     let memory = value(&text, "guira_filter_memory_bytes{key=\"k\"}");

@@ -1,7 +1,10 @@
 //! `CF.LOADCHUNK`: a filter that a client restores, built as its pieces come.
 
-use super::{Header, HeaderError, LENGTH_BYTES, OFFSET_BITS, offset_of};
+mod collected;
+
+use super::{Header, HeaderError, LENGTH_BYTES, OFFSET_BITS, header::Kind, offset_of};
 use crate::Filter;
+use collected::Collected;
 use guira::{SnapshotDecoder, SnapshotError};
 use thiserror::Error;
 
@@ -31,7 +34,16 @@ pub struct Load {
     length: [u8; LENGTH_BYTES],
     /// And how many these may be.
     most: u64,
-    decoder: SnapshotDecoder,
+    snapshot: Snapshot,
+}
+
+/// What has come of the snapshot.
+#[derive(Debug)]
+enum Snapshot {
+    /// It is decoded as it comes.
+    Plain(Box<SnapshotDecoder>),
+    /// It is kept until all of it has come.
+    Windowed(Collected),
 }
 
 /// A dump cannot be loaded.
@@ -77,12 +89,16 @@ impl Load {
     ///
     /// [`LoadError::Header`]
     pub fn begin(header: &[u8], memory: Memory) -> Result<Self, LoadError> {
+        let (header, kind) = Header::decode(header)?;
         Ok(Self {
-            header: Header::from_bytes(header)?,
+            header,
             come: 0,
             length: [0; LENGTH_BYTES],
             most: longest(memory.limit),
-            decoder: SnapshotDecoder::new(memory.free),
+            snapshot: match kind {
+                Kind::Plain => Snapshot::Plain(SnapshotDecoder::new(memory.free).into()),
+                Kind::Windowed => Snapshot::Windowed(Collected::new(memory.free)),
+            },
         })
     }
 
@@ -109,7 +125,10 @@ impl Load {
         if length > most {
             return Err(LoadError::Length { length, most });
         }
-        let taken = self.decoder.feed(of_snapshot)?;
+        let taken = match &mut self.snapshot {
+            Snapshot::Plain(decoder) => decoder.feed(of_snapshot)?,
+            Snapshot::Windowed(collected) => collected.take(length, of_snapshot)?,
+        };
         if taken < of_snapshot.len() || come > length {
             return Err(LoadError::Surplus);
         }
@@ -119,7 +138,10 @@ impl Load {
     /// Bytes that it takes up.
     #[must_use]
     pub fn memory_usage(&self) -> usize {
-        self.decoder.memory_usage()
+        match &self.snapshot {
+            Snapshot::Plain(decoder) => decoder.memory_usage(),
+            Snapshot::Windowed(collected) => collected.memory_usage(),
+        }
     }
 
     /// The filter, after the last piece.
@@ -129,7 +151,10 @@ impl Load {
     /// [`LoadError::Damaged`], if it is, or if there are pieces to come.
     pub fn finish(self) -> Result<Filter, LoadError> {
         let Header { options, deleted } = self.header;
-        Ok(Filter::new(self.decoder.finish()?, options, deleted))
+        Ok(match self.snapshot {
+            Snapshot::Plain(decoder) => Filter::new(decoder.finish()?, options, deleted),
+            Snapshot::Windowed(collected) => collected.finish(options, deleted)?,
+        })
     }
 }
 

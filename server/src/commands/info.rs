@@ -187,7 +187,7 @@ fn filters(server: &Server, text: &mut String) -> fmt::Result {
         write!(
             text,
             "filter_{}:items={},capacity={},max_capacity={},load_factor={:.4},memory={},\
-             relocations={},doublings={}\r\n",
+             relocations={},doublings={}",
             key.escape_ascii(),
             stats.items,
             filter.capacity(),
@@ -197,6 +197,16 @@ fn filters(server: &Server, text: &mut String) -> fmt::Result {
             stats.relocations,
             stats.level,
         )?;
+        if let Some(window) = filter.window() {
+            let (steps, step, age) = (window.steps(), window.step(), window.step_age());
+            let length = window.length().as_secs();
+            let age = age.as_secs_f64();
+            write!(
+                text,
+                ",window={length},steps={steps},step={step},step_age={age:.3}"
+            )?;
+        }
+        text.push_str("\r\n");
     }
     Ok(())
 }

@@ -78,6 +78,10 @@ impl guira_commands::Store for Store {
             })
     }
 
+    fn has_windows(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn refuses_growth(&self) -> bool {
         self.keyspace.is_over_limit()
@@ -101,6 +105,11 @@ impl guira_commands::Store for Store {
 
     #[inline]
     fn removed(&self, _: &[u8], entry: &Entry, _: &[u8]) {
+        self.keyspace.changed(entry);
+    }
+
+    #[inline]
+    fn touched(&self, _: &[u8], entry: &Entry, _: &[u8]) {
         self.keyspace.changed(entry);
     }
 

@@ -18,6 +18,9 @@ const ALL: Keys = Keys::ALL;
 /// Those on filters, ordered by name.
 const OF_FILTERS: [guira_commands::Command<Store>; 14] = guira_commands::commands();
 
+/// Those on filters with windows, ordered by name.
+const OF_WINDOWS: [guira_commands::Command<Store>; 2] = guira_commands::window_commands();
+
 /// The others, ordered by name.
 #[rustfmt::skip]
 const OTHERS: [Command; 46] = [
@@ -69,23 +72,44 @@ const OTHERS: [Command; 46] = [
     session("WATCH", -2, Control, ALL, multi::watch, "Lets EXEC do nothing if one of these keys has changed"),
 ];
 
-/// All commands, ordered by name.
-pub static COMMANDS: [Command; OF_FILTERS.len() + OTHERS.len()] = all();
+/// How many commands there are.
+const COUNT: usize = OF_FILTERS.len() + OF_WINDOWS.len() + OTHERS.len();
 
-const fn all() -> [Command; OF_FILTERS.len() + OTHERS.len()] {
-    /// So many of the others come before them.
-    const BEFORE: usize = 2;
-    let mut all = [OTHERS[0]; OF_FILTERS.len() + OTHERS.len()];
+/// All commands, ordered by name.
+pub static COMMANDS: [Command; COUNT] = all();
+
+const fn all() -> [Command; COUNT] {
+    /// Where the first table ends, and the second.
+    const FILTERS: usize = OF_FILTERS.len();
+    const WINDOWS: usize = FILTERS + OF_WINDOWS.len();
+    let mut all = [OTHERS[0]; COUNT];
     let mut index = 0;
-    while index < all.len() {
-        all[index] = match index {
-            ..BEFORE => OTHERS[index],
-            _ if index < BEFORE + OF_FILTERS.len() => filter(&OF_FILTERS[index - BEFORE]),
-            _ => OTHERS[index - OF_FILTERS.len()],
+    while index < COUNT {
+        let command = match index {
+            ..FILTERS => filter(&OF_FILTERS[index]),
+            FILTERS..WINDOWS => filter(&OF_WINDOWS[index - FILTERS]),
+            _ => OTHERS[index - WINDOWS],
         };
+        // Those before it are in order.
+        let mut place = index;
+        while place > 0 && is_before(command.name, all[place - 1].name) {
+            all[place] = all[place - 1];
+            place -= 1;
+        }
+        all[place] = command;
         index += 1;
     }
     all
+}
+
+/// As `a < b`, which cannot be asked of constants.
+const fn is_before(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut index = 0;
+    while index < a.len() && index < b.len() && a[index] == b[index] {
+        index += 1;
+    }
+    index < b.len() && (index == a.len() || a[index] < b[index])
 }
 
 /// `COMMAND`, which describes the table itself.

@@ -149,6 +149,7 @@ impl Keyspace {
         if let Some(replaced) = self.map.insert(to, copy.clone(), &guard) {
             self.discharge(to, replaced, &mut deadlines);
         }
+        self.ticks.add(&copy);
         if let Some(at) = filter.deadline() {
             self.set_deadline(to, &copy, Some(at), &mut deadlines);
         }

@@ -1,20 +1,24 @@
 //! The bytes of a save; `docs/SERVER.md` describes them.
 
-use crate::keyspace::Entry;
+use crate::keyspace::{self, Entry};
 use guira::SnapshotError;
 use guira_commands::{Filter, Options};
 use std::{
     collections::HashSet,
     io::{self, BufReader, BufWriter, Read, Write},
     sync::Arc,
+    time::Duration,
 };
 use thiserror::Error;
 
 const MAGIC: &[u8; 8] = b"guiradb\x1a";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Before a key and its filter.
 const FILTER: u8 = 1;
+
+/// Before a key and its filter with a window.
+const WINDOWED: u8 = 2;
 
 /// After the last one.
 const END: u8 = 0;
@@ -128,13 +132,21 @@ pub(super) fn write(
     out.write_all(&VERSION.to_le_bytes())?;
     let mut filters = 0_u64;
     for (key, filter) in entries {
-        out.write_all(&[FILTER])?;
+        let window = filter.window();
+        out.write_all(&[window.map_or(FILTER, |_| WINDOWED)])?;
         out.write_all(&(key.len() as u64).to_le_bytes())?;
         out.write_all(&key)?;
         out.write_all(&filter.options().to_bytes())?;
         out.write_all(&filter.deleted().to_le_bytes())?;
         out.write_all(&filter.deadline().unwrap_or(0).to_le_bytes())?;
         filter.write_to(Unflushed(&mut out))?;
+        if let Some(window) = window {
+            // After the snapshot, in which the step may have been an earlier one: so its age is not
+            // taken for more than it is.
+            let age = i64::try_from(window.step_age().as_millis()).unwrap_or(i64::MAX);
+            let began = keyspace::now().saturating_sub(age);
+            out.write_all(&began.to_le_bytes())?;
+        }
         filters += 1;
     }
     out.write_all(&[END])?;
@@ -160,7 +172,7 @@ pub(super) fn read(file: impl Read) -> Result<Vec<Loaded>, LoadError> {
     loop {
         let read = filters.len();
         match take(&mut input, read)? {
-            [FILTER] => filters.push(read_filter(&mut input, read)?),
+            [kind @ (FILTER | WINDOWED)] => filters.push(read_filter(&mut input, kind, read)?),
             [END] => break,
             _ => return Err(LoadError::Damaged("neither a filter nor the end")),
         }
@@ -183,7 +195,7 @@ pub(super) fn read(file: impl Read) -> Result<Vec<Loaded>, LoadError> {
     Ok(filters)
 }
 
-fn read_filter(input: &mut impl Read, read: usize) -> Result<Loaded, LoadError> {
+fn read_filter(input: &mut impl Read, kind: u8, read: usize) -> Result<Loaded, LoadError> {
     let length = u64::from_le_bytes(take(input, read)?);
     // Grows with the bytes that are there, whatever the length says.
     let mut key = Vec::new();
@@ -199,7 +211,11 @@ fn read_filter(input: &mut impl Read, read: usize) -> Result<Loaded, LoadError> 
         at if at > 0 => Some(at),
         _ => return Err(LoadError::Damaged("the time when a key expires")),
     };
-    let filter = Filter::read_from(input, options, deleted).map_err(|error| match error {
+    let filter = match kind {
+        WINDOWED => Filter::read_window_from(&mut *input, options, deleted, Duration::ZERO),
+        _ => Filter::read_from(&mut *input, options, deleted),
+    };
+    let mut filter = filter.map_err(|error| match error {
         SnapshotError::Io(error) => LoadError::Io(error),
         SnapshotError::Truncated => LoadError::CutOff(read),
         error => LoadError::Filter {
@@ -207,7 +223,17 @@ fn read_filter(input: &mut impl Read, read: usize) -> Result<Loaded, LoadError> 
             error,
         },
     })?;
+    if kind == WINDOWED {
+        let began = i64::from_le_bytes(take(input, read)?);
+        filter.age(since(began));
+    }
     Ok((key.into(), filter, deadline))
+}
+
+/// The time since then, in milliseconds since 1970; none, if the clock went back.
+fn since(then: i64) -> Duration {
+    let passed = keyspace::now().saturating_sub(then);
+    Duration::from_millis(u64::try_from(passed).unwrap_or(0))
 }
 
 fn take<const N: usize>(input: &mut impl Read, read: usize) -> Result<[u8; N], LoadError> {
@@ -224,13 +250,113 @@ fn take<const N: usize>(input: &mut impl Read, read: usize) -> Result<[u8; N], L
 #[cfg(test)]
 mod tests {
     use super::*;
-    use guira_commands::Growth;
+    use guira_commands::{Growth, Window};
     use std::sync::atomic::Ordering;
 
     fn snapshot(filter: &Filter) -> Vec<u8> {
         let mut bytes = Vec::new();
         filter.write_to(&mut bytes).unwrap();
         bytes
+    }
+
+    /// A save of the filter of "w", which has a window of four steps, an hour each, and the item
+    /// "a".
+    fn save_of_window() -> Vec<u8> {
+        let window = Window {
+            length: Duration::from_secs(4 * 3600),
+            steps: Some(4),
+        };
+        let options = Options {
+            capacity: 10,
+            expansion: 0,
+            ..Options::default()
+        };
+        let filter = Filter::build_window(options, window).unwrap();
+        filter.insert(b"a", || false).unwrap();
+        let mut bytes = Vec::new();
+        write(&mut bytes, [((*b"w").into(), Arc::new(filter.into()))]).unwrap();
+        bytes
+    }
+
+    /// Where such a save says when the step began: before its end.
+    fn at_began(bytes: &[u8]) -> std::ops::Range<usize> {
+        let end = bytes.len() - (1 + 8 + 4);
+        end - 8..end
+    }
+
+    fn began(bytes: &[u8]) -> i64 {
+        i64::from_le_bytes(bytes[at_began(bytes)].try_into().unwrap())
+    }
+
+    /// The same, with a step that began so many milliseconds ago.
+    fn as_of(mut bytes: Vec<u8>, ago: i64) -> Vec<u8> {
+        let at = at_began(&bytes);
+        let then = keyspace::now().saturating_sub(ago);
+        bytes[at].copy_from_slice(&then.to_le_bytes());
+        let at = bytes.len() - 4;
+        let sum = crc32fast::hash(&bytes[..at]);
+        bytes[at..].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// Its steps, and whether it holds the item.
+    fn loaded(bytes: &[u8]) -> (u64, bool) {
+        let [(key, filter, None)] = &read(bytes).unwrap()[..] else {
+            panic!("there is one key");
+        };
+        assert_eq!(**key, *b"w");
+        (filter.window().unwrap().step(), filter.contains(b"a"))
+    }
+
+    #[test]
+    fn a_window_goes_on_while_the_server_is_down() {
+        const HOUR: i64 = 3_600_000;
+        let bytes = save_of_window();
+        assert_eq!(loaded(&bytes), (0, true));
+        for (ago, expected) in [
+            (HOUR - 60_000, (0, true)),
+            (HOUR, (1, true)),
+            (5 * HOUR - 60_000, (4, true)),
+            (5 * HOUR, (5, false)),
+            (i64::MAX, (5, false)),
+            // The clock went back.
+            (-HOUR, (0, true)),
+            (i64::MIN, (0, true)),
+        ] {
+            assert_eq!(loaded(&as_of(bytes.clone(), ago)), expected, "{ago}");
+        }
+    }
+
+    /// Else a server that is started again in every half of a step would never forget.
+    #[test]
+    fn what_has_passed_of_a_step_is_saved() {
+        let mut bytes = save_of_window();
+        for half in 1..=3 {
+            // What was saved is as old as it says, and half an hour older.
+            let age = keyspace::now() - began(&bytes);
+            let filters = read(&*as_of(bytes, age + 1_800_000)).unwrap();
+            let entries = filters.into_iter();
+            let entries = entries.map(|(key, filter, _)| (key, Arc::new(filter.into())));
+            bytes = Vec::new();
+            write(&mut bytes, entries).unwrap();
+            assert_eq!(loaded(&bytes).0, half / 2);
+            let expected = 1_800_000 * (half as i64 % 2);
+            let age = keyspace::now() - began(&bytes);
+            assert!((expected..expected + 60_000).contains(&age), "{age}");
+        }
+    }
+
+    #[test]
+    fn a_kind_that_is_another_is_refused() {
+        const KIND: usize = 8 + 4;
+        for (mut bytes, kind) in [(save_of_window(), FILTER), (save().0, WINDOWED)] {
+            bytes[KIND] = kind;
+            let refused = read(&*bytes).map(|filters| filters.len());
+            assert!(
+                matches!(refused, Err(LoadError::Filter { .. })),
+                "{refused:?}"
+            );
+        }
     }
 
     fn save() -> (Vec<u8>, Vec<Shared>) {
@@ -293,27 +419,29 @@ mod tests {
 
     #[test]
     fn a_save_cut_off_anywhere_is_refused() {
-        let (bytes, _) = save();
-        for length in 0..bytes.len() {
-            assert!(
-                read(&bytes[..length]).is_err(),
-                "{length} of {}",
-                bytes.len()
-            );
+        for bytes in [save().0, save_of_window()] {
+            for length in 0..bytes.len() {
+                assert!(
+                    read(&bytes[..length]).is_err(),
+                    "{length} of {}",
+                    bytes.len()
+                );
+            }
+            let longer = [&bytes[..], b"x"].concat();
+            assert!(read(&*longer).is_err());
         }
-        let longer = [&bytes[..], b"x"].concat();
-        assert!(read(&*longer).is_err());
     }
 
     #[test]
     fn a_changed_bit_anywhere_is_refused() {
-        let (mut bytes, _) = save();
-        for at in 0..bytes.len() {
-            let bit = 1 << (at % 8);
-            bytes[at] ^= bit;
-            assert!(read(&*bytes).is_err(), "bit {bit:#x} of byte {at}");
-            bytes[at] ^= bit;
+        for mut bytes in [save().0, save_of_window()] {
+            for at in 0..bytes.len() {
+                let bit = 1 << (at % 8);
+                bytes[at] ^= bit;
+                assert!(read(&*bytes).is_err(), "bit {bit:#x} of byte {at}");
+                bytes[at] ^= bit;
+            }
+            assert!(read(&*bytes).is_ok());
         }
-        assert!(read(&*bytes).is_ok());
     }
 }

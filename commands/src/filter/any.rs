@@ -1,0 +1,61 @@
+//! Both kinds of filter behind one face.
+
+use crate::Windowed;
+use guira::CuckooFilter;
+
+/// The filter of a key.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "plain filters are the many, and are found without a further pointer"
+)]
+pub(super) enum Any {
+    /// One that remembers everything.
+    Plain(CuckooFilter),
+    /// One that forgets.
+    Windowed(Box<Windowed>),
+}
+
+/// Runs `$body` with `$filter` bound to the filter, of either kind.
+macro_rules! in_either {
+    ($any:expr, $filter:ident => $body:expr) => {
+        match $any {
+            Any::Plain($filter) => $body,
+            Any::Windowed(windowed) => {
+                let $filter = windowed.filter();
+                $body
+            }
+        }
+    };
+}
+
+pub(super) use in_either;
+
+impl Any {
+    /// Distinct items that fit when it has grown.
+    pub(super) fn max_capacity(&self) -> usize {
+        match self {
+            Self::Plain(cuckoo) => cuckoo.max_capacity(),
+            Self::Windowed(windowed) => windowed.filter().capacity(),
+        }
+    }
+
+    /// Items that it holds at one time when it is full.
+    pub(super) fn most_items(&self) -> usize {
+        match self {
+            Self::Plain(cuckoo) => cuckoo.max_capacity(),
+            Self::Windowed(windowed) => windowed.most_items(),
+        }
+    }
+
+    pub(super) fn memory_usage(&self) -> usize {
+        match self {
+            Self::Plain(cuckoo) => cuckoo.memory_usage(),
+            // What is in the place of the other kind, and what is beside it.
+            Self::Windowed(windowed) => {
+                let beside = size_of::<Windowed>() - size_of_val(windowed.filter());
+                size_of::<CuckooFilter>() + beside + windowed.filter().memory_usage()
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The commands that begin the time of an item anew.
+
+use crate::{
+    Answer, Args, Filter, Reply, Store,
+    cf::{OUT_OF_MEMORY, full, room},
+    store::filter_of,
+};
+use guira::InsertError;
+use std::sync::Arc;
+
+/// The answer for a filter that remembers everything.
+const NO_WINDOW: Reply =
+    Reply::error("This filter has no window: its items stay until they are deleted");
+
+/// `CF.TOUCH key item`
+pub(crate) fn touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let &[_, key, item] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    let touch = |kept: &Arc<S::Kept>| {
+        let filter = filter_of(kept);
+        let refreshed = filter.refresh(item, || store.wait()).ok_or(NO_WINDOW)?;
+        let was_present = refreshed.map_err(|error| full(filter, item, error))?;
+        if was_present {
+            store.touched(key, kept, item);
+        }
+        Ok(Reply::Bool(was_present))
+    };
+    // A missing key holds nothing.
+    store.with(key, touch)?.unwrap_or(Ok(Reply::Bool(false)))
+}
+
+/// `CF.ADDTOUCH key item`
+pub(crate) fn add_touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
+    let &[_, key, item] = args else {
+        return Err(Reply::wrong_arity(args[0]));
+    };
+    if store.refuses_growth() {
+        return Err(OUT_OF_MEMORY);
+    }
+    let add = |kept: &Arc<S::Kept>| {
+        let filter = filter_of(kept);
+        let result = add_or_refresh(store, filter, item).ok_or(NO_WINDOW)?;
+        let added = (result == Ok(true)).then_some(item);
+        store.added(key, kept, added.into_iter());
+        if result == Ok(false) {
+            store.touched(key, kept, item);
+        }
+        match result {
+            Ok(was_absent) => Ok(Reply::Bool(was_absent)),
+            Err(error) => Err(full(filter, item, error)),
+        }
+    };
+    // It would have to guess the window.
+    let missing = Err(Reply::error(
+        "ERR not found: CF.RESERVE key capacity WINDOW seconds makes the key",
+    ));
+    store.with(key, add)?.unwrap_or(missing)
+}
+
+/// Adds `item`, or begins its time anew; whether it was absent. `None` if the filter has no window.
+fn add_or_refresh<S: Store>(
+    store: &S,
+    filter: &Filter,
+    item: &[u8],
+) -> Option<Result<bool, InsertError>> {
+    if room(store, filter) > 0 {
+        return filter.insert_or_refresh(item, || store.wait());
+    }
+    let refreshed = filter.refresh(item, || store.wait())?;
+    Some(match refreshed {
+        Ok(true) => Ok(false),
+        Ok(false) => Err(InsertError::Full),
+        Err(error) => Err(error),
+    })
+}

@@ -1,0 +1,255 @@
+//! A filter that forgets what was not seen for a time, and the clock by which it does.
+
+use guira::{BuildError, ExpiringFilter, SnapshotError};
+use std::{
+    cell::Cell,
+    io::Read,
+    sync::{LazyLock, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// The clock of all filters: how long the process has been running.
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// How long items are to be remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// For so long, at least.
+    pub length: Duration,
+    /// The steps in which it moves on; `None`: as many as the library chooses.
+    pub steps: Option<u32>,
+}
+
+/// A filter with a window, which moves on when somebody calls [`tick`](Self::tick).
+#[derive(Debug)]
+pub struct Windowed {
+    filter: ExpiringFilter,
+    /// How far its clock is ahead of that of the process: its present step may have begun before
+    /// it was there.
+    ahead: Duration,
+    began: Mutex<Began>,
+}
+
+/// When a step began.
+#[derive(Clone, Copy, Debug)]
+struct Began {
+    step: u64,
+    /// By the clock of the filter, or a little later.
+    at: Duration,
+}
+
+impl Windowed {
+    /// An empty filter.
+    pub(crate) fn build(capacity: usize, rate: f64, window: Window) -> Result<Self, BuildError> {
+        let mut builder = ExpiringFilter::builder(window.length)
+            .capacity(capacity)
+            .false_positive_rate(rate);
+        if let Some(steps) = window.steps {
+            builder = builder.steps(steps);
+        }
+        Ok(Self::new(builder.build()?, Duration::ZERO))
+    }
+
+    /// The filter of a snapshot, whose last step has lasted for `age` by now. Reads no further.
+    pub(crate) fn read_from(reader: impl Read, age: Duration) -> Result<Self, SnapshotError> {
+        Ok(Self::new(ExpiringFilter::read_from(reader)?, age))
+    }
+
+    /// `filter`, whose present step has lasted for `age` by now, or has ended in that time, and
+    /// others after it.
+    fn new(filter: ExpiringFilter, age: Duration) -> Self {
+        let at = START.elapsed();
+        // The library takes note that the step begins now.
+        filter.tick(|| at);
+        let mut windowed = Self {
+            ahead: Duration::ZERO,
+            began: Mutex::new(Began {
+                step: filter.step(),
+                at,
+            }),
+            filter,
+        };
+        windowed.age(age);
+        windowed
+    }
+
+    /// Lets so much time pass at once: its clock goes on by that.
+    pub(crate) fn age(&mut self, elapsed: Duration) {
+        let length = self.step_length();
+        // After that all is forgotten.
+        let most = length.saturating_mul(self.steps() + 2);
+        self.ahead = self.ahead.saturating_add(elapsed.min(most));
+        let age = self.step_age();
+        let steps = age.as_nanos() / length.as_nanos();
+        if steps == 0 {
+            return;
+        }
+        let rest = age.as_nanos() % length.as_nanos();
+        let rest = Duration::new((rest / 1_000_000_000) as u64, (rest % 1_000_000_000) as u32);
+        self.filter.age(age);
+        let at = self.now().saturating_sub(rest);
+        // The library takes note that the step began then.
+        self.filter.tick(|| at);
+        let began = self.began.get_mut();
+        *began.unwrap_or_else(PoisonError::into_inner) = Began {
+            step: self.filter.step(),
+            at,
+        };
+    }
+
+    #[inline]
+    pub(crate) fn filter(&self) -> &ExpiringFilter {
+        &self.filter
+    }
+
+    /// Begins the next step, if it is time; whether it has. That takes O(buckets), and nobody waits
+    /// for it. To be called [then](Self::until_next_step), or often.
+    pub fn tick(&self) -> bool {
+        let step = self.filter.step();
+        let read = Cell::new(Duration::ZERO);
+        let has_begun = self.filter.tick(|| {
+            read.set(self.now());
+            read.get()
+        });
+        if has_begun {
+            let mut began = self.began.lock().unwrap_or_else(PoisonError::into_inner);
+            // The last reading is the one after the step had begun. If that was a later step than
+            // the next one, its age is taken to be 0.
+            *began = Began {
+                step: step + 1,
+                at: read.get(),
+            };
+        }
+        has_begun
+    }
+
+    /// How long the window is.
+    #[must_use]
+    pub fn length(&self) -> Duration {
+        self.filter.ttl()
+    }
+
+    /// In how many steps it moves on.
+    #[must_use]
+    pub fn steps(&self) -> u32 {
+        self.filter.steps()
+    }
+
+    /// How long a step lasts, at least.
+    #[must_use]
+    pub fn step_length(&self) -> Duration {
+        self.filter.step_length()
+    }
+
+    /// The number of the present step.
+    #[must_use]
+    pub fn step(&self) -> u64 {
+        self.filter.step()
+    }
+
+    /// How long the present step has lasted, at least.
+    #[must_use]
+    pub fn step_age(&self) -> Duration {
+        let began = *self.began.lock().unwrap_or_else(PoisonError::into_inner);
+        match began.step == self.filter.step() {
+            true => self.now().saturating_sub(began.at),
+            // It has just begun.
+            false => Duration::ZERO,
+        }
+    }
+
+    /// How long it is until the next step may begin.
+    #[must_use]
+    pub fn until_next_step(&self) -> Duration {
+        self.step_length().saturating_sub(self.step_age())
+    }
+
+    /// Copies that are in it at one time, if as many items as its capacity come in every window, at
+    /// an even pace. They live longer by a step, and some lie dead for half a step.
+    pub(crate) fn most_items(&self) -> usize {
+        let steps = u128::from(self.steps());
+        let most = self.filter.capacity() as u128 * (2 * steps + 3) / (2 * steps);
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+
+    fn now(&self) -> Duration {
+        START.elapsed().saturating_add(self.ahead)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    const STEPS: u32 = 4;
+    const STEP: Duration = Duration::from_millis(100);
+
+    fn with_an_item() -> Windowed {
+        let window = Window {
+            length: STEPS * STEP,
+            steps: Some(STEPS),
+        };
+        let windowed = Windowed::build(100, 0.01, window).unwrap();
+        windowed.filter().insert(&b"a"[..]).unwrap();
+        windowed
+    }
+
+    fn holds(windowed: &Windowed) -> bool {
+        windowed.filter().contains(&b"a"[..])
+    }
+
+    /// Ticks it often.
+    fn forgets_in(windowed: &Windowed) -> Duration {
+        let start = Instant::now();
+        while holds(windowed) {
+            windowed.tick();
+            thread::sleep(Duration::from_millis(1));
+        }
+        start.elapsed()
+    }
+
+    #[test]
+    fn an_item_lives_for_the_window() {
+        let windowed = with_an_item();
+        assert_eq!((windowed.length(), windowed.steps()), (4 * STEP, 4));
+        assert!(windowed.until_next_step() <= STEP);
+        let lived = forgets_in(&windowed);
+        assert!(lived >= STEPS * STEP, "{lived:?}");
+        assert!(windowed.step_age() < STEP);
+    }
+
+    /// What is left of a step counts: a filter that is saved again and again in a step ages, too.
+    #[test]
+    fn time_that_passed_counts_with_the_parts_of_steps() {
+        let mut windowed = with_an_item();
+        for part in 1..=7 {
+            windowed.age(STEP / 2);
+            assert_eq!(windowed.filter().step(), part / 2);
+        }
+        // 3.5 steps have passed, and 1.5 are to come at most.
+        assert!(holds(&windowed));
+        assert!(windowed.step_age() >= STEP / 2);
+        let left = forgets_in(&windowed);
+        assert!(left > STEP, "{left:?}");
+        let mut gone = with_an_item();
+        gone.age(Duration::MAX);
+        assert!(!holds(&gone) && gone.until_next_step() <= STEP);
+    }
+
+    /// The ages of steps are not those of the steps before.
+    #[test]
+    fn a_step_that_somebody_else_has_begun_is_new() {
+        let windowed = with_an_item();
+        thread::sleep(STEP / 10);
+        assert!(windowed.step_age() >= STEP / 10);
+        assert!(windowed.filter().advance());
+        assert_eq!(windowed.step_age(), Duration::ZERO);
+        assert!(!windowed.tick());
+    }
+
+    #[test]
+    fn there_is_room_for_what_a_window_and_a_step_and_a_half_bring() {
+        assert_eq!(with_an_item().most_items(), 137);
+    }
+}

@@ -1,0 +1,509 @@
+//! Keys that forget: filters with a window of time.
+
+mod common;
+
+use common::{PATIENCE, Protocol, Server, ask, in_both, refusal, until};
+use redis::{Connection, Value};
+use std::{
+    collections::HashMap,
+    thread,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+fn info(client: &mut Connection, key: &str) -> HashMap<String, i64> {
+    ask(client, &format!("CF.INFO {key}"))
+}
+
+/// A value of `CF.DEBUG`.
+fn debug(client: &mut Connection, key: &str, name: &str) -> String {
+    let line: String = ask(client, &format!("CF.DEBUG {key}"));
+    let start = format!("{name}:");
+    let found = line.split(' ').find_map(|word| word.strip_prefix(&start));
+    found
+        .unwrap_or_else(|| panic!("no {name} in {line}"))
+        .to_owned()
+}
+
+fn has(client: &mut Connection, line: &str) -> bool {
+    ask(client, line)
+}
+
+#[test]
+fn a_window_is_checked_and_shown() {
+    in_both(|_, client| {
+        let window = "WINDOW: value must be in the range [1, 3153600000], and is";
+        let excluded = "exclude each other: with WINDOW the size is fixed";
+        for (line, expected) in [
+            ("CF.RESERVE k 9 WINDOW x", "Couldn't parse WINDOW".into()),
+            ("CF.RESERVE k 9 WINDOW 0.5", "Couldn't parse WINDOW".into()),
+            ("CF.RESERVE k 9 WINDOW 0", format!("{window} 0")),
+            (
+                "CF.RESERVE k 9 WINDOW 3153600001",
+                format!("{window} 3153600001"),
+            ),
+            (
+                "CF.RESERVE k 9 WINDOW 9 STEPS 14",
+                "STEPS: value must be in the range [1, 13], and is 14".into(),
+            ),
+            (
+                "CF.RESERVE k 9 STEPS 3",
+                "STEPS is for filters with a WINDOW".into(),
+            ),
+            (
+                "CF.RESERVE k 9 WINDOW 9 EXPANSION 1",
+                format!("WINDOW and EXPANSION {excluded}"),
+            ),
+            (
+                "CF.RESERVE k 9 MAXCAPACITY 99 WINDOW 9",
+                format!("WINDOW and MAXCAPACITY {excluded}"),
+            ),
+            (
+                "CF.RESERVE k 9 WINDOW 9 MAXITERATIONS 0",
+                "MAXITERATIONS: value must be in the range [1, 65535]".into(),
+            ),
+        ] {
+            assert_eq!(refusal(client, line), expected, "{line}");
+        }
+        let rate = refusal(client, "CF.RESERVE k 9 WINDOW 9 ERROR 0.00000001");
+        assert!(
+            rate.starts_with(
+                "ERR 26-bit fingerprints do not reach a false-positive rate of 0.00000001"
+            ),
+            "{rate}"
+        );
+        assert!(!has(client, "EXISTS k"));
+
+        ask::<()>(
+            client,
+            "CF.RESERVE k 1000 WINDOW 3600 EXPANSION 0 BUCKETSIZE 4",
+        );
+        assert_eq!(
+            refusal(client, "CF.RESERVE k 9 WINDOW 9"),
+            "ERR item exists"
+        );
+        let shown = info(client, "k");
+        assert_eq!(shown["Window in seconds"], 3600);
+        assert_eq!(shown["Steps of the window"], 12);
+        assert_eq!(shown["Expansion rate"], 0);
+        assert!((0..300_000).contains(&shown["Age of the step in milliseconds"]));
+        assert_eq!(debug(client, "k", "window"), "3600");
+        assert_eq!(debug(client, "k", "steps"), "12");
+        assert_eq!(debug(client, "k", "step"), "0");
+        assert_eq!(debug(client, "k", "step_length"), "300.000");
+        assert_eq!(debug(client, "k", "capacity"), "1000");
+        let size: i64 = ask(client, "MEMORY USAGE k");
+        assert_eq!(size, shown["Size"]);
+        assert_eq!(ask::<String>(client, "TYPE k"), "MBbloomCF");
+        assert_eq!(
+            refusal(client, "CF.COMPACT k"),
+            "A filter with a window does not grow: there is nothing to compact"
+        );
+        ask::<()>(client, "CF.RESERVE plain 9");
+        assert_eq!(info(client, "plain").get("Window in seconds"), None);
+    });
+}
+
+/// As `docs/SERVER.md` says.
+#[test]
+fn a_window_takes_up_so_much_memory() {
+    in_both(|_, client| {
+        for (capacity, bytes) in [(10_000, 30_000), (1_000_000, 2_400_000)] {
+            ask::<()>(
+                client,
+                &format!("CF.RESERVE {capacity} {capacity} WINDOW 3600"),
+            );
+            let used: i64 = ask(client, &format!("MEMORY USAGE {capacity}"));
+            assert!(
+                (used - bytes).abs() < bytes / 50,
+                "{used} bytes for {capacity}"
+            );
+        }
+    });
+}
+
+#[test]
+fn the_commands_of_plain_keys_are_there() {
+    in_both(|protocol, client| {
+        ask::<()>(client, "CF.RESERVE k 1000 WINDOW 3600");
+        assert!(has(client, "CF.ADD k a") && has(client, "CF.ADD k a"));
+        assert!(has(client, "CF.ADDNX k b") && !has(client, "CF.ADDNX k b"));
+        let inserted: Value = ask(client, "CF.INSERT k NOCREATE ITEMS c c");
+        let yes = protocol.boolean(true);
+        assert_eq!(inserted, Value::Array(vec![yes.clone(), yes]));
+        let inserted: Vec<i64> = ask(client, "CF.INSERTNX k ITEMS c d");
+        assert_eq!(inserted, [0, 1]);
+        let found: Vec<bool> = ask(client, "CF.MEXISTS k a b c d e");
+        assert_eq!(found, [true, true, true, true, false]);
+        let count = |client: &mut Connection, item: &str| -> i64 {
+            ask(client, &format!("CF.COUNT k {item}"))
+        };
+        assert_eq!(["a", "b", "e"].map(|item| count(client, item)), [2, 1, 0]);
+        assert!(has(client, "CF.DEL k a"));
+        assert!(has(client, "CF.EXISTS k a") && count(client, "a") == 1);
+        assert!(has(client, "CF.DEL k a") && !has(client, "CF.DEL k a"));
+        let shown = info(client, "k");
+        assert_eq!(shown["Number of items inserted"], 4);
+        assert_eq!(shown["Number of items deleted"], 2);
+    });
+}
+
+#[test]
+fn a_window_that_is_full_says_so() {
+    in_both(|protocol, client| {
+        ask::<()>(client, "CF.RESERVE k 100 WINDOW 3600");
+        let items: Vec<u32> = (0..1000).collect();
+        let inserted: Vec<Value> = redis::cmd("CF.INSERT")
+            .arg("k")
+            .arg("ITEMS")
+            .arg(&items)
+            .query(client)
+            .unwrap();
+        let yes = protocol.boolean(true);
+        let refused = inserted.iter().position(|answer| *answer != yes).unwrap();
+        assert!(refused >= 100, "{refused}");
+        assert_eq!(
+            refusal(client, &format!("CF.ADD k {refused}")),
+            "Filter is full: more items came within its window than its capacity"
+        );
+    });
+}
+
+/// Waits as long as the item is there.
+fn outlive(client: &mut Connection, key: &str, item: &str) {
+    let exists = format!("CF.EXISTS {key} {item}");
+    until("it is forgotten", || {
+        thread::sleep(Duration::from_millis(2));
+        !has(client, &exists)
+    });
+}
+
+/// Beside small keys, and one that is large.
+#[test]
+fn items_are_forgotten_after_the_window_and_a_step() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp3);
+    for (key, capacity) in [("k", 100), ("large", 1_000_000)] {
+        ask::<()>(
+            &mut client,
+            &format!("CF.RESERVE {key} {capacity} WINDOW 1 STEPS 4"),
+        );
+    }
+    ask::<()>(&mut client, "CF.RESERVE other 100 WINDOW 3600");
+    ask::<()>(&mut client, "CF.ADD other a");
+    ask::<()>(&mut client, "CF.RESERVE plain 100");
+    ask::<()>(&mut client, "CF.ADD plain a");
+    for key in ["k", "large"] {
+        let since = Instant::now();
+        assert!(has(&mut client, &format!("CF.ADDNX {key} a")));
+        outlive(&mut client, key, "a");
+        let lived = since.elapsed();
+        assert!(lived >= Duration::from_secs(1), "{key}: {lived:?}");
+        // Late on a machine that is busy, but not for ever.
+        assert!(lived < PATIENCE / 2, "{key}: {lived:?}");
+        assert!(has(&mut client, &format!("CF.ADDNX {key} a")));
+    }
+    assert!(has(&mut client, "CF.EXISTS other a") && has(&mut client, "CF.EXISTS plain a"));
+    assert_eq!(debug(&mut client, "other", "step"), "0");
+    // A new name changes nothing.
+    ask::<()>(&mut client, "RENAME k renamed");
+    let since = Instant::now();
+    let before: u64 = debug(&mut client, "renamed", "step").parse().unwrap();
+    ask::<()>(&mut client, "CF.ADD renamed b");
+    outlive(&mut client, "renamed", "b");
+    let begun = debug(&mut client, "renamed", "step")
+        .parse::<u64>()
+        .unwrap()
+        - before;
+    let most = 1 + since.elapsed().as_millis() as u64 / 250;
+    assert!(
+        (5..=most).contains(&begun),
+        "{begun} steps, and {most} at most"
+    );
+}
+
+#[test]
+fn a_touch_begins_the_time_of_an_item_anew() {
+    in_both(|protocol, client| {
+        ask::<()>(client, "CF.RESERVE k 100 WINDOW 1 STEPS 4");
+        let answer = |client: &mut Connection, line: &str| ask::<Value>(client, line);
+        let [yes, no] = [true, false].map(|answer| protocol.boolean(answer));
+        assert_eq!(answer(client, "CF.TOUCH k a"), no);
+        assert_eq!(answer(client, "CF.ADDTOUCH k a"), yes);
+        assert_eq!(answer(client, "CF.ADDTOUCH k a"), no);
+        assert_eq!(answer(client, "CF.TOUCH k a"), yes);
+        assert_eq!(ask::<i64>(client, "CF.COUNT k a"), 1);
+        assert_eq!(answer(client, "CF.ADD k b"), yes);
+        // Much longer than the window.
+        let since = Instant::now();
+        let mut last = since;
+        while since.elapsed() < Duration::from_secs(2) {
+            let now = Instant::now();
+            let is_there = answer(client, "CF.TOUCH k a") == yes;
+            // Or this thread was stopped for so long.
+            assert!(is_there || last.elapsed() >= Duration::from_secs(1));
+            answer(client, "CF.ADDTOUCH k a");
+            answer(client, "CF.ADDTOUCH k c");
+            last = now;
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert!(ask::<i64>(client, "CF.COUNT k c") <= 1);
+        assert!(!has(client, "CF.EXISTS k b"), "nobody touched it");
+        outlive(client, "k", "a");
+        assert!(last.elapsed() >= Duration::from_secs(1));
+        assert_eq!(answer(client, "CF.TOUCH k a"), no);
+    });
+}
+
+#[test]
+fn a_touch_is_for_windows() {
+    in_both(|protocol, client| {
+        assert_eq!(
+            ask::<Value>(client, "CF.TOUCH none a"),
+            protocol.boolean(false)
+        );
+        assert_eq!(
+            refusal(client, "CF.ADDTOUCH none a"),
+            "ERR not found: CF.RESERVE key capacity WINDOW seconds makes the key"
+        );
+        ask::<()>(client, "CF.ADD plain a");
+        for command in ["TOUCH", "ADDTOUCH"] {
+            assert_eq!(
+                refusal(client, &format!("CF.{command} plain a")),
+                "This filter has no window: its items stay until they are deleted"
+            );
+            let expected = format!(
+                "ERR wrong number of arguments for 'cf.{}' command",
+                command.to_lowercase()
+            );
+            assert_eq!(refusal(client, &format!("CF.{command} k")), expected);
+        }
+        ask::<()>(client, "CF.RESERVE k 100 WINDOW 3600");
+        ask::<()>(client, "CF.ADD k a");
+        for (command, changes) in [("CF.TOUCH k b", false), ("CF.TOUCH k a", true)] {
+            ask::<()>(client, "WATCH k");
+            ask::<()>(client, command);
+            ask::<()>(client, "MULTI");
+            ask::<()>(client, "PING");
+            assert_eq!(
+                ask::<Value>(client, "EXEC") == Value::Nil,
+                changes,
+                "{command}"
+            );
+        }
+    });
+}
+
+/// Keys come and go while their windows move on.
+#[test]
+fn nothing_is_charged_for_keys_that_have_gone() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp3);
+    let used = |client: &mut Connection| {
+        let info: String = ask(client, "INFO memory");
+        let line = info
+            .lines()
+            .find_map(|line| line.strip_prefix("used_memory:"));
+        line.unwrap().parse::<u64>().unwrap()
+    };
+    let before = used(&mut client);
+    for round in 0..20 {
+        for key in 0..50 {
+            ask::<()>(
+                &mut client,
+                &format!("CF.RESERVE {key} 100 WINDOW 1 STEPS 13"),
+            );
+            ask::<()>(&mut client, &format!("CF.ADD {key} a"));
+        }
+        assert!(used(&mut client) > before);
+        ask::<()>(&mut client, "COPY 1 copy");
+        ask::<()>(&mut client, "RENAME 2 1");
+        ask::<()>(&mut client, "PEXPIRE 3 1");
+        ask::<()>(&mut client, "DEL 4 5");
+        if round == 19 {
+            thread::sleep(Duration::from_millis(200));
+        }
+        ask::<()>(&mut client, "FLUSHALL");
+        until("it is given back", || used(&mut client) == before);
+    }
+}
+
+#[test]
+fn a_copy_has_the_times_of_its_items() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp3);
+    ask::<()>(&mut client, "CF.RESERVE k 100 WINDOW 1 STEPS 2");
+    let since = Instant::now();
+    ask::<()>(&mut client, "CF.ADD k a");
+    until("a step begins", || debug(&mut client, "k", "step") == "1");
+    assert!(has(&mut client, "COPY k copy"));
+    assert_eq!(debug(&mut client, "copy", "window"), "1");
+    // It goes on from the step of the other one, and does not begin anew.
+    let step: u64 = debug(&mut client, "copy", "step").parse().unwrap();
+    assert!(step >= 1);
+    outlive(&mut client, "copy", "a");
+    assert!(since.elapsed() >= Duration::from_secs(1));
+    assert!(!has(&mut client, "CF.EXISTS copy a"));
+}
+
+/// The pieces of a dump, each with the position after it.
+fn dump(client: &mut Connection, key: &str) -> Vec<(u64, Vec<u8>)> {
+    let (mut pieces, mut position) = (Vec::new(), 0);
+    loop {
+        let reply: Value = ask(client, &format!("CF.SCANDUMP {key} {position}"));
+        if let Value::Array(end) = &reply
+            && end[..] == [Value::Int(0), Value::Nil]
+        {
+            return pieces;
+        }
+        let (next, piece): (u64, Vec<u8>) = redis::from_redis_value(reply).unwrap();
+        position = next;
+        pieces.push((next, piece));
+    }
+}
+
+fn load(client: &mut Connection, key: &str, position: u64, piece: &[u8]) -> Result<(), String> {
+    let mut command = redis::cmd("CF.LOADCHUNK");
+    let answer = command.arg(key).arg(position).arg(piece);
+    answer.query(client).map_err(|error| common::text(&error))
+}
+
+#[test]
+fn a_dump_is_of_its_kind() {
+    in_both(|_, client| {
+        // More than one piece.
+        ask::<()>(client, "CF.RESERVE k 400000 WINDOW 3600 STEPS 6");
+        let items: Vec<u32> = (0..10_000).collect();
+        let mut insert = redis::cmd("CF.INSERT");
+        let _: Value = insert
+            .arg("k")
+            .arg("ITEMS")
+            .arg(&items)
+            .query(client)
+            .unwrap();
+        ask::<()>(client, "CF.DEL k 0");
+        let pieces = dump(client, "k");
+        assert!(pieces.len() > 2, "{}", pieces.len());
+        for (position, piece) in &pieces {
+            assert_eq!(load(client, "copy", *position, piece), Ok(()));
+        }
+        let found: Vec<bool> = redis::cmd("CF.MEXISTS")
+            .arg("copy")
+            .arg(&items[1..])
+            .query(client)
+            .unwrap();
+        assert!(found.into_iter().all(|present| present));
+        let mut shown = ["k", "copy"].map(|key| info(client, key));
+        for shown in &mut shown {
+            shown.remove("Age of the step in milliseconds");
+        }
+        assert_eq!(shown[0], shown[1]);
+        assert_eq!(shown[1]["Steps of the window"], 6);
+        assert!(has(client, "CF.TOUCH copy 1"));
+
+        // A piece that is cut, one that is damaged, one of another kind.
+        ask::<()>(client, "DEL copy");
+        let (header, all) = (&pieces[0].1, &pieces[1..]);
+        let bytes: Vec<u8> = all.iter().flat_map(|(_, piece)| piece.clone()).collect();
+        for cut in [2, 8, 9, 70] {
+            assert_eq!(load(client, "copy", 1, header), Ok(()));
+            assert_eq!(load(client, "copy", cut as u64, &bytes[..cut]), Ok(()));
+            assert_eq!(
+                load(client, "copy", bytes.len() as u64, &bytes[cut..]),
+                Ok(())
+            );
+            assert!(has(client, "CF.EXISTS copy 1") && has(client, "DEL copy"));
+        }
+        let mut damaged = bytes.clone();
+        damaged[bytes.len() / 2] ^= 1;
+        let longer = [&bytes[..], b"x"].concat();
+        for bytes in [&damaged, &longer] {
+            assert_eq!(load(client, "copy", 1, header), Ok(()));
+            let refused = load(client, "copy", bytes.len() as u64, bytes);
+            assert_eq!(refused, Err("Couldn't load chunk!".into()));
+        }
+        ask::<()>(client, "CF.RESERVE plain 10 EXPANSION 0");
+        let plain = dump(client, "plain");
+        assert_eq!(load(client, "copy", 1, header), Ok(()));
+        let refused = load(client, "copy", plain[1].1.len() as u64, &plain[1].1);
+        assert_eq!(refused, Err("Couldn't load chunk!".into()));
+        assert_eq!(load(client, "copy", 1, &plain[0].1), Ok(()));
+        let refused = load(client, "copy", all[0].1.len() as u64, &all[0].1);
+        assert_eq!(refused, Err("Couldn't load chunk!".into()));
+        assert!(!has(client, "EXISTS copy"));
+    });
+}
+
+#[test]
+fn a_load_is_within_the_memory() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.RESERVE k 400000 WINDOW 3600");
+    let pieces = dump(&mut client, "k");
+    let small = Server::start(&["--maxmemory", "2mb"]);
+    let mut client = small.client(Protocol::Resp2);
+    assert_eq!(load(&mut client, "k", 1, &pieces[0].1), Ok(()));
+    let refused = load(&mut client, "k", pieces[1].0, &pieces[1].1).unwrap_err();
+    assert!(refused.starts_with("OOM the filter needs "), "{refused}");
+    let refused = refusal(&mut client, "CF.RESERVE k 4000000 WINDOW 3600");
+    assert!(refused.starts_with("OOM the filter needs "), "{refused}");
+    assert!(!has(&mut client, "EXISTS k"));
+}
+
+/// The clock goes on between two servers.
+#[test]
+fn a_restarted_server_goes_on_with_its_windows() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().to_str().unwrap();
+    let server = Server::start(&["--dir", path]);
+    let mut client = server.client(Protocol::Resp3);
+    ask::<()>(
+        &mut client,
+        "CF.RESERVE short 100 WINDOW 2 STEPS 4 ERROR 0.001",
+    );
+    ask::<()>(&mut client, "CF.RESERVE long 100 WINDOW 3600 STEPS 6");
+    ask::<()>(&mut client, "CF.RESERVE plain 100");
+    let since = Instant::now();
+    for key in ["short", "long", "plain"] {
+        ask::<()>(&mut client, &format!("CF.ADD {key} a"));
+        ask::<()>(&mut client, &format!("CF.ADD {key} b"));
+        ask::<()>(&mut client, &format!("CF.DEL {key} b"));
+    }
+    ask::<()>(&mut client, "EXPIRE long 1000");
+    let shown: Vec<_> = ["short", "long", "plain"]
+        .map(|key| info(&mut client, key))
+        .into();
+    assert!(server.terminate().success());
+
+    let server = Server::start(&["--dir", path]);
+    let mut client = server.client(Protocol::Resp3);
+    for (key, mut before) in ["short", "long", "plain"].into_iter().zip(shown) {
+        let mut now = info(&mut client, key);
+        let age = "Age of the step in milliseconds";
+        let ages = [before.remove(age), now.remove(age)];
+        if key == "long" {
+            assert!(ages[1] > ages[0], "{ages:?}");
+        }
+        if key != "short" {
+            assert_eq!(now, before, "{key}");
+        }
+    }
+    assert!(ask::<i64>(&mut client, "TTL long") > 900);
+    assert!(has(&mut client, "CF.EXISTS long a") && has(&mut client, "CF.EXISTS plain a"));
+    outlive(&mut client, "short", "a");
+    assert!(
+        since.elapsed() >= Duration::from_secs(2),
+        "{:?}",
+        since.elapsed()
+    );
+
+    // All is forgotten that was not seen for so long.
+    ask::<()>(&mut client, "CF.ADD short c");
+    assert!(server.terminate().success());
+    thread::sleep(Duration::from_millis(2600));
+    let server = Server::start(&["--dir", path]);
+    let mut client = server.client(Protocol::Resp3);
+    assert!(!has(&mut client, "CF.EXISTS short c"));
+    assert_eq!(info(&mut client, "short")["Window in seconds"], 2);
+    assert!(has(&mut client, "CF.ADDNX short c"));
+}
