@@ -48,6 +48,7 @@ pub(crate) fn work(bytes: &[u8]) {
     server.store.expire(Duration::ZERO);
     assert_eq!(keyspace.used(), 0, "{}", bytes.escape_ascii());
     assert_eq!(keyspace.expiring(), 0, "{}", bytes.escape_ascii());
+    assert_eq!(keyspace.windows(), 0, "{}", bytes.escape_ascii());
 }
 
 fn check(reply: &Reply) {
