@@ -1,0 +1,215 @@
+//! The commands, from the engine's arguments to its reply.
+
+use crate::{
+    effects::{Effects, MAKE},
+    engine::{
+        Access, CategoryRefused, Command, CommandRefused, Context, Description, Key, Str, guarded,
+        warn,
+    },
+    host::Host,
+    offload::{Plan, offload},
+    reply,
+};
+use guira_commands::{Answer, Kind, Reply, commands};
+use smallvec::SmallVec;
+use std::{
+    cell::RefCell,
+    ffi::CStr,
+    marker::PhantomData,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// The category of access for all of the commands, where a module can have its own.
+const CATEGORY: &CStr = c"cuckoo";
+
+/// What a replica, or one that reads a file of commands, could not do as it was told.
+static REFUSED: AtomicU64 = AtomicU64::new(0);
+
+pub(crate) fn refused_on_replica() -> u64 {
+    REFUSED.load(Ordering::Relaxed)
+}
+
+/// The commands, on keys that are open for so long.
+struct Table<'words, 'key>(PhantomData<(&'words (), &'key ())>);
+
+impl<'words, 'key> Table<'words, 'key> {
+    const COMMANDS: [guira_commands::Command<Host<'words, Key<'key>>>; 14] = commands();
+}
+
+/// The command with this index in the table.
+struct Nth<const INDEX: usize>;
+
+/// `CF.MAKE`, which clients cannot use.
+struct Make;
+
+/// What the module does with a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Conduct {
+    access: Access,
+    flags: &'static CStr,
+    categories: &'static CStr,
+}
+
+impl Conduct {
+    const fn of(name: &str, kind: Kind, arity: i64, may_grow: bool) -> Self {
+        // It changes no answer.
+        let is_compact = matches!(name.as_bytes(), b"CF.COMPACT");
+        let is_slow = matches!(kind, Kind::SlowWrite | Kind::SlowRead) || arity < 0;
+        let is_write = matches!(kind, Kind::Write | Kind::SlowWrite) && !is_compact;
+        let (flags, categories) = match (is_write, may_grow, is_slow) {
+            (true, true, true) => (c"write deny-oom", c"write cuckoo"),
+            (true, true, false) => (c"write deny-oom fast", c"write fast cuckoo"),
+            (true, false, true) => (c"write", c"write cuckoo"),
+            (true, false, false) => (c"write fast", c"write fast cuckoo"),
+            (false, _, true) => (c"readonly", c"read cuckoo"),
+            (false, _, false) => (c"readonly fast", c"read fast cuckoo"),
+        };
+        let access = if is_write {
+            Access::Write
+        } else {
+            Access::Read
+        };
+        Self {
+            access,
+            flags,
+            categories,
+        }
+    }
+}
+
+impl<const INDEX: usize> Command for Nth<INDEX> {
+    fn call(context: &mut Context, arguments: &[Str<'_>]) {
+        let command = &Table::COMMANDS[INDEX];
+        let conduct = Conduct::of(command.name, command.kind, command.arity, command.may_grow);
+        let plan = Plan::of(command.name);
+        let words: SmallVec<[&[u8]; 8]> = arguments.iter().map(|word| word.as_bytes()).collect();
+        let Some(&name) = arguments.get(1) else {
+            return reply::write(context, &Reply::wrong_arity(command.name.as_bytes()), false);
+        };
+        if plan != Plan::Never && context.flags().may_block() {
+            let found = plan.filter(&words, &context.open(name, conduct.access));
+            if let Some(filter) = found
+                && offload(INDEX, context, arguments, filter)
+            {
+                return;
+            }
+        }
+        let is_unique = command.name == "CF.ADDNX";
+        let command =
+            |host: &Host<'_, Key<'_>>, words: &[&[u8]]| (Table::COMMANDS[INDEX].run)(host, words);
+        run(
+            context,
+            arguments,
+            &words,
+            name,
+            conduct.access,
+            is_unique,
+            command,
+        );
+    }
+}
+
+impl Command for Make {
+    fn call(context: &mut Context, arguments: &[Str<'_>]) {
+        let words: SmallVec<[&[u8]; 8]> = arguments.iter().map(|word| word.as_bytes()).collect();
+        let Some(&name) = arguments.get(1) else {
+            return reply::write(context, &Reply::wrong_arity(MAKE.as_bytes()), false);
+        };
+        let make = |host: &Host<'_, Key<'_>>, _: &[&[u8]]| host.make_as_told();
+        run(context, arguments, &words, name, Access::Write, false, make);
+    }
+}
+
+/// Does the command on the main thread: the key is open as long as it runs. What has changed is told
+/// also if it fails then.
+fn run(
+    context: &mut Context,
+    arguments: &[Str<'_>],
+    words: &[&[u8]],
+    name: Str<'_>,
+    access: Access,
+    is_unique: bool,
+    run: impl FnOnce(&Host<'_, Key<'_>>, &[&[u8]]) -> Answer,
+) {
+    let flags = context.flags();
+    let effects = RefCell::new(Effects::default());
+    let work = || {
+        let host = Host::new(words, context.open(name, access), &effects, flags);
+        let answer = run(&host, words);
+        drop(host.into_key());
+        answer
+    };
+    let otherwise = || Err(Reply::error("ERR internal error"));
+    let answer = guarded("a command", work, otherwise);
+    if flags.must_obey() && access == Access::Write && differs(&answer) {
+        count_refusal(words, &answer);
+    }
+    effects.into_inner().tell(context, arguments, is_unique);
+    reply::write(context, &reply::of(answer), flags.is_resp3());
+}
+
+/// True if a command that has been told did not do all that it says: those who were told and those
+/// who told them differ now.
+fn differs(answer: &Answer) -> bool {
+    match answer {
+        Err(_) | Ok(Reply::Bool(false)) => true,
+        Ok(Reply::Insertions(inserted)) => inserted.contains(&false),
+        Ok(_) => false,
+    }
+}
+
+fn count_refusal(words: &[&[u8]], answer: &Answer) {
+    let count = 1 + REFUSED.fetch_add(1, Ordering::Relaxed);
+    // Each of them would fill the log.
+    if count.is_power_of_two() {
+        let [name, key] = [0, 1].map(|index| words.get(index).map_or(&[][..], |word| word));
+        let text = format!(
+            "{} of the key '{}' could not be done as the primary or the file of commands has it \
+             ({answer:?}): this is number {count}, and filters may differ from now on",
+            name.escape_ascii(),
+            key.escape_ascii(),
+        );
+        warn(&text);
+    }
+}
+
+/// Tells the engine of all commands.
+pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
+    context.add_category(CATEGORY)?;
+    macro_rules! register {
+        ($($index:literal)*) => {
+            const { assert!([$($index),*].len() == Table::COMMANDS.len()) };
+            $(context.create_command::<Nth<$index>>(&describe($index))?;)*
+        };
+    }
+    register!(0 1 2 3 4 5 6 7 8 9 10 11 12 13);
+    context.create_command::<Make>(&Description {
+        name: MAKE,
+        flags: c"write deny-oom",
+        categories: c"write cuckoo",
+        arity: 4,
+        summary: "Makes a filter like one that has been made elsewhere: for replication",
+    })?;
+    Ok(())
+}
+
+fn describe(index: usize) -> Description {
+    let command = &Table::COMMANDS[index];
+    let conduct = Conduct::of(command.name, command.kind, command.arity, command.may_grow);
+    Description {
+        name: command.name,
+        flags: conduct.flags,
+        categories: conduct.categories,
+        arity: i32::try_from(command.arity).unwrap_or(-1),
+        summary: command.summary,
+    }
+}
+
+/// The engine refuses commands.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RegisterError {
+    #[error(transparent)]
+    Category(#[from] CategoryRefused),
+    #[error(transparent)]
+    Command(#[from] CommandRefused),
+}

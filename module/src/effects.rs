@@ -1,0 +1,198 @@
+//! What a command has changed, and what replicas and the file of commands are told of it.
+//!
+//! They are told effects, never what the client said. So they do not depend on settings, on the
+//! build of the module, or on what was refused:
+//!
+//! | effect | what is told |
+//! |---|---|
+//! | a filter was made | `CF.MAKE key header header`: its options, its geometry and its seed |
+//! | an item was added | the same command |
+//! | some of many items were added | `CF.INSERT key NOCREATE ITEMS`, and those |
+//! | an item was removed | the same command |
+//! | a piece was loaded | the same command |
+//! | a load ended with an error | `DEL key` |
+
+use crate::engine::{Context, OwnedStr, Str};
+use guira_commands::{Filter, dump::Header};
+use smallvec::{SmallVec, smallvec};
+use std::ffi::CStr;
+
+/// The key among the words of a command.
+pub(crate) const KEY: usize = 1;
+
+/// What is told of a filter that was made.
+pub(crate) const MAKE: &str = "CF.MAKE";
+
+/// The changes of a command.
+#[derive(Debug, Default)]
+pub(crate) struct Effects {
+    made: Option<Box<Made>>,
+    /// Which of the words were added.
+    added: SmallVec<[usize; 4]>,
+    removed: Option<usize>,
+    loaded: bool,
+    deleted: bool,
+}
+
+#[derive(Debug)]
+struct Made {
+    options: [u8; Header::BYTES],
+    filter: [u8; 68],
+}
+
+/// A command that replicas are told.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Told<'a> {
+    pub(crate) command: &'static CStr,
+    pub(crate) arguments: SmallVec<[Word<'a>; 4]>,
+    /// The event of the key.
+    pub(crate) event: Event,
+}
+
+/// An event that those who listen to keys get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// Of the class for modules.
+    Module(&'static CStr),
+    /// The engine's own event of this name.
+    Generic(&'static CStr),
+}
+
+/// A word that replicas are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word<'a> {
+    /// One of the command's own.
+    Own(usize),
+    Bytes(&'a [u8]),
+}
+
+impl Effects {
+    pub(crate) fn made(&mut self, filter: &Filter) {
+        // The module has no filters with windows, which have none.
+        let header = filter.header();
+        debug_assert!(header.is_some(), "replicas are told of each filter");
+        self.made = header.map(|header| {
+            Box::new(Made {
+                options: Header::of(filter).to_bytes(),
+                filter: header,
+            })
+        });
+    }
+
+    /// These of the words were added, in their order.
+    pub(crate) fn added<'a>(&mut self, words: &[&[u8]], items: impl Iterator<Item = &'a [u8]>) {
+        let mut rest = KEY + 1..words.len();
+        for item in items {
+            // They are the very words, and not others that look like them.
+            let index = rest.find(|&index| std::ptr::eq(words[index], item));
+            debug_assert!(index.is_some(), "what was added is a word of the command");
+            self.added.extend(index);
+        }
+    }
+
+    pub(crate) fn removed(&mut self, index: usize) {
+        self.removed = Some(index);
+    }
+
+    pub(crate) fn loaded(&mut self) {
+        self.loaded = true;
+    }
+
+    pub(crate) fn deleted(&mut self) {
+        self.deleted = true;
+    }
+
+    /// What replicas are told. A command of so many words has done it: of three, `CF.ADD`, unless
+    /// `is_unique`, and then `CF.ADDNX`.
+    pub(crate) fn told(&self, words: usize, is_unique: bool) -> SmallVec<[Told<'_>; 2]> {
+        const ONE_ITEM: usize = 3;
+        let key = Word::Own(KEY);
+        let mut all = SmallVec::new();
+        if let Some(made) = &self.made {
+            all.push(Told {
+                command: c"CF.MAKE",
+                arguments: smallvec![key, Word::Bytes(&made.options), Word::Bytes(&made.filter)],
+                event: Event::Module(c"cf.reserve"),
+            });
+        }
+        if !self.added.is_empty() {
+            let items = self.added.iter().map(|&index| Word::Own(index));
+            let (command, mut arguments): (_, SmallVec<_>) = match (words, is_unique) {
+                (ONE_ITEM, true) => (c"CF.ADDNX", smallvec![key]),
+                (ONE_ITEM, false) => (c"CF.ADD", smallvec![key]),
+                _ => {
+                    let before = smallvec![key, Word::Bytes(b"NOCREATE"), Word::Bytes(b"ITEMS")];
+                    (c"CF.INSERT", before)
+                }
+            };
+            arguments.extend(items);
+            all.push(Told {
+                command,
+                arguments,
+                event: Event::Module(c"cf.add"),
+            });
+        }
+        if let Some(index) = self.removed {
+            all.push(Told {
+                command: c"CF.DEL",
+                arguments: smallvec![key, Word::Own(index)],
+                event: Event::Module(c"cf.del"),
+            });
+        }
+        if self.loaded {
+            all.push(Told {
+                command: c"CF.LOADCHUNK",
+                arguments: smallvec![key, Word::Own(2), Word::Own(3)],
+                event: Event::Module(c"cf.loadchunk"),
+            });
+        }
+        if self.deleted {
+            all.push(Told {
+                command: c"DEL",
+                arguments: smallvec![key],
+                event: Event::Generic(c"del"),
+            });
+        }
+        all
+    }
+
+    /// True if nothing has changed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.made.is_none()
+            && self.added.is_empty()
+            && self.removed.is_none()
+            && !self.loaded
+            && !self.deleted
+    }
+
+    /// Tells replicas, watchers and listeners. No key may be open.
+    pub(crate) fn tell(&self, context: &Context, words: &[Str<'_>], is_unique: bool) {
+        let Some(&key) = words.get(KEY).filter(|_| !self.is_empty()) else {
+            return;
+        };
+        let all = self.told(words.len(), is_unique);
+        for told in &all {
+            let made = |word: &Word<'_>| match word {
+                Word::Own(_) => None,
+                Word::Bytes(bytes) => Some(OwnedStr::new(bytes)),
+            };
+            let made: SmallVec<[Option<OwnedStr>; 4]> = told.arguments.iter().map(made).collect();
+            let pairs = told.arguments.iter().zip(&made);
+            let arguments: SmallVec<[Str<'_>; 4]> = pairs
+                .filter_map(|(word, made)| match (word, made) {
+                    (_, Some(made)) => Some(made.as_str()),
+                    (Word::Own(index), None) => words.get(*index).copied(),
+                    (Word::Bytes(_), None) => None,
+                })
+                .collect();
+            context.replicate(told.command, &arguments);
+        }
+        context.signal_modified(key);
+        for told in &all {
+            match told.event {
+                Event::Module(event) => context.notify(event, key),
+                Event::Generic(event) => context.notify_generic(event, key),
+            }
+        }
+    }
+}

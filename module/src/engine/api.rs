@@ -1,0 +1,325 @@
+//! The functions of the engine, by name.
+//!
+//! The engine has no library to link with. The first word of the context that it hands to
+//! `RedisModule_OnLoad` is a function that looks up the others. Redis knows these names, and so does
+//! Valkey.
+
+use std::{
+    ffi::{CStr, c_char, c_int, c_long, c_longlong, c_uint, c_ulonglong, c_void},
+    ptr,
+    sync::OnceLock,
+};
+
+/// Types of the engine, which only it looks into.
+macro_rules! opaque {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $($(#[$doc])* #[repr(C)] pub(super) struct $name { _private: [u8; 0] })*
+    };
+}
+
+opaque! {
+    /// `RedisModuleCtx`
+    Ctx;
+    /// `RedisModuleString`
+    Str;
+    /// `RedisModuleKey`
+    Key;
+    /// `RedisModuleType`
+    Type;
+    /// `RedisModuleIO`
+    Io;
+    /// `RedisModuleDigest`
+    Digest;
+    /// `RedisModuleBlockedClient`
+    Blocked;
+    /// `RedisModuleCommand`
+    Command;
+    /// `RedisModuleInfoCtx`
+    InfoCtx;
+    /// `RedisModuleServerInfoData`
+    ServerInfo;
+}
+
+/// What the engine's functions return when they have done their work, and else.
+pub(super) const OK: c_int = 0;
+pub(super) const ERR: c_int = 1;
+
+pub(super) type CommandFn = unsafe extern "C" fn(*mut Ctx, *mut *mut Str, c_int) -> c_int;
+pub(super) type FreeFn = unsafe extern "C" fn(*mut Ctx, *mut c_void);
+pub(super) type InfoFn = unsafe extern "C" fn(*mut InfoCtx, c_int);
+pub(super) type GetNumberFn = unsafe extern "C" fn(*const c_char, *mut c_void) -> c_longlong;
+pub(super) type SetNumberFn =
+    unsafe extern "C" fn(*const c_char, c_longlong, *mut c_void, *mut *mut Str) -> c_int;
+pub(super) type GetTextFn = unsafe extern "C" fn(*const c_char, *mut c_void) -> *mut Str;
+pub(super) type SetTextFn =
+    unsafe extern "C" fn(*const c_char, *mut Str, *mut c_void, *mut *mut Str) -> c_int;
+pub(super) type ApplyFn = unsafe extern "C" fn(*mut Ctx, *mut c_void, *mut *mut Str) -> c_int;
+
+/// `RedisModuleTypeMethods`, version 3: all engines since Redis 6.2 know it.
+#[repr(C)]
+pub(super) struct Methods {
+    pub(super) version: u64,
+    pub(super) rdb_load: Option<unsafe extern "C" fn(*mut Io, c_int) -> *mut c_void>,
+    pub(super) rdb_save: Option<unsafe extern "C" fn(*mut Io, *mut c_void)>,
+    pub(super) aof_rewrite: Option<unsafe extern "C" fn(*mut Io, *mut Str, *mut c_void)>,
+    pub(super) mem_usage: Option<unsafe extern "C" fn(*const c_void) -> usize>,
+    pub(super) digest: Option<unsafe extern "C" fn(*mut Digest, *mut c_void)>,
+    pub(super) free: Option<unsafe extern "C" fn(*mut c_void)>,
+    pub(super) aux_load: Option<unsafe extern "C" fn(*mut Io, c_int, c_int) -> c_int>,
+    pub(super) aux_save: Option<unsafe extern "C" fn(*mut Io, c_int)>,
+    pub(super) aux_save_triggers: c_int,
+    pub(super) free_effort: Option<unsafe extern "C" fn(*mut Str, *const c_void) -> usize>,
+    pub(super) unlink: Option<unsafe extern "C" fn(*mut Str, *const c_void)>,
+    pub(super) copy: Option<unsafe extern "C" fn(*mut Str, *mut Str, *const c_void) -> *mut c_void>,
+    pub(super) defrag:
+        Option<unsafe extern "C" fn(*mut c_void, *mut Str, *mut *mut c_void) -> c_int>,
+}
+
+impl Methods {
+    pub(super) const VERSION: u64 = 3;
+}
+
+/// `RedisModuleCommandInfoVersion`: how large the structs are that a [`CommandInfo`] points at.
+#[repr(C)]
+pub(super) struct CommandInfoVersion {
+    pub(super) version: c_int,
+    pub(super) history_entry: usize,
+    pub(super) key_spec: usize,
+    pub(super) argument: usize,
+}
+
+/// `RedisModuleCommandInfo`
+#[repr(C)]
+pub(super) struct CommandInfo {
+    pub(super) version: *const CommandInfoVersion,
+    pub(super) summary: *const c_char,
+    pub(super) complexity: *const c_char,
+    pub(super) since: *const c_char,
+    pub(super) history: *const c_void,
+    pub(super) tips: *const c_char,
+    pub(super) arity: c_int,
+    pub(super) key_specs: *const c_void,
+    pub(super) arguments: *const c_void,
+}
+
+/// `RedisModule_GetApi`: puts the function of this name where the pointer says; [`ERR`] if there is none.
+type GetApi = unsafe extern "C" fn(*const c_char, *mut c_void) -> c_int;
+
+/// The engine does not have a function without which the module cannot do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this engine has no RedisModule_{0}: Redis 7.0, Valkey 7.2 or newer ones have it")]
+pub(crate) struct MissingFunction(&'static str);
+
+macro_rules! functions {
+    (needed { $($needed:ident: $needed_type:ty;)* } optional { $($optional:ident: $optional_type:ty;)* }) => {
+        /// The functions. Those that some engine lacks are options.
+        #[allow(non_snake_case)]
+        pub(super) struct Api {
+            $(pub(super) $needed: $needed_type,)*
+            $(pub(super) $optional: Option<$optional_type>,)*
+        }
+
+        impl Api {
+            /// # Safety
+            ///
+            /// `get` is the engine's, and each function has the type that is said here.
+            unsafe fn look_up(get: GetApi) -> Result<Self, MissingFunction> {
+                // SAFETY: as the caller promises.
+                unsafe {
+                    Ok(Self {
+                        $($needed: find::<$needed_type>(get, name!($needed))
+                            .ok_or(MissingFunction(stringify!($needed)))?,)*
+                        $($optional: find::<$optional_type>(get, name!($optional)),)*
+                    })
+                }
+            }
+        }
+    };
+}
+
+/// The engine's name of a function.
+macro_rules! name {
+    ($function:ident) => {
+        concat!("RedisModule_", stringify!($function), "\0")
+    };
+}
+
+/// The function of this name, which ends with a NUL.
+///
+/// # Safety
+///
+/// `get` is the engine's, and `F` is the type of the function.
+unsafe fn find<F>(get: GetApi, name: &'static str) -> Option<F> {
+    const { assert!(size_of::<Option<F>>() == size_of::<*mut c_void>()) };
+    let mut found: *mut c_void = ptr::null_mut();
+    // SAFETY: `name` ends with a NUL, and `found` has room for a pointer to a function.
+    let result = unsafe { get(name.as_ptr().cast(), (&raw mut found).cast()) };
+    if result != OK || found.is_null() {
+        return None;
+    }
+    // SAFETY: it is a function of type `F`, and both have the size of a pointer.
+    Some(unsafe { std::mem::transmute_copy(&found) })
+}
+
+functions! {
+    needed {
+        Alloc: unsafe extern "C" fn(usize) -> *mut c_void;
+        Calloc: unsafe extern "C" fn(usize, usize) -> *mut c_void;
+        Free: unsafe extern "C" fn(*mut c_void);
+        Log: unsafe extern "C" fn(*mut Ctx, *const c_char, *const c_char, ...);
+        LogIOError: unsafe extern "C" fn(*mut Io, *const c_char, *const c_char, ...);
+        SetModuleAttribs: unsafe extern "C" fn(*mut Ctx, *const c_char, c_int, c_int);
+        SetModuleOptions: unsafe extern "C" fn(*mut Ctx, c_int);
+        CreateCommand: unsafe extern "C" fn(*mut Ctx, *const c_char, CommandFn, *const c_char, c_int, c_int, c_int) -> c_int;
+        GetCommand: unsafe extern "C" fn(*mut Ctx, *const c_char) -> *mut Command;
+        CreateDataType: unsafe extern "C" fn(*mut Ctx, *const c_char, c_int, *mut Methods) -> *mut Type;
+        RegisterNumericConfig: unsafe extern "C" fn(*mut Ctx, *const c_char, c_longlong, c_uint, c_longlong, c_longlong, GetNumberFn, SetNumberFn, Option<ApplyFn>, *mut c_void) -> c_int;
+        RegisterStringConfig: unsafe extern "C" fn(*mut Ctx, *const c_char, *const c_char, c_uint, GetTextFn, SetTextFn, Option<ApplyFn>, *mut c_void) -> c_int;
+        LoadConfigs: unsafe extern "C" fn(*mut Ctx) -> c_int;
+        RegisterInfoFunc: unsafe extern "C" fn(*mut Ctx, InfoFn) -> c_int;
+        InfoAddSection: unsafe extern "C" fn(*mut InfoCtx, *const c_char) -> c_int;
+        InfoAddFieldULongLong: unsafe extern "C" fn(*mut InfoCtx, *const c_char, c_ulonglong) -> c_int;
+        GetContextFlags: unsafe extern "C" fn(*mut Ctx) -> c_int;
+        GetServerInfo: unsafe extern "C" fn(*mut Ctx, *const c_char) -> *mut ServerInfo;
+        FreeServerInfo: unsafe extern "C" fn(*mut Ctx, *mut ServerInfo);
+        ServerInfoGetFieldUnsigned: unsafe extern "C" fn(*mut ServerInfo, *const c_char, *mut c_int) -> c_ulonglong;
+        OpenKey: unsafe extern "C" fn(*mut Ctx, *mut Str, c_int) -> *mut Key;
+        CloseKey: unsafe extern "C" fn(*mut Key);
+        KeyType: unsafe extern "C" fn(*mut Key) -> c_int;
+        DeleteKey: unsafe extern "C" fn(*mut Key) -> c_int;
+        ModuleTypeGetType: unsafe extern "C" fn(*mut Key) -> *mut Type;
+        ModuleTypeGetValue: unsafe extern "C" fn(*mut Key) -> *mut c_void;
+        ModuleTypeSetValue: unsafe extern "C" fn(*mut Key, *mut Type, *mut c_void) -> c_int;
+        CreateString: unsafe extern "C" fn(*mut Ctx, *const c_char, usize) -> *mut Str;
+        FreeString: unsafe extern "C" fn(*mut Ctx, *mut Str);
+        RetainString: unsafe extern "C" fn(*mut Ctx, *mut Str);
+        StringPtrLen: unsafe extern "C" fn(*const Str, *mut usize) -> *const c_char;
+        ReplyWithArray: unsafe extern "C" fn(*mut Ctx, c_long) -> c_int;
+        ReplyWithBool: unsafe extern "C" fn(*mut Ctx, c_int) -> c_int;
+        ReplyWithError: unsafe extern "C" fn(*mut Ctx, *const c_char) -> c_int;
+        ReplyWithLongLong: unsafe extern "C" fn(*mut Ctx, c_longlong) -> c_int;
+        ReplyWithMap: unsafe extern "C" fn(*mut Ctx, c_long) -> c_int;
+        ReplyWithNull: unsafe extern "C" fn(*mut Ctx) -> c_int;
+        ReplyWithNullArray: unsafe extern "C" fn(*mut Ctx) -> c_int;
+        ReplyWithSimpleString: unsafe extern "C" fn(*mut Ctx, *const c_char) -> c_int;
+        ReplyWithStringBuffer: unsafe extern "C" fn(*mut Ctx, *const c_char, usize) -> c_int;
+        ReplyWithVerbatimString: unsafe extern "C" fn(*mut Ctx, *const c_char, usize) -> c_int;
+        Replicate: unsafe extern "C" fn(*mut Ctx, *const c_char, *const c_char, ...) -> c_int;
+        SignalModifiedKey: unsafe extern "C" fn(*mut Ctx, *mut Str) -> c_int;
+        NotifyKeyspaceEvent: unsafe extern "C" fn(*mut Ctx, c_int, *const c_char, *mut Str) -> c_int;
+        SaveUnsigned: unsafe extern "C" fn(*mut Io, u64);
+        LoadUnsigned: unsafe extern "C" fn(*mut Io) -> u64;
+        SaveStringBuffer: unsafe extern "C" fn(*mut Io, *const c_char, usize);
+        LoadStringBuffer: unsafe extern "C" fn(*mut Io, *mut usize) -> *mut c_char;
+        IsIOError: unsafe extern "C" fn(*mut Io) -> c_int;
+        EmitAOF: unsafe extern "C" fn(*mut Io, *const c_char, *const c_char, ...);
+        DigestAddStringBuffer: unsafe extern "C" fn(*mut Digest, *const c_char, usize);
+        DigestEndSequence: unsafe extern "C" fn(*mut Digest);
+        BlockClient: unsafe extern "C" fn(*mut Ctx, Option<CommandFn>, Option<CommandFn>, Option<FreeFn>, c_longlong) -> *mut Blocked;
+        UnblockClient: unsafe extern "C" fn(*mut Blocked, *mut c_void) -> c_int;
+        AbortBlock: unsafe extern "C" fn(*mut Blocked) -> c_int;
+        GetThreadSafeContext: unsafe extern "C" fn(*mut Blocked) -> *mut Ctx;
+        FreeThreadSafeContext: unsafe extern "C" fn(*mut Ctx);
+    }
+    optional {
+        TryAlloc: unsafe extern "C" fn(usize) -> *mut c_void;
+        TryCalloc: unsafe extern "C" fn(usize, usize) -> *mut c_void;
+        AddACLCategory: unsafe extern "C" fn(*mut Ctx, *const c_char) -> c_int;
+        SetCommandACLCategories: unsafe extern "C" fn(*mut Command, *const c_char) -> c_int;
+        SetCommandInfo: unsafe extern "C" fn(*mut Command, *const CommandInfo) -> c_int;
+    }
+}
+
+static API: OnceLock<Api> = OnceLock::new();
+
+/// Looks up all functions, from the context of `RedisModule_OnLoad`. Nothing may be allocated before.
+///
+/// # Safety
+///
+/// `context` is what the engine handed to `RedisModule_OnLoad`.
+pub(super) unsafe fn load(context: *mut Ctx) -> Result<(), MissingFunction> {
+    // SAFETY: the first word of this context is `GetApi`.
+    let get = unsafe { *context.cast::<GetApi>() };
+    // SAFETY: it is the engine's, and the types are those of its header.
+    let api = unsafe { Api::look_up(get) };
+    let api = api.inspect_err(|missing| {
+        // SAFETY: as above.
+        let log = unsafe {
+            find::<unsafe extern "C" fn(*mut Ctx, *const c_char, *const c_char, ...)>(
+                get,
+                name!(Log),
+            )
+        };
+        if let Some(log) = log {
+            let text = c"guira: not loaded, as this engine has no RedisModule_%.*s: use Redis 7.0, Valkey 7.2 or newer ones";
+            let length = missing.0.len() as c_int;
+            // SAFETY: `%.*s` takes an int, and a pointer to so many bytes.
+            unsafe {
+                log(context, c"warning".as_ptr(), text.as_ptr(), length, missing.0.as_ptr());
+            }
+        }
+    })?;
+    // A second load of the module, which the engine refuses later, has found the same functions.
+    let _ = API.set(api);
+    Ok(())
+}
+
+/// The functions, if they have been looked up.
+#[inline]
+pub(super) fn loaded() -> Option<&'static Api> {
+    API.get()
+}
+
+/// The functions.
+#[inline]
+pub(super) fn api() -> &'static Api {
+    match API.get() {
+        Some(api) => api,
+        // The engine calls nothing of the module before `RedisModule_OnLoad`, which looks them up.
+        None => unreachable!("the engine's functions have not been looked up"),
+    }
+}
+
+/// The bytes of a string of the engine.
+///
+/// # Safety
+///
+/// It is one, and it stays as it is during `'a`.
+pub(super) unsafe fn bytes<'a>(string: *const Str) -> &'a [u8] {
+    let mut length = 0;
+    // SAFETY: as the caller promises.
+    let begin = unsafe { (api().StringPtrLen)(string, &mut length) };
+    if begin.is_null() {
+        return &[];
+    }
+    // SAFETY: there are so many bytes from there on.
+    unsafe { std::slice::from_raw_parts(begin.cast(), length) }
+}
+
+/// A text for the engine: it ends with a NUL, and those within are replaced.
+pub(super) fn with_nul(text: &str) -> std::ffi::CString {
+    let bytes = text.bytes().map(|byte| if byte == 0 { b'?' } else { byte });
+    std::ffi::CString::new(bytes.collect::<Vec<_>>()).unwrap_or_default()
+}
+
+/// The level of the engine's log for what operators should know.
+pub(super) const WARNING: &CStr = c"warning";
+
+/// Writes a warning to the engine's log, from any thread; to standard error where there is no engine,
+/// as in unit tests.
+pub(crate) fn warn(text: &str) {
+    let Some(api) = loaded() else {
+        eprintln!("guira: {text}");
+        return;
+    };
+    let text = with_nul(text);
+    // SAFETY: no context is needed, and `%s` takes a pointer to a text that ends with a NUL.
+    unsafe {
+        (api.Log)(
+            ptr::null_mut(),
+            WARNING.as_ptr(),
+            c"guira: %s".as_ptr(),
+            text.as_ptr(),
+        );
+    }
+}

@@ -1,0 +1,232 @@
+//! Settings of the module, which `CONFIG GET` and `CONFIG SET` know.
+
+use super::{
+    api::{self, ERR, OK, api, with_nul},
+    border::guarded,
+    context::Context,
+    string::{OwnedStr, Str},
+};
+use std::{
+    ffi::{CStr, c_char, c_int, c_longlong, c_uint, c_void},
+    ptr,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+};
+
+/// A number that is set.
+#[derive(Debug)]
+pub(crate) struct Number {
+    name: &'static CStr,
+    least: i64,
+    /// May it be given as `64mb`?
+    is_memory: bool,
+    value: AtomicI64,
+}
+
+/// A number with a fraction that is set. The engine has no such settings: for it, this one is text.
+#[derive(Debug)]
+pub(crate) struct Fraction {
+    name: &'static CStr,
+    /// What is allowed, and why something else is not.
+    check: fn(&str) -> Result<f64, String>,
+    bits: AtomicU64,
+    /// As it was given. The engine looks at it when it is asked for the setting.
+    text: Mutex<Option<Text>>,
+}
+
+struct Text(OwnedStr);
+
+// SAFETY: settings are read and changed on the engine's main thread only.
+unsafe impl Send for Text {}
+
+impl std::fmt::Debug for Text {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.as_str().fmt(f)
+    }
+}
+
+/// The engine refuses a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SettingError {
+    #[error("the engine refuses the setting {0:?}")]
+    Refused(&'static CStr),
+    #[error("the engine refuses the values of the settings: the lines above say which")]
+    Values,
+}
+
+impl Number {
+    pub(crate) const fn new(name: &'static CStr, default: i64, least: i64) -> Self {
+        Self {
+            name,
+            least,
+            is_memory: false,
+            value: AtomicI64::new(default),
+        }
+    }
+
+    pub(crate) const fn of_memory(self) -> Self {
+        Self {
+            is_memory: true,
+            ..self
+        }
+    }
+
+    pub(crate) const fn least(&self) -> i64 {
+        self.least
+    }
+
+    pub(crate) fn get(&self) -> i64 {
+        // Relaxed: nothing else depends on it, here and below.
+        self.value.load(Ordering::Relaxed)
+    }
+}
+
+impl Fraction {
+    pub(crate) const fn new(
+        name: &'static CStr,
+        default: f64,
+        check: fn(&str) -> Result<f64, String>,
+    ) -> Self {
+        Self {
+            name,
+            check,
+            bits: AtomicU64::new(default.to_bits()),
+            text: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn get(&self) -> f64 {
+        f64::from_bits(self.bits.load(Ordering::Relaxed))
+    }
+}
+
+impl Context {
+    /// Its value without the engine's own file, and the most that it may be, are said here.
+    pub(crate) fn register_number(
+        &self,
+        setting: &'static Number,
+        default: i64,
+        most: i64,
+    ) -> Result<(), SettingError> {
+        const MEMORY: c_uint = 1 << 7;
+        // SAFETY: the context is valid. What is handed to the functions is the setting, which is
+        // there for ever.
+        let result = unsafe {
+            (api().RegisterNumericConfig)(
+                self.raw(),
+                setting.name.as_ptr(),
+                default,
+                if setting.is_memory { MEMORY } else { 0 },
+                setting.least,
+                most,
+                get_number,
+                set_number,
+                None,
+                ptr::from_ref(setting).cast_mut().cast(),
+            )
+        };
+        if result == OK {
+            Ok(())
+        } else {
+            Err(SettingError::Refused(setting.name))
+        }
+    }
+
+    pub(crate) fn register_fraction(
+        &self,
+        setting: &'static Fraction,
+        default: f64,
+    ) -> Result<(), SettingError> {
+        let default = with_nul(&default.to_string());
+        // SAFETY: as for numbers; the engine copies the text.
+        let result = unsafe {
+            (api().RegisterStringConfig)(
+                self.raw(),
+                setting.name.as_ptr(),
+                default.as_ptr(),
+                0,
+                get_fraction,
+                set_fraction,
+                None,
+                ptr::from_ref(setting).cast_mut().cast(),
+            )
+        };
+        if result == OK {
+            Ok(())
+        } else {
+            Err(SettingError::Refused(setting.name))
+        }
+    }
+
+    /// Gives the settings the values that the engine's own file has for them, and else their defaults.
+    pub(crate) fn load_settings(&self) -> Result<(), SettingError> {
+        // SAFETY: the context is valid.
+        match unsafe { (api().LoadConfigs)(self.raw()) } {
+            OK => Ok(()),
+            _ => Err(SettingError::Values),
+        }
+    }
+}
+
+unsafe extern "C" fn get_number(_: *const c_char, setting: *mut c_void) -> c_longlong {
+    // SAFETY: it is the setting that was registered, which is there for ever.
+    let setting = unsafe { &*setting.cast::<Number>() };
+    setting.get()
+}
+
+unsafe extern "C" fn set_number(
+    _: *const c_char,
+    value: c_longlong,
+    setting: *mut c_void,
+    _: *mut *mut api::Str,
+) -> c_int {
+    // SAFETY: as above. That the value is in its range, the engine has checked.
+    let setting = unsafe { &*setting.cast::<Number>() };
+    setting.value.store(value, Ordering::Relaxed);
+    OK
+}
+
+unsafe extern "C" fn get_fraction(_: *const c_char, setting: *mut c_void) -> *mut api::Str {
+    let get = || {
+        // SAFETY: it is the setting that was registered, which is there for ever.
+        let setting = unsafe { &*setting.cast::<Fraction>() };
+        // Nobody holds the lock and calls the engine.
+        let mut text = setting.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let text =
+            text.get_or_insert_with(|| Text(OwnedStr::new(setting.get().to_string().as_bytes())));
+        // The engine copies it before it calls the module again.
+        text.0.as_str().raw()
+    };
+    guarded("a setting", get, ptr::null_mut)
+}
+
+unsafe extern "C" fn set_fraction(
+    _: *const c_char,
+    value: *mut api::Str,
+    setting: *mut c_void,
+    error: *mut *mut api::Str,
+) -> c_int {
+    let set = || {
+        // SAFETY: as above; and the engine hands over a string that is valid during this call.
+        let (setting, value) = unsafe { (&*setting.cast::<Fraction>(), Str::new(value)) };
+        let bytes = value.map_or(&[][..], Str::as_bytes);
+        match (setting.check)(&String::from_utf8_lossy(bytes)) {
+            Ok(number) => {
+                let text = Text(OwnedStr::new(bytes));
+                *setting.text.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+                setting.bits.store(number.to_bits(), Ordering::Relaxed);
+                OK
+            }
+            Err(reason) => {
+                if !error.is_null() {
+                    // SAFETY: the engine has room for a string there, which it frees.
+                    unsafe { *error = OwnedStr::new(reason.as_bytes()).into_raw() }
+                }
+                ERR
+            }
+        }
+    };
+    guarded("a setting", set, || ERR)
+}

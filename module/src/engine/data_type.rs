@@ -1,0 +1,215 @@
+//! A type of values that the engine keeps, saves, copies and frees.
+
+use super::{
+    api::{self, Methods, api, warn},
+    border::guarded,
+    context::{Context, is_child},
+    io::{Load, Loader, Rewrite, Rewriter, Save, Saver},
+    string::Str,
+};
+use std::{
+    ffi::{CStr, c_int, c_void},
+    fmt,
+    marker::PhantomData,
+    process,
+    ptr::{self, NonNull},
+};
+
+/// What the engine does with values.
+///
+/// It uses one at a time, on its main thread or in a process that it has forked. It frees values on
+/// any thread.
+pub(crate) trait Value: Send + Sync + Sized + 'static {
+    /// Why a value was not loaded, or not copied.
+    type Error: fmt::Display;
+
+    /// Its name in RDB files: 9 characters.
+    const NAME: &'static CStr;
+
+    /// The version of what [`save`](Self::save) writes.
+    const VERSION: c_int;
+
+    /// Reads what [`save`](Self::save) has written, in this or an older version.
+    fn load(from: &mut impl Load, version: c_int) -> Result<Self, Self::Error>;
+
+    /// In a forked process, as a rule, whose other threads have stopped anywhere: it takes no lock.
+    fn save(&self, to: &mut impl Save);
+
+    /// Writes the commands that make the value. As for [`save`](Self::save), it takes no lock.
+    fn rewrite(&self, to: &mut impl Rewrite);
+
+    /// Its bytes.
+    fn memory_usage(&self) -> usize;
+
+    /// The same bytes for values that are equal for clients.
+    fn digest(&self) -> Vec<u8>;
+
+    /// How much work it is to free the value: beyond 64 a thread in the background does it.
+    fn free_effort(&self) -> usize;
+
+    fn copy(&self) -> Result<Self, Self::Error>;
+}
+
+/// A type that the engine knows. All of its values are `V`.
+pub(crate) struct DataType<V> {
+    raw: NonNull<api::Type>,
+    values: PhantomData<fn() -> V>,
+}
+
+// SAFETY: the engine only compares the pointer.
+unsafe impl<V> Send for DataType<V> {}
+// SAFETY: as above.
+unsafe impl<V> Sync for DataType<V> {}
+
+/// The engine refuses the type: another module has its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the engine refuses the type {0:?}: is the module loaded already?")]
+pub(crate) struct TypeRefused(&'static CStr);
+
+impl<V: Value> DataType<V> {
+    pub(crate) fn register(context: &Context) -> Result<Self, TypeRefused> {
+        const { assert!(V::NAME.count_bytes() == 9) };
+        let mut methods = Methods {
+            version: Methods::VERSION,
+            rdb_load: Some(rdb_load::<V>),
+            rdb_save: Some(rdb_save::<V>),
+            aof_rewrite: Some(aof_rewrite::<V>),
+            mem_usage: Some(mem_usage::<V>),
+            digest: Some(digest::<V>),
+            free: Some(free::<V>),
+            aux_load: None,
+            aux_save: None,
+            aux_save_triggers: 0,
+            free_effort: Some(free_effort::<V>),
+            unlink: None,
+            copy: Some(copy::<V>),
+            defrag: None,
+        };
+        // SAFETY: the context is valid, and the engine copies the methods.
+        let raw = unsafe {
+            (api().CreateDataType)(context.raw(), V::NAME.as_ptr(), V::VERSION, &mut methods)
+        };
+        let raw = NonNull::new(raw).ok_or(TypeRefused(V::NAME))?;
+        Ok(Self {
+            raw,
+            values: PhantomData,
+        })
+    }
+
+    pub(super) fn raw(&self) -> *mut api::Type {
+        self.raw.as_ptr()
+    }
+}
+
+impl<V> fmt::Debug for DataType<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DataType").finish_non_exhaustive()
+    }
+}
+
+/// # Safety
+///
+/// `value` is one of this type.
+unsafe fn borrow<'a, V: Value>(value: *const c_void) -> &'a V {
+    // SAFETY: as the caller promises; all values of the type are boxed `V`s.
+    unsafe { &*value.cast::<V>() }
+}
+
+fn boxed<V: Value>(value: V) -> *mut c_void {
+    Box::into_raw(Box::new(value)).cast()
+}
+
+unsafe extern "C" fn rdb_load<V: Value>(io: *mut api::Io, version: c_int) -> *mut c_void {
+    let load = || {
+        // SAFETY: the engine reads from it during this call.
+        let mut loader = unsafe { Loader::new(io) };
+        match V::load(&mut loader, version) {
+            Ok(value) => boxed(value),
+            Err(error) => {
+                loader.log(&error.to_string());
+                ptr::null_mut()
+            }
+        }
+    };
+    guarded("loading a filter", load, ptr::null_mut)
+}
+
+/// What a file lacks would be noticed only when it is loaded, and with it all keys would be gone: a
+/// process that was forked to write the file ends instead, and the engine reports that.
+fn leave_unwritten() {
+    warn("a filter could not be saved");
+    if is_child() {
+        process::abort();
+    }
+}
+
+unsafe extern "C" fn rdb_save<V: Value>(io: *mut api::Io, value: *mut c_void) {
+    // SAFETY: the engine hands over a value of the type, and writes to `io` during this call.
+    let save = || unsafe { borrow::<V>(value).save(&mut Saver::new(io)) };
+    guarded("saving a filter", save, leave_unwritten);
+}
+
+unsafe extern "C" fn aof_rewrite<V: Value>(
+    io: *mut api::Io,
+    key: *mut api::Str,
+    value: *mut c_void,
+) {
+    let rewrite = || {
+        // SAFETY: the engine hands over a key and a value of the type, and writes to `io` during this call.
+        unsafe {
+            if let Some(key) = Str::new(key) {
+                borrow::<V>(value).rewrite(&mut Rewriter::new(io, key));
+            }
+        }
+    };
+    guarded("rewriting a filter", rewrite, leave_unwritten);
+}
+
+unsafe extern "C" fn mem_usage<V: Value>(value: *const c_void) -> usize {
+    // SAFETY: the engine hands over a value of the type.
+    let usage = || unsafe { borrow::<V>(value).memory_usage() };
+    guarded("measuring a filter", usage, || 0)
+}
+
+unsafe extern "C" fn digest<V: Value>(digest: *mut api::Digest, value: *mut c_void) {
+    let add = || {
+        // SAFETY: the engine hands over a value of the type.
+        let bytes = unsafe { borrow::<V>(value).digest() };
+        // SAFETY: the engine hands over a digest, and there are so many bytes.
+        unsafe {
+            (api().DigestAddStringBuffer)(digest, bytes.as_ptr().cast(), bytes.len());
+            (api().DigestEndSequence)(digest);
+        }
+    };
+    guarded("the digest of a filter", add, || ());
+}
+
+unsafe extern "C" fn free<V: Value>(value: *mut c_void) {
+    // SAFETY: the engine hands over a value of the type, and forgets it.
+    let free = || drop(unsafe { Box::from_raw(value.cast::<V>()) });
+    guarded("freeing a filter", free, || ());
+}
+
+unsafe extern "C" fn free_effort<V: Value>(_: *mut api::Str, value: *const c_void) -> usize {
+    // SAFETY: the engine hands over a value of the type.
+    let effort = || unsafe { borrow::<V>(value).free_effort() };
+    guarded("measuring a filter", effort, || 1)
+}
+
+unsafe extern "C" fn copy<V: Value>(
+    _: *mut api::Str,
+    _: *mut api::Str,
+    value: *const c_void,
+) -> *mut c_void {
+    let copy = || {
+        // SAFETY: the engine hands over a value of the type.
+        match unsafe { borrow::<V>(value).copy() } {
+            Ok(copy) => boxed(copy),
+            Err(error) => {
+                warn(&format!("a filter was not copied: {error}"));
+                ptr::null_mut()
+            }
+        }
+    };
+    guarded("copying a filter", copy, ptr::null_mut)
+}

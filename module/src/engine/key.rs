@@ -1,0 +1,144 @@
+//! A key that is open, and its value.
+
+use super::{
+    api::{self, OK, api},
+    context::{self, Memory},
+    data_type::{DataType, Value},
+};
+use std::{ffi::c_int, fmt, marker::PhantomData};
+
+/// For what a key is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// What a key holds.
+#[derive(Debug)]
+pub(crate) enum Found<V> {
+    /// There is no such key.
+    Nothing,
+    /// A value of the type that was asked for.
+    Value(V),
+    /// Something else.
+    OtherType,
+}
+
+/// A key could not be changed as asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the key is not open for writing")]
+pub(crate) struct NotWritable;
+
+/// An open key. It is closed when the value goes.
+pub(crate) struct Key<'a> {
+    /// Null if there is no such key, and it was opened for reading.
+    raw: *mut api::Key,
+    call: PhantomData<&'a mut ()>,
+}
+
+const EMPTY: c_int = 0;
+
+impl<'a> Key<'a> {
+    /// # Safety
+    ///
+    /// The context and the name are valid during `'a`, and no other key is open then.
+    pub(super) unsafe fn open(context: *mut api::Ctx, name: *mut api::Str, access: Access) -> Self {
+        const READ: c_int = 1;
+        const WRITE: c_int = 1 << 1;
+        let mode = match access {
+            Access::Read => READ,
+            Access::Write => READ | WRITE,
+        };
+        Self {
+            // SAFETY: as the caller promises.
+            raw: unsafe { (api().OpenKey)(context, name, mode) },
+            call: PhantomData,
+        }
+    }
+
+    /// The value of the key.
+    pub(crate) fn get<V: Value>(&self, kind: &DataType<V>) -> Found<&V> {
+        match self.find(kind) {
+            // SAFETY: the value lives until the key is closed, or its value is replaced, for which it
+            // must be borrowed mutably.
+            Found::Value(value) => Found::Value(unsafe { &*value }),
+            Found::Nothing => Found::Nothing,
+            Found::OtherType => Found::OtherType,
+        }
+    }
+
+    /// The value of the key, to be changed.
+    pub(crate) fn get_mut<V: Value>(&mut self, kind: &DataType<V>) -> Found<&mut V> {
+        match self.find(kind) {
+            // SAFETY: as for `get`; and while the key is open, nobody else looks at the value: the
+            // engine's own callbacks come between commands, and no other key is open.
+            Found::Value(value) => Found::Value(unsafe { &mut *value }),
+            Found::Nothing => Found::Nothing,
+            Found::OtherType => Found::OtherType,
+        }
+    }
+
+    fn find<V: Value>(&self, kind: &DataType<V>) -> Found<*mut V> {
+        // SAFETY: the key is open, or null for one that does not exist.
+        unsafe {
+            if self.raw.is_null() || (api().KeyType)(self.raw) == EMPTY {
+                Found::Nothing
+            } else if (api().ModuleTypeGetType)(self.raw) == kind.raw() {
+                // What has this type is a `V`: `DataType` sees to it.
+                Found::Value((api().ModuleTypeGetValue)(self.raw).cast())
+            } else {
+                Found::OtherType
+            }
+        }
+    }
+
+    /// Makes `value` the value of the key. One that was there is freed, with the time at which the
+    /// key was to expire.
+    pub(crate) fn set<V: Value>(
+        &mut self,
+        kind: &DataType<V>,
+        value: V,
+    ) -> Result<(), NotWritable> {
+        if self.raw.is_null() {
+            return Err(NotWritable);
+        }
+        let value = Box::into_raw(Box::new(value));
+        // SAFETY: the key is open, and what has this type is a `V` in a box.
+        let result = unsafe { (api().ModuleTypeSetValue)(self.raw, kind.raw(), value.cast()) };
+        if result == OK {
+            Ok(())
+        } else {
+            // SAFETY: the engine has not taken it.
+            drop(unsafe { Box::from_raw(value) });
+            Err(NotWritable)
+        }
+    }
+
+    /// Deletes the key.
+    pub(crate) fn delete(&mut self) -> Result<(), NotWritable> {
+        // SAFETY: the key is open; nobody borrows its value.
+        let done = !self.raw.is_null() && unsafe { (api().DeleteKey)(self.raw) } == OK;
+        if done { Ok(()) } else { Err(NotWritable) }
+    }
+
+    /// The memory of the engine. (That a key is open says that this is the main thread.)
+    pub(crate) fn memory(&self) -> Option<Memory> {
+        context::memory()
+    }
+}
+
+impl Drop for Key<'_> {
+    fn drop(&mut self) {
+        if !self.raw.is_null() {
+            // SAFETY: it is open, and closed once.
+            unsafe { (api().CloseKey)(self.raw) }
+        }
+    }
+}
+
+impl fmt::Debug for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key").finish_non_exhaustive()
+    }
+}

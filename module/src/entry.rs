@@ -1,0 +1,230 @@
+//! The value of a key.
+
+mod pieces;
+mod rdb;
+
+use crate::{
+    engine::{self, Rewrite, Save, Value},
+    loading::Loading,
+};
+use guira_commands::{
+    DuplicateError, Filter,
+    dump::{Header, LoadError},
+};
+use std::{
+    ffi::{CStr, c_int},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+};
+use thiserror::Error;
+
+pub(crate) use rdb::ReadError;
+
+/// A filter, or one that is being loaded. [`totals`] has it as long as it is there.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    content: Content,
+    /// Bytes of it in [`totals`].
+    counted: AtomicUsize,
+}
+
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// Threads of the module may still be at work on it when its key is gone.
+    Filter(Arc<Filter>),
+    Loading(Box<Loading>),
+}
+
+/// A value was not loaded, or not copied.
+#[derive(Debug, Error)]
+pub(crate) enum EntryError {
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    #[error(transparent)]
+    Duplicate(#[from] DuplicateError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+/// All values together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) entries: u64,
+    pub(crate) bytes: u64,
+}
+
+// Relaxed, all of them: numbers to be shown.
+static ENTRIES: AtomicU64 = AtomicU64::new(0);
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+pub(crate) fn totals() -> Totals {
+    Totals {
+        entries: ENTRIES.load(Ordering::Relaxed),
+        bytes: BYTES.load(Ordering::Relaxed),
+    }
+}
+
+impl Entry {
+    pub(crate) fn new(content: Content) -> Self {
+        ENTRIES.fetch_add(1, Ordering::Relaxed);
+        let entry = Self {
+            content,
+            counted: AtomicUsize::new(0),
+        };
+        entry.count();
+        entry
+    }
+
+    pub(crate) fn of_filter(filter: Filter) -> Self {
+        Self::new(Content::Filter(Arc::new(filter)))
+    }
+
+    pub(crate) fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// To be changed; then it is to be [counted](Self::count).
+    pub(crate) fn content_mut(&mut self) -> &mut Content {
+        &mut self.content
+    }
+
+    /// Counts the bytes that it has now.
+    pub(crate) fn count(&self) {
+        let now = self.memory_usage();
+        let before = self.counted.swap(now, Ordering::Relaxed);
+        if now != before {
+            // Modulo 2^64, as the difference may be negative.
+            BYTES.fetch_add((now as u64).wrapping_sub(before as u64), Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        ENTRIES.fetch_sub(1, Ordering::Relaxed);
+        BYTES.fetch_sub(*self.counted.get_mut() as u64, Ordering::Relaxed);
+    }
+}
+
+/// For each so many bytes the engine is told of one piece of work to free them.
+const EFFORT_BYTES: usize = 64 << 10;
+
+impl Value for Entry {
+    type Error = EntryError;
+
+    const NAME: &'static CStr = c"guira--CF";
+    const VERSION: c_int = rdb::VERSION;
+
+    fn load(from: &mut impl engine::Load, version: c_int) -> Result<Self, EntryError> {
+        Ok(rdb::read(from, version).map(Self::new)?)
+    }
+
+    fn save(&self, to: &mut impl Save) {
+        rdb::write(&self.content, to);
+    }
+
+    fn rewrite(&self, to: &mut impl Rewrite) {
+        pieces::rewrite(&self.content, to);
+    }
+
+    fn memory_usage(&self) -> usize {
+        size_of::<Self>()
+            + match &self.content {
+                Content::Filter(filter) => filter.memory_usage(),
+                Content::Loading(loading) => loading.memory_usage(),
+            }
+    }
+
+    fn digest(&self) -> Vec<u8> {
+        match &self.content {
+            Content::Filter(filter) => {
+                // What clients see of it, and what it holds.
+                let mut bytes = Header::of(filter).to_bytes().to_vec();
+                bytes.extend(filter.digest().unwrap_or_default().to_le_bytes());
+                bytes
+            }
+            Content::Loading(loading) => {
+                let mut bytes = loading.header().to_vec();
+                let mut sum = crc32fast::Hasher::new();
+                let mut come = 0;
+                for piece in loading.pieces() {
+                    sum.update(piece);
+                    come += piece.len() as u64;
+                }
+                bytes.extend(come.to_le_bytes());
+                bytes.extend(sum.finalize().to_le_bytes());
+                bytes
+            }
+        }
+    }
+
+    fn free_effort(&self) -> usize {
+        1 + self.memory_usage() / EFFORT_BYTES
+    }
+
+    fn copy(&self) -> Result<Self, EntryError> {
+        let content = match &self.content {
+            Content::Filter(filter) => Content::Filter(Arc::new(filter.duplicate()?)),
+            Content::Loading(loading) => {
+                let copy = Loading::restore(loading.header(), loading.pieces())?;
+                Content::Loading(Box::new(copy))
+            }
+        };
+        Ok(Self::new(content))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use guira_commands::{Growth, Options};
+
+    /// One that grows, with some items.
+    pub(crate) fn some_filter(items: u32) -> Filter {
+        let options = Options::default();
+        let growth = Growth::furthest(&options, 1 << 20).unwrap();
+        let filter = Filter::build(options, growth).unwrap();
+        for item in 0..items {
+            filter.insert(&item.to_le_bytes(), || false).unwrap();
+        }
+        assert!(filter.remove(&0_u32.to_le_bytes()));
+        filter
+    }
+
+    #[test]
+    fn values_are_counted_as_long_as_they_are_there() {
+        // Other tests make values, too: this one is larger than all of them.
+        const LARGE: u64 = 64 << 20;
+        assert!(totals().bytes < LARGE);
+        let options = Options {
+            capacity: 100_000_000,
+            expansion: 0,
+            ..Options::default()
+        };
+        let growth = Growth::furthest(&options, usize::MAX).unwrap();
+        let entry = Entry::of_filter(Filter::build(options, growth).unwrap());
+        assert!(totals().entries > 0 && totals().bytes > LARGE);
+        drop(entry);
+        assert!(totals().bytes < LARGE);
+    }
+
+    #[test]
+    fn a_copy_has_the_same_digest() {
+        let entry = Entry::of_filter(some_filter(1000));
+        let copy = entry.copy().unwrap();
+        assert_eq!(copy.digest(), entry.digest());
+        let Content::Filter(filter) = copy.content() else {
+            panic!("a filter has become {copy:?}");
+        };
+        filter.insert(b"new", || false).unwrap();
+        assert_ne!(copy.digest(), entry.digest());
+    }
+
+    #[test]
+    fn large_values_are_much_work_to_free() {
+        let entry = Entry::of_filter(some_filter(10));
+        assert!(entry.free_effort() < 64);
+    }
+}

@@ -1,0 +1,150 @@
+//! A value as commands: `CF.LOADCHUNK` with the pieces that `CF.SCANDUMP` would give.
+//!
+//! The file of commands is rewritten so, and Valkey 9 moves slots so.
+
+use super::Content;
+use crate::engine::Rewrite;
+use guira_commands::{
+    Filter,
+    dump::{Header, PIECE, position_of},
+};
+use std::{
+    ffi::CStr,
+    io::{self, BufWriter, Write},
+};
+
+const COMMAND: &CStr = c"CF.LOADCHUNK";
+
+/// The position of a header.
+const HEADER: i64 = 1;
+
+pub(super) fn rewrite(content: &Content, to: &mut impl Rewrite) {
+    match content {
+        Content::Filter(filter) => {
+            to.emit(COMMAND, HEADER, &Header::of(filter).to_bytes());
+            let written = write(filter, to);
+            // Only then is it less than a filter, and no filter when it is read.
+            debug_assert!(written.is_ok(), "commands take all bytes");
+        }
+        Content::Loading(loading) => {
+            to.emit(COMMAND, HEADER, loading.header());
+            let mut come = 0;
+            for piece in loading.pieces() {
+                come += piece.len() as u64;
+                to.emit(COMMAND, position_of(0, come) as i64, piece);
+            }
+        }
+    }
+}
+
+/// The snapshot, which begins with its length. To know that, it is written twice: that takes a
+/// second for each GiB, and no memory. In a forked process nothing changes in between.
+fn write(filter: &Filter, to: &mut impl Rewrite) -> io::Result<()> {
+    let mut count = Count(0);
+    filter.write_to(&mut count)?;
+    let pieces = Pieces { to, come: 0 };
+    let mut pieces = BufWriter::with_capacity(PIECE as usize, pieces);
+    pieces.write_all(&count.0.to_le_bytes())?;
+    filter.write_to(&mut pieces)?;
+    pieces.flush()
+}
+
+/// Counts the bytes that are written.
+struct Count(u64);
+
+impl Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Each write is a piece.
+struct Pieces<'a, R> {
+    to: &'a mut R,
+    come: u64,
+}
+
+impl<R: Rewrite> Write for Pieces<'_, R> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let bytes = &bytes[..bytes.len().min(PIECE as usize)];
+        if !bytes.is_empty() {
+            self.come += bytes.len() as u64;
+            let position = position_of(0, self.come) as i64;
+            self.to.emit(COMMAND, position, bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::{
+        engine::Value,
+        entry::{Entry, tests::some_filter},
+        loading::{ANY_SIZE, Loading, Progress},
+    };
+
+    #[derive(Default)]
+    struct Commands(Vec<(u64, Vec<u8>)>);
+
+    impl Rewrite for Commands {
+        fn emit(&mut self, command: &CStr, number: i64, bytes: &[u8]) {
+            assert_eq!(command, COMMAND);
+            self.0.push((number.try_into().unwrap(), bytes.to_vec()));
+        }
+    }
+
+    /// The pieces after the header.
+    pub(in crate::entry) fn pieces_of(filter: &Filter) -> Vec<(u64, Vec<u8>)> {
+        let mut commands = Commands::default();
+        write(filter, &mut commands).unwrap();
+        commands.0
+    }
+
+    #[test]
+    fn the_commands_make_the_value() {
+        let entry = Entry::of_filter(some_filter(20_000));
+        let mut commands = Commands::default();
+        entry.rewrite(&mut commands);
+        let [(1, header), pieces @ ..] = &commands.0[..] else {
+            panic!("no header comes first");
+        };
+        let mut loading = Loading::begin(header, ANY_SIZE).unwrap();
+        let mut last = None;
+        for (position, piece) in pieces {
+            assert!(piece.len() <= PIECE as usize);
+            assert!(!matches!(last, Some(Progress::Done(_))));
+            last = Some(loading.take(*position, piece).unwrap());
+        }
+        let Some(Progress::Done(done)) = last else {
+            panic!("the last piece was not the last: {last:?}");
+        };
+        assert_eq!(Entry::new(Content::Filter(done)).digest(), entry.digest());
+    }
+
+    #[test]
+    fn what_is_being_loaded_is_loaded_so_far() {
+        let filter = some_filter(20_000);
+        let all = pieces_of(&filter);
+        let header = Header::of(&filter).to_bytes();
+        // Cut elsewhere than a dump is.
+        let begin = &all[0].1[..1000];
+        let loading = Loading::restore(&header, [&begin[..3], &begin[3..]]).unwrap();
+        let entry = Entry::new(Content::Loading(loading.into()));
+        let mut commands = Commands::default();
+        entry.rewrite(&mut commands);
+        let expected = [(1, &header[..]), (3, &begin[..3]), (1000, &begin[3..])];
+        let found = commands.0.iter().map(|(at, bytes)| (*at, &bytes[..]));
+        assert!(found.eq(expected));
+    }
+}

@@ -1,0 +1,371 @@
+//! The bytes of a value in RDB files, and in `DUMP` and `RESTORE`.
+//!
+//! | a filter | one that is being loaded |
+//! |---|---|
+//! | the number 1 | the number 2 |
+//! | a string: the header of a dump | the same |
+//! | strings of 1 MiB at most: the snapshot | the pieces that have come |
+//! | an empty string | an empty string |
+//! | | a number: the CRC-32 of the pieces |
+//!
+//! Header and snapshot end with checksums of their own. The engine's can be switched off.
+
+use super::Content;
+use crate::{
+    engine::{Load, Save},
+    loading::Loading,
+};
+use guira_commands::{
+    Filter,
+    dump::{Header, HeaderError, LoadError},
+};
+use std::{
+    ffi::c_int,
+    io::{self, BufWriter, Read, Write},
+    ops::Deref,
+    sync::Arc,
+};
+use thiserror::Error;
+
+/// Of this format.
+pub(super) const VERSION: c_int = 1;
+
+/// Bytes of a string.
+const STRING: usize = 1 << 20;
+
+const FILTER: u64 = 1;
+const LOADING: u64 = 2;
+
+/// Bytes are no value.
+#[derive(Debug, Error)]
+pub(crate) enum ReadError {
+    #[error(
+        "it has version {0} of the format, and this module knows {VERSION} at most: upgrade it"
+    )]
+    Version(c_int),
+    #[error("the file cannot be read: {0}")]
+    Io(#[from] io::Error),
+    #[error("it is of kind {0}, and {FILTER} and {LOADING} are known")]
+    Kind(u64),
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    #[error(transparent)]
+    Snapshot(#[from] guira::SnapshotError),
+    #[error("bytes follow the snapshot")]
+    Trailing,
+    #[error("the pieces of what was being loaded are damaged")]
+    Pieces,
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+pub(super) fn write(content: &Content, to: &mut impl Save) {
+    match content {
+        Content::Filter(filter) => {
+            to.number(FILTER);
+            to.string(&Header::of(filter).to_bytes());
+            let mut strings = BufWriter::with_capacity(STRING, Strings(to));
+            let written = filter.write_to(&mut strings).and_then(|()| strings.flush());
+            // The engine reports what is wrong with its file.
+            debug_assert!(written.is_ok(), "strings take all bytes");
+            drop(strings);
+        }
+        Content::Loading(loading) => {
+            to.number(LOADING);
+            to.string(loading.header());
+            for string in loading.pieces().flat_map(|piece| piece.chunks(STRING)) {
+                to.string(string);
+            }
+        }
+    }
+    to.string(b"");
+    if let Content::Loading(loading) = content {
+        let mut sum = crc32fast::Hasher::new();
+        loading.pieces().for_each(|piece| sum.update(piece));
+        to.number(sum.finalize().into());
+    }
+}
+
+pub(super) fn read(from: &mut impl Load, version: c_int) -> Result<Content, ReadError> {
+    if version != VERSION {
+        return Err(ReadError::Version(version));
+    }
+    match from.number()? {
+        FILTER => {
+            let Header { options, deleted } = Header::from_bytes(&from.string()?)?;
+            let mut bytes = Bytes::new(from);
+            let filter = Filter::read_from(&mut bytes, options, deleted)?;
+            if bytes.read(&mut [0])? > 0 {
+                return Err(ReadError::Trailing);
+            }
+            Ok(Content::Filter(Arc::new(filter)))
+        }
+        LOADING => {
+            let header = from.string()?;
+            let mut pieces = Vec::new();
+            let mut sum = crc32fast::Hasher::new();
+            loop {
+                let piece = from.string()?;
+                if piece.is_empty() {
+                    break;
+                }
+                sum.update(&piece);
+                pieces.push(piece);
+            }
+            if from.number()? != u64::from(sum.finalize()) {
+                return Err(ReadError::Pieces);
+            }
+            let pieces = pieces.iter().map(|piece| &**piece);
+            Ok(Content::Loading(Box::new(Loading::restore(
+                &header, pieces,
+            )?)))
+        }
+        other => Err(ReadError::Kind(other)),
+    }
+}
+
+/// Each write is a string.
+struct Strings<'a, S>(&'a mut S);
+
+impl<S: Save> Write for Strings<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let bytes = &bytes[..bytes.len().min(STRING)];
+        // An empty one would be the end.
+        if !bytes.is_empty() {
+            self.0.string(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The bytes of strings, up to an empty one.
+struct Bytes<'a, L: Load> {
+    from: &'a mut L,
+    string: Option<L::Bytes>,
+    /// How many bytes of it have been read.
+    read: usize,
+    has_ended: bool,
+}
+
+impl<'a, L: Load> Bytes<'a, L> {
+    fn new(from: &'a mut L) -> Self {
+        Self {
+            from,
+            string: None,
+            read: 0,
+            has_ended: false,
+        }
+    }
+}
+
+impl<L: Load> Read for Bytes<'_, L> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let string = self.string.as_ref().map_or(&[][..], Deref::deref);
+            let rest = &string[self.read..];
+            if !rest.is_empty() || self.has_ended {
+                let count = rest.len().min(into.len());
+                into[..count].copy_from_slice(&rest[..count]);
+                self.read += count;
+                return Ok(count);
+            }
+            // One string at a time is in memory.
+            (self.string, self.read) = (None, 0);
+            let next = self.from.string()?;
+            self.has_ended = next.is_empty();
+            self.string = Some(next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        engine::Value,
+        entry::{Entry, pieces, tests::some_filter},
+    };
+    use guira_commands::{Growth, Options};
+    use std::collections::VecDeque;
+
+    /// What the engine would write.
+    #[derive(Clone, Debug, PartialEq)]
+    enum Item {
+        Number(u64),
+        Bytes(Vec<u8>),
+    }
+
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct File(VecDeque<Item>);
+
+    impl Save for File {
+        fn number(&mut self, number: u64) {
+            self.0.push_back(Item::Number(number));
+        }
+
+        fn string(&mut self, bytes: &[u8]) {
+            self.0.push_back(Item::Bytes(bytes.to_vec()));
+        }
+    }
+
+    impl Load for File {
+        type Bytes = Vec<u8>;
+
+        fn number(&mut self) -> io::Result<u64> {
+            match self.0.pop_front() {
+                Some(Item::Number(number)) => Ok(number),
+                _ => Err(io::ErrorKind::UnexpectedEof.into()),
+            }
+        }
+
+        fn string(&mut self) -> io::Result<Vec<u8>> {
+            match self.0.pop_front() {
+                Some(Item::Bytes(bytes)) => Ok(bytes),
+                _ => Err(io::ErrorKind::UnexpectedEof.into()),
+            }
+        }
+    }
+
+    fn saved(entry: &Entry) -> File {
+        let mut file = File::default();
+        entry.save(&mut file);
+        file
+    }
+
+    /// For 2 000 000 items, so that there are several strings.
+    fn large() -> Entry {
+        let options = Options {
+            capacity: 2_000_000,
+            expansion: 0,
+            ..Options::default()
+        };
+        let growth = Growth::furthest(&options, usize::MAX).unwrap();
+        let filter = Filter::build(options, growth).unwrap();
+        for item in 0..10_000_u32 {
+            filter.insert(&item.to_le_bytes(), || false).unwrap();
+        }
+        Entry::of_filter(filter)
+    }
+
+    /// A load of `entry`, of which so many pieces have come.
+    fn half_loaded(entry: &Entry, count: usize) -> Entry {
+        let Content::Filter(filter) = entry.content() else {
+            panic!("it is to be a filter");
+        };
+        let all = pieces::tests::pieces_of(filter);
+        let loading = Loading::restore(
+            &Header::of(filter).to_bytes(),
+            all[..count].iter().map(|(_, piece)| piece),
+        );
+        Entry::new(Content::Loading(loading.unwrap().into()))
+    }
+
+    #[test]
+    fn a_value_is_read_as_it_was_written() {
+        let large = large();
+        for entry in [
+            Entry::of_filter(some_filter(1)),
+            Entry::of_filter(some_filter(20_000)),
+            half_loaded(&large, 0),
+            half_loaded(&large, 1),
+            half_loaded(&large, 2),
+            large,
+        ] {
+            let mut file = saved(&entry);
+            let strings = file.0.iter().filter_map(|item| match item {
+                Item::Bytes(bytes) => Some(bytes.len()),
+                Item::Number(_) => None,
+            });
+            assert!(strings.max().unwrap() <= STRING);
+            let read = Entry::load(&mut file, VERSION).unwrap();
+            assert_eq!(file, File::default(), "all is read");
+            assert_eq!(read.digest(), entry.digest(), "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn a_load_goes_on_after_it_was_saved() {
+        let large = large();
+        let Content::Filter(filter) = large.content() else {
+            panic!("it is a filter");
+        };
+        let all = pieces::tests::pieces_of(filter);
+        assert!(all.len() > 2);
+        let mut read = Entry::load(&mut saved(&half_loaded(&large, 1)), VERSION).unwrap();
+        let Content::Loading(loading) = read.content_mut() else {
+            panic!("it is being loaded");
+        };
+        let mut last = None;
+        for (position, piece) in &all[1..] {
+            last = Some(loading.take(*position, piece).unwrap());
+        }
+        let Some(crate::loading::Progress::Done(done)) = last else {
+            panic!("the last piece was not the last: {last:?}");
+        };
+        assert_eq!(Entry::new(Content::Filter(done)).digest(), large.digest());
+    }
+
+    #[test]
+    fn a_changed_bit_is_refused() {
+        let large = large();
+        for entry in [
+            Entry::of_filter(some_filter(200)),
+            half_loaded(&large, 0),
+            half_loaded(&large, 1),
+        ] {
+            let file = saved(&entry);
+            for (index, item) in file.0.iter().enumerate() {
+                let bits = match item {
+                    Item::Number(_) => 64,
+                    Item::Bytes(bytes) => 8 * bytes.len(),
+                };
+                // Of a large string some of them, at its ends and in its midst.
+                for bit in (0..bits).filter(|bit| bit % (1 + bits / 3000) == 0 || bits - bit < 64) {
+                    let mut changed = file.clone();
+                    match &mut changed.0[index] {
+                        Item::Number(number) => *number ^= 1 << bit,
+                        Item::Bytes(bytes) => bytes[bit / 8] ^= 1 << (bit % 8),
+                    }
+                    let read = Entry::load(&mut changed, VERSION);
+                    assert!(read.is_err(), "bit {bit} of {index}: {entry:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_or_goes_on_is_refused() {
+        for entry in [Entry::of_filter(some_filter(200)), half_loaded(&large(), 1)] {
+            let file = saved(&entry);
+            for count in 0..file.0.len() {
+                let mut cut = File(file.0.iter().take(count).cloned().collect());
+                assert!(
+                    Entry::load(&mut cut, VERSION).is_err(),
+                    "{count} of {entry:?}"
+                );
+            }
+            for index in 0..file.0.len() {
+                let mut longer = file.clone();
+                if let Item::Bytes(bytes) = &mut longer.0[index] {
+                    bytes.push(0);
+                    assert!(
+                        Entry::load(&mut longer, VERSION).is_err(),
+                        "{index} of {entry:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_newer_version_is_refused_by_its_number() {
+        let error = Entry::load(&mut File::default(), 2).unwrap_err();
+        let expected =
+            "it has version 2 of the format, and this module knows 1 at most: upgrade it";
+        assert_eq!(error.to_string(), expected);
+    }
+}

@@ -1,0 +1,325 @@
+//! The commands' view of the engine, on its main thread: the key of one command.
+
+use crate::{
+    effects::{Effects, KEY},
+    engine::{Flags, Found, warn},
+    entry::{Content, Entry},
+    loading::{ANY_SIZE, Loading, Progress},
+    offload, settings,
+    slot::Slot,
+};
+use guira_commands::{
+    Answer, Args, Filter, Growth, GrowthError, MakeError, Options, Reply, Store, Wanted,
+    dump::{LoadError, Memory},
+};
+use std::{
+    cell::RefCell,
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+use thiserror::Error;
+
+/// Filters of fewer bytes are left to the engine's own limit of memory, to ask for which takes as
+/// long as `INFO`.
+const CHECKED_BYTES: usize = 1 << 20;
+
+/// How long a replica waits for a snapshot that is in the way, before it looks again.
+const PAUSE: Duration = Duration::from_millis(1);
+
+pub(crate) const WRONG_TYPE: Reply =
+    Reply::error("WRONGTYPE Operation against a key holding the wrong kind of value");
+const BEING_LOADED: Reply = Reply::error("ERR the filter is being loaded");
+const OUT_OF_MEMORY: Reply =
+    Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
+const INTERNAL: Reply = Reply::error("ERR internal error");
+
+/// What the client is told of a load that cannot go on; see [`LoadError::Position`].
+const NOT_FOUND: Reply = Reply::error("ERR not found");
+
+/// The key of a command, and what becomes of it.
+#[derive(Debug)]
+pub(crate) struct Host<'a, K> {
+    words: Args<'a>,
+    key: RefCell<K>,
+    effects: &'a RefCell<Effects>,
+    flags: Flags,
+}
+
+/// A filter is larger than filters may be.
+#[derive(Debug, Error)]
+enum TooLarge {
+    #[error("OOM the filter needs {needed} bytes, and guira.max-filter-bytes is {limit}")]
+    Now { needed: usize, limit: usize },
+    #[error(
+        "OOM with MAXCAPACITY items the filter needs {needed} bytes, and guira.max-filter-bytes is \
+         {limit}"
+    )]
+    Grown { needed: usize, limit: usize },
+}
+
+impl From<TooLarge> for Reply {
+    fn from(error: TooLarge) -> Self {
+        Self::Error(error.to_string().into())
+    }
+}
+
+impl<'a, K: Slot> Host<'a, K> {
+    pub(crate) fn new(
+        words: Args<'a>,
+        key: K,
+        effects: &'a RefCell<Effects>,
+        flags: Flags,
+    ) -> Self {
+        Self {
+            words,
+            key: RefCell::new(key),
+            effects,
+            flags,
+        }
+    }
+
+    /// The key, when the command is done. What has changed is counted.
+    pub(crate) fn into_key(self) -> K {
+        let key = self.key.into_inner();
+        if !self.effects.borrow().is_empty()
+            && let Found::Value(entry) = key.get()
+        {
+            entry.count();
+        }
+        key
+    }
+
+    /// Refuses a filter of so many bytes, which have been allocated, if the engine has not so much
+    /// memory. It looks at its limit before a command only; and a new table costs nothing until it
+    /// is used, and then every write would be refused.
+    fn check_memory(&self, key: &K, bytes: usize) -> Result<(), Reply> {
+        if self.flags.must_obey() || !self.flags.has_memory_limit() || bytes < CHECKED_BYTES {
+            return Ok(());
+        }
+        let Some(memory) = key.memory().filter(|memory| memory.limit > 0) else {
+            return Ok(());
+        };
+        // Where other keys are evicted, the memory is full as a rule.
+        let needed = match self.flags.may_evict() {
+            true => bytes as u64,
+            false => memory.used,
+        };
+        if needed > memory.limit {
+            Err(OUT_OF_MEMORY)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// `CF.MAKE key header header`, which replicas are told: a filter like one that the primary has made.
+    pub(crate) fn make_as_told(&self) -> Answer {
+        let &[_, _, options, filter] = self.words else {
+            return Err(Reply::wrong_arity(self.words[0]));
+        };
+        if !self.flags.must_obey() {
+            let text = "ERR CF.MAKE is for replication and the file of commands: use CF.RESERVE";
+            return Err(Reply::error(text));
+        }
+        let refuse = |error: &dyn std::fmt::Display| Reply::Error(format!("ERR {error}").into());
+        let header =
+            guira_commands::dump::Header::from_bytes(options).map_err(|error| refuse(&error))?;
+        let filter = Filter::from_header(filter, header.options, usize::MAX)
+            .map_err(|error| refuse(&error))?;
+        self.effects.borrow_mut().made(&filter);
+        let entry = Entry::of_filter(filter);
+        self.key.borrow_mut().set(entry).map_err(|_| INTERNAL)?;
+        Ok(Reply::OK)
+    }
+
+    /// What a load may take up.
+    fn room(&self) -> Memory {
+        if self.flags.must_obey() {
+            return ANY_SIZE;
+        }
+        let limit = settings::max_filter_bytes();
+        Memory { free: limit, limit }
+    }
+}
+
+impl<K: Slot> Store for Host<'_, K> {
+    type Kept = Filter;
+
+    fn with<R>(&self, _: &[u8], work: impl FnOnce(&Arc<Filter>) -> R) -> Result<Option<R>, Reply> {
+        match self.key.borrow().get() {
+            Found::Nothing => Ok(None),
+            Found::OtherType => Err(WRONG_TYPE),
+            Found::Value(entry) => match entry.content() {
+                Content::Filter(filter) => Ok(Some(work(filter))),
+                Content::Loading(_) => Err(BEING_LOADED),
+            },
+        }
+    }
+
+    fn make(&self, _: &[u8], wanted: &Wanted) -> Result<Arc<Filter>, MakeError> {
+        let mut key = self.key.borrow_mut();
+        match key.get() {
+            Found::Nothing => {}
+            Found::Value(_) => return Err(MakeError::Exists),
+            Found::OtherType => return Err(MakeError::Refused(WRONG_TYPE)),
+        }
+        let filter = build(wanted, settings::max_filter_bytes()).map_err(MakeError::Refused)?;
+        self.check_memory(&key, filter.memory_usage())
+            .map_err(MakeError::Refused)?;
+        let filter = Arc::new(filter);
+        key.set(Entry::new(Content::Filter(filter.clone())))
+            .map_err(|_| MakeError::Refused(INTERNAL))?;
+        self.effects.borrow_mut().made(&filter);
+        Ok(filter)
+    }
+
+    fn defaults(&self) -> Options {
+        settings::default_options()
+    }
+
+    fn refuses_growth(&self) -> bool {
+        // The engine has looked: that is what `deny-oom` means.
+        false
+    }
+
+    fn is_strict(&self) -> bool {
+        !self.flags.must_obey()
+    }
+
+    /// The main thread does not wait, since all other clients would. But what a replica is told has
+    /// happened: not to do it would make it differ.
+    fn wait(&self) -> bool {
+        if self.flags.must_obey() {
+            thread::sleep(PAUSE);
+        }
+        self.flags.must_obey()
+    }
+
+    fn added<'a>(&self, _: &[u8], _: &Filter, items: impl Iterator<Item = &'a [u8]>) {
+        self.effects.borrow_mut().added(self.words, items);
+    }
+
+    fn removed(&self, _: &[u8], _: &Filter, _: &[u8]) {
+        self.effects.borrow_mut().removed(KEY + 1);
+    }
+
+    fn compacted(&self, _: &[u8], _: &Filter) {}
+
+    fn begin_dump(&self, key: &[u8], filter: &Arc<Filter>) -> Answer {
+        offload::begin_dump(key, filter)
+    }
+
+    fn go_on_dump(&self, key: &[u8], position: u64) -> Answer {
+        offload::go_on_dump(key, position)
+    }
+
+    fn begin_load(&self, _: &[u8], header: &[u8]) -> Answer {
+        let mut key = self.key.borrow_mut();
+        let begin = || Loading::begin(header, self.room()).map_err(|error| refusal(&error));
+        match key.get_mut() {
+            Found::OtherType => return Err(WRONG_TYPE),
+            Found::Value(entry) => match entry.content_mut() {
+                Content::Filter(_) => return Err(MakeError::Exists.into()),
+                Content::Loading(loading) => **loading = begin()?,
+            },
+            Found::Nothing => {
+                let entry = Entry::new(Content::Loading(Box::new(begin()?)));
+                key.set(entry).map_err(|_| INTERNAL)?;
+            }
+        }
+        self.effects.borrow_mut().loaded();
+        Ok(Reply::OK)
+    }
+
+    fn go_on_load(&self, _: &[u8], position: u64, piece: &[u8]) -> Answer {
+        let mut key = self.key.borrow_mut();
+        let content = match key.get_mut() {
+            Found::Nothing => return Err(NOT_FOUND),
+            Found::OtherType => return Err(WRONG_TYPE),
+            Found::Value(entry) => entry.content_mut(),
+        };
+        let Content::Loading(loading) = content else {
+            return Err(refusal(&LoadError::Position));
+        };
+        let before = loading.memory_usage();
+        let taken = loading.take(position, piece);
+        let taken_more = loading.memory_usage().saturating_sub(before + piece.len());
+        let taken = match taken {
+            Err(error @ LoadError::Position) => return Err(refusal(&error)),
+            Err(error) => Err(refusal(&error)),
+            Ok(Progress::GoesOn) => self.check_memory(&key, taken_more),
+            Ok(Progress::Done(filter)) => {
+                *content = Content::Filter(filter);
+                Ok(())
+            }
+        };
+        let mut effects = self.effects.borrow_mut();
+        if let Err(refusal) = taken {
+            key.delete().map_err(|_| INTERNAL)?;
+            effects.deleted();
+            return Err(refusal);
+        }
+        effects.loaded();
+        Ok(Reply::OK)
+    }
+}
+
+/// What the client is told of a load.
+fn refusal(error: &LoadError) -> Reply {
+    match *error {
+        LoadError::Memory { needed, free } => TooLarge::Now {
+            needed,
+            limit: free,
+        }
+        .into(),
+        _ => {
+            if let LoadError::Damaged(reason) = error {
+                warn(&format!("a dump does not load: {reason}"));
+            }
+            Reply::Error(error.to_string().into())
+        }
+    }
+}
+
+/// The filter that is wanted, which grows to so many bytes at most.
+fn build(wanted: &Wanted, limit: usize) -> Result<Filter, Reply> {
+    /// Bytes of a bucket, and the most items in one.
+    const BUCKET: (usize, usize) = (8, 6);
+    let refuse = |error: &dyn std::fmt::Display| Reply::Error(format!("ERR {error}").into());
+    let options = wanted.options;
+    // The least that it can need, before anything is allocated.
+    let needed = options.capacity / BUCKET.1 * BUCKET.0;
+    if needed > limit {
+        return Err(TooLarge::Now { needed, limit }.into());
+    }
+    let growth = match wanted.max_capacity {
+        None => furthest_growth(options, limit).map_err(|error| refuse(&error))?,
+        Some(items) => Growth::up_to(items, &options, limit).map_err(|error| match error {
+            GrowthError::Memory { needed } => TooLarge::Grown { needed, limit }.into(),
+            GrowthError::Build(error) => refuse(&error),
+        })?,
+    };
+    let filter = Filter::build(options, growth).map_err(|error| refuse(&error))?;
+    match filter.memory_usage() {
+        needed if needed > limit => Err(TooLarge::Now { needed, limit }.into()),
+        _ => Ok(filter),
+    }
+}
+
+/// [`Growth::furthest`], which is remembered: many keys are made alike, and it takes the making of a
+/// few filters to know it.
+fn furthest_growth(options: Options, limit: usize) -> Result<Growth, guira::BuildError> {
+    static KNOWN: Mutex<Option<(Options, usize, Growth)>> = Mutex::new(None);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((of, with, growth)) = *known
+        && (of, with) == (options, limit)
+    {
+        return Ok(growth);
+    }
+    let growth = Growth::furthest(&options, limit)?;
+    *known = Some((options, limit, growth));
+    Ok(growth)
+}
+
+#[cfg(test)]
+mod tests;

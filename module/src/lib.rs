@@ -1,0 +1,76 @@
+//! The `CF.*` commands inside Valkey and Redis: a loadable module.
+//!
+//! The engine keeps a filter as the value of a key, of a type that the module brings, and saves,
+//! replicates, migrates, expires and evicts it as any other. What the commands mean is in the crate
+//! `guira-commands`; the server has it from there, too.
+//!
+//! | | |
+//! |---|---|
+//! | `engine` | Valkey and Redis behind safe types: all `unsafe` is in there |
+//! | `commands`, `host`, `reply` | a command from its arguments to its answer |
+//! | `effects` | what replicas and the file of commands are told |
+//! | `entry`, `loading` | the value of a key, and its bytes |
+//! | `offload` | what threads of the module's own do |
+//! | `settings`, `info` | what operators set and see |
+
+#![deny(unsafe_code)]
+
+mod commands;
+mod effects;
+mod engine;
+mod entry;
+mod host;
+mod info;
+mod loading;
+mod offload;
+mod reply;
+mod settings;
+mod slot;
+
+use engine::{Context, DataType, SectionRefused, SettingError, Str, TypeRefused};
+use entry::Entry;
+use std::{
+    ffi::{CStr, c_int},
+    sync::OnceLock,
+};
+
+/// Of the module, in the engine: the first part of the names of its settings.
+const NAME: &CStr = c"guira";
+
+/// Of the module, in the engine's list of modules.
+const VERSION: c_int = 1;
+
+/// The engine counts the memory of its filters.
+#[cfg_attr(not(test), global_allocator)]
+#[cfg_attr(test, expect(dead_code, reason = "unit tests have no engine"))]
+static ALLOCATOR: engine::EngineAllocator = engine::EngineAllocator;
+
+/// The type of the keys that hold filters.
+static TYPE: OnceLock<DataType<Entry>> = OnceLock::new();
+
+/// The module cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+enum LoadModuleError {
+    #[error(transparent)]
+    Argument(#[from] settings::ArgumentError),
+    #[error(transparent)]
+    Type(#[from] TypeRefused),
+    #[error(transparent)]
+    Commands(#[from] commands::RegisterError),
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    #[error(transparent)]
+    Section(#[from] SectionRefused),
+}
+
+/// Tells the engine all that the module has.
+fn load(context: &mut Context, arguments: &[Str<'_>]) -> Result<(), LoadModuleError> {
+    let arguments: Vec<_> = arguments.iter().map(|word| word.as_bytes()).collect();
+    let chosen = settings::parse(&arguments)?;
+    // The engine refuses a second type of this name, so this one stays the only one.
+    let _ = TYPE.set(DataType::register(context)?);
+    commands::register(context)?;
+    settings::register(context, &chosen)?;
+    context.register_info(info::write)?;
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! What threads of the module's own do, while the engine goes on.
+//!
+//! They only read filters, write snapshots of them, and complete doublings: what changes the answers
+//! of a filter is done on the engine's main thread, in whose order replicas do it.
+
+mod workers;
+
+use crate::{
+    engine::{Context, Found, Key, Str, Waiting, guarded, warn},
+    entry::Content,
+    reply, settings,
+    slot::Slot,
+};
+use guira_commands::{
+    Answer, Args, Command, Filter, MakeError, Reply, Store, Wanted, commands,
+    dump::{DumpError, Dumps, UnderWay},
+};
+use std::{
+    path::PathBuf,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
+
+/// A dump ends of which nobody has asked for a piece for so long, when somebody asks for another one.
+const IDLE: Duration = Duration::from_secs(600);
+
+/// Snapshots that clients read, in files without names where the engine has its own files.
+static DUMPS: LazyLock<Dumps> = LazyLock::new(|| Dumps::new(Some(PathBuf::from("."))));
+
+/// When a command is worth a thread: it would keep the engine from others for a millisecond or so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plan {
+    Never,
+    /// If it has many items.
+    Items,
+    /// If many buckets are to be split.
+    Growth,
+    /// If it begins with the snapshot of a large filter.
+    Snapshot,
+}
+
+impl Plan {
+    pub(crate) const fn of(command: &str) -> Self {
+        match command.as_bytes() {
+            b"CF.MEXISTS" => Self::Items,
+            b"CF.COMPACT" => Self::Growth,
+            b"CF.SCANDUMP" => Self::Snapshot,
+            _ => Self::Never,
+        }
+    }
+
+    fn is_worth_it(self, words: Args<'_>, filter: &Filter) -> bool {
+        /// The command, its key, and what follows.
+        const BEFORE: usize = 2;
+        const BUCKETS: usize = 1 << 12;
+        const BYTES: usize = 1 << 18;
+        match self {
+            Self::Never => false,
+            Self::Items => words.len() - BEFORE.min(words.len()) >= settings::offload_items(),
+            Self::Growth => filter.stats().buckets_to_split >= BUCKETS,
+            Self::Snapshot => {
+                words.get(BEFORE) == Some(&&b"1"[..]) && filter.memory_usage() >= BYTES
+            }
+        }
+    }
+
+    /// The filter of the key, if the command is worth a thread.
+    pub(crate) fn filter(self, words: Args<'_>, key: &Key<'_>) -> Option<Arc<Filter>> {
+        match Slot::get(key) {
+            Found::Value(entry) => match entry.content() {
+                Content::Filter(filter) if self.is_worth_it(words, filter) => Some(filter.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Lets a thread do the command; false if the client has to be answered at once.
+pub(crate) fn offload(
+    index: usize,
+    context: &Context,
+    words: &[Str<'_>],
+    filter: Arc<Filter>,
+) -> bool {
+    let Some(waiting) = context.block(words) else {
+        return false;
+    };
+    let is_resp3 = context.flags().is_resp3();
+    let command = &const { commands::<Held>() }[index];
+    workers::submit(Box::new(move || answer(command, waiting, filter, is_resp3)));
+    true
+}
+
+/// On a thread of the module's own.
+fn answer(command: &Command<Held>, waiting: Waiting, filter: Arc<Filter>, is_resp3: bool) {
+    let run = || {
+        let words: Vec<_> = waiting.words().collect();
+        (command.run)(&Held(filter), &words)
+    };
+    let otherwise = || Err(Reply::error("ERR internal error"));
+    let answer = guarded(command.name, run, otherwise);
+    waiting.answer(|context| reply::write(context, &reply::of(answer), is_resp3));
+}
+
+/// The filter of a command that a thread does. The key may have another one by now, or none.
+#[derive(Debug)]
+pub(crate) struct Held(Arc<Filter>);
+
+/// What is left to the main thread.
+const NOT_HERE: Reply = Reply::error("ERR internal error");
+
+impl Store for Held {
+    type Kept = Filter;
+
+    fn with<R>(&self, _: &[u8], work: impl FnOnce(&Arc<Filter>) -> R) -> Result<Option<R>, Reply> {
+        Ok(Some(work(&self.0)))
+    }
+
+    fn make(&self, _: &[u8], _: &Wanted) -> Result<Arc<Filter>, MakeError> {
+        Err(MakeError::Refused(NOT_HERE))
+    }
+
+    fn refuses_growth(&self) -> bool {
+        true
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn wait(&self) -> bool {
+        false
+    }
+
+    fn added<'a>(&self, _: &[u8], _: &Filter, _: impl Iterator<Item = &'a [u8]>) {}
+
+    fn removed(&self, _: &[u8], _: &Filter, _: &[u8]) {}
+
+    fn compacted(&self, _: &[u8], _: &Filter) {}
+
+    fn begin_dump(&self, key: &[u8], filter: &Arc<Filter>) -> Answer {
+        begin_dump(key, filter)
+    }
+
+    fn go_on_dump(&self, key: &[u8], position: u64) -> Answer {
+        go_on_dump(key, position)
+    }
+
+    fn begin_load(&self, _: &[u8], _: &[u8]) -> Answer {
+        Err(NOT_HERE)
+    }
+
+    fn go_on_load(&self, _: &[u8], _: u64, _: &[u8]) -> Answer {
+        Err(NOT_HERE)
+    }
+}
+
+/// Takes a snapshot, and answers with its first piece.
+pub(crate) fn begin_dump(key: &[u8], filter: &Filter) -> Answer {
+    DUMPS.expire(IDLE);
+    let position = DUMPS.begin(key, filter).map_err(|error| refusal(&error))?;
+    go_on_dump(key, position)
+}
+
+pub(crate) fn go_on_dump(key: &[u8], position: u64) -> Answer {
+    DUMPS.expire(IDLE);
+    DUMPS.go_on(key, position).map_err(|error| refusal(&error))
+}
+
+/// Dumps that clients are reading.
+pub(crate) fn dumps_under_way() -> UnderWay {
+    DUMPS.under_way()
+}
+
+fn refusal(error: &DumpError) -> Reply {
+    if !matches!(error, DumpError::Position) {
+        warn(&error.to_string());
+    }
+    Reply::Error(error.to_string().into())
+}

@@ -1,0 +1,86 @@
+//! The key of a command: the engine's, or one of a test.
+
+use crate::{
+    TYPE,
+    engine::{Found, Key, Memory, NotWritable},
+    entry::Entry,
+};
+
+/// A key that may have a value.
+pub(crate) trait Slot {
+    fn get(&self) -> Found<&Entry>;
+    fn get_mut(&mut self) -> Found<&mut Entry>;
+    fn set(&mut self, entry: Entry) -> Result<(), NotWritable>;
+    fn delete(&mut self) -> Result<(), NotWritable>;
+    /// The memory of the engine, and its limit.
+    fn memory(&self) -> Option<Memory>;
+}
+
+impl Slot for Key<'_> {
+    fn get(&self) -> Found<&Entry> {
+        match TYPE.get() {
+            Some(kind) => Key::get(self, kind),
+            None => Found::Nothing,
+        }
+    }
+
+    fn get_mut(&mut self) -> Found<&mut Entry> {
+        match TYPE.get() {
+            Some(kind) => Key::get_mut(self, kind),
+            None => Found::Nothing,
+        }
+    }
+
+    fn set(&mut self, entry: Entry) -> Result<(), NotWritable> {
+        Key::set(self, TYPE.get().ok_or(NotWritable)?, entry)
+    }
+
+    fn delete(&mut self) -> Result<(), NotWritable> {
+        Key::delete(self)
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        Key::memory(self)
+    }
+}
+
+/// A key without an engine.
+#[cfg(test)]
+#[derive(Debug, Default)]
+pub(crate) struct FakeKey {
+    pub(crate) entry: Option<Entry>,
+    pub(crate) is_of_other_type: bool,
+    pub(crate) memory: Option<Memory>,
+}
+
+#[cfg(test)]
+impl Slot for FakeKey {
+    fn get(&self) -> Found<&Entry> {
+        match &self.entry {
+            _ if self.is_of_other_type => Found::OtherType,
+            Some(entry) => Found::Value(entry),
+            None => Found::Nothing,
+        }
+    }
+
+    fn get_mut(&mut self) -> Found<&mut Entry> {
+        match &mut self.entry {
+            _ if self.is_of_other_type => Found::OtherType,
+            Some(entry) => Found::Value(entry),
+            None => Found::Nothing,
+        }
+    }
+
+    fn set(&mut self, entry: Entry) -> Result<(), NotWritable> {
+        self.entry = Some(entry);
+        Ok(())
+    }
+
+    fn delete(&mut self) -> Result<(), NotWritable> {
+        self.entry.take().map(drop).ok_or(NotWritable)
+    }
+
+    fn memory(&self) -> Option<Memory> {
+        self.memory
+    }
+}
