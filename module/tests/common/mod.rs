@@ -1,0 +1,320 @@
+//! Starts engines with the module, and talks to them.
+//!
+//! `GUIRA_ENGINE` names the engine's program, and `GUIRA_MODULE` the module; `ci/module.sh` sets both
+//! for each engine in turn. `GUIRA_ENGINE=none` skips what needs one.
+
+// Each test file is a crate of its own, and uses a part of this.
+#![allow(dead_code)]
+
+use redis::{Connection, FromRedisValue, RedisError, Value};
+use std::{
+    env, fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU16, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+pub(crate) mod oracle;
+
+/// Nothing takes so long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// An engine on loopback, which ends with this value.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    process: Child,
+    pub(crate) port: u16,
+    directory: TempDir,
+    arguments: Vec<String>,
+}
+
+/// The engine's program, and the module's file; `None` if there is to be none.
+fn programs() -> Option<(PathBuf, PathBuf)> {
+    let engine = env::var_os("GUIRA_ENGINE").unwrap_or_else(|| {
+        panic!(
+            "no engine: GUIRA_ENGINE is to name the program of Redis or Valkey, or to be 'none', \
+             which skips this test; ci/module.sh gets three of them"
+        )
+    });
+    if engine == "none" {
+        eprintln!("SKIPPED: GUIRA_ENGINE is none");
+        return None;
+    }
+    let module = env::var_os("GUIRA_MODULE").map(PathBuf::from);
+    let module = module.unwrap_or_else(|| {
+        // What `cargo build` has put beside the directory of the tests.
+        let tests = env::current_exe().expect("the test has a path");
+        let built = tests.ancestors().nth(2).expect("it is in a directory");
+        built.join("libguira_module.so")
+    });
+    assert!(
+        module.exists(),
+        "no module at {}: cargo build --package guira-module builds it, and GUIRA_MODULE names another one",
+        module.display()
+    );
+    let module = fs::canonicalize(module).expect("the module has a path");
+    Some((engine.into(), module))
+}
+
+/// True if there is no engine, and that is as it is wanted.
+pub(crate) fn is_skipped() -> bool {
+    programs().is_none()
+}
+
+/// True in the unhurried run, which `GUIRA_LONG=1` asks for.
+pub(crate) fn long() -> bool {
+    env::var_os("GUIRA_LONG").is_some()
+}
+
+/// A port that is free, and the one of a cluster's bus beside it.
+fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    const FIRST: u16 = 20_000;
+    const COUNT: u16 = 12_000;
+    loop {
+        let offset = NEXT.fetch_add(1, Ordering::Relaxed);
+        // Tests run in several processes.
+        let port = FIRST
+            + (std::process::id() as u16)
+                .wrapping_mul(37)
+                .wrapping_add(offset)
+                % COUNT;
+        let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+        if is_free(port) && is_free(port + 10_000) {
+            return port;
+        }
+    }
+}
+
+impl Engine {
+    /// Starts one, and returns when it is ready.
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        let directory = TempDir::new().expect("there is room for files");
+        Self::start_in(directory, arguments)
+    }
+
+    /// The same, with its files in a directory that may have some.
+    pub(crate) fn start_in(directory: TempDir, arguments: &[&str]) -> Self {
+        let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
+        for _ in 0..3 {
+            let port = free_port();
+            let mut process = spawn(directory.path(), port, &arguments);
+            if is_ready(&mut process, port) {
+                return Self {
+                    process,
+                    port,
+                    directory,
+                    arguments,
+                };
+            }
+        }
+        panic!("the engine does not start: {}", log_of(directory.path()));
+    }
+
+    /// Ends it at once, as a failing machine would.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().expect("it runs");
+        self.process.wait().expect("it ends");
+    }
+
+    /// Starts it again after [`kill`](Self::kill), with the files that it had.
+    pub(crate) fn start_again(&mut self) {
+        self.process = spawn(self.directory.path(), self.port, &self.arguments);
+        let is_ready = is_ready(&mut self.process, self.port);
+        assert!(is_ready, "the engine does not start again: {}", self.log());
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn log(&self) -> String {
+        log_of(self.directory.path())
+    }
+
+    pub(crate) fn client(&self) -> Connection {
+        self.client_of("resp2")
+    }
+
+    pub(crate) fn client_of(&self, protocol: &str) -> Connection {
+        connect(self.port, protocol).expect("the engine is there")
+    }
+
+    /// True if it still runs.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        matches!(self.process.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // It may have ended, which is as well.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        if thread::panicking() {
+            eprintln!("the engine on port {} said:\n{}", self.port, self.log());
+        }
+    }
+}
+
+fn spawn(directory: &Path, port: u16, arguments: &[String]) -> Child {
+    let (engine, module) = programs().expect("the test has asked whether there is one");
+    let log = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(directory.join("log"))
+        .expect("the log can be written");
+    let loads_itself = arguments.iter().any(|word| word == "--loadmodule");
+    let mut command = Command::new(engine);
+    command
+        .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
+        .arg("--dir")
+        .arg(directory)
+        .args(["--save", "", "--enable-debug-command", "yes"])
+        .args([
+            "--repl-diskless-sync-delay",
+            "0",
+            "--cluster-node-timeout",
+            "2000",
+        ]);
+    if !loads_itself {
+        command.arg("--loadmodule").arg(&module);
+    }
+    for word in arguments {
+        // The module's path, in arguments of the test.
+        match word == "MODULE" {
+            true => command.arg(&module),
+            false => command.arg(word),
+        };
+    }
+    command
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().expect("a file can be had twice"))
+        .stderr(log)
+        .spawn()
+        .expect("the engine starts")
+}
+
+fn connect(port: u16, protocol: &str) -> Result<Connection, RedisError> {
+    let url = format!("redis://127.0.0.1:{port}/?protocol={protocol}");
+    let connection = redis::Client::open(url)?.get_connection_with_timeout(PATIENCE)?;
+    connection.set_read_timeout(Some(PATIENCE))?;
+    Ok(connection)
+}
+
+/// True when it answers, and has loaded its files; false if it has ended.
+fn is_ready(process: &mut Child, port: u16) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < PATIENCE {
+        if !matches!(process.try_wait(), Ok(None)) {
+            return false;
+        }
+        let answers = |mut client: Connection| redis::cmd("PING").query::<String>(&mut client);
+        if connect(port, "resp2").and_then(answers).is_ok() {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    false
+}
+
+fn log_of(directory: &Path) -> String {
+    fs::read_to_string(directory.join("log")).unwrap_or_default()
+}
+
+/// Sends a command, whose words are split at spaces.
+pub(crate) fn try_ask<T: FromRedisValue>(
+    client: &mut Connection,
+    words: &str,
+) -> Result<T, RedisError> {
+    let mut words = words.split(' ');
+    let mut command = redis::cmd(words.next().expect("there is a word"));
+    for word in words {
+        command.arg(word);
+    }
+    command.query(client)
+}
+
+/// As [`try_ask`], and it must succeed.
+pub(crate) fn ask<T: FromRedisValue>(client: &mut Connection, words: &str) -> T {
+    try_ask(client, words).unwrap_or_else(|error| panic!("{words}: {error}"))
+}
+
+/// As [`try_ask`], and it must fail; the text of the error.
+pub(crate) fn refusal(client: &mut Connection, words: &str) -> String {
+    match try_ask::<Value>(client, words) {
+        Ok(value) => panic!("{words} was answered with {value:?}"),
+        Err(error) => text(&error),
+    }
+}
+
+/// The error as it came.
+pub(crate) fn text(error: &RedisError) -> String {
+    let words = [error.code(), error.detail()];
+    words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// A number of `INFO`.
+pub(crate) fn info(client: &mut Connection, name: &str) -> i64 {
+    let info: String = ask(client, "INFO everything");
+    let found = info
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    let found = found.unwrap_or_else(|| panic!("no {name} in {info}"));
+    found
+        .parse()
+        .unwrap_or_else(|_| panic!("{name} is {found}"))
+}
+
+/// What the engine says of all keys and their values.
+pub(crate) fn digest(client: &mut Connection) -> String {
+    ask(client, "DEBUG DIGEST")
+}
+
+/// Waits until `done`, but not for ever.
+pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Nothing has gone wrong in there.
+pub(crate) fn is_sound(client: &mut Connection) {
+    for name in ["guira_panics", "guira_refused_on_replica"] {
+        assert_eq!(info(client, name), 0, "{name}");
+    }
+}
+
+/// A filter in pieces, with the position that each is loaded at.
+pub(crate) fn dump(client: &mut Connection, key: &str) -> Vec<(u64, Vec<u8>)> {
+    let mut pieces = Vec::new();
+    let mut position = 0;
+    loop {
+        let (next, piece): (u64, Option<Vec<u8>>) = redis::cmd("CF.SCANDUMP")
+            .arg(key)
+            .arg(position)
+            .query(client)
+            .expect("there is a piece");
+        let Some(piece) = piece else { return pieces };
+        position = next;
+        pieces.push((next, piece));
+    }
+}
+
+/// Loads a piece.
+pub(crate) fn load(client: &mut Connection, key: &str, (position, piece): &(u64, Vec<u8>)) {
+    let mut command = redis::cmd("CF.LOADCHUNK");
+    let answer: String = command
+        .arg(key)
+        .arg(position)
+        .arg(&piece[..])
+        .query(client)
+        .expect("the piece is right");
+    assert_eq!(answer, "OK");
+}

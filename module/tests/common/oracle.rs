@@ -1,0 +1,132 @@
+//! Clients that change filters at random, and know what must be in them.
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use redis::{Connection, Value};
+use std::collections::HashMap;
+
+/// A client's items in one key. No other client has them.
+#[derive(Debug)]
+pub(crate) struct Oracle {
+    key: String,
+    client: usize,
+    random: StdRng,
+    /// How many copies of each item are there.
+    copies: HashMap<u32, u32>,
+}
+
+/// Items of a client.
+const ITEMS: u32 = 2_000;
+
+/// Copies of an item that always fit.
+const MOST: u32 = 2;
+
+impl Oracle {
+    pub(crate) fn new(key: &str, client: usize) -> Self {
+        Self {
+            key: key.into(),
+            client,
+            random: StdRng::seed_from_u64(client as u64 * 7919 + key.len() as u64),
+            copies: HashMap::new(),
+        }
+    }
+
+    fn item(&self, number: u32) -> String {
+        format!("{}:{number}", self.client)
+    }
+
+    /// So many commands, some at a time, and checks their answers.
+    pub(crate) fn work(&mut self, connection: &mut Connection, count: usize) {
+        self.try_work(connection, count)
+            .expect("the engine answers");
+    }
+
+    /// The same of an engine that may end meanwhile: what was asked then is neither known to be in,
+    /// nor to be out.
+    pub(crate) fn try_work(
+        &mut self,
+        connection: &mut Connection,
+        count: usize,
+    ) -> redis::RedisResult<()> {
+        for _ in 0..count.div_ceil(16) {
+            let mut pipe = redis::pipe();
+            let mut expected = Vec::new();
+            for _ in 0..16 {
+                let number = self.random.random_range(0..ITEMS);
+                let item = self.item(number);
+                let copies = self.copies.entry(number).or_default();
+                match self.random.random_range(0..10) {
+                    0..3 if *copies < MOST => {
+                        pipe.cmd("CF.ADD").arg(&self.key).arg(item);
+                        expected.push(Some(1));
+                        *copies += 1;
+                    }
+                    3..5 if *copies > 0 => {
+                        pipe.cmd("CF.ADDNX").arg(&self.key).arg(item);
+                        expected.push(Some(0));
+                    }
+                    5..8 if *copies > 0 => {
+                        pipe.cmd("CF.DEL").arg(&self.key).arg(item);
+                        expected.push(Some(1));
+                        *copies -= 1;
+                    }
+                    8 if *copies < MOST => {
+                        pipe.cmd("CF.INSERT").arg(&self.key).arg("ITEMS").arg(item);
+                        // An array of one.
+                        expected.push(None);
+                        *copies += 1;
+                    }
+                    _ => {
+                        pipe.cmd("CF.COUNT").arg(&self.key).arg(item);
+                        expected.push(None);
+                    }
+                }
+            }
+            let replies: Vec<Value> = pipe.query(connection)?;
+            for (reply, expected) in replies.iter().zip(expected) {
+                if let Some(expected) = expected {
+                    assert_eq!(*reply, Value::Int(expected), "{}", self.key);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many items there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.copies.values().copied().map(u64::from).sum()
+    }
+
+    /// All items that must be there are.
+    pub(crate) fn check(&self, connection: &mut Connection) {
+        let there: Vec<_> = self
+            .copies
+            .iter()
+            .filter(|(_, copies)| **copies > 0)
+            .collect();
+        for some in there.chunks(500) {
+            let mut pipe = redis::pipe();
+            for (number, _) in some {
+                pipe.cmd("CF.COUNT").arg(&self.key).arg(self.item(**number));
+            }
+            let found: Vec<u32> = pipe.query(connection).expect("the engine answers");
+            for ((number, copies), found) in some.iter().zip(found) {
+                assert!(
+                    found >= **copies,
+                    "{} {number}: {found} of {copies}",
+                    self.key
+                );
+            }
+        }
+    }
+}
+
+/// The items of all these clients in one key, as the filter counts them, are as many as they should be.
+pub(crate) fn check_all(connection: &mut Connection, key: &str, oracles: &[&Oracle]) {
+    oracles.iter().for_each(|oracle| oracle.check(connection));
+    let info: HashMap<String, u64> = redis::cmd("CF.INFO")
+        .arg(key)
+        .query(connection)
+        .expect("the key is there");
+    let expected: u64 = oracles.iter().map(|oracle| oracle.len()).sum();
+    assert_eq!(info["Number of items inserted"], expected, "{key}");
+}
