@@ -3,7 +3,7 @@
 mod common;
 
 use common::{
-    Engine, ask, digest, dump, info, is_sound, is_skipped, load, long,
+    Engine, ask, digest, dump, info, is_skipped, is_sound, load, long,
     oracle::{Oracle, check_all},
     until,
 };
@@ -27,7 +27,10 @@ const OTHER_SETTINGS: [&str; 8] = [
 ];
 
 fn follow(replica: &Engine, primary: &Engine) {
-    ask::<()>(&mut replica.client(), &format!("REPLICAOF 127.0.0.1 {}", primary.port));
+    ask::<()>(
+        &mut replica.client(),
+        &format!("REPLICAOF 127.0.0.1 {}", primary.port),
+    );
 }
 
 /// Waits until the replica has all that the primary has told.
@@ -66,8 +69,13 @@ fn replicas_are_equal_through_kills_and_lost_links() {
         return;
     }
     let primary = Engine::start(&["--repl-backlog-size", "64mb"]);
-    let mut replicas = [Engine::start(&OTHER_SETTINGS), Engine::start(&OTHER_SETTINGS)];
-    replicas.iter().for_each(|replica| follow(replica, &primary));
+    let mut replicas = [
+        Engine::start(&OTHER_SETTINGS),
+        Engine::start(&OTHER_SETTINGS),
+    ];
+    replicas
+        .iter()
+        .for_each(|replica| follow(replica, &primary));
     let mut client = primary.client();
     ask::<()>(&mut client, "CF.RESERVE small 20000 EXPANSION 0");
     let mut oracles = oracles();
@@ -103,7 +111,9 @@ fn replicas_are_equal_through_kills_and_lost_links() {
             }
             done.store(true, Ordering::Relaxed);
         });
-        replicas.iter().for_each(|replica| are_equal(&primary, replica));
+        replicas
+            .iter()
+            .for_each(|replica| are_equal(&primary, replica));
         check(&mut client, &oracles);
         assert!(round == 0 || info(&mut client, "sync_partial_ok") > 0);
     }
@@ -128,7 +138,10 @@ fn what_is_being_loaded_is_replicated() {
         return;
     }
     let primary = Engine::start(&[]);
-    let (early, late) = (Engine::start(&OTHER_SETTINGS), Engine::start(&OTHER_SETTINGS));
+    let (early, late) = (
+        Engine::start(&OTHER_SETTINGS),
+        Engine::start(&OTHER_SETTINGS),
+    );
     follow(&early, &primary);
     let mut client = primary.client();
     ask::<()>(&mut client, "CF.RESERVE source 3000000 EXPANSION 0");
@@ -159,7 +172,11 @@ fn what_is_being_loaded_is_replicated() {
     }
     let (position, piece) = pieces.last().expect("there are some");
     let mut last = redis::cmd("CF.LOADCHUNK");
-    let answer = last.arg("failed").arg(position).arg(&piece[..]).query::<()>(&mut client);
+    let answer = last
+        .arg("failed")
+        .arg(position)
+        .arg(&piece[..])
+        .query::<()>(&mut client);
     assert!(answer.is_err());
     for replica in [&early, &late] {
         are_equal(&primary, replica);
@@ -225,7 +242,10 @@ fn scripts_and_transactions_are_replicated() {
     let mut pipe = redis::pipe();
     pipe.atomic();
     pipe.cmd("CF.ADD").arg("multi").arg("a");
-    pipe.cmd("CF.INSERTNX").arg("multi").arg("ITEMS").arg(&["a", "b"]);
+    pipe.cmd("CF.INSERTNX")
+        .arg("multi")
+        .arg("ITEMS")
+        .arg(&["a", "b"]);
     pipe.cmd("CF.DEL").arg("multi").arg("a");
     let replies: (i64, Vec<i64>, i64) = pipe.query(&mut client).unwrap();
     assert_eq!(replies, (1, vec![0, 1], 1));
@@ -234,5 +254,8 @@ fn scripts_and_transactions_are_replicated() {
     let refused = common::refusal(&mut replica.client(), "CF.ADD multi a");
     assert!(refused.starts_with("READONLY"), "{refused}");
     let refused = common::refusal(&mut client, "CF.MAKE k a b");
-    assert_eq!(refused, "ERR CF.MAKE is for replication and the file of commands: use CF.RESERVE");
+    assert_eq!(
+        refused,
+        "ERR CF.MAKE is for replication and the file of commands: use CF.RESERVE"
+    );
 }
