@@ -144,6 +144,28 @@ impl Engine {
         connect(self.port, protocol).expect("the engine is there")
     }
 
+    /// What an engine logs that ends before it is ready.
+    pub(crate) fn refuses(arguments: &[&str]) -> String {
+        let directory = TempDir::new().expect("there is room for files");
+        let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
+        let port = free_port();
+        let mut process = spawn(directory.path(), port, &arguments);
+        if is_ready(&mut process, port) {
+            let _ = process.kill();
+            panic!("the engine starts with {arguments:?}");
+        }
+        log_of(directory.path())
+    }
+
+    /// How many threads of it have this name.
+    pub(crate) fn threads(&self, name: &str) -> usize {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.process.id()));
+        let names = tasks
+            .expect("there is a /proc")
+            .filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
+        names.filter(|found| found.trim() == name).count()
+    }
+
     /// True if it still runs.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.process.try_wait(), Ok(None))
