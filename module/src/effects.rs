@@ -12,7 +12,10 @@
 //! | a piece was loaded | the same command |
 //! | a load ended with an error | `DEL key` |
 
-use crate::engine::{Context, OwnedStr, Str};
+use crate::{
+    engine::{Context, OwnedStr, Str},
+    fault::{self, Fault},
+};
 use guira_commands::{Filter, dump::Header};
 use smallvec::{SmallVec, smallvec};
 use std::ffi::CStr;
@@ -139,7 +142,7 @@ impl Effects {
                 event: Event::Module(c"cf.del"),
             });
         }
-        if self.loaded {
+        if self.loaded && !fault::is(Fault::ForgetLoad) {
             all.push(Told {
                 command: c"CF.LOADCHUNK",
                 arguments: smallvec![key, Word::Own(2), Word::Own(3)],
@@ -171,6 +174,9 @@ impl Effects {
             return;
         };
         let all = self.told(words.len(), is_unique);
+        if fault::is(Fault::Verbatim) {
+            return context.replicate_verbatim();
+        }
         for told in &all {
             let made = |word: &Word<'_>| match word {
                 Word::Own(_) => None,

@@ -19,6 +19,7 @@ mod commands;
 mod effects;
 mod engine;
 mod entry;
+mod fault;
 mod host;
 mod info;
 mod loading;
@@ -72,5 +73,7 @@ fn load(context: &mut Context, arguments: &[Str<'_>]) -> Result<(), LoadModuleEr
     commands::register(context)?;
     settings::register(context, &chosen)?;
     context.register_info(info::write)?;
+    #[cfg(feature = "faults")]
+    engine::log_alignments();
     Ok(())
 }

@@ -128,7 +128,7 @@ impl Cluster {
             let jobs = try_ask::<redis::Value>(&mut client, "CLUSTER GETSLOTMIGRATIONS");
             let jobs = format!("{jobs:?}");
             assert!(!jobs.contains("failed"), "{jobs}\n{}", self.0[to].log());
-            jobs.contains("success")
+            jobs.matches("success").count() == jobs.matches("target_node").count()
         });
         true
     }

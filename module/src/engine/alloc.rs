@@ -5,6 +5,7 @@
 //! the word before the aligned one.
 
 use super::api::loaded;
+use crate::fault::{self, Fault};
 use std::{
     alloc::{GlobalAlloc, Layout},
     ptr,
@@ -59,9 +60,11 @@ unsafe impl GlobalAlloc for EngineAllocator {
 }
 
 /// True if the engine's memory for this layout is aligned as it is.
-const fn is_natural(layout: Layout) -> bool {
+fn is_natural(layout: Layout) -> bool {
     // jemalloc aligns less than 16 bytes to 8 only.
-    layout.align() <= ADDRESS || (layout.align() <= NATURAL && layout.size() >= NATURAL)
+    layout.align() <= ADDRESS
+        || (layout.align() <= NATURAL && layout.size() >= NATURAL)
+        || fault::is(Fault::Misaligned)
 }
 
 /// Memory of this layout, out of what `get` gives for a number of bytes.
@@ -100,6 +103,30 @@ unsafe fn true_address(at: *mut u8, layout: Layout) -> *mut u8 {
         // SAFETY: `with_alignment` has written it there.
         unsafe { at.cast::<*mut u8>().sub(1).read() }
     }
+}
+
+/// Logs how many of some allocations are not aligned as they should be.
+#[cfg(feature = "faults")]
+pub(crate) fn log_alignments() {
+    const COUNT: usize = 2000;
+    #[repr(align(128))]
+    struct Padded([u8; 128]);
+    let all: Vec<_> = (0..COUNT).map(|_| Box::new(Padded([0; 128]))).collect();
+    let places = std::hint::black_box(&all)
+        .iter()
+        .map(|padded| padded.0.as_ptr().addr());
+    let wrong = places.filter(|place| place & 127 != 0).count();
+    super::api::warn(&format!("{wrong} of {COUNT} allocations are misaligned"));
+}
+
+/// True if there is an environment variable of this name. It allocates nothing.
+#[cfg(feature = "faults")]
+pub(crate) fn is_in_environment(name: &std::ffi::CStr) -> bool {
+    unsafe extern "C" {
+        fn getenv(name: *const std::ffi::c_char) -> *const std::ffi::c_char;
+    }
+    // SAFETY: it is a name; nothing of the environment is read but that it is there.
+    !unsafe { getenv(name.as_ptr()) }.is_null()
 }
 
 #[cfg(test)]

@@ -149,6 +149,15 @@ impl Context {
         debug_assert_eq!(result, OK, "{command:?} is a command");
     }
 
+    /// Sends what the client said: a fault, see [`Fault::Verbatim`](crate::fault::Fault::Verbatim).
+    pub(crate) fn replicate_verbatim(&self) {
+        #[cfg(feature = "faults")]
+        // SAFETY: the context is valid.
+        unsafe {
+            (api().ReplicateVerbatim)(self.raw());
+        }
+    }
+
     /// Tells those who watch or cache the key that it has changed.
     pub(crate) fn signal_modified(&self, key: Str<'_>) {
         // SAFETY: the context and the string are valid.

@@ -28,6 +28,8 @@ mod key;
 mod string;
 
 pub(crate) use alloc::EngineAllocator;
+#[cfg(feature = "faults")]
+pub(crate) use alloc::{is_in_environment, log_alignments};
 pub(crate) use api::warn;
 pub(crate) use block::Waiting;
 pub(crate) use border::{guarded, panics};
@@ -40,6 +42,7 @@ pub(crate) use io::{Load, Rewrite, Save};
 pub(crate) use key::{Access, Found, Key, NotWritable};
 pub(crate) use string::{OwnedStr, Str};
 
+use crate::fault::{self, Fault};
 use api::{ERR, OK, api};
 use std::ffi::c_int;
 
@@ -86,7 +89,11 @@ unsafe extern "C" fn RedisModule_OnLoad(
         unsafe {
             let name = crate::NAME.as_ptr();
             (api().SetModuleAttribs)(context.raw(), name, crate::VERSION, 1);
-            (api().SetModuleOptions)(context.raw(), OPTIONS);
+            let left_out = match fault::is(Fault::NoSlotMigration) {
+                true => HANDLE_ATOMIC_SLOT_MIGRATION,
+                false => 0,
+            };
+            (api().SetModuleOptions)(context.raw(), OPTIONS & !left_out);
         }
         match crate::load(&mut context, arguments) {
             Ok(()) => OK,

@@ -32,6 +32,9 @@ pub(crate) struct Engine {
     arguments: Vec<String>,
 }
 
+/// The first argument of an engine whose module is wrong in the way that is named next.
+pub(crate) const FAULT: &str = "FAULT";
+
 /// The engine's program, and the module's file; `None` if there is to be none.
 fn programs() -> Option<(PathBuf, PathBuf)> {
     let engine = env::var_os("GUIRA_ENGINE").unwrap_or_else(|| {
@@ -190,8 +193,22 @@ fn spawn(directory: &Path, port: u16, arguments: &[String]) -> Child {
         .append(true)
         .open(directory.join("log"))
         .expect("the log can be written");
+    // A module that can be wrong has a file of its own.
+    let (fault, arguments) = match arguments {
+        [word, fault, rest @ ..] if word == FAULT => (Some(fault), rest),
+        _ => (None, arguments),
+    };
+    let module = match fault {
+        Some(_) => PathBuf::from(env::var_os("GUIRA_MODULE_FAULTS").expect(
+            "GUIRA_MODULE_FAULTS is to name a module with the feature faults; ci/module.sh builds one",
+        )),
+        None => module,
+    };
     let loads_itself = arguments.iter().any(|word| word == "--loadmodule");
     let mut command = Command::new(engine);
+    if let Some(fault) = fault {
+        command.env(format!("GUIRA_FAULT_{fault}"), "1");
+    }
     command
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
         .arg("--dir")

@@ -1,0 +1,41 @@
+//! Ways to be wrong, which tests must notice. They are in builds with the feature `faults` only.
+
+/// What is done wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Replicas are told what the client said.
+    Verbatim,
+    /// They are told nothing of a piece that was loaded.
+    ForgetLoad,
+    /// The engine is not told that slots can move at once.
+    NoSlotMigration,
+    /// All memory is taken for aligned.
+    Misaligned,
+}
+
+/// True in an engine in whose environment there is a variable for this fault.
+#[cfg(feature = "faults")]
+pub(crate) fn is(fault: Fault) -> bool {
+    use std::sync::OnceLock;
+    static CHOSEN: OnceLock<Option<Fault>> = OnceLock::new();
+    let chosen = CHOSEN.get_or_init(|| {
+        // Without an allocation, as the allocator asks, too.
+        let all = [
+            (c"GUIRA_FAULT_VERBATIM", Fault::Verbatim),
+            (c"GUIRA_FAULT_FORGET_LOAD", Fault::ForgetLoad),
+            (c"GUIRA_FAULT_NO_SLOT_MIGRATION", Fault::NoSlotMigration),
+            (c"GUIRA_FAULT_MISALIGNED", Fault::Misaligned),
+        ];
+        let found = all
+            .into_iter()
+            .find(|(name, _)| crate::engine::is_in_environment(name));
+        found.map(|(_, fault)| fault)
+    });
+    *chosen == Some(fault)
+}
+
+#[cfg(not(feature = "faults"))]
+#[inline(always)]
+pub(crate) const fn is(_: Fault) -> bool {
+    false
+}

@@ -1,0 +1,126 @@
+//! Modules that are wrong, and what notices that: each test shows that another one can fail.
+
+mod common;
+
+use common::{Engine, FAULT, ask, digest, dump, is_skipped, load, refusal, text, try_ask, until};
+
+fn follow(replica: &Engine, primary: &Engine) {
+    ask::<()>(
+        &mut replica.client(),
+        &format!("REPLICAOF 127.0.0.1 {}", primary.port),
+    );
+    until("the replica is connected", || {
+        ask::<String>(&mut replica.client(), "INFO replication").contains("master_link_status:up")
+    });
+}
+
+/// Whether primary and replica are equal after `work`, of a module with this fault.
+fn are_equal_with(fault: &str, work: impl Fn(&Engine)) -> bool {
+    let primary = Engine::start(&[FAULT, fault]);
+    let replica = Engine::start(&[FAULT, fault]);
+    follow(&replica, &primary);
+    work(&primary);
+    let (mut one, mut other) = (primary.client(), replica.client());
+    until("the replica has all", || {
+        common::info(&mut one, "master_repl_offset")
+            == common::info(&mut other, "master_repl_offset")
+    });
+    digest(&mut one) == digest(&mut other)
+}
+
+fn add(primary: &Engine) {
+    let mut client = primary.client();
+    ask::<()>(&mut client, "CF.RESERVE k 100");
+    for item in 0..100 {
+        ask::<i64>(&mut client, &format!("CF.ADD made {item}"));
+        ask::<i64>(&mut client, &format!("CF.ADD k {item}"));
+    }
+}
+
+#[test]
+fn to_tell_what_the_client_said_is_wrong() {
+    if is_skipped() {
+        return;
+    }
+    assert!(are_equal_with("NONE", add));
+    assert!(!are_equal_with("VERBATIM", add));
+}
+
+#[test]
+fn to_forget_a_piece_is_wrong() {
+    if is_skipped() {
+        return;
+    }
+    let work = |primary: &Engine| {
+        let mut client = primary.client();
+        ask::<i64>(&mut client, "CF.ADD source a");
+        for piece in dump(&mut client, "source") {
+            load(&mut client, "copy", &piece);
+        }
+    };
+    assert!(are_equal_with("NONE", work));
+    assert!(!are_equal_with("FORGET_LOAD", work));
+}
+
+#[test]
+fn slots_do_not_move_at_once_unless_the_engine_is_told() {
+    if is_skipped() {
+        return;
+    }
+    let words = "CLUSTER MIGRATESLOTS SLOTSRANGE 0 1 NODE 0123456789012345678901234567890123456789";
+    for fault in ["NONE", "NO_SLOT_MIGRATION"] {
+        let engine = Engine::start(&[FAULT, fault, "--cluster-enabled", "yes"]);
+        let mut client = engine.client();
+        ask::<()>(&mut client, "CLUSTER ADDSLOTSRANGE 0 16383");
+        let refused = refusal(&mut client, words);
+        if refused.contains("unknown subcommand") || refused.contains("Unknown subcommand") {
+            eprintln!("this engine has no CLUSTER MIGRATESLOTS");
+            return;
+        }
+        let of_module = refused.to_lowercase().contains("module");
+        assert_eq!(
+            of_module,
+            fault == "NO_SLOT_MIGRATION",
+            "{fault}: {refused}"
+        );
+    }
+}
+
+#[test]
+fn memory_is_not_aligned_by_itself() {
+    if is_skipped() {
+        return;
+    }
+    let misaligned = |fault| {
+        let engine = Engine::start(&[FAULT, fault]);
+        let memory: String = ask(&mut engine.client(), "INFO memory");
+        let log = engine.log();
+        let line = log
+            .lines()
+            .find_map(|line| line.strip_suffix(" of 2000 allocations are misaligned"));
+        let count = line.and_then(|line| line.rsplit(' ').next()?.parse::<u32>().ok());
+        (
+            count.expect("it is logged"),
+            memory.contains("mem_allocator:libc"),
+        )
+    };
+    assert_eq!(misaligned("NONE").0, 0);
+    let (count, is_libc) = misaligned("MISALIGNED");
+    // jemalloc happens to align what is as large as its alignment.
+    assert_eq!(count > 1000, is_libc, "{count} of 2000");
+}
+
+/// The faults are in no other build.
+#[test]
+fn a_module_has_no_faults() {
+    if is_skipped() {
+        return;
+    }
+    let engine = Engine::start(&[]);
+    assert!(!engine.log().contains("misaligned"));
+    assert!(
+        try_ask::<i64>(&mut engine.client(), "CF.ADD k a")
+            .map_err(|error| text(&error))
+            .is_ok()
+    );
+}
