@@ -3,8 +3,8 @@
 use crate::{
     effects::{Effects, MAKE},
     engine::{
-        Access, CategoryRefused, Command, CommandRefused, Context, Description, Key, Str, guarded,
-        warn,
+        Access, CategoryRefused, Command, CommandRefused, Context, Description, Flags, Key, Str,
+        guarded, warn,
     },
     host::Host,
     offload::{Plan, offload},
@@ -86,8 +86,8 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
         let Some(&name) = arguments.get(1) else {
             return reply::write(context, &Reply::wrong_arity(command.name.as_bytes()), false);
         };
-        if plan != Plan::Never && context.flags().may_block() {
-            let found = plan.filter(&words, &context.open(name, conduct.access));
+        if plan.may_be_worth_it(&words) && context.flags().may_block() {
+            let found = plan.filter(&context.open(name, conduct.access));
             if let Some(filter) = found
                 && offload(INDEX, context, arguments, filter)
             {
@@ -131,7 +131,11 @@ fn run(
     is_unique: bool,
     run: impl FnOnce(&Host<'_, Key<'_>>, &[&[u8]]) -> Answer,
 ) {
-    let flags = context.flags();
+    // To ask takes a tenth of a microsecond, and who only reads need not know.
+    let flags = match access {
+        Access::Read => Flags::NONE,
+        Access::Write => context.flags(),
+    };
     let effects = RefCell::new(Effects::default());
     let work = || {
         let host = Host::new(words, context.open(name, access), &effects, flags);

@@ -48,6 +48,8 @@ struct Made {
 pub(crate) struct Told<'a> {
     pub(crate) command: &'static CStr,
     pub(crate) arguments: SmallVec<[Word<'a>; 4]>,
+    /// True if that is word for word what the client said.
+    pub(crate) is_verbatim: bool,
     /// The event of the key.
     pub(crate) event: Event,
 }
@@ -115,6 +117,7 @@ impl Effects {
             all.push(Told {
                 command: c"CF.MAKE",
                 arguments: smallvec![key, Word::Bytes(&made.options), Word::Bytes(&made.filter)],
+                is_verbatim: false,
                 event: Event::Module(c"cf.reserve"),
             });
         }
@@ -132,6 +135,7 @@ impl Effects {
             all.push(Told {
                 command,
                 arguments,
+                is_verbatim: words == ONE_ITEM,
                 event: Event::Module(c"cf.add"),
             });
         }
@@ -139,6 +143,7 @@ impl Effects {
             all.push(Told {
                 command: c"CF.DEL",
                 arguments: smallvec![key, Word::Own(index)],
+                is_verbatim: true,
                 event: Event::Module(c"cf.del"),
             });
         }
@@ -146,6 +151,7 @@ impl Effects {
             all.push(Told {
                 command: c"CF.LOADCHUNK",
                 arguments: smallvec![key, Word::Own(2), Word::Own(3)],
+                is_verbatim: true,
                 event: Event::Module(c"cf.loadchunk"),
             });
         }
@@ -153,6 +159,7 @@ impl Effects {
             all.push(Told {
                 command: c"DEL",
                 arguments: smallvec![key],
+                is_verbatim: false,
                 event: Event::Generic(c"del"),
             });
         }
@@ -178,6 +185,11 @@ impl Effects {
             return context.replicate_verbatim();
         }
         for told in &all {
+            if told.is_verbatim {
+                // Which is cheaper: nothing has to be looked up.
+                context.replicate_verbatim();
+                continue;
+            }
             let made = |word: &Word<'_>| match word {
                 Word::Own(_) => None,
                 Word::Bytes(bytes) => Some(OwnedStr::new(bytes)),

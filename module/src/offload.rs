@@ -49,26 +49,35 @@ impl Plan {
         }
     }
 
-    fn is_worth_it(self, words: Args<'_>, filter: &Filter) -> bool {
+    /// By its words alone.
+    pub(crate) fn may_be_worth_it(self, words: Args<'_>) -> bool {
         /// The command, its key, and what follows.
         const BEFORE: usize = 2;
+        match self {
+            Self::Never => false,
+            Self::Items => words.len().saturating_sub(BEFORE) >= settings::offload_items(),
+            Self::Growth => true,
+            Self::Snapshot => words.get(BEFORE) == Some(&&b"1"[..]),
+        }
+    }
+
+    /// By the filter, if it may be by its words.
+    fn is_worth_it(self, filter: &Filter) -> bool {
         const BUCKETS: usize = 1 << 12;
         const BYTES: usize = 1 << 18;
         match self {
             Self::Never => false,
-            Self::Items => words.len() - BEFORE.min(words.len()) >= settings::offload_items(),
+            Self::Items => true,
             Self::Growth => filter.stats().buckets_to_split >= BUCKETS,
-            Self::Snapshot => {
-                words.get(BEFORE) == Some(&&b"1"[..]) && filter.memory_usage() >= BYTES
-            }
+            Self::Snapshot => filter.memory_usage() >= BYTES,
         }
     }
 
     /// The filter of the key, if the command is worth a thread.
-    pub(crate) fn filter(self, words: Args<'_>, key: &Key<'_>) -> Option<Arc<Filter>> {
+    pub(crate) fn filter(self, key: &Key<'_>) -> Option<Arc<Filter>> {
         match Slot::get(key) {
             Found::Value(entry) => match entry.content() {
-                Content::Filter(filter) if self.is_worth_it(words, filter) => Some(filter.clone()),
+                Content::Filter(filter) if self.is_worth_it(filter) => Some(filter.clone()),
                 _ => None,
             },
             _ => None,

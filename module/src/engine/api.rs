@@ -111,11 +111,11 @@ type GetApi = unsafe extern "C" fn(*const c_char, *mut c_void) -> c_int;
 pub(crate) struct MissingFunction(&'static str);
 
 macro_rules! functions {
-    (needed { $($(#[$attribute:meta])* $needed:ident: $needed_type:ty;)* } optional { $($optional:ident: $optional_type:ty;)* }) => {
+    (needed { $($needed:ident: $needed_type:ty;)* } optional { $($optional:ident: $optional_type:ty;)* }) => {
         /// The functions. Those that some engine lacks are options.
         #[allow(non_snake_case)]
         pub(super) struct Api {
-            $($(#[$attribute])* pub(super) $needed: $needed_type,)*
+            $(pub(super) $needed: $needed_type,)*
             $(pub(super) $optional: Option<$optional_type>,)*
         }
 
@@ -127,7 +127,7 @@ macro_rules! functions {
                 // SAFETY: as the caller promises.
                 unsafe {
                     Ok(Self {
-                        $($(#[$attribute])* $needed: find::<$needed_type>(get, name!($needed))
+                        $($needed: find::<$needed_type>(get, name!($needed))
                             .ok_or(MissingFunction(stringify!($needed)))?,)*
                         $($optional: find::<$optional_type>(get, name!($optional)),)*
                     })
@@ -205,7 +205,6 @@ functions! {
         ReplyWithStringBuffer: unsafe extern "C" fn(*mut Ctx, *const c_char, usize) -> c_int;
         ReplyWithVerbatimString: unsafe extern "C" fn(*mut Ctx, *const c_char, usize) -> c_int;
         Replicate: unsafe extern "C" fn(*mut Ctx, *const c_char, *const c_char, ...) -> c_int;
-        #[cfg(feature = "faults")]
         ReplicateVerbatim: unsafe extern "C" fn(*mut Ctx) -> c_int;
         SignalModifiedKey: unsafe extern "C" fn(*mut Ctx, *mut Str) -> c_int;
         NotifyKeyspaceEvent: unsafe extern "C" fn(*mut Ctx, c_int, *const c_char, *mut Str) -> c_int;

@@ -21,6 +21,9 @@ pub(crate) struct Context {
 pub(crate) struct Flags(c_int);
 
 impl Flags {
+    /// Nothing is known, and nothing holds.
+    pub(crate) const NONE: Self = Self(0);
+
     const LUA: c_int = 1;
     const MULTI: c_int = 1 << 1;
     const MAXMEMORY: c_int = 1 << 8;
@@ -149,13 +152,10 @@ impl Context {
         debug_assert_eq!(result, OK, "{command:?} is a command");
     }
 
-    /// Sends what the client said: a fault, see [`Fault::Verbatim`](crate::fault::Fault::Verbatim).
+    /// The same, of what the client said.
     pub(crate) fn replicate_verbatim(&self) {
-        #[cfg(feature = "faults")]
         // SAFETY: the context is valid.
-        unsafe {
-            (api().ReplicateVerbatim)(self.raw());
-        }
+        unsafe { (api().ReplicateVerbatim)(self.raw()) };
     }
 
     /// Tells those who watch or cache the key that it has changed.

@@ -37,6 +37,15 @@ fn run(key: &mut FakeKey, flags: Flags, words: &[&[u8]]) -> Done {
         Word::Own(index) => words[index].to_vec(),
         Word::Bytes(bytes) => bytes.to_vec(),
     };
+    for told in told.iter().filter(|told| told.is_verbatim) {
+        assert_eq!(told.command.to_bytes(), words[0]);
+        assert!(
+            told.arguments
+                .iter()
+                .map(word)
+                .eq(words[1..].iter().map(|word| word.to_vec()))
+        );
+    }
     let words_of = |told: &crate::effects::Told<'_>| {
         let name = told.command.to_bytes().to_vec();
         std::iter::once(name)
