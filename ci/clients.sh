@@ -7,6 +7,7 @@
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
+. ci/lib/redis-py.sh
 . ci/lib/server.sh
 
 if [ -z "${GUIRA_CLIENTS_BOUNDED:-}" ]; then
@@ -172,21 +173,8 @@ done
 
 say "redis-py's own tests of cuckoo filters"
 newest="$work/venv-5"
-number=$("$newest/bin/python" -c 'import redis; print(redis.__version__)')
-"$newest/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary redis \
-    --dest "$work/source" "redis==$number"
-tar -xzf "$work"/source/redis-*.tar.gz -C "$work/source"
-suite=$(find "$work/source" -path '*tests/test_bloom.py' | head -n 1)
-if [ -n "$suite" ]; then
-    "$newest/bin/pip" install --quiet --disable-pip-version-check pytest pytest-asyncio numpy packaging cachetools mock pybreaker xxhash
-    cli FLUSHALL >/dev/null
-    (cd "$(dirname "$(dirname "$suite")")" &&
-        "$newest/bin/python" -m pytest -q --disable-warnings -p no:cacheprovider -k 'cf or cuckoo' tests/test_bloom.py \
-            --redis-url "redis://127.0.0.1:$port" --redis-mod-url "redis://127.0.0.1:$port") | tee "$work/suite"
-    grep -q '[1-9][0-9]* passed' "$work/suite" || fail "no test of redis-py ran"
-else
-    echo "they do not come with the source of redis-py $number"
-fi
+cli FLUSHALL >/dev/null
+redis_py_tests "$newest" "$work" "$port" || fail "no test of redis-py passed"
 
 say "valkey-glide"
 cat >"$work/with_glide.py" <<'EOF'

@@ -10,6 +10,8 @@
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
+. ci/lib/redis-py.sh
+. ci/lib/server.sh
 
 all="redis-7 valkey-8 valkey-9"
 chosen=${GUIRA_ENGINES:-$all}
@@ -101,6 +103,11 @@ done
 
 if [ -z "${GUIRA_MODULE_BOUNDED:-}" ]; then
     # Not counted in: how long this takes depends on what is built already.
+    say "getting redis-py, and valgrind"
+    python3 -m venv "$engines/redis-py"
+    "$engines/redis-py/bin/pip" install --quiet --disable-pip-version-check redis
+    command -v valgrind >/dev/null || ci/install.sh valgrind
+
     say "building the module and its tests"
     cargo build --package guira-module --features faults
     cp "$target/debug/libguira_module.so" "$engines/faults.so"
@@ -120,5 +127,29 @@ for name in $chosen; do
     say "$name: the server's own tests of the commands"
     GUIRA_TEST_SERVER=$PWD/ci/lib/engine.sh cargo test --quiet --package guira-server \
         --test commands --test arguments --test dumps -- --skip reserve_says_how_much_memory_is_missing
+    say "$name: redis-py's own tests of cuckoo filters"
+    work=$(mktemp -d)
+    start_server "$work/out" ci/lib/engine.sh || fail "$name does not start"
+    ended=0
+    redis_py_tests "$engines/redis-py" "$work" "$port" || ended=$?
+    kill "$server"
+    wait "$server" || true
+    rm -rf "$work"
+    [ $ended = 0 ] || fail "no test of redis-py passed"
 done
+
+# jemalloc, which the others have, hides errors from valgrind.
+case " $chosen " in
+*" valkey-9 "*)
+    say "valkey-9 under valgrind"
+    program=$(sed -n 's/.* exec \([^ ]*\) .*/\1/p' "$engines/bin/valkey-9")
+    printf '#!/bin/sh\nexec valgrind -q --leak-check=full --show-leak-kinds=definite %s %s "$@"\n' \
+        "--errors-for-leak-kinds=definite --error-exitcode=99 --suppressions=$PWD/ci/lib/module.supp" \
+        "$program" >"$engines/bin/valgrind"
+    chmod +x "$engines/bin/valgrind"
+    GUIRA_VALGRIND=1 GUIRA_ENGINE=$engines/bin/valgrind cargo test --quiet --package guira-module \
+        --test engine --test replication --test damage -- \
+        keys_expire long_commands watches rights scripts what_is_being damaged_dumps
+    ;;
+esac
 say "the module passed in: $chosen"

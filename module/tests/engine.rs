@@ -195,11 +195,13 @@ fn keys_expire_are_unlinked_and_flushed() {
     ask::<()>(&mut client, "CF.RESERVE large 10000000 EXPANSION 0");
     for key in 0..100 {
         ask::<()>(&mut client, &format!("CF.RESERVE k{key} 100"));
-        ask::<()>(&mut client, &format!("PEXPIRE k{key} 10"));
     }
     assert_eq!(info(&mut client, "guira_filters"), 101);
     assert!(info(&mut client, "guira_filters_bytes") > 10_000_000);
     assert!(ask::<i64>(&mut client, "MEMORY USAGE large") > 10_000_000);
+    for key in 0..100 {
+        ask::<()>(&mut client, &format!("PEXPIRE k{key} 10"));
+    }
     until("the keys expire", || {
         info(&mut client, "guira_filters") == 1
     });

@@ -68,6 +68,11 @@ pub(crate) fn is_skipped() -> bool {
     programs().is_none()
 }
 
+/// True if `GUIRA_ENGINE` is an engine under valgrind, as `GUIRA_VALGRIND=1` says.
+pub(crate) fn is_checked() -> bool {
+    env::var_os("GUIRA_VALGRIND").is_some()
+}
+
 /// True in the unhurried run, which `GUIRA_LONG=1` asks for.
 pub(crate) fn long() -> bool {
     env::var_os("GUIRA_LONG").is_some()
@@ -177,6 +182,13 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
+        if is_checked() && !thread::panicking() && self.is_alive() {
+            // It reports what is wrong when it ends.
+            let _ = try_ask::<Value>(&mut self.client(), "SHUTDOWN NOSAVE");
+            let status = self.process.wait().expect("it ends");
+            assert!(status.success(), "{status}: {}", self.log());
+            return;
+        }
         // It may have ended, which is as well.
         let _ = self.process.kill();
         let _ = self.process.wait();
