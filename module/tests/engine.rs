@@ -6,6 +6,10 @@ use common::{Engine, PATIENCE, ask, dump, info, is_skipped, is_sound, refusal, t
 use redis::{Connection, Value};
 use std::{collections::HashMap, thread, time::Duration};
 
+#[path = "../examples/shards.rs"]
+#[allow(dead_code)]
+mod shards;
+
 /// Items of a command that is worth a thread.
 const MANY: usize = 5_000;
 
@@ -454,6 +458,10 @@ fn the_module_stays_loaded() {
     let refused = refusal(&mut client, "MODULE UNLOAD guira");
     assert!(refused.contains("data type"), "{refused}");
     ask::<i64>(&mut client, "CF.ADD k a");
+    // Nor is it there twice.
+    let again = format!("MODULE LOAD {}", common::module().display());
+    assert!(try_ask::<Value>(&mut client, &again).is_err());
+    assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k a"), 1);
     is_sound(&mut client);
 }
 
@@ -465,4 +473,15 @@ fn wrong_arguments_are_named_in_the_log() {
     let log = Engine::refuses(&["--loadmodule", "MODULE", "threads", "0"]);
     let expected = "the module is not loaded: the argument 'threads' of the module is '0', and must be from 1 to 64";
     assert!(log.contains(expected), "{log}");
+}
+
+#[test]
+fn the_example_of_shards_does_what_it_says() {
+    if is_skipped() {
+        return;
+    }
+    let engine = Engine::start(&[]);
+    let said = shards::run(&format!("redis://127.0.0.1:{}", engine.port)).unwrap();
+    assert_eq!(said, "1000 items are in 64 filters");
+    assert_eq!(info(&mut engine.client(), "guira_filters"), 64);
 }

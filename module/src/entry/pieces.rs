@@ -18,6 +18,13 @@ const COMMAND: &CStr = c"CF.LOADCHUNK";
 /// The position of a header.
 const HEADER: i64 = 1;
 
+/// That of the other pieces, which end after so many bytes. A dump has a number, and with that no
+/// piece has the position of a header, however short it is.
+fn position_after(come: u64) -> i64 {
+    const NUMBER: u64 = 1;
+    position_of(NUMBER, come) as i64
+}
+
 pub(super) fn rewrite(content: &Content, to: &mut impl Rewrite) {
     match content {
         Content::Filter(filter) => {
@@ -31,7 +38,7 @@ pub(super) fn rewrite(content: &Content, to: &mut impl Rewrite) {
             let mut come = 0;
             for piece in loading.pieces() {
                 come += piece.len() as u64;
-                to.emit(COMMAND, position_of(0, come) as i64, piece);
+                to.emit(COMMAND, position_after(come), piece);
             }
         }
     }
@@ -74,8 +81,7 @@ impl<R: Rewrite> Write for Pieces<'_, R> {
         let bytes = &bytes[..bytes.len().min(PIECE as usize)];
         if !bytes.is_empty() {
             self.come += bytes.len() as u64;
-            let position = position_of(0, self.come) as i64;
-            self.to.emit(COMMAND, position, bytes);
+            self.to.emit(COMMAND, position_after(self.come), bytes);
         }
         Ok(bytes.len())
     }
@@ -139,11 +145,17 @@ pub(super) mod tests {
         let header = Header::of(&filter).to_bytes();
         // Cut elsewhere than a dump is.
         let begin = &all[0].1[..1000];
-        let loading = Loading::restore(&header, [&begin[..3], &begin[3..]]).unwrap();
+        let loading = Loading::restore(&header, [&begin[..1], &begin[1..]]).unwrap();
         let entry = Entry::new(Content::Loading(loading.into()));
         let mut commands = Commands::default();
         entry.rewrite(&mut commands);
-        let expected = [(1, &header[..]), (3, &begin[..3]), (1000, &begin[3..])];
+        let after = |come| position_after(come) as u64;
+        let expected = [
+            (1, &header[..]),
+            (after(1), &begin[..1]),
+            (after(1000), &begin[1..]),
+        ];
+        assert!(expected[1..].iter().all(|(position, _)| *position > 1000));
         let found = commands.0.iter().map(|(at, bytes)| (*at, &bytes[..]));
         assert!(found.eq(expected));
     }

@@ -63,6 +63,13 @@ fn programs() -> Option<(PathBuf, PathBuf)> {
     Some((engine.into(), module))
 }
 
+/// The module's file.
+pub(crate) fn module() -> PathBuf {
+    programs()
+        .expect("the test has asked whether there is one")
+        .1
+}
+
 /// True if there is no engine, and that is as it is wanted.
 pub(crate) fn is_skipped() -> bool {
     programs().is_none()
