@@ -6,7 +6,7 @@
 //! | a string: the header of a dump | the same |
 //! | strings of 1 MiB at most: the snapshot | the pieces that have come |
 //! | an empty string | an empty string |
-//! | | a number: the CRC-32 of the pieces |
+//! | | a number: below, the CRC-32 of the header and the pieces; above, 32 bits of their length |
 //!
 //! Header and snapshot end with checksums of their own. The engine's can be switched off.
 
@@ -80,9 +80,35 @@ pub(super) fn write(content: &Content, to: &mut impl Save) {
     }
     to.string(b"");
     if let Content::Loading(loading) = content {
-        let mut sum = crc32fast::Hasher::new();
-        loading.pieces().for_each(|piece| sum.update(piece));
-        to.number(sum.finalize().into());
+        let mut sum = Sum::new(loading.header());
+        loading.pieces().for_each(|piece| sum.add(piece));
+        to.number(sum.number());
+    }
+}
+
+/// Of the bytes of what is being loaded, and of nothing it is not 0.
+struct Sum {
+    crc: crc32fast::Hasher,
+    length: u64,
+}
+
+impl Sum {
+    fn new(header: &[u8]) -> Self {
+        let mut sum = Self {
+            crc: crc32fast::Hasher::new(),
+            length: 0,
+        };
+        sum.add(header);
+        sum
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.crc.update(bytes);
+        self.length += bytes.len() as u64;
+    }
+
+    fn number(self) -> u64 {
+        self.length << 32 | u64::from(self.crc.finalize())
     }
 }
 
@@ -103,16 +129,16 @@ pub(super) fn read(from: &mut impl Load, version: c_int) -> Result<Content, Read
         LOADING => {
             let header = from.string()?;
             let mut pieces = Vec::new();
-            let mut sum = crc32fast::Hasher::new();
+            let mut sum = Sum::new(&header);
             loop {
                 let piece = from.string()?;
                 if piece.is_empty() {
                     break;
                 }
-                sum.update(&piece);
+                sum.add(&piece);
                 pieces.push(piece);
             }
-            if from.number()? != u64::from(sum.finalize()) {
+            if from.number()? != sum.number() {
                 return Err(ReadError::Pieces);
             }
             let pieces = pieces.iter().map(|piece| &**piece);
