@@ -14,6 +14,9 @@ redis_py_tests() {
         echo "they do not come with the source of redis-py $number"
         return
     fi
+    # It looks for RedisBloom by its name before any test, also where none needs it.
+    sed -i 's/raise AttributeError(f"No redis module named {module_name}")/return pytest.mark.skipif(False, reason="")/' \
+        "$(dirname "$suite")/conftest.py"
     "$venv/bin/pip" install --quiet --disable-pip-version-check pytest pytest-asyncio numpy packaging cachetools mock pybreaker xxhash
     (cd "$(dirname "$(dirname "$suite")")" &&
         "$venv/bin/python" -m pytest -q --disable-warnings -p no:cacheprovider -k 'cf or cuckoo' tests/test_bloom.py \
