@@ -10,7 +10,7 @@ use crate::{
     offload::{Plan, offload},
     reply,
 };
-use guira_commands::{Answer, Kind, Reply, commands};
+use guira_commands::{Answer, Argument, ArgumentKind, Kind, Reply, commands};
 use smallvec::SmallVec;
 use std::{
     cell::RefCell,
@@ -193,6 +193,7 @@ pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
         categories: c"write cuckoo",
         arity: 4,
         summary: "Makes a filter like one that has been made elsewhere: for replication",
+        arguments: MAKE_ARGUMENTS.to_vec(),
     })?;
     Ok(())
 }
@@ -206,6 +207,29 @@ fn describe(index: usize) -> Description {
         categories: conduct.categories,
         arity: i32::try_from(command.arity).unwrap_or(-1),
         summary: command.summary,
+        arguments: command.arguments.iter().copied().filter(is_here).collect(),
+    }
+}
+
+/// False for what the module refuses: filters with windows.
+fn is_here(argument: &Argument) -> bool {
+    !matches!(argument.token, Some("WINDOW" | "STEPS"))
+}
+
+const MAKE_ARGUMENTS: &[Argument] = &[
+    argument("key", ArgumentKind::Key),
+    argument("options", ArgumentKind::Bytes),
+    argument("filter", ArgumentKind::Bytes),
+];
+
+/// One that must be there.
+const fn argument(name: &'static str, kind: ArgumentKind) -> Argument {
+    Argument {
+        name,
+        kind,
+        token: None,
+        is_optional: false,
+        is_multiple: false,
     }
 }
 

@@ -96,6 +96,60 @@ fn commands_have_their_flags_and_categories() {
     }
 }
 
+/// What a client that offers completions is told.
+#[test]
+fn commands_describe_their_arguments() {
+    if is_skipped() {
+        return;
+    }
+    let engine = Engine::start(&[]);
+    let mut client = engine.client_of("resp3");
+    let described: HashMap<String, HashMap<String, Value>> =
+        ask(&mut client, "COMMAND DOCS CF.INSERT CF.RESERVE CF.MAKE");
+    let arguments = |command: &str| -> Vec<String> {
+        let list = described[command]["arguments"].clone();
+        let list: Vec<HashMap<String, Value>> = redis::from_redis_value(list).unwrap();
+        let shown = list.iter().map(|argument| {
+            let of = |field: &str| -> Option<String> {
+                let value = argument.get(field)?.clone();
+                Some(redis::from_redis_value(value).unwrap())
+            };
+            let flags: Vec<String> = argument.get("flags").map_or(Vec::new(), |flags| {
+                redis::from_redis_value(flags.clone()).unwrap()
+            });
+            let words = [of("token"), of("name"), of("type")];
+            let words = words.into_iter().flatten().chain(flags);
+            words.collect::<Vec<_>>().join(" ")
+        });
+        shown.collect()
+    };
+    assert_eq!(
+        arguments("cf.insert"),
+        [
+            "key key",
+            "CAPACITY capacity integer optional",
+            "NOCREATE nocreate pure-token optional",
+            "ITEMS item string multiple",
+        ]
+    );
+    assert_eq!(
+        arguments("cf.reserve"),
+        [
+            "key key",
+            "capacity integer",
+            "BUCKETSIZE bucketsize integer optional",
+            "MAXITERATIONS maxiterations integer optional",
+            "EXPANSION expansion integer optional",
+            "ERROR rate double optional",
+            "MAXCAPACITY maxcapacity integer optional",
+        ]
+    );
+    assert_eq!(
+        arguments("cf.make"),
+        ["key key", "options string", "filter string"]
+    );
+}
+
 #[test]
 fn rights_are_kept() {
     if is_skipped() {

@@ -99,8 +99,42 @@ pub(super) struct CommandInfo {
     pub(super) tips: *const c_char,
     pub(super) arity: c_int,
     pub(super) key_specs: *const c_void,
-    pub(super) arguments: *const c_void,
+    pub(super) arguments: *const CommandArgument,
 }
+
+/// `RedisModuleCommandArg`
+#[repr(C)]
+pub(super) struct CommandArgument {
+    pub(super) name: *const c_char,
+    pub(super) kind: c_int,
+    pub(super) key_spec: c_int,
+    pub(super) token: *const c_char,
+    pub(super) summary: *const c_char,
+    pub(super) since: *const c_char,
+    pub(super) flags: c_int,
+    pub(super) deprecated_since: *const c_char,
+    pub(super) arguments: *const Self,
+    pub(super) shown_as: *const c_char,
+}
+
+impl CommandArgument {
+    /// What ends a list of them.
+    pub(super) const END: Self = Self {
+        name: ptr::null(),
+        kind: 0,
+        key_spec: 0,
+        token: ptr::null(),
+        summary: ptr::null(),
+        since: ptr::null(),
+        flags: 0,
+        deprecated_since: ptr::null(),
+        arguments: ptr::null(),
+        shown_as: ptr::null(),
+    };
+}
+
+// As on 64 bits in the engine's header.
+const _: () = assert!(size_of::<CommandArgument>() == 72);
 
 /// `RedisModule_GetApi`: puts the function of this name where the pointer says; [`ERR`] if there is none.
 type GetApi = unsafe extern "C" fn(*const c_char, *mut c_void) -> c_int;

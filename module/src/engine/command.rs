@@ -1,11 +1,15 @@
 //! Commands: what the engine knows of them, and how it calls them.
 
+mod arguments;
+
 use super::{
-    api::{self, CommandInfo, CommandInfoVersion, ERR, OK, api, with_nul},
+    api::{self, CommandArgument, CommandInfo, CommandInfoVersion, ERR, OK, api, with_nul},
     border::guarded,
     context::Context,
     string::Str,
 };
+use arguments::Arguments;
+use guira_commands::Argument;
 use std::{
     ffi::{CStr, c_int},
     ptr,
@@ -18,7 +22,7 @@ pub(crate) trait Command {
 }
 
 /// What the engine is told of a command. Its first argument is its only key.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Description {
     pub(crate) name: &'static str,
     /// As of the engine's own commands: `write deny-oom fast`.
@@ -28,6 +32,8 @@ pub(crate) struct Description {
     /// How many words it has; if negative, how many at least.
     pub(crate) arity: i32,
     pub(crate) summary: &'static str,
+    /// What follows its name.
+    pub(crate) arguments: Vec<Argument>,
 }
 
 /// The engine refuses a command: another module has it, as a rule.
@@ -78,6 +84,7 @@ impl Context {
         }
         if let Some(set) = api().SetCommandInfo {
             let summary = with_nul(description.summary);
+            let arguments = Arguments::new(&description.arguments);
             let info = CommandInfo {
                 version: &raw const VERSION,
                 summary: summary.as_ptr(),
@@ -87,7 +94,7 @@ impl Context {
                 tips: ptr::null(),
                 arity: description.arity,
                 key_specs: ptr::null(),
-                arguments: ptr::null(),
+                arguments: arguments.as_ptr(),
             };
             // SAFETY: the command is the module's, and the engine copies what the description has.
             let result = unsafe { set(command, &raw const info) };
@@ -104,7 +111,7 @@ static VERSION: CommandInfoVersion = CommandInfoVersion {
     version: 1,
     history_entry: 16,
     key_spec: 56,
-    argument: 72,
+    argument: size_of::<CommandArgument>(),
 };
 
 unsafe extern "C" fn call<C: Command>(
