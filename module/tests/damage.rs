@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Engine, ask, is_skipped, is_sound, long};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::RngExt;
 use redis::{Connection, Value};
 
 /// What the engine has for its own type and its checksum.
@@ -39,7 +39,7 @@ fn damaged_payloads_are_refused() {
     let mut client = engine.client();
     let keys = make_keys(&mut client);
     ask::<()>(&mut client, "DEBUG SET-SKIP-CHECKSUM-VALIDATION 1");
-    let mut random = StdRng::seed_from_u64(1);
+    let mut random = common::random(1);
     let (mut refused, mut equal) = (0, 0);
     for key in keys {
         let whole = digest_of(&mut client, key);
@@ -96,7 +96,7 @@ fn damaged_dumps_are_refused() {
     make_keys(&mut client);
     let pieces = common::dump(&mut client, "fixed");
     let bytes = pieces[1].1.len();
-    let mut random = StdRng::seed_from_u64(2);
+    let mut random = common::random(2);
     for _ in 0..if long() { 5_000 } else { 500 } {
         let mut damaged = pieces.clone();
         let piece = random.random_range(0..2);

@@ -6,6 +6,7 @@
 // Each test file is a crate of its own, and uses a part of this.
 #![allow(dead_code)]
 
+use rand::{SeedableRng, rngs::StdRng};
 use redis::{Connection, FromRedisValue, RedisError, Value};
 use std::{
     env, fs,
@@ -18,7 +19,9 @@ use std::{
 };
 use tempfile::TempDir;
 
+pub(crate) mod cluster;
 pub(crate) mod oracle;
+pub(crate) mod writers;
 
 /// Nothing takes so long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -83,6 +86,15 @@ pub(crate) fn is_checked() -> bool {
 /// True in the unhurried run, which `GUIRA_LONG=1` asks for.
 pub(crate) fn long() -> bool {
     env::var_os("GUIRA_LONG").is_some()
+}
+
+/// Random numbers of the use `number`, the same in each run with this `GUIRA_SEED`.
+pub(crate) fn random(number: u64) -> StdRng {
+    let seed = env::var("GUIRA_SEED").map_or(0, |seed| {
+        seed.parse()
+            .unwrap_or_else(|_| panic!("GUIRA_SEED is '{seed}', and must be a number"))
+    });
+    StdRng::seed_from_u64(number.wrapping_add(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15)))
 }
 
 /// A port that is free, and the one of a cluster's bus beside it.
@@ -179,6 +191,11 @@ impl Engine {
             .expect("there is a /proc")
             .filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
         names.filter(|found| found.trim() == name).count()
+    }
+
+    /// Of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// True if it still runs.

@@ -1,6 +1,6 @@
 //! Clients that change filters at random, and know what must be in them.
 
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::{RngExt, rngs::StdRng};
 use redis::{Connection, Value};
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ impl Oracle {
         Self {
             key: key.into(),
             client,
-            random: StdRng::seed_from_u64(client as u64 * 7919 + key.len() as u64),
+            random: super::random(client as u64 * 7919 + key.len() as u64),
             copies: HashMap::new(),
         }
     }
