@@ -9,6 +9,7 @@
 #   GUIRA_ENGINES="redis-7 valkey-8"   only these; it says which were left out
 #   ci/module.sh --get                 gets the engines, and says where they are
 #   ci/module.sh --valgrind            only what runs under valgrind, which needs Valkey 9
+#   ci/module.sh --stalls              instead, how long commands keep the main thread, on a large filter
 #   ci/module.sh --soak SECONDS        long runs instead, twice so long with each engine: a cluster whose
 #                                      slots move and whose primaries end while clients write; memory
 set -euo pipefail
@@ -112,7 +113,7 @@ under_valgrind() {
 
 mode=${1:-}
 case $mode in
-"" | --get | --valgrind) ;;
+"" | --get | --stalls | --valgrind) ;;
 --soak) [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || fail "--soak needs a number of seconds" ;;
 *) fail "there is no $mode: see the first lines of ci/module.sh" ;;
 esac
@@ -146,6 +147,14 @@ if [ -z "${GUIRA_MODULE_BOUNDED:-}" ]; then
             say "$name for $2 seconds, twice"
             GUIRA_SOAK=$2 GUIRA_ENGINE=$engines/bin/$name cargo test --quiet --package guira-module \
                 --test soak -- --ignored --nocapture --test-threads 1
+        done
+        exit
+        ;;
+    --stalls)
+        for name in $chosen; do
+            say "$name"
+            GUIRA_ENGINE=$engines/bin/$name cargo test --quiet --package guira-module \
+                --test stalls -- --ignored --nocapture
         done
         exit
         ;;

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# The CPU time that an engine takes for a command, and prints a Markdown table: CF.ADD beside SET,
+# CF.EXISTS beside GET, without pipelines and with them.
+#
+#   module/bench.sh [ENGINE...]        (redis-7, valkey-8 and valkey-9 unless given; see ci/module.sh)
+#
+# It is the engine's own time, in microseconds: what else the machine does is not in it, but makes
+# it a little longer. Each number is the least of three.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+[ $# -gt 0 ] || set -- redis-7 valkey-8 valkey-9
+requests=400000
+# Keys, and items, that may be asked for.
+range=4000000
+
+fail() { printf 'bench.sh: %s\n' "$*" >&2; exit 1; }
+GUIRA_ENGINES="redis-7 $*" ci/module.sh --get >/dev/null
+engines=$PWD/target/engines
+cargo build --quiet --release --package guira-module
+module=$(realpath "${CARGO_TARGET_DIR:-target}")/release/libguira_module.so
+
+# client PROGRAM ARGUMENTS...: a program that came with Redis 7
+client() {
+    LD_LIBRARY_PATH=$engines/debian/usr/lib/x86_64-linux-gnu "$engines/debian/usr/bin/$1" -p "$port" "${@:2}"
+}
+
+work=$(mktemp -d)
+server=
+end() {
+    [ -z "$server" ] || kill "$server" 2>/dev/null || true
+    wait
+    rm -rf "$work"
+}
+trap end EXIT
+
+# start ENGINE: returns when it answers
+start() {
+    "$engines/bin/$1" --port "$port" --bind 127.0.0.1 --dir "$work" --save "" --loadmodule "$module" >"$work/log" 2>&1 &
+    server=$!
+    for _ in $(seq 100); do
+        [ "$(client redis-cli PING 2>/dev/null)" = PONG ] && return
+        sleep 0.1
+    done
+    fail "$1 does not start: $(cat "$work/log")"
+}
+
+# Of the engine so far, in nanoseconds.
+worked() { cat /proc/"$server"/task/*/schedstat | awk '{ sum += $1 } END { printf "%.0f\n", sum }'; }
+
+# measure NAME PIPELINE COMMAND...: microseconds for each, into the file NAME
+measure() {
+    local before
+    before=$(worked)
+    client redis-benchmark -c 50 -P "$2" -n $requests -r $range -q "${@:3}" >/dev/null 2>"$work/errors" ||
+        fail "${*:3}: $(cat "$work/errors")"
+    awk -v before="$before" -v after="$(worked)" -v count=$requests \
+        'BEGIN { print (after - before) / count / 1000 }' >>"$work/$1"
+}
+
+least() { sort -n "$work/$1" | head -n 1; }
+
+port=${PORT:-17300}
+echo "| engine | pipeline | SET | CF.ADD | GET | CF.EXISTS |"
+echo "|---|---|---|---|---|---|"
+for name in "$@"; do
+    start "$name"
+    client redis-cli CF.RESERVE filter 20000000 EXPANSION 0 >"$work/reserve"
+    grep -q OK "$work/reserve" || fail "CF.RESERVE: $(cat "$work/reserve")"
+    for pipeline in 1 16 64; do
+        rm -f "$work"/{set,add,get,exists}
+        for _ in 1 2 3; do
+            measure set $pipeline SET key:__rand_int__ x
+            measure add $pipeline CF.ADD filter __rand_int__
+            measure get $pipeline GET key:__rand_int__
+            measure exists $pipeline CF.EXISTS filter __rand_int__
+        done
+        printf '| %s | %d | %.2f | %.2f | %.2f | %.2f |\n' "$name" $pipeline \
+            "$(least set)" "$(least add)" "$(least get)" "$(least exists)"
+    done
+    kill "$server"
+    wait "$server" || true
+    server=
+done
