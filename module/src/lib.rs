@@ -20,6 +20,8 @@ mod effects;
 mod engine;
 mod entry;
 mod fault;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod host;
 mod info;
 mod loading;
@@ -42,8 +44,11 @@ const NAME: &CStr = c"guira";
 const VERSION: c_int = 1;
 
 /// The engine counts the memory of its filters.
-#[cfg_attr(not(test), global_allocator)]
-#[cfg_attr(test, expect(dead_code, reason = "unit tests have no engine"))]
+#[cfg_attr(not(any(test, feature = "fuzzing")), global_allocator)]
+#[cfg_attr(
+    any(test, feature = "fuzzing"),
+    expect(dead_code, reason = "there is no engine")
+)]
 static ALLOCATOR: engine::EngineAllocator = engine::EngineAllocator;
 
 /// The type of the keys that hold filters.
