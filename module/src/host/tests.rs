@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     effects::Word, engine::Memory as EngineMemory, entry::tests::some_filter, slot::FakeKey,
 };
-use guira_commands::{commands, dump::Header};
+use guira_commands::{Window, commands, dump::Header};
 
 const CLIENT: Flags = Flags::of(false, false, false);
 const PRIMARY: Flags = Flags::of(true, false, false);
@@ -389,4 +389,24 @@ fn a_filter_for_which_there_is_no_memory_is_not_made() {
         );
         assert_eq!(key.entry.is_some(), fits);
     }
+}
+
+/// Nobody would let it move on: it is refused wherever it could come from, and by a replica, too.
+#[test]
+fn a_filter_with_a_window_is_refused() {
+    let mut key = FakeKey::default();
+    let refused = ask(&mut key, "CF.RESERVE k 100 WINDOW 60");
+    assert!(refused.reply.is_error() && refused.told.is_empty() && key.entry.is_none());
+    let window = Window {
+        length: Duration::from_secs(60),
+        steps: None,
+    };
+    let windowed = Filter::build_window(Options::default(), window).unwrap();
+    let header = guira_commands::dump::header_of(&windowed);
+    for flags in [CLIENT, PRIMARY] {
+        let refused = run(&mut key, flags, &[b"CF.LOADCHUNK", b"k", b"1", &header]);
+        assert!(refused.reply.is_error() && refused.told.is_empty() && key.entry.is_none());
+    }
+    // As a file of the engine has it.
+    assert!(Loading::restore::<&[u8]>(&header, []).is_err());
 }
