@@ -44,7 +44,7 @@ get_debian() {
     local options=(-qq
         -o "Dir::Etc::SourceList=$apt/sources.list" -o "Dir::Etc::SourceParts=-"
         -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o "APT::Sandbox::User="
-        -o "APT::Architecture=amd64")
+        -o "APT::Architecture=amd64" -o "Acquire::Retries=5")
     apt-get "${options[@]}" update || fail "the lists of Debian cannot be had"
     (
         cd "$apt/debs"
