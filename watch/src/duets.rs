@@ -126,7 +126,7 @@ pub static ALL: [Duet; 7] = [
             ("ContainsNoValidate", "00111111111111110"),
             ("EraseFirst", "111100000000001111111"),
             ("NoTrailing", "1111111110000000000111"),
-            ("ContainsNoReread", "111111000001111111100"),
+            ("ContainsNoReread", "1111110000001111111100"),
         ],
     },
     Duet {
