@@ -210,6 +210,7 @@ mod tests {
     #[tokio::test]
     async fn filters_come_up_when_their_steps_end() {
         let keyspace = Keyspace::new(usize::MAX);
+        let start = Instant::now();
         for (key, capacity, length) in [
             (b"quick", 100, 40),
             (b"later", 100, 100),
@@ -222,7 +223,6 @@ mod tests {
             .reserve(b"plain", &Options::default().into())
             .unwrap();
         assert_eq!(keyspace.windows(), 4);
-        let start = Instant::now();
         while step(&keyspace, b"later") == 0 {
             keyspace.wait_for_tick(Lane::Small).await;
             keyspace.tick_some(Lane::Small);
