@@ -1,9 +1,11 @@
 //! The configuration of a filter: what its users ask for.
 
-use crate::{error::BuildError, filter::CuckooFilter, geometry::Geometry, hash::SeededState};
-
-/// The rate of [`CuckooFilter::with_capacity`].
-const DEFAULT_RATE: f64 = 0.001;
+use crate::{
+    error::BuildError,
+    filter::CuckooFilter,
+    geometry::{Geometry, rate_asked},
+    hash::SeededState,
+};
 
 /// Configures a [`CuckooFilter`]; made by [`CuckooFilter::builder`].
 ///
@@ -239,11 +241,7 @@ impl<S> Builder<S> {
     ///
     /// [`BuildError`] names what cannot be met, and what can.
     pub fn build(self) -> Result<CuckooFilter<S>, BuildError> {
-        let rate = self.rate.unwrap_or(match self.fingerprint_bits {
-            // Fingerprints asked for without a rate have the rate that they have, whatever it is.
-            Some(_) => 0.5,
-            None => DEFAULT_RATE,
-        });
+        let rate = rate_asked(self.rate, self.fingerprint_bits);
         let geometry = match self.max_capacity {
             None => Geometry::fixed(self.capacity, rate, self.fingerprint_bits)?,
             Some(max) => Geometry::growable(self.capacity, max, rate, self.fingerprint_bits)?,

@@ -10,6 +10,9 @@ pub(crate) use series::{Series, due};
 /// is filled to half at most.
 const MIN_RATE: f64 = 2e-9;
 
+/// The rate of a filter for which none is asked.
+const DEFAULT_RATE: f64 = 0.001;
+
 /// A filter that can grow starts with at most so many times the buckets of a fixed one of its
 /// capacity and rate, or with so many buckets, or with this part of the buckets that it may grow
 /// to.
@@ -20,6 +23,15 @@ const START_SHARE: usize = 1024;
 /// Of filters that grow to nearly the same size the one that starts smallest is chosen: of those
 /// that end with this part more buckets than the smallest one, at most.
 const SAME_END_SHARE: usize = 50;
+
+/// The rate to keep where `rate` and `bits` were asked for, or not.
+pub(crate) fn rate_asked(rate: Option<f64>, bits: Option<u32>) -> f64 {
+    rate.unwrap_or(match bits {
+        // Fingerprints asked for without a rate have the rate that they have, whatever it is.
+        Some(_) => 0.5,
+        None => DEFAULT_RATE,
+    })
+}
 
 /// The size of a filter, now and when it has grown.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,11 +1,12 @@
 //! The configuration of an expiring filter.
 
 use super::{ExpiringFilter, MIN_STEP, Window, any::AnyExpiring};
-use crate::{error::BuildError, geometry::Geometry, hash::SeededState};
+use crate::{
+    error::BuildError,
+    geometry::{Geometry, rate_asked},
+    hash::SeededState,
+};
 use std::time::Duration;
-
-/// The rate, unless another one is asked for.
-const DEFAULT_RATE: f64 = 0.001;
 
 /// The steps of a TTL, unless another number is asked for: an item lives by a twelfth too long at
 /// most, and the sweep of a step takes few enough of them.
@@ -29,7 +30,6 @@ const DEFAULT_STEPS: u32 = 12;
 #[derive(Clone, Debug)]
 pub struct ExpiringBuilder<S = SeededState> {
     window: Window,
-    steps: Option<u32>,
     rate: Option<f64>,
     fingerprint_bits: Option<u32>,
     hasher: S,
@@ -43,7 +43,6 @@ impl ExpiringBuilder {
                 ttl,
                 steps: DEFAULT_STEPS,
             },
-            steps: None,
             rate: None,
             fingerprint_bits: None,
             hasher: SeededState::random(),
@@ -107,7 +106,7 @@ impl<S> ExpiringBuilder<S> {
     /// ```
     #[must_use]
     pub fn steps(mut self, steps: u32) -> Self {
-        self.steps = Some(steps);
+        self.window.steps = steps;
         self
     }
 
@@ -165,14 +164,12 @@ impl<S> ExpiringBuilder<S> {
     pub fn hasher<H>(self, hasher: H) -> ExpiringBuilder<H> {
         let Self {
             window,
-            steps,
             rate,
             fingerprint_bits,
             hasher: _,
         } = self;
         ExpiringBuilder {
             window,
-            steps,
             rate,
             fingerprint_bits,
             hasher,
@@ -197,14 +194,8 @@ impl<S> ExpiringBuilder<S> {
     ///
     /// [`BuildError`] names what cannot be met, and what can.
     pub fn build(self) -> Result<ExpiringFilter<S>, BuildError> {
-        let rate = self.rate.unwrap_or(match self.fingerprint_bits {
-            Some(_) => 0.5,
-            None => DEFAULT_RATE,
-        });
-        let window = Window {
-            steps: self.steps.unwrap_or(DEFAULT_STEPS),
-            ..self.window
-        };
+        let rate = rate_asked(self.rate, self.fingerprint_bits);
+        let window = self.window;
         let (asked, max) = (window.steps, Geometry::MAX_STEPS);
         if !(1..=max).contains(&asked) {
             return Err(BuildError::Steps { asked, max });
