@@ -64,7 +64,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         max_bytes: usize,
     ) -> Result<Self, SnapshotError> {
         let header = Header::from_bytes_with_checksum(header)?;
-        let hasher = header.check_hasher(hasher)?;
+        let hasher = header.hashing.hasher(hasher)?;
         let geometry = header.geometry;
         let buckets = geometry.buckets;
         let asked = buckets * size_of::<u64>();

@@ -26,6 +26,7 @@ use std::{
     hash::BuildHasher,
     io::{self, Read, Write},
 };
+pub(crate) use stream::fill_from;
 use stream::{Encoder, decode};
 
 impl<S: BuildHasher + 'static> CuckooFilter<S> {

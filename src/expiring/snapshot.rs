@@ -78,14 +78,8 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     pub fn write_to<W: Write>(&self, writer: W) -> io::Result<()> {
         let mut out = Summed::new(writer);
         out.put(&Header::of(self).to_bytes())?;
-        let mut bytes = Vec::new();
         let end = with_layout!(&self.raw, raw => raw.scan_in_steps(|words, step| {
-            bytes.resize(8 * words.len() + 8, 0);
-            let numbers = words.iter().chain([&step]);
-            for (bytes, number) in bytes.chunks_exact_mut(8).zip(numbers) {
-                bytes.copy_from_slice(&number.to_le_bytes());
-            }
-            out.put(&bytes)
+            out.put_numbers([words, &[step]])
         }))?;
         out.put(&end.to_le_bytes())?;
         out.end()
@@ -151,7 +145,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         let mut reader = Reader::new(reader);
         let header = Header::from_bytes(&reader.take()?)?;
         let image = reader.image(header.geometry.buckets)?;
-        let hasher = header.hasher(hasher)?;
+        let hasher = header.hashing.hasher(hasher)?;
         Self::from_image(hasher, &header, image)
     }
 

@@ -196,7 +196,7 @@ impl SnapshotDecoder {
         let complete = self.is_complete();
         let body = self.body.filter(|_| complete);
         let body = body.ok_or(SnapshotError::Truncated)?;
-        let hasher = body.header.check_hasher(hasher)?;
+        let hasher = body.header.hashing.hasher(hasher)?;
         let geometry = body.header.geometry;
         let Body {
             doublings,

@@ -1,5 +1,6 @@
 //! What a snapshot says before its words. With a checksum it names an empty filter.
 
+use super::summed::fill;
 use crate::{error::SnapshotError, filter::CuckooFilter, geometry::Geometry, hash::SeededState};
 use std::{
     any::Any,
@@ -20,13 +21,19 @@ const PROBE: (u64, &[u8]) = (
 /// What a snapshot says before its words.
 pub(crate) struct Header {
     pub(crate) geometry: Geometry,
-    /// The seed of a [`SeededState`], 0 for other hashers.
-    seed: u64,
-    /// The hasher's [`probe`].
-    probe: u64,
+    pub(crate) hashing: Hashing,
 }
 
-pub(super) const HEADER_BYTES: usize = 64;
+/// What tells by which hasher a filter's items were hashed.
+#[derive(Clone, Copy)]
+pub(crate) struct Hashing {
+    /// The seed of a [`SeededState`], 0 for other hashers.
+    pub(crate) seed: u64,
+    /// The hasher's [`probe`].
+    pub(crate) probe: u64,
+}
+
+pub(crate) const HEADER_BYTES: usize = 64;
 
 const CHECKSUM_BYTES: usize = 4;
 
@@ -36,17 +43,8 @@ impl Header {
     pub(crate) fn of<S: BuildHasher + 'static>(filter: &CuckooFilter<S>) -> Self {
         Self {
             geometry: filter.geometry,
-            seed: seed(filter.hasher()),
-            probe: probe(filter.hasher()),
+            hashing: Hashing::of(filter.hasher()),
         }
-    }
-
-    /// The hasher that `make` makes of the seed, if it is the one that the filter had.
-    pub(crate) fn check_hasher<S: BuildHasher>(
-        &self,
-        make: impl FnOnce(u64) -> S,
-    ) -> Result<S, SnapshotError> {
-        check_probe(self.probe, make(self.seed))
     }
 
     /// The header by itself.
@@ -82,56 +80,94 @@ impl Header {
             capacity,
             max_capacity,
         } = self.geometry;
-        let mut bytes = [0; HEADER_BYTES];
-        bytes[0..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        bytes[12] = series.fingerprint_bits as u8;
-        bytes[13] = series.slots(0) as u8;
-        bytes[14] = series.levels as u8;
+        let small = [
+            series.fingerprint_bits,
+            series.slots(0) as u32,
+            series.levels,
+        ];
         let numbers = [
             buckets as u64,
             capacity as u64,
             max_capacity as u64,
-            self.seed,
-            self.probe,
+            self.hashing.seed,
+            self.hashing.probe,
+            0,
         ];
-        for (bytes, number) in bytes[16..56].chunks_exact_mut(8).zip(numbers) {
-            bytes.copy_from_slice(&number.to_le_bytes());
-        }
-        bytes
+        encode((MAGIC, VERSION), small, numbers)
     }
 
     pub(super) fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, SnapshotError> {
-        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-        if bytes[0..8] != MAGIC {
-            return Err(SnapshotError::Magic);
-        }
-        let found = number(8) as u32;
-        if found != VERSION {
-            return Err(SnapshotError::Version {
-                found,
-                supported: VERSION,
-            });
-        }
-        if bytes[15] != 0 || number(56) != 0 {
+        let ([bits, slots, levels, reserved], numbers) = decode(bytes, (MAGIC, VERSION))?;
+        let [buckets, capacity, max_capacity, seed, probe, last] = numbers;
+        if reserved != 0 || last != 0 {
             return Err(SnapshotError::Geometry {
                 what: "reserved bytes",
-                found: number(56),
+                found: last,
             });
         }
         let geometry = Geometry::from_snapshot(
-            (
-                u32::from(bytes[12]),
-                usize::from(bytes[13]),
-                u32::from(bytes[14]),
-            ),
-            [16, 24, 32].map(number),
+            (bits.into(), slots.into(), levels.into()),
+            [buckets, capacity, max_capacity],
         )?;
         Ok(Self {
             geometry,
-            seed: number(40),
-            probe: number(48),
+            hashing: Hashing { seed, probe },
         })
+    }
+}
+
+/// The bytes of a header of a format and its version: numbers of one byte, and of eight.
+pub(crate) fn encode(
+    (magic, version): ([u8; 8], u32),
+    small: [u32; 3],
+    numbers: [u64; 6],
+) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    bytes[0..8].copy_from_slice(&magic);
+    bytes[8..12].copy_from_slice(&version.to_le_bytes());
+    bytes[12..15].copy_from_slice(&small.map(|number| number as u8));
+    fill(&mut bytes[16..], &numbers);
+    bytes
+}
+
+/// The numbers that [`encode`] was given, and the reserved byte after the small ones, if the format
+/// is this one.
+pub(crate) fn decode(
+    bytes: &[u8; HEADER_BYTES],
+    (magic, supported): ([u8; 8], u32),
+) -> Result<([u8; 4], [u64; 6]), SnapshotError> {
+    let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+    if bytes[0..8] != magic {
+        return Err(SnapshotError::Magic);
+    }
+    let found = number(8) as u32;
+    if found != supported {
+        return Err(SnapshotError::Version { found, supported });
+    }
+    let small = std::array::from_fn(|i| bytes[12 + i]);
+    Ok((small, std::array::from_fn(|i| number(16 + 8 * i))))
+}
+
+impl Hashing {
+    pub(crate) fn of<S: BuildHasher + 'static>(hasher: &S) -> Self {
+        Self {
+            seed: seed(hasher),
+            probe: probe(hasher),
+        }
+    }
+
+    /// The hasher that `make` makes of the seed, if it is the one that the filter had.
+    pub(crate) fn hasher<S: BuildHasher>(
+        self,
+        make: impl FnOnce(u64) -> S,
+    ) -> Result<S, SnapshotError> {
+        let hasher = make(self.seed);
+        let (found, expected) = (self.probe, probe(&hasher));
+        if found == expected {
+            Ok(hasher)
+        } else {
+            Err(SnapshotError::Hasher { found, expected })
+        }
     }
 }
 
@@ -148,18 +184,8 @@ pub(crate) fn probe(hasher: &impl BuildHasher) -> u64 {
     hasher.finish()
 }
 
-/// The hasher, if it makes `found` of the probe.
-pub(crate) fn check_probe<S: BuildHasher>(found: u64, hasher: S) -> Result<S, SnapshotError> {
-    let expected = probe(&hasher);
-    if found == expected {
-        Ok(hasher)
-    } else {
-        Err(SnapshotError::Hasher { found, expected })
-    }
-}
-
 /// The seed of the default hasher; others keep theirs to themselves.
-pub(crate) fn seed<S: 'static>(hasher: &S) -> u64 {
+fn seed<S: 'static>(hasher: &S) -> u64 {
     (hasher as &dyn Any)
         .downcast_ref()
         .map_or(0, SeededState::seed)

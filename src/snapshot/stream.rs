@@ -11,24 +11,17 @@ pub(super) const CHUNK_FOLLOWS: u64 = 0;
 pub(super) const PASS_ENDS: u64 = 1;
 
 /// A sink that writes bytes.
-pub(super) struct Encoder<W> {
-    out: Summed<W>,
-    /// The bytes of a chunk, kept for their memory.
-    bytes: Vec<u8>,
-}
+pub(super) struct Encoder<W>(Summed<W>);
 
 impl<W: Write> Encoder<W> {
     pub(super) fn new(writer: W, header: &Header) -> io::Result<Self> {
         let mut out = Summed::new(writer);
         out.put(&header.to_bytes())?;
-        Ok(Self {
-            out,
-            bytes: Vec::new(),
-        })
+        Ok(Self(out))
     }
 
     pub(super) fn end(self) -> io::Result<()> {
-        self.out.end()
+        self.0.end()
     }
 }
 
@@ -37,18 +30,13 @@ impl<W: Write> Sink for Encoder<W> {
 
     fn begin_pass(&mut self, doublings: u32, first: bool) -> io::Result<()> {
         if !first {
-            self.out.put(&PASS_ENDS.to_le_bytes())?;
+            self.0.put(&PASS_ENDS.to_le_bytes())?;
         }
-        self.out.put(&u64::from(doublings).to_le_bytes())
+        self.0.put(&u64::from(doublings).to_le_bytes())
     }
 
     fn chunk(&mut self, words: &[u64]) -> io::Result<()> {
-        self.bytes.resize(8 + 8 * words.len(), 0);
-        let words = [CHUNK_FOLLOWS].iter().chain(words);
-        for (bytes, word) in self.bytes.chunks_exact_mut(8).zip(words) {
-            bytes.copy_from_slice(&word.to_le_bytes());
-        }
-        self.out.put(&self.bytes)
+        self.0.put_numbers([&[CHUNK_FOLLOWS], words])
     }
 }
 
@@ -58,13 +46,18 @@ pub(super) fn decode<R: Read>(mut reader: R) -> Result<SnapshotDecoder, Snapshot
     while !decoder.is_complete() {
         let room = decoder.room()?;
         let count = room.len();
-        reader
-            .read_exact(room)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => SnapshotError::Truncated,
-                _ => SnapshotError::Io(error),
-            })?;
+        fill_from(&mut reader, room)?;
         decoder.take(count)?;
     }
     Ok(decoder)
+}
+
+/// Reads as many bytes as there is room for.
+pub(crate) fn fill_from(reader: &mut impl Read, bytes: &mut [u8]) -> Result<(), SnapshotError> {
+    reader
+        .read_exact(bytes)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => SnapshotError::Truncated,
+            _ => SnapshotError::Io(error),
+        })
 }

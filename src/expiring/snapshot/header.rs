@@ -2,9 +2,9 @@
 
 use crate::{
     error::SnapshotError,
-    expiring::{ExpiringFilter, Window},
+    expiring::{ExpiringFilter, MIN_STEP, Window},
     geometry::Geometry,
-    snapshot::header::{check_probe, probe, seed},
+    snapshot::header::{HEADER_BYTES, Hashing, decode, encode},
 };
 use std::{hash::BuildHasher, time::Duration};
 
@@ -13,15 +13,10 @@ const VERSION: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"guirax\r\n";
 
-pub(super) const HEADER_BYTES: usize = 64;
-
 pub(super) struct Header {
     pub(super) geometry: Geometry,
     pub(super) window: Window,
-    /// The seed of a [`SeededState`](crate::SeededState), 0 for other hashers.
-    seed: u64,
-    /// The hasher's probe.
-    probe: u64,
+    pub(super) hashing: Hashing,
 }
 
 impl Header {
@@ -29,79 +24,55 @@ impl Header {
         Self {
             geometry: filter.geometry,
             window: filter.window,
-            seed: seed(&filter.hasher),
-            probe: probe(&filter.hasher),
+            hashing: Hashing::of(&filter.hasher),
         }
-    }
-
-    /// The hasher that `make` makes of the seed, if it is the one that the filter had.
-    pub(super) fn hasher<S: BuildHasher>(
-        &self,
-        make: impl FnOnce(u64) -> S,
-    ) -> Result<S, SnapshotError> {
-        check_probe(self.probe, make(self.seed))
     }
 
     pub(super) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let (series, window) = (self.geometry.series, self.window);
-        let mut bytes = [0; HEADER_BYTES];
-        bytes[0..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        bytes[12] = series.fingerprint_bits as u8;
-        bytes[13] = series.slots(0) as u8;
-        bytes[14] = window.steps as u8;
+        let small = [
+            series.fingerprint_bits,
+            series.slots(0) as u32,
+            window.steps,
+        ];
         let numbers = [
             self.geometry.buckets as u64,
             window.capacity as u64,
             window.ttl.as_secs(),
             window.ttl.subsec_nanos().into(),
-            self.seed,
-            self.probe,
+            self.hashing.seed,
+            self.hashing.probe,
         ];
-        for (bytes, number) in bytes[16..64].chunks_exact_mut(8).zip(numbers) {
-            bytes.copy_from_slice(&number.to_le_bytes());
-        }
-        bytes
+        encode((MAGIC, VERSION), small, numbers)
     }
 
     pub(super) fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, SnapshotError> {
-        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
-        if bytes[0..8] != MAGIC {
-            return Err(SnapshotError::Magic);
+        let ([bits, slots, steps, reserved], numbers) = decode(bytes, (MAGIC, VERSION))?;
+        let [buckets, capacity, seconds, nanos, seed, probe] = numbers;
+        if reserved != 0 {
+            return refuse("reserved byte", reserved.into());
         }
-        let found = number(8) as u32;
-        if found != VERSION {
-            return Err(SnapshotError::Version {
-                found,
-                supported: VERSION,
-            });
-        }
-        if bytes[15] != 0 {
-            return refuse("reserved byte", bytes[15].into());
-        }
-        let nanos = number(40);
         let Some(nanos) = u32::try_from(nanos).ok().filter(|&it| it < 1_000_000_000) else {
             return refuse("nanoseconds", nanos);
         };
-        let steps = u32::from(bytes[14]);
+        let steps = u32::from(steps);
         let geometry = Geometry::from_expiring_snapshot(
-            (u32::from(bytes[12]), usize::from(bytes[13]), steps),
-            [16, 24].map(number),
+            (bits.into(), slots.into(), steps),
+            [buckets, capacity],
         )?;
         let window = Window {
-            capacity: number(24) as usize,
-            ttl: Duration::new(number(32), nanos),
+            capacity: capacity as usize,
+            ttl: Duration::new(seconds, nanos),
             steps,
         };
-        if window.step_length() < crate::expiring::MIN_STEP {
-            return refuse("seconds of a TTL", window.ttl.as_secs());
+        if window.step_length() < MIN_STEP {
+            return refuse("seconds of a TTL", seconds);
         }
         Ok(Self {
             geometry,
             window,
-            seed: number(48),
-            probe: number(56),
+            hashing: Hashing { seed, probe },
         })
     }
 }

@@ -1,8 +1,11 @@
 //! The bytes of a snapshot, as they come.
 
 use super::{CHUNK, Image};
-use crate::{error::SnapshotError, snapshot::chunks};
-use std::io::{self, Read};
+use crate::{
+    error::SnapshotError,
+    snapshot::{chunks, fill_from},
+};
+use std::io::Read;
 
 /// Steps from this one on are refused: none is ever reached, and they could not be counted on.
 const END_OF_TIME: u64 = 1 << 63;
@@ -29,12 +32,7 @@ impl<R: Read> Reader<R> {
     }
 
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), SnapshotError> {
-        self.inner
-            .read_exact(bytes)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => SnapshotError::Truncated,
-                _ => SnapshotError::Io(error),
-            })?;
+        fill_from(&mut self.inner, bytes)?;
         self.sum.update(bytes);
         Ok(())
     }
