@@ -18,7 +18,7 @@ use crate::{
         layout::Layout,
         route::View,
         time::{Moment, Time},
-        word::Mark,
+        word::{Mark, Word},
     },
 };
 
@@ -74,16 +74,35 @@ impl<L: Layout> RawFilter<L> {
         // before, and the exchange to W has seen that.
         let dead = !self.time.now().is_live(entry);
         let step = if dead { Step::Empty } else { Step::Release };
+        let stood = self.end_withheld(step, bucket, entry, |word| {
+            if dead {
+                word.without_marked()
+            } else {
+                word.unmarked()
+            }
+        });
+        dead && stood
+    }
+
+    /// Makes of the word what `end` says, unless a remove has taken the withheld copy meanwhile:
+    /// then false, and its slot is emptied.
+    pub(super) fn end_withheld(
+        &self,
+        step: Step,
+        bucket: usize,
+        entry: u64,
+        end: impl Fn(Word<L>) -> Word<L>,
+    ) -> bool {
         let mut taken = false;
         self.table.update(step, entry, bucket, |word| {
             taken = word.is_marked(Mark::Killed, entry);
             debug_assert!(taken || word.is_marked(Mark::Withheld, entry));
-            Some(if dead || taken {
+            Some(if taken {
                 word.without_marked()
             } else {
-                word.unmarked()
+                end(word)
             })
         });
-        dead && !taken
+        !taken
     }
 }

@@ -102,14 +102,11 @@ impl<L: Layout> RawFilter<L> {
             self.len.subtract(emptied.into());
             return None;
         }
-        let (young, mut taken) = (young(now), false);
-        self.table.update(Step::Renew, entry, bucket, |word| {
-            taken = word.is_marked(Mark::Killed, entry);
-            debug_assert!(taken || word.is_marked(Mark::Withheld, entry));
-            let word = word.without_marked();
-            Some(if taken { word } else { word.with(0, young) })
+        let young = young(now);
+        let renewed = self.end_withheld(Step::Renew, bucket, entry, |word| {
+            word.without_marked().with(0, young)
         });
-        (!taken).then_some(now)
+        renewed.then_some(now)
     }
 
     /// A word with a live copy is marked: of each word only one copy can be withheld. So another

@@ -40,11 +40,11 @@ impl<L: Layout> RawFilter<L> {
         {
             return None;
         }
-        let beside_p = |bucket| bucket == class.q && in_p.is_some();
         if let Some((entry, to, from)) = moving(class, p, q, now)
             && in_p.max(in_q).is_none_or(|(age, _)| age < now.age(entry))
         {
-            if beside_p(to) && !self.announce(class, patience) {
+            let beside_p = to == class.q && in_p.is_some();
+            if beside_p && !self.announce(class, patience) {
                 return None;
             }
             let class = Class {
