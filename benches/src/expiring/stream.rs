@@ -12,7 +12,10 @@ use crate::{
     measure::{items, mops, rate, size},
     ops::Table,
 };
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+};
 
 /// Numbers that a thread takes at once.
 const CHUNK: u64 = 64;
@@ -22,6 +25,8 @@ const CHUNK: u64 = 64;
 struct Source<'a> {
     window: &'a dyn Window,
     next: AtomicU64,
+    /// The steps that have begun, and thrown away what they had to.
+    steps: AtomicU64,
     /// Keys of a TTL, and of a step.
     items: u64,
     step: u64,
@@ -32,6 +37,7 @@ impl<'a> Source<'a> {
         Self {
             window,
             next: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
             items,
             step: items / u64::from(steps),
         }
@@ -40,13 +46,23 @@ impl<'a> Source<'a> {
     /// The first number of the next part.
     fn take(&self) -> u64 {
         let first = self.next.fetch_add(CHUNK, Ordering::Relaxed);
-        let begun = (first + CHUNK) / self.step;
-        // A thread that was stopped here is too late: two steps at once would end lives too early.
-        let in_time = || self.next.load(Ordering::Relaxed) / self.step == begun;
-        if first / self.step != begun && in_time() {
+        let [before, after] = [first, first + CHUNK].map(|number| number / self.step);
+        if before < after {
+            self.wait_until(|steps| steps == before);
             self.window.step();
+            self.steps.store(after, Ordering::Release);
+        } else {
+            // Contestants have room for what comes while a step begins, up to half a step.
+            self.wait_until(|steps| first <= steps * self.step + self.step * 3 / 2);
         }
         first
+    }
+
+    /// Waits for the threads that begin steps: what a step costs is time of the stream.
+    fn wait_until(&self, is_enough: impl Fn(u64) -> bool) {
+        while !is_enough(self.steps.load(Ordering::Acquire)) {
+            thread::yield_now();
+        }
     }
 
     /// Brings in keys up to this number.

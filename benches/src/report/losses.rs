@@ -40,6 +40,9 @@ fn reason(name: &str) -> &'static str {
         "2 rotating filters" => {
             "its tables are less full, so an insert relocates less, and a step only makes a new one; it takes nearly twice the memory"
         }
+        "8 rotating filters" => {
+            "its tables are less full when they are new; a step only makes a new one, and sweeps nothing"
+        }
         "64 × Mutex<HashMap>" => "an exact map relocates nothing, and takes many times the memory",
         _ => "not explained yet",
     }
@@ -51,9 +54,10 @@ fn of_table(table: &Table) -> impl Iterator<Item = Case> {
         let columns = cells.iter().zip(&table.rows[0].1).zip(&table.columns);
         columns.filter_map(move |((theirs, ours), column)| {
             let ratio = theirs.as_ref()?.median() / ours.as_ref()?.median();
-            // A part of a fill; a share or a load ends with the sign.
-            let inserts = column.starts_with(|first: char| first.is_ascii_digit());
-            let column = if inserts && !column.ends_with('%') {
+            // From one load to another.
+            let starts_with_load = column.starts_with(|first: char| first.is_ascii_digit());
+            let is_part_of_a_fill = starts_with_load && column.contains('–');
+            let column = if is_part_of_a_fill {
                 format!("insert {column} %")
             } else {
                 column.clone()
