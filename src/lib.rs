@@ -78,8 +78,8 @@
 //! # Features
 //!
 //! * `serde`: `Serialize` and `Deserialize` for [`SeededState`], as its seed, and for
-//!   [`CuckooFilter`], as its hasher and the bytes of a snapshot. A hasher of your own
-//!   needs to have them, too.
+//!   [`CuckooFilter`] and [`ExpiringFilter`], as the hasher and the bytes of a snapshot. A hasher of
+//!   your own needs to have them, too.
 //! * `wasm_js`: on `wasm32-unknown-unknown`, random seeds come from JavaScript. Without it the
 //!   build for that target asks for another source of randomness.
 

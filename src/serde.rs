@@ -1,12 +1,14 @@
 //! Feature `serde`: a filter is serialized as its hasher and the bytes of its snapshot.
 
-use crate::{filter::CuckooFilter, hash::SeededState};
+use crate::{
+    error::SnapshotError, expiring::ExpiringFilter, filter::CuckooFilter, hash::SeededState,
+};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{DeserializeSeed, Error, SeqAccess, Visitor},
     ser::SerializeTuple,
 };
-use std::{fmt, hash::BuildHasher, marker::PhantomData};
+use std::{fmt, hash::BuildHasher};
 
 /// Memory that a format's own claim about the length of the bytes may take up.
 const TRUSTED: usize = 4096;
@@ -47,10 +49,7 @@ impl<'de> Deserialize<'de> for SeededState {
 /// ```
 impl<H: BuildHasher + Serialize + 'static> Serialize for CuckooFilter<H> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut pair = serializer.serialize_tuple(2)?;
-        pair.serialize_element(&self.hasher)?;
-        pair.serialize_element(&Bytes(self.to_bytes()))?;
-        pair.end()
+        serialize(self.hasher(), self.to_bytes(), serializer)
     }
 }
 
@@ -58,8 +57,48 @@ impl<H: BuildHasher + Serialize + 'static> Serialize for CuckooFilter<H> {
 /// be the one that the snapshot was made with, which its probe says, and the bytes may be hostile.
 impl<'de, H: BuildHasher + Deserialize<'de> + 'static> Deserialize<'de> for CuckooFilter<H> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_tuple(2, Pair(PhantomData))
+        deserializer.deserialize_tuple(2, Pair(Self::from_bytes_with_hasher))
     }
+}
+
+/// As a pair: the hasher, and the bytes of [`to_bytes`](ExpiringFilter::to_bytes).
+/// Any number of threads may go on meanwhile.
+///
+/// ```
+/// use guira::ExpiringFilter;
+/// use std::time::Duration;
+///
+/// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+/// filter.insert("ani")?;
+/// let text = serde_json::to_string(&filter)?;
+/// let copy: ExpiringFilter = serde_json::from_str(&text)?;
+/// assert!(copy.contains("ani"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<H: BuildHasher + Serialize + 'static> Serialize for ExpiringFilter<H> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serialize(self.hasher(), self.to_bytes(), serializer)
+    }
+}
+
+/// By [`from_bytes_with_hasher`](ExpiringFilter::from_bytes_with_hasher): the hasher must be the one
+/// that the snapshot was made with, which its probe says, and the bytes may be hostile. How long
+/// they have lain somewhere, [`age`](ExpiringFilter::age) is to be told.
+impl<'de, H: BuildHasher + Deserialize<'de> + 'static> Deserialize<'de> for ExpiringFilter<H> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_tuple(2, Pair(Self::from_bytes_with_hasher))
+    }
+}
+
+fn serialize<S: Serializer>(
+    hasher: &impl Serialize,
+    snapshot: Vec<u8>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut pair = serializer.serialize_tuple(2)?;
+    pair.serialize_element(hasher)?;
+    pair.serialize_element(&Bytes(snapshot))?;
+    pair.end()
 }
 
 struct Bytes(Vec<u8>);
@@ -70,48 +109,52 @@ impl Serialize for Bytes {
     }
 }
 
-/// Takes a hasher and a snapshot.
-struct Pair<H>(PhantomData<H>);
+/// Makes a filter of the bytes of a snapshot and a hasher.
+type Make<F, H> = fn(&[u8], H) -> Result<F, SnapshotError>;
 
-impl<'de, H: BuildHasher + Deserialize<'de> + 'static> Visitor<'de> for Pair<H> {
-    type Value = CuckooFilter<H>;
+/// Takes a hasher and a snapshot.
+struct Pair<F, H>(Make<F, H>);
+
+impl<'de, F, H: Deserialize<'de>> Visitor<'de> for Pair<F, H> {
+    type Value = F;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the hasher and the snapshot of a cuckoo filter")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<Self::Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut pair: A) -> Result<F, A::Error> {
         let hasher = pair.next_element()?;
         let hasher = hasher.ok_or_else(|| A::Error::invalid_length(0, &self))?;
-        let filter = pair.next_element_seed(Snapshot(hasher))?;
+        let filter = pair.next_element_seed(Snapshot(self.0, hasher))?;
         filter.ok_or_else(|| A::Error::invalid_length(1, &self))
     }
 }
 
 /// Takes the bytes of a snapshot that was made with this hasher, or a sequence of them
 /// from a format that knows no bytes.
-struct Snapshot<H>(H);
+struct Snapshot<F, H>(Make<F, H>, H);
 
-impl<'de, H: BuildHasher + 'static> DeserializeSeed<'de> for Snapshot<H> {
-    type Value = CuckooFilter<H>;
+impl<'de, F, H> DeserializeSeed<'de> for Snapshot<F, H> {
+    type Value = F;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<F, D::Error> {
         deserializer.deserialize_bytes(self)
     }
 }
 
-impl<'de, H: BuildHasher + 'static> Visitor<'de> for Snapshot<H> {
-    type Value = CuckooFilter<H>;
+impl<'de, F, H> Visitor<'de> for Snapshot<F, H> {
+    type Value = F;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the bytes of a snapshot of a cuckoo filter")
     }
 
-    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-        CuckooFilter::from_bytes_with_hasher(bytes, self.0).map_err(E::custom)
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<F, E> {
+        let Self(make, hasher) = self;
+        make(bytes, hasher).map_err(E::custom)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<F, A::Error> {
         let expected = sequence.size_hint().unwrap_or(0).min(TRUSTED);
         let mut bytes = Vec::with_capacity(expected);
         while let Some(byte) = sequence.next_element()? {

@@ -14,7 +14,7 @@ use crate::{
     error::SnapshotError,
     hash::SeededState,
     raw::{RawFilter, frontier::chunk_buckets},
-    snapshot::{chunks, summed::Summed},
+    snapshot::{chunks, summed::Summed, whole},
     table::{
         Levels, Table,
         layout::Layout,
@@ -117,6 +117,29 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         Self::read(reader, |_| hasher)
     }
 
+    /// The filter of the snapshot that `bytes` are, whose filter hashed with `hasher`.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::{hash::RandomState, time::Duration};
+    ///
+    /// let hasher = RandomState::new();
+    /// let builder = ExpiringFilter::builder(Duration::from_secs(60)).hasher(hasher.clone());
+    /// let filter = builder.build()?;
+    /// filter.insert("ani")?;
+    /// let copy = ExpiringFilter::from_bytes_with_hasher(&filter.to_bytes(), hasher)?;
+    /// assert!(copy.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
+    /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
+    pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
+        whole(bytes, |reader| Self::read_from_with_hasher(reader, hasher))
+    }
+
     /// Lets the time pass that the filter was not in use: that a snapshot lay on a disk, say. It
     /// begins as many whole steps as `elapsed` has, so items live longer by a step at most.
     ///
@@ -191,7 +214,7 @@ impl ExpiringFilter {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        crate::snapshot::whole(bytes, |reader| Self::read_from(reader))
+        whole(bytes, |reader| Self::read_from(reader))
     }
 }
 

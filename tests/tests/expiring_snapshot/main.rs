@@ -1,5 +1,7 @@
 //! Snapshots of expiring filters: what they keep, also beside other threads, and what is refused.
 
+#[cfg(feature = "serde")]
+mod serde;
 mod works;
 
 use guira::{ExpiringFilter, SnapshotError};
