@@ -13,7 +13,7 @@ use crate::table::{
 };
 #[cfg(target_feature = "sse2")]
 use safe_arch::{
-    add_i64_m128i, cmp_eq_mask_i16_m128i, cmp_eq_mask_i32_m128i, cmp_gt_mask_i32_m128i,
+    add_i64_m128i, cmp_eq_mask_i16_m128i, cmp_eq_mask_i32_m128i, cmp_gt_mask_i32_m128i, m128i,
     move_mask_i8_m128i, set_i64_m128i, set_splat_i16_m128i, set_splat_i32_m128i,
     set_splat_i64_m128i, shl_all_u64_m128i, shl_imm_u16_m128i, shl_imm_u32_m128i,
     shr_imm_u32_m128i, sub_i16_m128i, sub_i32_m128i, sub_i64_m128i, sub_saturating_u16_m128i,
@@ -39,6 +39,38 @@ impl<L: Layout> Places<L> {
     const ABOVE: u64 = Self::TAG_ONES << L::TAG_BITS;
     /// All bits of each fingerprint.
     const FINGERPRINTS: u64 = Self::ONES * L::FINGERPRINT;
+}
+
+/// What a lookup adds to all slots of two words, or takes from them, by a tag or an age. To load it
+/// takes fewer instructions than to make it.
+#[cfg(target_feature = "sse2")]
+struct Rows<L>(L);
+
+#[cfg(target_feature = "sse2")]
+impl<L: Layout> Rows<L> {
+    /// Each tag, with the bit above it.
+    const STEPS: [[u64; 2]; 16] = rows(Places::<L>::ABOVE, Places::<L>::TAG_ONES);
+    /// What carries into the bit above a tag when it is added to a larger age.
+    const CARRIES: [[u64; 2]; 16] = rows(Places::<L>::TAGS, Places::<L>::TAG_ONES.wrapping_neg());
+    /// Each age in the upper bits of lanes of 16 bits.
+    const AGES_IN_16: [[u64; 2]; 16] = rows(0, Places::<L>::ONES << 12);
+    /// Each age in the upper bits of lanes of 32 bits, below the sign.
+    const AGES_IN_32: [[u64; 2]; 16] = rows(0, Places::<L>::ONES << 27);
+
+    #[inline(always)]
+    fn at(rows: &'static [[u64; 2]; 16], number: u64) -> m128i {
+        m128i::from(rows[(number & L::LAST_TAG) as usize % 16])
+    }
+}
+
+#[cfg(target_feature = "sse2")]
+const fn rows(first: u64, distance: u64) -> [[u64; 2]; 16] {
+    let (mut rows, mut row) = ([[first; 2]; 16], 1);
+    while row < rows.len() {
+        rows[row] = [rows[row - 1][0].wrapping_add(distance); 2];
+        row += 1;
+    }
+    rows
 }
 
 impl<L: Layout> Word<L> {
@@ -120,7 +152,7 @@ impl<L: Layout> Word<L> {
     fn either_holds_live_packed(p: Self, q: Self, fingerprint: u64, now: Now) -> bool {
         let splat = |bits: u64| set_splat_i64_m128i(bits as i64);
         let words = set_i64_m128i(q.bits as i64, p.bits as i64);
-        let (ones, above) = (Places::<L>::TAG_ONES, splat(Places::<L>::ABOVE));
+        let above = splat(Places::<L>::ABOVE);
         // As in `carries_unless`.
         let all = splat(Places::<L>::FINGERPRINTS);
         let different = (words ^ splat(fingerprint * Places::<L>::ONES)) & all;
@@ -128,9 +160,10 @@ impl<L: Layout> Word<L> {
         let different = shl_all_u64_m128i(add_i64_m128i(different, all), up);
         // As in `carries_if_dead`.
         let all = splat(Places::<L>::TAGS);
-        let step = splat(((now.step & L::LAST_TAG) * ones) | Places::<L>::ABOVE);
+        let step = Rows::<L>::at(&Rows::<L>::STEPS, now.step);
         let age = sub_i64_m128i(step, words & all) & all;
-        let dead = add_i64_m128i(age, splat((L::LAST_TAG - now.oldest) * ones));
+        let carry = Rows::<L>::at(&Rows::<L>::CARRIES, now.oldest);
+        let dead = add_i64_m128i(age, carry);
         let none = cmp_eq_mask_i32_m128i((different | dead) & above, above);
         move_mask_i8_m128i(none) != 0xffff
     }
@@ -147,7 +180,7 @@ impl<L: Layout> Word<L> {
         let new = set_splat_i16_m128i(Moment::<L>::entry(now, fingerprint) as i16);
         let ages = shl_imm_u16_m128i::<1>(sub_i16_m128i(new, words));
         let different = shl_imm_u16_m128i::<4>(ages);
-        let oldest = set_splat_i16_m128i((now.oldest << 12) as i16);
+        let oldest = Rows::<L>::at(&Rows::<L>::AGES_IN_16, now.oldest);
         let dead = sub_saturating_u16_m128i(ages, oldest);
         let live = cmp_eq_mask_i16_m128i(different | dead, zeroed_m128i());
         move_mask_i8_m128i(live) != 0
@@ -162,7 +195,7 @@ impl<L: Layout> Word<L> {
         let ages = shl_imm_u32_m128i::<2>(sub_i32_m128i(new, words));
         let different = shl_imm_u32_m128i::<4>(ages);
         // Compared as signed numbers: a bit must be free above.
-        let oldest = set_splat_i32_m128i((now.oldest << 27) as i32);
+        let oldest = Rows::<L>::at(&Rows::<L>::AGES_IN_32, now.oldest);
         let dead = cmp_gt_mask_i32_m128i(shr_imm_u32_m128i::<1>(ages), oldest);
         let live = cmp_eq_mask_i32_m128i(different | dead, zeroed_m128i());
         move_mask_i8_m128i(live) != 0
