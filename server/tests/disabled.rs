@@ -24,6 +24,10 @@ fn a_disabled_command_is_unknown() {
     }
     assert_eq!(ask::<i64>(&mut client, "DBSIZE"), 1);
     ask::<()>(&mut client, "FLUSHDB");
+    let listed: Vec<String> = ask(&mut client, "COMMAND LIST");
+    assert_eq!(ask::<usize>(&mut client, "COMMAND COUNT"), listed.len());
+    let is_listed = |name: &str| listed.iter().any(|listed| listed == name);
+    assert!(is_listed("flushdb") && !is_listed("flushall") && !is_listed("keys"));
 }
 
 /// Those that are done together in a pipeline are refused one by one.

@@ -112,9 +112,11 @@ const fn is_before(a: &str, b: &str) -> bool {
     index < b.len() && (index == a.len() || a[index] < b[index])
 }
 
-/// `COMMAND`, which describes the table itself.
-fn command(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
-    describe::command(&COMMANDS, args)
+/// `COMMAND`, which describes the table itself, without what is disabled.
+fn command(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
+    let is_there = |command: &&Command| server.find(command.name.as_bytes()).is_some();
+    let commands: Vec<Command> = COMMANDS.iter().filter(is_there).copied().collect();
+    describe::command(&commands, args)
 }
 
 impl Command {
