@@ -183,11 +183,13 @@ mod tests {
     use std::thread;
 
     const STEPS: u32 = 4;
-    const STEP: Duration = Duration::from_millis(100);
 
-    fn with_an_item() -> Windowed {
+    /// Of which a test takes no part.
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    fn with_an_item(step: Duration) -> Windowed {
         let window = Window {
-            length: STEPS * STEP,
+            length: STEPS * step,
             steps: Some(STEPS),
         };
         let windowed = Windowed::build(100, 0.01, window).unwrap();
@@ -199,50 +201,48 @@ mod tests {
         windowed.filter().contains(&b"a"[..])
     }
 
-    /// Ticks it often.
-    fn forgets_in(windowed: &Windowed) -> Duration {
+    #[test]
+    fn an_item_lives_for_the_window() {
+        const STEP: Duration = Duration::from_millis(100);
         let start = Instant::now();
-        while holds(windowed) {
+        let windowed = with_an_item(STEP);
+        assert_eq!((windowed.length(), windowed.steps()), (4 * STEP, 4));
+        assert!(windowed.until_next_step() <= STEP);
+        // It is ticked often.
+        while holds(&windowed) {
             windowed.tick();
             thread::sleep(Duration::from_millis(1));
         }
-        start.elapsed()
-    }
-
-    #[test]
-    fn an_item_lives_for_the_window() {
-        let windowed = with_an_item();
-        assert_eq!((windowed.length(), windowed.steps()), (4 * STEP, 4));
-        assert!(windowed.until_next_step() <= STEP);
-        let lived = forgets_in(&windowed);
-        assert!(lived >= STEPS * STEP, "{lived:?}");
-        assert!(windowed.step_age() < STEP);
+        // It came in the first step, and went as the one after the window began.
+        let age = windowed.step_age();
+        let since = start.elapsed();
+        assert!(since >= (STEPS + 1) * STEP + age, "{since:?}, {age:?}");
     }
 
     /// What is left of a step counts: a filter that is saved again and again in a step ages, too.
     #[test]
     fn time_that_passed_counts_with_the_parts_of_steps() {
-        let mut windowed = with_an_item();
-        for part in 1..=7 {
-            windowed.age(STEP / 2);
+        let mut windowed = with_an_item(HOUR);
+        for part in 1..=9 {
+            windowed.age(HOUR / 2);
             assert_eq!(windowed.filter().step(), part / 2);
         }
-        // 3.5 steps have passed, and 1.5 are to come at most.
+        // 4.5 steps have passed.
         assert!(holds(&windowed));
-        assert!(windowed.step_age() >= STEP / 2);
-        let left = forgets_in(&windowed);
-        assert!(left > STEP, "{left:?}");
-        let mut gone = with_an_item();
+        assert!(windowed.step_age() >= HOUR / 2);
+        windowed.age(HOUR / 2);
+        assert!(!holds(&windowed));
+        let mut gone = with_an_item(HOUR);
         gone.age(Duration::MAX);
-        assert!(!holds(&gone) && gone.until_next_step() <= STEP);
+        assert!(!holds(&gone) && gone.until_next_step() <= HOUR);
     }
 
     /// The ages of steps are not those of the steps before.
     #[test]
     fn a_step_that_somebody_else_has_begun_is_new() {
-        let windowed = with_an_item();
-        thread::sleep(STEP / 10);
-        assert!(windowed.step_age() >= STEP / 10);
+        let windowed = with_an_item(HOUR);
+        thread::sleep(Duration::from_millis(10));
+        assert!(windowed.step_age() >= Duration::from_millis(10));
         assert!(windowed.filter().advance());
         assert_eq!(windowed.step_age(), Duration::ZERO);
         assert!(!windowed.tick());
@@ -250,6 +250,6 @@ mod tests {
 
     #[test]
     fn there_is_room_for_what_a_window_and_a_step_and_a_half_bring() {
-        assert_eq!(with_an_item().most_items(), 137);
+        assert_eq!(with_an_item(HOUR).most_items(), 137);
     }
 }

@@ -284,7 +284,11 @@ fn a_host_is_told_what_was_touched() {
     host.told();
     assert_eq!(host.ask("CF.ADDTOUCH k a"), no);
     assert_eq!(host.told(), ["added k", "touched k a"]);
-    assert!(refusal(host.ask("CF.ADDTOUCH k b")).starts_with("Filter is full"));
+    // One that is not taken for another one.
+    let new = (0..).map(|item| format!("new{item}"));
+    let new = { new }.find(|item| host.ask(&format!("CF.EXISTS k {item}")) == no);
+    let add = format!("CF.ADDTOUCH k {}", new.unwrap());
+    assert!(refusal(host.ask(&add)).starts_with("Filter is full"));
     assert_eq!(host.told(), ["added k"]);
 }
 
