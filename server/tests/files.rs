@@ -74,10 +74,8 @@ fn a_server_with_too_few_files_is_not_started() {
 /// Connections that ask for nothing, to the port of the metrics.
 #[test]
 fn scrapes_do_not_take_the_files_of_clients() {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap();
-    drop(free);
-    let server = Server::spawn(&mut limited(48, &["--metrics", &address.to_string()]));
+    let arguments = ["--metrics", "127.0.0.1:0", "--log", "info"];
+    let (server, address) = Server::spawn_with_metrics(&mut limited(48, &arguments));
     let silent: Vec<_> = (0..40)
         .map(|_| TcpStream::connect(address).unwrap())
         .collect();

@@ -5,8 +5,8 @@
 
 use redis::{Connection, FromRedisValue, RedisError, Value};
 use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::{Shutdown, TcpStream},
+    io::{BufRead, BufReader, Read, Seek, Write},
+    net::{Shutdown, SocketAddr, TcpStream},
     process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
@@ -98,6 +98,26 @@ impl Server {
             .expect("it says that it is ready");
         assert!(line.contains(" is ready "), "{line:?}");
         (Self { process, port: 0 }, line)
+    }
+
+    /// Starts a server by a command with `--log info` and `--metrics`, on a port that is free, and
+    /// returns where it shows them.
+    pub(crate) fn spawn_with_metrics(command: &mut Command) -> (Self, SocketAddr) {
+        let mut log = tempfile::tempfile().expect("a file can be made");
+        let server = Self::spawn(command.stderr(log.try_clone().expect("it can be shared")));
+        let mut text = String::new();
+        log.rewind()
+            .and_then(|()| log.read_to_string(&mut text))
+            .expect("it can be read");
+        let address = text
+            .split("metrics are shown address=")
+            .nth(1)
+            .and_then(|rest| rest.split_whitespace().next());
+        let address = address.and_then(|address| address.parse().ok());
+        (
+            server,
+            address.unwrap_or_else(|| panic!("no address in {text}")),
+        )
     }
 
     /// A client of the `redis` crate.
