@@ -592,12 +592,16 @@ mod tests {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
+                // It may begin when it is to stop already.
+                loop {
                     for key in &keys {
                         keyspace.delete(key.as_bytes());
                         keyspace
                             .reserve(key.as_bytes(), &options.into())
                             .expect("a small filter");
+                    }
+                    if stop.load(Ordering::Relaxed) {
+                        break;
                     }
                 }
             });

@@ -5,7 +5,10 @@ mod common;
 use common::{Protocol, Raw, Server, ask, long, memory, request};
 use std::{
     io::Read,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::atomic::{
+        AtomicBool,
+        Ordering::{Acquire, Relaxed, Release},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -63,25 +66,34 @@ struct Peak {
 /// Makes keys on eight connections. Beside them others list keys and delete some.
 fn round(server: &Server, keys: usize) -> Peak {
     let done = AtomicBool::new(false);
-    let until_done = |command: &dyn Fn(usize) -> Vec<u8>| {
+    let until_done = |most: usize, command: &dyn Fn(usize) -> Vec<u8>| {
         let mut client = server.raw();
-        for number in (0..).take_while(|_| !done.load(Relaxed)) {
+        for number in (0..most).take_while(|_| !done.load(Relaxed)) {
             client.send(command(number));
             skip(&mut client);
         }
     };
     thread::scope(|scope| {
-        scope.spawn(|| until_done(&|_| request(&["KEYS", "*"])));
-        scope.spawn(|| until_done(&|number| request(&["DEL", &format!("k{}", number * 7 % keys)])));
+        scope.spawn(|| until_done(usize::MAX, &|_| request(&["KEYS", "*"])));
+        // Nine of ten stay.
+        scope.spawn(|| {
+            until_done(keys / 10, &|number| {
+                request(&["DEL", &format!("k{}", number * 7 % keys)])
+            });
+        });
         let watch = scope.spawn(|| {
             let mut client = server.client(Protocol::Resp2);
             let mut peak = Peak::default();
-            while !done.load(Relaxed) {
+            loop {
+                // All that stays is there the last time.
+                let is_last = done.load(Acquire);
                 peak.used = peak.used.max(memory(&mut client, "used_memory:"));
                 peak.resident = peak.resident.max(server.resident_bytes());
+                if is_last {
+                    return peak;
+                }
                 thread::sleep(Duration::from_millis(3));
             }
-            peak
         });
         let makers: Vec<_> = (0..MAKERS)
             .map(|maker| {
@@ -91,7 +103,7 @@ fn round(server: &Server, keys: usize) -> Peak {
         for maker in makers {
             maker.join().unwrap();
         }
-        done.store(true, Relaxed);
+        done.store(true, Release);
         watch.join().unwrap()
     })
 }

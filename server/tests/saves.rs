@@ -61,6 +61,8 @@ fn a_restarted_server_has_what_was_saved() {
         insert(&mut client, "a", 0..10_000);
         insert(&mut client, "\r\n\0", 0..10);
         ask::<()>(&mut client, "CF.DEL a 5");
+        // It may share its fingerprint with another item.
+        let left: i64 = ask(&mut client, "CF.COUNT a 5");
         let info: Value = ask(&mut client, "CF.INFO a");
         match end {
             "SIGTERM" => assert!(server.terminate().success()),
@@ -78,7 +80,7 @@ fn a_restarted_server_has_what_was_saved() {
         let mut client = server.client(Protocol::Resp3);
         assert_eq!(ask::<Value>(&mut client, "CF.INFO a"), info, "{end}");
         assert!(holds(&mut client, "a", 6..10_000) && holds(&mut client, "\r\n\0", 0..10));
-        assert!(!ask::<bool>(&mut client, "CF.EXISTS a 5"));
+        assert_eq!(ask::<i64>(&mut client, "CF.COUNT a 5"), left);
         shut_down(&mut client, "SHUTDOWN NOSAVE");
     }
 }
@@ -207,11 +209,14 @@ fn saves_are_made_by_the_clock() {
     let server = Server::start(&["--dir", &path, "--save-every", "1s"]);
     let mut client = server.client(Protocol::Resp2);
     ask::<()>(&mut client, "CF.ADD k a");
-    until("two saves are made", || {
+    let mut saves = || {
         let info: String = ask(&mut client, "INFO persistence");
         let saves = info.lines().find_map(|line| line.strip_prefix("saves:"));
-        saves.unwrap().parse::<u32>().unwrap() >= 2
-    });
+        saves.unwrap().parse::<u32>().unwrap()
+    };
+    // One may be under way just now.
+    let before = saves();
+    until("two saves are made", || saves() >= before + 2);
     server.signal("KILL");
     drop(server);
     let server = Server::start(&["--dir", &path]);
@@ -287,7 +292,10 @@ fn a_killed_save_loses_nothing() {
     let (_guard, path) = directory();
     let file = |name: &str| fs::metadata(Path::new(&path).join(name)).map(|file| file.len());
     let (mut saved, mut cut_off) = (0, 0);
-    for round in 0..rounds {
+    // Until half of the kills came in time, which a busy machine may put off.
+    let mut round = 0;
+    while round < rounds || 2 * cut_off < rounds {
+        assert!(round < 10 * rounds, "only {cut_off} kills came in time");
         let mut server = Server::start(&["--dir", &path]);
         let mut client = server.client(Protocol::Resp3);
         if saved > 0 {
@@ -318,9 +326,9 @@ fn a_killed_save_loses_nothing() {
         server.process.kill().unwrap();
         drop(server);
         cut_off += u32::from(saving.join().unwrap().is_err());
+        round += 1;
     }
     let server = Server::start(&["--dir", &path]);
     assert!(holds(&mut server.client(Protocol::Resp3), "k", 0..saved));
-    eprintln!("{rounds} kills, {cut_off} saves were cut off");
-    assert!(2 * cut_off >= rounds, "most kills came too late");
+    eprintln!("{round} kills, {cut_off} saves were cut off");
 }
