@@ -7,6 +7,7 @@ use socket2::{Domain, Socket, Type};
 use std::{
     io::BufReader,
     net::{Ipv4Addr, SocketAddr},
+    time::Instant,
 };
 
 /// A client with another address of this machine.
@@ -32,6 +33,7 @@ fn an_address_can_guess_a_few_times_in_a_second() {
         assert_eq!(friend.ask(&right), "+OK");
     }
 
+    let since = Instant::now();
     let mut compared = 0;
     for (connection, guess) in [
         request(&["AUTH", "guess"]),
@@ -54,8 +56,12 @@ fn an_address_can_guess_a_few_times_in_a_second() {
             }
         }
     }
-    // 50 at once, and those that come in the time that this takes.
-    assert!((50..100).contains(&compared), "{compared} of {GUESSES}");
+    // 50 at once, and 5 in each second that this takes.
+    let most = 51 + since.elapsed().as_millis() / 200;
+    assert!(
+        (50..=most).contains(&compared),
+        "{compared}, {most} at most"
+    );
 
     // Who is in stays in, and who comes from elsewhere comes in.
     assert_eq!(friend.ask("PING\r\n"), "+PONG");
