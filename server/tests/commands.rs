@@ -35,6 +35,8 @@ fn the_tutorial_of_the_redis_documentation() {
 fn items_are_added_found_counted_and_deleted() {
     in_both(|protocol, client| {
         let (yes, no) = (protocol.boolean(true), protocol.boolean(false));
+        // No item is taken for another one.
+        ask::<()>(client, "CF.RESERVE k 100000 ERROR 0.000001 EXPANSION 0");
         assert_eq!(ask::<Value>(client, "CF.ADD k a"), yes);
         assert_eq!(ask::<Value>(client, "CF.ADD k a"), yes);
         assert_eq!(ask::<Value>(client, "CF.ADDNX k a"), no);
@@ -84,6 +86,9 @@ fn inserts_of_many_items() {
     in_both(|protocol, client| {
         let (yes, no) = (protocol.boolean(true), protocol.boolean(false));
         let two = Value::Array(vec![yes.clone(), yes.clone()]);
+        // No item is taken for another one.
+        ask::<()>(client, "CF.RESERVE k 100000 ERROR 0.000001 EXPANSION 0");
+        assert_eq!(ask::<Value>(client, "CF.INSERT made ITEMS a b"), two);
         assert_eq!(ask::<Value>(client, "CF.INSERT k ITEMS a b"), two);
         assert_eq!(
             ask::<Value>(client, "cf.insert k capacity 5000 nocreate items c d"),

@@ -26,11 +26,13 @@ fn a_filter_goes_from_the_server_into_a_program_and_back() {
         assert_eq!(filter.len(), 500);
         assert!(filter.contains(b"123"));
         filter.insert(b"new").unwrap();
+        let copies = filter.count(b"123");
         assert!(filter.remove(b"123"));
         move_filter::store(&mut client, "copy", &header, &filter).unwrap();
         assert!(ask::<bool>(&mut client, "CF.EXISTS copy new"));
         assert!(ask::<bool>(&mut client, "CF.EXISTS copy 124"));
-        assert_eq!(ask::<i64>(&mut client, "CF.COUNT copy 123"), 0);
+        // Others may have its fingerprint.
+        assert_eq!(ask::<usize>(&mut client, "CF.COUNT copy 123"), copies - 1);
         let expansion = |key: &str, client: &mut redis::Connection| {
             let info =
                 ask::<std::collections::HashMap<String, i64>>(client, &format!("CF.INFO {key}"));
