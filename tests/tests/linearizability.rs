@@ -33,6 +33,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// On a busy machine a few rounds take long.
+const PATIENCE: Duration = Duration::from_secs(600);
+
 fn budget() -> Duration {
     Duration::from_secs(env::var("GUIRA_STRESS_SECONDS").map_or(3, |seconds| {
         seconds
@@ -47,11 +50,12 @@ fn every_window_has_an_order() {
     // Another seed each time: a run that repeats the last one would find less.
     let mut random: SmallRng = rand::make_rng();
     for bits in BITS.into_iter().chain(GROWABLE_BITS) {
-        let (end, mut report) = (
-            Instant::now() + budget() / layouts as u32,
-            Report::default(),
-        );
-        while report.rounds == 0 || Instant::now() < end {
+        let (start, mut report) = (Instant::now(), Report::default());
+        let budget = budget() / layouts as u32;
+        // In a filter of two buckets nothing is relocated.
+        while report.relocations == 0 || start.elapsed() < budget {
+            let late = start.elapsed() > budget + PATIENCE;
+            assert!(!late, "too little happens: {report}");
             let round = Round {
                 bits,
                 buckets: random.random_range(2..=6),
@@ -66,7 +70,6 @@ fn every_window_has_an_order() {
             report += done.unwrap_or_else(|violation| panic!("{violation}"));
         }
         println!("{bits} bits: {report}");
-        assert!(report.relocations > 0, "too little happened: {report}");
         let grew = report.levels > 0;
         assert_eq!(grew, GROWABLE_BITS.contains(&bits), "{report}");
     }

@@ -26,7 +26,8 @@ fn main() {
         let before = ALLOCATOR.allocated();
         let builder = CuckooFilter::builder()
             .capacity(capacity)
-            .false_positive_rate(rate);
+            .false_positive_rate(rate)
+            .seed(1);
         let builder = match max_capacity {
             Some(items) => builder.max_capacity(items),
             None => builder,

@@ -395,14 +395,13 @@ fn what_is_present_is_merged_beside_writers_of_both() {
                 scope.spawn(move || churn(other, thread, stop));
             }
             let _stop = Stop(stop);
-            for _ in 0..20 {
+            let mut merges = 0;
+            // The writers may begin late.
+            while merges < 20 || other.stats().relocations == before {
                 merge_beside_a_writer(other, &once, &twice);
+                merges += 1;
             }
         });
-        assert!(
-            other.stats().relocations > before,
-            "nothing moved meanwhile"
-        );
     }
 }
 

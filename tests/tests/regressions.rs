@@ -21,7 +21,7 @@ use std::{
 /// Calls of a law on each of the filters, and relocations meanwhile, at least.
 const CALLS: usize = 20_000;
 const RELOCATIONS: u64 = 20_000;
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Ends the other threads also when the test panics.
 struct Stop<'a>(&'a AtomicBool);

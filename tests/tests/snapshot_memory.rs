@@ -22,10 +22,9 @@ fn read_within(limit: usize, bytes: &[u8]) -> Result<CuckooFilter, SnapshotError
 fn main() {
     // Allocated once by each thread, and not for a snapshot.
     CuckooFilter::from_bytes(&CuckooFilter::with_capacity(1).to_bytes()).unwrap();
-    let fixed = CuckooFilter::with_capacity(1_000_000);
-    let growable = CuckooFilter::builder()
-        .capacity(10_000)
-        .max_capacity(800_000);
+    let builder = CuckooFilter::builder().seed(1);
+    let fixed = builder.clone().capacity(1_000_000).build().unwrap();
+    let growable = builder.capacity(10_000).max_capacity(800_000);
     let (not_grown, grown) = (growable.clone().build().unwrap(), growable.build().unwrap());
     for (filter, items) in [(fixed, 1_000_000), (not_grown, 10_000), (grown, 700_000)] {
         for item in 0..items {

@@ -4,7 +4,7 @@
 mod serde;
 mod works;
 
-use guira::{ExpiringFilter, SnapshotError};
+use guira::{ExpiringFilter, InsertError, SnapshotError};
 use proptest::prelude::*;
 use std::{
     fs,
@@ -115,7 +115,14 @@ fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     for item in 0..ITEMS {
-                        assert_eq!(filter.refresh(&item), Ok(true), "{item}");
+                        let answer = loop {
+                            match filter.refresh(&item) {
+                                // A copy is moved, and there is no room for another one.
+                                Err(InsertError::Full) => thread::yield_now(),
+                                answer => break answer,
+                            }
+                        };
+                        assert_eq!(answer, Ok(true), "{item}");
                     }
                     assert!(filter.advance());
                 }
@@ -131,7 +138,10 @@ fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
             });
             let stopping = Stopping(&stop);
             let mut found = 0;
-            for number in 0..20 {
+            let mut number = 0;
+            // On a busy machine a snapshot can take too long to hold anything.
+            while number < 20 || found == 0 {
+                number += 1;
                 // What is in the filter was refreshed in this step, or in the one before it.
                 let seen = filter.step().saturating_sub(1);
                 let restored = if number % 2 == 0 {
@@ -150,7 +160,6 @@ fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
                 }
                 assert!(restored.is_empty());
             }
-            assert!(found > 0, "all snapshots took too long to hold anything");
             drop(stopping);
         });
     }

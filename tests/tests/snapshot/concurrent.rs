@@ -142,6 +142,7 @@ fn fixed_filter() {
     let filter = CuckooFilter::builder()
         .capacity(50_000)
         .fingerprint_bits(15)
+        .seed(1)
         .build()
         .expect("a filter");
     while_churning(&filter, |permanent| {
@@ -179,6 +180,7 @@ fn several_snapshots_at_once() {
     let filter = CuckooFilter::builder()
         .capacity(20_000)
         .fingerprint_bits(15)
+        .seed(1)
         .build()
         .expect("a filter");
     let all = Barrier::new(AT_ONCE);
@@ -221,7 +223,8 @@ fn goes_on(restored: &CuckooFilter, permanent: usize) {
 fn growing_filter() {
     let (mut taken, mut between) = (0, 0);
     for round in 0.. {
-        if taken >= snapshots() {
+        // Some of them during a doubling.
+        if taken >= snapshots() && between > 0 {
             break;
         }
         let filter = CuckooFilter::builder()
@@ -229,6 +232,7 @@ fn growing_filter() {
             .max_capacity(32_000)
             .false_positive_rate(0.03)
             .fingerprint_bits(14)
+            .seed(round)
             .build()
             .expect("a filter");
         assert_eq!(filter.stats().level, 0);
@@ -281,8 +285,4 @@ fn growing_filter() {
         assert_eq!(restored.len(), permanent + THREADS * share);
         assert_eq!(restored.to_bytes(), filter.to_bytes());
     }
-    assert!(
-        between > 0,
-        "none of {taken} snapshots was taken during a doubling"
-    );
 }

@@ -40,6 +40,7 @@ fn a_small_full_filter_takes_inserts_while_the_writer_is_slow() {
         let filter = CuckooFilter::builder()
             .capacity(400)
             .fingerprint_bits(bits)
+            .seed(1)
             .build()
             .expect("a filter");
         for item in 0..400 {

@@ -19,6 +19,9 @@ use std::{
 /// The length of a step.
 const STEP: Duration = Duration::from_millis(20);
 
+/// No thread ends so late on the busiest machine.
+const LATE: Duration = Duration::from_secs(600);
+
 /// What a round is made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round {
@@ -117,7 +120,7 @@ impl Round {
         let scene = Scene {
             rate: filter.false_positive_rate(),
             filter,
-            steps: Steps::new((self.lasts.as_millis() / STEP.as_millis()) as usize + 100),
+            steps: Steps::new(((self.lasts + LATE).as_millis() / STEP.as_millis()) as usize),
             ttl: nanos(ttl),
             lives: Lives::new(),
         };
