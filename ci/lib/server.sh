@@ -1,13 +1,15 @@
 # Sourced by what needs a server.
 
 # start_server OUT COMMAND...: starts it in the background, what it prints goes to the file OUT, and
-# waits until it says that it is ready; false if it does not. Sets `server`, its process, and `port`.
+# waits until it says that it is ready; false if it ends, or does not in two minutes. Sets `server`,
+# its process, and `port`.
 start_server() {
     "${@:2}" >"$1" &
     server=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 1200); do
         port=$(sed -n 's/.* is ready on port \([0-9]*\)\..*/\1/p' "$1")
         if [ -n "$port" ]; then return; fi
+        kill -0 "$server" 2> /dev/null || return 1
         sleep 0.1
     done
     return 1

@@ -20,6 +20,8 @@ const complaints = [];
 // A page that tells of every message, and of every request that leaves the files of the page.
 async function open({ size = "desktop", colorScheme = "light", hash = "" } = {}) {
   const context = await browser.newContext({ viewport: sizes[size], colorScheme, reducedMotion: "reduce" });
+  // Only for what hangs.
+  context.setDefaultTimeout(300_000);
   const tab = await context.newPage();
   tab.on("console", (message) => complaints.push(`console: ${message.text()}`));
   tab.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
@@ -152,11 +154,14 @@ const tests = {
   async "a scene plays by itself, and pauses"() {
     const tab = await open({ hash: "#chain" });
     await press(tab, "Play");
-    await tab.waitForFunction(() => page.current.stepper.at === 1);
+    await tab.waitForFunction(() => page.current.stepper.at >= 1);
     await press(tab, "Pause");
     assert.equal(await tab.evaluate(() => page.current.stepper.timer), undefined);
+    // On a busy machine it may have come further than one step, or to the end.
+    await press(tab, "Back");
+    const { at } = await shown(tab);
     await tab.keyboard.press("p");
-    await tab.waitForFunction(() => page.current.stepper.at === 2);
+    await tab.waitForFunction((at) => page.current.stepper.at > at, at);
   },
 
   async "a thousand random operations give the words of the library"() {
