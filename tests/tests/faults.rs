@@ -54,7 +54,7 @@ use std::{
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Some faults need 10 seconds on average, and more on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(3600);
 
 type Check = fn(Round) -> Result<Report, String>;
 

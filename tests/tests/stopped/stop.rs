@@ -19,7 +19,7 @@ use std::{
 
 /// Far beyond what anything here needs. Only a thread that is delayed for ever, which
 /// is what must not be, comes near it.
-pub(crate) const FOR_EVER: Duration = Duration::from_secs(120);
+pub(crate) const FOR_EVER: Duration = Duration::from_secs(600);
 
 pub(crate) type Filter = Arc<CuckooFilter>;
 
