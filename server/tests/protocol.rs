@@ -153,7 +153,10 @@ fn successive_lookups_are_answered_in_order() {
 fn successive_adds_are_answered_in_order() {
     let server = Server::start(&[]);
     let mut client = server.raw();
-    assert_eq!(client.ask("CF.RESERVE k 1000000 EXPANSION 0\r\n"), "+OK");
+    assert_eq!(
+        client.ask("CF.RESERVE k 1000000 EXPANSION 0 ERROR 0.000001\r\n"),
+        "+OK"
+    );
     let mut sent = Vec::new();
     for item in 0..50 {
         // The same one every other time.
