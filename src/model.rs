@@ -109,7 +109,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
                 let put = raw
                     .table
                     .update(Step::Claim, item.0.fingerprint, bucket, |word| {
-                        Some(word.with(word.vacancy()?, item.0.fingerprint))
+                        word.has_vacancy().then(|| word.plus(item.0.fingerprint))
                     });
                 assert!(put, "bucket {bucket} is full");
             }
@@ -148,7 +148,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
             .0
             .table
             .update(Step::Claim, item.fingerprint(), bucket, |word| {
-                Some(word.with(word.vacancy()?, item.fingerprint()))
+                word.has_vacancy().then(|| word.plus(item.fingerprint()))
             });
         assert!(inserted, "bucket {bucket} is full");
         self.0.len.add(1);

@@ -61,7 +61,7 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
                 };
                 let entry = Moment::<Tagged<SLOTS>>::entry(then, item.fingerprint());
                 let put = raw.table.update(Step::Claim, entry, bucket, |word| {
-                    Some(word.with(word.vacancy()?, entry))
+                    word.has_vacancy().then(|| word.plus(entry))
                 });
                 assert!(put, "bucket {bucket} is full");
                 raw.len.add(1);

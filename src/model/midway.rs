@@ -16,15 +16,14 @@ impl<const SLOTS: usize> Model<SLOTS> {
         let (fingerprint, hop) = (item.fingerprint(), hop(item, from));
         let table = &self.0.table;
         let outlined = table.update(Step::Outline, fingerprint, hop.to, |word| {
-            let slot = word.vacancy()?;
-            Some(word.with(slot, fingerprint).with_mark(slot, Mark::Outline))
+            word.plus_marked(fingerprint, Mark::Outline)
         });
         let held = self.0.versions.of(item.0).advance();
         let shadowed = table.update(Step::Shadow, fingerprint, hop.to, |word| {
             Some(word.remarked(Mark::Shadow))
         });
         let decided = table.update(Step::Decide, fingerprint, hop.from, |word| {
-            Some(word.with_mark(word.find(fingerprint)?, Mark::Trailing))
+            word.with_mark(fingerprint, Mark::Trailing)
         });
         assert!(outlined && !held && shadowed && decided, "nobody else runs");
         self

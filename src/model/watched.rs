@@ -32,7 +32,7 @@ pub struct Memory {
 /// A word in parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordShown {
-    /// What each slot stores; 0: empty.
+    /// What each slot stores; 0: empty. What is marked comes first, a token last.
     pub slots: Vec<u64>,
     /// The letter of the mark on slot 0.
     pub mark: Option<char>,
@@ -212,7 +212,7 @@ impl<L: Layout> Operations for RawFilter<L> {
         let put = self
             .table
             .update(Step::Claim, item.fingerprint(), bucket, |word| {
-                Some(word.with(word.vacancy()?, item.fingerprint()))
+                word.has_vacancy().then(|| word.plus(item.fingerprint()))
             });
         if put {
             self.len.add(1);
@@ -301,10 +301,8 @@ impl<L: Layout> Operations for RawFilter<L> {
 }
 
 fn shown<L: Layout>(word: Word<L>, made: bool) -> WordShown {
-    let lanes = word.lanes();
-    let slot = |slot: usize| word.bits() >> (lanes.distance * slot as u32) & lanes.largest;
     WordShown {
-        slots: (0..lanes.slots).map(slot).collect(),
+        slots: word.shown(),
         mark: word
             .mark()
             .map(|mark| char::from(format!("{mark:?}").as_bytes()[0])),

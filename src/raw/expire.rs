@@ -54,10 +54,10 @@ impl<L: Layout> RawFilter<L> {
         loop {
             let now = self.time.now();
             let loaded = self.table.load_for_update(0, bucket);
-            let Some(slot) = now.dead_in(loaded.word) else {
+            let withheld = |entry| loaded.word.with_mark(entry, Mark::Withheld);
+            let Some(withheld) = now.dead_in(loaded.word).and_then(withheld) else {
                 return emptied;
             };
-            let withheld = loaded.word.with_mark(slot, Mark::Withheld);
             if loaded.replace(Step::Withhold, withheld) {
                 let gone = self.empty_or_release(bucket, withheld.marked_entry());
                 emptied += u64::from(gone);

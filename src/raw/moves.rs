@@ -113,28 +113,18 @@ impl<L: Layout> Move<'_, L> {
     /// True if the source holds the fingerprint, and no mark. Only then is an outline worth while.
     fn is_movable(&self) -> bool {
         let source = self.table.load_for_update(self.fingerprint, self.from);
-        self.movable(source.word).is_some()
+        self.is_movable_in(source.word)
     }
 
-    /// The slot that this move may take from the source.
-    fn movable(&self, source: Word<L>) -> Option<usize> {
-        if source.is_unmarked() {
-            source.find(self.fingerprint)
-        } else {
-            None
-        }
+    fn is_movable_in(&self, source: Word<L>) -> bool {
+        source.is_unmarked() && source.holds(self.fingerprint)
     }
 
     /// Step 1, Outline: an empty slot of the destination becomes O. False if there is none, or
     /// the word is marked.
     fn outline(&self) -> bool {
         self.update(Step::Outline, self.to, |word| {
-            if !word.is_unmarked() {
-                return None;
-            }
-            let slot = word.vacancy()?;
-            let word = word.with(slot, self.fingerprint);
-            Some(word.with_mark(slot, Mark::Outline))
+            word.plus_marked(self.fingerprint, Mark::Outline)
         })
     }
 
@@ -156,7 +146,7 @@ impl<L: Layout> Move<'_, L> {
     /// original is gone, or its word is marked.
     fn decide(&self) -> bool {
         self.update(Step::Decide, self.from, |word| {
-            Some(word.with_mark(self.movable(word)?, Mark::Trailing))
+            word.with_mark(self.fingerprint, Mark::Trailing)
         })
     }
 
@@ -191,13 +181,14 @@ impl<L: Layout> Move<'_, L> {
         let mut left = Left::Hole;
         self.update(Step::Erase, self.from, |word| {
             debug_assert!(word.is_marked(Mark::Trailing, self.fingerprint));
-            let hole = word.without_marked();
             let (new, leaves) = match fill {
                 Fill::Outline(next) if fits(word, next) => {
-                    (hole.with(0, next).remarked(Mark::Outline), Left::Filled)
+                    (word.marked_instead(next, Mark::Outline), Left::Filled)
                 }
-                Fill::Item(item) if fits(word, item) => (hole.with(0, item), Left::Filled),
-                _ => (hole, Left::Hole),
+                Fill::Item(item) if fits(word, item) => {
+                    (word.without_marked().plus(item), Left::Filled)
+                }
+                _ => (word.without_marked(), Left::Hole),
             };
             left = leaves;
             Some(new)

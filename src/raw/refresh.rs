@@ -90,9 +90,7 @@ impl<L: Layout> RawFilter<L> {
         entry: u64,
         young: impl FnOnce(Now<L>) -> u64,
     ) -> Option<Now<L>> {
-        let withheld = loaded
-            .word
-            .with_mark(loaded.word.find(entry)?, Mark::Withheld);
+        let withheld = loaded.word.with_mark(entry, Mark::Withheld)?;
         if !loaded.replace(Step::Withhold, withheld) {
             return None;
         }
@@ -104,7 +102,7 @@ impl<L: Layout> RawFilter<L> {
         }
         let young = young(now);
         let renewed = self.end_withheld(Step::Renew, bucket, entry, |word| {
-            word.without_marked().with(0, young)
+            word.without_marked().plus(young)
         });
         renewed.then_some(now)
     }
@@ -116,7 +114,7 @@ impl<L: Layout> RawFilter<L> {
         let now = self.time.now();
         let (p, q) = self.load_pair(class);
         let young = now.entry(class.fingerprint);
-        if p.find(young).or(q.find(young)).is_some() {
+        if p.holds(young) || q.holds(young) {
             return Ok(self.time.is_still(now).then_some(true));
         }
         match self.try_count(class) {

@@ -54,8 +54,9 @@ pub(crate) fn filter_and_class<L: Layout>() -> (RawFilter<L>, Class) {
 }
 
 /// The class under a mark, and nothing else.
-fn with_mark(class: &Class, mark: Mark) -> Word<F10x6> {
-    Word::EMPTY.with(0, class.fingerprint).with_mark(0, mark)
+pub(crate) fn marked<L: Layout>(class: &Class, mark: Mark) -> Word<L> {
+    let marked = Word::EMPTY.plus_marked(class.fingerprint, mark);
+    marked.expect("slots")
 }
 
 /// A class whose lower bucket is `p`.
@@ -116,9 +117,7 @@ fn a_lookup_at_rest_takes_four_loads() {
 #[test]
 fn a_lookup_that_never_sees_a_sound_pair_answers_true_after_its_last_attempt() {
     let (raw, class) = filter_and_class::<F10x6>();
-    let torn = Word::EMPTY
-        .with(0, class.fingerprint)
-        .with_mark(0, Mark::Trailing);
+    let torn = marked(&class, Mark::Trailing);
     for bucket in [class.p, class.q] {
         put(&raw, bucket, torn);
         assert_eq!(loads::during(|| raw.contains(class)), (true, MAX_LOADS));
@@ -135,10 +134,8 @@ fn a_lookup_in_a_level_that_is_swept_takes_a_bounded_number_of_loads() {
     // Even: after a doubling it is still in plane 0.
     let class = Class::of_resident(grown(2), 0, 8);
     let ahead = Word::<Growing>::at_level(GROWN.first + 1);
-    let torn = ahead
-        .with(0, class.fingerprint)
-        .with_mark(0, Mark::Trailing);
-    put(&raw, class.p, torn);
+    let torn = ahead.plus_marked(class.fingerprint, Mark::Trailing);
+    put(&raw, class.p, torn.expect("slots"));
     put(&raw, class.q, ahead);
     assert_eq!(
         loads::during(|| raw.contains(class)),
@@ -168,7 +165,7 @@ fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
         fingerprint: class.fingerprint + 1,
         ..class
     };
-    put(&raw, class.p, Word::EMPTY.with(0, class.fingerprint));
+    put(&raw, class.p, Word::EMPTY.plus(class.fingerprint));
     let done = AtomicBool::new(false);
     let (mut lookups, mut retried, mut most, mut missed) = (0_u64, 0, 0, false);
     let start = Instant::now();
@@ -214,11 +211,7 @@ fn marked_pair(p: Option<Mark>, q: Option<Mark>) -> (RawFilter<F10x6>, Class) {
     let (raw, class) = filter_and_class::<F10x6>();
     for (bucket, mark) in [(class.p, p), (class.q, q)] {
         if let Some(mark) = mark {
-            put(
-                &raw,
-                bucket,
-                Word::EMPTY.with(0, class.fingerprint).with_mark(0, mark),
-            );
+            put(&raw, bucket, marked(&class, mark));
         }
     }
     (raw, class)
@@ -273,11 +266,7 @@ fn a_move_under_way_leaves_other_copies_alone() {
             for resident_in_p in [true, false] {
                 let (raw, class) = marked_pair(p, q);
                 let bucket = if resident_in_p { class.p } else { class.q };
-                put(
-                    &raw,
-                    bucket,
-                    word_at(&raw, bucket).with(3, class.fingerprint),
-                );
+                put(&raw, bucket, word_at(&raw, bucket).plus(class.fingerprint));
                 raw.len.add(moving + 1);
                 assert_eq!(raw.count(class) as u64, moving + 1, "{p:?} {q:?}");
                 assert!(raw.contains(class));
@@ -334,8 +323,8 @@ fn a_shadow_is_killed_only_with_its_trailing_original() {
 fn a_shadow_is_not_killed_without_a_hold() {
     let raw = RawFilter::<F10x6>::new(64, Levels::FIXED).expect("a few bytes");
     let class = Class::of_pair(500, 9, 30);
-    put(&raw, class.p, with_mark(&class, Mark::Shadow));
-    put(&raw, class.q, with_mark(&class, Mark::Trailing));
+    put(&raw, class.p, marked(&class, Mark::Shadow));
+    put(&raw, class.q, marked(&class, Mark::Trailing));
     let holds: Vec<_> = iter::from_fn(|| raw.versions.of(class).hold()).collect();
     assert_eq!(holds.len(), 4095);
     assert_eq!(raw.kill_shadow(class, class.p, class.q), None);
@@ -350,9 +339,9 @@ fn a_shadow_is_not_killed_without_a_hold() {
 fn a_copy_beside_a_mark_is_found_with_seven_loads() {
     let (raw, class) = filter_and_class::<F10x6>();
     let word = Word::EMPTY
-        .with(0, class.fingerprint)
-        .with(1, class.fingerprint + 1)
-        .with_mark(1, Mark::Shadow);
+        .plus(class.fingerprint)
+        .plus_marked(class.fingerprint + 1, Mark::Shadow)
+        .expect("slots");
     for bucket in [class.p, class.q] {
         put(&raw, bucket, word);
         assert_eq!(loads::during(|| raw.contains(class)), (true, 7));
@@ -427,8 +416,7 @@ fn a_path_goes_round_a_held_stripe() {
         .chain(out_of_q.take(2).map(|other| (other, class.q)))
     {
         let word = word_at(&raw, bucket);
-        let slot = word.vacancy().expect("two slots");
-        put(&raw, bucket, word.with(slot, resident.fingerprint));
+        put(&raw, bucket, word.plus(resident.fingerprint));
     }
     let _hold = raw.versions.of(from_lower(0)).hold();
     assert_eq!(raw.insert(class), Ok(()));
@@ -468,7 +456,7 @@ fn every_change_of_a_word_takes_the_reservation_away() {
     const TOKEN: u64 = 77;
 
     fn reserved(word: Word<F10x6>) -> Word<F10x6> {
-        word.with_reservation(word.vacancy().expect("six slots"), TOKEN)
+        word.with_reservation(TOKEN).expect("six slots")
     }
 
     fn is_reserved(raw: &RawFilter<F10x6>, bucket: usize) -> bool {
@@ -488,7 +476,7 @@ fn every_change_of_a_word_takes_the_reservation_away() {
         let bucket = [class.p, class.q][from];
         let mut word = word_at(&raw, bucket);
         if marks[from].is_none() {
-            word = word.with(0, class.fingerprint);
+            word = word.plus(class.fingerprint);
         }
         put(&raw, bucket, reserved(word));
         raw.len.add(1);

@@ -78,11 +78,11 @@ impl Patience {
     }
 }
 
-/// An empty slot of one of the two words, as it was loaded.
+/// A word of the two that has an empty slot, as it was loaded.
 struct Vacancy<'a, L: Layout> {
     own: Loaded<'a, L>,
-    slot: usize,
-    token: u64,
+    /// What it is with the reservation.
+    reserved: Word<L>,
     /// The other bucket of the class.
     other: usize,
     /// The own word is the home.
@@ -100,12 +100,11 @@ impl<L: Layout> Clone for Vacancy<'_, L> {
 impl<L: Layout> Copy for Vacancy<'_, L> {}
 
 impl<'a, L: Layout> Vacancy<'a, L> {
-    /// The own word, with the slot reserved; `None` if it has changed.
+    /// The own word, with a slot reserved; `None` if it has changed.
     fn reserve(self) -> Option<Loaded<'a, L>> {
-        let reserved = self.own.word.with_reservation(self.slot, self.token);
         self.own
-            .replace(Step::Reserve, reserved)
-            .then(|| self.own.now(reserved))
+            .replace(Step::Reserve, self.reserved)
+            .then(|| self.own.now(self.reserved))
     }
 }
 
@@ -144,7 +143,7 @@ impl<L: Layout> RawFilter<L> {
             } else {
                 (away_word, home)
             };
-            let Some(slot) = own.word.vacancy() else {
+            let Some(reserved) = own.word.with_reservation(token) else {
                 if vacations == 0 {
                     return self.present_or(class, InsertError::Full);
                 }
@@ -159,8 +158,7 @@ impl<L: Layout> RawFilter<L> {
             }
             let vacancy = Vacancy {
                 own,
-                slot,
-                token,
+                reserved,
                 other,
                 at_home,
                 now,
@@ -175,7 +173,7 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// Reserves the slot, reads the other word, and confirms the reservation or cancels it.
+    /// Reserves a slot, reads the other word, and confirms the reservation or cancels it.
     fn reserve_and_confirm(
         &self,
         class: Class,

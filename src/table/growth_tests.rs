@@ -240,7 +240,7 @@ fn a_split_is_completed_once() {
     table.begin_level(FIRST).expect("a few bytes");
     let load_for_update = |plane| Loaded::<Growing>::load(table.atomic(plane, 3));
     let loaded = load_for_update(0);
-    let word = loaded.word.with(0, grown(6)).with(1, grown(7));
+    let word = loaded.word.plus(grown(6)).plus(grown(7));
     assert!(loaded.replace(Step::Claim, word));
     let loaded = load_for_update(0);
     let frozen = loaded.word.frozen();

@@ -35,12 +35,9 @@ fn a_table_beyond_the_address_space_is_refused() {
 fn replace_succeeds_only_on_the_loaded_word() {
     let table = table(2);
     let loaded = table.load_for_update(7, 1);
-    assert!(loaded.replace(Step::Claim, loaded.word.with(0, 7)));
-    assert!(
-        !loaded.replace(Step::Claim, loaded.word.with(0, 8)),
-        "stale"
-    );
-    assert_eq!(table.load(Step::ReadP, 7, 1), Word::EMPTY.with(0, 7));
+    assert!(loaded.replace(Step::Claim, loaded.word.plus(7)));
+    assert!(!loaded.replace(Step::Claim, loaded.word.plus(8)), "stale");
+    assert_eq!(table.load(Step::ReadP, 7, 1), Word::EMPTY.plus(7));
     assert_eq!(
         table.load(Step::ReadP, 7, 0),
         Word::EMPTY,
@@ -52,7 +49,7 @@ fn replace_succeeds_only_on_the_loaded_word() {
 fn a_writer_drops_a_reservation_and_its_owner_notices() {
     let table = table(2);
     let owner = table.load_for_update(7, 0);
-    let reserved = owner.word.with_reservation(3, 500);
+    let reserved = owner.word.with_reservation(500).expect("six slots");
     assert!(owner.replace(Step::Reserve, reserved));
     let owner = owner.now(reserved);
 
@@ -62,33 +59,33 @@ fn a_writer_drops_a_reservation_and_its_owner_notices() {
         !writer.word.is_reserved(),
         "writers compute with a word that is free of it"
     );
-    assert!(writer.replace(Step::Claim, writer.word.with(0, 7)));
+    assert!(writer.replace(Step::Claim, writer.word.plus(7)));
     assert!(
-        !owner.replace(Step::Confirm, owner.word.with(3, 9)),
+        !owner.replace(Step::Confirm, owner.word.plus(9)),
         "it was taken away"
     );
-    assert_eq!(table.load(Step::ReadP, 7, 0), Word::EMPTY.with(0, 7));
+    assert_eq!(table.load(Step::ReadP, 7, 0), Word::EMPTY.plus(7));
 }
 
 #[test]
 fn a_writer_that_puts_back_what_was_there_still_drops_the_reservation() {
     let table = table(2);
     let owner = table.load_for_update(7, 0);
-    let reserved = owner.word.with_reservation(3, 500);
+    let reserved = owner.word.with_reservation(500).expect("six slots");
     assert!(owner.replace(Step::Reserve, reserved));
-    put(&table, 0, Word::EMPTY.with(0, 7));
+    put(&table, 0, Word::EMPTY.plus(7));
     put(&table, 0, Word::EMPTY);
     assert!(
         !owner
             .now(reserved)
-            .replace(Step::Confirm, Word::EMPTY.with(3, 9))
+            .replace(Step::Confirm, Word::EMPTY.plus(9))
     );
 }
 
 #[test]
 fn update_leaves_the_word_when_change_gives_up() {
     let table = table(2);
-    let word = Word::EMPTY.with(0, 7).with_mark(0, Mark::Shadow);
+    let word = Word::EMPTY.plus_marked(7, Mark::Shadow).expect("six slots");
     put(&table, 0, word);
     assert!(!table.update(Step::Erase, 7, 0, |seen| {
         assert_eq!(seen, word);
@@ -109,9 +106,10 @@ fn updates_are_atomic() {
                     let mut taken = 0;
                     for _ in 0..5_000 {
                         let with =
-                            |word: Word<F10x6>| Some(word.with(word.vacancy()?, fingerprint));
-                        let without =
-                            |word: Word<F10x6>| Some(word.without(word.find(fingerprint)?));
+                            |word: Word<F10x6>| word.has_vacancy().then(|| word.plus(fingerprint));
+                        let without = |word: Word<F10x6>| {
+                            word.holds(fingerprint).then(|| word.minus(fingerprint))
+                        };
                         if table.update(Step::Claim, 7, 0, with) {
                             assert!(
                                 table.update(Step::Take, 7, 0, without),
@@ -136,7 +134,7 @@ fn updates_are_atomic() {
 #[test]
 fn clear_empties_every_bucket() {
     let mut table = table(4);
-    put(&table, 0, Word::EMPTY.with(0, 7));
+    put(&table, 0, Word::EMPTY.plus(7));
     put(&table, 2, Word::from_bits(u64::MAX));
     table.clear();
     for bucket in 0..4 {

@@ -55,8 +55,8 @@ pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
     /// The entry of the oldest live copy in an unmarked slot.
     fn oldest_in(self, word: Word<L>, fingerprint: u64) -> Option<u64>;
 
-    /// A slot with a dead copy of whatever class, if the word is unmarked.
-    fn dead_in(self, word: Word<L>) -> Option<usize>;
+    /// The entry of a dead copy of whatever class, if the word is unmarked.
+    fn dead_in(self, word: Word<L>) -> Option<u64>;
 }
 
 /// No time: all copies count, for ever.
@@ -104,7 +104,7 @@ impl<L: Layout> Moment<L> for Always {
 
     #[inline(always)]
     fn is_in(self, word: Word<L>, fingerprint: u64) -> bool {
-        word.find(fingerprint).is_some()
+        word.holds(fingerprint)
     }
 
     #[inline(always)]
@@ -114,11 +114,11 @@ impl<L: Layout> Moment<L> for Always {
 
     #[inline]
     fn oldest_in(self, word: Word<L>, fingerprint: u64) -> Option<u64> {
-        word.find(fingerprint).map(|_| fingerprint)
+        word.holds(fingerprint).then_some(fingerprint)
     }
 
     #[inline(always)]
-    fn dead_in(self, _word: Word<L>) -> Option<usize> {
+    fn dead_in(self, _word: Word<L>) -> Option<u64> {
         None
     }
 }
@@ -327,7 +327,7 @@ impl<L: Layout> Moment<L> for Now {
     }
 
     #[inline(always)]
-    fn dead_in(self, word: Word<L>) -> Option<usize> {
+    fn dead_in(self, word: Word<L>) -> Option<u64> {
         word.dead(self)
     }
 }

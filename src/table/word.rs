@@ -15,6 +15,7 @@
 //! * `M` is the code of the [`Mark`]. If there is a mark, it is on slot 0: which
 //!   fingerprint stands in which slot means nothing, so marking a slot swaps it
 //!   with slot 0 in the same exchange, and no bits are needed to say which.
+//!   No operation tells others the number of a slot.
 //! * `U` says that the last slot, which is empty, holds a reservation's token.
 //! * Growable layouts keep the word's phase in the uppermost bits. It says how the slots lie.
 
@@ -58,9 +59,8 @@ impl<L> PartialEq for Word<L> {
 
 impl<L: Layout> fmt::Debug for Word<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slots: Vec<u64> = (0..self.slots()).map(|slot| self.slot(slot)).collect();
         f.debug_struct("Word")
-            .field("slots", &slots)
+            .field("slots", &self.shown())
             .field("mark", &self.mark())
             .field("reserved", &self.is_reserved())
             .field("phase", &self.phase())
@@ -205,33 +205,16 @@ impl<L: Layout> Word<L> {
         }
     }
 
-    /// The slot of the lowest of these top bits.
-    #[inline(always)]
-    fn lowest(self, tops: u64) -> Option<usize> {
-        if tops == 0 {
-            None
-        } else {
-            Some((tops.trailing_zeros() / self.lanes().distance) as usize)
-        }
-    }
-
-    /// A slot that holds `fingerprint` without a mark.
+    /// True if a slot holds `fingerprint` without a mark.
     #[inline]
-    pub(crate) fn find(self, fingerprint: u64) -> Option<usize> {
-        self.lowest(self.unmarked_matches(fingerprint))
+    pub(crate) fn holds(self, fingerprint: u64) -> bool {
+        self.unmarked_matches(fingerprint) != 0
     }
 
     /// How many slots hold `fingerprint` without a mark.
     #[inline]
     pub(crate) fn count(self, fingerprint: u64) -> usize {
         self.unmarked_matches(fingerprint).count_ones() as usize
-    }
-
-    /// An empty slot. The word must not be reserved.
-    #[inline]
-    pub(crate) fn vacancy(self) -> Option<usize> {
-        debug_assert!(!self.is_reserved());
-        self.lowest(self.empty_slots())
     }
 
     /// True if there is an empty slot. The word must not be reserved.
@@ -293,10 +276,10 @@ impl<L: Layout> Word<L> {
             .map(move |stored| stored << level | low)
     }
 
-    // Slots.
+    // Slots. Their numbers are an internal matter of the word.
 
     /// What slot `slot` holds.
-    pub(crate) fn slot(self, slot: usize) -> u64 {
+    fn slot(self, slot: usize) -> u64 {
         let lanes = self.lanes();
         self.bits >> (lanes.distance * slot as u32) & lanes.largest
     }
@@ -317,17 +300,10 @@ impl<L: Layout> Word<L> {
         stored
     }
 
-    /// The word with `fingerprint` in the empty slot `slot`.
-    #[inline]
-    pub(crate) fn with(self, slot: usize, fingerprint: u64) -> Self {
-        debug_assert!(self.slot(slot) == 0);
-        self.set(slot, self.number_of(fingerprint))
-    }
-
-    /// The word with slot `slot` emptied.
-    #[inline]
-    pub(crate) fn without(self, slot: usize) -> Self {
-        self.set(slot, 0)
+    /// What is in each slot, 0 if that is empty: what is marked first, and a token last. Only to be
+    /// looked at.
+    pub(crate) fn shown(self) -> Vec<u64> {
+        (0..self.slots()).map(|slot| self.slot(slot)).collect()
     }
 
     /// How many slots are not empty. The word must not be reserved.

@@ -32,12 +32,12 @@ pub(super) fn expire_dead<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> u64 {
             let gone = dead && loaded.replace(Step::Empty, word.without_marked());
             return emptied + u64::from(gone);
         }
-        let Some(slot) = now.dead_in(word) else {
+        let withheld = |entry| word.with_mark(entry, Mark::Withheld);
+        let Some(withheld) = now.dead_in(word).and_then(withheld) else {
             return emptied;
         };
-        let withheld = word.with_mark(slot, Mark::Withheld);
         let gone = if fault::is(Fault::ExpireAtOnce) {
-            loaded.replace(Step::Empty, word.without(slot))
+            loaded.replace(Step::Empty, withheld.without_marked())
         } else if !loaded.replace(Step::Withhold, withheld) {
             false
         } else if fault::is(Fault::ExpireTrustsOldNow) {

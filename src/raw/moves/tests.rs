@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    raw::tests::{double, filter_and_class, growing, grown, put, word_at},
+    raw::tests::{double, filter_and_class, growing, grown, marked, put, word_at},
     table::{Levels, layout::F10x6},
 };
 
@@ -11,16 +11,16 @@ use crate::{
 #[test]
 fn a_move_gives_way() {
     let (raw, class) = filter_and_class::<F10x6>();
-    let word = Word::EMPTY.with(2, class.fingerprint);
+    // Behind slots that are empty again.
+    let word = Word::EMPTY.plus(700).plus(701).plus(class.fingerprint);
+    let word = word.minus(700).minus(701);
     put(&raw, class.p, word);
     let hop = Hop {
         fingerprint: class.fingerprint,
         from: class.p,
         to: class.q,
     };
-    let outline = Word::EMPTY
-        .with(0, class.fingerprint)
-        .with_mark(0, Mark::Outline);
+    let outline = marked(&class, Mark::Outline);
     let given_up = || {
         for outlined in [false, true] {
             put(&raw, class.q, if outlined { outline } else { Word::EMPTY });

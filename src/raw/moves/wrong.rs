@@ -93,7 +93,7 @@ pub(super) fn make<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> O
 /// Erases the original before it brings in the copy.
 fn erase_first<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
     it.update(Step::Erase, it.from, |word| {
-        it.movable(word).map(|slot| word.without(slot))
+        it.is_movable_in(word).then(|| word.minus(it.fingerprint))
     });
     if !outlined && !it.outline() {
         return None;
@@ -114,7 +114,7 @@ fn no_trailing<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
     let decided = it.advance() && {
         it.shadow();
         it.update(Step::Decide, it.from, |word| {
-            Some(word.without(it.movable(word)?))
+            it.is_movable_in(word).then(|| word.minus(it.fingerprint))
         })
     };
     if !decided {
@@ -145,11 +145,9 @@ fn decide_blindly<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> Op
 /// Decides for any original of the class, which then goes by the tag of the outline.
 fn decide_any_tag<L: Layout>(it: &Move<'_, L>) -> bool {
     it.update(Step::Decide, it.from, |word| {
-        let is_of_class =
-            |&slot: &usize| L::fingerprint(word.slot(slot)) == L::fingerprint(it.fingerprint);
-        let slot = (0..word.slots()).find(is_of_class)?;
-        let original = || word.with_mark(slot, Mark::Trailing);
-        word.is_unmarked()
-            .then(|| original().without(0).with(0, it.fingerprint))
+        let is_of_class = |&entry: &u64| L::fingerprint(entry) == L::fingerprint(it.fingerprint);
+        let original = word.residents(it.fingerprint).find(is_of_class)?;
+        let trailing = word.with_mark(original, Mark::Trailing)?;
+        Some(trailing.marked_instead(it.fingerprint, Mark::Trailing))
     })
 }

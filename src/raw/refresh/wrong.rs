@@ -40,10 +40,10 @@ pub(super) fn try_refresh<L: Layout>(
     let (p, q) = raw.table.view().load_pair_for_update(class);
     for loaded in [p, q] {
         let word = loaded.word;
-        let young = || word.without(0).with(0, now.entry(fingerprint));
+        let young = now.entry(fingerprint);
         let new = match (fault::now(), word.mark_of(fingerprint)) {
-            (Fault::RefreshMarked, Some(Mark::Shadow)) => young(),
-            (Fault::WithheldByAnother, Some(Mark::Withheld)) => young().unmarked(),
+            (Fault::RefreshMarked, Some(Mark::Shadow)) => word.marked_instead(young, Mark::Shadow),
+            (Fault::WithheldByAnother, Some(Mark::Withheld)) => word.without_marked().plus(young),
             _ => continue,
         };
         return Ok(loaded.replace(Step::Renew, new).then_some(true));
@@ -78,17 +78,16 @@ fn renew<L: Layout>(
     now: Now<L>,
 ) -> Option<Now<L>> {
     let young = now.entry(class.fingerprint);
-    let slot = loaded.word.find(entry)?;
     match fault::now() {
         Fault::RefreshAtOnce => {
-            let new = loaded.word.without(slot).with(slot, young);
+            let new = loaded.word.minus(entry).plus(young);
             loaded.replace(Step::Renew, new).then_some(now)
         }
         Fault::RefreshTrustsOldNow => {
-            let withheld = loaded.word.with_mark(slot, Mark::Withheld);
+            let withheld = loaded.word.with_mark(entry, Mark::Withheld)?;
             let renew = || {
                 raw.table.update(Step::Renew, entry, bucket, |word| {
-                    Some(word.without_marked().with(0, young))
+                    Some(word.without_marked().plus(young))
                 })
             };
             (loaded.replace(Step::Withhold, withheld) && renew()).then_some(now)

@@ -117,8 +117,9 @@ fn a_level_begins_late_where_only_a_move_is_in_the_way() {
     let raw = growing(2, 1);
     for bucket in [0, 1] {
         let empty = Word::at_level(raw.table.level());
-        let full = (0..4).fold(empty, |word, slot| word.with(slot, grown(slot as u64 + 2)));
-        put(&raw, bucket, full.with_mark(0, Mark::Trailing));
+        let full = (2..6).map(grown).fold(empty, Word::plus);
+        let marked = full.with_mark(grown(2), Mark::Trailing);
+        put(&raw, bucket, marked.expect("it is there"));
     }
     raw.len.add(8);
     let class = Class::of_resident(grown(9), 0, 2);

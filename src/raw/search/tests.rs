@@ -8,7 +8,7 @@ use crate::{
     table::Levels,
     table::class::Class,
     table::layout::{F10x6, F15x4, F30x2},
-    table::word::Word,
+    table::word::{Mark, Word},
 };
 
 /// A fingerprint with this pair of buckets, whose sum is odd.
@@ -20,10 +20,13 @@ fn between<L: Layout>(buckets: usize, one: usize, other: usize) -> u64 {
 
 /// Fills a bucket with residents that have these alternates, in turn.
 fn fill<L: Layout>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]) {
-    let word = (0..L::LEVELS[0].slots).fold(Word::EMPTY, |word, slot| {
-        let alternate = alternates[slot % alternates.len()];
-        word.with(slot, between::<L>(raw.table.buckets(), bucket, alternate))
-    });
+    let residents = alternates
+        .iter()
+        .map(|&alternate| between::<L>(raw.table.buckets(), bucket, alternate));
+    let word = residents
+        .cycle()
+        .take(L::LEVELS[0].slots)
+        .fold(Word::EMPTY, Word::plus);
     assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
 }
 
@@ -121,9 +124,10 @@ fn a_search_among_full_words_that_lead_to_one_another_ends() {
     assert!(reached.len() < MAX_PROBES);
     assert_eq!(raw.insert(class), Err(InsertError::Full));
     // What it knew is forgotten when it searches again.
+    let resident = between::<F10x6>(64, 13, 12);
     assert!(
         raw.table
-            .update(Step::Claim, 1, 13, |word| Some(word.without(0)))
+            .update(Step::Claim, 1, 13, |word| Some(word.minus(resident)))
     );
     let found = search.run(&raw, class.fingerprint, &[class.p, class.q], false);
     assert_eq!(found, Found::Path);
@@ -154,9 +158,9 @@ fn a_held_way_does_not_hide_another() {
 #[test]
 fn a_mark_in_the_way_is_not_no_path() {
     let (raw, class) = chain::<F10x6>(64, 5);
-    assert!(raw.table.update(Step::Claim, 1, 3, |word| {
-        Some(word.with_mark(0, crate::table::word::Mark::Trailing))
-    }));
+    let resident = between::<F10x6>(64, 3, 4);
+    let mark = |word: Word<_>| word.with_mark(resident, Mark::Trailing);
+    assert!(raw.table.update(Step::Claim, 1, 3, mark));
     let (found, search) = search(&raw, class, true);
     assert_eq!(found, Found::Blocked);
     assert!(search.reached().all(|(_, bucket)| bucket < 3));
@@ -171,7 +175,7 @@ fn a_mark_in_the_first_words_is_not_no_path() {
     fill(&raw, 1, &[0]);
     let class = Class::of_resident(between::<F10x6>(64, 0, 1), 0, 64);
     assert_eq!(search(&raw, class, true).0, Found::Nothing);
-    let mark = |word: Word<_>| Some(word.with_mark(0, crate::table::word::Mark::Trailing));
+    let mark = |word: Word<_>| word.with_mark(class.fingerprint, Mark::Trailing);
     for bucket in [0, 1] {
         assert!(raw.table.update(Step::Claim, 1, bucket, mark));
     }
@@ -215,12 +219,12 @@ fn a_search_among_very_many_full_words_ends_at_its_bound() {
     let raw = RawFilter::<F30x2>::new(BUCKETS, Levels::FIXED).expect("memory");
     let mut random = 1_u64;
     for bucket in 0..BUCKETS {
-        let word = (0..2).fold(Word::EMPTY, |word, slot| {
+        let word = (0..2).fold(Word::EMPTY, |word, _| {
             // Knuth, The Art of Computer Programming 2, section 3.3.4.
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            word.with(slot, (random >> 33) % F30x2::LEVELS[0].largest + 1)
+            word.plus((random >> 33) % F30x2::LEVELS[0].largest + 1)
         });
         assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
     }

@@ -4,7 +4,7 @@ use crate::{
     error::InsertError,
     raw::{
         RawFilter,
-        tests::{growing, grown},
+        tests::{growing, grown, marked},
     },
     step::Step,
     sync::loads,
@@ -24,9 +24,15 @@ fn put(raw: &RawFilter<F10x6>, bucket: usize, word: Word<F10x6>) {
     assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
 }
 
-/// Full of other items, but for slot 0.
+/// Full of other items, but for what it holds already.
 fn full_but_for(first: Word<F10x6>) -> Word<F10x6> {
-    (1..6).fold(first, |word, slot| word.with(slot, slot as u64))
+    (1..6).fold(first, Word::plus)
+}
+
+/// A reservation beside these items.
+fn reserved(items: &[u64]) -> Word<F10x6> {
+    let word = items.iter().copied().fold(Word::EMPTY, Word::plus);
+    word.with_reservation(77).expect("six slots")
 }
 
 /// The copy that the mover brings fills the home: there is no room for another,
@@ -35,9 +41,8 @@ fn full_but_for(first: Word<F10x6>) -> Word<F10x6> {
 fn a_present_item_is_found_where_a_move_of_it_fills_its_home() {
     for (to, from) in [(0, 1), (1, 0)] {
         let (raw, class) = filter_and_class();
-        let copy = Word::EMPTY.with(0, class.fingerprint);
-        put(&raw, to, full_but_for(copy.with_mark(0, Mark::Shadow)));
-        put(&raw, from, full_but_for(copy.with_mark(0, Mark::Trailing)));
+        put(&raw, to, full_but_for(marked(&class, Mark::Shadow)));
+        put(&raw, from, full_but_for(marked(&class, Mark::Trailing)));
         assert_eq!(raw.count(class), 1);
         assert_eq!(raw.insert_unique(class), Ok(false), "{from} to {to}");
     }
@@ -48,9 +53,8 @@ fn a_present_item_is_found_where_a_move_of_it_fills_its_home() {
 fn an_absent_item_is_refused_where_a_move_of_it_fills_its_home() {
     for (to, from) in [(0, 1), (1, 0)] {
         let (raw, class) = filter_and_class();
-        let copy = Word::EMPTY.with(0, class.fingerprint);
-        put(&raw, to, full_but_for(copy.with_mark(0, Mark::Killed)));
-        put(&raw, from, full_but_for(copy.with_mark(0, Mark::Trailing)));
+        put(&raw, to, full_but_for(marked(&class, Mark::Killed)));
+        put(&raw, from, full_but_for(marked(&class, Mark::Trailing)));
         assert_eq!(raw.count(class), 0);
         assert_eq!(
             raw.insert_unique(class),
@@ -98,7 +102,7 @@ fn an_absent_item_is_added_to_its_home() {
     }
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
     let word = raw.table.load_for_update(class.fingerprint, class.p);
-    assert_eq!(word.word, Word::EMPTY.with(0, class.fingerprint));
+    assert_eq!(word.word, Word::EMPTY.plus(class.fingerprint));
     assert!(!word.is_reserved());
 }
 
@@ -106,16 +110,16 @@ fn an_absent_item_is_added_to_its_home() {
 #[test]
 fn a_reservation_left_standing_is_taken_away() {
     let (raw, class) = wide();
-    put(&raw, class.p, Word::EMPTY.with_reservation(2, 77));
-    let reserved = || {
+    put(&raw, class.p, reserved(&[]));
+    let is_reserved = || {
         raw.table
             .load_for_update(class.fingerprint, class.p)
             .is_reserved()
     };
-    assert!(reserved());
+    assert!(is_reserved());
     let (answer, loads) = loads::during(|| raw.insert_unique(class));
     assert_eq!(answer, Ok(true));
-    assert!(!reserved());
+    assert!(!is_reserved());
     // It has looked at both words many times first, so that the owner may end.
     assert!((20..200).contains(&loads), "{loads} loads");
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
@@ -125,9 +129,7 @@ fn a_reservation_left_standing_is_taken_away() {
 fn room_is_made_where_both_words_are_full() {
     let (raw, class) = wide();
     let others = (class.fingerprint + 1..).take(6);
-    let full = others
-        .enumerate()
-        .fold(Word::EMPTY, |word, (slot, other)| word.with(slot, other));
+    let full = others.fold(Word::EMPTY, Word::plus);
     put(&raw, class.p, full);
     put(&raw, class.q, full);
     assert_eq!(raw.insert_unique(class), Ok(true));
@@ -139,11 +141,11 @@ fn room_is_made_where_both_words_are_full() {
 #[test]
 fn an_absent_item_is_added_to_the_emptier_word() {
     let (raw, class) = wide();
-    put(&raw, class.p, Word::EMPTY.with(0, 700));
+    put(&raw, class.p, Word::EMPTY.plus(700));
     assert_eq!(raw.insert_unique(class), Ok(true));
     let word = |bucket| raw.table.load_for_update(class.fingerprint, bucket).word;
-    assert_eq!(word(class.q), Word::EMPTY.with(0, class.fingerprint));
-    assert_eq!(word(class.p), Word::EMPTY.with(0, 700));
+    assert_eq!(word(class.q), Word::EMPTY.plus(class.fingerprint));
+    assert_eq!(word(class.p), Word::EMPTY.plus(700));
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
 }
 
@@ -153,10 +155,9 @@ fn an_absent_item_is_added_to_the_emptier_word() {
 fn a_reservation_in_the_other_word_is_taken_away() {
     for reserved_at_home in [false, true] {
         let (raw, class) = wide();
-        let token = Word::EMPTY.with_reservation(2, 77);
         let (home, away) = match reserved_at_home {
-            false => (Word::EMPTY, token),
-            true => (token.with(0, 700).with(1, 701), Word::EMPTY),
+            false => (Word::EMPTY, reserved(&[])),
+            true => (reserved(&[700, 701]), Word::EMPTY),
         };
         put(&raw, class.p, home);
         put(&raw, class.q, away);
@@ -169,7 +170,7 @@ fn a_reservation_in_the_other_word_is_taken_away() {
             );
         }
         let home = raw.table.load_for_update(class.fingerprint, class.p).word;
-        assert!(home.find(class.fingerprint).is_some());
+        assert!(home.holds(class.fingerprint));
         assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
     }
 }
@@ -179,10 +180,10 @@ fn a_reservation_in_the_other_word_is_taken_away() {
 fn a_present_item_moves_nothing_where_both_words_are_full() {
     for in_home in [true, false] {
         let (raw, class) = wide();
-        let copy = Word::EMPTY.with(0, class.fingerprint);
+        let copy = Word::EMPTY.plus(class.fingerprint);
         let (first, other) = match in_home {
-            true => (copy, Word::EMPTY.with(0, 700)),
-            false => (Word::EMPTY.with(0, 700), copy),
+            true => (copy, Word::EMPTY.plus(700)),
+            false => (Word::EMPTY.plus(700), copy),
         };
         put(&raw, class.p, full_but_for(first));
         put(&raw, class.q, full_but_for(other));

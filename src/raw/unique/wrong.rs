@@ -49,11 +49,12 @@ pub(super) fn reserve<L: Layout>(
     let own = match fault::now() {
         Fault::UniqueNoReservation => vacancy.own,
         Fault::UniqueSharedToken => {
-            let shared = Vacancy {
-                token: 0,
+            let shared = |reserved| Vacancy {
+                reserved,
                 ..vacancy
             };
-            shared.reserve().ok_or(Lost::Word)?
+            let reserved = vacancy.own.word.with_reservation(0).map(shared);
+            reserved.and_then(Vacancy::reserve).ok_or(Lost::Word)?
         }
         _ => vacancy.reserve().ok_or(Lost::Word)?,
     };
@@ -73,13 +74,11 @@ pub(super) fn reserve<L: Layout>(
 fn revive<L: Layout>(raw: &RawFilter<L>, class: Class, now: Now<L>) -> bool {
     [class.p, class.q].into_iter().any(|bucket| {
         let loaded = raw.table.load_for_update(class.fingerprint, bucket);
-        let dead = now.dead_in(loaded.word).filter(|&slot| {
-            let entry = loaded.word.slot(slot);
-            L::fingerprint(entry) == class.fingerprint
-        });
-        dead.is_some_and(|slot| {
+        let is_of_class = |&entry: &u64| L::fingerprint(entry) == class.fingerprint;
+        let dead = now.dead_in(loaded.word).filter(is_of_class);
+        dead.is_some_and(|entry| {
             let young = now.entry(class.fingerprint);
-            loaded.replace(Step::Renew, loaded.word.without(slot).with(slot, young))
+            loaded.replace(Step::Renew, loaded.word.minus(entry).plus(young))
         })
     })
 }

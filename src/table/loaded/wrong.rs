@@ -67,12 +67,8 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
     }
 }
 
-/// `new` with the reservation that stands in `old`, if its slot is still empty.
+/// `new` with the reservation that stands in `old`, if there is still an empty slot for it.
 fn with_reservation_of<L: Layout>(new: Word<L>, old: Word<L>) -> Word<L> {
-    let last = new.slots() - 1;
-    if old.is_reserved() && new.slot(last) == 0 {
-        new.with_reservation(last, old.slot(last))
-    } else {
-        new
-    }
+    let kept = old.token().and_then(|token| new.with_reservation(token));
+    kept.unwrap_or(new)
 }

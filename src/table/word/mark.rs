@@ -79,11 +79,43 @@ impl<L: Layout> Word<L> {
         deposit(mark as u64, L::MARK)
     }
 
-    /// The unmarked word with slot `slot` brought to slot 0 and marked.
-    pub(crate) fn with_mark(self, slot: usize, mark: Mark) -> Self {
-        debug_assert!(self.is_unmarked() && !self.is_reserved());
-        let (first, marked) = (self.slot(0), self.slot(slot));
-        self.set(slot, first).set(0, marked).remarked(mark)
+    /// The word with its lowest `fingerprint` marked; `None` if it holds none, or has a mark already.
+    /// In an expiring filter it is this entry. The word must not be reserved.
+    #[inline]
+    pub(crate) fn with_mark(self, fingerprint: u64, mark: Mark) -> Option<Self> {
+        if !self.is_unmarked() {
+            return None;
+        }
+        let place = self.place(self.unmarked_matches(fingerprint));
+        let stored = self.stored(fingerprint);
+        (place != 0).then(|| self.with_first(stored, place).remarked(mark))
+    }
+
+    /// The word with `fingerprint` under `mark` in its lowest empty slot; `None` if there is none, or
+    /// a mark already. The word must not be reserved.
+    pub(crate) fn plus_marked(self, fingerprint: u64, mark: Mark) -> Option<Self> {
+        debug_assert!(!self.is_reserved());
+        if !self.is_unmarked() {
+            return None;
+        }
+        let place = self.place(self.empty_slots());
+        let number = self.number_of(fingerprint);
+        let with = Self::from_bits(self.bits | (number * place));
+        (place != 0).then(|| with.with_first(number, place).remarked(mark))
+    }
+
+    /// The marked word with `fingerprint` under `mark` in place of what is marked.
+    pub(crate) fn marked_instead(self, fingerprint: u64, mark: Mark) -> Self {
+        debug_assert!(!self.is_unmarked());
+        self.set(0, self.number_of(fingerprint)).remarked(mark)
+    }
+
+    /// The word with `number`, which is at `place`, in slot 0, and at `place` what was there.
+    #[inline(always)]
+    fn with_first(self, number: u64, place: u64) -> Self {
+        // If slot 0 is the place, nothing changes.
+        let different = number ^ self.slot(0);
+        Self::from_bits(self.bits ^ (different * (place ^ 1)))
     }
 
     /// The word with the mark on slot 0 replaced.
@@ -101,7 +133,7 @@ impl<L: Layout> Word<L> {
     /// The word with slot 0 unmarked and emptied.
     #[inline]
     pub(crate) fn without_marked(self) -> Self {
-        self.unmarked().without(0)
+        self.unmarked().set(0, 0)
     }
 
     // The reservation.
@@ -128,17 +160,24 @@ impl<L: Layout> Word<L> {
     #[cold]
     #[inline(never)]
     fn reservation_dropped(self) -> Self {
-        Self::from_bits(self.bits & !L::RESERVED).without(self.slots() - 1)
+        Self::from_bits(self.bits & !L::RESERVED).set(self.slots() - 1, 0)
     }
 
     /// The word with a reservation under `token`, of which as many bits are kept as a slot has;
-    /// the last slot is emptied for it into `vacancy`. The word must not be reserved.
-    pub(crate) fn with_reservation(self, vacancy: usize, token: u64) -> Self {
-        debug_assert!(!self.is_reserved() && self.slot(vacancy) == 0);
-        let last = self.slots() - 1;
-        let displaced = self.slot(last);
-        let word = self.set(vacancy, displaced);
-        let word = word.set(last, token & self.lanes().largest);
-        Self::from_bits(word.bits | L::RESERVED)
+    /// `None` if there is no empty slot for it. The last slot is emptied for it into the lowest
+    /// empty one. The word must not be reserved.
+    #[inline]
+    pub(crate) fn with_reservation(self, token: u64) -> Option<Self> {
+        debug_assert!(!self.is_reserved());
+        let (vacancy, last) = (self.place(self.empty_slots()), self.slots() - 1);
+        let displaced = self.slot(last) * vacancy;
+        let word = Self::from_bits(self.bits | displaced | L::RESERVED);
+        (vacancy != 0).then(|| word.set(last, token & self.lanes().largest))
+    }
+
+    /// The token of the reservation, if there is one, for a negative control.
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    pub(crate) fn token(self) -> Option<u64> {
+        self.is_reserved().then(|| self.slot(self.slots() - 1))
     }
 }

@@ -213,13 +213,14 @@ impl<L: Layout> Word<L> {
             .max_by_key(|&entry| Moment::<L>::age(now, entry))
     }
 
-    /// A slot with a dead copy, if the word has no mark. The word must not be reserved.
+    /// The entry of a dead copy, if the word has no mark. The word must not be reserved.
     #[inline(always)]
-    pub(crate) fn dead(self, now: Now) -> Option<usize> {
+    pub(crate) fn dead(self, now: Now) -> Option<u64> {
         // No copy has the fingerprint 0.
         let dead = self.carries_if_dead(now) & self.carries_unless(0) & Places::<L>::ABOVE;
         if dead != 0 && self.is_unmarked() {
-            Some(((dead.trailing_zeros() - 1) / Places::<L>::LANES.distance) as usize)
+            let slot = (dead.trailing_zeros() - 1) / Places::<L>::LANES.distance;
+            Some(self.slot(slot as usize))
         } else {
             None
         }
@@ -238,7 +239,8 @@ impl<L: Layout> Word<L> {
     /// The word, which is at rest, without the copies with such entries.
     pub(crate) fn without_entries(self, such: impl Fn(u64) -> bool) -> Self {
         let has = |&slot: &usize| self.slot(slot) != 0 && such(self.slot(slot));
-        (0..self.slots()).filter(has).fold(self, Self::without)
+        let without = |word: Self, slot| word.set(slot, 0);
+        (0..self.slots()).filter(has).fold(self, without)
     }
 
     /// What stands in the slots whose fingerprints have these top bits.

@@ -179,9 +179,9 @@ fn operations_agree<L: Layout>(naive: &Naive, stored: &[u64], tokens: &[u64]) {
     for (stored, fingerprint) in fingerprints() {
         let places = naive.places(stored);
         assert_eq!(
-            word.find(fingerprint),
-            places.first().copied(),
-            "find {fingerprint} in {naive:?}"
+            word.holds(fingerprint),
+            !places.is_empty(),
+            "holds {fingerprint} in {naive:?}"
         );
         assert_eq!(
             word.count(fingerprint),
@@ -197,13 +197,24 @@ fn operations_agree<L: Layout>(naive: &Naive, stored: &[u64], tokens: &[u64]) {
             less.word(),
             "{naive:?} minus {fingerprint}"
         );
+        for mark in Mark::ALL {
+            let marked = places
+                .first()
+                .filter(|_| naive.mark.is_none())
+                .map(|&slot| {
+                    let mut marked = naive.clone();
+                    marked.slots.swap(0, slot);
+                    marked.mark = Some(mark);
+                    marked.word()
+                });
+            assert_eq!(
+                word.with_mark(fingerprint, mark),
+                marked,
+                "{mark:?} on {fingerprint} in {naive:?}"
+            );
+        }
     }
     let vacant: Vec<usize> = (0..=last).filter(|&slot| naive.slots[slot] == 0).collect();
-    assert_eq!(
-        word.vacancy(),
-        vacant.first().copied(),
-        "vacancy of {naive:?}"
-    );
     assert_eq!(
         word.occupied() as usize,
         word.slots() - vacant.len(),
@@ -224,6 +235,32 @@ fn operations_agree<L: Layout>(naive: &Naive, stored: &[u64], tokens: &[u64]) {
             more.word(),
             "{naive:?} plus {fingerprint}"
         );
+        for mark in Mark::ALL {
+            let marked = vacant
+                .first()
+                .filter(|_| naive.mark.is_none())
+                .map(|&slot| {
+                    let mut marked = more.clone();
+                    marked.slots.swap(0, slot);
+                    marked.mark = Some(mark);
+                    marked.word()
+                });
+            assert_eq!(
+                word.plus_marked(fingerprint, mark),
+                marked,
+                "{naive:?} plus {fingerprint} under {mark:?}"
+            );
+            if naive.mark.is_some() {
+                let mut instead = naive.clone();
+                instead.slots[0] = stored;
+                instead.mark = Some(mark);
+                assert_eq!(
+                    word.marked_instead(fingerprint, mark),
+                    instead.word(),
+                    "{fingerprint} under {mark:?} in {naive:?}"
+                );
+            }
+        }
     }
     let first = usize::from(naive.mark.is_some());
     let residents: Vec<u64> = naive.slots[first..]
@@ -239,44 +276,15 @@ fn operations_agree<L: Layout>(naive: &Naive, stored: &[u64], tokens: &[u64]) {
         "residents of {naive:?}"
     );
 
-    for &slot in &vacant {
-        for (stored, fingerprint) in fingerprints() {
-            let mut filled = naive.clone();
-            filled.slots[slot] = stored;
-            assert_eq!(
-                word.with(slot, fingerprint),
-                filled.word(),
-                "{fingerprint} into {naive:?}"
-            );
-        }
-        for &token in tokens {
+    for &token in tokens {
+        let reserved = vacant.first().map(|&slot| {
             let mut reserved = naive.clone();
             reserved.slots.swap(slot, last);
             reserved.token = Some(token & word.lanes().largest);
-            let with = word.with_reservation(slot, token);
-            assert_eq!(with, reserved.word(), "token {token} into {naive:?}");
-        }
-    }
-    for slot in first..=last {
-        let mut emptied = naive.clone();
-        emptied.slots[slot] = 0;
-        assert_eq!(
-            word.without(slot),
-            emptied.word(),
-            "slot {slot} of {naive:?} emptied"
-        );
-        if naive.mark.is_none() && naive.slots[slot] != 0 {
-            for mark in Mark::ALL {
-                let mut marked = naive.clone();
-                marked.slots.swap(0, slot);
-                marked.mark = Some(mark);
-                assert_eq!(
-                    word.with_mark(slot, mark),
-                    marked.word(),
-                    "{mark:?} on {naive:?}"
-                );
-            }
-        }
+            reserved.word()
+        });
+        let with = word.with_reservation(token);
+        assert_eq!(with, reserved, "token {token} into {naive:?}");
     }
 }
 
@@ -594,7 +602,7 @@ fn hints_say_plane_and_phase() {
                     (fingerprint & ((1 << level) - 1)) >> first,
                     "level {level}"
                 );
-                let word = Hint::at_level(level).with(0, fingerprint);
+                let word = Hint::at_level(level).plus(fingerprint);
                 assert!(word.is_in_phase(hint) && !word.frozen().is_in_phase(hint));
                 for (other, &later) in (first..).zip(&hints) {
                     assert_eq!(Word::both_in_phase(word, word, later), other == level);
@@ -614,8 +622,8 @@ fn an_empty_word_is_all_zero() {
 #[test]
 fn debug_shows_what_a_word_holds() {
     let word = Word::<F30x2>::EMPTY
-        .with(1, 77)
-        .with_mark(1, Mark::Delivered);
+        .plus_marked(77, Mark::Delivered)
+        .expect("two slots");
     assert_eq!(
         format!("{word:?}"),
         "Word { slots: [77, 0], mark: Some(Delivered), reserved: false, phase: 0 }"

@@ -66,8 +66,7 @@ fn dead_agrees<L: Layout>(word: Word<L>, now: Now) {
         any && word.is_unmarked(),
         "{word:?}, {now:?}"
     );
-    let entry = found.map(|slot| word.slot(slot));
-    assert!(entry.is_none_or(dead), "{word:?}, {now:?}");
+    assert!(found.is_none_or(dead), "{word:?}, {now:?}");
 }
 
 /// A word with these entries, of which empty ones have no tag.
@@ -75,7 +74,7 @@ fn word_of<L: Layout>(entries: impl Iterator<Item = u64>, mark: Option<Mark>) ->
     let mut word = Word::<L>::EMPTY;
     for (slot, entry) in entries.enumerate() {
         if entry & L::FINGERPRINT != 0 {
-            word = word.with(slot, entry);
+            word = word.set(slot, entry);
         }
     }
     match mark {
