@@ -206,7 +206,7 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     fn prefetch_ways(&self, reader: &Reader<'_, L>, class: Class) {
         let (p, q, _) = reader.view.load_pair_at_hint(class);
-        let [p, q] = [p, q].map(Word::without_reservation);
+        let [p, q] = [p, q].map(|bits| Word::<L>::from_bits(bits.0).without_reservation());
         if !p.has_vacancy() && !q.has_vacancy() {
             self.prefetch_alternates(class.fingerprint, class.p, p);
             self.prefetch_alternates(class.fingerprint, class.q, q);

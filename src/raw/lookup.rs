@@ -16,8 +16,8 @@ use crate::{
         class::Class,
         layout::{Layout, Masks},
         route::View,
-        time::{Always, Moment, Time},
-        word::Word,
+        time::{Moment, Time},
+        word::{Bits, Word},
     },
 };
 
@@ -49,8 +49,8 @@ impl<L: Layout> Reader<'_, L> {
         let now = time.now();
         let version = self.stripes.of(class).observe();
         let (in_p, in_q, hint) = self.view.load_pair_at_hint(class);
-        let found = now.either_holds(in_p, in_q, fingerprint, hint);
-        if Word::both_settled(in_p, in_q, hint) & version.validate() & time.is_still(now) {
+        let (settled, found) = now.match_settled(in_p, in_q, fingerprint, hint);
+        if settled & version.validate() & time.is_still(now) {
             found
         } else if L::TAG_BITS == 0 {
             self.raw
@@ -89,17 +89,20 @@ impl<L: Layout> RawFilter<L> {
         fingerprint: u64,
         p: usize,
         q: usize,
-        in_p: Word<L>,
-        in_q: Word<L>,
+        in_p: Bits,
+        in_q: Bits,
     ) -> bool {
         // In quiet words a match is a copy, whatever has moved. (Where words are split they may
         // be of another level than the hint, or not those that count.)
-        let quiet = !L::GROWS && Word::both_quiet(in_p, in_q);
-        if quiet && Always.either_holds(in_p, in_q, fingerprint, Word::EMPTY) {
-            return true;
+        if !L::GROWS {
+            let (quiet, found) = Word::<L>::match_settled(in_p, in_q, fingerprint, Word::EMPTY);
+            if quiet && found {
+                return true;
+            }
         }
         let class = Class { fingerprint, p, q };
         // A sweep under way is no disturbance, so this attempt is not counted.
+        let [in_p, in_q] = [in_p, in_q].map(|bits| Word::<L>::from_bits(bits.0));
         let swept = !Word::both_in_phase(in_p, in_q, self.table.hint());
         if swept && let Some(present) = self.try_look_up(class) {
             return present;

@@ -3,7 +3,10 @@
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
 
-use super::{layout::Layout, word::Word};
+use super::{
+    layout::Layout,
+    word::{Bits, Word},
+};
 use crate::{
     fault::{self, instead},
     step::Step,
@@ -13,8 +16,8 @@ use crate::{
 /// A word as a writer loaded it, kept for the compare-exchange to come.
 pub(crate) struct Loaded<'a, L> {
     atomic: &'a AtomicU64,
-    /// The word as it stands in the table.
-    raw: Word<L>,
+    /// The word as it stands in the table: an exchange compares its bits.
+    bits: Bits,
     /// The word with its reservation dropped: what writers compute with.
     pub(crate) word: Word<L>,
 }
@@ -35,11 +38,11 @@ impl<'a, L: Layout> Loaded<'a, L> {
     #[inline(always)]
     pub(crate) fn load(atomic: &'a AtomicU64) -> Self {
         let order = fault::order(Step::LoadForUpdate, Ordering::Acquire);
-        let raw = Word::<L>::from_bits(sync::load_for_update(atomic, order));
+        let bits = Bits(sync::load_for_update(atomic, order));
         Self {
             atomic,
-            raw,
-            word: raw.without_reservation(),
+            bits,
+            word: Word::from_bits(bits.0).without_reservation(),
         }
     }
 
@@ -56,29 +59,35 @@ impl<'a, L: Layout> Loaded<'a, L> {
     fn exchange(self, step: Step, new: Word<L>) -> bool {
         let order = fault::order(step, Ordering::AcqRel);
         self.atomic
-            .compare_exchange(self.raw.bits(), new.bits(), order, Ordering::Relaxed)
+            .compare_exchange(self.bits.0, new.bits(), order, Ordering::Relaxed)
             .is_ok()
     }
 
     /// True if the word has not been made by a split yet: it has no level.
     #[inline]
     pub(crate) fn is_unmade(self) -> bool {
-        self.raw == Word::EMPTY
+        self.bits.0 == 0
     }
 
     /// True if another thread's reservation stands in the word.
     #[inline]
     pub(crate) fn is_reserved(self) -> bool {
-        self.raw.is_reserved()
+        self.word_in_table().is_reserved()
     }
 
-    /// The same place after it was exchanged for `raw`.
+    /// The same place after it was exchanged for `new`.
     #[inline]
-    pub(crate) fn now(self, raw: Word<L>) -> Self {
+    pub(crate) fn now(self, new: Word<L>) -> Self {
         Self {
-            raw,
-            word: raw.without_reservation(),
+            bits: Bits(new.bits()),
+            word: new.without_reservation(),
             ..self
         }
+    }
+
+    /// The word with its reservation, if it has one.
+    #[inline]
+    fn word_in_table(self) -> Word<L> {
+        Word::from_bits(self.bits.0)
     }
 }

@@ -7,7 +7,7 @@ use super::{
     loaded::Loaded,
     low_bits,
     planes::{Plane, Planes},
-    word::Word,
+    word::{Bits, Word},
 };
 use crate::{
     fault::{self, instead},
@@ -15,15 +15,13 @@ use crate::{
     sync::{AtomicU64, Ordering, count_load},
 };
 
-/// How a reader loads a word in the step `step`.
+/// A reader's load of a word in the step `step`.
 #[inline(always)]
-fn loads<L: Layout>(step: Step) -> impl Fn(&AtomicU64) -> Word<L> {
-    move |atomic| {
-        count_load();
-        // Acquire: pairs with the Release of the exchange that wrote the word (PROOF,
-        // section 7: ReadP, ReadQ and the second reads).
-        Word::from_bits(atomic.load(fault::order(step, Ordering::Acquire)))
-    }
+fn load_bits(step: Step, atomic: &AtomicU64) -> Bits {
+    count_load();
+    // Acquire: pairs with the Release of the exchange that wrote the word (PROOF,
+    // section 7: ReadP, ReadQ and the second reads).
+    Bits(atomic.load(fault::order(step, Ordering::Acquire)))
 }
 
 /// The table for a row of loads, with the place of its words at hand: after a
@@ -59,7 +57,8 @@ impl<'a, L: Layout> View<'a, L> {
     /// shows it.
     #[inline(always)]
     pub(crate) fn load(&self, step: Step, fingerprint: u64, bucket: usize) -> Word<L> {
-        let (hint, load) = (self.table.hint(), loads(step));
+        let load = |atomic: &_| Word::from_bits(load_bits(step, atomic).0);
+        let hint = self.table.hint();
         let word = load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
         if word.is_in_phase(hint) {
             return word;
@@ -68,13 +67,14 @@ impl<'a, L: Layout> View<'a, L> {
     }
 
     /// The words of a class, P before Q, that count for it if both are in the phase of the hint,
-    /// which comes with them. In another phase they say nothing of it.
+    /// which comes with them. In another phase they say nothing of it. As bits, so that the fast
+    /// path of a lookup need not take them apart.
     #[inline(always)]
-    pub(crate) fn load_pair_at_hint(&self, class: Class) -> (Word<L>, Word<L>, Word<L>) {
+    pub(crate) fn load_pair_at_hint(&self, class: Class) -> (Bits, Bits, Word<L>) {
         let hint = self.table.hint();
         let plane = self.plane_of_hint(hint, class.fingerprint);
-        let p = loads(Step::ReadP)(plane.atomic(class.p));
-        let q = loads(Step::ReadQ)(plane.atomic(class.q));
+        let p = load_bits(Step::ReadP, plane.atomic(class.p));
+        let q = load_bits(Step::ReadQ, plane.atomic(class.q));
         (p, q, hint)
     }
 

@@ -9,7 +9,7 @@
 
 use super::{
     layout::{Layout, Masks},
-    word::Word,
+    word::{Bits, Word},
 };
 use crate::{
     fault,
@@ -42,9 +42,8 @@ pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
     /// True if the copy with this entry counts.
     fn is_live(self, entry: u64) -> bool;
 
-    /// True if either word has a slot with a live copy. As [`Word::either_matches`], which
-    /// says what the words must be.
-    fn either_holds(self, p: Word<L>, q: Word<L>, fingerprint: u64, hint: Word<L>) -> bool;
+    /// [`Word::match_settled`], where only live copies match.
+    fn match_settled(self, p: Bits, q: Bits, fingerprint: u64, hint: Word<L>) -> (bool, bool);
 
     /// True if an unmarked slot holds a live copy.
     fn is_in(self, word: Word<L>, fingerprint: u64) -> bool;
@@ -98,8 +97,8 @@ impl<L: Layout> Moment<L> for Always {
     }
 
     #[inline(always)]
-    fn either_holds(self, p: Word<L>, q: Word<L>, fingerprint: u64, hint: Word<L>) -> bool {
-        Word::either_matches(p, q, fingerprint, hint)
+    fn match_settled(self, p: Bits, q: Bits, fingerprint: u64, hint: Word<L>) -> (bool, bool) {
+        Word::match_settled(p, q, fingerprint, hint)
     }
 
     #[inline(always)]
@@ -307,8 +306,8 @@ impl<L: Layout> Moment<L> for Now {
     }
 
     #[inline(always)]
-    fn either_holds(self, p: Word<L>, q: Word<L>, fingerprint: u64, _hint: Word<L>) -> bool {
-        Word::either_holds_live(p, q, fingerprint, self)
+    fn match_settled(self, p: Bits, q: Bits, fingerprint: u64, hint: Word<L>) -> (bool, bool) {
+        Word::match_settled_live(p, q, fingerprint, hint, self)
     }
 
     #[inline(always)]

@@ -37,6 +37,11 @@ use std::{fmt, marker::PhantomData};
 
 pub(crate) use mark::Mark;
 
+/// The bits of a word as they stand in the table: what an exchange compares, and what the fast path
+/// of a lookup looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bits(pub(crate) u64);
+
 /// One bucket: the value of one atomic 64-bit word.
 pub(crate) struct Word<L> {
     bits: u64,
@@ -109,23 +114,28 @@ impl<L: Layout> Word<L> {
     // Matching. The broadcast fingerprint is xored in, so that equal slots
     // become 0; `empty_slots` then finds the zero slots.
 
-    /// True if neither word is marked or reserved.
+    /// What the fast path of a lookup asks: are both words settled, which is to say quiet and in the
+    /// phase of `hint`; and does any slot of either hold `fingerprint`. If they are not settled, the
+    /// second answer says nothing: a control bit can hide a match, a token can look like one, and at
+    /// another level a slot says something else.
+    ///
+    /// The caller combines the answers, so that neither is branched on here.
     #[inline(always)]
-    pub(crate) fn both_quiet(p: Self, q: Self) -> bool {
-        (p.bits | q.bits) & L::CONTROL == 0
+    pub(crate) fn match_settled(p: Bits, q: Bits, fingerprint: u64, hint: Self) -> (bool, bool) {
+        let (p, q) = (Self::from_bits(p.0), Self::from_bits(q.0));
+        let matches = Self::either_matches(p, q, fingerprint, hint);
+        (Self::both_settled(p, q, hint), matches)
     }
 
     /// True if both words are quiet and in the phase of `hint`, which has no control bits.
     #[inline(always)]
-    pub(crate) fn both_settled(p: Self, q: Self, hint: Self) -> bool {
+    fn both_settled(p: Self, q: Self, hint: Self) -> bool {
         ((p.bits ^ hint.bits) | (q.bits ^ hint.bits)) & (L::PHASE | L::CONTROL) == 0
     }
 
-    /// True if any slot of either word holds `fingerprint`. Both words must be quiet and in the
-    /// phase of `hint`: a control bit can hide a match, a token can look like one, and at another
-    /// level a slot says something else.
+    /// True if any slot of either word holds `fingerprint`, if both words are settled.
     #[inline(always)]
-    pub(crate) fn either_matches(p: Self, q: Self, fingerprint: u64, hint: Self) -> bool {
+    fn either_matches(p: Self, q: Self, fingerprint: u64, hint: Self) -> bool {
         #[cfg(target_feature = "sse2")]
         if !L::GROWS && matches!(L::LEVELS[0].distance, 16 | 32) {
             return Self::either_matches_in_vector(p, q, fingerprint);

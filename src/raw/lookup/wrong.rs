@@ -48,15 +48,17 @@ pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
     } else {
         early
     };
-    let found = now.either_holds(p, q, class.fingerprint, hint);
-    let any_plane = fault::is(Fault::ContainsAnyPlane);
-    let settled = Word::both_quiet(p, q) && (any_plane || Word::both_in_phase(p, q, hint));
+    // Where the words are quiet only, what was found is taken for an answer on purpose.
+    let (settled, found) = now.match_settled(p, q, class.fingerprint, hint);
+    let [p, q] = [p, q].map(|bits| Word::<L>::from_bits(bits.0));
+    let quiet = Word::both_unmarked(p, q) && !p.is_reserved() && !q.is_reserved();
+    let settled = settled || quiet && fault::is(Fault::ContainsAnyPlane);
     let valid = fault::is(Fault::ContainsNoValidate) || version.validate();
     if settled && valid && is_still(raw, now) {
         return found;
     }
     let any_level = !L::GROWS || fault::is(Fault::ContainsMatchesFirst);
-    if any_level && Word::both_quiet(p, q) && found {
+    if any_level && quiet && found {
         return true;
     }
     let swept = !Word::both_in_phase(p, q, hint);

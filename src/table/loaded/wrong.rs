@@ -29,6 +29,7 @@ pub(super) fn is_on() -> bool {
 /// [`Loaded::replace`] with the fault that is switched on.
 pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>) -> bool {
     let splits = matches!(step, Step::Freeze | Step::Copy | Step::Cut);
+    let old = loaded.word_in_table();
     match (fault::now(), step) {
         (Fault::ClaimUnchecked, Step::Claim) => {
             loaded.exchange(step, new);
@@ -37,7 +38,7 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
         (Fault::ReservationKept, Step::Reserve | Step::Confirm | Step::Cancel) => {
             loaded.exchange(step, new)
         }
-        (Fault::ReservationKept, _) => loaded.exchange(step, with_reservation_of(new, loaded.raw)),
+        (Fault::ReservationKept, _) => loaded.exchange(step, with_reservation_of(new, old)),
         (Fault::RemoveNoKilled, Step::Kill) => loaded.exchange(step, loaded.word.without_marked()),
         (Fault::NoDelivered, Step::Deliver) => loaded.exchange(step, new.unmarked()),
         (Fault::MarkDropped, Step::Copy | Step::Cut) => loaded.exchange(step, new.unmarked()),
@@ -49,19 +50,21 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
         // The phase stays as it is.
         (Fault::NoFreeze, Step::Freeze) => loaded.exchange(step, loaded.word),
         (Fault::NoFreeze, Step::Cut) => {
-            let raw = loaded.raw.with_phase(loaded.raw.phase() - 1);
-            let cut = loaded.now(raw).exchange(step, new);
+            let thawed = old.with_phase(old.phase() - 1);
+            let cut = loaded.now(thawed).exchange(step, new);
             if !cut {
                 // The splitter begins again: not before another thread has gone on.
                 sync::yield_in_model();
             }
             cut
         }
-        (Fault::PhaseIgnored, _) if loaded.raw.is_in_phase(new) => {
+        (Fault::PhaseIgnored, _) if old.is_in_phase(new) => {
             // Relaxed: done wrong on purpose, it only has to be a recent phase.
             let now = Word::<L>::from_bits(loaded.atomic.load(Ordering::Relaxed));
-            let raw = loaded.raw.with_phase(now.phase());
-            loaded.now(raw).exchange(step, new.with_phase(now.phase()))
+            let recent = old.with_phase(now.phase());
+            loaded
+                .now(recent)
+                .exchange(step, new.with_phase(now.phase()))
         }
         _ => loaded.exchange(step, new),
     }

@@ -6,7 +6,7 @@
 //!
 //! Tags, ages and what is live: [`time`](crate::table::time).
 
-use super::Word;
+use super::{Bits, Word};
 use crate::table::{
     layout::{Layout, Masks},
     time::{Moment, Now},
@@ -125,9 +125,23 @@ impl<L: Layout> Word<L> {
         }
     }
 
+    /// [`match_settled`](Self::match_settled), where only live copies match.
+    #[inline(always)]
+    pub(crate) fn match_settled_live(
+        p: Bits,
+        q: Bits,
+        fingerprint: u64,
+        hint: Self,
+        now: Now,
+    ) -> (bool, bool) {
+        let (p, q) = (Self::from_bits(p.0), Self::from_bits(q.0));
+        let holds = Self::either_holds_live(p, q, fingerprint, now);
+        (Self::both_settled(p, q, hint), holds)
+    }
+
     /// True if any slot of either word holds a live copy of `fingerprint`. Both must be quiet.
     #[inline(always)]
-    pub(crate) fn either_holds_live(p: Self, q: Self, fingerprint: u64, now: Now) -> bool {
+    fn either_holds_live(p: Self, q: Self, fingerprint: u64, now: Now) -> bool {
         #[cfg(target_feature = "sse2")]
         if const { L::TAG_BITS == 4 } {
             match const { (L::LEVELS[0].distance, L::LEVELS[0].bits) } {

@@ -407,22 +407,30 @@ fn all_operations_agree<L: Layout>() {
     );
 }
 
-/// Only of quiet words at one level is the answer used.
-fn either_matches_agrees<L: Layout>(p: Word<L>, q: Word<L>, fingerprint: u64, expected: bool) {
-    if !Word::both_quiet(p, q) || !p.is_in_phase(q) {
+/// Only of settled words, of which `p` says the phase, is the second answer used.
+fn match_settled_agrees<L: Layout>(
+    p: Word<L>,
+    q: Word<L>,
+    fingerprint: u64,
+    (settled, matches): (bool, bool),
+) {
+    let hint = Word::<L>::EMPTY.with_phase(p.phase());
+    let [of_p, of_q] = [p, q].map(|word| Bits(word.bits()));
+    let answers = Word::match_settled(of_p, of_q, fingerprint, hint);
+    assert_eq!(answers.0, settled, "{p:?}, {q:?}");
+    if !settled {
         return;
     }
-    let matches = Word::either_matches(p, q, fingerprint, p);
-    assert_eq!(matches, expected, "{fingerprint} in {p:?}, {q:?}");
+    assert_eq!(answers.1, matches, "{fingerprint} in {p:?}, {q:?}");
     // The other ways to match that the layout allows, which this processor does not take.
     let lanes = p.lanes();
     let broadcast = p.stored(fingerprint) * lanes.ones;
     let [p, q] = [p, q].map(|word| word.bits() ^ broadcast);
     let used = Word::<L>::used(p, lanes) & Word::<L>::used(q, lanes);
-    assert_eq!(used != lanes.tops, expected, "{fingerprint} in words");
+    assert_eq!(used != lanes.tops, matches, "{fingerprint} in words");
     if lanes.distance > lanes.bits {
         let in_lanes = Word::<L>::either_matches_in_lanes(p, q);
-        assert_eq!(in_lanes, expected, "{fingerprint} in lanes");
+        assert_eq!(in_lanes, matches, "{fingerprint} in lanes");
     }
 }
 
@@ -446,10 +454,10 @@ fn all_pairs_agree<L: Layout>(phase: u64) {
     let rows: Vec<_> = words.iter().map(row).collect();
     for p in &rows {
         for q in &rows {
-            assert_eq!(Word::both_quiet(p.word, q.word), p.quiet && q.quiet);
             for stored in 1..=words[0].lanes::<L>().largest {
                 let expected = (p.holds | q.holds) >> stored & 1 == 1;
-                either_matches_agrees(p.word, q.word, words[0].whole(stored), expected);
+                let expected = (p.quiet && q.quiet, expected);
+                match_settled_agrees(p.word, q.word, words[0].whole(stored), expected);
             }
         }
     }
@@ -553,12 +561,13 @@ fn neighbours<L: Layout>(words: &[&Naive]) -> Vec<u64> {
 
 fn pair_agrees<L: Layout>(p: &Naive, q: &Naive) {
     let (p_word, q_word): (Word<L>, Word<L>) = (p.word(), q.word());
+    let quiet = |n: &Naive| n.mark.is_none() && n.token.is_none();
+    let settled = quiet(p) && quiet(q);
     for stored in neighbours::<L>(&[p, q]) {
         let holds = |n: &Naive| n.slots.iter().chain(&n.token).any(|&value| value == stored);
-        either_matches_agrees(p_word, q_word, p.whole(stored), holds(p) || holds(q));
+        let expected = (settled, holds(p) || holds(q));
+        match_settled_agrees(p_word, q_word, p.whole(stored), expected);
     }
-    let quiet = |n: &Naive| n.mark.is_none() && n.token.is_none();
-    assert_eq!(Word::both_quiet(p_word, q_word), quiet(p) && quiet(q));
 }
 
 macro_rules! real_layouts {

@@ -48,12 +48,12 @@ fn agrees<L: Layout>(word: Word<L>, fingerprint: u64, now: Now) {
         oldest.is_none_or(|entry| live.contains(&entry)),
         "{context}"
     );
-    if word.is_unmarked() {
-        let other = Word::<L>::EMPTY;
-        for (p, q) in [(word, other), (other, word)] {
-            let found = Word::either_holds_live(p, q, fingerprint, now);
-            assert_eq!(found, !live.is_empty(), "{context}");
-        }
+    let other = Word::<L>::EMPTY;
+    for (p, q) in [(word, other), (other, word)] {
+        let (p, q) = (Bits(p.bits()), Bits(q.bits()));
+        let (settled, found) = Word::match_settled_live(p, q, fingerprint, other, now);
+        assert_eq!(settled, word.is_unmarked(), "{context}");
+        assert!(!settled || found != live.is_empty(), "{context}");
     }
 }
 
