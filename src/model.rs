@@ -10,8 +10,9 @@ use crate::{
     stats::Stats,
     table::Levels,
     table::class::{Class, alternate},
-    table::layout::{Lanes, Layout, series},
+    table::layout::{Lanes, PackedLayout, series},
     table::time::Timeless,
+    table::word::Bucket,
 };
 
 mod expiring;
@@ -34,7 +35,7 @@ pub use watched::{Memory, Watched, WordShown};
 #[derive(Clone, Copy, Debug)]
 struct Small<const SLOTS: usize, const PHASE_BITS: u32>;
 
-impl<const SLOTS: usize, const PHASE_BITS: u32> Layout for Small<SLOTS, PHASE_BITS> {
+impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Small<SLOTS, PHASE_BITS> {
     const LEVELS: &'static [Lanes] = match PHASE_BITS {
         0 => &[Lanes::new(8, SLOTS, 8)],
         // One slot more from level 1 on.
@@ -87,7 +88,7 @@ impl<const SLOTS: usize> Model<SLOTS> {
 impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
     fn with_levels(residents: &[&[Item]], levels: u32) -> Self {
         #[cfg_attr(not(guira_loom), expect(unused_mut))]
-        let mut raw = RawFilter::new(
+        let mut raw = RawFilter::<Small<SLOTS, PHASE_BITS>>::new(
             residents.len(),
             Levels {
                 first: 0,

@@ -27,7 +27,7 @@ pub(crate) mod version;
 use crate::table::{
     Levels, Table,
     class::Class,
-    layout::{Layout, Masks},
+    layout::Layout,
     time::{Moment, Time},
 };
 use counters::Counters;

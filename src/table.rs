@@ -27,11 +27,11 @@ use crate::{
     sync::{self, AtomicU64, Ordering},
 };
 use class::Fingerprints;
-use layout::{Layout, Masks};
+use layout::Layout;
 use planes::Planes;
 use segment::{OnceSegment, Segment};
 pub(crate) use sweep::{Refusal, SPLITS_PER_INSERT};
-use word::Word;
+use word::{Bucket, Word};
 
 /// The levels that the words of a filter go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ struct Growth<L> {
     /// `segments[k]` holds what level k needs beside those before it; of them `segments[0]`
     /// stays empty, as plane 0 has its own place. None in a fixed filter.
     segments: Box<[OnceSegment]>,
-    /// All words are at this level or above: [`Word::hint`]. A shortcut for routing.
+    /// All words are at this level or above: [`Bucket::hint`]. A shortcut for routing.
     hint: AtomicU64,
     /// The level at which the filter begins.
     first_level: u32,
@@ -78,7 +78,7 @@ impl<L: Layout> Growth<L> {
         let segments = (0..more).map(|level| OnceSegment::new(buckets << level));
         Self {
             segments: none.into_iter().chain(segments).collect(),
-            hint: AtomicU64::new(Word::<L>::hint(first, first).bits()),
+            hint: AtomicU64::new(Word::<L>::hint(first, first).pack()),
             first_level: first,
             fingerprints: Fingerprints::new(first),
         }
@@ -178,11 +178,11 @@ impl<L: Layout> Table<L> {
     #[inline(always)]
     pub(crate) fn hint(&self) -> Word<L> {
         if !L::GROWS {
-            return Word::EMPTY;
+            return Word::<L>::EMPTY;
         }
         // Acquire: pairs with the Release of `sweep`.
         let order = fault::order(Step::Hint, Ordering::Acquire);
-        Word::from_bits(self.growth.hint.load(order))
+        Word::<L>::unpack(self.growth.hint.load(order))
     }
 
     /// Planes of a filter at a level.
@@ -234,9 +234,9 @@ impl<L: Layout> Table<L> {
             .map(|(plane, bucket)| {
                 // Acquire: as a reader's load.
                 let bits = self.atomic(plane, bucket).load(Ordering::Acquire);
-                (plane, bucket, Word::from_bits(bits))
+                (plane, bucket, Word::<L>::unpack(bits))
             })
-            .filter(|&(plane, _, word)| plane == 0 || word != Word::EMPTY)
+            .filter(|&(plane, _, word)| plane == 0 || word != Word::<L>::EMPTY)
     }
 
     /// The atomics of all words that there are, plane by plane.

@@ -5,7 +5,7 @@ use crate::{
     raw::RawFilter,
     table::{
         Levels,
-        layout::{E9x5, E11x4, E16x3, E26x2, Layout},
+        layout::{E9x5, E11x4, E16x3, E26x2, PackedLayout},
         time::Steps,
     },
 };
@@ -65,7 +65,7 @@ impl AnyExpiring {
 }
 
 /// The filter in the step `step`, with copies that are live up to an age of `oldest`.
-pub(super) fn in_steps<L: Layout<Time = Steps>>(
+pub(super) fn in_steps<L: PackedLayout<Time = Steps>>(
     raw: RawFilter<L>,
     oldest: u32,
     step: u64,

@@ -17,10 +17,10 @@ use crate::{
     snapshot::{chunks, summed::Summed, whole},
     table::{
         Levels, Table,
-        layout::Layout,
+        layout::PackedLayout,
         scan::Restored,
         time::{Moment, Now, Steps, Time},
-        word::Word,
+        word::{Bucket, Word},
     },
 };
 use header::Header;
@@ -247,7 +247,7 @@ impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
     }
 }
 
-impl<L: Layout<Time = Steps>> RawFilter<L> {
+impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
     /// Hands chunk by chunk to `sink`, each with the step in which it was read, and without the
     /// copies that were dead then. The result is the step at the end.
     fn scan_in_steps<E>(
@@ -270,7 +270,7 @@ impl<L: Layout<Time = Steps>> RawFilter<L> {
             };
             frontier.leave(chunk);
             for word in &mut words {
-                *word = Word::<L>::from_bits(*word).without_dead(now).bits();
+                *word = Word::<L>::unpack(*word).without_dead(now).pack();
             }
             sink(&words, now.step)?;
         }
@@ -304,7 +304,7 @@ impl<L: Layout<Time = Steps>> RawFilter<L> {
         for ((chunk, words), step) in words.chunks_mut(CHUNK).enumerate().zip(steps) {
             let then = Now { step, oldest };
             for (index, bits) in words.iter_mut().enumerate() {
-                let word = Word::<L>::from_bits(*bits);
+                let word = Word::<L>::unpack(*bits);
                 if !word.is_image() || word.without_dead(then) != word {
                     return Err(SnapshotError::Word {
                         bucket: chunk * CHUNK + index,
@@ -315,7 +315,7 @@ impl<L: Layout<Time = Steps>> RawFilter<L> {
                 // In whole numbers: since `step` more steps may have begun than tags tell apart.
                 let since = end - step;
                 let is_dead = |entry| Moment::<L>::age(then, entry) + since > oldest;
-                *bits = word.without_entries(is_dead).bits();
+                *bits = word.without_entries(is_dead).pack();
             }
         }
         let buckets = words.len();

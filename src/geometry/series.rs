@@ -3,7 +3,7 @@
 use crate::table::{
     Levels, SPLITS_PER_INSERT,
     layout::{
-        E9x5, E11x4, E16x3, E26x2, F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout, Masks,
+        E9x5, E11x4, E16x3, E26x2, F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout, PackedLayout,
     },
 };
 use std::ops::Range;
@@ -70,7 +70,7 @@ impl Expiring {
     /// Of the 2^t ages of a tag two at least are dead ones, beside that of a copy seen now: a sweep
     /// passes by a word that it finds marked, and empties it in the next step (DESIGN, section
     /// 15).
-    const fn of<L: Layout>() -> Self {
+    const fn of<L: PackedLayout>() -> Self {
         Self {
             words: Words::of::<L>(),
             max_steps: (1 << L::TAG_BITS) - 3,
@@ -87,7 +87,7 @@ const LN_ODDS: f64 = 10.0;
 
 impl Words {
     const fn of<L: Layout>() -> Self {
-        Self::new(L::FINGERPRINT_BITS, L::LEVELS[0].slots)
+        Self::new(L::FINGERPRINT_BITS, L::SLOTS)
     }
 
     /// Load and margin are measured: see "Headroom" in `docs/DESIGN.md`.

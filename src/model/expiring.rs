@@ -7,9 +7,9 @@ use crate::{
     step::Step,
     table::{
         Levels,
-        layout::{Lanes, Layout, Masks},
+        layout::{Lanes, Layout, PackedLayout},
         time::{Moment, Now, Steps},
-        word::Word,
+        word::{Bucket, Word},
     },
 };
 
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 struct Tagged<const SLOTS: usize>;
 
-impl<const SLOTS: usize> Layout for Tagged<SLOTS> {
+impl<const SLOTS: usize> PackedLayout for Tagged<SLOTS> {
     const LEVELS: &'static [Lanes] = &[Lanes::new(10, SLOTS, 10)];
     const PHASE_BITS: u32 = 0;
     const TAG_BITS: u32 = 2;
@@ -159,7 +159,7 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
             );
             found.extend(word.residents(0).map(|entry| {
                 let age = Moment::<Tagged<SLOTS>>::age(now, entry);
-                (bucket, <Tagged<SLOTS> as Masks>::fingerprint(entry), age)
+                (bucket, <Tagged<SLOTS> as Layout>::fingerprint(entry), age)
             }));
         }
         assert_eq!(self.0.len.sum(), found.len(), "len and the words disagree");

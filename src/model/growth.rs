@@ -3,7 +3,7 @@
 use super::{Item, Model, Small, hop, item};
 use crate::{
     error::InsertError, raw::moves::Fill, raw::moves::Hop, step::Step, table::class::Class,
-    table::layout::Masks, table::low_bits, table::word::Word,
+    table::layout::Layout, table::low_bits, table::word::Bucket,
 };
 
 /// The highest level that a word of a model can have: something is left of each fingerprint.
@@ -109,7 +109,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
             assert!(word.level() >= level, "the hint is {level}, but in {place}");
             assert!(word.level() <= max, "a level beyond the last in {place}");
             for fingerprint in word.residents(plane) {
-                let routed: Word<_> = self.0.table.load(Step::ReadP, fingerprint, bucket);
+                let routed = self.0.table.load(Step::ReadP, fingerprint, bucket);
                 assert!(
                     routed == word,
                     "{fingerprint:#b} is looked for elsewhere than in {place}"

@@ -6,7 +6,10 @@
 //! the removes and the moves that come later, is the library's own code.
 
 use super::{Item, Model, hop};
-use crate::{step::Step, table::word::Mark};
+use crate::{
+    step::Step,
+    table::word::{Bucket, Mark},
+};
 
 impl<const SLOTS: usize> Model<SLOTS> {
     /// The move of a copy of `item` out of `from` is decided: S in the

@@ -3,7 +3,10 @@
 use super::{Item, Model, Small};
 use crate::{
     raw::frontier::Frontiers,
-    table::{low_bits, word::Word},
+    table::{
+        low_bits,
+        word::{Bucket, Word},
+    },
 };
 
 impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
@@ -27,7 +30,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
             let width = words.len() / planes;
             for (index, &bits) in words.iter().enumerate() {
                 let (plane, bucket) = (index / width, chunk * size + index % width);
-                let word = Word::<Small<SLOTS, PHASE_BITS>>::from_bits(bits);
+                let word = Word::<Small<SLOTS, PHASE_BITS>>::unpack(bits);
                 assert!(word.is_image(), "plane {plane}: {word:?}");
                 for (item, copies) in items.iter().zip(&mut copies) {
                     let here = low_bits(item.fingerprint(), word.level()) == plane as u64;

@@ -12,8 +12,8 @@ use crate::{
     sync::Ordering,
     table::{
         Levels,
-        layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout, Masks},
-        word::Word,
+        layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout},
+        word::{Bucket, Word},
     },
 };
 
@@ -49,7 +49,7 @@ impl Watched {
     /// An empty filter; `None` if there is no such layout. A layout is named by the bits of a
     /// fingerprint and the slots; `more` says how often one of the last two can double.
     pub fn new(layout: &str, buckets: usize, more: u32) -> Option<Self> {
-        fn boxed<L: Layout + Masks>(buckets: usize, levels: Levels) -> Option<Box<dyn Operations>> {
+        fn boxed<L: Layout>(buckets: usize, levels: Levels) -> Option<Box<dyn Operations>> {
             Some(Box::new(RawFilter::<L>::new(buckets, levels)?))
         }
         let fixed = Levels::FIXED;
@@ -270,8 +270,8 @@ impl<L: Layout> Operations for RawFilter<L> {
         let words = self.table.atomics().enumerate();
         words
             .map(|(index, atomic)| {
-                let word = Word::<L>::from_bits(atomic.load(Ordering::Relaxed));
-                let made = index < self.table.buckets() || word != Word::EMPTY;
+                let word = Word::<L>::unpack(atomic.load(Ordering::Relaxed));
+                let made = index < self.table.buckets() || word != Word::<L>::EMPTY;
                 shown(word, made)
             })
             .collect()
@@ -300,7 +300,7 @@ impl<L: Layout> Operations for RawFilter<L> {
     }
 }
 
-fn shown<L: Layout>(word: Word<L>, made: bool) -> WordShown {
+fn shown(word: impl Bucket, made: bool) -> WordShown {
     WordShown {
         slots: word.shown(),
         mark: word

@@ -8,13 +8,13 @@ use super::RawFilter;
 use crate::{
     fault::instead,
     table::{
-        layout::Layout,
+        layout::PackedLayout,
         time::{Now, Steps, Time},
     },
 };
 use std::time::Duration;
 
-impl<L: Layout<Time = Steps>> RawFilter<L> {
+impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
     /// Begins the next step, and empties what is dead by it. False if another thread began it
     /// meanwhile. O(words); nobody waits for it.
     pub(crate) fn advance(&self) -> bool {

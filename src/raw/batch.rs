@@ -6,8 +6,8 @@ use crate::{
     error::{BatchError, InsertError},
     table::{
         class::{Class, alternate},
-        layout::{Layout, Masks},
-        word::Word,
+        layout::Layout,
+        word::{Bucket, Word},
     },
 };
 use arrayvec::ArrayVec;
@@ -206,7 +206,7 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     fn prefetch_ways(&self, reader: &Reader<'_, L>, class: Class) {
         let (p, q, _) = reader.view.load_pair_at_hint(class);
-        let [p, q] = [p, q].map(|bits| Word::<L>::from_bits(bits.0).without_reservation());
+        let [p, q] = [p, q].map(|bits| Word::<L>::unpack(bits.0).without_reservation());
         if !p.has_vacancy() && !q.has_vacancy() {
             self.prefetch_alternates(class.fingerprint, class.p, p);
             self.prefetch_alternates(class.fingerprint, class.q, q);

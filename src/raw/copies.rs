@@ -5,7 +5,7 @@ use crate::{
     table::{
         layout::Layout,
         time::Moment,
-        word::{Mark, Word},
+        word::{Bucket, Mark, Word},
     },
 };
 
@@ -22,7 +22,7 @@ pub(super) fn holds_marked<L: Layout>(
     fingerprint: u64,
     now: impl Moment<L>,
 ) -> bool {
-    if L::TAG_BITS == 0 {
+    if !L::EXPIRES {
         return word.is_marked(Mark::Delivered, fingerprint);
     }
     let stands = match word.mark_of(fingerprint) {

@@ -18,7 +18,7 @@ use crate::{
         layout::Layout,
         route::View,
         time::{Moment, Time},
-        word::{Mark, Word},
+        word::{Bucket, Mark, Word},
     },
 };
 
@@ -26,7 +26,7 @@ impl<L: Layout> RawFilter<L> {
     /// Empties the dead copies in the words of the class; true if there were any.
     #[cold]
     pub(super) fn expire_pair(&self, class: Class) -> bool {
-        if L::TAG_BITS == 0 {
+        if !L::EXPIRES {
             return false;
         }
         let (now, view) = (self.time.now(), self.table.view());

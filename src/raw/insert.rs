@@ -5,7 +5,7 @@ use crate::{
     error::InsertError,
     fault::instead,
     step::Step,
-    table::{class::Class, layout::Layout, time::Time},
+    table::{class::Class, layout::Layout, time::Time, word::Bucket},
 };
 use std::hint::select_unpredictable;
 

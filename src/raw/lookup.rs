@@ -14,10 +14,10 @@ use crate::{
     sync,
     table::{
         class::Class,
-        layout::{Layout, Masks},
+        layout::Layout,
         route::View,
         time::{Moment, Time},
-        word::{Bits, Word},
+        word::{Bits, Bucket, Word},
     },
 };
 
@@ -52,7 +52,7 @@ impl<L: Layout> Reader<'_, L> {
         let (settled, found) = now.match_settled(in_p, in_q, fingerprint, hint);
         if settled & version.validate() & time.is_still(now) {
             found
-        } else if L::TAG_BITS == 0 {
+        } else if !L::EXPIRES {
             self.raw
                 .look_up_beside_writers(fingerprint, p, q, in_p, in_q)
         } else {
@@ -95,15 +95,16 @@ impl<L: Layout> RawFilter<L> {
         // In quiet words a match is a copy, whatever has moved. (Where words are split they may
         // be of another level than the hint, or not those that count.)
         if !L::GROWS {
-            let (quiet, found) = Word::<L>::match_settled(in_p, in_q, fingerprint, Word::EMPTY);
+            let (quiet, found) =
+                Word::<L>::match_settled(in_p, in_q, fingerprint, Word::<L>::EMPTY);
             if quiet && found {
                 return true;
             }
         }
         let class = Class { fingerprint, p, q };
         // A sweep under way is no disturbance, so this attempt is not counted.
-        let [in_p, in_q] = [in_p, in_q].map(|bits| Word::<L>::from_bits(bits.0));
-        let swept = !Word::both_in_phase(in_p, in_q, self.table.hint());
+        let [in_p, in_q] = [in_p, in_q].map(|bits| Word::<L>::unpack(bits.0));
+        let swept = !Word::<L>::both_in_phase(in_p, in_q, self.table.hint());
         if swept && let Some(present) = self.try_look_up(class) {
             return present;
         }

@@ -10,9 +10,9 @@ use crate::{
     table::{
         Table,
         class::{Class, alternate},
-        layout::{Layout, Masks},
+        layout::Layout,
         low_bits,
-        word::{Mark, Word},
+        word::{Bucket, Mark, Word},
     },
 };
 

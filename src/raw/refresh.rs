@@ -17,7 +17,7 @@ use crate::{
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
-        word::{Mark, Word},
+        word::{Bucket, Mark, Word},
     },
 };
 
@@ -76,7 +76,7 @@ impl<L: Layout> RawFilter<L> {
                 let renewed = self.renew(bucket, loaded, entry, young);
                 Ok(renewed.filter(|&now| self.time.is_still(now)).map(|_| true))
             }
-            None if Word::both_unmarked(p.word, q.word) => Ok(Some(false)),
+            None if Word::<L>::both_unmarked(p.word, q.word) => Ok(Some(false)),
             None => self.refresh_beside_marks(class),
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     error::InsertError,
     fault::instead,
     sync,
-    table::{Refusal, class::Class, layout::Layout},
+    table::{Refusal, class::Class, layout::Layout, word::Bucket},
 };
 
 /// Words that a search probes before it counts the filter's items: to count them
@@ -138,7 +138,7 @@ impl<L: Layout> RawFilter<L> {
             return Err(Refusal::Full);
         }
         let enough = |level: u32| {
-            let slots = self.table.words_at(level) * L::LEVELS[level as usize].slots;
+            let slots = self.table.words_at(level) * L::slots_at(level);
             self.len.is_at_least(slots.div_ceil(SLOTS_FOR_AN_ITEM))
         };
         // Twice as far in each round: an insert ends the level rather than give up. (From the

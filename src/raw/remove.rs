@@ -10,7 +10,13 @@ use crate::{
     fault::instead,
     step::Step,
     sync,
-    table::{class::Class, layout::Layout, loaded::Loaded, time::Always, word::Mark},
+    table::{
+        class::Class,
+        layout::Layout,
+        loaded::Loaded,
+        time::Always,
+        word::{Bucket, Mark},
+    },
 };
 use std::hint::select_unpredictable;
 
@@ -30,7 +36,7 @@ impl<L: Layout> RawFilter<L> {
     pub(super) fn remove_uncounted(&self, class: Class) -> bool {
         let mut patience = oldest::PATIENCE;
         loop {
-            let attempt = if L::TAG_BITS != 0 {
+            let attempt = if L::EXPIRES {
                 self.try_remove_oldest(class, &mut patience)
             } else {
                 instead!(wrong::is_on() => wrong::try_remove(self, class), self.try_remove(class))
@@ -75,7 +81,7 @@ impl<L: Layout> RawFilter<L> {
     ) -> Option<bool> {
         let fingerprint = class.fingerprint;
         for word in [p, q] {
-            if holds_copy(word.word, fingerprint, Always) {
+            if holds_copy::<L>(word.word, fingerprint, Always) {
                 return take(word, fingerprint);
             }
         }

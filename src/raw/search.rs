@@ -6,7 +6,8 @@ use crate::{
     sync,
     table::{
         class::alternate,
-        layout::{Layout, MAX_SLOTS, Masks},
+        layout::{Layout, MAX_SLOTS},
+        word::Bucket,
     },
 };
 use arrayvec::ArrayVec;

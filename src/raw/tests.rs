@@ -13,7 +13,7 @@ use crate::{
     table::{
         Levels,
         layout::{F10x6, F30x2, Growing},
-        word::{Mark, Word},
+        word::{Bucket, Mark, Word},
     },
 };
 use std::{
@@ -54,8 +54,8 @@ pub(crate) fn filter_and_class<L: Layout>() -> (RawFilter<L>, Class) {
 }
 
 /// The class under a mark, and nothing else.
-pub(crate) fn marked<L: Layout>(class: &Class, mark: Mark) -> Word<L> {
-    let marked = Word::EMPTY.plus_marked(class.fingerprint, mark);
+pub(crate) fn marked(class: &Class, mark: Mark) -> Word<F10x6> {
+    let marked = Word::<F10x6>::EMPTY.plus_marked(class.fingerprint, mark);
     marked.expect("slots")
 }
 
@@ -77,7 +77,7 @@ fn nearly_full<L: Layout>(buckets: usize, slots_left: usize) -> (RawFilter<L>, V
     let raw = RawFilter::new(buckets, Levels::FIXED).expect("a few bytes");
     let mut inside = Vec::new();
     let mut hash = 0_u64;
-    while inside.len() < buckets * L::LEVELS[0].slots - slots_left {
+    while inside.len() < buckets * L::SLOTS - slots_left {
         hash = hash.wrapping_add(0x9e37_79b9_7f4a_7c15).rotate_left(23);
         let class = raw.class(hash);
         if raw.insert(class).is_ok() {
@@ -121,7 +121,7 @@ fn a_lookup_that_never_sees_a_sound_pair_answers_true_after_its_last_attempt() {
     for bucket in [class.p, class.q] {
         put(&raw, bucket, torn);
         assert_eq!(loads::during(|| raw.contains(class)), (true, MAX_LOADS));
-        put(&raw, bucket, Word::EMPTY);
+        put(&raw, bucket, Word::<F10x6>::EMPTY);
     }
     assert_eq!(raw.counters.stats().conservative_lookups, 2);
     assert_eq!(MAX_LOADS, 46);
@@ -165,7 +165,7 @@ fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
         fingerprint: class.fingerprint + 1,
         ..class
     };
-    put(&raw, class.p, Word::EMPTY.plus(class.fingerprint));
+    put(&raw, class.p, Word::<F10x6>::EMPTY.plus(class.fingerprint));
     let done = AtomicBool::new(false);
     let (mut lookups, mut retried, mut most, mut missed) = (0_u64, 0, 0, false);
     let start = Instant::now();
@@ -338,14 +338,14 @@ fn a_shadow_is_not_killed_without_a_hold() {
 #[test]
 fn a_copy_beside_a_mark_is_found_with_seven_loads() {
     let (raw, class) = filter_and_class::<F10x6>();
-    let word = Word::EMPTY
+    let word = Word::<F10x6>::EMPTY
         .plus(class.fingerprint)
         .plus_marked(class.fingerprint + 1, Mark::Shadow)
         .expect("slots");
     for bucket in [class.p, class.q] {
         put(&raw, bucket, word);
         assert_eq!(loads::during(|| raw.contains(class)), (true, 7));
-        put(&raw, bucket, Word::EMPTY);
+        put(&raw, bucket, Word::<F10x6>::EMPTY);
     }
 }
 
@@ -441,7 +441,7 @@ fn a_full_filter_is_left_as_it_was() {
             );
         }
         assert_eq!(words(), before);
-        assert_eq!(raw.len.sum(), 10 * L::LEVELS[0].slots);
+        assert_eq!(raw.len.sum(), 10 * L::SLOTS);
     }
     check::<F10x6>();
     check::<F30x2>();
@@ -497,7 +497,7 @@ fn every_change_of_a_word_takes_the_reservation_away() {
     reserve();
     assert_eq!(raw.insert(class), Ok(()));
     assert_eq!(count(), 1);
-    let from = usize::from(word_at(&raw, class.p) == Word::EMPTY);
+    let from = usize::from(word_at(&raw, class.p) == Word::<F10x6>::EMPTY);
     let hop = Hop {
         fingerprint: class.fingerprint,
         from: buckets[from],

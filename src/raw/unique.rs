@@ -30,7 +30,7 @@ use crate::{
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
-        word::Word,
+        word::{Bucket, Word},
     },
 };
 

@@ -9,8 +9,8 @@ use crate::{
     },
     table::{
         class::Class,
-        layout::{Layout, Masks},
-        word::Word,
+        layout::Layout,
+        word::{Bucket, Word},
     },
 };
 use arrayvec::ArrayVec;
@@ -43,7 +43,7 @@ impl<L: Layout> RawFilter<L> {
             for (index, &bits) in words.iter().enumerate() {
                 let (plane, bucket) = (index / buckets.len(), index % buckets.len());
                 let (one, bucket) = (table.one_of_plane(plane as u64), buckets.start + bucket);
-                let residents = Word::<L>::from_bits(bits).residents(one);
+                let residents = Word::<L>::unpack(bits).residents(one);
                 for fingerprint in residents.map(L::fingerprint) {
                     group.push(Class::of_resident(fingerprint, bucket, table.buckets()));
                     if group.is_full() {

@@ -1,6 +1,6 @@
 //! From a hash to a class: a fingerprint and its pair of buckets. Pure.
 
-use super::layout::{Layout, Masks};
+use super::layout::Layout;
 use std::{hint::select_unpredictable, marker::PhantomData};
 
 /// All that the table knows of an item: its fingerprint and its two buckets.

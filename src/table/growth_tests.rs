@@ -2,7 +2,7 @@
 
 use super::{
     OnceSegment, Refusal, SPLITS_PER_INSERT, Segment, Table, class::Class, layout::Growing,
-    loaded::Loaded, low_bits,
+    loaded::Loaded, low_bits, word::Bucket,
 };
 use crate::{
     raw::tests::{GROWN, growing, grown},

@@ -1,16 +1,43 @@
-//! How a bucket's 64 bits are divided: slots, fingerprints, control bits.
+//! Layouts: which words a filter has, and how the 64 bits of packed ones are divided.
 //!
-//! A layout is a type without values; [`Word`](crate::table::word::Word) takes it as a
-//! parameter, so that in a fixed filter every mask below is a constant in the compiled code.
+//! A layout is a type without values; filter and word take it as a parameter, so that in a fixed
+//! filter every mask below is a constant in the compiled code.
 
-use super::time::{Steps, Time, Timeless};
+use super::{
+    time::{Steps, Time, Timeless},
+    word::{Bucket, packed::Packed},
+};
 
-/// The division of a 64-bit word into slots and control bits.
+/// The words of a filter, and its time. All that the protocol asks of a layout.
+pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
+    /// What one atomic word stands for.
+    type Word: Bucket;
+    /// The time of the filter.
+    type Time: Time<Self>;
+    /// True if filters of this layout can grow.
+    const GROWS: bool;
+    /// True if copies have tags, and expire.
+    const EXPIRES: bool;
+    /// Slots of a word at level 0.
+    const SLOTS: usize;
+    /// Bits of a whole fingerprint, at most: those that a word stores at level 0.
+    const FINGERPRINT_BITS: u32;
+    /// The highest level that a word can have.
+    const MAX_LEVEL: u32;
+
+    /// Slots of a word at a level.
+    fn slots_at(level: u32) -> usize;
+
+    /// The fingerprint of a copy with this entry: what its slot holds.
+    fn fingerprint(entry: u64) -> u64;
+}
+
+/// The division of a packed word into slots and control bits.
 ///
 /// The slots lie as the [`Lanes`] of the word's level say. The bits that belong to no slot at any
 /// level are control bits, taken from the lowest up: three for the mark, one for the
 /// reservation, `PHASE_BITS` for the phase. So they lie in one place at all levels.
-pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
+pub(crate) trait PackedLayout: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The lanes of a word, by its level. A fixed layout has one level.
     const LEVELS: &'static [Lanes];
     /// Bits that hold a growable filter's phase; 0 in a fixed layout.
@@ -20,6 +47,30 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     const TAG_BITS: u32 = 0;
     /// The time of such a filter.
     type Time: Time<Self>;
+}
+
+impl<L: PackedLayout> Layout for L {
+    type Word = Packed<Self>;
+    type Time = <Self as PackedLayout>::Time;
+    const GROWS: bool = Self::PHASE_BITS != 0;
+    const EXPIRES: bool = Self::TAG_BITS != 0;
+    const SLOTS: usize = Self::LEVELS[0].slots;
+    const FINGERPRINT_BITS: u32 = Self::LEVELS[0].bits - Self::TAG_BITS;
+    const MAX_LEVEL: u32 = Self::LEVELS[0].bits - Self::LEVELS[Self::LEVELS.len() - 1].bits;
+
+    #[inline(always)]
+    fn slots_at(level: u32) -> usize {
+        Self::LEVELS[level as usize].slots
+    }
+
+    #[inline(always)]
+    fn fingerprint(entry: u64) -> u64 {
+        if Self::TAG_BITS == 0 {
+            entry
+        } else {
+            entry & Self::FINGERPRINT
+        }
+    }
 }
 
 /// The most slots that a word has.
@@ -79,14 +130,8 @@ impl Lanes {
     }
 }
 
-/// Every constant that follows from a [`Layout`].
-pub(crate) trait Masks: Layout {
-    /// True if filters of this layout can grow.
-    const GROWS: bool = Self::PHASE_BITS != 0;
-    /// Bits of a whole fingerprint, at most: those that a word stores at level 0.
-    const FINGERPRINT_BITS: u32 = Self::LEVELS[0].bits - Self::TAG_BITS;
-    /// The highest level that a word can have.
-    const MAX_LEVEL: u32 = Self::LEVELS[0].bits - Self::LEVELS[Self::LEVELS.len() - 1].bits;
+/// Every constant that follows from a [`PackedLayout`].
+pub(crate) trait Masks: PackedLayout {
     /// The bits of a whole slot that are its fingerprint: all but the tag.
     const FINGERPRINT: u64 = (1 << Self::FINGERPRINT_BITS) - 1;
     /// The largest tag.
@@ -100,15 +145,6 @@ pub(crate) trait Masks: Layout {
         }
         payload
     };
-    /// The fingerprint of a copy with this entry: what its slot holds.
-    #[inline(always)]
-    fn fingerprint(entry: u64) -> u64 {
-        if Self::TAG_BITS == 0 {
-            entry
-        } else {
-            entry & Self::FINGERPRINT
-        }
-    }
     /// The three bits of the mark's code.
     const MARK: u64 = deposit(0b111, !Self::PAYLOAD);
     /// The bit that says: the last slot holds a reservation's token.
@@ -141,7 +177,7 @@ pub(crate) trait Masks: Layout {
     };
 }
 
-impl<L: Layout> Masks for L {}
+impl<L: PackedLayout> Masks for L {}
 
 /// Spreads the low bits of `bits` over the set bits of `mask`, lowest first.
 pub(crate) const fn deposit(bits: u64, mask: u64) -> u64 {
@@ -166,7 +202,7 @@ macro_rules! fixed {
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct $name;
 
-        impl Layout for $name {
+        impl PackedLayout for $name {
             const LEVELS: &'static [Lanes] = &[Lanes::new($bits, $slots, $lane)];
             const PHASE_BITS: u32 = 0;
             $(const TAG_BITS: u32 = $tag;)?
@@ -215,7 +251,7 @@ impl Growing {
     const PAYLOAD_BITS: u32 = 54;
 }
 
-impl Layout for Growing {
+impl PackedLayout for Growing {
     const LEVELS: &'static [Lanes] = &series(Self::LONGEST, Self::SHORTEST, Self::PAYLOAD_BITS);
     const PHASE_BITS: u32 = 6;
     type Time = Timeless;

@@ -5,7 +5,7 @@ mod wrong;
 
 use super::{
     layout::Layout,
-    word::{Bits, Word},
+    word::{Bits, Bucket, Word},
 };
 use crate::{
     fault::{self, instead},
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A word as a writer loaded it, kept for the compare-exchange to come.
-pub(crate) struct Loaded<'a, L> {
+pub(crate) struct Loaded<'a, L: Layout> {
     atomic: &'a AtomicU64,
     /// The word as it stands in the table: an exchange compares its bits.
     bits: Bits,
@@ -22,13 +22,13 @@ pub(crate) struct Loaded<'a, L> {
     pub(crate) word: Word<L>,
 }
 
-impl<L> Clone for Loaded<'_, L> {
+impl<L: Layout> Clone for Loaded<'_, L> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<L> Copy for Loaded<'_, L> {}
+impl<L: Layout> Copy for Loaded<'_, L> {}
 
 impl<'a, L: Layout> Loaded<'a, L> {
     /// A writer's load.
@@ -42,7 +42,7 @@ impl<'a, L: Layout> Loaded<'a, L> {
         Self {
             atomic,
             bits,
-            word: Word::from_bits(bits.0).without_reservation(),
+            word: Word::<L>::unpack(bits.0).without_reservation(),
         }
     }
 
@@ -59,7 +59,7 @@ impl<'a, L: Layout> Loaded<'a, L> {
     fn exchange(self, step: Step, new: Word<L>) -> bool {
         let order = fault::order(step, Ordering::AcqRel);
         self.atomic
-            .compare_exchange(self.bits.0, new.bits(), order, Ordering::Relaxed)
+            .compare_exchange(self.bits.0, new.pack(), order, Ordering::Relaxed)
             .is_ok()
     }
 
@@ -79,7 +79,7 @@ impl<'a, L: Layout> Loaded<'a, L> {
     #[inline]
     pub(crate) fn now(self, new: Word<L>) -> Self {
         Self {
-            bits: Bits(new.bits()),
+            bits: Bits(new.pack()),
             word: new.without_reservation(),
             ..self
         }
@@ -88,6 +88,6 @@ impl<'a, L: Layout> Loaded<'a, L> {
     /// The word with its reservation, if it has one.
     #[inline]
     fn word_in_table(self) -> Word<L> {
-        Word::from_bits(self.bits.0)
+        Word::<L>::unpack(self.bits.0)
     }
 }

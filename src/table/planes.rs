@@ -1,6 +1,9 @@
 //! Where the words of a plane lie.
 
-use super::{layout::Layout, word::Word};
+use super::{
+    layout::Layout,
+    word::{Bucket, Word},
+};
 use crate::sync::{self, AtomicU64};
 use std::ops::Range;
 
@@ -22,7 +25,7 @@ impl Planes {
         // At level 0 they are: their memory is not touched.
         if level > 0 {
             for word in &mut self.words {
-                *word = AtomicU64::new(Word::<L>::at_level(level).bits());
+                *word = AtomicU64::new(Word::<L>::at_level(level).pack());
             }
         }
     }

@@ -3,11 +3,11 @@
 use super::{
     Table,
     class::Class,
-    layout::{Layout, Masks},
+    layout::Layout,
     loaded::Loaded,
     low_bits,
     planes::{Plane, Planes},
-    word::{Bits, Word},
+    word::{Bits, Bucket, Word},
 };
 use crate::{
     fault::{self, instead},
@@ -57,7 +57,7 @@ impl<'a, L: Layout> View<'a, L> {
     /// shows it.
     #[inline(always)]
     pub(crate) fn load(&self, step: Step, fingerprint: u64, bucket: usize) -> Word<L> {
-        let load = |atomic: &_| Word::from_bits(load_bits(step, atomic).0);
+        let load = |atomic: &_| Word::<L>::unpack(load_bits(step, atomic).0);
         let hint = self.table.hint();
         let word = load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
         if word.is_in_phase(hint) {
@@ -82,7 +82,7 @@ impl<'a, L: Layout> View<'a, L> {
     #[inline(always)]
     pub(crate) fn load_for_update(&self, fingerprint: u64, bucket: usize) -> Loaded<'a, L> {
         let hint = self.table.hint();
-        let loaded = Loaded::load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
+        let loaded = Loaded::<L>::load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
         if loaded.word.is_in_phase(hint) {
             return loaded;
         }
@@ -114,10 +114,10 @@ impl<'a, L: Layout> View<'a, L> {
         let hint = self.table.hint();
         let plane = self.plane_of_hint(hint, fingerprint);
         let both = (
-            Loaded::load(plane.atomic(one)),
-            Loaded::load(plane.atomic(other)),
+            Loaded::<L>::load(plane.atomic(one)),
+            Loaded::<L>::load(plane.atomic(other)),
         );
-        if Word::both_in_phase(both.0.word, both.1.word, hint) {
+        if Word::<L>::both_in_phase(both.0.word, both.1.word, hint) {
             return both;
         }
         let one = self.table.load_for_update_from(hint, fingerprint, one);
@@ -132,7 +132,7 @@ impl<'a, L: Layout> View<'a, L> {
         if !L::GROWS {
             return Plane::of(self.first);
         }
-        let plane = (fingerprint & hint.bits()) >> self.table.first_level();
+        let plane = (fingerprint & hint.pack()) >> self.table.first_level();
         // The length of the plane's number is the number of its segment.
         let number = (plane << 1 | 1).ilog2();
         let segment = self.table.growth.segments[number as usize].get();
@@ -236,7 +236,7 @@ impl<L: Layout> Table<L> {
     ) -> Loaded<'_, L> {
         let mut plane = self.plane_at(hint.level(), fingerprint);
         loop {
-            let loaded = Loaded::load(self.atomic(plane, bucket));
+            let loaded = Loaded::<L>::load(self.atomic(plane, bucket));
             let frozen = loaded.word.is_frozen();
             if instead!(is(FrozenIgnored) => false, frozen) {
                 self.complete_split(plane, bucket, loaded);

@@ -3,7 +3,12 @@
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
 
-use super::{Levels, Table, layout::Layout, planes::Planes, word::Word};
+use super::{
+    Levels, Table,
+    layout::Layout,
+    planes::Planes,
+    word::{Bucket, Word},
+};
 use crate::{
     error::SnapshotError,
     fault::{self, instead},
@@ -30,9 +35,9 @@ impl<L: Layout> Table<L> {
     }
 
     fn scan_in_order(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
-        self.scan_by_plane(buckets.clone(), level, image, Word::image)
+        self.scan_by_plane(buckets.clone(), level, image, Word::<L>::image)
             && (self.is_at_one_level(image, buckets.len())
-                || self.scan_by_bucket(buckets, level, image, Word::image))
+                || self.scan_by_bucket(buckets, level, image, Word::<L>::image))
     }
 
     /// A word is loaded after the one that it was split from; if it is in the image
@@ -59,11 +64,11 @@ impl<L: Layout> Table<L> {
                 // Acquire: pairs with the Release of every exchange, above all with
                 // that of the split that made the planes to come.
                 let order = fault::order(Step::Scan, Ordering::Acquire);
-                let word = at_rest(Word::<L>::from_bits(word.load(order)));
+                let word = at_rest(Word::<L>::unpack(word.load(order)));
                 if word.level() > level {
                     return false;
                 }
-                rest[index] = word.bits();
+                rest[index] = word.pack();
             }
         }
         true
@@ -112,12 +117,12 @@ impl<L: Layout> Table<L> {
             let (before, rest) = image.split_at(plane * width);
             let words = self.plane(plane as u64).row(buckets.clone());
             for ((index, bucket), stored) in buckets.clone().enumerate().zip(words) {
-                let word = Word::<L>::from_bits(rest[index]);
+                let word = Word::<L>::unpack(rest[index]);
                 if plane == 0 || self.descends(before, width, plane, index) {
                     restored.check(plane, bucket, word)?;
                     // Relaxed: nobody else has the filter yet.
-                    stored.store(word.bits(), Ordering::Relaxed);
-                } else if word != Word::EMPTY {
+                    stored.store(word.pack(), Ordering::Relaxed);
+                } else if word != Word::<L>::EMPTY {
                     return Err(bad_word(plane, bucket, word));
                 }
             }
@@ -132,7 +137,7 @@ impl<L: Layout> Table<L> {
         restored: &mut Restored,
     ) -> Result<Self, SnapshotError> {
         let stored = |(bucket, bits)| {
-            restored.check(0, bucket, Word::<L>::from_bits(bits))?;
+            restored.check(0, bucket, Word::<L>::unpack(bits))?;
             Ok::<_, SnapshotError>(AtomicU64::new(bits))
         };
         let len = image.len();
@@ -153,16 +158,16 @@ impl<L: Layout> Table<L> {
 
     /// After all images are stored: with the lowest level of their words as hint.
     pub(crate) fn at_level(mut self, level: u32) -> Self {
-        self.growth.hint = AtomicU64::new(Word::<L>::hint(level, self.first_level()).bits());
+        self.growth.hint = AtomicU64::new(Word::<L>::hint(level, self.first_level()).pack());
         self
     }
 
     /// True if all words of an image are at one level: then both words of a pair are in one
     /// plane.
     fn is_at_one_level(&self, image: &[u64], width: usize) -> bool {
-        let one = Word::<L>::from_bits(image[0]);
+        let one = Word::<L>::unpack(image[0]);
         let mut counting = image[..width * self.planes_at(one.level())].iter();
-        counting.all(|&word| Word::from_bits(word).is_in_phase(one))
+        counting.all(|&word| Word::<L>::unpack(word).is_in_phase(one))
     }
 
     /// True if the word at `index` of `plane` counts beside the images of the planes
@@ -170,7 +175,7 @@ impl<L: Layout> Table<L> {
     fn descends(&self, before: &[u64], width: usize, plane: usize, index: usize) -> bool {
         let born = plane.ilog2();
         let parent = plane ^ 1 << born;
-        let parent = Word::<L>::from_bits(before[parent * width + index]);
+        let parent = Word::<L>::unpack(before[parent * width + index]);
         parent.level() > self.first_level() + born
     }
 }
@@ -198,11 +203,11 @@ impl Restored {
 
     /// Counts the word, if a scan can have made it.
     #[inline(always)]
-    fn check<L: Layout>(
+    fn check(
         &mut self,
         plane: usize,
         bucket: usize,
-        word: Word<L>,
+        word: impl Bucket,
     ) -> Result<(), SnapshotError> {
         let born = self.first_level + plane.checked_ilog2().map_or(0, |bit| bit + 1);
         // A level begins only when all words have completed the one before it.
@@ -217,10 +222,10 @@ impl Restored {
 }
 
 #[cold]
-fn bad_word<L: Layout>(plane: usize, bucket: usize, word: Word<L>) -> SnapshotError {
+fn bad_word(plane: usize, bucket: usize, word: impl Bucket) -> SnapshotError {
     SnapshotError::Word {
         bucket,
         plane,
-        bits: word.bits(),
+        bits: word.pack(),
     }
 }

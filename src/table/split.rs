@@ -4,7 +4,7 @@
 //! bucket of a new plane. Neither of the two words stores that bit any more, so its slots are
 //! packed anew. No key is needed for it, and two items of one class stay of one class.
 
-use super::{Table, layout::Layout, loaded::Loaded};
+use super::{Table, layout::Layout, loaded::Loaded, word::Bucket};
 use crate::step::Step;
 
 impl<L: Layout> Table<L> {

@@ -5,8 +5,8 @@ mod wrong;
 
 use super::{
     Segment, Table,
-    layout::{Layout, Masks},
-    word::Word,
+    layout::Layout,
+    word::{Bucket, Word},
 };
 use crate::{
     fault::{self, instead},
@@ -150,7 +150,7 @@ impl<L: Layout> Table<L> {
         // finds every word as it promises.
         let order = fault::order(Step::Complete, Ordering::AcqRel);
         let hint = Word::<L>::hint(level + 1, self.first_level());
-        self.growth.hint.fetch_max(hint.bits(), order);
+        self.growth.hint.fetch_max(hint.pack(), order);
     }
 
     /// Plane and bucket of these words, in the order of the sweep.
@@ -171,7 +171,7 @@ impl<L: Layout> Table<L> {
         // Acquire: pairs with the Release of the Cut, so that whoever reads the
         // split pointer after this finds the word split (G1).
         let word = self.atomic(plane, bucket).load(Ordering::Acquire);
-        Word::<L>::from_bits(word).level() > level
+        Word::<L>::unpack(word).level() > level
     }
 }
 

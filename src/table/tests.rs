@@ -3,7 +3,10 @@
 use super::*;
 use crate::{
     sync::loads,
-    table::{layout::F10x6, word::Mark},
+    table::{
+        layout::F10x6,
+        word::{Bucket, Mark},
+    },
 };
 use std::thread;
 
@@ -21,7 +24,7 @@ fn a_new_table_is_empty() {
     let table = table(6);
     assert_eq!((table.buckets(), table.bytes()), (6, 48));
     for bucket in 0..6 {
-        assert_eq!(table.load(Step::ReadP, 7, bucket), Word::EMPTY);
+        assert_eq!(table.load(Step::ReadP, 7, bucket), Word::<F10x6>::EMPTY);
     }
 }
 
@@ -37,10 +40,10 @@ fn replace_succeeds_only_on_the_loaded_word() {
     let loaded = table.load_for_update(7, 1);
     assert!(loaded.replace(Step::Claim, loaded.word.plus(7)));
     assert!(!loaded.replace(Step::Claim, loaded.word.plus(8)), "stale");
-    assert_eq!(table.load(Step::ReadP, 7, 1), Word::EMPTY.plus(7));
+    assert_eq!(table.load(Step::ReadP, 7, 1), Word::<F10x6>::EMPTY.plus(7));
     assert_eq!(
         table.load(Step::ReadP, 7, 0),
-        Word::EMPTY,
+        Word::<F10x6>::EMPTY,
         "the other bucket"
     );
 }
@@ -64,7 +67,7 @@ fn a_writer_drops_a_reservation_and_its_owner_notices() {
         !owner.replace(Step::Confirm, owner.word.plus(9)),
         "it was taken away"
     );
-    assert_eq!(table.load(Step::ReadP, 7, 0), Word::EMPTY.plus(7));
+    assert_eq!(table.load(Step::ReadP, 7, 0), Word::<F10x6>::EMPTY.plus(7));
 }
 
 #[test]
@@ -73,19 +76,21 @@ fn a_writer_that_puts_back_what_was_there_still_drops_the_reservation() {
     let owner = table.load_for_update(7, 0);
     let reserved = owner.word.with_reservation(500).expect("six slots");
     assert!(owner.replace(Step::Reserve, reserved));
-    put(&table, 0, Word::EMPTY.plus(7));
-    put(&table, 0, Word::EMPTY);
+    put(&table, 0, Word::<F10x6>::EMPTY.plus(7));
+    put(&table, 0, Word::<F10x6>::EMPTY);
     assert!(
         !owner
             .now(reserved)
-            .replace(Step::Confirm, Word::EMPTY.plus(9))
+            .replace(Step::Confirm, Word::<F10x6>::EMPTY.plus(9))
     );
 }
 
 #[test]
 fn update_leaves_the_word_when_change_gives_up() {
     let table = table(2);
-    let word = Word::EMPTY.plus_marked(7, Mark::Shadow).expect("six slots");
+    let word = Word::<F10x6>::EMPTY
+        .plus_marked(7, Mark::Shadow)
+        .expect("six slots");
     put(&table, 0, word);
     assert!(!table.update(Step::Erase, 7, 0, |seen| {
         assert_eq!(seen, word);
@@ -128,17 +133,17 @@ fn updates_are_atomic() {
             .sum()
     });
     assert!(taken > 0);
-    assert_eq!(table.load(Step::ReadP, 7, 0), Word::EMPTY);
+    assert_eq!(table.load(Step::ReadP, 7, 0), Word::<F10x6>::EMPTY);
 }
 
 #[test]
 fn clear_empties_every_bucket() {
     let mut table = table(4);
-    put(&table, 0, Word::EMPTY.plus(7));
-    put(&table, 2, Word::from_bits(u64::MAX));
+    put(&table, 0, Word::<F10x6>::EMPTY.plus(7));
+    put(&table, 2, Word::<F10x6>::unpack(u64::MAX));
     table.clear();
     for bucket in 0..4 {
-        assert_eq!(table.load(Step::ReadP, 7, bucket), Word::EMPTY);
+        assert_eq!(table.load(Step::ReadP, 7, bucket), Word::<F10x6>::EMPTY);
     }
 }
 

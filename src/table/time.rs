@@ -8,8 +8,8 @@
 //! nothing is left in its compiled code.
 
 use super::{
-    layout::{Layout, Masks},
-    word::{Bits, Word},
+    layout::{Layout, Masks, PackedLayout},
+    word::{Bits, Bucket, Word},
 };
 use crate::{
     fault,
@@ -42,7 +42,7 @@ pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
     /// True if the copy with this entry counts.
     fn is_live(self, entry: u64) -> bool;
 
-    /// [`Word::match_settled`], where only live copies match.
+    /// [`Bucket::match_settled`], where only live copies match.
     fn match_settled(self, p: Bits, q: Bits, fingerprint: u64, hint: Word<L>) -> (bool, bool);
 
     /// True if an unmarked slot holds a live copy.
@@ -98,7 +98,7 @@ impl<L: Layout> Moment<L> for Always {
 
     #[inline(always)]
     fn match_settled(self, p: Bits, q: Bits, fingerprint: u64, hint: Word<L>) -> (bool, bool) {
-        Word::match_settled(p, q, fingerprint, hint)
+        Word::<L>::match_settled(p, q, fingerprint, hint)
     }
 
     #[inline(always)]
@@ -248,7 +248,7 @@ impl Steps {
     }
 }
 
-impl<L: Layout> Time<L> for Steps {
+impl<L: PackedLayout> Time<L> for Steps {
     type Now = Now;
 
     #[inline(always)]
@@ -289,7 +289,7 @@ pub(crate) struct Now {
     pub(crate) oldest: u64,
 }
 
-impl<L: Layout> Moment<L> for Now {
+impl<L: PackedLayout> Moment<L> for Now {
     #[inline(always)]
     fn entry(self, fingerprint: u64) -> u64 {
         fingerprint | (self.step & L::LAST_TAG) << L::FINGERPRINT_BITS
@@ -307,7 +307,7 @@ impl<L: Layout> Moment<L> for Now {
 
     #[inline(always)]
     fn match_settled(self, p: Bits, q: Bits, fingerprint: u64, hint: Word<L>) -> (bool, bool) {
-        Word::match_settled_live(p, q, fingerprint, hint, self)
+        Word::<L>::match_settled_live(p, q, fingerprint, hint, self)
     }
 
     #[inline(always)]

@@ -1,118 +1,45 @@
-//! The bucket word: its slots, and the matching of fingerprints.
+//! The bucket word: what it holds, and what becomes of it.
 //!
-//! A [`Word`] is a plain value. Nothing here is atomic; the table owns the
-//! atomics and exchanges whole words.
+//! A word is a plain value. Nothing here is atomic; the table owns the atomics and exchanges whole
+//! words.
 //!
-//! ```text
-//! packed (10 × 6):   63  60 59      50      ...      19      10 9        0
-//!                   [ UMMM ][ slot 5 ]      ...     [ slot 1 ] [  slot 0  ]
-//! aligned (15 × 4):  63 62       48   47 46      32   31 30      16   15 14       0
-//!                   [U][ slot 3 ]    [M][ slot 2 ]   [M][ slot 1 ]   [M][ slot 0 ]
-//! ```
-//!
-//! * A slot holds a fingerprint, or 0 when it is empty. In a growable layout it holds what the
-//!   word's plane does not say of the fingerprint: its upper bits, one less at each level.
-//! * `M` is the code of the [`Mark`]. If there is a mark, it is on slot 0: which
-//!   fingerprint stands in which slot means nothing, so marking a slot swaps it
-//!   with slot 0 in the same exchange, and no bits are needed to say which.
-//!   No operation tells others the number of a slot.
-//! * `U` says that the last slot, which is empty, holds a reservation's token.
-//! * Growable layouts keep the word's phase in the uppermost bits. It says how the slots lie.
+//! What a word holds and how that is written in 64 bits are two things. [`Bucket`] is the first one:
+//! fingerprints, of which one may have a [`Mark`], a reservation, and in a growable filter a phase.
+//! Which fingerprint stands in which slot means nothing, so no operation tells others the number of
+//! a slot. [`packed`] is the second one.
 
-mod image;
 mod mark;
-mod phase;
-mod tag;
+pub(crate) mod packed;
 
-use super::{
-    layout::{Lanes, Layout, Masks},
-    low_bits,
-};
-#[cfg(target_feature = "sse2")]
-use safe_arch::{
-    cmp_eq_mask_i16_m128i, cmp_eq_mask_i32_m128i, move_mask_i8_m128i, set_i64_m128i,
-    set_splat_i16_m128i, set_splat_i32_m128i,
-};
-use std::{fmt, marker::PhantomData};
+use super::layout::Layout;
+use std::fmt::Debug;
 
 pub(crate) use mark::Mark;
+
+/// The words of a layout.
+pub(crate) type Word<L> = <L as Layout>::Word;
 
 /// The bits of a word as they stand in the table: what an exchange compares, and what the fast path
 /// of a lookup looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bits(pub(crate) u64);
 
-/// One bucket: the value of one atomic 64-bit word.
-pub(crate) struct Word<L> {
-    bits: u64,
-    layout: PhantomData<L>,
-}
-
-impl<L> Clone for Word<L> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<L> Copy for Word<L> {}
-
-impl<L> PartialEq for Word<L> {
-    fn eq(&self, other: &Self) -> bool {
-        self.bits == other.bits
-    }
-}
-
-impl<L: Layout> fmt::Debug for Word<L> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Word")
-            .field("slots", &self.shown())
-            .field("mark", &self.mark())
-            .field("reserved", &self.is_reserved())
-            .field("phase", &self.phase())
-            .finish()
-    }
-}
-
-impl<L: Layout> Word<L> {
-    /// No fingerprint, no mark, no reservation, phase 0.
-    pub(crate) const EMPTY: Self = Self::from_bits(0);
+/// One bucket: what one atomic 64-bit word stands for.
+///
+/// Fingerprints are whole ones, whatever a word stores of them; in an expiring filter they are
+/// entries, except where it says otherwise. What a word *holds* stands there without a mark.
+pub(crate) trait Bucket: Copy + PartialEq + Debug {
+    /// No fingerprint, no mark, no reservation, phase 0. Its representation is 0.
+    const EMPTY: Self;
 
     /// The word with the given representation.
-    #[inline(always)]
-    pub(crate) const fn from_bits(bits: u64) -> Self {
-        let () = L::CHECKED;
-        Self {
-            bits,
-            layout: PhantomData,
-        }
-    }
+    fn unpack(bits: u64) -> Self;
 
     /// The word's representation.
-    #[inline(always)]
-    pub(crate) const fn bits(self) -> u64 {
-        self.bits
-    }
-
-    /// How the slots of this word lie.
-    #[inline(always)]
-    pub(crate) fn lanes(self) -> &'static Lanes {
-        &L::LEVELS[self.level() as usize]
-    }
+    fn pack(self) -> u64;
 
     /// Slots of this word.
-    #[inline(always)]
-    pub(crate) fn slots(self) -> usize {
-        self.lanes().slots
-    }
-
-    /// What this word stores of a fingerprint: all but the bits that its plane says.
-    #[inline(always)]
-    fn stored(self, fingerprint: u64) -> u64 {
-        fingerprint >> self.level()
-    }
-
-    // Matching. The broadcast fingerprint is xored in, so that equal slots
-    // become 0; `empty_slots` then finds the zero slots.
+    fn slots(self) -> usize;
 
     /// What the fast path of a lookup asks: are both words settled, which is to say quiet and in the
     /// phase of `hint`; and does any slot of either hold `fingerprint`. If they are not settled, the
@@ -120,208 +47,145 @@ impl<L: Layout> Word<L> {
     /// another level a slot says something else.
     ///
     /// The caller combines the answers, so that neither is branched on here.
-    #[inline(always)]
-    pub(crate) fn match_settled(p: Bits, q: Bits, fingerprint: u64, hint: Self) -> (bool, bool) {
-        let (p, q) = (Self::from_bits(p.0), Self::from_bits(q.0));
-        let matches = Self::either_matches(p, q, fingerprint, hint);
-        (Self::both_settled(p, q, hint), matches)
-    }
+    fn match_settled(p: Bits, q: Bits, fingerprint: u64, hint: Self) -> (bool, bool);
 
-    /// True if both words are quiet and in the phase of `hint`, which has no control bits.
-    #[inline(always)]
-    fn both_settled(p: Self, q: Self, hint: Self) -> bool {
-        ((p.bits ^ hint.bits) | (q.bits ^ hint.bits)) & (L::PHASE | L::CONTROL) == 0
-    }
+    // Fingerprints. The word must not be reserved.
 
-    /// True if any slot of either word holds `fingerprint`, if both words are settled.
-    #[inline(always)]
-    fn either_matches(p: Self, q: Self, fingerprint: u64, hint: Self) -> bool {
-        #[cfg(target_feature = "sse2")]
-        if !L::GROWS && matches!(L::LEVELS[0].distance, 16 | 32) {
-            return Self::either_matches_in_vector(p, q, fingerprint);
-        }
-        let lanes = hint.lanes();
-        let broadcast = hint.stored(fingerprint) * lanes.ones;
-        let (p, q) = (p.bits ^ broadcast, q.bits ^ broadcast);
-        if const { !L::GROWS && L::LEVELS[0].distance > L::LEVELS[0].bits } {
-            Self::either_matches_in_lanes(p, q)
-        } else {
-            // In each word exact for its lowest slot that is 0, and there is none without one
-            // (Warren, *Hacker's Delight*, 2nd ed., §6-1).
-            let zero = |bits: u64| bits.wrapping_sub(lanes.ones) & !bits;
-            (zero(p) | zero(q)) & lanes.tops != 0
-        }
-    }
+    /// True if it holds `fingerprint`.
+    fn holds(self, fingerprint: u64) -> bool;
 
-    /// [`either_matches`](Self::either_matches) for lanes of 16 or 32 bits: one vector
-    /// compare for the slots of both words.
-    #[cfg(target_feature = "sse2")]
-    #[inline(always)]
-    fn either_matches_in_vector(p: Self, q: Self, fingerprint: u64) -> bool {
-        let words = set_i64_m128i(q.bits as i64, p.bits as i64);
-        let equal = match L::LEVELS[0].distance {
-            16 => cmp_eq_mask_i16_m128i(words, set_splat_i16_m128i(fingerprint as i16)),
-            _ => cmp_eq_mask_i32_m128i(words, set_splat_i32_m128i(fingerprint as i32)),
-        };
-        move_mask_i8_m128i(equal) != 0
-    }
+    /// How often it holds `fingerprint`.
+    fn count(self, fingerprint: u64) -> usize;
 
-    /// True if any slot of either word is 0, for slots with a control bit above each.
-    /// To subtract 1 from a slot with this bit set clears the bit if the slot is 0, and
-    /// borrows from no other bit beyond the slot.
-    #[inline(always)]
-    fn either_matches_in_lanes(p: u64, q: u64) -> bool {
-        let ones = L::LEVELS[0].ones;
-        let above = ones << L::LEVELS[0].bits;
-        ((p | above) - ones) & ((q | above) - ones) & above != above
-    }
+    /// True if there is an empty slot.
+    fn has_vacancy(self) -> bool;
 
-    /// The top bit of every slot that is 0.
+    /// How many slots are not empty.
+    fn occupied(self) -> u32;
+
+    /// True if more slots are used than in the other word.
     ///
-    /// Adding `LOWS` carries into a slot's top bit unless its lower bits are
-    /// all 0, and never out of the slot, as both summands have a 0 there. So
-    /// the result is exact for each slot, which the shorter
-    /// `(x - ONES) & !x & TOPS` is only for the lowest one (Warren, *Hacker's
-    /// Delight*, 2nd ed., §6-1).
-    #[inline(always)]
-    fn empty_slots(self) -> u64 {
-        self.used_slots() ^ self.lanes().tops
-    }
+    /// A guess, but that a full word is fuller than any other is sure. Of words at different levels
+    /// only a full one is fuller.
+    fn is_fuller_than(self, other: Self) -> bool;
 
-    /// The top bit of every slot that is not 0.
-    #[inline(always)]
-    fn used_slots(self) -> u64 {
-        Self::used(self.bits, self.lanes())
-    }
+    /// The word with `fingerprint`; the same word if it is full.
+    fn plus(self, fingerprint: u64) -> Self;
 
-    /// The top bit of every slot of `bits` that is not 0.
-    #[inline(always)]
-    const fn used(bits: u64, lanes: &Lanes) -> u64 {
-        (((bits & lanes.lows) + lanes.lows) | bits) & lanes.tops
-    }
+    /// The word without one `fingerprint`; the same word if it holds none.
+    fn minus(self, fingerprint: u64) -> Self;
 
-    /// The top bit of every unmarked slot that holds `fingerprint`.
-    /// The word must not be reserved.
-    #[inline(always)]
-    fn unmarked_matches(self, fingerprint: u64) -> u64 {
-        debug_assert!(!self.is_reserved());
-        let lanes = self.lanes();
-        let different = self.bits ^ (self.stored(fingerprint) * lanes.ones);
-        let matches = Self::used(different, lanes) ^ lanes.tops;
-        if self.bits & L::MARK == 0 {
-            matches
-        } else {
-            matches & !lanes.largest
-        }
-    }
-
-    /// True if a slot holds `fingerprint` without a mark.
-    #[inline]
-    pub(crate) fn holds(self, fingerprint: u64) -> bool {
-        self.unmarked_matches(fingerprint) != 0
-    }
-
-    /// How many slots hold `fingerprint` without a mark.
-    #[inline]
-    pub(crate) fn count(self, fingerprint: u64) -> usize {
-        self.unmarked_matches(fingerprint).count_ones() as usize
-    }
-
-    /// True if there is an empty slot. The word must not be reserved.
-    #[inline(always)]
-    pub(crate) fn has_vacancy(self) -> bool {
-        debug_assert!(!self.is_reserved());
-        self.empty_slots() != 0
-    }
-
-    /// True if more slots are used than in the other word. Neither must be reserved.
-    ///
-    /// Compares the used slots as numbers, not how many there are: that is the
-    /// same as long as slots are used from the lowest on, which removes disturb,
-    /// and a full word is fuller than any other in any case. To count them takes longer
-    /// (DESIGN, section 13). Of words at different levels only a full one is fuller.
-    #[inline(always)]
-    pub(crate) fn is_fuller_than(self, other: Self) -> bool {
-        debug_assert!(!self.is_reserved() && !other.is_reserved());
-        if self.is_in_phase(other) {
-            self.used_slots() > other.used_slots()
-        } else {
-            !self.has_vacancy()
-        }
-    }
-
-    /// The word with `fingerprint` in its lowest empty slot; the same word if it
-    /// is full. It must not be reserved.
-    #[inline(always)]
-    pub(crate) fn plus(self, fingerprint: u64) -> Self {
-        debug_assert!(!self.is_reserved());
-        let place = self.place(self.empty_slots());
-        Self::from_bits(self.bits | (self.number_of(fingerprint) * place))
-    }
-
-    /// The word without the lowest unmarked slot that holds `fingerprint`; the
-    /// same word if there is none. It must not be reserved.
-    #[inline(always)]
-    pub(crate) fn minus(self, fingerprint: u64) -> Self {
-        let place = self.place(self.unmarked_matches(fingerprint));
-        Self::from_bits(self.bits ^ (self.stored(fingerprint) * place))
-    }
-
-    /// Bit 0 of the lowest slot of which the top bit is given: multiplying by it
-    /// brings a fingerprint there. 0 if no slot is given.
-    #[inline(always)]
-    fn place(self, tops: u64) -> u64 {
-        (tops & tops.wrapping_neg()) >> (self.lanes().bits - 1)
-    }
-
-    /// The fingerprints that have no mark. The word must not be reserved. Their low bits, which
-    /// it does not store, are those of `one`, a fingerprint that belongs into it.
-    pub(crate) fn residents(self, one: u64) -> impl Iterator<Item = u64> {
-        debug_assert!(!self.is_reserved());
-        let (first, level) = (usize::from(self.mark().is_some()), self.level());
-        let low = low_bits(one, level);
-        (first..self.slots())
-            .map(move |slot| self.slot(slot))
-            .filter(|&stored| stored != 0)
-            .map(move |stored| stored << level | low)
-    }
-
-    // Slots. Their numbers are an internal matter of the word.
-
-    /// What slot `slot` holds.
-    fn slot(self, slot: usize) -> u64 {
-        let lanes = self.lanes();
-        self.bits >> (lanes.distance * slot as u32) & lanes.largest
-    }
-
-    /// The word with `number` in slot `slot`.
-    fn set(self, slot: usize, number: u64) -> Self {
-        let lanes = self.lanes();
-        let shift = lanes.distance * slot as u32;
-        Self::from_bits(self.bits & !(lanes.largest << shift) | number << shift)
-    }
-
-    /// [`stored`](Self::stored) of a fingerprint that comes in. It is never 0, which would be an
-    /// empty slot.
-    #[inline(always)]
-    fn number_of(self, fingerprint: u64) -> u64 {
-        let stored = self.stored(fingerprint);
-        debug_assert!(stored != 0 && stored <= self.lanes().largest);
-        stored
-    }
+    /// The fingerprints that it holds. Their low bits, which it does not store, are those of `one`,
+    /// a fingerprint that belongs into it.
+    fn residents(self, one: u64) -> impl Iterator<Item = u64>;
 
     /// What is in each slot, 0 if that is empty: what is marked first, and a token last. Only to be
     /// looked at.
-    pub(crate) fn shown(self) -> Vec<u64> {
-        (0..self.slots()).map(|slot| self.slot(slot)).collect()
-    }
+    fn shown(self) -> Vec<u64>;
 
-    /// How many slots are not empty. The word must not be reserved.
-    #[inline(always)]
-    pub(crate) fn occupied(self) -> u32 {
-        self.used_slots().count_ones()
-    }
+    // The mark.
+
+    /// The mark, if any.
+    fn mark(self) -> Option<Mark>;
+
+    /// The mark, if it is on `fingerprint`, whatever its tag.
+    fn mark_of(self, fingerprint: u64) -> Option<Mark>;
+
+    /// What is marked: of an expiring filter, where this is the whole entry.
+    fn marked_entry(self) -> u64;
+
+    /// True if `fingerprint` is under `mark`.
+    fn is_marked(self, mark: Mark, fingerprint: u64) -> bool;
+
+    /// True if neither word is marked.
+    fn both_unmarked(p: Self, q: Self) -> bool;
+
+    /// True if there is no mark.
+    fn is_unmarked(self) -> bool;
+
+    /// The word with one `fingerprint` marked; `None` if it holds none, or has a mark already. It
+    /// must not be reserved.
+    fn with_mark(self, fingerprint: u64, mark: Mark) -> Option<Self>;
+
+    /// The word with `fingerprint` under `mark` beside what is there; `None` if there is no empty
+    /// slot, or a mark already. It must not be reserved.
+    fn plus_marked(self, fingerprint: u64, mark: Mark) -> Option<Self>;
+
+    /// The marked word with `fingerprint` under `mark` in place of what is marked.
+    fn marked_instead(self, fingerprint: u64, mark: Mark) -> Self;
+
+    /// The word with the mark replaced.
+    fn remarked(self, mark: Mark) -> Self;
+
+    /// The word with the mark taken off and its fingerprint left.
+    fn unmarked(self) -> Self;
+
+    /// The word without the mark and its fingerprint.
+    fn without_marked(self) -> Self;
+
+    // The reservation.
+
+    /// True if there is a reservation.
+    fn is_reserved(self) -> bool;
+
+    /// The word as everybody but the reservation's owner sees it: the slot of the token is empty.
+    fn without_reservation(self) -> Self;
+
+    /// The word with a reservation under `token`; `None` if there is no empty slot for it. It must
+    /// not be reserved.
+    fn with_reservation(self, token: u64) -> Option<Self>;
+
+    /// The token of the reservation, if there is one, for a negative control.
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    fn token(self) -> Option<u64>;
+
+    // The phase, in a growable filter: 2k at level k, and 2k + 1 while the word is frozen there.
+
+    /// How many low bits of a fingerprint the word does not store: its plane says them.
+    fn level(self) -> u32;
+
+    /// An empty word at a level.
+    fn at_level(level: u32) -> Self;
+
+    /// A level in a form that spares readers work: the phase of words at the level, and in the low
+    /// bits of its representation those of a fingerprint that then say which plane it is in, from
+    /// bit `first` on. A higher level's has the higher representation.
+    fn hint(level: u32, first: u32) -> Self;
+
+    /// True if the word is in the phase of `other`.
+    fn is_in_phase(self, other: Self) -> bool;
+
+    /// True if both words are in the phase of `other`.
+    fn both_in_phase(p: Self, q: Self, other: Self) -> bool;
+
+    /// True while the word is being split.
+    fn is_frozen(self) -> bool;
+
+    /// The word on the verge of its split: it does not change any more.
+    fn frozen(self) -> Self;
+
+    /// What the split of a frozen word leaves in it, and what goes to the new word: the fingerprints
+    /// with a 0 and with a 1 in the lowest bit that it stores. That bit is not stored any more. The
+    /// mark goes with its fingerprint.
+    fn split(self) -> (Self, Self);
+
+    /// The phase; 0 in a fixed filter.
+    fn phase(self) -> u64;
+
+    /// The word in another phase.
+    fn with_phase(self, phase: u64) -> Self;
+
+    /// The word with its slots where they lie one level below, for a negative control.
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    fn packed_as_before(self) -> Self;
+
+    // Snapshots.
+
+    /// The word as a snapshot keeps it: at rest. Outlines, shadows and delivered copies become
+    /// residents, and so do withheld ones; what trails or is killed goes; a split has not begun.
+    fn image(self) -> Self;
+
+    /// True if the word is one that [`image`](Self::image) may give: a snapshot has been read from
+    /// outside.
+    fn is_image(self) -> bool;
 }
-
-#[cfg(test)]
-mod tests;

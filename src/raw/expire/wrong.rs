@@ -8,7 +8,7 @@ use crate::{
     table::{
         layout::Layout,
         time::{Moment, Time},
-        word::Mark,
+        word::{Bucket, Mark},
     },
 };
 

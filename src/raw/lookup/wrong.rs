@@ -11,9 +11,9 @@ use crate::{
     step::Step,
     table::{
         class::Class,
-        layout::{Layout, Masks},
+        layout::Layout,
         time::{Moment, Time},
-        word::Word,
+        word::{Bucket, Word},
     },
 };
 
@@ -50,8 +50,8 @@ pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
     };
     // Where the words are quiet only, what was found is taken for an answer on purpose.
     let (settled, found) = now.match_settled(p, q, class.fingerprint, hint);
-    let [p, q] = [p, q].map(|bits| Word::<L>::from_bits(bits.0));
-    let quiet = Word::both_unmarked(p, q) && !p.is_reserved() && !q.is_reserved();
+    let [p, q] = [p, q].map(|bits| Word::<L>::unpack(bits.0));
+    let quiet = Word::<L>::both_unmarked(p, q) && !p.is_reserved() && !q.is_reserved();
     let settled = settled || quiet && fault::is(Fault::ContainsAnyPlane);
     let valid = fault::is(Fault::ContainsNoValidate) || version.validate();
     if settled && valid && is_still(raw, now) {
@@ -61,7 +61,7 @@ pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
     if any_level && quiet && found {
         return true;
     }
-    let swept = !Word::both_in_phase(p, q, hint);
+    let swept = !Word::<L>::both_in_phase(p, q, hint);
     if swept && let Some(present) = try_look_up(raw, class) {
         return present;
     }

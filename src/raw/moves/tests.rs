@@ -12,7 +12,8 @@ use crate::{
 fn a_move_gives_way() {
     let (raw, class) = filter_and_class::<F10x6>();
     // Behind slots that are empty again.
-    let word = Word::EMPTY.plus(700).plus(701).plus(class.fingerprint);
+    let empty = Word::<F10x6>::EMPTY;
+    let word = empty.plus(700).plus(701).plus(class.fingerprint);
     let word = word.minus(700).minus(701);
     put(&raw, class.p, word);
     let hop = Hop {
@@ -23,10 +24,10 @@ fn a_move_gives_way() {
     let outline = marked(&class, Mark::Outline);
     let given_up = || {
         for outlined in [false, true] {
-            put(&raw, class.q, if outlined { outline } else { Word::EMPTY });
+            put(&raw, class.q, if outlined { outline } else { empty });
             assert_eq!(raw.move_resident(hop, outlined, Fill::Hole), None);
             assert_eq!(word_at(&raw, class.p), word);
-            assert_eq!(word_at(&raw, class.q), Word::EMPTY);
+            assert_eq!(word_at(&raw, class.q), empty);
         }
     };
     let hold = raw.versions.of(class).hold();
@@ -38,7 +39,7 @@ fn a_move_gives_way() {
     snapshot.leave(0);
     let moved = raw.move_resident(hop, false, Fill::Hole);
     assert_eq!(moved, Some(Left::Hole));
-    assert_eq!(word_at(&raw, class.p), Word::EMPTY);
+    assert_eq!(word_at(&raw, class.p), empty);
     // From where it is not it cannot be moved.
     assert_eq!(raw.move_resident(hop, false, Fill::Hole), None);
     assert_eq!(raw.count(class), 1);

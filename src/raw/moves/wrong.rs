@@ -5,8 +5,8 @@ use crate::{
     fault::{self, Fault},
     step::Step,
     table::{
-        layout::{Layout, Masks},
-        word::Mark,
+        layout::Layout,
+        word::{Bucket, Mark},
     },
 };
 

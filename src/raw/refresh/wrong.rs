@@ -10,7 +10,7 @@ use crate::{
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
-        word::{Mark, Word},
+        word::{Bucket, Mark, Word},
     },
 };
 
@@ -63,7 +63,7 @@ pub(super) fn try_refresh<L: Layout>(
             let renewed = renew(raw, class, bucket, loaded, entry, now);
             Ok(renewed.filter(|&now| is_still(now)).map(|_| true))
         }
-        None if Word::both_unmarked(p.word, q.word) => Ok(Some(false)),
+        None if Word::<L>::both_unmarked(p.word, q.word) => Ok(Some(false)),
         None => raw.refresh_beside_marks(class),
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     table::{
         Levels,
         layout::{F10x6, F15x4, Growing},
-        word::{Mark, Word},
+        word::{Bucket, Mark, Word},
     },
 };
 
@@ -116,8 +116,8 @@ fn an_insert_that_is_refused_has_looked_twice() {
 fn a_level_begins_late_where_only_a_move_is_in_the_way() {
     let raw = growing(2, 1);
     for bucket in [0, 1] {
-        let empty = Word::at_level(raw.table.level());
-        let full = (2..6).map(grown).fold(empty, Word::plus);
+        let empty = Word::<Growing>::at_level(raw.table.level());
+        let full = (2..6).map(grown).fold(empty, Bucket::plus);
         let marked = full.with_mark(grown(2), Mark::Trailing);
         put(&raw, bucket, marked.expect("it is there"));
     }

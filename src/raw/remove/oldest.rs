@@ -13,7 +13,7 @@ use crate::{
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
-        word::{Mark, Word},
+        word::{Bucket, Mark, Word},
     },
 };
 
@@ -27,8 +27,8 @@ impl<L: Layout> RawFilter<L> {
         let now = self.time.now();
         let version = self.versions.of(class).observe();
         let (p, q) = self.table.view().load_pair_for_update(class);
-        let in_p = oldest_in(p.word, fingerprint, now);
-        let in_q = oldest_in(q.word, fingerprint, now);
+        let in_p = oldest_in::<L>(p.word, fingerprint, now);
+        let in_q = oldest_in::<L>(q.word, fingerprint, now);
         // Else an older copy may have gone from the word that was read last to the other one.
         let is_marked = |loaded: Loaded<'_, L>| loaded.word.mark_of(fingerprint).is_some();
         let unchanged = !(is_marked(p) || is_marked(q)) || self.unchanged(class, p.word, q.word);

@@ -4,7 +4,12 @@ use super::take;
 use crate::{
     fault::{self, Fault},
     raw::{RawFilter, copies::holds_copy},
-    table::{class::Class, layout::Layout, time::Always, word::Mark},
+    table::{
+        class::Class,
+        layout::Layout,
+        time::Always,
+        word::{Bucket, Mark},
+    },
 };
 
 /// True if one of the faults of this file is switched on.
@@ -48,7 +53,7 @@ pub(super) fn try_remove<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<
         [p, q]
     };
     for word in order {
-        if holds_copy(word.word, fingerprint, Always) {
+        if holds_copy::<L>(word.word, fingerprint, Always) {
             return take(word, fingerprint);
         }
     }

@@ -7,32 +7,32 @@ use crate::{
     step::Step,
     table::Levels,
     table::class::Class,
-    table::layout::{F10x6, F15x4, F30x2},
-    table::word::{Mark, Word},
+    table::layout::{F10x6, F15x4, F30x2, PackedLayout},
+    table::word::{Bucket, Mark, Word},
 };
 
 /// A fingerprint with this pair of buckets, whose sum is odd.
-fn between<L: Layout>(buckets: usize, one: usize, other: usize) -> u64 {
+fn between<L: PackedLayout>(buckets: usize, one: usize, other: usize) -> u64 {
     (1..=L::LEVELS[0].largest)
         .find(|&fingerprint| alternate(fingerprint, one, buckets) == other)
         .expect("every pair with an odd sum has some")
 }
 
 /// Fills a bucket with residents that have these alternates, in turn.
-fn fill<L: Layout>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]) {
+fn fill<L: PackedLayout>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]) {
     let residents = alternates
         .iter()
         .map(|&alternate| between::<L>(raw.table.buckets(), bucket, alternate));
     let word = residents
         .cycle()
-        .take(L::LEVELS[0].slots)
-        .fold(Word::EMPTY, Word::plus);
+        .take(L::SLOTS)
+        .fold(Word::<L>::EMPTY, Bucket::plus);
     assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
 }
 
 /// A filter whose buckets are full of copies that lead from each of these to the next,
 /// but for the last, which is empty; and a class of the first two.
-fn chain<L: Layout>(buckets: usize, length: usize) -> (RawFilter<L>, Class) {
+fn chain<L: PackedLayout>(buckets: usize, length: usize) -> (RawFilter<L>, Class) {
     let raw = RawFilter::new(buckets, Levels::FIXED).expect("memory");
     for bucket in 0..length {
         fill(&raw, bucket, &[bucket + 1]);
@@ -50,8 +50,8 @@ fn search<L: Layout>(raw: &RawFilter<L>, class: Class, wary: bool) -> (Found, Se
 /// Each word is full of copies of one item: they are one way, not S ways.
 #[test]
 fn copies_do_not_use_up_the_search() {
-    fn check<L: Layout>(buckets: usize) {
-        let all = [2, 5, 20, 60, (MAX_PROBES - FEW) / L::LEVELS[0].slots - 2];
+    fn check<L: PackedLayout>(buckets: usize) {
+        let all = [2, 5, 20, 60, (MAX_PROBES - FEW) / L::SLOTS - 2];
         for length in all.into_iter().filter(|&length| length < buckets) {
             let (raw, class) = chain::<L>(buckets, length);
             let (found, search) = search(&raw, class, true);
@@ -72,7 +72,7 @@ fn copies_do_not_use_up_the_search() {
 /// layers, but few words.
 #[test]
 fn ways_that_meet_do_not_use_up_the_search() {
-    fn check<L: Layout>() {
+    fn check<L: PackedLayout>() {
         let (layers, buckets) = (24, 64);
         let raw = RawFilter::<L>::new(buckets, Levels::FIXED).expect("memory");
         let layer = |number: usize| {
@@ -159,7 +159,7 @@ fn a_held_way_does_not_hide_another() {
 fn a_mark_in_the_way_is_not_no_path() {
     let (raw, class) = chain::<F10x6>(64, 5);
     let resident = between::<F10x6>(64, 3, 4);
-    let mark = |word: Word<_>| word.with_mark(resident, Mark::Trailing);
+    let mark = |word: Word<F10x6>| word.with_mark(resident, Mark::Trailing);
     assert!(raw.table.update(Step::Claim, 1, 3, mark));
     let (found, search) = search(&raw, class, true);
     assert_eq!(found, Found::Blocked);
@@ -175,7 +175,7 @@ fn a_mark_in_the_first_words_is_not_no_path() {
     fill(&raw, 1, &[0]);
     let class = Class::of_resident(between::<F10x6>(64, 0, 1), 0, 64);
     assert_eq!(search(&raw, class, true).0, Found::Nothing);
-    let mark = |word: Word<_>| word.with_mark(class.fingerprint, Mark::Trailing);
+    let mark = |word: Word<F10x6>| word.with_mark(class.fingerprint, Mark::Trailing);
     for bucket in [0, 1] {
         assert!(raw.table.update(Step::Claim, 1, bucket, mark));
     }
@@ -219,7 +219,7 @@ fn a_search_among_very_many_full_words_ends_at_its_bound() {
     let raw = RawFilter::<F30x2>::new(BUCKETS, Levels::FIXED).expect("memory");
     let mut random = 1_u64;
     for bucket in 0..BUCKETS {
-        let word = (0..2).fold(Word::EMPTY, |word, _| {
+        let word = (0..2).fold(Word::<F30x2>::EMPTY, |word, _| {
             // Knuth, The Art of Computer Programming 2, section 3.3.4.
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)

@@ -10,8 +10,8 @@ use crate::{
     sync::loads,
     table::Levels,
     table::class::Class,
-    table::layout::{F10x6, Growing, Layout, Masks},
-    table::word::{Mark, Word},
+    table::layout::{F10x6, Growing, Layout},
+    table::word::{Bucket, Mark, Word},
 };
 
 /// A filter of two buckets, in which all pairs are the same, and a class.
@@ -26,12 +26,15 @@ fn put(raw: &RawFilter<F10x6>, bucket: usize, word: Word<F10x6>) {
 
 /// Full of other items, but for what it holds already.
 fn full_but_for(first: Word<F10x6>) -> Word<F10x6> {
-    (1..6).fold(first, Word::plus)
+    (1..6).fold(first, Bucket::plus)
 }
 
 /// A reservation beside these items.
 fn reserved(items: &[u64]) -> Word<F10x6> {
-    let word = items.iter().copied().fold(Word::EMPTY, Word::plus);
+    let word = items
+        .iter()
+        .copied()
+        .fold(Word::<F10x6>::EMPTY, Bucket::plus);
     word.with_reservation(77).expect("six slots")
 }
 
@@ -102,7 +105,7 @@ fn an_absent_item_is_added_to_its_home() {
     }
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
     let word = raw.table.load_for_update(class.fingerprint, class.p);
-    assert_eq!(word.word, Word::EMPTY.plus(class.fingerprint));
+    assert_eq!(word.word, Word::<F10x6>::EMPTY.plus(class.fingerprint));
     assert!(!word.is_reserved());
 }
 
@@ -129,7 +132,7 @@ fn a_reservation_left_standing_is_taken_away() {
 fn room_is_made_where_both_words_are_full() {
     let (raw, class) = wide();
     let others = (class.fingerprint + 1..).take(6);
-    let full = others.fold(Word::EMPTY, Word::plus);
+    let full = others.fold(Word::<F10x6>::EMPTY, Bucket::plus);
     put(&raw, class.p, full);
     put(&raw, class.q, full);
     assert_eq!(raw.insert_unique(class), Ok(true));
@@ -141,11 +144,11 @@ fn room_is_made_where_both_words_are_full() {
 #[test]
 fn an_absent_item_is_added_to_the_emptier_word() {
     let (raw, class) = wide();
-    put(&raw, class.p, Word::EMPTY.plus(700));
+    put(&raw, class.p, Word::<F10x6>::EMPTY.plus(700));
     assert_eq!(raw.insert_unique(class), Ok(true));
     let word = |bucket| raw.table.load_for_update(class.fingerprint, bucket).word;
-    assert_eq!(word(class.q), Word::EMPTY.plus(class.fingerprint));
-    assert_eq!(word(class.p), Word::EMPTY.plus(700));
+    assert_eq!(word(class.q), Word::<F10x6>::EMPTY.plus(class.fingerprint));
+    assert_eq!(word(class.p), Word::<F10x6>::EMPTY.plus(700));
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
 }
 
@@ -156,8 +159,8 @@ fn a_reservation_in_the_other_word_is_taken_away() {
     for reserved_at_home in [false, true] {
         let (raw, class) = wide();
         let (home, away) = match reserved_at_home {
-            false => (Word::EMPTY, reserved(&[])),
-            true => (reserved(&[700, 701]), Word::EMPTY),
+            false => (Word::<F10x6>::EMPTY, reserved(&[])),
+            true => (reserved(&[700, 701]), Word::<F10x6>::EMPTY),
         };
         put(&raw, class.p, home);
         put(&raw, class.q, away);
@@ -180,10 +183,10 @@ fn a_reservation_in_the_other_word_is_taken_away() {
 fn a_present_item_moves_nothing_where_both_words_are_full() {
     for in_home in [true, false] {
         let (raw, class) = wide();
-        let copy = Word::EMPTY.plus(class.fingerprint);
+        let copy = Word::<F10x6>::EMPTY.plus(class.fingerprint);
         let (first, other) = match in_home {
-            true => (copy, Word::EMPTY.plus(700)),
-            false => (Word::EMPTY.plus(700), copy),
+            true => (copy, Word::<F10x6>::EMPTY.plus(700)),
+            false => (Word::<F10x6>::EMPTY.plus(700), copy),
         };
         put(&raw, class.p, full_but_for(first));
         put(&raw, class.q, full_but_for(other));

@@ -8,9 +8,9 @@ use crate::{
     sync,
     table::{
         class::Class,
-        layout::{Layout, Masks},
+        layout::Layout,
         time::{Moment, Time},
-        word::Word,
+        word::{Bucket, Word},
     },
 };
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     hash::SeededState,
-    table::layout::{F10x6, F15x4, F30x2, Growing, Lanes},
+    table::layout::{F10x6, F15x4, F30x2, Growing, Lanes, PackedLayout},
 };
 use proptest::prelude::*;
 use std::hash::BuildHasher;
@@ -18,14 +18,14 @@ const MAX_PAIRS: usize = if usize::BITS > 32 {
 #[derive(Clone, Copy, Debug)]
 struct EightBits;
 
-impl Layout for EightBits {
+impl PackedLayout for EightBits {
     const LEVELS: &'static [Lanes] = &[Lanes::new(8, 4, 8)];
     const PHASE_BITS: u32 = 0;
     type Time = crate::table::time::Timeless;
 }
 
 /// The fingerprints of a fixed filter, and the largest of them.
-const fn fixed<L: Layout>() -> (Fingerprints<L>, u64) {
+const fn fixed<L: PackedLayout>() -> (Fingerprints<L>, u64) {
     (Fingerprints::new(0), L::LEVELS[0].largest)
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 /// Where the parts of `L` lie, told bit by bit: no mask is used to say so.
-fn masks_are_as_documented<L: Layout>() {
+fn masks_are_as_documented<L: PackedLayout>() {
     let bits = |mask: u64| (0..64).filter(move |bit| mask >> bit & 1 == 1);
     let in_slot = |bit: u32, lanes: &Lanes| {
         bit / lanes.distance < lanes.slots as u32 && bit % lanes.distance < lanes.bits
@@ -61,7 +61,7 @@ fn words_of_growable_filters_are_packed_anew_at_each_level() {
     }
 }
 
-/// The positions themselves, as the diagram in `word.rs` draws them: words
+/// The positions themselves, as the diagram in `packed.rs` draws them: words
 /// that were written by an earlier release must mean the same in a later one.
 #[test]
 fn control_bits_stay_where_they_are() {

@@ -5,7 +5,10 @@ use crate::{
     fault::{self, Fault},
     step::Step,
     sync::{self, Ordering},
-    table::{layout::Layout, word::Word},
+    table::{
+        layout::Layout,
+        word::{Bucket, Word},
+    },
 };
 
 /// True if one of the faults of this file is switched on.
@@ -60,7 +63,7 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
         }
         (Fault::PhaseIgnored, _) if old.is_in_phase(new) => {
             // Relaxed: done wrong on purpose, it only has to be a recent phase.
-            let now = Word::<L>::from_bits(loaded.atomic.load(Ordering::Relaxed));
+            let now = Word::<L>::unpack(loaded.atomic.load(Ordering::Relaxed));
             let recent = old.with_phase(now.phase());
             loaded
                 .now(recent)
@@ -71,7 +74,7 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
 }
 
 /// `new` with the reservation that stands in `old`, if there is still an empty slot for it.
-fn with_reservation_of<L: Layout>(new: Word<L>, old: Word<L>) -> Word<L> {
+fn with_reservation_of<W: Bucket>(new: W, old: W) -> W {
     let kept = old.token().and_then(|token| new.with_reservation(token));
     kept.unwrap_or(new)
 }

@@ -5,7 +5,7 @@ use crate::{
     table::{
         Table,
         layout::Layout,
-        word::{Mark, Word},
+        word::{Bucket, Mark, Word},
     },
 };
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub(super) fn scan<L: Layout>(
     let image_of = if fault::is(Fault::ScanNoShadows) {
         without_shadow
     } else {
-        Word::image
+        Word::<L>::image
     };
     if fault::is(Fault::ScanByPlane) {
         return table.scan_by_plane(buckets, level, image, image_of);
@@ -38,8 +38,8 @@ pub(super) fn scan<L: Layout>(
             || table.scan_by_bucket(buckets, level, image, image_of))
 }
 
-/// [`Word::image`] that takes an outline or a shadow for nothing.
-fn without_shadow<L: Layout>(word: Word<L>) -> Word<L> {
+/// [`Bucket::image`] that takes an outline or a shadow for nothing.
+fn without_shadow<W: Bucket>(word: W) -> W {
     match word.mark() {
         Some(Mark::Outline | Mark::Shadow) => word.without_reservation().without_marked().image(),
         _ => word.image(),

@@ -2,7 +2,7 @@
 
 use crate::{
     step::Step,
-    table::{Table, layout::Layout},
+    table::{Table, layout::Layout, word::Bucket},
 };
 
 /// Freezes the first word that was reached before the level has begun.

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 #[derive(Clone, Copy, Debug)]
 struct Tiny;
 
-impl Layout for Tiny {
+impl PackedLayout for Tiny {
     const LEVELS: &'static [Lanes] = &[Lanes::new(4, 3, 4)];
     const PHASE_BITS: u32 = 0;
     const TAG_BITS: u32 = 2;
@@ -20,7 +20,7 @@ impl Layout for Tiny {
 }
 
 /// The unmarked slots that hold a copy of `fingerprint`, live or dead.
-fn naive<L: Layout>(word: Word<L>, fingerprint: u64, now: Now, live: bool) -> Vec<u64> {
+fn naive<L: PackedLayout>(word: Packed<L>, fingerprint: u64, now: Now, live: bool) -> Vec<u64> {
     (usize::from(!word.is_unmarked())..word.slots())
         .map(|slot| word.slot(slot))
         .filter(|entry| entry & L::FINGERPRINT == fingerprint)
@@ -28,7 +28,7 @@ fn naive<L: Layout>(word: Word<L>, fingerprint: u64, now: Now, live: bool) -> Ve
         .collect()
 }
 
-fn agrees<L: Layout>(word: Word<L>, fingerprint: u64, now: Now) {
+fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: u64, now: Now) {
     let context = format!("{fingerprint} in {word:?}, {now:?}");
     let live = naive(word, fingerprint, now, true);
     assert_eq!(word.count_live(fingerprint, now), live.len(), "{context}");
@@ -48,16 +48,16 @@ fn agrees<L: Layout>(word: Word<L>, fingerprint: u64, now: Now) {
         oldest.is_none_or(|entry| live.contains(&entry)),
         "{context}"
     );
-    let other = Word::<L>::EMPTY;
+    let other = Packed::<L>::EMPTY;
     for (p, q) in [(word, other), (other, word)] {
-        let (p, q) = (Bits(p.bits()), Bits(q.bits()));
-        let (settled, found) = Word::match_settled_live(p, q, fingerprint, other, now);
+        let (p, q) = (Bits(p.pack()), Bits(q.pack()));
+        let (settled, found) = Packed::match_settled_live(p, q, fingerprint, other, now);
         assert_eq!(settled, word.is_unmarked(), "{context}");
         assert!(!settled || found != live.is_empty(), "{context}");
     }
 }
 
-fn dead_agrees<L: Layout>(word: Word<L>, now: Now) {
+fn dead_agrees<L: PackedLayout>(word: Packed<L>, now: Now) {
     let dead = |entry: u64| entry & L::FINGERPRINT != 0 && !Moment::<L>::is_live(now, entry);
     let any = (0..word.slots()).any(|slot| dead(word.slot(slot)));
     let found = word.dead(now);
@@ -70,8 +70,8 @@ fn dead_agrees<L: Layout>(word: Word<L>, now: Now) {
 }
 
 /// A word with these entries, of which empty ones have no tag.
-fn word_of<L: Layout>(entries: impl Iterator<Item = u64>, mark: Option<Mark>) -> Word<L> {
-    let mut word = Word::<L>::EMPTY;
+fn word_of<L: PackedLayout>(entries: impl Iterator<Item = u64>, mark: Option<Mark>) -> Packed<L> {
+    let mut word = Packed::<L>::EMPTY;
     for (slot, entry) in entries.enumerate() {
         if entry & L::FINGERPRINT != 0 {
             word = word.set(slot, entry);
@@ -103,7 +103,7 @@ fn every_tiny_word_agrees() {
 }
 
 /// Slots of an expiring layout: few fingerprints, so that many are equal.
-fn entry<L: Layout>() -> impl Strategy<Value = u64> {
+fn entry<L: PackedLayout>() -> impl Strategy<Value = u64> {
     let fingerprint = prop_oneof![Just(0), 1..=2_u64, 1..=L::FINGERPRINT];
     let tag = 0..1_u64 << L::TAG_BITS;
     (fingerprint, tag).prop_map(|(fingerprint, tag)| fingerprint | tag << L::FINGERPRINT_BITS)

@@ -2,7 +2,7 @@
 //! random words for the real ones.
 
 use super::*;
-use crate::table::layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, series};
+use crate::table::layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Lanes, series};
 use proptest::prelude::*;
 
 /// What a word stands for, without any packing.
@@ -18,7 +18,7 @@ struct Naive {
 }
 
 /// Control bits from the lowest up: all that belong to no slot at any level.
-fn control_bits<L: Layout>() -> Vec<u32> {
+fn control_bits<L: PackedLayout>() -> Vec<u32> {
     let in_slot = |bit: u32, lanes: &Lanes| {
         bit / lanes.distance < lanes.slots as u32 && bit % lanes.distance < lanes.bits
     };
@@ -27,7 +27,7 @@ fn control_bits<L: Layout>() -> Vec<u32> {
 }
 
 /// The levels that words of the layout can have: of those beyond the last one all are alike.
-fn levels<L: Layout>() -> u64 {
+fn levels<L: PackedLayout>() -> u64 {
     let last = L::LEVELS.last().unwrap().bits;
     u64::from(L::LEVELS[0].bits - last) + 1
 }
@@ -44,11 +44,11 @@ impl Naive {
         (self.phase >> 1) as u32
     }
 
-    fn lanes<L: Layout>(&self) -> &'static Lanes {
+    fn lanes<L: PackedLayout>(&self) -> &'static Lanes {
         &L::LEVELS[self.level() as usize]
     }
 
-    fn word<L: Layout>(&self) -> Word<L> {
+    fn word<L: PackedLayout>(&self) -> Packed<L> {
         let distance = self.lanes::<L>().distance as usize;
         let mut bits = 0;
         for (slot, stored) in self.slots.iter().enumerate() {
@@ -66,7 +66,7 @@ impl Naive {
         for index in 0..L::PHASE_BITS {
             bits |= (self.phase >> index & 1) << (64 - L::PHASE_BITS + index);
         }
-        Word::from_bits(bits)
+        Packed::unpack(bits)
     }
 
     /// A fingerprint of which the word stores `stored`.
@@ -85,12 +85,12 @@ impl Naive {
 
 /// All operations that are allowed on the word, against their plain meaning: for fingerprints of
 /// which these numbers are stored.
-fn operations_agree<L: Layout>(naive: &Naive, stored: &[u64], tokens: &[u64]) {
-    let word: Word<L> = naive.word();
+fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u64]) {
+    let word: Packed<L> = naive.word();
     let last = word.slots() - 1;
     let fingerprints = || stored.iter().map(|&stored| (stored, naive.whole(stored)));
 
-    assert_eq!(Word::<L>::from_bits(word.bits()), word);
+    assert_eq!(Packed::<L>::unpack(word.pack()), word);
     assert_eq!(word.mark(), naive.mark);
     assert_eq!(word.is_unmarked(), naive.mark.is_none());
     assert_eq!(word.is_reserved(), naive.token.is_some());
@@ -291,14 +291,14 @@ fn operations_agree<L: Layout>(naive: &Naive, stored: &[u64], tokens: &[u64]) {
 /// A split against its plain meaning, for words that can be split: each fingerprint goes
 /// or stays by its lowest bit, which is stored no more; they stand in the first slots, in their
 /// order, and the mark is on that of slot 0.
-fn split_agrees<L: Layout>(naive: &Naive) {
+fn split_agrees<L: PackedLayout>(naive: &Naive) {
     let last = u64::from(naive.level()) + 1 >= levels::<L>();
     // Without that bit no number may be 0.
     let lasting = naive.slots.iter().all(|&stored| stored != 1);
     if naive.token.is_some() || naive.phase & 1 == 1 || last || !lasting {
         return;
     }
-    let word: Word<L> = naive.word();
+    let word: Packed<L> = naive.word();
     assert!(!word.is_frozen() && word.frozen().is_frozen());
     let part = |bit| {
         let mut part = Naive {
@@ -323,8 +323,8 @@ fn split_agrees<L: Layout>(naive: &Naive) {
 }
 
 /// What a snapshot keeps of a word, and what it takes for one, against their plain meaning.
-fn image_agrees<L: Layout>(naive: &Naive) {
-    let word: Word<L> = naive.word();
+fn image_agrees<L: PackedLayout>(naive: &Naive) {
+    let word: Packed<L> = naive.word();
     let mut image = Naive {
         mark: None,
         token: None,
@@ -339,8 +339,8 @@ fn image_agrees<L: Layout>(naive: &Naive) {
     is_image_agrees::<L>(&image);
 }
 
-fn is_image_agrees<L: Layout>(naive: &Naive) {
-    let word: Word<L> = naive.word();
+fn is_image_agrees<L: PackedLayout>(naive: &Naive) {
+    let word: Packed<L> = naive.word();
     let at_rest = naive.mark.is_none() && naive.token.is_none() && naive.phase & 1 == 0;
     let level = naive.level();
     let to_lose = levels::<L>() as u32 - 1 - level;
@@ -349,18 +349,18 @@ fn is_image_agrees<L: Layout>(naive: &Naive) {
     assert_eq!(word.is_image(), expected, "{naive:?}");
     let unused = !(naive.lanes::<L>().payload | L::CONTROL | L::PHASE);
     for bit in (0..u64::BITS).filter(|bit| unused >> bit & 1 == 1) {
-        let more = Word::<L>::from_bits(word.bits() | 1 << bit);
+        let more = Packed::<L>::unpack(word.pack() | 1 << bit);
         assert!(!more.is_image(), "bit {bit} and {naive:?}");
     }
 }
 
 /// Every word that can stand in a table of layout `L`.
-fn all_words<L: Layout>() -> Vec<Naive> {
+fn all_words<L: PackedLayout>() -> Vec<Naive> {
     let phases = if L::GROWS { 2 * levels::<L>() } else { 1 };
     (0..phases).flat_map(all_words_in_phase::<L>).collect()
 }
 
-fn all_words_in_phase<L: Layout>(phase: u64) -> Vec<Naive> {
+fn all_words_in_phase<L: PackedLayout>(phase: u64) -> Vec<Naive> {
     let lanes = &L::LEVELS[phase as usize >> 1];
     let values = 1_u64 << lanes.bits;
     let mut all = Vec::new();
@@ -387,7 +387,7 @@ fn all_words_in_phase<L: Layout>(phase: u64) -> Vec<Naive> {
     all
 }
 
-fn all_operations_agree<L: Layout>() {
+fn all_operations_agree<L: PackedLayout>() {
     let all = all_words::<L>();
     for naive in &all {
         let largest = naive.lanes::<L>().largest;
@@ -397,7 +397,7 @@ fn all_operations_agree<L: Layout>() {
         split_agrees::<L>(naive);
         image_agrees::<L>(naive);
     }
-    let mut bits: Vec<u64> = all.iter().map(|naive| naive.word::<L>().bits()).collect();
+    let mut bits: Vec<u64> = all.iter().map(|naive| naive.word::<L>().pack()).collect();
     bits.sort_unstable();
     bits.dedup();
     assert_eq!(
@@ -408,15 +408,15 @@ fn all_operations_agree<L: Layout>() {
 }
 
 /// Only of settled words, of which `p` says the phase, is the second answer used.
-fn match_settled_agrees<L: Layout>(
-    p: Word<L>,
-    q: Word<L>,
+fn match_settled_agrees<L: PackedLayout>(
+    p: Packed<L>,
+    q: Packed<L>,
     fingerprint: u64,
     (settled, matches): (bool, bool),
 ) {
-    let hint = Word::<L>::EMPTY.with_phase(p.phase());
-    let [of_p, of_q] = [p, q].map(|word| Bits(word.bits()));
-    let answers = Word::match_settled(of_p, of_q, fingerprint, hint);
+    let hint = Packed::<L>::EMPTY.with_phase(p.phase());
+    let [of_p, of_q] = [p, q].map(|word| Bits(word.pack()));
+    let answers = Packed::match_settled(of_p, of_q, fingerprint, hint);
     assert_eq!(answers.0, settled, "{p:?}, {q:?}");
     if !settled {
         return;
@@ -425,19 +425,19 @@ fn match_settled_agrees<L: Layout>(
     // The other ways to match that the layout allows, which this processor does not take.
     let lanes = p.lanes();
     let broadcast = p.stored(fingerprint) * lanes.ones;
-    let [p, q] = [p, q].map(|word| word.bits() ^ broadcast);
-    let used = Word::<L>::used(p, lanes) & Word::<L>::used(q, lanes);
+    let [p, q] = [p, q].map(|word| word.pack() ^ broadcast);
+    let used = Packed::<L>::used(p, lanes) & Packed::<L>::used(q, lanes);
     assert_eq!(used != lanes.tops, matches, "{fingerprint} in words");
     if lanes.distance > lanes.bits {
-        let in_lanes = Word::<L>::either_matches_in_lanes(p, q);
+        let in_lanes = Packed::<L>::either_matches_in_lanes(p, q);
         assert_eq!(in_lanes, matches, "{fingerprint} in lanes");
     }
 }
 
 /// Over all pairs of words: what the fast path of a lookup asks.
-fn all_pairs_agree<L: Layout>(phase: u64) {
+fn all_pairs_agree<L: PackedLayout>(phase: u64) {
     struct Row<L> {
-        word: Word<L>,
+        word: Packed<L>,
         quiet: bool,
         /// Bit `n` is set if any slot, marked or with a token, holds `n`.
         holds: u64,
@@ -468,7 +468,7 @@ macro_rules! small_layouts {
         #[derive(Clone, Copy, Debug)]
         struct $name;
 
-        impl Layout for $name {
+        impl PackedLayout for $name {
             const LEVELS: &'static [Lanes] = &$levels;
             const PHASE_BITS: u32 = $phase;
             type Time = crate::table::time::Timeless;
@@ -477,7 +477,7 @@ macro_rules! small_layouts {
 }
 
 small_layouts! {
-    Packed: [Lanes::new(3, 3, 3)], phase 0;
+    Dense: [Lanes::new(3, 3, 3)], phase 0;
     Aligned: [Lanes::new(3, 3, 5)], phase 0;
     TwoSlots: [Lanes::new(4, 2, 32)], phase 0;
     OneBit: [Lanes::new(1, 6, 1)], phase 0;
@@ -489,7 +489,7 @@ small_layouts! {
 
 #[test]
 fn small_layouts_agree_on_all_words() {
-    all_operations_agree::<Packed>();
+    all_operations_agree::<Dense>();
     all_operations_agree::<Aligned>();
     all_operations_agree::<TwoSlots>();
     all_operations_agree::<OneBit>();
@@ -499,7 +499,7 @@ fn small_layouts_agree_on_all_words() {
 
 #[test]
 fn small_layouts_agree_on_all_pairs_of_words() {
-    all_pairs_agree::<Packed>(0);
+    all_pairs_agree::<Dense>(0);
     all_pairs_agree::<Aligned>(0);
     all_pairs_agree::<TwoSlots>(0);
     all_pairs_agree::<OneBit>(0);
@@ -518,7 +518,7 @@ fn value(bits: u32) -> impl Strategy<Value = u64> {
     ]
 }
 
-fn naive_in_phase<L: Layout>(phase: u64) -> impl Strategy<Value = Naive> {
+fn naive_in_phase<L: PackedLayout>(phase: u64) -> impl Strategy<Value = Naive> {
     let lanes = &L::LEVELS[phase as usize >> 1];
     let slots = prop::collection::vec(value(lanes.bits), lanes.slots);
     let mark = prop::sample::select(marks());
@@ -537,14 +537,14 @@ fn naive_in_phase<L: Layout>(phase: u64) -> impl Strategy<Value = Naive> {
 }
 
 /// Two words in one phase.
-fn pair<L: Layout>() -> impl Strategy<Value = (Naive, Naive)> {
+fn pair<L: PackedLayout>() -> impl Strategy<Value = (Naive, Naive)> {
     let phases = if L::GROWS { 2 * levels::<L>() } else { 1 };
     (0..phases).prop_flat_map(|phase| (naive_in_phase::<L>(phase), naive_in_phase::<L>(phase)))
 }
 
 /// Numbers worth asking `words` for: all they hold, these with one bit
 /// flipped, and the extremes.
-fn neighbours<L: Layout>(words: &[&Naive]) -> Vec<u64> {
+fn neighbours<L: PackedLayout>(words: &[&Naive]) -> Vec<u64> {
     let lanes = words[0].lanes::<L>();
     let held = words
         .iter()
@@ -559,8 +559,8 @@ fn neighbours<L: Layout>(words: &[&Naive]) -> Vec<u64> {
     all
 }
 
-fn pair_agrees<L: Layout>(p: &Naive, q: &Naive) {
-    let (p_word, q_word): (Word<L>, Word<L>) = (p.word(), q.word());
+fn pair_agrees<L: PackedLayout>(p: &Naive, q: &Naive) {
+    let (p_word, q_word): (Packed<L>, Packed<L>) = (p.word(), q.word());
     let quiet = |n: &Naive| n.mark.is_none() && n.token.is_none();
     let settled = quiet(p) && quiet(q);
     for stored in neighbours::<L>(&[p, q]) {
@@ -597,15 +597,15 @@ real_layouts! {
 /// For each level at which a filter can begin.
 #[test]
 fn hints_say_plane_and_phase() {
-    type Hint = Word<Growing>;
+    type Hint = Packed<Growing>;
     let levels = levels::<Growing>() as u32;
     for first in 0..levels {
-        let hints: Vec<Hint> = (first..levels).map(|it| Word::hint(it, first)).collect();
-        assert!(hints.is_sorted_by_key(|hint| hint.bits()));
+        let hints: Vec<Hint> = (first..levels).map(|it| Packed::hint(it, first)).collect();
+        assert!(hints.is_sorted_by_key(|hint| hint.pack()));
         for (level, &hint) in (first..).zip(&hints) {
             assert_eq!(hint.level(), level);
             for fingerprint in [1 << 26, 0x2aa_aaaa, (1 << 27) - 1] {
-                let plane = (fingerprint & hint.bits()) >> first;
+                let plane = (fingerprint & hint.pack()) >> first;
                 assert_eq!(
                     plane,
                     (fingerprint & ((1 << level) - 1)) >> first,
@@ -614,7 +614,7 @@ fn hints_say_plane_and_phase() {
                 let word = Hint::at_level(level).plus(fingerprint);
                 assert!(word.is_in_phase(hint) && !word.frozen().is_in_phase(hint));
                 for (other, &later) in (first..).zip(&hints) {
-                    assert_eq!(Word::both_in_phase(word, word, later), other == level);
+                    assert_eq!(Packed::both_in_phase(word, word, later), other == level);
                 }
             }
         }
@@ -623,14 +623,14 @@ fn hints_say_plane_and_phase() {
 
 #[test]
 fn an_empty_word_is_all_zero() {
-    assert_eq!(Word::<F10x6>::EMPTY.bits(), 0);
-    assert_eq!(Word::<F10x6>::EMPTY.occupied(), 0);
-    assert!(Word::<F15x4>::EMPTY.residents(1).next().is_none());
+    assert_eq!(Packed::<F10x6>::EMPTY.pack(), 0);
+    assert_eq!(Packed::<F10x6>::EMPTY.occupied(), 0);
+    assert!(Packed::<F15x4>::EMPTY.residents(1).next().is_none());
 }
 
 #[test]
 fn debug_shows_what_a_word_holds() {
-    let word = Word::<F30x2>::EMPTY
+    let word = Packed::<F30x2>::EMPTY
         .plus_marked(77, Mark::Delivered)
         .expect("two slots");
     assert_eq!(
@@ -640,7 +640,7 @@ fn debug_shows_what_a_word_holds() {
 }
 
 /// Words at a level with each set of used slots, as bits from the lowest slot up.
-fn fullness_is_ordered<L: Layout>(level: u64, stored: u64) {
+fn fullness_is_ordered<L: PackedLayout>(level: u64, stored: u64) {
     let lanes = &L::LEVELS[level as usize];
     let word = |used: u64| {
         let in_use = |slot: usize| if used >> slot & 1 == 1 { stored } else { 0 };
@@ -666,7 +666,7 @@ fn fullness_is_ordered<L: Layout>(level: u64, stored: u64) {
     }
     // At the next level.
     if level + 1 < levels::<L>() {
-        let other = Word::<L>::at_level(level as u32 + 1);
+        let other = Packed::<L>::at_level(level as u32 + 1);
         for used in 0..=full {
             assert_eq!(word(used).is_fuller_than(other), used == full, "{used:#b}");
             assert!(!other.is_fuller_than(word(used)), "{used:#b}");

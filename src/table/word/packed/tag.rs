@@ -6,9 +6,9 @@
 //!
 //! Tags, ages and what is live: [`time`](crate::table::time).
 
-use super::{Bits, Word};
+use super::{Bits, Bucket, Packed};
 use crate::table::{
-    layout::{Layout, Masks},
+    layout::{Layout, Masks, PackedLayout},
     time::{Moment, Now},
 };
 #[cfg(target_feature = "sse2")]
@@ -23,7 +23,7 @@ use safe_arch::{
 /// The places of fingerprints and tags in a word.
 struct Places<L>(L);
 
-impl<L: Layout> Places<L> {
+impl<L: PackedLayout> Places<L> {
     const LANES: &'static crate::table::layout::Lanes = &L::LEVELS[0];
     /// Bit 0 of each fingerprint.
     const ONES: u64 = Self::LANES.ones;
@@ -47,7 +47,7 @@ impl<L: Layout> Places<L> {
 struct Rows<L>(L);
 
 #[cfg(target_feature = "sse2")]
-impl<L: Layout> Rows<L> {
+impl<L: PackedLayout> Rows<L> {
     /// Each tag, with the bit above it.
     const STEPS: [[u64; 2]; 16] = rows(Places::<L>::ABOVE, Places::<L>::TAG_ONES);
     /// What carries into the bit above a tag when it is added to a larger age.
@@ -73,7 +73,7 @@ const fn rows(first: u64, distance: u64) -> [[u64; 2]; 16] {
     rows
 }
 
-impl<L: Layout> Word<L> {
+impl<L: PackedLayout> Packed<L> {
     /// The top bit of each fingerprint that is `fingerprint`, whatever the tag, and also if there
     /// is a mark. The word must not be reserved.
     #[inline(always)]
@@ -134,7 +134,7 @@ impl<L: Layout> Word<L> {
         hint: Self,
         now: Now,
     ) -> (bool, bool) {
-        let (p, q) = (Self::from_bits(p.0), Self::from_bits(q.0));
+        let (p, q) = (Self::unpack(p.0), Self::unpack(q.0));
         let holds = Self::either_holds_live(p, q, fingerprint, now);
         (Self::both_settled(p, q, hint), holds)
     }

@@ -1,0 +1,385 @@
+//! Packed words: a slot is so many bits of the word.
+//!
+//! ```text
+//! packed (10 × 6):   63  60 59      50      ...      19      10 9        0
+//!                   [ UMMM ][ slot 5 ]      ...     [ slot 1 ] [  slot 0  ]
+//! aligned (15 × 4):  63 62       48   47 46      32   31 30      16   15 14       0
+//!                   [U][ slot 3 ]    [M][ slot 2 ]   [M][ slot 1 ]   [M][ slot 0 ]
+//! ```
+//!
+//! * A slot holds a fingerprint, or 0 when it is empty. In a growable layout it holds what the
+//!   word's plane does not say of the fingerprint: its upper bits, one less at each level.
+//! * `M` is the code of the [`Mark`]. If there is a mark, it is on slot 0: which
+//!   fingerprint stands in which slot means nothing, so marking one swaps it
+//!   with slot 0 in the same exchange, and no bits are needed to say which.
+//! * `U` says that the last slot, which is empty, holds a reservation's token.
+//! * Growable layouts keep the word's phase in the uppermost bits. It says how the slots lie.
+//!
+//! What comes goes to the lowest empty slot, and of several equal fingerprints the lowest one goes
+//! or is marked.
+
+mod matching;
+mod slots;
+mod tag;
+
+use super::{Bits, Bucket, Mark};
+use crate::table::{
+    layout::{Layout, Masks, PackedLayout},
+    low_bits,
+};
+use std::{fmt, marker::PhantomData};
+
+/// A word whose slots lie as the layout says.
+pub(crate) struct Packed<L> {
+    bits: u64,
+    layout: PhantomData<L>,
+}
+
+impl<L> Clone for Packed<L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L> Copy for Packed<L> {}
+
+impl<L> PartialEq for Packed<L> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bits == other.bits
+    }
+}
+
+impl<L: PackedLayout> fmt::Debug for Packed<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Word")
+            .field("slots", &self.shown())
+            .field("mark", &self.mark())
+            .field("reserved", &self.is_reserved())
+            .field("phase", &self.phase())
+            .finish()
+    }
+}
+
+impl<L: PackedLayout> Packed<L> {
+    #[inline(always)]
+    const fn from_bits(bits: u64) -> Self {
+        let () = L::CHECKED;
+        Self {
+            bits,
+            layout: PhantomData,
+        }
+    }
+
+    /// The bit of the phase that a word has while it is frozen.
+    const FROZEN: u64 = L::PHASE & L::PHASE.wrapping_neg();
+}
+
+impl<L: PackedLayout> Bucket for Packed<L> {
+    const EMPTY: Self = Self::from_bits(0);
+
+    #[inline(always)]
+    fn unpack(bits: u64) -> Self {
+        Self::from_bits(bits)
+    }
+
+    #[inline(always)]
+    fn pack(self) -> u64 {
+        self.bits
+    }
+
+    #[inline(always)]
+    fn slots(self) -> usize {
+        self.lanes().slots
+    }
+
+    #[inline(always)]
+    fn match_settled(p: Bits, q: Bits, fingerprint: u64, hint: Self) -> (bool, bool) {
+        let (p, q) = (Self::unpack(p.0), Self::unpack(q.0));
+        let matches = Self::either_matches(p, q, fingerprint, hint);
+        (Self::both_settled(p, q, hint), matches)
+    }
+
+    #[inline]
+    fn holds(self, fingerprint: u64) -> bool {
+        self.unmarked_matches(fingerprint) != 0
+    }
+
+    #[inline]
+    fn count(self, fingerprint: u64) -> usize {
+        self.unmarked_matches(fingerprint).count_ones() as usize
+    }
+
+    #[inline(always)]
+    fn has_vacancy(self) -> bool {
+        debug_assert!(!self.is_reserved());
+        self.empty_slots() != 0
+    }
+
+    #[inline(always)]
+    fn occupied(self) -> u32 {
+        self.used_slots().count_ones()
+    }
+
+    /// Compares the used slots as numbers, not how many there are: that is the
+    /// same as long as slots are used from the lowest on, which removes disturb,
+    /// and a full word is fuller than any other in any case. To count them takes longer
+    /// (DESIGN, section 13).
+    #[inline(always)]
+    fn is_fuller_than(self, other: Self) -> bool {
+        debug_assert!(!self.is_reserved() && !other.is_reserved());
+        if self.is_in_phase(other) {
+            self.used_slots() > other.used_slots()
+        } else {
+            !self.has_vacancy()
+        }
+    }
+
+    #[inline(always)]
+    fn plus(self, fingerprint: u64) -> Self {
+        debug_assert!(!self.is_reserved());
+        let place = self.place(self.empty_slots());
+        Self::from_bits(self.bits | (self.number_of(fingerprint) * place))
+    }
+
+    #[inline(always)]
+    fn minus(self, fingerprint: u64) -> Self {
+        let place = self.place(self.unmarked_matches(fingerprint));
+        Self::from_bits(self.bits ^ (self.stored(fingerprint) * place))
+    }
+
+    fn residents(self, one: u64) -> impl Iterator<Item = u64> {
+        debug_assert!(!self.is_reserved());
+        let (first, level) = (usize::from(self.mark().is_some()), self.level());
+        let low = low_bits(one, level);
+        (first..self.slots())
+            .map(move |slot| self.slot(slot))
+            .filter(|&stored| stored != 0)
+            .map(move |stored| stored << level | low)
+    }
+
+    fn shown(self) -> Vec<u64> {
+        (0..self.slots()).map(|slot| self.slot(slot)).collect()
+    }
+
+    // The mark on slot 0.
+
+    fn mark(self) -> Option<Mark> {
+        let bits = self.bits & L::MARK;
+        Mark::ALL.into_iter().find(|&mark| bits == Self::code(mark))
+    }
+
+    fn mark_of(self, fingerprint: u64) -> Option<Mark> {
+        if L::fingerprint(self.slot(0)) == self.stored(fingerprint) {
+            self.mark()
+        } else {
+            None
+        }
+    }
+
+    fn marked_entry(self) -> u64 {
+        debug_assert!(!self.is_unmarked());
+        self.slot(0)
+    }
+
+    #[inline]
+    fn is_marked(self, mark: Mark, fingerprint: u64) -> bool {
+        self.bits & L::MARK == Self::code(mark) && self.slot(0) == self.stored(fingerprint)
+    }
+
+    #[inline]
+    fn both_unmarked(p: Self, q: Self) -> bool {
+        (p.bits | q.bits) & L::MARK == 0
+    }
+
+    #[inline]
+    fn is_unmarked(self) -> bool {
+        self.bits & L::MARK == 0
+    }
+
+    #[inline]
+    fn with_mark(self, fingerprint: u64, mark: Mark) -> Option<Self> {
+        if !self.is_unmarked() {
+            return None;
+        }
+        let place = self.place(self.unmarked_matches(fingerprint));
+        let stored = self.stored(fingerprint);
+        (place != 0).then(|| self.with_first(stored, place).remarked(mark))
+    }
+
+    fn plus_marked(self, fingerprint: u64, mark: Mark) -> Option<Self> {
+        debug_assert!(!self.is_reserved());
+        if !self.is_unmarked() {
+            return None;
+        }
+        let place = self.place(self.empty_slots());
+        let number = self.number_of(fingerprint);
+        let with = Self::from_bits(self.bits | (number * place));
+        (place != 0).then(|| with.with_first(number, place).remarked(mark))
+    }
+
+    fn marked_instead(self, fingerprint: u64, mark: Mark) -> Self {
+        debug_assert!(!self.is_unmarked());
+        self.set(0, self.number_of(fingerprint)).remarked(mark)
+    }
+
+    #[inline]
+    fn remarked(self, mark: Mark) -> Self {
+        Self::from_bits(self.bits & !L::MARK | Self::code(mark))
+    }
+
+    #[inline]
+    fn unmarked(self) -> Self {
+        Self::from_bits(self.bits & !L::MARK)
+    }
+
+    #[inline]
+    fn without_marked(self) -> Self {
+        self.unmarked().set(0, 0)
+    }
+
+    // The reservation in the last slot.
+
+    #[inline]
+    fn is_reserved(self) -> bool {
+        self.bits & L::RESERVED != 0
+    }
+
+    #[inline(always)]
+    fn without_reservation(self) -> Self {
+        // A branch, foreseen, is faster here than arithmetic that a writer's
+        // exchange would have to wait for.
+        if self.is_reserved() {
+            self.reservation_dropped()
+        } else {
+            self
+        }
+    }
+
+    /// Of the token as many bits are kept as a slot has. The last slot is emptied for it into the
+    /// lowest empty one.
+    #[inline]
+    fn with_reservation(self, token: u64) -> Option<Self> {
+        debug_assert!(!self.is_reserved());
+        let (vacancy, last) = (self.place(self.empty_slots()), self.slots() - 1);
+        let displaced = self.slot(last) * vacancy;
+        let word = Self::from_bits(self.bits | displaced | L::RESERVED);
+        (vacancy != 0).then(|| word.set(last, token & self.lanes().largest))
+    }
+
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    fn token(self) -> Option<u64> {
+        self.is_reserved().then(|| self.slot(self.slots() - 1))
+    }
+
+    // The phase.
+
+    #[inline(always)]
+    fn level(self) -> u32 {
+        (self.phase() >> 1) as u32
+    }
+
+    fn at_level(level: u32) -> Self {
+        Self::EMPTY.with_phase(2 * u64::from(level))
+    }
+
+    fn hint(level: u32, first: u32) -> Self {
+        let plane = (1_u64 << level) - (1 << first);
+        Self::from_bits(Self::at_level(level).bits | plane)
+    }
+
+    #[inline(always)]
+    fn is_in_phase(self, other: Self) -> bool {
+        (self.bits ^ other.bits) & L::PHASE == 0
+    }
+
+    #[inline(always)]
+    fn both_in_phase(p: Self, q: Self, other: Self) -> bool {
+        ((p.bits ^ other.bits) | (q.bits ^ other.bits)) & L::PHASE == 0
+    }
+
+    #[inline(always)]
+    fn is_frozen(self) -> bool {
+        self.phase() & 1 == 1
+    }
+
+    fn frozen(self) -> Self {
+        debug_assert!(!self.is_frozen() && !self.is_reserved());
+        self.with_phase(self.phase() + 1)
+    }
+
+    /// The slots are packed anew, in their order. So what is marked is the first one on its side,
+    /// too, and in slot 0.
+    fn split(self) -> (Self, Self) {
+        debug_assert!(self.is_frozen());
+        debug_assert!(!self.is_reserved());
+        let next = Self::at_level(self.level() + 1);
+        let mut sides = [(next, 0); 2];
+        for slot in 0..self.slots() {
+            let stored = self.slot(slot);
+            if stored != 0 {
+                let (side, used) = &mut sides[(stored & 1) as usize];
+                *side = side.set(*used, stored >> 1);
+                *used += 1;
+            }
+        }
+        if !self.is_unmarked() {
+            let (side, _) = &mut sides[(self.slot(0) & 1) as usize];
+            *side = Self::from_bits(side.bits | self.bits & L::MARK);
+        }
+        let [(stays, _), (goes, _)] = sides;
+        (stays, goes)
+    }
+
+    #[inline(always)]
+    fn phase(self) -> u64 {
+        // Of no bits, in a fixed layout, 0.
+        self.bits.checked_shr(L::PHASE_SHIFT).unwrap_or(0)
+    }
+
+    fn with_phase(self, phase: u64) -> Self {
+        debug_assert!(phase >> L::PHASE_BITS == 0);
+        Self::from_bits(self.bits & !L::PHASE | phase << (L::PHASE_SHIFT % u64::BITS))
+    }
+
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    fn packed_as_before(self) -> Self {
+        let below = &L::LEVELS[self.level() as usize - 1];
+        (0..below.slots).fold(Self::from_bits(self.bits & !L::PAYLOAD), |word, slot| {
+            let stored = if slot < self.slots() {
+                self.slot(slot)
+            } else {
+                0
+            };
+            Self::from_bits(word.bits | stored << (below.distance * slot as u32))
+        })
+    }
+
+    // Snapshots.
+
+    fn image(self) -> Self {
+        let word = self.without_reservation();
+        let word = match word.mark() {
+            Some(Mark::Outline | Mark::Shadow | Mark::Delivered | Mark::Withheld) => {
+                word.unmarked()
+            }
+            Some(Mark::Trailing | Mark::Killed) => word.without_marked(),
+            None => word,
+        };
+        Self::from_bits(word.bits & !Self::FROZEN)
+    }
+
+    #[inline(always)]
+    fn is_image(self) -> bool {
+        let lanes = self.lanes();
+        let at_rest = self.bits & !(lanes.payload | L::PHASE & !Self::FROZEN) == 0;
+        // Bits that a slot may still lose: what it holds is not 0 without them.
+        let lost = (1_u64 << L::MAX_LEVEL.saturating_sub(self.level())) - 1;
+        let lasting = Self::used(self.bits & !(lost * lanes.ones), lanes);
+        // A tag without a fingerprint is no copy.
+        let tagged = L::TAG_BITS == 0 || self.occupied() == self.occupied_by_fingerprints();
+        at_rest && lasting == self.used_slots() && tagged
+    }
+}
+
+#[cfg(test)]
+mod tests;
