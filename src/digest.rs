@@ -1,6 +1,10 @@
 //! digest: a number that says whether two filters hold the same.
 
-use crate::{filter::CuckooFilter, snapshot::header::Header, table::class::Class};
+use crate::{
+    filter::CuckooFilter,
+    snapshot::header::{HEADER_BYTES, Header},
+    table::class::Class,
+};
 use std::{convert::Infallible, hash::BuildHasher};
 
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
@@ -37,10 +41,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn digest(&self) -> u128 {
-        let header = Header::of(self).to_bytes();
-        let (words, _) = header.as_chunks();
-        let words = words.iter().map(|&word| u64::from_le_bytes(word));
-        let start = words.fold(State(0, 0), State::absorb);
+        let start = State::of_header(&Header::of(self).to_bytes());
         let mut sum = start.value();
         let mut add = |classes: &[Class]| {
             for class in classes {
@@ -54,22 +55,29 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
 }
 
 /// A class as one number: both of its parts have less than 32 bits, or just 32.
-fn number(class: Class) -> u64 {
+pub(crate) fn number(class: Class) -> u64 {
     (class.p as u64) << 32 | class.fingerprint
 }
 
 /// A running hash of 128 bits.
 #[derive(Clone, Copy)]
-struct State(u64, u64);
+pub(crate) struct State(u64, u64);
 
 impl State {
-    fn absorb(self, word: u64) -> Self {
+    /// That in which the copies of a filter with this header begin.
+    pub(crate) fn of_header(header: &[u8; HEADER_BYTES]) -> Self {
+        let (words, _) = header.as_chunks();
+        let words = words.iter().map(|&word| u64::from_le_bytes(word));
+        words.fold(Self(0, 0), Self::absorb)
+    }
+
+    pub(crate) fn absorb(self, word: u64) -> Self {
         let low = mix((self.0 ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15));
         let high = mix((self.1 ^ low).wrapping_add(0x9e37_79b9_7f4a_7c15));
         Self(low, high)
     }
 
-    fn value(self) -> u128 {
+    pub(crate) fn value(self) -> u128 {
         u128::from(self.1) << 64 | u128::from(self.0)
     }
 }

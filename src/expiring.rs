@@ -3,7 +3,9 @@
 mod any;
 mod batch;
 mod builder;
+mod digest;
 mod hashes;
+mod header;
 mod snapshot;
 mod state;
 

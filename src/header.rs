@@ -1,7 +1,10 @@
 //! header: an empty filter in a few bytes.
 
 use crate::{
-    error::SnapshotError, filter::CuckooFilter, hash::SeededState, snapshot::header::Header,
+    error::SnapshotError,
+    filter::CuckooFilter,
+    hash::SeededState,
+    snapshot::header::{Header, check_size, check_sum, with_checksum},
 };
 use std::hash::BuildHasher;
 
@@ -25,7 +28,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn header(&self) -> [u8; 68] {
-        Header::of(self).to_bytes_with_checksum()
+        with_checksum(Header::of(self).to_bytes())
     }
 
     /// The empty filter that a [header](Self::header) describes, which hashes with `hasher`.
@@ -63,17 +66,11 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         hasher: impl FnOnce(u64) -> S,
         max_bytes: usize,
     ) -> Result<Self, SnapshotError> {
-        let header = Header::from_bytes_with_checksum(header)?;
+        let header = check_sum(header, Header::from_bytes)?;
         let hasher = header.hashing.hasher(hasher)?;
         let geometry = header.geometry;
         let buckets = geometry.buckets;
-        let asked = buckets * size_of::<u64>();
-        if asked > max_bytes {
-            return Err(SnapshotError::TooLarge {
-                asked,
-                allowed: max_bytes,
-            });
-        }
+        check_size(buckets, max_bytes)?;
         Self::empty(hasher, geometry).ok_or(SnapshotError::Memory { buckets })
     }
 }

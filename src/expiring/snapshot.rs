@@ -3,7 +3,7 @@
 //! `docs/FORMAT.md` describes the bytes. A tag says a step only modulo 2^t, and a scan may take
 //! many steps. So with each chunk of words there is the step in which it was read.
 
-mod header;
+pub(super) mod header;
 mod read;
 
 use super::{
@@ -250,7 +250,7 @@ impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
 impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
     /// Hands chunk by chunk to `sink`, each with the step in which it was read, and without the
     /// copies that were dead then. The result is the step at the end.
-    fn scan_in_steps<E>(
+    pub(super) fn scan_in_steps<E>(
         &self,
         mut sink: impl FnMut(&[u64], u64) -> Result<(), E>,
     ) -> Result<u64, E> {

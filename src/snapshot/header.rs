@@ -35,42 +35,15 @@ pub(crate) struct Hashing {
 
 pub(crate) const HEADER_BYTES: usize = 64;
 
-const CHECKSUM_BYTES: usize = 4;
+/// The bytes of a header by itself, with a checksum.
+pub(crate) const BYTES_WITH_CHECKSUM: usize = HEADER_BYTES + size_of::<u32>();
 
 impl Header {
-    pub(crate) const BYTES_WITH_CHECKSUM: usize = HEADER_BYTES + CHECKSUM_BYTES;
-
     pub(crate) fn of<S: BuildHasher + 'static>(filter: &CuckooFilter<S>) -> Self {
         Self {
             geometry: filter.geometry,
             hashing: Hashing::of(filter.hasher()),
         }
-    }
-
-    /// The header by itself.
-    pub(crate) fn to_bytes_with_checksum(&self) -> [u8; Self::BYTES_WITH_CHECKSUM] {
-        let header = self.to_bytes();
-        let mut bytes = [0; Self::BYTES_WITH_CHECKSUM];
-        bytes[..HEADER_BYTES].copy_from_slice(&header);
-        bytes[HEADER_BYTES..].copy_from_slice(&crc32fast::hash(&header).to_le_bytes());
-        bytes
-    }
-
-    /// What [`to_bytes_with_checksum`](Self::to_bytes_with_checksum) has made.
-    pub(crate) fn from_bytes_with_checksum(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        let (bytes, rest) = bytes.split_first_chunk().ok_or(SnapshotError::Truncated)?;
-        let header = Self::from_bytes(bytes)?;
-        let (stored, rest) = rest
-            .split_first_chunk::<CHECKSUM_BYTES>()
-            .ok_or(SnapshotError::Truncated)?;
-        if !rest.is_empty() {
-            return Err(SnapshotError::TrailingBytes { count: rest.len() });
-        }
-        let (stored, computed) = (u32::from_le_bytes(*stored), crc32fast::hash(bytes));
-        if stored != computed {
-            return Err(SnapshotError::Checksum { stored, computed });
-        }
-        Ok(header)
     }
 
     pub(crate) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
@@ -96,7 +69,7 @@ impl Header {
         encode((MAGIC, VERSION), small, numbers)
     }
 
-    pub(super) fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, SnapshotError> {
+    pub(crate) fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, SnapshotError> {
         let ([bits, slots, levels, reserved], numbers) = decode(bytes, (MAGIC, VERSION))?;
         let [buckets, capacity, max_capacity, seed, probe, last] = numbers;
         if reserved != 0 || last != 0 {
@@ -114,6 +87,44 @@ impl Header {
             hashing: Hashing { seed, probe },
         })
     }
+}
+
+/// The header by itself.
+pub(crate) fn with_checksum(header: [u8; HEADER_BYTES]) -> [u8; BYTES_WITH_CHECKSUM] {
+    let mut bytes = [0; BYTES_WITH_CHECKSUM];
+    bytes[..HEADER_BYTES].copy_from_slice(&header);
+    bytes[HEADER_BYTES..].copy_from_slice(&crc32fast::hash(&header).to_le_bytes());
+    bytes
+}
+
+/// What `from_bytes` makes of a header that is [`with_checksum`].
+pub(crate) fn check_sum<H>(
+    bytes: &[u8],
+    from_bytes: impl FnOnce(&[u8; HEADER_BYTES]) -> Result<H, SnapshotError>,
+) -> Result<H, SnapshotError> {
+    let (bytes, rest) = bytes.split_first_chunk().ok_or(SnapshotError::Truncated)?;
+    let header = from_bytes(bytes)?;
+    let (stored, rest) = rest.split_first_chunk().ok_or(SnapshotError::Truncated)?;
+    if !rest.is_empty() {
+        return Err(SnapshotError::TrailingBytes { count: rest.len() });
+    }
+    let (stored, computed) = (u32::from_le_bytes(*stored), crc32fast::hash(bytes));
+    if stored != computed {
+        return Err(SnapshotError::Checksum { stored, computed });
+    }
+    Ok(header)
+}
+
+/// Refuses buckets that take up more than `max_bytes`.
+pub(crate) fn check_size(buckets: usize, max_bytes: usize) -> Result<(), SnapshotError> {
+    let asked = buckets * size_of::<u64>();
+    if asked > max_bytes {
+        return Err(SnapshotError::TooLarge {
+            asked,
+            allowed: max_bytes,
+        });
+    }
+    Ok(())
 }
 
 /// The bytes of a header of a format and its version: numbers of one byte, and of eight.

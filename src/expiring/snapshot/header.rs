@@ -13,14 +13,14 @@ const VERSION: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"guirax\r\n";
 
-pub(super) struct Header {
-    pub(super) geometry: Geometry,
-    pub(super) window: Window,
-    pub(super) hashing: Hashing,
+pub(in crate::expiring) struct Header {
+    pub(in crate::expiring) geometry: Geometry,
+    pub(in crate::expiring) window: Window,
+    pub(in crate::expiring) hashing: Hashing,
 }
 
 impl Header {
-    pub(super) fn of<S: BuildHasher + 'static>(filter: &ExpiringFilter<S>) -> Self {
+    pub(in crate::expiring) fn of<S: BuildHasher + 'static>(filter: &ExpiringFilter<S>) -> Self {
         Self {
             geometry: filter.geometry,
             window: filter.window,
@@ -28,7 +28,7 @@ impl Header {
         }
     }
 
-    pub(super) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
+    pub(in crate::expiring) fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let (series, window) = (self.geometry.series, self.window);
         let small = [
             series.fingerprint_bits,
@@ -46,7 +46,9 @@ impl Header {
         encode((MAGIC, VERSION), small, numbers)
     }
 
-    pub(super) fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, SnapshotError> {
+    pub(in crate::expiring) fn from_bytes(
+        bytes: &[u8; HEADER_BYTES],
+    ) -> Result<Self, SnapshotError> {
         let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
         let ([bits, slots, steps, reserved], numbers) = decode(bytes, (MAGIC, VERSION))?;
         let [buckets, capacity, seconds, nanos, seed, probe] = numbers;

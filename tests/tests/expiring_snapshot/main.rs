@@ -1,5 +1,7 @@
 //! Snapshots of expiring filters: what they keep, also beside other threads, and what is refused.
 
+mod digest;
+mod header;
 #[cfg(feature = "serde")]
 mod serde;
 mod works;

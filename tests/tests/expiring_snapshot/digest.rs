@@ -1,0 +1,200 @@
+//! Two filters have one digest if they hold the same, equally old, and else not.
+
+use crate::{LAYOUTS, aged, steps};
+use guira::ExpiringFilter;
+use std::collections::BTreeMap;
+
+/// Words in a chunk, but for the last one.
+const CHUNK: usize = 512;
+
+/// Computed from the words of a snapshot, as `docs/FORMAT.md` says, and without the library.
+fn expected(snapshot: &[u8]) -> u128 {
+    const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+    fn mix(mut x: u64) -> u64 {
+        x ^= x >> 30;
+        x = x.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x ^= x >> 27;
+        x = x.wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+    let absorb = |(a, b): (u64, u64), x: u64| {
+        let a = mix((a ^ x).wrapping_add(GAMMA));
+        (a, mix((b ^ a).wrapping_add(GAMMA)))
+    };
+    let value = |(a, b): (u64, u64)| u128::from(a) + (u128::from(b) << 64);
+    let (numbers, _) = snapshot.as_chunks();
+    let numbers: Vec<u64> = numbers.iter().map(|it| u64::from_le_bytes(*it)).collect();
+    let (header, rest) = numbers.split_at(8);
+    let (f, steps) = (u32::from(snapshot[12]), u64::from(snapshot[14]));
+    let (tag_bits, slots, distance) = match f {
+        9 => (3, 5, 12),
+        11 => (4, 4, 16),
+        16 => (4, 3, 20),
+        _ => (4, 2, 32),
+    };
+    let low = |number: u64, bits: u32| number & ((1 << bits) - 1);
+
+    let start = header
+        .iter()
+        .fold((0, 0), |state, &word| absorb(state, word));
+    let (buckets, end) = (header[2], rest[rest.len() - 1]);
+    let mut sums: BTreeMap<u64, u128> = BTreeMap::new();
+    let mut bucket = 0;
+    for chunk in rest[..rest.len() - 1].chunks(CHUNK + 1) {
+        let (&step, words) = chunk.split_last().expect("a step");
+        for word in words {
+            for slot in 0..slots {
+                let entry = low(word >> (slot * distance), f + tag_bits);
+                let (fingerprint, tag) = (low(entry, f), entry >> f);
+                let age = low(step.wrapping_sub(tag), tag_bits) + (end - step);
+                if fingerprint == 0 || age > steps {
+                    continue;
+                }
+                let spread = fingerprint.wrapping_mul(GAMMA);
+                let h = (u128::from(spread) * u128::from(buckets / 2)) >> 64;
+                let other = (2 * h as u64 + 1 + buckets - bucket) % buckets;
+                let copy = absorb(start, bucket.min(other) << 32 | fingerprint);
+                let sum = sums.entry(age).or_default();
+                *sum = sum.wrapping_add(value(copy));
+            }
+            bucket += 1;
+        }
+    }
+    assert_eq!(bucket, buckets);
+    sums.into_iter().fold(value(start), |digest, (age, sum)| {
+        let state = absorb(absorb(start, age), sum as u64);
+        digest.wrapping_add(value(absorb(state, (sum >> 64) as u64)))
+    })
+}
+
+fn filter(bits: u32, capacity: usize, seed: u64) -> ExpiringFilter {
+    let builder = ExpiringFilter::builder(crate::TTL).steps(3);
+    let builder = builder.capacity(capacity).fingerprint_bits(bits).seed(seed);
+    builder.build().expect("a filter")
+}
+
+#[test]
+fn it_is_as_the_format_says() {
+    for bits in LAYOUTS {
+        for steps in steps(bits) {
+            let (filter, _) = aged(bits, steps);
+            for _ in 0..steps {
+                assert!(!filter.is_empty());
+                assert_eq!(filter.digest(), expected(&filter.to_bytes()));
+                filter.advance();
+            }
+            assert!(filter.is_empty());
+            assert_eq!(filter.digest(), expected(&filter.to_bytes()));
+        }
+        // In several chunks.
+        let large = filter(bits, 10_000, 7);
+        for item in 0..10_000_u32 {
+            large.insert(&item).expect("room");
+            if item % 4_000 == 0 {
+                large.advance();
+            }
+        }
+        assert_eq!(large.digest(), expected(&large.to_bytes()));
+    }
+}
+
+/// That of the example in `docs/FORMAT.md`.
+#[test]
+fn it_does_not_change_from_release_to_release() {
+    let filter = filter(11, 1, 7);
+    filter.insert("ani").expect("room");
+    filter.advance();
+    assert_eq!(filter.digest(), 0x33a6_9bda_4c17_7f82_8934_0c49_5bb1_a342);
+}
+
+#[test]
+fn the_order_of_inserts_and_the_number_of_the_step_do_not_matter() {
+    for bits in LAYOUTS {
+        let (one, other) = (filter(bits, 2_000, 7), filter(bits, 2_000, 7));
+        for _ in 0..5 {
+            other.advance();
+        }
+        for part in [0..700, 700..1_400] {
+            for item in part.clone() {
+                one.insert(&item).expect("room");
+            }
+            for item in part.rev() {
+                assert_ne!(one.digest(), other.digest());
+                other.insert(&item).expect("room");
+            }
+            assert_ne!(one.to_bytes(), other.to_bytes());
+            assert_eq!(one.digest(), other.digest());
+            one.advance();
+            assert_ne!(one.digest(), other.digest());
+            other.advance();
+            assert_eq!(one.digest(), other.digest());
+        }
+    }
+}
+
+#[test]
+fn copies_and_ages_matter() {
+    let (one, other) = (filter(16, 2_000, 7), filter(16, 2_000, 7));
+    for filter in [&one, &other] {
+        for item in 0..100 {
+            filter.insert(&item).expect("room");
+        }
+        filter.advance();
+    }
+    let digest = one.digest();
+    assert!(one.refresh(&7).expect("it has a slot"));
+    assert_ne!(one.digest(), digest, "it is younger");
+    assert!(other.remove(&7));
+    assert_ne!(other.digest(), digest);
+    assert_ne!(other.digest(), one.digest());
+    other.insert(&7).expect("room");
+    assert_eq!(other.digest(), one.digest());
+    other.insert(&7).expect("room");
+    assert_ne!(other.digest(), one.digest(), "there are two copies");
+}
+
+#[test]
+fn the_header_matters() {
+    let builder = || ExpiringFilter::builder(crate::TTL).capacity(100).seed(7);
+    let digests = [
+        builder(),
+        builder().seed(8),
+        builder().capacity(101),
+        builder().steps(5),
+        builder().fingerprint_bits(26),
+    ]
+    .map(|builder| builder.build().expect("a filter").digest());
+    for (place, digest) in digests.iter().enumerate() {
+        assert!(!digests[..place].contains(digest), "{place}");
+    }
+    let longer = ExpiringFilter::builder(2 * crate::TTL)
+        .capacity(100)
+        .seed(7);
+    assert!(!digests.contains(&longer.build().expect("a filter").digest()));
+}
+
+/// Two threads' items, and those that one of them takes away again: at rest the digest is that of
+/// what is left.
+#[test]
+fn it_is_read_beside_others() {
+    let filter = filter(16, 20_000, 7);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for item in 0..10_000 {
+                filter.insert(&item).expect("room");
+                if item % 2 == 1 {
+                    assert!(filter.remove(&item));
+                }
+                if item % 5_000 == 0 {
+                    filter.advance();
+                }
+            }
+        });
+        let mut digests = 0;
+        while !writer.is_finished() || digests == 0 {
+            std::hint::black_box(filter.digest());
+            digests += 1;
+        }
+    });
+    assert_eq!(filter.digest(), expected(&filter.to_bytes()));
+}

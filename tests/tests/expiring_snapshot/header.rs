@@ -1,0 +1,111 @@
+//! Headers: an empty filter in a few bytes.
+
+use crate::{LAYOUTS, TTL, aged, steps};
+use guira::{ExpiringFilter, SnapshotError};
+use std::{hash::RandomState, time::Duration};
+
+/// `docs/FORMAT.md`.
+const BYTES: usize = 68;
+
+#[test]
+fn a_filter_of_its_header_is_like_it_and_empty() {
+    for bits in LAYOUTS {
+        for steps in steps(bits) {
+            let (filter, _) = aged(bits, steps);
+            let header = filter.header();
+            assert_eq!(header.len(), BYTES);
+            assert_eq!(header[..64], filter.to_bytes()[..64]);
+            let bytes = 8 * filter.buckets();
+            let like_it = ExpiringFilter::from_header(&header, bytes).expect("a header");
+            assert_eq!(like_it.header(), header);
+            assert_eq!((like_it.ttl(), like_it.steps()), (TTL, steps));
+            assert_eq!(like_it.capacity(), filter.capacity());
+            assert_eq!((like_it.len(), like_it.step()), (0, 0));
+            let refused = ExpiringFilter::from_header(&header, bytes - 1);
+            let (asked, allowed) = match refused {
+                Err(SnapshotError::TooLarge { asked, allowed }) => (asked, allowed),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!((asked, allowed), (bytes, bytes - 1));
+            crate::works::assert_works(&like_it);
+        }
+    }
+}
+
+#[test]
+fn another_hasher_must_be_the_same() {
+    let hasher = RandomState::new();
+    let builder = ExpiringFilter::builder(TTL).hasher(hasher.clone());
+    let header = builder.build().expect("a filter").header();
+    let with = |hasher| ExpiringFilter::from_header_with_hasher(&header, hasher, 1 << 20);
+    assert!(with(hasher).expect("the same hasher").is_empty());
+    let other = with(RandomState::new());
+    assert!(matches!(other, Err(SnapshotError::Hasher { .. })));
+}
+
+#[test]
+fn every_flipped_bit_and_every_other_length_is_noticed() {
+    let (filter, _) = aged(16, 3);
+    let header = filter.header();
+    for bit in 0..8 * BYTES {
+        let mut changed = header;
+        changed[bit / 8] ^= 1 << (bit % 8);
+        assert!(
+            ExpiringFilter::from_header(&changed, 1 << 20).is_err(),
+            "{bit}"
+        );
+    }
+    for length in 0..BYTES {
+        let cut = ExpiringFilter::from_header(&header[..length], 1 << 20);
+        assert!(matches!(cut, Err(SnapshotError::Truncated)), "{length}");
+    }
+    let longer = [&header[..], &[0]].concat();
+    let longer = ExpiringFilter::from_header(&longer, 1 << 20);
+    assert!(matches!(
+        longer,
+        Err(SnapshotError::TrailingBytes { count: 1 })
+    ));
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let (filter, _) = aged(16, 3);
+    let with = |at: usize, byte: u8| {
+        let mut header = filter.header();
+        header[at] = byte;
+        crate::works::fix_checksum(&mut header);
+        ExpiringFilter::from_header(&header, 1 << 20).expect_err("it is wrong")
+    };
+    assert!(matches!(with(0, 0), SnapshotError::Magic));
+    assert!(matches!(
+        with(8, 9),
+        SnapshotError::Version { found: 9, .. }
+    ));
+    for (at, byte) in [(12, 10), (13, 5), (14, 14), (15, 1), (16, 1)] {
+        let error = with(at, byte);
+        assert!(
+            matches!(error, SnapshotError::Geometry { .. }),
+            "{at}: {error}"
+        );
+    }
+    // A plain one.
+    let plain = guira::CuckooFilter::with_capacity(100).header();
+    let refused = ExpiringFilter::from_header(&plain, 1 << 20);
+    assert!(matches!(refused, Err(SnapshotError::Magic)));
+    let refused = guira::CuckooFilter::from_header(&filter.header(), 1 << 20);
+    assert!(matches!(refused, Err(SnapshotError::Magic)));
+}
+
+/// It is the caller who says how much memory a header may ask for.
+#[test]
+fn a_header_that_asks_for_gigabytes_gets_nothing() {
+    let builder = ExpiringFilter::builder(Duration::from_secs(60)).capacity(1_000);
+    let mut header = builder.build().expect("a filter").header();
+    header[16..24].copy_from_slice(&(1_u64 << 31).to_le_bytes());
+    crate::works::fix_checksum(&mut header);
+    let refused = ExpiringFilter::from_header(&header, 1 << 30);
+    assert!(
+        matches!(refused, Err(SnapshotError::TooLarge { .. })),
+        "{refused:?}"
+    );
+}
