@@ -10,8 +10,7 @@ mod header;
 mod load;
 mod out;
 
-use header::Kind;
-pub use header::{Header, HeaderError, header_of};
+pub use header::{Header, HeaderError, Kind};
 pub use load::{Load, LoadError, Memory};
 pub use out::{DumpError, Dumps, UnderWay};
 
@@ -60,7 +59,7 @@ pub(crate) fn scan_dump<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let position: u64 = number(position).ok_or(Reply::error("Invalid position"))?;
     let kept = get(store, key)?.ok_or(Reply::error("ERR not found"))?;
     match position {
-        0 => Ok(piece(1, header_of(filter_of(&kept)).into())),
+        0 => Ok(piece(1, Header::of(filter_of(&kept)).to_bytes().into())),
         1 => store.begin_dump(key, &kept),
         position => store.go_on_dump(key, position),
     }
@@ -81,5 +80,5 @@ pub(crate) fn load_chunk<S: Store>(store: &S, args: Args<'_>) -> Answer {
 
 /// True if this is the header of a filter with a window.
 fn is_of_window(header: &[u8]) -> bool {
-    Header::decode(header).is_ok_and(|(_, kind)| kind == Kind::Windowed)
+    Header::from_bytes(header).is_ok_and(|header| header.kind == Kind::Windowed)
 }

@@ -2,9 +2,8 @@
 
 use guira::{BuildError, ExpiringFilter, SnapshotError};
 use std::{
-    cell::Cell,
     io::Read,
-    sync::{LazyLock, Mutex, PoisonError},
+    sync::LazyLock,
     time::{Duration, Instant},
 };
 
@@ -27,15 +26,6 @@ pub struct Windowed {
     /// How far its clock is ahead of that of the process: its present step may have begun before
     /// it was there.
     ahead: Duration,
-    began: Mutex<Began>,
-}
-
-/// When a step began.
-#[derive(Clone, Copy, Debug)]
-struct Began {
-    step: u64,
-    /// By the clock of the filter, or a little later.
-    at: Duration,
 }
 
 impl Windowed {
@@ -63,10 +53,6 @@ impl Windowed {
         filter.tick(|| at);
         let mut windowed = Self {
             ahead: Duration::ZERO,
-            began: Mutex::new(Began {
-                step: filter.step(),
-                at,
-            }),
             filter,
         };
         windowed.age(age);
@@ -90,11 +76,6 @@ impl Windowed {
         let at = self.now().saturating_sub(rest);
         // The library takes note that the step began then.
         self.filter.tick(|| at);
-        let began = self.began.get_mut();
-        *began.unwrap_or_else(PoisonError::into_inner) = Began {
-            step: self.filter.step(),
-            at,
-        };
     }
 
     #[inline]
@@ -105,22 +86,7 @@ impl Windowed {
     /// Begins the next step, if it is time; whether it has. That takes O(buckets), and nobody waits
     /// for it. To be called [then](Self::until_next_step), or often.
     pub fn tick(&self) -> bool {
-        let step = self.filter.step();
-        let read = Cell::new(Duration::ZERO);
-        let has_begun = self.filter.tick(|| {
-            read.set(self.now());
-            read.get()
-        });
-        if has_begun {
-            let mut began = self.began.lock().unwrap_or_else(PoisonError::into_inner);
-            // The last reading is the one after the step had begun. If that was a later step than
-            // the next one, its age is taken to be 0.
-            *began = Began {
-                step: step + 1,
-                at: read.get(),
-            };
-        }
-        has_begun
+        self.filter.tick(|| self.now())
     }
 
     /// How long the window is.
@@ -150,12 +116,8 @@ impl Windowed {
     /// How long the present step has lasted, at least.
     #[must_use]
     pub fn step_age(&self) -> Duration {
-        let began = *self.began.lock().unwrap_or_else(PoisonError::into_inner);
-        match began.step == self.filter.step() {
-            true => self.now().saturating_sub(began.at),
-            // It has just begun.
-            false => Duration::ZERO,
-        }
+        // If nobody knows when it began, it has just begun.
+        self.filter.step_age(self.now()).unwrap_or_default()
     }
 
     /// How long it is until the next step may begin.
@@ -224,7 +186,8 @@ mod tests {
     fn time_that_passed_counts_with_the_parts_of_steps() {
         let mut windowed = with_an_item(HOUR);
         for part in 1..=9 {
-            windowed.age(HOUR / 2);
+            // A beginning is rounded up to the millisecond.
+            windowed.age(HOUR / 2 + Duration::from_millis(1));
             assert_eq!(windowed.filter().step(), part / 2);
         }
         // 4.5 steps have passed.
@@ -241,7 +204,7 @@ mod tests {
     #[test]
     fn a_step_that_somebody_else_has_begun_is_new() {
         let windowed = with_an_item(HOUR);
-        thread::sleep(Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(12));
         assert!(windowed.step_age() >= Duration::from_millis(10));
         assert!(windowed.filter().advance());
         assert_eq!(windowed.step_age(), Duration::ZERO);

@@ -2,7 +2,7 @@
 
 use guira_commands::{
     Answer, Command, Filter, Growth, Kind, MakeError, Options, Reply, Store, Wanted, commands,
-    dump::{self, Dumps, Header, Load, LoadError, Memory},
+    dump::{Dumps, Header, Load, LoadError, Memory},
     window_commands,
 };
 use std::{
@@ -301,7 +301,7 @@ fn a_host_without_windows_is_given_none() {
     host.has_windows.set(true);
     host.ask("CF.RESERVE k 100 WINDOW 60").unwrap();
     host.has_windows.set(false);
-    let header = dump::header_of(&host.filter("k"));
+    let header = Header::of(&host.filter("k")).to_bytes();
     let load = |header: &[u8]| host.ask_words(&[b"CF.LOADCHUNK", b"copy", b"1", header]);
     assert_eq!(refusal(load(&header)), expected);
     host.has_windows.set(true);

@@ -10,13 +10,13 @@ use std::{collections::VecDeque, ffi::CStr, io};
 
 /// What the engine reads and writes.
 #[derive(Clone, Debug, PartialEq)]
-enum Item {
+pub(crate) enum Item {
     Number(u64),
     Bytes(Vec<u8>),
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct File(VecDeque<Item>);
+pub(crate) struct File(pub(crate) VecDeque<Item>);
 
 impl Save for File {
     fn number(&mut self, number: u64) {

@@ -9,7 +9,7 @@
 
 use guira_commands::{
     Filter,
-    dump::{Header, Load, LoadError, Memory, position_of},
+    dump::{Header, HeaderError, Kind, Load, LoadError, Memory, position_of},
 };
 use std::{fmt, sync::Arc};
 
@@ -39,7 +39,9 @@ pub(crate) enum Progress {
 impl Loading {
     pub(crate) fn begin(header: &[u8], memory: Memory) -> Result<Self, LoadError> {
         // One of a filter with a window is refused, as nobody here would let that move on.
-        Header::from_bytes(header)?;
+        if Header::from_bytes(header)?.kind == Kind::Windowed {
+            return Err(HeaderError::Invalid.into());
+        }
         Ok(Self {
             load: Load::begin(header, memory)?,
             header: header.into(),
@@ -51,8 +53,7 @@ impl Loading {
     /// Takes the next piece. After an error other than [`LoadError::Position`] it is good for nothing.
     pub(crate) fn take(&mut self, position: u64, piece: &[u8]) -> Result<Progress, LoadError> {
         if self.load.take(position, piece)? {
-            let header = Header::from_bytes(&self.header)?;
-            let unused = Load::begin(&header.to_bytes(), ANY_SIZE)?;
+            let unused = Load::begin(&self.header, ANY_SIZE)?;
             let load = std::mem::replace(&mut self.load, unused);
             return load.finish().map(|filter| Progress::Done(Arc::new(filter)));
         }

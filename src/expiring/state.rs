@@ -62,6 +62,35 @@ impl<S> ExpiringFilter<S> {
         with_layout!(&self.raw, raw => raw.tick(length, elapsed))
     }
 
+    /// How long the present step has lasted at the reading `elapsed` of the clock that
+    /// [`tick`](Self::tick) reads. O(1), wait-free.
+    ///
+    /// The next step is due when this is [`step_length`](Self::step_length). When a step began is
+    /// known to the millisecond, rounded up: a reading from before that gives 0.
+    ///
+    /// # Errors
+    ///
+    /// `None` if nobody knows when the step began: no `tick` has been called in it, or
+    /// [`advance`](Self::advance) began it. The next `tick` takes it to begin then.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).steps(6).build()?;
+    /// let seconds = Duration::from_secs;
+    /// assert_eq!(filter.step_age(seconds(5)), None);
+    /// filter.tick(|| seconds(5));
+    /// assert_eq!(filter.step_age(seconds(12)), Some(seconds(7)));
+    /// assert!(filter.tick(|| seconds(15)));
+    /// assert_eq!(filter.step_age(seconds(15)), Some(seconds(0)));
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn step_age(&self, elapsed: Duration) -> Option<Duration> {
+        with_layout!(&self.raw, raw => raw.time.age(raw.moment(), elapsed))
+    }
+
     /// Removes all live copies that were inserted before the call, while any number of threads go
     /// on: as [`CuckooFilter::clear`](crate::CuckooFilter::clear). O([`buckets`](Self::buckets)),
     /// and a remove for each item. Dead copies stay until they are swept.

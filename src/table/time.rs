@@ -220,10 +220,23 @@ impl Steps {
             self.begin(began, Self::beginning(now, reading));
             return false;
         }
-        let since = Duration::from_millis(began >> Self::NUMBER_BITS);
-        reading
-            .checked_sub(since)
-            .is_some_and(|lasted| lasted >= length)
+        Self::since(began, reading).is_some_and(|lasted| lasted >= length)
+    }
+
+    /// How long the step `now` has lasted at the reading `elapsed`; `None` if nobody knows when it
+    /// began.
+    pub(crate) fn age(&self, now: Now, elapsed: Duration) -> Option<Duration> {
+        // Acquire: as in `is_due`.
+        let began = self
+            .began
+            .load(fault::order(Step::Began, Ordering::Acquire));
+        let is_known = began != Self::UNKNOWN && Self::number(began) == Self::number(now.step);
+        is_known.then(|| Self::since(began, elapsed).unwrap_or_default())
+    }
+
+    /// The time from `began` to `elapsed`, if that is later.
+    fn since(began: u64, elapsed: Duration) -> Option<Duration> {
+        elapsed.checked_sub(Duration::from_millis(began >> Self::NUMBER_BITS))
     }
 
     /// The step `now` has begun by this thread: its time is read.

@@ -3,17 +3,14 @@
 use crate::{Filter, Options};
 use thiserror::Error;
 
-const MAGIC: &[u8; 8] = b"guiracf\x01";
-
-/// Of a filter with a window, whose snapshot is another one.
-const MAGIC_OF_WINDOW: &[u8; 8] = b"guiracw\x01";
-
 /// A header of RedisBloom is a packed struct of so many bytes.
 const REDISBLOOM_BYTES: usize = 38;
 
 /// What a filter is beside its snapshot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
+    /// Which snapshot follows.
+    pub kind: Kind,
     /// What its client asked for.
     pub options: Options,
     /// Items deleted so far.
@@ -22,18 +19,21 @@ pub struct Header {
 
 /// Which filters a snapshot can be of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// One that remembers everything.
     Plain,
+    /// One with a [window](crate::Window).
     Windowed,
 }
 
-/// The header of `filter`, of whichever kind it is: the one that `CF.SCANDUMP` gives.
-#[must_use]
-pub fn header_of(filter: &Filter) -> [u8; Header::BYTES] {
-    let header = Header::of(filter);
-    match filter.window() {
-        None => header.encode(MAGIC),
-        Some(_) => header.encode(MAGIC_OF_WINDOW),
+impl Kind {
+    const ALL: [Self; 2] = [Self::Plain, Self::Windowed];
+
+    const fn magic(self) -> &'static [u8; 8] {
+        match self {
+            Self::Plain => b"guiracf\x01",
+            Self::Windowed => b"guiracw\x01",
+        }
     }
 }
 
@@ -59,21 +59,21 @@ impl Header {
     #[must_use]
     pub fn of(filter: &Filter) -> Self {
         Self {
+            kind: match filter.window() {
+                None => Kind::Plain,
+                Some(_) => Kind::Windowed,
+            },
             options: *filter.options(),
             deleted: filter.deleted(),
         }
     }
 
-    /// With a checksum, of a filter without a window.
+    /// With a checksum.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
-        self.encode(MAGIC)
-    }
-
-    fn encode(&self, magic: &[u8; 8]) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         let (body, sum) = bytes.split_at_mut(Self::BYTES - 4);
-        body[..8].copy_from_slice(magic);
+        body[..8].copy_from_slice(self.kind.magic());
         body[8..][..Options::BYTES].copy_from_slice(&self.options.to_bytes());
         body[8 + Options::BYTES..].copy_from_slice(&self.deleted.to_le_bytes());
         sum.copy_from_slice(&crc32fast::hash(body).to_le_bytes());
@@ -86,38 +86,26 @@ impl Header {
     ///
     /// [`HeaderError`] if it cannot have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, HeaderError> {
-        match Self::decode(bytes)? {
-            (header, Kind::Plain) => Ok(header),
-            (_, Kind::Windowed) => Err(HeaderError::Invalid),
-        }
-    }
-
-    /// What [`header_of`] made.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<(Self, Kind), HeaderError> {
         Self::parse(bytes).ok_or(match bytes.len() {
             REDISBLOOM_BYTES => HeaderError::RedisBloom,
             _ => HeaderError::Invalid,
         })
     }
 
-    fn parse(bytes: &[u8]) -> Option<(Self, Kind)> {
+    fn parse(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
         let (body, sum) = bytes.split_last_chunk::<4>()?;
         if crc32fast::hash(body) != u32::from_le_bytes(*sum) {
             return None;
         }
         let (magic, body) = body.split_first_chunk::<8>()?;
-        let kind = match magic {
-            MAGIC => Kind::Plain,
-            MAGIC_OF_WINDOW => Kind::Windowed,
-            _ => return None,
-        };
+        let kind = Kind::ALL.into_iter().find(|kind| kind.magic() == magic)?;
         let (options, deleted) = body.split_last_chunk::<8>()?;
-        let header = Self {
+        Some(Self {
+            kind,
             options: Options::from_bytes(options.try_into().ok()?)?,
             deleted: u64::from_le_bytes(*deleted),
-        };
-        Some((header, kind))
+        })
     }
 }
 
@@ -137,17 +125,19 @@ mod tests {
             },
         );
         let growth = Growth::furthest(&options, usize::MAX).unwrap();
-        let plain = header_of(&Filter::build(options, growth).unwrap());
-        let windowed = header_of(&Filter::build_window(options, window).unwrap());
-        let kinds = [&plain, &windowed].map(|bytes| Header::decode(bytes).unwrap().1);
-        assert_eq!(kinds, [Kind::Plain, Kind::Windowed]);
-        assert!(Header::from_bytes(&plain).is_ok());
-        assert_eq!(Header::from_bytes(&windowed), Err(HeaderError::Invalid));
+        let plain = Filter::build(options, growth).unwrap();
+        let windowed = Filter::build_window(options, window).unwrap();
+        let headers = [plain, windowed].map(|filter| Header::of(&filter));
+        assert_eq!(headers.map(|header| header.kind), Kind::ALL);
+        for header in headers {
+            assert_eq!(Header::from_bytes(&header.to_bytes()), Ok(header));
+        }
     }
 
     #[test]
     fn a_header_is_read_again_and_a_changed_bit_is_seen() {
         let header = Header {
+            kind: Kind::Windowed,
             options: Options {
                 capacity: 5000,
                 rate: 0.001,

@@ -2,7 +2,7 @@
 
 mod collected;
 
-use super::{Header, HeaderError, LENGTH_BYTES, OFFSET_BITS, header::Kind, offset_of};
+use super::{Header, HeaderError, Kind, LENGTH_BYTES, OFFSET_BITS, offset_of};
 use crate::Filter;
 use collected::Collected;
 use guira::{SnapshotDecoder, SnapshotError};
@@ -89,13 +89,13 @@ impl Load {
     ///
     /// [`LoadError::Header`]
     pub fn begin(header: &[u8], memory: Memory) -> Result<Self, LoadError> {
-        let (header, kind) = Header::decode(header)?;
+        let header = Header::from_bytes(header)?;
         Ok(Self {
             header,
             come: 0,
             length: [0; LENGTH_BYTES],
             most: longest(memory.limit),
-            snapshot: match kind {
+            snapshot: match header.kind {
                 Kind::Plain => Snapshot::Plain(SnapshotDecoder::new(memory.free).into()),
                 Kind::Windowed => Snapshot::Windowed(Collected::new(memory.free)),
             },
@@ -150,7 +150,9 @@ impl Load {
     ///
     /// [`LoadError::Damaged`], if it is, or if there are pieces to come.
     pub fn finish(self) -> Result<Filter, LoadError> {
-        let Header { options, deleted } = self.header;
+        let Header {
+            options, deleted, ..
+        } = self.header;
         Ok(match self.snapshot {
             Snapshot::Plain(decoder) => Filter::new(decoder.finish()?, options, deleted),
             Snapshot::Windowed(collected) => collected.finish(options, deleted)?,

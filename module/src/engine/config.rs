@@ -127,11 +127,7 @@ impl Context {
                 ptr::from_ref(setting).cast_mut().cast(),
             )
         };
-        if result == OK {
-            Ok(())
-        } else {
-            Err(SettingError::Refused(setting.name))
-        }
+        registered(setting.name, result)
     }
 
     pub(crate) fn register_fraction(
@@ -153,11 +149,7 @@ impl Context {
                 ptr::from_ref(setting).cast_mut().cast(),
             )
         };
-        if result == OK {
-            Ok(())
-        } else {
-            Err(SettingError::Refused(setting.name))
-        }
+        registered(setting.name, result)
     }
 
     /// Gives the settings the values that the engine's own file has for them, and else their defaults.
@@ -167,6 +159,14 @@ impl Context {
             OK => Ok(()),
             _ => Err(SettingError::Values),
         }
+    }
+}
+
+/// What the engine says of a setting.
+fn registered(name: &'static CStr, result: c_int) -> Result<(), SettingError> {
+    match result {
+        OK => Ok(()),
+        _ => Err(SettingError::Refused(name)),
     }
 }
 

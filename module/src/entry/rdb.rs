@@ -118,7 +118,9 @@ pub(super) fn read(from: &mut impl Load, version: c_int) -> Result<Content, Read
     }
     match from.number()? {
         FILTER => {
-            let Header { options, deleted } = Header::from_bytes(&from.string()?)?;
+            let Header {
+                options, deleted, ..
+            } = Header::from_bytes(&from.string()?)?;
             let mut bytes = Bytes::new(from);
             let filter = Filter::read_from(&mut bytes, options, deleted)?;
             if bytes.read(&mut [0])? > 0 {
@@ -214,47 +216,9 @@ mod tests {
     use crate::{
         engine::Value,
         entry::{Entry, pieces, tests::some_filter},
+        fuzzing::{File, Item},
     };
     use guira_commands::{Growth, Options};
-    use std::collections::VecDeque;
-
-    /// What the engine would write.
-    #[derive(Clone, Debug, PartialEq)]
-    enum Item {
-        Number(u64),
-        Bytes(Vec<u8>),
-    }
-
-    #[derive(Clone, Debug, Default, PartialEq)]
-    struct File(VecDeque<Item>);
-
-    impl Save for File {
-        fn number(&mut self, number: u64) {
-            self.0.push_back(Item::Number(number));
-        }
-
-        fn string(&mut self, bytes: &[u8]) {
-            self.0.push_back(Item::Bytes(bytes.to_vec()));
-        }
-    }
-
-    impl Load for File {
-        type Bytes = Vec<u8>;
-
-        fn number(&mut self) -> io::Result<u64> {
-            match self.0.pop_front() {
-                Some(Item::Number(number)) => Ok(number),
-                _ => Err(io::ErrorKind::UnexpectedEof.into()),
-            }
-        }
-
-        fn string(&mut self) -> io::Result<Vec<u8>> {
-            match self.0.pop_front() {
-                Some(Item::Bytes(bytes)) => Ok(bytes),
-                _ => Err(io::ErrorKind::UnexpectedEof.into()),
-            }
-        }
-    }
 
     fn saved(entry: &Entry) -> File {
         let mut file = File::default();

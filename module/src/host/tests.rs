@@ -402,7 +402,7 @@ fn a_filter_with_a_window_is_refused() {
         steps: None,
     };
     let windowed = Filter::build_window(Options::default(), window).unwrap();
-    let header = guira_commands::dump::header_of(&windowed);
+    let header = Header::of(&windowed).to_bytes();
     for flags in [CLIENT, PRIMARY] {
         let refused = run(&mut key, flags, &[b"CF.LOADCHUNK", b"k", b"1", &header]);
         assert!(refused.reply.is_error() && refused.told.is_empty() && key.entry.is_none());

@@ -142,3 +142,18 @@ fn a_step_is_swept_when_it_or_a_later_one_was() {
     steps.sweep_ends(now);
     assert!(steps.is_swept(now.next()));
 }
+
+/// The age of a step is what `is_due` goes by.
+#[test]
+fn a_step_is_as_old_as_it_is_due() {
+    let (steps, now) = at(3);
+    assert_eq!(steps.age(now, micros(9_000)), None);
+    assert!(!steps.is_due(now, LENGTH, || micros(9_000)));
+    assert_eq!(steps.age(now, micros(18_999)), Some(micros(9_999)));
+    assert_eq!(steps.age(now, micros(19_000)), Some(LENGTH));
+    assert!(steps.is_due(now, LENGTH, || micros(19_000)));
+    assert_eq!(steps.age(now, micros(8_000)), Some(Duration::ZERO));
+    assert_eq!(steps.age(now.next(), micros(19_000)), None);
+    steps.forget_beginning();
+    assert_eq!(steps.age(now, micros(19_000)), None);
+}
