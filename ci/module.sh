@@ -107,8 +107,9 @@ under_valgrind() {
         "$program" >"$engines/bin/valgrind"
     chmod +x "$engines/bin/valgrind"
     GUIRA_VALGRIND=1 GUIRA_ENGINE=$engines/bin/valgrind cargo test --quiet --package guira-module \
-        --test engine --test replication --test damage -- \
-        keys_expire long_commands watches rights scripts what_is_being damaged_dumps
+        --test engine --test replication --test damage --test windows -- \
+        keys_expire long_commands watches rights scripts what_is_being damaged_dumps \
+        under_another_name a_reload_has_the_time
 }
 
 mode=${1:-}
@@ -163,7 +164,7 @@ if [ -z "${GUIRA_MODULE_BOUNDED:-}" ]; then
         exit
         ;;
     esac
-    cargo test --package guira-server --no-run --test commands --test arguments --test dumps
+    cargo test --package guira-server --no-run --test commands --test arguments --test dumps --test window
     GUIRA_MODULE_BOUNDED=1 exec timeout --kill-after=10 600 "$self"
 fi
 
@@ -175,7 +176,9 @@ for name in $chosen; do
     cargo test --quiet --package guira-module --test '*'
     say "$name: the server's own tests of the commands"
     GUIRA_TEST_SERVER=$PWD/ci/lib/engine.sh cargo test --quiet --package guira-server \
-        --test commands --test arguments --test dumps -- --skip reserve_says_how_much_memory_is_missing
+        --test commands --test arguments --test dumps --test window -- \
+        --skip reserve_says_how_much_memory_is_missing --skip a_restarted_server_goes_on \
+        --skip a_window_is_checked_and_shown --skip nothing_is_charged_for_keys
     say "$name: redis-py's own tests of cuckoo filters"
     out=$(mktemp)
     start_server "$out" ci/lib/engine.sh || fail "$name does not start"

@@ -2,7 +2,7 @@
 
 mod any;
 
-use crate::{Growth, Options, Window, Windowed};
+use crate::{Clock, Growth, Options, Window, Windowed};
 use any::{Any, in_either};
 use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, Stats};
 use std::{
@@ -75,8 +75,12 @@ impl Filter {
     /// # Errors
     ///
     /// What the library refuses.
-    pub fn build_window(options: Options, window: Window) -> Result<Self, BuildError> {
-        let windowed = Windowed::build(options.capacity, options.rate, window)?;
+    pub fn build_window(
+        options: Options,
+        window: Window,
+        clock: Clock,
+    ) -> Result<Self, BuildError> {
+        let windowed = Windowed::build(options.capacity, options.rate, window, clock)?;
         Ok(Self::windowed(windowed, options, 0))
     }
 
@@ -94,6 +98,20 @@ impl Filter {
         Ok(Self::new(cuckoo, options, 0))
     }
 
+    /// The same of a filter with a window.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the header.
+    pub fn from_window_header(
+        header: &[u8],
+        options: Options,
+        clock: Clock,
+    ) -> Result<Self, SnapshotError> {
+        let windowed = Windowed::from_header(header, clock)?;
+        Ok(Self::windowed(windowed, options, 0))
+    }
+
     /// The filter of a snapshot that [`write_to`](Self::write_to) wrote. Reads no further.
     ///
     /// # Errors
@@ -108,8 +126,8 @@ impl Filter {
         Ok(Self::new(cuckoo, options, deleted))
     }
 
-    /// The same of a filter with a window, [whose last step has lasted](Windowed::step_age) for
-    /// `step_age` by then.
+    /// The same of a filter with a window, whose last step begins now; see
+    /// [`make_older`](Windowed::make_older) and [`catch_up`](Windowed::catch_up).
     ///
     /// # Errors
     ///
@@ -118,9 +136,9 @@ impl Filter {
         reader: impl Read,
         options: Options,
         deleted: u64,
-        step_age: Duration,
+        clock: Clock,
     ) -> Result<Self, SnapshotError> {
-        let windowed = Windowed::read_from(reader, step_age)?;
+        let windowed = Windowed::read_from(reader, clock)?;
         Ok(Self::windowed(windowed, options, deleted))
     }
 
@@ -319,7 +337,13 @@ impl Filter {
             Some(window) => {
                 // After the snapshot: a step may have begun meanwhile.
                 let age = window.step_age();
-                Self::read_window_from(&*snapshot.0, self.options, self.deleted(), age)
+                Windowed::read_from(&*snapshot.0, window.clock().clone()).map(|copy| {
+                    copy.make_older(age);
+                    if window.has_begun() {
+                        copy.begin();
+                    }
+                    Self::windowed(copy, self.options, self.deleted())
+                })
             }
         }
         .map_err(DuplicateError::Copy)
@@ -395,9 +419,9 @@ impl Filter {
         }
     }
 
-    /// Lets so much time pass at once for a filter with a window.
-    pub fn age(&mut self, elapsed: Duration) {
-        if let Any::Windowed(windowed) = &mut self.any {
+    /// Lets so much time pass at once for a filter with a window, in which nobody wrote.
+    pub fn age(&self, elapsed: Duration) {
+        if let Any::Windowed(windowed) = &self.any {
             windowed.age(elapsed);
         }
     }
@@ -434,22 +458,22 @@ impl Filter {
     }
 
     /// The bytes that an empty filter [can be made from](Self::from_header) which differs from this
-    /// one in nothing but what it holds. `None` if it has a window.
+    /// one in nothing but what it holds; with a window, [by another way](Self::from_window_header).
     #[must_use]
-    pub fn header(&self) -> Option<[u8; 68]> {
+    pub fn header(&self) -> [u8; 68] {
         match &self.any {
-            Any::Plain(cuckoo) => Some(cuckoo.header()),
-            Any::Windowed(_) => None,
+            Any::Plain(cuckoo) => cuckoo.header(),
+            Any::Windowed(windowed) => windowed.header(),
         }
     }
 
-    /// A number that is the same for filters with one [header](Self::header) that hold the same.
-    /// `None` if it has a window: what it holds is another thing at each moment.
+    /// A number that is the same for filters with one [header](Self::header) that hold the same;
+    /// with a window, seen as many steps ago.
     #[must_use]
-    pub fn digest(&self) -> Option<u128> {
+    pub fn digest(&self) -> u128 {
         match &self.any {
-            Any::Plain(cuckoo) => Some(cuckoo.digest()),
-            Any::Windowed(_) => None,
+            Any::Plain(cuckoo) => cuckoo.digest(),
+            Any::Windowed(windowed) => windowed.digest(),
         }
     }
 }

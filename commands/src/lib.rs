@@ -27,4 +27,4 @@ pub use options::{DEFAULT_RATE, Options, Wanted, number};
 pub use reply::Reply;
 pub use store::{MakeError, Store};
 pub use table::{commands, window_commands};
-pub use window::{Window, Windowed};
+pub use window::{Clock, Window, Windowed};

@@ -286,7 +286,7 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Filter;
+    use crate::{Clock, Filter};
 
     fn wanted(line: &str) -> Result<Wanted, String> {
         let words: Vec<_> = line.split(' ').map(str::as_bytes).collect();
@@ -351,7 +351,7 @@ mod tests {
                 (Window { length, steps }, built)
             })
         {
-            let built = Filter::build_window(options, window);
+            let built = Filter::build_window(options, window, Clock::Process);
             assert_eq!(built.is_ok(), is_built, "{window:?}");
         }
     }

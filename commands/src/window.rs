@@ -1,14 +1,12 @@
 //! A filter that forgets what was not seen for a time, and the clock by which it does.
 
-use guira::{BuildError, ExpiringFilter, SnapshotError};
-use std::{
-    io::Read,
-    sync::LazyLock,
-    time::{Duration, Instant},
-};
+mod canonical;
+mod clock;
 
-/// The clock of all filters: how long the process has been running.
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+pub use clock::Clock;
+use clock::Own;
+use guira::{BuildError, ExpiringFilter, SnapshotError};
+use std::{io::Read, time::Duration};
 
 /// How long items are to be remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,59 +21,102 @@ pub struct Window {
 #[derive(Debug)]
 pub struct Windowed {
     filter: ExpiringFilter,
-    /// How far its clock is ahead of that of the process: its present step may have begun before
-    /// it was there.
-    ahead: Duration,
+    clock: Own,
 }
 
 impl Windowed {
     /// An empty filter.
-    pub(crate) fn build(capacity: usize, rate: f64, window: Window) -> Result<Self, BuildError> {
+    pub(crate) fn build(
+        capacity: usize,
+        rate: f64,
+        window: Window,
+        clock: Clock,
+    ) -> Result<Self, BuildError> {
         let mut builder = ExpiringFilter::builder(window.length)
             .capacity(capacity)
             .false_positive_rate(rate);
         if let Some(steps) = window.steps {
             builder = builder.steps(steps);
         }
-        Ok(Self::new(builder.build()?, Duration::ZERO))
+        Ok(Self::new(builder.build()?, clock))
     }
 
-    /// The filter of a snapshot, whose last step has lasted for `age` by now. Reads no further.
-    pub(crate) fn read_from(reader: impl Read, age: Duration) -> Result<Self, SnapshotError> {
-        Ok(Self::new(ExpiringFilter::read_from(reader)?, age))
+    /// The filter of a snapshot. Reads no further.
+    pub(crate) fn read_from(reader: impl Read, clock: Clock) -> Result<Self, SnapshotError> {
+        Ok(Self::new(ExpiringFilter::read_from(reader)?, clock))
     }
 
-    /// `filter`, whose present step has lasted for `age` by now, or has ended in that time, and
-    /// others after it.
-    fn new(filter: ExpiringFilter, age: Duration) -> Self {
-        let at = START.elapsed();
-        // The library takes note that the step begins now.
-        filter.tick(|| at);
-        let mut windowed = Self {
-            ahead: Duration::ZERO,
+    /// The empty filter with this [header](Self::header).
+    pub(crate) fn from_header(header: &[u8], clock: Clock) -> Result<Self, SnapshotError> {
+        Self::read_from(canonical::empty(header)?, clock)
+    }
+
+    /// `filter`, whose present step begins now, or with [`begin`](Self::begin).
+    fn new(filter: ExpiringFilter, clock: Clock) -> Self {
+        let windowed = Self {
             filter,
+            clock: Own::new(clock),
         };
-        windowed.age(age);
+        // The library takes note that the step begins now: the clock stands still.
+        windowed.filter.tick(|| windowed.now());
+        if matches!(windowed.clock.source(), Clock::Process) {
+            windowed.begin();
+        }
         windowed
     }
 
-    /// Lets so much time pass at once: its clock goes on by that.
-    pub(crate) fn age(&mut self, elapsed: Duration) {
-        let length = self.step_length();
+    /// Its present step is older by so much than was said. With a clock that is told, this is to be
+    /// said before it [begins](Self::begin).
+    pub fn make_older(&self, age: Duration) {
         // After that all is forgotten.
-        let most = length.saturating_mul(self.steps() + 2);
-        self.ahead = self.ahead.saturating_add(elapsed.min(most));
-        let age = self.step_age();
+        self.clock.skip(age.min(self.longest()));
+    }
+
+    /// Lets its time go on, from the next tick of a clock that is told.
+    pub fn begin(&self) {
+        self.clock.begin();
+    }
+
+    /// Its time stands still until it [begins](Self::begin) again.
+    pub fn hold(&self) {
+        self.clock.hold();
+    }
+
+    /// True if its time goes on.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.clock.goes()
+    }
+
+    /// Lets so much time pass at once, in which nobody wrote.
+    pub(crate) fn age(&self, elapsed: Duration) {
+        self.make_older(elapsed);
+        self.catch_up();
+    }
+
+    /// Begins as many steps as are due by now. To be called only if nobody has written since the
+    /// first of them was due.
+    pub fn catch_up(&self) {
+        let (length, now) = (self.step_length(), self.now());
+        let age = self.filter.step_age(now).unwrap_or_default();
         let steps = age.as_nanos() / length.as_nanos();
-        if steps == 0 {
-            return;
+        // After so many nothing is left, and what more there are changes nothing.
+        let most = u128::from(self.steps() + 1);
+        for _ in 0..steps.min(most) {
+            self.filter.advance();
         }
-        let rest = age.as_nanos() % length.as_nanos();
-        let rest = Duration::new((rest / 1_000_000_000) as u64, (rest % 1_000_000_000) as u32);
-        self.filter.age(age);
-        let at = self.now().saturating_sub(rest);
-        // The library takes note that the step began then.
-        self.filter.tick(|| at);
+        if steps > 0 {
+            let rest = age.as_nanos() % length.as_nanos();
+            let rest = Duration::new((rest / 1_000_000_000) as u64, (rest % 1_000_000_000) as u32);
+            let at = now.saturating_sub(rest);
+            // The library takes note that the step began then.
+            self.filter.tick(|| at);
+        }
+    }
+
+    /// After so long nothing is left of what it holds.
+    fn longest(&self) -> Duration {
+        self.step_length().saturating_mul(self.steps() + 2)
     }
 
     #[inline]
@@ -135,14 +176,30 @@ impl Windowed {
     }
 
     fn now(&self) -> Duration {
-        START.elapsed().saturating_add(self.ahead)
+        self.clock.now()
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        self.clock.source()
+    }
+
+    /// The bytes that an empty filter [can be made from](Self::from_header) which differs from this
+    /// one in nothing but what it holds.
+    pub(crate) fn header(&self) -> [u8; canonical::HEADER_BYTES] {
+        canonical::header(&self.filter)
+    }
+
+    /// A number that is the same for filters with one [header](Self::header) that hold the same,
+    /// seen as many steps ago.
+    pub(crate) fn digest(&self) -> u128 {
+        canonical::digest(&self.filter)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::thread;
+    use std::{thread, time::Instant};
 
     const STEPS: u32 = 4;
 
@@ -154,7 +211,7 @@ mod tests {
             length: STEPS * step,
             steps: Some(STEPS),
         };
-        let windowed = Windowed::build(100, 0.01, window).unwrap();
+        let windowed = Windowed::build(100, 0.01, window, Clock::Process).unwrap();
         windowed.filter().insert(&b"a"[..]).unwrap();
         windowed
     }
@@ -184,10 +241,9 @@ mod tests {
     /// What is left of a step counts: a filter that is saved again and again in a step ages, too.
     #[test]
     fn time_that_passed_counts_with_the_parts_of_steps() {
-        let mut windowed = with_an_item(HOUR);
+        let windowed = with_an_item(HOUR);
         for part in 1..=9 {
-            // A beginning is rounded up to the millisecond.
-            windowed.age(HOUR / 2 + Duration::from_millis(1));
+            windowed.age(HOUR / 2);
             assert_eq!(windowed.filter().step(), part / 2);
         }
         // 4.5 steps have passed.
@@ -195,7 +251,7 @@ mod tests {
         assert!(windowed.step_age() >= HOUR / 2);
         windowed.age(HOUR / 2);
         assert!(!holds(&windowed));
-        let mut gone = with_an_item(HOUR);
+        let gone = with_an_item(HOUR);
         gone.age(Duration::MAX);
         assert!(!holds(&gone) && gone.until_next_step() <= HOUR);
     }

@@ -1,7 +1,8 @@
 //! What a host is told of the changes that commands make, and asked.
 
 use guira_commands::{
-    Answer, Command, Filter, Growth, Kind, MakeError, Options, Reply, Store, Wanted, commands,
+    Answer, Clock, Command, Filter, Growth, Kind, MakeError, Options, Reply, Store, Wanted,
+    commands,
     dump::{Dumps, Header, Load, LoadError, Memory},
     window_commands,
 };
@@ -102,7 +103,9 @@ impl Store for Host {
         }
         let options = wanted.options;
         if let Some(window) = wanted.window {
-            let filter = Arc::new(Filter::build_window(options, window).expect("it can be built"));
+            let filter = Arc::new(
+                Filter::build_window(options, window, Clock::Process).expect("it can be built"),
+            );
             self.filters.borrow_mut().insert(key.into(), filter.clone());
             return Ok(filter);
         }
@@ -177,7 +180,7 @@ impl Store for Host {
             free: MEMORY,
             limit: MEMORY,
         };
-        let load = Load::begin(header, memory);
+        let load = Load::begin(header, memory, Clock::Process);
         let load = load.map_err(|error| Reply::Error(error.to_string().into()))?;
         self.loads.borrow_mut().insert(key.into(), load);
         Ok(Reply::OK)
@@ -493,7 +496,7 @@ fn a_copy_made_from_effects_has_the_same_digest() {
     let first = host.filter("k");
     host.told();
     let header = Header::from_bytes(&Header::of(&first).to_bytes()).unwrap();
-    let like_it = Filter::from_header(&first.header().unwrap(), header.options, MEMORY).unwrap();
+    let like_it = Filter::from_header(&first.header(), header.options, MEMORY).unwrap();
     assert_eq!(like_it.options(), first.options());
     copy.filters
         .borrow_mut()

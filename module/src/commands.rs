@@ -1,22 +1,24 @@
 //! The commands, from the engine's arguments to its reply.
 
 use crate::{
-    effects::{Effects, MAKE},
+    effects::{AGE, Adds, Effects, MAKE},
     engine::{
         Access, CategoryRefused, Command, CommandRefused, Context, Description, Flags, Key, Str,
-        guarded, warn,
+        guarded, standing, warn,
     },
     host::Host,
     offload::{Plan, offload},
     reply,
+    windows::{self, Pass},
 };
-use guira_commands::{Answer, Argument, ArgumentKind, Kind, Reply, commands};
+use guira_commands::{Answer, Argument, ArgumentKind, Kind, Reply, commands, window_commands};
 use smallvec::SmallVec;
 use std::{
     cell::RefCell,
     ffi::CStr,
     marker::PhantomData,
     sync::atomic::{AtomicU64, Ordering},
+    time::Instant,
 };
 
 /// The category of access for all of the commands, where a module can have its own.
@@ -33,14 +35,42 @@ pub(crate) fn refused_on_replica() -> u64 {
 struct Table<'words, 'key>(PhantomData<(&'words (), &'key ())>);
 
 impl<'words, 'key> Table<'words, 'key> {
-    const COMMANDS: [guira_commands::Command<Host<'words, Key<'key>>>; 14] = commands();
+    const COMMANDS: [guira_commands::Command<Host<'words, Key<'key>>>; PLAIN] = commands();
+    const OF_WINDOWS: [guira_commands::Command<Host<'words, Key<'key>>>; 2] = window_commands();
+
+    /// Does the command with this index, of both.
+    #[inline]
+    fn run(index: usize, host: &Host<'words, Key<'key>>, words: &[&[u8]]) -> Answer {
+        match index.checked_sub(PLAIN) {
+            None => (Self::COMMANDS[index].run)(host, words),
+            Some(index) => (Self::OF_WINDOWS[index].run)(host, words),
+        }
+    }
 }
+
+/// The command with this index, of both.
+const fn nth(index: usize) -> &'static guira_commands::Command<Host<'static, Key<'static>>> {
+    if index < PLAIN {
+        &Table::COMMANDS[index]
+    } else {
+        &Table::OF_WINDOWS[index - PLAIN]
+    }
+}
+
+/// The number of commands that are not of windows alone.
+const PLAIN: usize = 14;
 
 /// The command with this index in the table.
 struct Nth<const INDEX: usize>;
 
 /// `CF.MAKE`, which clients cannot use.
 struct Make;
+
+/// `CF.AGE`, which clients cannot use.
+struct Age;
+
+/// `CF.CLOCK`, which clients cannot use.
+struct Clock;
 
 /// What the module does with a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +109,7 @@ impl Conduct {
 
 impl<const INDEX: usize> Command for Nth<INDEX> {
     fn call(context: &mut Context, arguments: &[Str<'_>]) {
-        let command = &Table::COMMANDS[INDEX];
+        let command = const { nth(INDEX) };
         let conduct = Conduct::of(command.name, command.kind, command.arity, command.may_grow);
         let plan = Plan::of(command.name);
         let words: SmallVec<[&[u8]; 8]> = arguments.iter().map(|word| word.as_bytes()).collect();
@@ -94,16 +124,15 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
                 return;
             }
         }
-        let is_unique = command.name == "CF.ADDNX";
-        let command =
-            |host: &Host<'_, Key<'_>>, words: &[&[u8]]| (Table::COMMANDS[INDEX].run)(host, words);
+        let adds = Adds::of(command.name);
+        let command = |host: &Host<'_, Key<'_>>, words: &[&[u8]]| Table::run(INDEX, host, words);
         run(
             context,
             arguments,
             &words,
             name,
             conduct.access,
-            is_unique,
+            adds,
             command,
         );
     }
@@ -111,13 +140,69 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
 
 impl Command for Make {
     fn call(context: &mut Context, arguments: &[Str<'_>]) {
-        let words: SmallVec<[&[u8]; 8]> = arguments.iter().map(|word| word.as_bytes()).collect();
-        let Some(&name) = arguments.get(1) else {
-            return reply::write(context, &Reply::wrong_arity(MAKE.as_bytes()), false);
-        };
-        let make = |host: &Host<'_, Key<'_>>, _: &[&[u8]]| host.make_as_told();
-        run(context, arguments, &words, name, Access::Write, false, make);
+        run_as_told(context, arguments, |host| host.make_as_told());
     }
+}
+
+impl Command for Age {
+    fn call(context: &mut Context, arguments: &[Str<'_>]) {
+        run_as_told(context, arguments, |host| host.age_as_told());
+    }
+}
+
+impl Command for Clock {
+    fn call(context: &mut Context, arguments: &[Str<'_>]) {
+        let words: SmallVec<[&[u8]; 4]> = arguments.iter().map(|word| word.as_bytes()).collect();
+        let flags = context.flags();
+        let answer = move_clock(&words, flags);
+        if answer == Ok(Reply::OK) {
+            context.replicate_verbatim();
+        }
+        reply::write(context, &reply::of(answer), flags.is_resp3());
+    }
+}
+
+/// What clients cannot use, on a key.
+fn run_as_told(
+    context: &mut Context,
+    arguments: &[Str<'_>],
+    work: impl FnOnce(&Host<'_, Key<'_>>) -> Answer,
+) {
+    let words: SmallVec<[&[u8]; 8]> = arguments.iter().map(|word| word.as_bytes()).collect();
+    let Some(&name) = arguments.get(1) else {
+        let command = words.first().copied().unwrap_or_default();
+        return reply::write(context, &Reply::wrong_arity(command), false);
+    };
+    let work = |host: &Host<'_, Key<'_>>, _: &[&[u8]]| work(host);
+    run(
+        context,
+        arguments,
+        &words,
+        name,
+        Access::Write,
+        Adds::Copy,
+        work,
+    );
+}
+
+/// `CF.CLOCK milliseconds wall is-idle`, which replicas are told: so much time has passed.
+fn move_clock(words: &[&[u8]], flags: Flags) -> Answer {
+    let [name, rest @ ..] = words else {
+        return Err(Reply::error("ERR internal error"));
+    };
+    if !flags.must_obey() {
+        return Err(Reply::error(
+            "ERR CF.CLOCK is for replication and the file of commands",
+        ));
+    }
+    let pass = Pass::from_words(rest).ok_or_else(|| Reply::wrong_arity(name))?;
+    let standing = standing();
+    // The clock of a primary is its own, also while a slot moves here.
+    if flags.is_loading() || !standing.is_primary {
+        let is_from_file = flags.is_loading() && standing.is_primary;
+        windows::of_engine().pass_as_told(pass, is_from_file, Instant::now(), windows::wall());
+    }
+    Ok(Reply::OK)
 }
 
 /// Does the command on the main thread: the key is open as long as it runs. What has changed is told
@@ -128,7 +213,7 @@ fn run(
     words: &[&[u8]],
     name: Str<'_>,
     access: Access,
-    is_unique: bool,
+    adds: Adds,
     run: impl FnOnce(&Host<'_, Key<'_>>, &[&[u8]]) -> Answer,
 ) {
     // To ask takes a tenth of a microsecond, and who only reads need not know.
@@ -138,24 +223,27 @@ fn run(
     };
     let effects = RefCell::new(Effects::default());
     let work = || {
-        let host = Host::new(words, context.open(name, access), &effects, flags);
+        let key = context.open(name, access);
+        let host = Host::new(words, key, &effects, flags, windows::of_engine());
         let answer = run(&host, words);
         drop(host.into_key());
         answer
     };
     let otherwise = || Err(Reply::error("ERR internal error"));
     let answer = guarded("a command", work, otherwise);
-    if flags.must_obey() && access == Access::Write && differs(&answer) {
+    if flags.must_obey() && access == Access::Write && differs(&answer, adds) {
         count_refusal(words, &answer);
     }
-    effects.into_inner().tell(context, arguments, is_unique);
+    effects.into_inner().tell(context, arguments, adds);
     reply::write(context, &reply::of(answer), flags.is_resp3());
 }
 
 /// True if a command that has been told did not do all that it says: those who were told and those
 /// who told them differ now.
-fn differs(answer: &Answer) -> bool {
+fn differs(answer: &Answer, adds: Adds) -> bool {
     match answer {
+        // Present or not: its time begins now.
+        Ok(Reply::Bool(_)) if adds == Adds::OrTouches => false,
         Err(_) | Ok(Reply::Bool(false)) => true,
         Ok(Reply::Insertions(inserted)) => inserted.contains(&false),
         Ok(_) => false,
@@ -182,24 +270,43 @@ pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
     context.add_category(CATEGORY)?;
     macro_rules! register {
         ($($index:literal)*) => {
-            const { assert!([$($index),*].len() == Table::COMMANDS.len()) };
+            const { assert!([$($index),*].len() == Table::COMMANDS.len() + Table::OF_WINDOWS.len()) };
             $(context.create_command::<Nth<$index>>(&describe($index))?;)*
         };
     }
-    register!(0 1 2 3 4 5 6 7 8 9 10 11 12 13);
+    register!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
     context.create_command::<Make>(&Description {
         name: MAKE,
         flags: c"write deny-oom",
         categories: c"write cuckoo",
         arity: 4,
+        has_key: true,
         summary: "Makes a filter like one that has been made elsewhere: for replication",
         arguments: MAKE_ARGUMENTS.to_vec(),
+    })?;
+    context.create_command::<Age>(&Description {
+        name: AGE,
+        flags: c"write",
+        categories: c"write cuckoo",
+        arity: 4,
+        has_key: true,
+        summary: "Says how old the step of a filter is: for the file of commands",
+        arguments: AGE_ARGUMENTS.to_vec(),
+    })?;
+    context.create_command::<Clock>(&Description {
+        name: "CF.CLOCK",
+        flags: c"write",
+        categories: c"write cuckoo",
+        arity: 4,
+        has_key: false,
+        summary: "Lets time pass for all filters with windows: for replication",
+        arguments: CLOCK_ARGUMENTS.to_vec(),
     })?;
     Ok(())
 }
 
 fn describe(index: usize) -> Description {
-    let command = &Table::COMMANDS[index];
+    let command = nth(index);
     let conduct = Conduct::of(command.name, command.kind, command.arity, command.may_grow);
     Description {
         name: command.name,
@@ -207,19 +314,27 @@ fn describe(index: usize) -> Description {
         categories: conduct.categories,
         arity: i32::try_from(command.arity).unwrap_or(-1),
         summary: command.summary,
-        arguments: command.arguments.iter().copied().filter(is_here).collect(),
+        has_key: true,
+        arguments: command.arguments.to_vec(),
     }
-}
-
-/// False for what the module refuses: filters with windows.
-fn is_here(argument: &Argument) -> bool {
-    !matches!(argument.token, Some("WINDOW" | "STEPS"))
 }
 
 const MAKE_ARGUMENTS: &[Argument] = &[
     argument("key", ArgumentKind::Key),
     argument("options", ArgumentKind::Bytes),
     argument("filter", ArgumentKind::Bytes),
+];
+
+const AGE_ARGUMENTS: &[Argument] = &[
+    argument("key", ArgumentKind::Key),
+    argument("milliseconds", ArgumentKind::Integer),
+    argument("window", ArgumentKind::Bytes),
+];
+
+const CLOCK_ARGUMENTS: &[Argument] = &[
+    argument("milliseconds", ArgumentKind::Integer),
+    argument("wall", ArgumentKind::Integer),
+    argument("is-idle", ArgumentKind::Integer),
 ];
 
 /// One that must be there.

@@ -8,7 +8,9 @@
 //! | a filter was made | `CF.MAKE key header header`: its options, its geometry and its seed |
 //! | an item was added | the same command |
 //! | some of many items were added | `CF.INSERT key NOCREATE ITEMS`, and those |
+//! | an item was added to a filter with a window, or its time began anew | `CF.ADDTOUCH key item` |
 //! | an item was removed | the same command |
+//! | time has passed | `CF.CLOCK`, of all keys: see `windows` |
 //! | a piece was loaded | the same command |
 //! | a load ended with an error | `DEL key` |
 
@@ -26,13 +28,22 @@ pub(crate) const KEY: usize = 1;
 /// What is told of a filter that was made.
 pub(crate) const MAKE: &str = "CF.MAKE";
 
+/// What a file of commands says of a filter with a window.
+pub(crate) const AGE: &str = "CF.AGE";
+
+/// What is told of the time that has passed.
+pub(crate) const CLOCK: &CStr = c"CF.CLOCK";
+
 /// The changes of a command.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     made: Option<Box<Made>>,
     /// Which of the words were added.
     added: SmallVec<[usize; 4]>,
+    /// True if they were added to a filter with a window.
+    has_window: bool,
     removed: Option<usize>,
+    touched: Option<usize>,
     loaded: bool,
     deleted: bool,
 }
@@ -54,6 +65,27 @@ pub(crate) struct Told<'a> {
     pub(crate) event: Event,
 }
 
+/// How a command adds its item, if it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Adds {
+    /// A copy.
+    Copy,
+    /// If it is absent.
+    Absent,
+    /// And if it is present, its time begins anew.
+    OrTouches,
+}
+
+impl Adds {
+    pub(crate) fn of(command: &str) -> Self {
+        match command {
+            "CF.ADDNX" => Self::Absent,
+            "CF.ADDTOUCH" => Self::OrTouches,
+            _ => Self::Copy,
+        }
+    }
+}
+
 /// An event that those who listen to keys get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
@@ -73,19 +105,20 @@ pub(crate) enum Word<'a> {
 
 impl Effects {
     pub(crate) fn made(&mut self, filter: &Filter) {
-        // The module has no filters with windows, which have none.
-        let header = filter.header();
-        debug_assert!(header.is_some(), "replicas are told of each filter");
-        self.made = header.map(|header| {
-            Box::new(Made {
-                options: Header::of(filter).to_bytes(),
-                filter: header,
-            })
-        });
+        self.made = Some(Box::new(Made {
+            options: Header::of(filter).to_bytes(),
+            filter: filter.header(),
+        }));
     }
 
-    /// These of the words were added, in their order.
-    pub(crate) fn added<'a>(&mut self, words: &[&[u8]], items: impl Iterator<Item = &'a [u8]>) {
+    /// These of the words were added to the filter, in their order.
+    pub(crate) fn added<'a>(
+        &mut self,
+        words: &[&[u8]],
+        filter: &Filter,
+        items: impl Iterator<Item = &'a [u8]>,
+    ) {
+        self.has_window = filter.window().is_some();
         let mut rest = KEY + 1..words.len();
         for item in items {
             // They are the very words, and not others that look like them.
@@ -99,6 +132,11 @@ impl Effects {
         self.removed = Some(index);
     }
 
+    /// The time of this word began anew, if it was not added.
+    pub(crate) fn touched(&mut self, index: usize) {
+        self.touched = Some(index);
+    }
+
     pub(crate) fn loaded(&mut self) {
         self.loaded = true;
     }
@@ -107,9 +145,8 @@ impl Effects {
         self.deleted = true;
     }
 
-    /// What replicas are told. A command of so many words has done it: of three, `CF.ADD`, unless
-    /// `is_unique`, and then `CF.ADDNX`.
-    pub(crate) fn told(&self, words: usize, is_unique: bool) -> SmallVec<[Told<'_>; 2]> {
+    /// What replicas are told. A command of so many words has done it.
+    pub(crate) fn told(&self, words: usize, adds: Adds) -> SmallVec<[Told<'_>; 2]> {
         const ONE_ITEM: usize = 3;
         let key = Word::Own(KEY);
         let mut all = SmallVec::new();
@@ -122,10 +159,14 @@ impl Effects {
             });
         }
         if !self.added.is_empty() {
+            // A node to which the slot moves may remember the item for longer.
+            let is_surely = adds == Adds::Absent && self.has_window;
             let items = self.added.iter().map(|&index| Word::Own(index));
-            let (command, mut arguments): (_, SmallVec<_>) = match (words, is_unique) {
-                (ONE_ITEM, true) => (c"CF.ADDNX", smallvec![key]),
-                (ONE_ITEM, false) => (c"CF.ADD", smallvec![key]),
+            let (command, mut arguments): (_, SmallVec<_>) = match (words, adds) {
+                (ONE_ITEM, Adds::Copy) => (c"CF.ADD", smallvec![key]),
+                (ONE_ITEM, Adds::Absent) if is_surely => (c"CF.ADDTOUCH", smallvec![key]),
+                (ONE_ITEM, Adds::Absent) => (c"CF.ADDNX", smallvec![key]),
+                (ONE_ITEM, Adds::OrTouches) => (c"CF.ADDTOUCH", smallvec![key]),
                 _ => {
                     let before = smallvec![key, Word::Bytes(b"NOCREATE"), Word::Bytes(b"ITEMS")];
                     (c"CF.INSERT", before)
@@ -135,8 +176,17 @@ impl Effects {
             all.push(Told {
                 command,
                 arguments,
-                is_verbatim: words == ONE_ITEM,
+                is_verbatim: words == ONE_ITEM && !is_surely,
                 event: Event::Module(c"cf.add"),
+            });
+        }
+        if let Some(index) = self.touched {
+            all.push(Told {
+                // Right also where the item is dead already: in a node to which the slot moves.
+                command: c"CF.ADDTOUCH",
+                arguments: smallvec![key, Word::Own(index)],
+                is_verbatim: adds == Adds::OrTouches,
+                event: Event::Module(c"cf.touch"),
             });
         }
         if let Some(index) = self.removed {
@@ -171,16 +221,17 @@ impl Effects {
         self.made.is_none()
             && self.added.is_empty()
             && self.removed.is_none()
+            && self.touched.is_none()
             && !self.loaded
             && !self.deleted
     }
 
     /// Tells replicas, watchers and listeners. No key may be open.
-    pub(crate) fn tell(&self, context: &Context, words: &[Str<'_>], is_unique: bool) {
+    pub(crate) fn tell(&self, context: &Context, words: &[Str<'_>], adds: Adds) {
         let Some(&key) = words.get(KEY).filter(|_| !self.is_empty()) else {
             return;
         };
-        let all = self.told(words.len(), is_unique);
+        let all = self.told(words.len(), adds);
         if fault::is(Fault::Verbatim) {
             return context.replicate_verbatim();
         }

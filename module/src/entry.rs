@@ -6,6 +6,7 @@ mod rdb;
 use crate::{
     engine::{self, Rewrite, Save, Value},
     loading::Loading,
+    windows,
 };
 use guira_commands::{
     DuplicateError, Filter,
@@ -77,6 +78,7 @@ impl Entry {
         entry
     }
 
+    #[cfg(test)]
     pub(crate) fn of_filter(filter: Filter) -> Self {
         Self::new(Content::Filter(Arc::new(filter)))
     }
@@ -118,15 +120,15 @@ impl Value for Entry {
     const VERSION: c_int = rdb::VERSION;
 
     fn load(from: &mut impl engine::Load, version: c_int) -> Result<Self, EntryError> {
-        Ok(rdb::read(from, version).map(Self::new)?)
+        Ok(rdb::read(from, version, windows::of_engine()).map(Self::new)?)
     }
 
     fn save(&self, to: &mut impl Save) {
-        rdb::write(&self.content, to);
+        rdb::write(&self.content, to, windows::of_engine());
     }
 
     fn rewrite(&self, to: &mut impl Rewrite) {
-        pieces::rewrite(&self.content, to);
+        pieces::rewrite(&self.content, to, windows::of_engine());
     }
 
     fn memory_usage(&self) -> usize {
@@ -142,7 +144,7 @@ impl Value for Entry {
             Content::Filter(filter) => {
                 // What clients see of it, and what it holds.
                 let mut bytes = Header::of(filter).to_bytes().to_vec();
-                bytes.extend(filter.digest().unwrap_or_default().to_le_bytes());
+                bytes.extend(filter.digest().to_le_bytes());
                 bytes
             }
             Content::Loading(loading) => {
@@ -166,9 +168,13 @@ impl Value for Entry {
 
     fn copy(&self) -> Result<Self, EntryError> {
         let content = match &self.content {
-            Content::Filter(filter) => Content::Filter(Arc::new(filter.duplicate()?)),
+            Content::Filter(filter) => {
+                let copy = Arc::new(filter.duplicate()?);
+                windows::of_engine().add(&copy);
+                Content::Filter(copy)
+            }
             Content::Loading(loading) => {
-                let copy = Loading::restore(loading.header(), loading.pieces())?;
+                let copy = Loading::restore(loading.header(), loading.pieces(), loading.clock())?;
                 Content::Loading(Box::new(copy))
             }
         };
@@ -179,7 +185,8 @@ impl Value for Entry {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use guira_commands::{Growth, Options};
+    use guira_commands::{Growth, Options, Window};
+    use std::time::Duration;
 
     /// One that grows, with some items.
     pub(crate) fn some_filter(items: u32) -> Filter {
@@ -190,6 +197,27 @@ pub(crate) mod tests {
             filter.insert(&item.to_le_bytes(), || false).unwrap();
         }
         assert!(filter.remove(&0_u32.to_le_bytes()));
+        filter
+    }
+
+    /// One that goes by the engine's clock, with some items.
+    pub(crate) fn some_window(items: u32) -> Filter {
+        some_window_of(windows::of_engine(), items)
+    }
+
+    pub(crate) fn some_window_of(windows: &windows::Windows, items: u32) -> Filter {
+        let window = Window {
+            length: Duration::from_secs(3600),
+            steps: None,
+        };
+        let options = Options {
+            capacity: items.max(100) as usize,
+            ..Options::default()
+        };
+        let filter = Filter::build_window(options, window, windows.clock()).unwrap();
+        for item in 0..items {
+            filter.insert(&item.to_le_bytes(), || false).unwrap();
+        }
         filter
     }
 
@@ -212,14 +240,16 @@ pub(crate) mod tests {
 
     #[test]
     fn a_copy_has_the_same_digest() {
-        let entry = Entry::of_filter(some_filter(1000));
-        let copy = entry.copy().unwrap();
-        assert_eq!(copy.digest(), entry.digest());
-        let Content::Filter(filter) = copy.content() else {
-            panic!("a filter has become {copy:?}");
-        };
-        filter.insert(b"new", || false).unwrap();
-        assert_ne!(copy.digest(), entry.digest());
+        for filter in [some_filter(1000), some_window(1000)] {
+            let entry = Entry::of_filter(filter);
+            let copy = entry.copy().unwrap();
+            assert_eq!(copy.digest(), entry.digest());
+            let Content::Filter(filter) = copy.content() else {
+                panic!("a filter has become {copy:?}");
+            };
+            filter.insert(b"new", || false).unwrap();
+            assert_ne!(copy.digest(), entry.digest());
+        }
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub(crate) enum Fault {
     ForgetLoad,
     /// The engine is not told that slots can move at once.
     NoSlotMigration,
+    /// They are told nothing of the time.
+    ForgetClock,
     /// All memory is taken for aligned.
     Misaligned,
 }
@@ -23,6 +25,7 @@ pub(crate) fn is(fault: Fault) -> bool {
         let all = [
             (c"GUIRA_FAULT_VERBATIM", Fault::Verbatim),
             (c"GUIRA_FAULT_FORGET_LOAD", Fault::ForgetLoad),
+            (c"GUIRA_FAULT_FORGET_CLOCK", Fault::ForgetClock),
             (c"GUIRA_FAULT_NO_SLOT_MIGRATION", Fault::NoSlotMigration),
             (c"GUIRA_FAULT_MISALIGNED", Fault::Misaligned),
         ];

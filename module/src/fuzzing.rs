@@ -5,7 +5,9 @@ use crate::{
     engine::{Load, Rewrite, Save, Value},
     entry::{Content, Entry},
     loading::{ANY_SIZE, Loading, Progress},
+    windows::Saved,
 };
+use guira_commands::Clock;
 use std::{collections::VecDeque, ffi::CStr, io};
 
 /// What the engine reads and writes.
@@ -51,8 +53,12 @@ impl Load for File {
 struct Commands(Vec<(u64, Vec<u8>)>);
 
 impl Rewrite for Commands {
-    fn emit(&mut self, _: &CStr, number: i64, bytes: &[u8]) {
-        self.0.push((number.cast_unsigned(), bytes.to_vec()));
+    fn emit(&mut self, command: &CStr, number: i64, bytes: &[u8]) {
+        if command == c"CF.AGE" {
+            assert!(Saved::from_bytes(bytes).is_some(), "the age can be read");
+        } else {
+            self.0.push((number.cast_unsigned(), bytes.to_vec()));
+        }
     }
 }
 
@@ -91,8 +97,8 @@ impl File {
             match item {
                 Item::Bytes(bytes) => {
                     strings += 1;
-                    // The header, and a snapshot in one string.
-                    if strings < 3 {
+                    // The header, a snapshot in one string, and the age of one with a window.
+                    if strings < 3 || bytes.len() == Saved::BYTES {
                         set_sum(bytes);
                     }
                     sum.update(bytes);
@@ -172,7 +178,8 @@ fn works(mut file: File) -> bool {
 /// What the commands make.
 fn loaded(commands: &[(u64, Vec<u8>)]) -> Entry {
     let (header, pieces) = commands.split_first().expect("a header comes first");
-    let mut loading = Loading::begin(&header.1, ANY_SIZE).expect("the header is right");
+    let mut loading =
+        Loading::begin(&header.1, ANY_SIZE, Clock::Process).expect("the header is right");
     for (index, (position, piece)) in pieces.iter().enumerate() {
         match loading.take(*position, piece).expect("the piece is right") {
             Progress::GoesOn => {}
@@ -188,21 +195,22 @@ fn loaded(commands: &[(u64, Vec<u8>)]) -> Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::tests::some_filter;
+    use crate::entry::tests::{some_filter, some_window};
     use guira_commands::dump::Header;
     use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-    fn values() -> [Entry; 3] {
+    fn values() -> [Entry; 4] {
         let filter = some_filter(100);
         let mut commands = Commands::default();
         let whole = Entry::of_filter(some_filter(1000));
         Entry::of_filter(filter).rewrite(&mut commands);
         let half = &commands.0[1].1[..200];
         let header = Header::of(&some_filter(100)).to_bytes();
-        let half = Loading::restore(&header, [half]).unwrap();
+        let half = Loading::restore(&header, [half], Clock::Process).unwrap();
         [
             Entry::of_filter(some_filter(10)),
             whole,
+            Entry::of_filter(some_window(100)),
             Entry::new(Content::Loading(half.into())),
         ]
     }

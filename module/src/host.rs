@@ -7,10 +7,11 @@ use crate::{
     loading::{ANY_SIZE, Loading, Progress},
     offload, settings,
     slot::Slot,
+    windows::{Saved, Windows},
 };
 use guira_commands::{
     Answer, Args, Filter, Growth, GrowthError, MakeError, Options, Reply, Store, Wanted,
-    dump::{LoadError, Memory},
+    dump::{Header, Kind, LoadError, Memory},
 };
 use std::{
     cell::RefCell,
@@ -44,6 +45,7 @@ pub(crate) struct Host<'a, K> {
     key: RefCell<K>,
     effects: &'a RefCell<Effects>,
     flags: Flags,
+    windows: &'a Windows,
 }
 
 /// A filter is larger than filters may be.
@@ -70,12 +72,14 @@ impl<'a, K: Slot> Host<'a, K> {
         key: K,
         effects: &'a RefCell<Effects>,
         flags: Flags,
+        windows: &'a Windows,
     ) -> Self {
         Self {
             words,
             key: RefCell::new(key),
             effects,
             flags,
+            windows,
         }
     }
 
@@ -122,13 +126,39 @@ impl<'a, K: Slot> Host<'a, K> {
             return Err(Reply::error(text));
         }
         let refuse = |error: &dyn std::fmt::Display| Reply::Error(format!("ERR {error}").into());
-        let header =
-            guira_commands::dump::Header::from_bytes(options).map_err(|error| refuse(&error))?;
-        let filter = Filter::from_header(filter, header.options, usize::MAX)
-            .map_err(|error| refuse(&error))?;
-        self.effects.borrow_mut().made(&filter);
-        let entry = Entry::of_filter(filter);
+        let header = Header::from_bytes(options).map_err(|error| refuse(&error))?;
+        let filter = match header.kind {
+            Kind::Plain => Filter::from_header(filter, header.options, usize::MAX),
+            Kind::Windowed => {
+                Filter::from_window_header(filter, header.options, self.windows.clock())
+            }
+        };
+        let filter = Arc::new(filter.map_err(|error| refuse(&error))?);
+        let entry = Entry::new(Content::Filter(filter.clone()));
         self.key.borrow_mut().set(entry).map_err(|_| INTERNAL)?;
+        self.effects.borrow_mut().made(&filter);
+        self.windows.add(&filter);
+        Ok(Reply::OK)
+    }
+
+    /// `CF.AGE key milliseconds window`, which a rewritten file of commands has.
+    pub(crate) fn age_as_told(&self) -> Answer {
+        let &[_, _, _, saved] = self.words else {
+            return Err(Reply::wrong_arity(self.words[0]));
+        };
+        if !self.flags.must_obey() {
+            return Err(Reply::error("ERR CF.AGE is for the file of commands"));
+        }
+        let saved = Saved::from_bytes(saved);
+        let saved = saved.ok_or(Reply::error("ERR the age of a filter is damaged"))?;
+        // Where a slot moves to, the step begins anew: it must not end before that of the source.
+        if self.flags.is_loading() {
+            let restore = |filter: &Arc<Filter>| {
+                self.windows.restore(filter, saved);
+                self.windows.is_from_file(saved.wall);
+            };
+            self.with(self.words[KEY], restore)?;
+        }
         Ok(Reply::OK)
     }
 
@@ -163,14 +193,20 @@ impl<K: Slot> Store for Host<'_, K> {
             Found::Value(_) => return Err(MakeError::Exists),
             Found::OtherType => return Err(MakeError::Refused(WRONG_TYPE)),
         }
-        let filter = build(wanted, settings::max_filter_bytes()).map_err(MakeError::Refused)?;
+        let filter = build(wanted, settings::max_filter_bytes(), self.windows)
+            .map_err(MakeError::Refused)?;
         self.check_memory(&key, filter.memory_usage())
             .map_err(MakeError::Refused)?;
         let filter = Arc::new(filter);
         key.set(Entry::new(Content::Filter(filter.clone())))
             .map_err(|_| MakeError::Refused(INTERNAL))?;
         self.effects.borrow_mut().made(&filter);
+        self.windows.add(&filter);
         Ok(filter)
+    }
+
+    fn has_windows(&self) -> bool {
+        true
     }
 
     fn defaults(&self) -> Options {
@@ -195,8 +231,12 @@ impl<K: Slot> Store for Host<'_, K> {
         self.flags.must_obey()
     }
 
-    fn added<'a>(&self, _: &[u8], _: &Filter, items: impl Iterator<Item = &'a [u8]>) {
-        self.effects.borrow_mut().added(self.words, items);
+    fn added<'a>(&self, _: &[u8], filter: &Filter, items: impl Iterator<Item = &'a [u8]>) {
+        self.effects.borrow_mut().added(self.words, filter, items);
+    }
+
+    fn touched(&self, _: &[u8], _: &Filter, _: &[u8]) {
+        self.effects.borrow_mut().touched(KEY + 1);
     }
 
     fn removed(&self, _: &[u8], _: &Filter, _: &[u8]) {
@@ -215,7 +255,10 @@ impl<K: Slot> Store for Host<'_, K> {
 
     fn begin_load(&self, _: &[u8], header: &[u8]) -> Answer {
         let mut key = self.key.borrow_mut();
-        let begin = || Loading::begin(header, self.room()).map_err(|error| refusal(&error));
+        let begin = || {
+            Loading::begin(header, self.room(), self.windows.clock())
+                .map_err(|error| refusal(&error))
+        };
         match key.get_mut() {
             Found::OtherType => return Err(WRONG_TYPE),
             Found::Value(entry) => match entry.content_mut() {
@@ -249,6 +292,7 @@ impl<K: Slot> Store for Host<'_, K> {
             Err(error) => Err(refusal(&error)),
             Ok(Progress::GoesOn) => self.check_memory(&key, taken_more),
             Ok(Progress::Done(filter)) => {
+                self.windows.add(&filter);
                 *content = Content::Filter(filter);
                 Ok(())
             }
@@ -282,7 +326,7 @@ fn refusal(error: &LoadError) -> Reply {
 }
 
 /// The filter that is wanted, which grows to so many bytes at most.
-fn build(wanted: &Wanted, limit: usize) -> Result<Filter, Reply> {
+fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Reply> {
     /// Bytes of a bucket, and the most items in one.
     const BUCKET: (usize, usize) = (8, 6);
     let refuse = |error: &dyn std::fmt::Display| Reply::Error(format!("ERR {error}").into());
@@ -292,14 +336,18 @@ fn build(wanted: &Wanted, limit: usize) -> Result<Filter, Reply> {
     if needed > limit {
         return Err(TooLarge::Now { needed, limit }.into());
     }
-    let growth = match wanted.max_capacity {
-        None => furthest_growth(options, limit).map_err(|error| refuse(&error))?,
+    let growth = || match wanted.max_capacity {
+        None => furthest_growth(options, limit).map_err(|error| refuse(&error)),
         Some(items) => Growth::up_to(items, &options, limit).map_err(|error| match error {
             GrowthError::Memory { needed } => TooLarge::Grown { needed, limit }.into(),
             GrowthError::Build(error) => refuse(&error),
-        })?,
+        }),
     };
-    let filter = Filter::build(options, growth).map_err(|error| refuse(&error))?;
+    let filter = match wanted.window {
+        Some(window) => Filter::build_window(options, window, windows.clock()),
+        None => Filter::build(options, growth()?),
+    };
+    let filter = filter.map_err(|error| refuse(&error))?;
     match filter.memory_usage() {
         needed if needed > limit => Err(TooLarge::Now { needed, limit }.into()),
         _ => Ok(filter),

@@ -10,6 +10,7 @@
 //! | `commands`, `host`, `reply` | a command from its arguments to its answer |
 //! | `effects` | what replicas and the file of commands are told |
 //! | `entry`, `loading` | the value of a key, and its bytes |
+//! | `windows` | when the windows of filters move on |
 //! | `offload` | what threads of the module's own do |
 //! | `settings`, `info` | what operators set and see |
 
@@ -29,8 +30,9 @@ mod offload;
 mod reply;
 mod settings;
 mod slot;
+mod windows;
 
-use engine::{Context, DataType, SectionRefused, SettingError, Str, TypeRefused};
+use engine::{Context, DataType, EventsRefused, SectionRefused, SettingError, Str, TypeRefused};
 use entry::Entry;
 use std::{
     ffi::{CStr, c_int},
@@ -67,6 +69,8 @@ enum LoadModuleError {
     Setting(#[from] SettingError),
     #[error(transparent)]
     Section(#[from] SectionRefused),
+    #[error(transparent)]
+    Events(#[from] EventsRefused),
 }
 
 /// Tells the engine all that the module has.
@@ -78,6 +82,8 @@ fn load(context: &mut Context, arguments: &[Str<'_>]) -> Result<(), LoadModuleEr
     commands::register(context)?;
     settings::register(context, &chosen)?;
     context.register_info(info::write)?;
+    context.tell_of_restores(windows::restored)?;
+    context.look_often(windows::look);
     #[cfg(feature = "faults")]
     engine::log_alignments();
     Ok(())

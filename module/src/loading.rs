@@ -8,8 +8,8 @@
 //! than the others.
 
 use guira_commands::{
-    Filter,
-    dump::{Header, HeaderError, Kind, Load, LoadError, Memory, position_of},
+    Clock, Filter,
+    dump::{Load, LoadError, Memory, position_of},
 };
 use std::{fmt, sync::Arc};
 
@@ -25,6 +25,7 @@ pub(crate) struct Loading {
     pieces: Vec<Box<[u8]>>,
     come: u64,
     load: Load,
+    clock: Clock,
 }
 
 /// Where a load is after a piece.
@@ -37,13 +38,11 @@ pub(crate) enum Progress {
 }
 
 impl Loading {
-    pub(crate) fn begin(header: &[u8], memory: Memory) -> Result<Self, LoadError> {
-        // One of a filter with a window is refused, as nobody here would let that move on.
-        if Header::from_bytes(header)?.kind == Kind::Windowed {
-            return Err(HeaderError::Invalid.into());
-        }
+    /// Of a filter that goes by `clock` if it has a window.
+    pub(crate) fn begin(header: &[u8], memory: Memory, clock: Clock) -> Result<Self, LoadError> {
         Ok(Self {
-            load: Load::begin(header, memory)?,
+            load: Load::begin(header, memory, clock.clone())?,
+            clock,
             header: header.into(),
             pieces: Vec::new(),
             come: 0,
@@ -53,7 +52,7 @@ impl Loading {
     /// Takes the next piece. After an error other than [`LoadError::Position`] it is good for nothing.
     pub(crate) fn take(&mut self, position: u64, piece: &[u8]) -> Result<Progress, LoadError> {
         if self.load.take(position, piece)? {
-            let unused = Load::begin(&self.header, ANY_SIZE)?;
+            let unused = Load::begin(&self.header, ANY_SIZE, self.clock.clone())?;
             let load = std::mem::replace(&mut self.load, unused);
             return load.finish().map(|filter| Progress::Done(Arc::new(filter)));
         }
@@ -66,8 +65,9 @@ impl Loading {
     pub(crate) fn restore<P: AsRef<[u8]>>(
         header: &[u8],
         pieces: impl IntoIterator<Item = P>,
+        clock: Clock,
     ) -> Result<Self, LoadError> {
-        let mut loading = Self::begin(header, ANY_SIZE)?;
+        let mut loading = Self::begin(header, ANY_SIZE, clock)?;
         for piece in pieces {
             let piece = piece.as_ref();
             let end = position_of(0, loading.come + piece.len() as u64);
@@ -78,6 +78,10 @@ impl Loading {
             }
         }
         Ok(loading)
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.clock.clone()
     }
 
     pub(crate) fn header(&self) -> &[u8] {

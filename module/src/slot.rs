@@ -51,6 +51,8 @@ pub(crate) struct FakeKey {
     pub(crate) entry: Option<Entry>,
     pub(crate) is_of_other_type: bool,
     pub(crate) memory: Option<Memory>,
+    /// Those of its engine.
+    pub(crate) windows: std::rc::Rc<crate::windows::Windows>,
 }
 
 #[cfg(test)]

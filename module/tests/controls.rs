@@ -47,6 +47,23 @@ fn to_tell_what_the_client_said_is_wrong() {
 }
 
 #[test]
+fn to_forget_the_time_is_wrong() {
+    if is_skipped() {
+        return;
+    }
+    let work = |primary: &Engine| {
+        let mut client = primary.client();
+        ask::<()>(&mut client, "CF.RESERVE k 100 WINDOW 1 STEPS 2");
+        ask::<i64>(&mut client, "CF.ADD k a");
+        until("the item is forgotten", || {
+            ask::<i64>(&mut client, "CF.EXISTS k a") == 0
+        });
+    };
+    assert!(are_equal_with("NONE", work));
+    assert!(!are_equal_with("FORGET_CLOCK", work));
+}
+
+#[test]
 fn to_forget_a_piece_is_wrong() {
     if is_skipped() {
         return;

@@ -21,7 +21,7 @@ pub use watch::Watched;
 
 use deadlines::{Deadlines, INDEXED};
 use guira::{BuildError, CuckooFilter};
-use guira_commands::{Filter, Growth, GrowthError, Options, Wanted};
+use guira_commands::{Clock, Filter, Growth, GrowthError, Options, Wanted};
 use map::Map;
 use papaya::Guard;
 use std::{
@@ -159,7 +159,7 @@ impl Keyspace {
         // The least that it can need, before anything is allocated.
         self.check(options.capacity)?;
         if let Some(window) = window {
-            return self.put(key, Filter::build_window(options, window)?);
+            return self.put(key, Filter::build_window(options, window, Clock::Process)?);
         }
         let growth = match max_capacity {
             Some(items) => {

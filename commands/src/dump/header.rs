@@ -112,7 +112,7 @@ impl Header {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Growth, Window};
+    use crate::{Clock, Growth, Window};
     use std::time::Duration;
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
         );
         let growth = Growth::furthest(&options, usize::MAX).unwrap();
         let plain = Filter::build(options, growth).unwrap();
-        let windowed = Filter::build_window(options, window).unwrap();
+        let windowed = Filter::build_window(options, window, Clock::Process).unwrap();
         let headers = [plain, windowed].map(|filter| Header::of(&filter));
         assert_eq!(headers.map(|header| header.kind), Kind::ALL);
         for header in headers {

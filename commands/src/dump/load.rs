@@ -3,7 +3,7 @@
 mod collected;
 
 use super::{Header, HeaderError, Kind, LENGTH_BYTES, OFFSET_BITS, offset_of};
-use crate::Filter;
+use crate::{Clock, Filter};
 use collected::Collected;
 use guira::{SnapshotDecoder, SnapshotError};
 use thiserror::Error;
@@ -83,12 +83,12 @@ pub enum LoadError {
 }
 
 impl Load {
-    /// Of the filter with this header, which was dumped first.
+    /// Of the filter with this header, which was dumped first. If it has a window, it goes by `clock`.
     ///
     /// # Errors
     ///
     /// [`LoadError::Header`]
-    pub fn begin(header: &[u8], memory: Memory) -> Result<Self, LoadError> {
+    pub fn begin(header: &[u8], memory: Memory, clock: Clock) -> Result<Self, LoadError> {
         let header = Header::from_bytes(header)?;
         Ok(Self {
             header,
@@ -97,7 +97,7 @@ impl Load {
             most: longest(memory.limit),
             snapshot: match header.kind {
                 Kind::Plain => Snapshot::Plain(SnapshotDecoder::new(memory.free).into()),
-                Kind::Windowed => Snapshot::Windowed(Collected::new(memory.free)),
+                Kind::Windowed => Snapshot::Windowed(Collected::new(memory.free, clock)),
             },
         })
     }

@@ -46,6 +46,8 @@ pub(super) const ERR: c_int = 1;
 
 pub(super) type CommandFn = unsafe extern "C" fn(*mut Ctx, *mut *mut Str, c_int) -> c_int;
 pub(super) type FreeFn = unsafe extern "C" fn(*mut Ctx, *mut c_void);
+pub(super) type TimerFn = unsafe extern "C" fn(*mut Ctx, *mut c_void);
+pub(super) type EventFn = unsafe extern "C" fn(*mut Ctx, c_int, *const c_char, *mut Str) -> c_int;
 pub(super) type InfoFn = unsafe extern "C" fn(*mut InfoCtx, c_int);
 pub(super) type GetNumberFn = unsafe extern "C" fn(*const c_char, *mut c_void) -> c_longlong;
 pub(super) type SetNumberFn =
@@ -255,6 +257,10 @@ functions! {
         AbortBlock: unsafe extern "C" fn(*mut Blocked) -> c_int;
         GetThreadSafeContext: unsafe extern "C" fn(*mut Blocked) -> *mut Ctx;
         FreeThreadSafeContext: unsafe extern "C" fn(*mut Ctx);
+        CreateTimer: unsafe extern "C" fn(*mut Ctx, c_longlong, TimerFn, *mut c_void) -> u64;
+        SubscribeToKeyspaceEvents: unsafe extern "C" fn(*mut Ctx, c_int, EventFn) -> c_int;
+        GetMyClusterID: unsafe extern "C" fn() -> *const c_char;
+        GetClusterNodeInfo: unsafe extern "C" fn(*mut Ctx, *const c_char, *mut c_char, *mut c_char, *mut c_int, *mut c_int) -> c_int;
     }
     optional {
         TryAlloc: unsafe extern "C" fn(usize) -> *mut c_void;
@@ -262,6 +268,7 @@ functions! {
         AddACLCategory: unsafe extern "C" fn(*mut Ctx, *const c_char) -> c_int;
         SetCommandACLCategories: unsafe extern "C" fn(*mut Command, *const c_char) -> c_int;
         SetCommandInfo: unsafe extern "C" fn(*mut Command, *const CommandInfo) -> c_int;
+        AvoidReplicaTraffic: unsafe extern "C" fn() -> c_int;
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) trait Command {
     fn call(context: &mut Context, arguments: &[Str<'_>]);
 }
 
-/// What the engine is told of a command. Its first argument is its only key.
+/// What the engine is told of a command. It has one key at most.
 #[derive(Clone, Debug)]
 pub(crate) struct Description {
     pub(crate) name: &'static str,
@@ -32,6 +32,8 @@ pub(crate) struct Description {
     /// How many words it has; if negative, how many at least.
     pub(crate) arity: i32,
     pub(crate) summary: &'static str,
+    /// True if its first argument is a key.
+    pub(crate) has_key: bool,
     /// What follows its name.
     pub(crate) arguments: Vec<Argument>,
 }
@@ -67,9 +69,11 @@ impl Context {
         // As the engine's own commands, whose names it shows in small letters.
         let name = with_nul(&description.name.to_ascii_lowercase());
         let flags = description.flags.as_ptr();
+        let key = c_int::from(description.has_key);
         // SAFETY: the context is valid, and the engine copies the texts.
-        let created =
-            unsafe { (api().CreateCommand)(self.raw(), name.as_ptr(), call::<C>, flags, 1, 1, 1) };
+        let created = unsafe {
+            (api().CreateCommand)(self.raw(), name.as_ptr(), call::<C>, flags, key, key, key)
+        };
         // SAFETY: as above.
         let command = unsafe { (api().GetCommand)(self.raw(), name.as_ptr()) };
         if created != OK || command.is_null() {

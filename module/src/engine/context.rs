@@ -26,6 +26,8 @@ impl Flags {
 
     const LUA: c_int = 1;
     const MULTI: c_int = 1 << 1;
+    const REPLICA: c_int = 1 << 3;
+    const CLUSTER: c_int = 1 << 5;
     const MAXMEMORY: c_int = 1 << 8;
     const EVICT: c_int = 1 << 9;
     const REPLICATED: c_int = 1 << 12;
@@ -33,6 +35,11 @@ impl Flags {
     const IS_CHILD: c_int = 1 << 20;
     const DENY_BLOCKING: c_int = 1 << 21;
     const RESP3: c_int = 1 << 22;
+    const ASYNC_LOADING: c_int = 1 << 23;
+
+    /// Those of a test in which a file is read.
+    #[cfg(test)]
+    pub(crate) const LOADING_FILE: Self = Self(Self::LOADING);
 
     /// Those of a test.
     #[cfg(test)]
@@ -54,6 +61,11 @@ impl Flags {
         self.has(Self::REPLICATED | Self::LOADING)
     }
 
+    /// True while a file is read.
+    pub(crate) fn is_loading(self) -> bool {
+        self.has(Self::LOADING)
+    }
+
     /// True if the client can be answered later.
     pub(crate) fn may_block(self) -> bool {
         !self.has(Self::LUA | Self::MULTI | Self::DENY_BLOCKING) && !self.must_obey()
@@ -73,6 +85,60 @@ impl Flags {
     pub(crate) fn may_evict(self) -> bool {
         self.has(Self::EVICT)
     }
+}
+
+/// What the engine is at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// It reads a file, or what its primary sends in place of one.
+    pub(crate) is_loading: bool,
+    pub(crate) is_primary: bool,
+}
+
+/// To be asked for on the main thread.
+pub(crate) fn standing() -> Standing {
+    if api::loaded().is_none() {
+        // A test without an engine.
+        return Standing {
+            is_loading: false,
+            is_primary: true,
+        };
+    }
+    // SAFETY: no context is needed to ask for these flags.
+    let flags = Flags(unsafe { (api().GetContextFlags)(ptr::null_mut()) });
+    // A replica in a cluster has begun before it remembers its primary.
+    let is_replica = flags.has(Flags::REPLICA) || flags.has(Flags::CLUSTER) && is_cluster_replica();
+    Standing {
+        is_loading: flags.has(Flags::LOADING | Flags::ASYNC_LOADING),
+        is_primary: !is_replica,
+    }
+}
+
+/// What the cluster says of this node.
+fn is_cluster_replica() -> bool {
+    const LENGTH: usize = 40;
+    const REPLICA: c_int = 1 << 2;
+    // SAFETY: it takes nothing.
+    let begin = unsafe { (api().GetMyClusterID)() };
+    if begin.is_null() {
+        return false;
+    }
+    let mut id = [0_u8; LENGTH + 1];
+    // SAFETY: so many bytes are there, and no NUL after them.
+    id[..LENGTH].copy_from_slice(unsafe { std::slice::from_raw_parts(begin.cast(), LENGTH) });
+    let mut flags = 0;
+    // SAFETY: no context is needed. The name ends with a NUL; what is null is not asked for.
+    let result = unsafe {
+        (api().GetClusterNodeInfo)(
+            ptr::null_mut(),
+            id.as_ptr().cast(),
+            ptr::null_mut(),
+            ptr::null_mut(),
+            ptr::null_mut(),
+            &mut flags,
+        )
+    };
+    result == OK && flags & REPLICA != 0
 }
 
 /// True in a process that the engine has forked to write a file.

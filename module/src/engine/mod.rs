@@ -12,6 +12,7 @@
 //! | `command`, `config`, `info` | what the engine is told when the module is loaded |
 //! | `data_type`, `io` | values: their files, their copies, their end |
 //! | `block` | clients that are answered by another thread |
+//! | `timer` | what the engine calls by itself |
 #![allow(unsafe_code)]
 
 mod alloc;
@@ -26,6 +27,7 @@ mod info;
 mod io;
 mod key;
 mod string;
+mod timer;
 
 pub(crate) use alloc::EngineAllocator;
 #[cfg(feature = "faults")]
@@ -35,12 +37,13 @@ pub(crate) use block::Waiting;
 pub(crate) use border::{guarded, panics};
 pub(crate) use command::{CategoryRefused, Command, CommandRefused, Description};
 pub(crate) use config::{Fraction, Number, SettingError};
-pub(crate) use context::{Context, Flags, Memory};
+pub(crate) use context::{Context, Flags, Memory, standing};
 pub(crate) use data_type::{DataType, TypeRefused, Value};
 pub(crate) use info::{Section, SectionRefused};
 pub(crate) use io::{Load, Rewrite, Save};
 pub(crate) use key::{Access, Found, Key, NotWritable};
 pub(crate) use string::{OwnedStr, Str};
+pub(crate) use timer::EventsRefused;
 
 use crate::fault::{self, Fault};
 use api::{ERR, OK, api};

@@ -3,7 +3,7 @@
 //! The file of commands is rewritten so, and Valkey 9 moves slots so.
 
 use super::Content;
-use crate::engine::Rewrite;
+use crate::{effects::AGE, engine::Rewrite, windows::Windows};
 use guira_commands::{
     Filter,
     dump::{Header, PIECE, position_of},
@@ -15,6 +15,10 @@ use std::{
 
 const COMMAND: &CStr = c"CF.LOADCHUNK";
 
+/// The command after it, for a filter with a window.
+const OF_WINDOW: &CStr = c"CF.AGE";
+const _: () = assert!(matches!(OF_WINDOW.to_str(), Ok(name) if name.len() == AGE.len()));
+
 /// The position of a header.
 const HEADER: i64 = 1;
 
@@ -25,13 +29,16 @@ fn position_after(come: u64) -> i64 {
     position_of(NUMBER, come) as i64
 }
 
-pub(super) fn rewrite(content: &Content, to: &mut impl Rewrite) {
+pub(super) fn rewrite(content: &Content, to: &mut impl Rewrite, windows: &Windows) {
     match content {
         Content::Filter(filter) => {
             to.emit(COMMAND, HEADER, &Header::of(filter).to_bytes());
             let written = write(filter, to);
             // Only then is it less than a filter, and no filter when it is read.
             debug_assert!(written.is_ok(), "commands take all bytes");
+            if let Some(saved) = windows.save(filter) {
+                to.emit(OF_WINDOW, saved.age as i64, &saved.to_bytes());
+            }
         }
         Content::Loading(loading) => {
             to.emit(COMMAND, HEADER, loading.header());
@@ -96,15 +103,24 @@ pub(super) mod tests {
     use super::*;
     use crate::{
         engine::Value,
-        entry::{Entry, tests::some_filter},
+        entry::{
+            Entry,
+            tests::{some_filter, some_window},
+        },
         loading::{ANY_SIZE, Loading, Progress},
+        windows::Saved,
     };
+    use guira_commands::Clock;
 
     #[derive(Default)]
     struct Commands(Vec<(u64, Vec<u8>)>);
 
     impl Rewrite for Commands {
         fn emit(&mut self, command: &CStr, number: i64, bytes: &[u8]) {
+            if command == OF_WINDOW {
+                assert!(Saved::from_bytes(bytes).is_some());
+                return;
+            }
             assert_eq!(command, COMMAND);
             self.0.push((number.try_into().unwrap(), bytes.to_vec()));
         }
@@ -119,13 +135,18 @@ pub(super) mod tests {
 
     #[test]
     fn the_commands_make_the_value() {
-        let entry = Entry::of_filter(some_filter(20_000));
+        for filter in [some_filter(20_000), some_window(20_000)] {
+            is_made_by_commands(&Entry::of_filter(filter));
+        }
+    }
+
+    fn is_made_by_commands(entry: &Entry) {
         let mut commands = Commands::default();
         entry.rewrite(&mut commands);
         let [(1, header), pieces @ ..] = &commands.0[..] else {
             panic!("no header comes first");
         };
-        let mut loading = Loading::begin(header, ANY_SIZE).unwrap();
+        let mut loading = Loading::begin(header, ANY_SIZE, Clock::Process).unwrap();
         let mut last = None;
         for (position, piece) in pieces {
             assert!(piece.len() <= PIECE as usize);
@@ -145,7 +166,8 @@ pub(super) mod tests {
         let header = Header::of(&filter).to_bytes();
         // Cut elsewhere than a dump is.
         let begin = &all[0].1[..1000];
-        let loading = Loading::restore(&header, [&begin[..1], &begin[1..]]).unwrap();
+        let loading =
+            Loading::restore(&header, [&begin[..1], &begin[1..]], Clock::Process).unwrap();
         let entry = Entry::new(Content::Loading(loading.into()));
         let mut commands = Commands::default();
         entry.rewrite(&mut commands);

@@ -6,7 +6,7 @@
 //! | a string: the header of a dump | the same |
 //! | strings of 1 MiB at most: the snapshot | the pieces that have come |
 //! | an empty string | an empty string |
-//! | | a number: below, the CRC-32 of the header and the pieces; above, 32 bits of their length |
+//! | with a window, a string: how long its step has lasted, with a CRC-32 | a number: below, the CRC-32 of the header and the pieces; above, 32 bits of their length |
 //!
 //! Header and snapshot end with checksums of their own. The engine's can be switched off.
 
@@ -14,10 +14,11 @@ use super::Content;
 use crate::{
     engine::{Load, Save},
     loading::Loading,
+    windows::{self, Saved, Windows},
 };
 use guira_commands::{
     Filter,
-    dump::{Header, HeaderError, LoadError},
+    dump::{Header, HeaderError, Kind, LoadError},
 };
 use std::{
     ffi::c_int,
@@ -28,7 +29,7 @@ use std::{
 use thiserror::Error;
 
 /// Of this format.
-pub(super) const VERSION: c_int = 1;
+pub(super) const VERSION: c_int = 2;
 
 /// Bytes of a string.
 const STRING: usize = 1 << 20;
@@ -39,9 +40,7 @@ const LOADING: u64 = 2;
 /// Bytes are no value.
 #[derive(Debug, Error)]
 pub(crate) enum ReadError {
-    #[error(
-        "it has version {0} of the format, and this module knows {VERSION} at most: upgrade it"
-    )]
+    #[error("it has version {0} of the format, and this module reads version {VERSION} only")]
     Version(c_int),
     #[error("the file cannot be read: {0}")]
     Io(#[from] io::Error),
@@ -53,13 +52,15 @@ pub(crate) enum ReadError {
     Snapshot(#[from] guira::SnapshotError),
     #[error("bytes follow the snapshot")]
     Trailing,
+    #[error("the age of the filter is damaged")]
+    Age,
     #[error("the pieces of what was being loaded are damaged")]
     Pieces,
     #[error(transparent)]
     Load(#[from] LoadError),
 }
 
-pub(super) fn write(content: &Content, to: &mut impl Save) {
+pub(super) fn write(content: &Content, to: &mut impl Save, windows: &Windows) {
     match content {
         Content::Filter(filter) => {
             to.number(FILTER);
@@ -79,10 +80,17 @@ pub(super) fn write(content: &Content, to: &mut impl Save) {
         }
     }
     to.string(b"");
-    if let Content::Loading(loading) = content {
-        let mut sum = Sum::new(loading.header());
-        loading.pieces().for_each(|piece| sum.add(piece));
-        to.number(sum.number());
+    match content {
+        Content::Filter(filter) => {
+            if let Some(saved) = windows.save(filter) {
+                to.string(&saved.to_bytes());
+            }
+        }
+        Content::Loading(loading) => {
+            let mut sum = Sum::new(loading.header());
+            loading.pieces().for_each(|piece| sum.add(piece));
+            to.number(sum.number());
+        }
     }
 }
 
@@ -112,21 +120,38 @@ impl Sum {
     }
 }
 
-pub(super) fn read(from: &mut impl Load, version: c_int) -> Result<Content, ReadError> {
+pub(super) fn read(
+    from: &mut impl Load,
+    version: c_int,
+    windows: &Windows,
+) -> Result<Content, ReadError> {
     if version != VERSION {
         return Err(ReadError::Version(version));
     }
     match from.number()? {
         FILTER => {
             let Header {
-                options, deleted, ..
+                kind,
+                options,
+                deleted,
             } = Header::from_bytes(&from.string()?)?;
             let mut bytes = Bytes::new(from);
-            let filter = Filter::read_from(&mut bytes, options, deleted)?;
+            let filter = match kind {
+                Kind::Plain => Filter::read_from(&mut bytes, options, deleted)?,
+                Kind::Windowed => {
+                    Filter::read_window_from(&mut bytes, options, deleted, windows.clock())?
+                }
+            };
             if bytes.read(&mut [0])? > 0 {
                 return Err(ReadError::Trailing);
             }
-            Ok(Content::Filter(Arc::new(filter)))
+            let filter = Arc::new(filter);
+            if kind == Kind::Windowed {
+                let saved = Saved::from_bytes(&from.string()?).ok_or(ReadError::Age)?;
+                windows.restore(&filter, saved);
+                windows::is_from_file(windows, saved.wall);
+            }
+            Ok(Content::Filter(filter))
         }
         LOADING => {
             let header = from.string()?;
@@ -145,7 +170,9 @@ pub(super) fn read(from: &mut impl Load, version: c_int) -> Result<Content, Read
             }
             let pieces = pieces.iter().map(|piece| &**piece);
             Ok(Content::Loading(Box::new(Loading::restore(
-                &header, pieces,
+                &header,
+                pieces,
+                windows.clock(),
             )?)))
         }
         other => Err(ReadError::Kind(other)),
@@ -215,10 +242,14 @@ mod tests {
     use super::*;
     use crate::{
         engine::Value,
-        entry::{Entry, pieces, tests::some_filter},
+        entry::{
+            Entry, pieces,
+            tests::{some_filter, some_window, some_window_of},
+        },
         fuzzing::{File, Item},
+        windows::Pass,
     };
-    use guira_commands::{Growth, Options};
+    use guira_commands::{Clock, Growth, Options};
 
     fn saved(entry: &Entry) -> File {
         let mut file = File::default();
@@ -250,6 +281,7 @@ mod tests {
         let loading = Loading::restore(
             &Header::of(filter).to_bytes(),
             all[..count].iter().map(|(_, piece)| piece),
+            Clock::Process,
         );
         Entry::new(Content::Loading(loading.unwrap().into()))
     }
@@ -260,6 +292,7 @@ mod tests {
         for entry in [
             Entry::of_filter(some_filter(1)),
             Entry::of_filter(some_filter(20_000)),
+            Entry::of_filter(some_window(20_000)),
             half_loaded(&large, 0),
             half_loaded(&large, 1),
             half_loaded(&large, 2),
@@ -304,6 +337,7 @@ mod tests {
         let large = large();
         for entry in [
             Entry::of_filter(some_filter(200)),
+            Entry::of_filter(some_window(100)),
             half_loaded(&large, 0),
             half_loaded(&large, 1),
         ] {
@@ -352,10 +386,40 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_version_is_refused_by_its_number() {
-        let error = Entry::load(&mut File::default(), 2).unwrap_err();
-        let expected =
-            "it has version 2 of the format, and this module knows 1 at most: upgrade it";
-        assert_eq!(error.to_string(), expected);
+    fn another_version_is_refused_by_its_number() {
+        for version in [1, 3] {
+            let error = Entry::load(&mut File::default(), version).unwrap_err();
+            let expected = format!(
+                "it has version {version} of the format, and this module reads version 2 only"
+            );
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    /// The age of a step is saved, and whether its time goes on.
+    #[test]
+    fn a_window_is_as_old_as_it_was() {
+        let windows = Windows::default();
+        let filter = Arc::new(some_window_of(&windows, 10));
+        windows.add(&filter);
+        let saved = windows.save(&filter).unwrap();
+        assert_eq!((saved.age, saved.has_begun), (0, false));
+        let pass = Pass {
+            milliseconds: 1500,
+            wall: 77,
+            is_idle: false,
+        };
+        (0..2).for_each(|_| windows.pass(pass));
+        let content = Content::Filter(filter.clone());
+        let mut file = File::default();
+        write(&content, &mut file, &windows);
+        let other = Windows::default();
+        let Content::Filter(read) = read(&mut file, VERSION, &other).unwrap() else {
+            panic!("it is a filter");
+        };
+        let saved = other.save(&read).unwrap();
+        assert_eq!((saved.age, saved.has_begun), (1500, true));
+        assert_eq!(windows.save(&filter).unwrap().wall, 77);
+        assert_eq!(other.count(), 1);
     }
 }

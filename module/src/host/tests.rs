@@ -1,10 +1,14 @@
 //! Commands without an engine: what they answer, and what replicas are told.
 
 use super::*;
+use crate::windows::Pass;
 use crate::{
-    effects::Word, engine::Memory as EngineMemory, entry::tests::some_filter, slot::FakeKey,
+    effects::{Adds, Word},
+    engine::Memory as EngineMemory,
+    entry::tests::some_filter,
+    slot::FakeKey,
 };
-use guira_commands::{Window, commands, dump::Header};
+use guira_commands::{commands, window_commands};
 
 const CLIENT: Flags = Flags::of(false, false, false);
 const PRIMARY: Flags = Flags::of(true, false, false);
@@ -20,18 +24,23 @@ struct Done {
 /// Does the command, all of whose words are given.
 fn run(key: &mut FakeKey, flags: Flags, words: &[&[u8]]) -> Done {
     let effects = RefCell::new(Effects::default());
-    let host = Host::new(words, std::mem::take(key), &effects, flags);
+    let windows = key.windows.clone();
+    let host = Host::new(words, std::mem::take(key), &effects, flags, &windows);
     let name = str::from_utf8(words[0]).unwrap();
     let answer = if name == "CF.MAKE" {
         host.make_as_told()
+    } else if name == "CF.AGE" {
+        host.age_as_told()
     } else {
-        let all = commands::<Host<'_, FakeKey>>();
-        let command = all.iter().find(|command| command.name == name).unwrap();
-        (command.run)(&host, words)
+        let (plain, of_windows) = (commands(), window_commands());
+        let mut all = plain.iter().chain(&of_windows);
+        let command: Option<&guira_commands::Command<Host<'_, FakeKey>>> =
+            all.find(|command| command.name == name);
+        (command.unwrap().run)(&host, words)
     };
     *key = host.into_key();
     let effects = effects.into_inner();
-    let told = effects.told(words.len(), name == "CF.ADDNX");
+    let told = effects.told(words.len(), Adds::of(name));
     assert_eq!(told.is_empty(), effects.is_empty());
     let word = |word: &Word<'_>| match *word {
         Word::Own(index) => words[index].to_vec(),
@@ -74,7 +83,7 @@ fn tell(replica: &mut FakeKey, done: &Done) {
         let words: Vec<_> = told.iter().map(|word| &word[..]).collect();
         let there = run(replica, PRIMARY, &words);
         assert!(!there.reply.is_error(), "{:?}", there.reply);
-        assert_ne!(there.reply, Reply::Bool(false));
+        assert!(words[0] == b"CF.ADDTOUCH" || there.reply != Reply::Bool(false));
         // A replica of a replica is told the same.
         assert_eq!(there.told, std::slice::from_ref(told));
     }
@@ -193,7 +202,7 @@ fn a_replica_takes_more_than_its_filter_promises() {
 #[test]
 fn to_make_as_told_is_for_replicas() {
     let filter = some_filter(10);
-    let (options, header) = (Header::of(&filter).to_bytes(), filter.header().unwrap());
+    let (options, header) = (Header::of(&filter).to_bytes(), filter.header());
     let words: [&[u8]; 4] = [b"CF.MAKE", b"k", &options, &header];
     let mut key = FakeKey::default();
     let refused = run(&mut key, CLIENT, &words);
@@ -315,7 +324,8 @@ fn a_load_that_fails_takes_its_key_away() {
 
 #[test]
 fn other_types_are_left_alone() {
-    for command in commands::<Host<'_, FakeKey>>() {
+    let all = commands::<Host<'_, FakeKey>>().into_iter();
+    for command in all.chain(window_commands()) {
         let words: &[&[u8]] = match command.name {
             "CF.INSERT" | "CF.INSERTNX" => &[b"", b"k", b"ITEMS", b"a"],
             "CF.LOADCHUNK" => &[b"", b"k", b"7", b"a"],
@@ -391,22 +401,123 @@ fn a_filter_for_which_there_is_no_memory_is_not_made() {
     }
 }
 
-/// Nobody would let it move on: it is refused wherever it could come from, and by a replica, too.
-#[test]
-fn a_filter_with_a_window_is_refused() {
-    let mut key = FakeKey::default();
-    let refused = ask(&mut key, "CF.RESERVE k 100 WINDOW 60");
-    assert!(refused.reply.is_error() && refused.told.is_empty() && key.entry.is_none());
-    let window = Window {
-        length: Duration::from_secs(60),
-        steps: None,
+/// Lets time pass for a primary and its replica.
+fn pass(keys: &[&FakeKey], milliseconds: u64) {
+    let pass = Pass {
+        milliseconds,
+        wall: 0,
+        is_idle: false,
     };
-    let windowed = Filter::build_window(Options::default(), window).unwrap();
-    let header = Header::of(&windowed).to_bytes();
-    for flags in [CLIENT, PRIMARY] {
-        let refused = run(&mut key, flags, &[b"CF.LOADCHUNK", b"k", b"1", &header]);
-        assert!(refused.reply.is_error() && refused.told.is_empty() && key.entry.is_none());
+    assert_eq!(
+        Pass::from_words(&pass.words().each_ref().map(|word| word.as_bytes())),
+        Some(pass)
+    );
+    keys.iter().for_each(|key| key.windows.pass(pass));
+}
+
+/// With a window of two seconds and two steps.
+#[test]
+fn a_replica_forgets_as_the_primary_does() {
+    let (mut primary, mut replica) = (FakeKey::default(), FakeKey::default());
+    let mut step = |words: &str, reply: Reply, expected: &[&str], time: u64| {
+        let done = ask(&mut primary, words);
+        assert_eq!(done.reply, reply, "{words}");
+        assert_eq!(names(&done), expected, "{words}");
+        tell(&mut replica, &done);
+        pass(&[&primary, &replica], time);
+        assert_eq!(digest(&primary), digest(&replica), "{words}");
+    };
+    let (yes, no) = (Reply::Bool(true), Reply::Bool(false));
+    let ok = Reply::OK;
+    step("CF.RESERVE k 100 WINDOW 2 STEPS 2", ok, &["CF.MAKE"], 7);
+    // Step 0.
+    step("CF.ADDNX k a", yes.clone(), &["CF.ADDTOUCH"], 0);
+    step("CF.ADDNX k a", no.clone(), &[], 0);
+    step("CF.ADD k b", yes.clone(), &["CF.ADD"], 0);
+    let reply = Reply::Integers(vec![0, 1]);
+    step("CF.INSERTNX k ITEMS a c", reply, &["CF.INSERT"], 0);
+    step("CF.TOUCH k x", no.clone(), &[], 1001);
+    // Step 1.
+    step("CF.TOUCH k a", yes.clone(), &["CF.ADDTOUCH"], 0);
+    step("CF.ADDTOUCH k b", no.clone(), &["CF.ADDTOUCH"], 0);
+    step("CF.ADDTOUCH k d", yes.clone(), &["CF.ADDTOUCH"], 1001);
+    step("CF.EXISTS k c", yes.clone(), &[], 1001);
+    // Step 3: what was there in step 0 is gone.
+    step("CF.EXISTS k c", no.clone(), &[], 0);
+    step("CF.EXISTS k a", yes.clone(), &[], 0);
+    step("CF.DEL k a", yes.clone(), &["CF.DEL"], 0);
+    step("CF.DEL k a", no.clone(), &[], 1001);
+    step("CF.EXISTS k b", no.clone(), &[], 0);
+    step("CF.EXISTS k d", no, &[], 0);
+    let refusal = "A filter with a window does not grow: there is nothing to compact";
+    step("CF.COMPACT k", Reply::error(refusal), &[], 0);
+}
+
+/// A node to which a slot moves hears nothing of the time of the other one.
+#[test]
+fn what_is_told_is_right_also_where_items_live_longer() {
+    let (mut primary, mut late) = (FakeKey::default(), FakeKey::default());
+    tell(
+        &mut late,
+        &ask(&mut primary, "CF.RESERVE k 100 WINDOW 2 STEPS 2"),
+    );
+    tell(&mut late, &ask(&mut primary, "CF.ADDNX k a"));
+    pass(&[&primary], 0);
+    pass(&[&late], 0);
+    (0..3).for_each(|_| pass(&[&primary], 1001));
+    (0..2).for_each(|_| pass(&[&late], 1001));
+    let done = ask(&mut primary, "CF.ADDNX k a");
+    assert_eq!(done.reply, Reply::Bool(true));
+    tell(&mut late, &done);
+    (0..2).for_each(|_| pass(&[&late], 1001));
+    assert_eq!(ask(&mut late, "CF.EXISTS k a").reply, Reply::Bool(true));
+}
+
+#[test]
+fn a_filter_with_a_window_is_loaded_and_within_its_size() {
+    let (mut primary, mut replica) = (FakeKey::default(), FakeKey::default());
+    ask(&mut primary, "CF.RESERVE k 300000 WINDOW 60");
+    ask(&mut primary, "CF.ADD k a");
+    let pieces = dump(&mut primary);
+    let (mut loaded, before) = (FakeKey::default(), digest(&primary));
+    for piece in &pieces {
+        let done = load(&mut loaded, piece);
+        assert_eq!(done.reply, Reply::OK);
+        tell(&mut replica, &done);
+        assert_eq!(digest(&loaded), digest(&replica));
     }
-    // As a file of the engine has it.
-    assert!(Loading::restore::<&[u8]>(&header, []).is_err());
+    assert_eq!(digest(&loaded), before);
+    assert_eq!(loaded.windows.count(), 1);
+    let refused = ask(&mut FakeKey::default(), "CF.RESERVE k 90000000 WINDOW 60");
+    let Reply::Error(text) = &refused.reply else {
+        panic!("{refused:?}");
+    };
+    assert!(text.starts_with("OOM the filter needs "), "{text}");
+}
+
+#[test]
+fn the_age_of_a_filter_is_for_files() {
+    let mut key = FakeKey::default();
+    ask(&mut key, "CF.RESERVE k 100 WINDOW 60");
+    let saved = Saved {
+        age: 4321,
+        has_begun: true,
+        wall: 9,
+    };
+    let bytes = saved.to_bytes();
+    assert_eq!(Saved::from_bytes(&bytes), Some(saved));
+    for bit in 0..8 * bytes.len() {
+        let mut changed = bytes;
+        changed[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(Saved::from_bytes(&changed), None);
+    }
+    let words: [&[u8]; 4] = [b"CF.AGE", b"k", b"4321", &bytes];
+    let refused = run(&mut key, CLIENT, &words);
+    assert!(refused.reply.is_error() && refused.told.is_empty());
+    // Where a slot moves to, it is left out.
+    assert_eq!(run(&mut key, PRIMARY, &words).reply, Reply::OK);
+    let age = |key: &FakeKey| filter(key).window().unwrap().step_age();
+    assert_eq!(age(&key), Duration::ZERO);
+    assert_eq!(run(&mut key, Flags::LOADING_FILE, &words).reply, Reply::OK);
+    assert_eq!(age(&key), Duration::from_millis(4321));
 }

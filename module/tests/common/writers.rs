@@ -167,6 +167,9 @@ pub(crate) fn write_while(
     for place in 0..KEYS {
         let mut reserve = cmd("CF.RESERVE");
         reserve.arg(key(place)).arg(100 << (place % 12));
+        if place % 4 == 3 {
+            reserve.arg("WINDOW").arg(3600);
+        }
         client
             .ask::<()>(&key(place), &reserve)
             .expect("the key is new");

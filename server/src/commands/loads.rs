@@ -2,7 +2,7 @@
 
 use crate::keyspace::{Keyspace, ReserveError};
 use guira_commands::{
-    Answer, Reply,
+    Answer, Clock, Reply,
     dump::{Load, LoadError, Memory, UNDER_WAY, UnderWay},
 };
 use std::{
@@ -67,7 +67,7 @@ impl Loads {
             free: keyspace.free(),
             limit: keyspace.limit(),
         };
-        let load = Load::begin(header, memory);
+        let load = Load::begin(header, memory, Clock::Process);
         let load = load.map_err(|error| Refused::from(error).reply(keyspace))?;
         let mut inner = self.lock();
         inner.begun += 1;

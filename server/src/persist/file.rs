@@ -2,7 +2,7 @@
 
 use crate::keyspace::{self, Entry};
 use guira::SnapshotError;
-use guira_commands::{Filter, Options};
+use guira_commands::{Clock, Filter, Options};
 use std::{
     collections::HashSet,
     io::{self, BufReader, BufWriter, Read, Write},
@@ -212,10 +212,10 @@ fn read_filter(input: &mut impl Read, kind: u8, read: usize) -> Result<Loaded, L
         _ => return Err(LoadError::Damaged("the time when a key expires")),
     };
     let filter = match kind {
-        WINDOWED => Filter::read_window_from(&mut *input, options, deleted, Duration::ZERO),
+        WINDOWED => Filter::read_window_from(&mut *input, options, deleted, Clock::Process),
         _ => Filter::read_from(&mut *input, options, deleted),
     };
-    let mut filter = filter.map_err(|error| match error {
+    let filter = filter.map_err(|error| match error {
         SnapshotError::Io(error) => LoadError::Io(error),
         SnapshotError::Truncated => LoadError::CutOff(read),
         error => LoadError::Filter {
@@ -271,7 +271,7 @@ mod tests {
             expansion: 0,
             ..Options::default()
         };
-        let filter = Filter::build_window(options, window).unwrap();
+        let filter = Filter::build_window(options, window, Clock::Process).unwrap();
         filter.insert(b"a", || false).unwrap();
         let mut bytes = Vec::new();
         write(&mut bytes, [((*b"w").into(), Arc::new(filter.into()))]).unwrap();

@@ -1,9 +1,8 @@
 //! The snapshot of a filter with a window, of which the library reads all at once.
 
 use super::LoadError;
-use crate::{Filter, Options};
+use crate::{Clock, Filter, Options};
 use guira::SnapshotError;
-use std::time::Duration;
 
 /// So many times the bytes of a snapshot are in use at most: those, and the words that are read from
 /// them, in a vector that grows.
@@ -15,15 +14,18 @@ pub(super) struct Collected {
     free: usize,
     needed: usize,
     bytes: Vec<u8>,
+    /// Of the filter.
+    clock: Clock,
 }
 
 impl Collected {
     /// Nothing; so many bytes are free.
-    pub(super) fn new(free: usize) -> Self {
+    pub(super) fn new(free: usize, clock: Clock) -> Self {
         Self {
             free,
             needed: 0,
             bytes: Vec::new(),
+            clock,
         }
     }
 
@@ -55,7 +57,7 @@ impl Collected {
     /// The filter. It has aged by nothing: a dump has no clock.
     pub(super) fn finish(self, options: Options, deleted: u64) -> Result<Filter, SnapshotError> {
         let mut rest = &self.bytes[..];
-        let filter = Filter::read_window_from(&mut rest, options, deleted, Duration::ZERO)?;
+        let filter = Filter::read_window_from(&mut rest, options, deleted, self.clock)?;
         match rest.len() {
             0 => Ok(filter),
             count => Err(SnapshotError::TrailingBytes { count }),

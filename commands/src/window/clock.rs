@@ -1,0 +1,97 @@
+//! What filters with windows take for the time.
+
+use std::{
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// How long the process has been running.
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// What a filter with a window takes for the time.
+#[derive(Clone, Debug)]
+pub enum Clock {
+    /// The time for which the process has been running. A step begins when somebody
+    /// [looks](crate::Windowed::tick).
+    Process,
+    /// So many milliseconds: a host says how time passes, in the order of its commands. So its
+    /// copies elsewhere can be told the same, and hold the same.
+    Told(Arc<AtomicU64>),
+}
+
+/// The clock of one filter: it stands still until it is [begun](Self::begin).
+#[derive(Debug)]
+pub(super) struct Own {
+    clock: Clock,
+    /// What it shows, without the time since it was begun. In milliseconds.
+    shown: AtomicU64,
+    /// The time of `clock` when it was begun, in nanoseconds, or [`STANDS`].
+    begun: AtomicU64,
+}
+
+/// A clock that stands still.
+const STANDS: u64 = u64::MAX;
+
+/// Clocks begin with that: a step has begun before it by the longest window.
+const FIRST: u64 = 1 << 46;
+
+impl Clock {
+    fn now(&self) -> Duration {
+        match self {
+            Self::Process => START.elapsed(),
+            // Relaxed: a host that tells the time says in which order.
+            Self::Told(time) => Duration::from_millis(time.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+// All of it relaxed: one thread changes it, and others take a number to show.
+impl Own {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self {
+            clock,
+            shown: AtomicU64::new(FIRST),
+            begun: AtomicU64::new(STANDS),
+        }
+    }
+
+    pub(super) fn source(&self) -> &Clock {
+        &self.clock
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        let shown = Duration::from_millis(self.shown.load(Ordering::Relaxed));
+        match self.begun.load(Ordering::Relaxed) {
+            STANDS => shown,
+            begun => shown + self.clock.now().saturating_sub(Duration::from_nanos(begun)),
+        }
+    }
+
+    /// Lets it go on from what it shows.
+    pub(super) fn begin(&self) {
+        if !self.goes() {
+            let now = u64::try_from(self.clock.now().as_nanos()).unwrap_or(STANDS - 1);
+            self.begun.store(now, Ordering::Relaxed);
+        }
+    }
+
+    /// Lets it stand still.
+    pub(super) fn hold(&self) {
+        let shown = self.now().as_millis() as u64;
+        self.shown.store(shown, Ordering::Relaxed);
+        self.begun.store(STANDS, Ordering::Relaxed);
+    }
+
+    pub(super) fn goes(&self) -> bool {
+        self.begun.load(Ordering::Relaxed) != STANDS
+    }
+
+    /// Puts it forward.
+    pub(super) fn skip(&self, time: Duration) {
+        let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.shown.fetch_add(time, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,356 @@
+//! The clock of a node, and its filters with windows in the order of their steps.
+
+use guira_commands::{Clock, Filter};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// No shorter queue is pruned.
+const SHORT: usize = 64;
+
+/// All of it is used on the engine's main thread; what it forks only reads the atomics.
+#[derive(Debug)]
+pub(crate) struct Windows {
+    /// In milliseconds.
+    time: Arc<AtomicU64>,
+    /// What the clock of the machine showed when this one moved.
+    wall: AtomicI64,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    counted: Counted,
+    /// They begin when the clock moves.
+    waiting: Vec<Weak<Filter>>,
+    /// By the time of their next step, and by a number of their own.
+    queue: BTreeMap<(u64, u64), Weak<Filter>>,
+    number: u64,
+    /// With so many in the queue, those are looked for that are not there any more.
+    prune_at: usize,
+}
+
+/// Up to when the clock has counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Counted {
+    /// It has never moved.
+    Nothing,
+    To(Instant),
+    /// By the clock of the machine, in milliseconds since 1970: a file says so.
+    ToWall(i64),
+}
+
+/// The clock moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pass {
+    pub(crate) milliseconds: u64,
+    /// Of the machine, at its end.
+    pub(crate) wall: i64,
+    /// Nobody has written in this time.
+    pub(crate) is_idle: bool,
+}
+
+/// What a file has of a filter, beside what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Saved {
+    /// How long its step has lasted, in milliseconds.
+    pub(crate) age: u64,
+    /// False if it waits for the clock to move.
+    pub(crate) has_begun: bool,
+    /// What the clock of the machine showed when that of the node moved last.
+    pub(crate) wall: i64,
+}
+
+impl Pass {
+    /// As replicas are told.
+    pub(crate) fn words(self) -> [String; 3] {
+        [
+            self.milliseconds.to_string(),
+            self.wall.to_string(),
+            u8::from(self.is_idle).to_string(),
+        ]
+    }
+
+    pub(crate) fn from_words(words: &[&[u8]]) -> Option<Self> {
+        fn number<T: std::str::FromStr>(word: &[u8]) -> Option<T> {
+            str::from_utf8(word).ok()?.parse().ok()
+        }
+        let &[milliseconds, wall, is_idle] = words else {
+            return None;
+        };
+        Some(Self {
+            milliseconds: number(milliseconds)?,
+            wall: number(wall)?,
+            is_idle: number::<u8>(is_idle)? != 0,
+        })
+    }
+}
+
+impl Saved {
+    /// Bytes of its encoding.
+    pub(crate) const BYTES: usize = 8 + 1 + 8 + 4;
+
+    pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.age.to_le_bytes());
+        bytes[8] = self.has_begun.into();
+        bytes[9..17].copy_from_slice(&self.wall.to_le_bytes());
+        let sum = crc32fast::hash(&bytes[..17]);
+        bytes[17..].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
+        let (body, sum) = bytes.split_last_chunk::<4>()?;
+        let (age, rest) = body.split_first_chunk::<8>()?;
+        let (has_begun, wall) = rest.split_first()?;
+        let is_right = crc32fast::hash(body) == u32::from_le_bytes(*sum) && *has_begun < 2;
+        is_right.then_some(Self {
+            age: u64::from_le_bytes(*age),
+            has_begun: *has_begun != 0,
+            wall: i64::from_le_bytes(wall.try_into().ok()?),
+        })
+    }
+}
+
+#[cfg(test)]
+impl Default for Windows {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
+impl Windows {
+    pub(crate) fn new(wall: i64) -> Self {
+        Self {
+            time: Arc::new(AtomicU64::new(0)),
+            wall: AtomicI64::new(wall),
+            inner: Mutex::new(Inner {
+                counted: Counted::Nothing,
+                waiting: Vec::new(),
+                queue: BTreeMap::new(),
+                number: 0,
+                prune_at: SHORT,
+            }),
+        }
+    }
+
+    /// What the filters of this node go by.
+    pub(crate) fn clock(&self) -> Clock {
+        Clock::Told(self.time.clone())
+    }
+
+    /// A panic while the lock was held leaves nothing half-done here.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn time(&self) -> u64 {
+        self.time.load(Ordering::Relaxed)
+    }
+
+    /// Takes the filter, if it has a window.
+    pub(crate) fn add(&self, filter: &Arc<Filter>) {
+        let Some(window) = filter.window() else {
+            return;
+        };
+        let mut inner = self.lock();
+        if window.has_begun() {
+            inner.enqueue(self.time(), Arc::downgrade(filter));
+        } else {
+            inner.waiting.push(Arc::downgrade(filter));
+        }
+        inner.prune();
+    }
+
+    /// The time of the filter does not go on before the clock moves.
+    pub(crate) fn hold(&self, filter: &Arc<Filter>) {
+        if let Some(window) = filter.window() {
+            window.hold();
+            self.add(filter);
+        }
+    }
+
+    /// Takes the filter of a value that was saved.
+    pub(crate) fn restore(&self, filter: &Arc<Filter>, saved: Saved) {
+        if let Some(window) = filter.window() {
+            window.make_older(Duration::from_millis(saved.age));
+            if saved.has_begun {
+                window.begin();
+            }
+            self.add(filter);
+        }
+    }
+
+    /// What is to be saved of the filter; of one without a window nothing.
+    pub(crate) fn save(&self, filter: &Filter) -> Option<Saved> {
+        let window = filter.window()?;
+        Some(Saved {
+            age: u64::try_from(window.step_age().as_millis()).unwrap_or(u64::MAX),
+            has_begun: window.has_begun(),
+            wall: self.wall.load(Ordering::Relaxed),
+        })
+    }
+
+    /// A file of this node says so. The time since then passes when it is the primary.
+    pub(crate) fn is_from_file(&self, wall: i64) {
+        let mut inner = self.lock();
+        let latest = match inner.counted {
+            Counted::Nothing => wall,
+            Counted::ToWall(other) => wall.max(other),
+            // The process was there when the file was written.
+            Counted::To(_) => return,
+        };
+        inner.counted = Counted::ToWall(latest);
+        self.wall.store(latest, Ordering::Relaxed);
+    }
+
+    /// A primary has sent its values: from here on time passes as it says.
+    pub(crate) fn is_from_primary(&self, now: Instant, wall: i64) {
+        self.lock().counted = Counted::To(now);
+        self.wall.store(wall, Ordering::Relaxed);
+    }
+
+    /// There is a primary, so the time since a file was written passes as that says.
+    pub(crate) fn is_led(&self, now: Instant) {
+        let mut inner = self.lock();
+        if matches!(inner.counted, Counted::ToWall(_)) {
+            inner.counted = Counted::To(now);
+        }
+    }
+
+    /// How the clock is to move by now, if a filter waits for it.
+    pub(crate) fn due(&self, now: Instant, wall: i64) -> Option<Pass> {
+        let mut inner = self.lock();
+        let (milliseconds, is_idle) = match inner.counted {
+            Counted::Nothing => (0, false),
+            // Rounded up: what has come by now came before the clock shows it.
+            Counted::To(then) => {
+                let passed = now.saturating_duration_since(then);
+                (passed.as_nanos().div_ceil(1_000_000) as u64, false)
+            }
+            Counted::ToWall(then) => {
+                let passed = wall.saturating_sub(then);
+                (u64::try_from(passed).unwrap_or(0), true)
+            }
+        };
+        let first = inner.queue.first_key_value();
+        let time = self.time().saturating_add(milliseconds);
+        let is_due = first.is_some_and(|((due, _), _)| *due <= time);
+        if !is_due && !is_idle && inner.waiting.is_empty() {
+            return None;
+        }
+        inner.counted = match inner.counted {
+            Counted::To(then) => Counted::To(then + Duration::from_millis(milliseconds)),
+            _ => Counted::To(now),
+        };
+        Some(Pass {
+            milliseconds,
+            wall,
+            is_idle,
+        })
+    }
+
+    /// As the primary or a file of commands says.
+    pub(crate) fn pass_as_told(&self, pass: Pass, is_from_file: bool, now: Instant, wall: i64) {
+        self.pass(pass);
+        if is_from_file {
+            self.lock().counted = Counted::ToWall(pass.wall);
+        } else {
+            self.is_from_primary(now, wall);
+        }
+    }
+
+    /// Moves the clock, and begins the steps that are due then.
+    pub(crate) fn pass(&self, pass: Pass) {
+        /// Longer than any window.
+        const LONGEST: u64 = 1 << 45;
+        let passed = pass.milliseconds.min(LONGEST);
+        let now = self.time().saturating_add(passed);
+        self.time.store(now, Ordering::Relaxed);
+        self.wall.store(pass.wall, Ordering::Relaxed);
+        let mut inner = self.lock();
+        for waiting in std::mem::take(&mut inner.waiting) {
+            if let Some(filter) = waiting.upgrade()
+                && let Some(window) = filter.window()
+            {
+                window.begin();
+                inner.enqueue(now, waiting);
+            }
+        }
+        while let Some(first) = inner.queue.first_entry()
+            && first.key().0 <= now
+        {
+            let weak = first.remove();
+            let Some(filter) = weak.upgrade() else {
+                continue;
+            };
+            let Some(window) = filter.window() else {
+                continue;
+            };
+            // One that was held has another place by now, or waits.
+            if !window.has_begun() || !window.until_next_step().is_zero() {
+                continue;
+            }
+            match pass.is_idle {
+                true => window.catch_up(),
+                false => _ = window.tick(),
+            }
+            inner.enqueue(now, weak);
+        }
+    }
+
+    /// How long it is until a step is due, or none.
+    pub(crate) fn until_due(&self, now: Instant) -> Duration {
+        let inner = self.lock();
+        let first = inner.queue.first_key_value();
+        let (Some(((due, _), _)), Counted::To(then)) = (first, inner.counted) else {
+            return Duration::MAX;
+        };
+        let left = Duration::from_millis(due.saturating_sub(self.time()));
+        left.saturating_sub(now.saturating_duration_since(then))
+    }
+
+    /// How many filters have windows.
+    #[cfg(test)]
+    pub(crate) fn count(&self) -> usize {
+        let inner = self.lock();
+        let weak = inner.queue.values().chain(&inner.waiting);
+        weak.filter(|weak| weak.strong_count() > 0).count()
+    }
+}
+
+impl Inner {
+    fn enqueue(&mut self, now: u64, filter: Weak<Filter>) {
+        let Some(left) = filter
+            .upgrade()
+            .and_then(|filter| Some(filter.window()?.until_next_step()))
+        else {
+            return;
+        };
+        // A millisecond more: the clock is ahead by a part of one.
+        let left = left.as_nanos().div_ceil(1_000_000) as u64 + 1;
+        self.number += 1;
+        self.queue.insert((now + left, self.number), filter);
+    }
+
+    /// Forgets those that are not there any more, once in a while.
+    fn prune(&mut self) {
+        let length = self.queue.len() + self.waiting.len();
+        if length >= self.prune_at {
+            self.queue.retain(|_, filter| filter.strong_count() > 0);
+            self.waiting.retain(|filter| filter.strong_count() > 0);
+            let left = self.queue.len() + self.waiting.len();
+            self.prune_at = SHORT.max(2 * left);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

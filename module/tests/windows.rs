@@ -1,0 +1,330 @@
+//! Filters with windows: what is forgotten, and when, whatever becomes of the engine.
+
+mod common;
+
+use common::{
+    Engine, ask, digest, dump, info, is_checked, is_skipped, is_sound, load, refusal, until,
+};
+use redis::Connection;
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Of a window of a second with four steps: an item lives so long, at least and at most.
+const LEAST: Duration = Duration::from_secs(1);
+const MOST: Duration = Duration::from_millis(1250);
+
+/// By so much may a machine that is busy be late, or an engine that has begun only just now.
+const LATE: Duration = Duration::from_secs(3);
+
+fn has(client: &mut Connection, words: &str) -> bool {
+    ask::<i64>(client, words) == 1
+}
+
+fn reserve(client: &mut Connection, key: &str) {
+    ask::<()>(client, &format!("CF.RESERVE {key} 1000 WINDOW 1 STEPS 4"));
+}
+
+/// Adds an item to a key, and returns a moment before which it must not be forgotten.
+fn add(client: &mut Connection, key: &str, item: &str) -> Instant {
+    assert!(has(client, &format!("CF.ADDNX {key} {item}")));
+    // It is in the answer that it has been added.
+    Instant::now() + LEAST
+}
+
+/// Asks for it until it is gone. The question that is answered with no ends after `least`.
+fn is_forgotten(client: &mut Connection, key: &str, item: &str, least: Instant) {
+    while has(client, &format!("CF.EXISTS {key} {item}")) {
+        assert!(
+            Instant::now() < least + (MOST - LEAST) + LATE,
+            "{item} stays"
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+    let now = Instant::now();
+    assert!(now >= least, "{item} is gone {:?} early", least - now);
+}
+
+fn follow(replica: &Engine, primary: &Engine) {
+    ask::<()>(
+        &mut replica.client(),
+        &format!("REPLICAOF 127.0.0.1 {}", primary.port),
+    );
+    catch_up(&mut primary.client(), &mut replica.client());
+}
+
+fn catch_up(primary: &mut Connection, replica: &mut Connection) {
+    until("the replica catches up", || {
+        let status: String = ask(replica, "INFO replication");
+        status.contains("master_link_status:up")
+            && info(primary, "master_repl_offset") == info(replica, "master_repl_offset")
+    });
+}
+
+/// The window of an hour of a key with some items.
+fn lasting(client: &mut Connection, key: &str) {
+    ask::<()>(client, &format!("CF.RESERVE {key} 20000 WINDOW 3600"));
+    for item in 0..300 {
+        add(client, key, &item.to_string());
+    }
+    ask::<i64>(client, &format!("CF.DEL {key} 7"));
+    ask::<i64>(client, &format!("CF.TOUCH {key} 8"));
+}
+
+fn age(client: &mut Connection, key: &str) -> i64 {
+    let fields: std::collections::HashMap<String, i64> = ask(client, &format!("CF.INFO {key}"));
+    fields["Age of the step in milliseconds"]
+}
+
+#[test]
+fn an_item_is_kept_for_the_window() {
+    if is_skipped() {
+        return;
+    }
+    let engine = Engine::start(&[]);
+    let mut client = engine.client();
+    reserve(&mut client, "k");
+    for round in 0..3 {
+        let item = format!("i{round}");
+        let least = add(&mut client, "k", &item);
+        assert!(!has(&mut client, &format!("CF.ADDNX k {item}")));
+        is_forgotten(&mut client, "k", &item, least);
+        let first = add(&mut client, "k", &item);
+        while Instant::now() < first {
+            assert!(has(&mut client, &format!("CF.TOUCH k {item}")));
+            thread::sleep(Duration::from_millis(50));
+        }
+        assert!(!has(&mut client, &format!("CF.ADDTOUCH k {item}")));
+        is_forgotten(&mut client, "k", &item, Instant::now() + LEAST);
+    }
+    is_sound(&mut client);
+}
+
+#[test]
+fn windows_move_on_under_another_name() {
+    if is_skipped() {
+        return;
+    }
+    let engine = Engine::start(&[]);
+    let mut client = engine.client();
+    reserve(&mut client, "k");
+    let least = add(&mut client, "k", "a");
+    ask::<()>(&mut client, "RENAME k l");
+    ask::<i64>(&mut client, "COPY l copy");
+    let payload: Vec<u8> = ask(&mut client, "DUMP l");
+    let mut restore = redis::cmd("RESTORE");
+    restore.arg("restored").arg(0).arg(payload);
+    restore.query::<()>(&mut client).unwrap();
+    for piece in dump(&mut client, "l") {
+        load(&mut client, "loaded", &piece);
+    }
+    ask::<i64>(&mut client, "MOVE copy 3");
+    ask::<()>(&mut client, "SWAPDB 0 3");
+    is_forgotten(&mut client, "copy", "a", least);
+    ask::<()>(&mut client, "SELECT 3");
+    for key in ["l", "restored", "loaded"] {
+        is_forgotten(&mut client, key, "a", least);
+    }
+    is_sound(&mut client);
+}
+
+#[test]
+fn replicas_forget_with_their_primary() {
+    if is_skipped() {
+        return;
+    }
+    let primary = Engine::start(&[]);
+    let (early, late) = (Engine::start(&[]), Engine::start(&[]));
+    follow(&early, &primary);
+    let mut client = primary.client();
+    reserve(&mut client, "k");
+    lasting(&mut client, "hour");
+    let least = add(&mut client, "k", "a");
+    thread::sleep(Duration::from_millis(300));
+    follow(&late, &primary);
+    for replica in [&early, &late] {
+        assert!(has(&mut replica.client(), "CF.EXISTS k a"));
+    }
+    // Nobody asks the primary.
+    for replica in [&early, &late] {
+        is_forgotten(&mut replica.client(), "k", "a", least);
+    }
+    // Nothing but time has passed: the next step may be told while the digests are taken.
+    for replica in [&early, &late] {
+        let mut replica = replica.client();
+        until("the digests are equal", || {
+            digest(&mut replica) == digest(&mut client)
+        });
+        let [one, other] = [&mut client, &mut replica].map(|client| age(client, "hour"));
+        assert!((one - other).abs() <= 500, "{one} and {other}");
+        is_sound(&mut replica);
+    }
+}
+
+/// What the old primary has acknowledged, and the new one has, lives as long as was promised; and
+/// the new one lets its windows move on.
+#[test]
+fn a_replica_that_takes_over_goes_on() {
+    if is_skipped() {
+        return;
+    }
+    let mut primary = Engine::start(&[]);
+    let replica = Engine::start(&[]);
+    follow(&replica, &primary);
+    let mut client = primary.client();
+    reserve(&mut client, "k");
+    thread::sleep(Duration::from_millis(600));
+    let least = add(&mut client, "k", "a");
+    catch_up(&mut client, &mut replica.client());
+    primary.kill();
+    let mut client = replica.client();
+    ask::<()>(&mut client, "REPLICAOF NO ONE");
+    is_forgotten(&mut client, "k", "a", least);
+    let least = add(&mut client, "k", "b");
+    is_forgotten(&mut client, "k", "b", least);
+    // The one that was comes back.
+    primary.start_again();
+    follow(&primary, &replica);
+    let least = add(&mut client, "k", "c");
+    is_forgotten(&mut primary.client(), "k", "c", least);
+    is_sound(&mut client);
+    is_sound(&mut primary.client());
+}
+
+/// Ends the engine in `end`, and lets it be down for so long.
+fn survives(arguments: &[&str], save: impl Fn(&mut Connection)) {
+    if is_skipped() {
+        return;
+    }
+    let mut engine = Engine::start(arguments);
+    let mut client = engine.client();
+    reserve(&mut client, "k");
+    let hour = Instant::now();
+    lasting(&mut client, "hour");
+    // Steps begin before and after the file is written.
+    thread::sleep(Duration::from_millis(300));
+    let before = add(&mut client, "k", "before");
+    save(&mut client);
+    let appends = arguments.contains(&"--appendonly");
+    let after = appends.then(|| {
+        thread::sleep(Duration::from_millis(300));
+        add(&mut client, "k", "after")
+    });
+    let digests: Vec<String> = ask(&mut client, "DEBUG DIGEST-VALUE hour");
+    engine.kill();
+    engine.start_again();
+    client = engine.client();
+    assert_eq!(
+        ask::<Vec<String>>(&mut client, "DEBUG DIGEST-VALUE hour"),
+        digests
+    );
+    is_forgotten(&mut client, "k", "before", before);
+    if let Some(least) = after {
+        is_forgotten(&mut client, "k", "after", least);
+    }
+    // While it is down, time passes.
+    add(&mut client, "k", "down");
+    save(&mut client);
+    engine.kill();
+    thread::sleep(2 * MOST);
+    engine.start_again();
+    client = engine.client();
+    thread::sleep(Duration::from_millis(300));
+    let short = !has(&mut client, "CF.EXISTS k down");
+    assert!(short, "it is forgotten after {:?}", 2 * MOST);
+    assert_eq!(
+        ask::<Vec<String>>(&mut client, "DEBUG DIGEST-VALUE hour"),
+        digests
+    );
+    let (age, real) = (age(&mut client, "hour"), hour.elapsed());
+    assert!(age > 2_400, "{age} of {real:?}");
+    assert!(
+        u128::from(age.unsigned_abs()) <= real.as_millis() + 500,
+        "{age} of {real:?}"
+    );
+    is_sound(&mut client);
+}
+
+#[test]
+fn a_save_has_the_time() {
+    survives(&[], |client| ask::<()>(client, "SAVE"));
+}
+
+#[test]
+fn a_file_of_commands_has_the_time() {
+    survives(&["--appendonly", "yes", "--appendfsync", "always"], |_| ());
+}
+
+#[test]
+fn a_file_that_was_rewritten_has_the_time() {
+    for preamble in ["yes", "no"] {
+        let arguments = ["--appendonly", "yes", "--appendfsync", "always"];
+        let arguments = [&arguments[..], &["--aof-use-rdb-preamble", preamble]].concat();
+        survives(&arguments, |client| {
+            ask::<()>(client, "BGREWRITEAOF");
+            until("the file is rewritten", || {
+                info(client, "aof_rewrite_in_progress") + info(client, "aof_rewrite_scheduled") == 0
+            });
+        });
+    }
+}
+
+#[test]
+fn a_reload_has_the_time() {
+    if is_skipped() {
+        return;
+    }
+    let engine = Engine::start(&[]);
+    let mut client = engine.client();
+    reserve(&mut client, "k");
+    lasting(&mut client, "hour");
+    let before: Vec<String> = ask(&mut client, "DEBUG DIGEST-VALUE hour");
+    let least = add(&mut client, "k", "a");
+    ask::<()>(&mut client, "DEBUG RELOAD");
+    assert_eq!(
+        ask::<Vec<String>>(&mut client, "DEBUG DIGEST-VALUE hour"),
+        before
+    );
+    is_forgotten(&mut client, "k", "a", least);
+    is_sound(&mut client);
+}
+
+#[test]
+fn clients_cannot_say_that_time_has_passed() {
+    if is_skipped() {
+        return;
+    }
+    let engine = Engine::start(&[]);
+    let mut client = engine.client();
+    assert_eq!(
+        refusal(&mut client, "CF.CLOCK 1000 0 0"),
+        "ERR CF.CLOCK is for replication and the file of commands"
+    );
+    reserve(&mut client, "k");
+    assert_eq!(
+        refusal(&mut client, "CF.AGE k 1000 x"),
+        "ERR CF.AGE is for the file of commands"
+    );
+}
+
+/// While clients are not to write, as a replica takes over, no step begins: the engine would not
+/// have it.
+#[test]
+fn a_pause_is_a_pause() {
+    if is_skipped() || is_checked() {
+        return;
+    }
+    let (primary, replica) = (Engine::start(&[]), Engine::start(&[]));
+    follow(&replica, &primary);
+    let mut client = primary.client();
+    reserve(&mut client, "k");
+    add(&mut client, "k", "a");
+    ask::<()>(&mut client, "CLIENT PAUSE 2500 WRITE");
+    thread::sleep(Duration::from_millis(2300));
+    assert!(has(&mut client, "CF.EXISTS k a"));
+    let least = Instant::now();
+    is_forgotten(&mut client, "k", "a", least);
+    catch_up(&mut client, &mut replica.client());
+    is_sound(&mut client);
+}
