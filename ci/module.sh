@@ -129,6 +129,7 @@ for name in $all; do
     case " $chosen " in *" $name "*) ;; *) say "LEFT OUT, as GUIRA_ENGINES says: $name" ;; esac
 done
 
+export GUIRA_PYTHON=$engines/redis-py/bin/python
 export GUIRA_MODULE=$target/release/libguira_module.so GUIRA_MODULE_FAULTS=$engines/faults.so
 if [ -z "${GUIRA_MODULE_BOUNDED:-}" ]; then
     # Not counted in: how long this takes depends on what is there already.

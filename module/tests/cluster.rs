@@ -4,9 +4,10 @@ mod common;
 
 use common::{
     cluster::{Cluster, PRIMARIES, first_slot},
-    digest, is_skipped, is_sound, long,
+    digest, info, is_skipped, is_sound, long,
     writers::{self, KEYS, check, slots, write_while},
 };
+use std::{env, process::Command};
 
 fn digests(cluster: &Cluster) -> Vec<String> {
     let mut client = cluster.client();
@@ -100,6 +101,35 @@ fn a_replica_takes_over_while_clients_write() {
         let [one, other] =
             [primary, replica].map(|node: usize| digest(&mut cluster.0[node].client()));
         assert_eq!(one, other, "{primary} and {replica}");
+    }
+    are_sound(&cluster);
+}
+
+/// As `docs/MODULE.md` says. `GUIRA_PYTHON` is a Python that has redis-py.
+#[test]
+fn the_example_in_python_uses_all_nodes() {
+    if is_skipped() {
+        return;
+    }
+    let Some(python) = env::var_os("GUIRA_PYTHON") else {
+        eprintln!("SKIPPED: GUIRA_PYTHON names no Python");
+        return;
+    };
+    let cluster = Cluster::start(PRIMARIES);
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shards.py");
+    let mut command = Command::new(python);
+    let port = cluster.0[0].port.to_string();
+    let output = command.args([example, "127.0.0.1", &port]).output();
+    let output = output.expect("Python starts");
+    let (said, errors) = (&output.stdout, String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(
+        String::from_utf8_lossy(said),
+        "1000 items are in 64 filters\n"
+    );
+    for node in &cluster.0 {
+        let filters = info(&mut node.client(), "guira_filters");
+        assert!(filters > 10, "{filters} are here");
     }
     are_sound(&cluster);
 }
