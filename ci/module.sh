@@ -176,6 +176,7 @@ for name in $chosen; do
     say "$name: $("$GUIRA_ENGINE" --version)"
     cargo test --quiet --package guira-module --test '*'
     say "$name: the server's own tests of the commands"
+    # Left out is what is of guira-server alone: its messages, saves, accounts and name of the type.
     GUIRA_TEST_SERVER=$PWD/ci/lib/engine.sh cargo test --quiet --package guira-server \
         --test commands --test arguments --test dumps --test window -- \
         --skip reserve_says_how_much_memory_is_missing --skip a_restarted_server_goes_on \

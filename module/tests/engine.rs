@@ -142,6 +142,8 @@ fn commands_describe_their_arguments() {
             "EXPANSION expansion integer optional",
             "ERROR rate double optional",
             "MAXCAPACITY maxcapacity integer optional",
+            "WINDOW seconds integer optional",
+            "STEPS steps integer optional",
         ]
     );
     assert_eq!(

@@ -144,7 +144,9 @@ fn replicas_forget_with_their_primary() {
     thread::sleep(Duration::from_millis(300));
     follow(&late, &primary);
     for replica in [&early, &late] {
-        assert!(has(&mut replica.client(), "CF.EXISTS k a"));
+        // It may have taken so long until it followed.
+        let is_there = has(&mut replica.client(), "CF.EXISTS k a");
+        assert!(is_there || Instant::now() >= least);
     }
     // Nobody asks the primary.
     for replica in [&early, &late] {
@@ -230,9 +232,12 @@ fn survives(arguments: &[&str], save: impl Fn(&mut Connection)) {
     thread::sleep(2 * MOST);
     engine.start_again();
     client = engine.client();
-    thread::sleep(Duration::from_millis(300));
-    let short = !has(&mut client, "CF.EXISTS k down");
-    assert!(short, "it is forgotten after {:?}", 2 * MOST);
+    let begun = Instant::now();
+    until("the item is forgotten", || {
+        !has(&mut client, "CF.EXISTS k down")
+    });
+    // And not as if no time had passed.
+    assert!(begun.elapsed() < LEAST, "{:?}", begun.elapsed());
     assert_eq!(
         ask::<Vec<String>>(&mut client, "DEBUG DIGEST-VALUE hour"),
         digests
