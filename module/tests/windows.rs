@@ -143,6 +143,7 @@ fn replicas_forget_with_their_primary() {
     let least = add(&mut client, "k", "a");
     thread::sleep(Duration::from_millis(300));
     follow(&late, &primary);
+    catch_up(&mut client, &mut early.client());
     for replica in [&early, &late] {
         // It may have taken so long until it followed.
         let is_there = has(&mut replica.client(), "CF.EXISTS k a");
@@ -189,6 +190,7 @@ fn a_replica_that_takes_over_goes_on() {
     primary.start_again();
     follow(&primary, &replica);
     let least = add(&mut client, "k", "c");
+    catch_up(&mut client, &mut primary.client());
     is_forgotten(&mut primary.client(), "k", "c", least);
     is_sound(&mut client);
     is_sound(&mut primary.client());
