@@ -107,8 +107,9 @@ impl Filter {
         header: &[u8],
         options: Options,
         clock: Clock,
+        max_bytes: usize,
     ) -> Result<Self, SnapshotError> {
-        let windowed = Windowed::from_header(header, clock)?;
+        let windowed = Windowed::from_header(header, clock, max_bytes)?;
         Ok(Self::windowed(windowed, options, 0))
     }
 
@@ -463,7 +464,7 @@ impl Filter {
     pub fn header(&self) -> [u8; 68] {
         match &self.any {
             Any::Plain(cuckoo) => cuckoo.header(),
-            Any::Windowed(windowed) => windowed.header(),
+            Any::Windowed(windowed) => windowed.filter().header(),
         }
     }
 
@@ -473,7 +474,7 @@ impl Filter {
     pub fn digest(&self) -> u128 {
         match &self.any {
             Any::Plain(cuckoo) => cuckoo.digest(),
-            Any::Windowed(windowed) => windowed.digest(),
+            Any::Windowed(windowed) => windowed.filter().digest(),
         }
     }
 }

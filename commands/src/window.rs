@@ -1,6 +1,5 @@
 //! A filter that forgets what was not seen for a time, and the clock by which it does.
 
-mod canonical;
 mod clock;
 
 pub use clock::Clock;
@@ -47,8 +46,13 @@ impl Windowed {
     }
 
     /// The empty filter with this [header](Self::header).
-    pub(crate) fn from_header(header: &[u8], clock: Clock) -> Result<Self, SnapshotError> {
-        Self::read_from(canonical::empty(header)?, clock)
+    pub(crate) fn from_header(
+        header: &[u8],
+        clock: Clock,
+        max_bytes: usize,
+    ) -> Result<Self, SnapshotError> {
+        let filter = ExpiringFilter::from_header(header, max_bytes)?;
+        Ok(Self::new(filter, clock))
     }
 
     /// `filter`, whose present step begins now, or with [`begin`](Self::begin).
@@ -181,18 +185,6 @@ impl Windowed {
 
     pub(crate) fn clock(&self) -> &Clock {
         self.clock.source()
-    }
-
-    /// The bytes that an empty filter [can be made from](Self::from_header) which differs from this
-    /// one in nothing but what it holds.
-    pub(crate) fn header(&self) -> [u8; canonical::HEADER_BYTES] {
-        canonical::header(&self.filter)
-    }
-
-    /// A number that is the same for filters with one [header](Self::header) that hold the same,
-    /// seen as many steps ago.
-    pub(crate) fn digest(&self) -> u128 {
-        canonical::digest(&self.filter)
     }
 }
 

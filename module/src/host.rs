@@ -130,7 +130,8 @@ impl<'a, K: Slot> Host<'a, K> {
         let filter = match header.kind {
             Kind::Plain => Filter::from_header(filter, header.options, usize::MAX),
             Kind::Windowed => {
-                Filter::from_window_header(filter, header.options, self.windows.clock())
+                let clock = self.windows.clock();
+                Filter::from_window_header(filter, header.options, clock, usize::MAX)
             }
         };
         let filter = Arc::new(filter.map_err(|error| refuse(&error))?);
