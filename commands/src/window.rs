@@ -165,6 +165,14 @@ impl Windowed {
         self.filter.step_age(self.now()).unwrap_or_default()
     }
 
+    /// The same for a save, after which time may pass that is counted in one piece. A step that is
+    /// late counts as one that is due just now: what has come since it was due is to live for the
+    /// window, too.
+    #[must_use]
+    pub fn step_age_for_a_save(&self) -> Duration {
+        self.step_age().min(self.step_length())
+    }
+
     /// How long it is until the next step may begin.
     #[must_use]
     pub fn until_next_step(&self) -> Duration {
@@ -257,6 +265,15 @@ mod tests {
         assert!(windowed.filter().advance());
         assert_eq!(windowed.step_age(), Duration::ZERO);
         assert!(!windowed.tick());
+    }
+
+    #[test]
+    fn a_step_that_is_late_is_saved_as_due() {
+        let windowed = with_an_item(HOUR);
+        assert!(windowed.step_age_for_a_save() < HOUR);
+        windowed.make_older(HOUR * 3 / 2);
+        assert!(windowed.step_age() >= HOUR * 3 / 2);
+        assert_eq!(windowed.step_age_for_a_save(), HOUR);
     }
 
     #[test]

@@ -192,7 +192,7 @@ impl Windows {
     pub(crate) fn save(&self, filter: &Filter) -> Option<Saved> {
         let window = filter.window()?;
         Some(Saved {
-            age: u64::try_from(window.step_age().as_millis()).unwrap_or(u64::MAX),
+            age: u64::try_from(window.step_age_for_a_save().as_millis()).unwrap_or(u64::MAX),
             has_begun: window.has_begun(),
             wall: self.wall.load(Ordering::Relaxed),
         })

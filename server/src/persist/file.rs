@@ -143,7 +143,8 @@ pub(super) fn write(
         if let Some(window) = window {
             // After the snapshot, in which the step may have been an earlier one: so its age is not
             // taken for more than it is.
-            let age = i64::try_from(window.step_age().as_millis()).unwrap_or(i64::MAX);
+            let age = window.step_age_for_a_save().as_millis();
+            let age = i64::try_from(age).unwrap_or(i64::MAX);
             let began = keyspace::now().saturating_sub(age);
             out.write_all(&began.to_le_bytes())?;
         }
