@@ -16,7 +16,6 @@ pub use out::{DumpError, Dumps, UnderWay};
 
 use crate::{
     Answer, Args, Reply, Store, number,
-    reserve::NO_WINDOWS,
     store::{filter_of, get},
 };
 
@@ -72,13 +71,7 @@ pub(crate) fn load_chunk<S: Store>(store: &S, args: Args<'_>) -> Answer {
     };
     match number::<u64>(position) {
         None | Some(0) => Err(Reply::error("Invalid position")),
-        Some(1) if is_of_window(data) && !store.has_windows() => Err(NO_WINDOWS),
         Some(1) => store.begin_load(key, data),
         Some(position) => store.go_on_load(key, position, data),
     }
-}
-
-/// True if this is the header of a filter with a window.
-fn is_of_window(header: &[u8]) -> bool {
-    Header::from_bytes(header).is_ok_and(|header| header.kind == Kind::Windowed)
 }

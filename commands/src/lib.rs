@@ -26,5 +26,5 @@ pub use growth::{Growth, GrowthError};
 pub use options::{DEFAULT_RATE, Options, Wanted, number};
 pub use reply::Reply;
 pub use store::{MakeError, Store};
-pub use table::{commands, window_commands};
+pub use table::commands;
 pub use window::{Clock, Window, Windowed};

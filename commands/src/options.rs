@@ -59,8 +59,8 @@ pub struct Wanted {
     /// Distinct items that must fit when it has grown. Without this number it grows as
     /// [`Growth::furthest`](crate::Growth::furthest) says.
     pub max_capacity: Option<usize>,
-    /// How long it remembers items, if not for ever. A host that [has no
-    /// windows](crate::Store::has_windows) is not asked for one.
+    /// How long it remembers items, if not for ever. Then the host lets its
+    /// [window](crate::Filter::window) move on.
     pub window: Option<Window>,
 }
 

@@ -3,9 +3,6 @@
 use crate::{Answer, Args, MakeError, Options, Reply, Store, options, store::get};
 use std::sync::Arc;
 
-/// The answer to a filter with a window, where there is nobody to let that move on.
-pub(crate) const NO_WINDOWS: Reply = Reply::error("WINDOW: filters with one are not on offer here");
-
 /// `CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [ERROR rate]
 /// [MAXCAPACITY n] [WINDOW seconds [STEPS n]]`
 pub(crate) fn reserve<S: Store>(store: &S, args: Args<'_>) -> Answer {
@@ -16,9 +13,6 @@ pub(crate) fn reserve<S: Store>(store: &S, args: Args<'_>) -> Answer {
         return Err(Reply::wrong_arity(name));
     }
     let wanted = options::of_reserve(capacity, pairs)?;
-    if wanted.window.is_some() && !store.has_windows() {
-        return Err(NO_WINDOWS);
-    }
     store.make(key, &wanted)?;
     Ok(Reply::OK)
 }

@@ -33,12 +33,6 @@ pub trait Store {
         Options::default()
     }
 
-    /// True if keys can have filters with a [window](Filter::window): the host lets them move on,
-    /// and keeps them as such.
-    fn has_windows(&self) -> bool {
-        false
-    }
-
     /// True if nothing may be inserted now, because all filters together take up too much memory.
     fn refuses_growth(&self) -> bool;
 

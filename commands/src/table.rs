@@ -38,7 +38,7 @@ const RESERVE: &[Argument] = &[
 const LOAD: &[Argument] = &[KEY, POSITION, Argument::one("data", Bytes)];
 
 /// The number of commands.
-const COUNT: usize = 14;
+const COUNT: usize = 16;
 
 /// All commands, ordered by name.
 #[must_use]
@@ -47,6 +47,7 @@ pub const fn commands<S: Store>() -> [Command<S>; COUNT] {
     [
         command("CF.ADD", 3, Write, true, ON_ITEM, cf::add, "Adds a copy of an item"),
         command("CF.ADDNX", 3, Write, true, ON_ITEM, cf::add_nx, "Adds an item if it is absent"),
+        command("CF.ADDTOUCH", 3, Write, true, ON_ITEM, touch::add_touch, "Adds an item if it is absent, and begins its time anew if it is present"),
         command("CF.COMPACT", 2, SlowWrite, false, ON_KEY, cf::compact, "Completes a doubling that has begun"),
         command("CF.COUNT", 3, Read, false, ON_ITEM, cf::count, "Counts the copies of an item"),
         command("CF.DEBUG", 2, Read, false, ON_KEY, cf::debug, "Describes a filter in a line"),
@@ -59,15 +60,6 @@ pub const fn commands<S: Store>() -> [Command<S>; COUNT] {
         command("CF.MEXISTS", -3, Read, false, &[KEY, ITEMS], cf::exist_many, "Tells which of many items are present"),
         command("CF.RESERVE", -3, Write, true, RESERVE, reserve::reserve, "Makes a filter"),
         command("CF.SCANDUMP", 3, SlowRead, false, &[KEY, POSITION], dump::scan_dump, "Dumps a piece of a filter"),
-    ]
-}
-
-/// The commands for hosts that [have windows](Store::has_windows), ordered by name.
-#[must_use]
-#[rustfmt::skip]
-pub const fn window_commands<S: Store>() -> [Command<S>; 2] {
-    [
-        command("CF.ADDTOUCH", 3, Write, true, ON_ITEM, touch::add_touch, "Adds an item if it is absent, and begins its time anew if it is present"),
         command("CF.TOUCH", 3, Write, false, ON_ITEM, touch::touch, "Begins the time of an item anew if it is present"),
     ]
 }

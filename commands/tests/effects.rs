@@ -4,7 +4,6 @@ use guira_commands::{
     Answer, Clock, Command, Filter, Growth, Kind, MakeError, Options, Reply, Store, Wanted,
     commands,
     dump::{Dumps, Header, Load, LoadError, Memory},
-    window_commands,
 };
 use std::{
     cell::{Cell, RefCell},
@@ -23,7 +22,6 @@ struct Host {
     told: RefCell<Vec<String>>,
     is_strict: bool,
     is_full: Cell<bool>,
-    has_windows: Cell<bool>,
     waits: Cell<u32>,
 }
 
@@ -36,7 +34,6 @@ impl Host {
             told: RefCell::default(),
             is_strict,
             is_full: Cell::new(false),
-            has_windows: Cell::new(false),
             waits: Cell::new(0),
         }
     }
@@ -47,10 +44,7 @@ impl Host {
     }
 
     fn ask_words(&self, words: &[&[u8]]) -> Answer {
-        let commands = commands::<Self>()
-            .into_iter()
-            .chain(window_commands::<Self>());
-        let commands: Vec<_> = commands.collect();
+        let commands = commands::<Self>();
         let named = |command: &&Command<_>| command.name.as_bytes().eq_ignore_ascii_case(words[0]);
         let command = commands.iter().find(named).expect("a command");
         (command.run)(self, words)
@@ -129,10 +123,6 @@ impl Store for Host {
             rate: 1e-8,
             ..Options::default()
         }
-    }
-
-    fn has_windows(&self) -> bool {
-        self.has_windows.get()
     }
 
     fn refuses_growth(&self) -> bool {
@@ -252,7 +242,6 @@ fn a_host_is_told_what_has_changed() {
 #[test]
 fn a_host_is_told_what_was_touched() {
     let host = Host::new(true);
-    host.has_windows.set(true);
     let [yes, no] = [true, false].map(|answer| Ok(Reply::Bool(answer)));
     assert_eq!(
         host.ask("CF.RESERVE k 100 ERROR 0.000001 WINDOW 60"),
@@ -293,22 +282,6 @@ fn a_host_is_told_what_was_touched() {
     let add = format!("CF.ADDTOUCH k {}", new.unwrap());
     assert!(refusal(host.ask(&add)).starts_with("Filter is full"));
     assert_eq!(host.told(), ["added k"]);
-}
-
-/// Else a host that lets no window move on would have filters that never forget.
-#[test]
-fn a_host_without_windows_is_given_none() {
-    let host = Host::new(false);
-    let expected = "WINDOW: filters with one are not on offer here";
-    assert_eq!(refusal(host.ask("CF.RESERVE k 100 WINDOW 60")), expected);
-    host.has_windows.set(true);
-    host.ask("CF.RESERVE k 100 WINDOW 60").unwrap();
-    host.has_windows.set(false);
-    let header = Header::of(&host.filter("k")).to_bytes();
-    let load = |header: &[u8]| host.ask_words(&[b"CF.LOADCHUNK", b"copy", b"1", header]);
-    assert_eq!(refusal(load(&header)), expected);
-    host.has_windows.set(true);
-    assert_eq!(load(&header), Ok(Reply::OK));
 }
 
 /// Some items are added, and then there is no room: the host is told of those.
@@ -562,10 +535,9 @@ fn a_dump_is_loaded_under_another_name() {
 /// The arguments of each command are as many words as it takes at least.
 #[test]
 fn arguments_agree_with_arities() {
-    let (commands, of_windows) = (commands::<Host>(), window_commands::<Host>());
+    let commands = commands::<Host>();
     assert!(commands.is_sorted_by(|a, b| a.name < b.name));
-    assert!(of_windows.is_sorted_by(|a, b| a.name < b.name));
-    for command in commands.iter().chain(&of_windows) {
+    for command in &commands {
         let needed = command.arguments.iter().filter(|it| !it.is_optional);
         let words: usize = needed.map(|it| 1 + usize::from(it.token.is_some())).sum();
         assert!(command.takes(1 + words), "{}", command.name);

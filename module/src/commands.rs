@@ -11,7 +11,7 @@ use crate::{
     reply,
     windows::{self, Pass},
 };
-use guira_commands::{Answer, Argument, ArgumentKind, Kind, Reply, commands, window_commands};
+use guira_commands::{Answer, Argument, ArgumentKind, Kind, Reply, commands};
 use smallvec::SmallVec;
 use std::{
     cell::RefCell,
@@ -35,30 +35,8 @@ pub(crate) fn refused_on_replica() -> u64 {
 struct Table<'words, 'key>(PhantomData<(&'words (), &'key ())>);
 
 impl<'words, 'key> Table<'words, 'key> {
-    const COMMANDS: [guira_commands::Command<Host<'words, Key<'key>>>; PLAIN] = commands();
-    const OF_WINDOWS: [guira_commands::Command<Host<'words, Key<'key>>>; 2] = window_commands();
-
-    /// Does the command with this index, of both.
-    #[inline]
-    fn run(index: usize, host: &Host<'words, Key<'key>>, words: &[&[u8]]) -> Answer {
-        match index.checked_sub(PLAIN) {
-            None => (Self::COMMANDS[index].run)(host, words),
-            Some(index) => (Self::OF_WINDOWS[index].run)(host, words),
-        }
-    }
+    const COMMANDS: [guira_commands::Command<Host<'words, Key<'key>>>; 16] = commands();
 }
-
-/// The command with this index, of both.
-const fn nth(index: usize) -> &'static guira_commands::Command<Host<'static, Key<'static>>> {
-    if index < PLAIN {
-        &Table::COMMANDS[index]
-    } else {
-        &Table::OF_WINDOWS[index - PLAIN]
-    }
-}
-
-/// The number of commands that are not of windows alone.
-const PLAIN: usize = 14;
 
 /// The command with this index in the table.
 struct Nth<const INDEX: usize>;
@@ -109,7 +87,7 @@ impl Conduct {
 
 impl<const INDEX: usize> Command for Nth<INDEX> {
     fn call(context: &mut Context, arguments: &[Str<'_>]) {
-        let command = const { nth(INDEX) };
+        let command = const { &Table::COMMANDS[INDEX] };
         let conduct = Conduct::of(command.name, command.kind, command.arity, command.may_grow);
         let plan = Plan::of(command.name);
         let words: SmallVec<[&[u8]; 8]> = arguments.iter().map(|word| word.as_bytes()).collect();
@@ -125,7 +103,8 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
             }
         }
         let adds = Adds::of(command.name);
-        let command = |host: &Host<'_, Key<'_>>, words: &[&[u8]]| Table::run(INDEX, host, words);
+        let command =
+            |host: &Host<'_, Key<'_>>, words: &[&[u8]]| (Table::COMMANDS[INDEX].run)(host, words);
         run(
             context,
             arguments,
@@ -270,7 +249,7 @@ pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
     context.add_category(CATEGORY)?;
     macro_rules! register {
         ($($index:literal)*) => {
-            const { assert!([$($index),*].len() == Table::COMMANDS.len() + Table::OF_WINDOWS.len()) };
+            const { assert!([$($index),*].len() == Table::COMMANDS.len()) };
             $(context.create_command::<Nth<$index>>(&describe($index))?;)*
         };
     }
@@ -306,7 +285,7 @@ pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
 }
 
 fn describe(index: usize) -> Description {
-    let command = nth(index);
+    let command = &Table::COMMANDS[index];
     let conduct = Conduct::of(command.name, command.kind, command.arity, command.may_grow);
     Description {
         name: command.name,

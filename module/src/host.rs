@@ -206,10 +206,6 @@ impl<K: Slot> Store for Host<'_, K> {
         Ok(filter)
     }
 
-    fn has_windows(&self) -> bool {
-        true
-    }
-
     fn defaults(&self) -> Options {
         settings::default_options()
     }

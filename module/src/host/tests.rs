@@ -8,7 +8,7 @@ use crate::{
     entry::tests::some_filter,
     slot::FakeKey,
 };
-use guira_commands::{commands, window_commands};
+use guira_commands::commands;
 
 const CLIENT: Flags = Flags::of(false, false, false);
 const PRIMARY: Flags = Flags::of(true, false, false);
@@ -32,10 +32,8 @@ fn run(key: &mut FakeKey, flags: Flags, words: &[&[u8]]) -> Done {
     } else if name == "CF.AGE" {
         host.age_as_told()
     } else {
-        let (plain, of_windows) = (commands(), window_commands());
-        let mut all = plain.iter().chain(&of_windows);
-        let command: Option<&guira_commands::Command<Host<'_, FakeKey>>> =
-            all.find(|command| command.name == name);
+        let commands = commands::<Host<'_, FakeKey>>();
+        let command = commands.iter().find(|command| command.name == name);
         (command.unwrap().run)(&host, words)
     };
     *key = host.into_key();
@@ -324,8 +322,7 @@ fn a_load_that_fails_takes_its_key_away() {
 
 #[test]
 fn other_types_are_left_alone() {
-    let all = commands::<Host<'_, FakeKey>>().into_iter();
-    for command in all.chain(window_commands()) {
+    for command in commands::<Host<'_, FakeKey>>() {
         let words: &[&[u8]] = match command.name {
             "CF.INSERT" | "CF.INSERTNX" => &[b"", b"k", b"ITEMS", b"a"],
             "CF.LOADCHUNK" => &[b"", b"k", b"7", b"a"],

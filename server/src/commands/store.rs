@@ -78,10 +78,6 @@ impl guira_commands::Store for Store {
             })
     }
 
-    fn has_windows(&self) -> bool {
-        true
-    }
-
     #[inline]
     fn refuses_growth(&self) -> bool {
         self.keyspace.is_over_limit()

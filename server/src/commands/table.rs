@@ -16,10 +16,7 @@ const TWO: Keys = Keys::TWO;
 const ALL: Keys = Keys::ALL;
 
 /// Those on filters, ordered by name.
-const OF_FILTERS: [guira_commands::Command<Store>; 14] = guira_commands::commands();
-
-/// Those on filters with windows, ordered by name.
-const OF_WINDOWS: [guira_commands::Command<Store>; 2] = guira_commands::window_commands();
+const OF_FILTERS: [guira_commands::Command<Store>; 16] = guira_commands::commands();
 
 /// The others, ordered by name.
 #[rustfmt::skip]
@@ -73,22 +70,19 @@ const OTHERS: [Command; 46] = [
 ];
 
 /// How many commands there are.
-const COUNT: usize = OF_FILTERS.len() + OF_WINDOWS.len() + OTHERS.len();
+const COUNT: usize = OF_FILTERS.len() + OTHERS.len();
 
 /// All commands, ordered by name.
 pub static COMMANDS: [Command; COUNT] = all();
 
 const fn all() -> [Command; COUNT] {
-    /// Where the first table ends, and the second.
     const FILTERS: usize = OF_FILTERS.len();
-    const WINDOWS: usize = FILTERS + OF_WINDOWS.len();
     let mut all = [OTHERS[0]; COUNT];
     let mut index = 0;
     while index < COUNT {
         let command = match index {
             ..FILTERS => filter(&OF_FILTERS[index]),
-            FILTERS..WINDOWS => filter(&OF_WINDOWS[index - FILTERS]),
-            _ => OTHERS[index - WINDOWS],
+            _ => OTHERS[index - FILTERS],
         };
         // Those before it are in order.
         let mut place = index;
