@@ -30,16 +30,17 @@ pub trait Window: Send + Sync {
     /// Memory in use, in bytes.
     fn bytes(&self) -> usize;
 
-    /// Asks for the keys with these numbers; the numbers of each answer: first, before, refused.
+    /// Asks for the keys with these numbers, 64 at most. For each answer (first, before, refused)
+    /// the keys that had it, as bits.
     fn see_all(&self, numbers: Range<u64>) -> [u64; 3] {
         let mut answers = [0; 3];
-        for number in numbers {
-            answers[self.first_seen(u64::nth(number)) as usize] += 1;
+        for (place, number) in numbers.enumerate() {
+            answers[self.first_seen(u64::nth(number)) as usize] |= 1 << place;
         }
         answers
     }
 
-    /// [`see_all`](Self::see_all), with the answers for each key.
+    /// Asks for the keys with these numbers, and hands over each answer.
     fn see_each(&self, numbers: Range<u64>, answer: &mut dyn FnMut(u64, Seen)) {
         for number in numbers {
             answer(number, self.first_seen(u64::nth(number)));

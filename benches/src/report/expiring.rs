@@ -54,7 +54,7 @@ pub(super) fn section(expiring: &Expiring) -> String {
     let _ = write!(
         text,
         "### Memory, lifetimes, wrong answers\n\nLifetimes are in TTLs.\n\
-         \"Forgotten\" are keys that came again within half a TTL and were taken to be new.\n\
+         \"Forgotten\" are keys that were new, came again within half a TTL, and were taken to be new again.\n\
          \"Twice first\" are keys that two threads asked for at once, and both were told that they were first.\n\
          \"Refused\" are keys for which there was no room, or that put another key out.\n\n{}\n",
         table(&head, rows)
