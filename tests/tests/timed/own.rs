@@ -132,7 +132,8 @@ impl<'a> Owner<'a> {
     fn add(&mut self, place: usize, random: &mut SmallRng) {
         self.next += 1;
         let (number, filter) = (self.next, &self.scene.filter);
-        let (added, span) = match random.random_range(0..5) {
+        let way = random.random_range(0..5);
+        let (added, span) = match way {
             0 => self.timed(|| filter.insert(&number).map(|()| true)),
             1 => self.timed(|| {
                 let added = filter.insert_batch(&[number]).map(|()| true);
@@ -148,6 +149,10 @@ impl<'a> Owner<'a> {
         };
         match added {
             Ok(true) => {
+                // Those that ask first might have taken it for another one.
+                if way >= 2 {
+                    self.absent(false);
+                }
                 let item = self.written(number, span, random);
                 self.places[place] = Some(item);
                 let (found, span) = self.timed(|| filter.contains(&number));
