@@ -62,7 +62,9 @@ fn a_scan_takes_steps_of_the_size_asked_for() {
             assert_eq!(keys.len(), expected.count(), "{options}");
         }
         let (keys, steps) = scanned(client, " TYPE mbbloomcf COUNT 100", |_, _, _| {});
-        assert_eq!((keys.len(), steps), (1000, 10));
+        assert_eq!(keys.len(), 1000);
+        // The last step need not know that it is the last one.
+        assert!((10..=11).contains(&steps), "{steps}");
         let (keys, _) = scanned(client, " TYPE string COUNT 100", |_, _, _| {});
         assert!(keys.is_empty());
         for (words, error) in [
