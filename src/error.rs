@@ -155,6 +155,15 @@ pub enum BuildError {
         /// The lowest rate that this fingerprint allows.
         min: f64,
     },
+    /// A filter that may grow is to be small: only words of one size can be.
+    #[error(
+        "a filter that may grow, to max_capacity {max_capacity}, cannot prefer space: \
+         it may prefer speed"
+    )]
+    GrowthInSpace {
+        /// The maximal capacity asked for.
+        max_capacity: usize,
+    },
     /// The filter is to grow to less than it starts with.
     #[error("max_capacity {asked} is less than the capacity, {capacity}")]
     MaxCapacity {

@@ -60,7 +60,8 @@ use std::{
 /// | nothing expires early | also not what a thread inserts that is stopped in the middle of its call, for however many steps: it puts its item in again |
 ///
 /// A dead copy takes up its slot until it is swept out. Whoever begins a step does that: it
-/// takes O(buckets), and nobody waits for it. An insert that finds both its buckets full
+/// takes O(buckets), and nobody waits for it. With [`begin_step`](Self::begin_step) it is left to
+/// another thread, which calls [`sweep`](Self::sweep). An insert that finds both its buckets full
 /// sweeps them, too.
 ///
 /// # Copies

@@ -146,6 +146,8 @@ pub enum Fault {
     SweepMarked,
     /// A step begins though the words have not been swept in the one before it.
     AdvanceUnswept,
+    /// A sweep counts for the step in which it ends.
+    SweptLate,
     /// A move is decided for an original of the class, whatever its tag.
     DecideAnyTag,
     /// remove takes the oldest copy from the higher word at once, beside one in the lower word.

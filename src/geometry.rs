@@ -52,6 +52,12 @@ impl Geometry {
         Self::smallest(Series::fixed(), capacity, rate, bits)
     }
 
+    /// The same, where words may be semi-sorted; of equal tables one of packed words.
+    pub(crate) fn small(capacity: usize, rate: f64, bits: Option<u32>) -> Result<Self, BuildError> {
+        let all = Series::semi_sorted().chain(Series::fixed());
+        Self::smallest(all, capacity, rate, bits)
+    }
+
     /// The most steps of a TTL.
     pub(crate) const MAX_STEPS: u32 = Series::MAX_STEPS;
 
@@ -254,17 +260,20 @@ impl Geometry {
 
     /// The geometry that a snapshot says it has, if there can be such a one.
     pub(crate) fn from_snapshot(
-        (fingerprint_bits, slots, levels): (u32, usize, u32),
+        (fingerprint_bits, prefixes, slots, levels): (u32, u32, usize, u32),
         [buckets, capacity, max_capacity]: [u64; 3],
     ) -> Result<Self, SnapshotError> {
         let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
-        let of_bits = |series: &Series| series.fingerprint_bits == fingerprint_bits;
-        let mut known = Series::fixed().chain(Series::growable()).filter(of_bits);
-        if !known
-            .clone()
-            .any(|series| (series.levels == 0) == (levels == 0))
-        {
+        let all = Series::fixed().chain(Series::growable());
+        let all = all.chain(Series::semi_sorted());
+        let known = all.filter(|series| series.fingerprint_bits == fingerprint_bits);
+        let grows = |series: &Series| (series.levels == 0) == (levels == 0);
+        if !known.clone().any(|series| grows(&series)) {
             return refuse("fingerprint bits", u64::from(fingerprint_bits));
+        }
+        let mut known = known.filter(|series| series.prefixes == prefixes);
+        if !known.clone().any(|series| grows(&series)) {
+            return refuse("prefixes", u64::from(prefixes));
         }
         let Some(series) = known.find(|series| series.levels == levels) else {
             return refuse("levels", u64::from(levels));
@@ -315,11 +324,12 @@ fn candidates(
             min: MIN_RATE,
         });
     }
-    let chosen = |series: &Series| bits.is_none_or(|bits| bits == series.fingerprint_bits);
+    let chosen = |series: &Series| bits.is_none_or(|bits| bits == series.bits());
     let candidates: Vec<_> = all.clone().filter(chosen).collect();
     match (candidates.is_empty(), bits) {
         (true, Some(asked)) => {
-            let mut allowed: Vec<_> = all.map(|series| series.fingerprint_bits).collect();
+            let mut allowed: Vec<_> = all.map(Series::bits).collect();
+            allowed.sort_unstable();
             allowed.dedup();
             Err(BuildError::FingerprintBits { asked, allowed })
         }
@@ -333,12 +343,12 @@ fn too_many(asked: usize, capacity: usize, rate: f64, candidates: &[Series]) -> 
         let start = series.buckets(capacity, rate, 0).unwrap_or(usize::MAX);
         series.levels == 0 || start <= MAX_BUCKETS >> series.levels
     };
-    let most = |series: &Series| (series.max_capacity(rate), series.fingerprint_bits);
+    let most = |series: &Series| (series.max_capacity(rate), series.bits());
     let starting = candidates.iter().filter(starts).map(most).max();
     // Where none can start with so many items, the most that one can start with.
     let first = |series: &Series| {
         let room = series.room((MAX_BUCKETS >> series.levels) / 2 * 2, 0);
-        (room, series.fingerprint_bits)
+        (room, series.bits())
     };
     let reaches = |series: &&Series| series.buckets(0, rate, series.levels).is_some();
     let most = starting.or_else(|| candidates.iter().filter(reaches).map(first).max());
@@ -354,7 +364,7 @@ fn too_many(asked: usize, capacity: usize, rate: f64, candidates: &[Series]) -> 
 fn out_of_reach(candidates: &[Series], rate: f64) -> BuildError {
     let lowest = |series: &Series| {
         let rate = series.rate(MIN_LOAD, series.levels);
-        (rate, series.fingerprint_bits)
+        (rate, series.bits())
     };
     let (min, fingerprint_bits) = candidates
         .iter()

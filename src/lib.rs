@@ -119,7 +119,7 @@ mod table;
 mod threads;
 
 pub use crate::{
-    builder::Builder,
+    builder::{Builder, Prefer},
     error::{BatchError, BuildError, InsertError, MergeError, SnapshotError},
     expiring::{ExpiringBuilder, ExpiringFilter},
     filter::CuckooFilter,

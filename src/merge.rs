@@ -15,7 +15,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// that each owner can still remove its own. Of one item at most 2 × S copies fit, as
     /// always. In a growing filter, `self` may double meanwhile.
     ///
-    /// Both filters must be able to grow, or neither. They must have the same fingerprint bits,
+    /// Both filters must be able to grow, or neither. They must have the same fingerprints,
     /// the same buckets before they grow, and hashers that agree: filters made by one
     /// [`Builder`](crate::Builder) with one seed, those of [`from_header`](Self::from_header), and
     /// clones. How far each has grown does not matter, nor how far it may.
@@ -81,6 +81,11 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
                 "fingerprint bits",
                 of_this.series.fingerprint_bits as usize,
                 of_other.series.fingerprint_bits as usize,
+            ),
+            (
+                "prefixes of fingerprints",
+                of_this.series.prefixes as usize,
+                of_other.series.prefixes as usize,
             ),
             (
                 "whether it can grow (1) or not (0)",

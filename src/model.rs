@@ -1,6 +1,7 @@
 //! The protocol in the hands of the models: the library's own code on tables of
 //! a few buckets, with every step within reach. Exists only under `cfg(guira_loom)`,
 //! `cfg(guira_shuttle)` and `cfg(guira_faults)`.
+#![expect(private_bounds, reason = "the layouts of the models are their own")]
 
 use crate::{
     error::InsertError,
@@ -10,7 +11,7 @@ use crate::{
     stats::Stats,
     table::Levels,
     table::class::{Class, alternate},
-    table::layout::{Lanes, PackedLayout, series},
+    table::layout::{Lanes, Layout, PackedLayout, semi_sorted, series},
     table::time::Timeless,
     table::word::Bucket,
 };
@@ -31,9 +32,10 @@ pub use growth::Growing;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 pub use watched::{Memory, Watched, WordShown};
 
-/// 8-bit fingerprints in `SLOTS` slots; with a phase one more at the next level.
-#[derive(Clone, Copy, Debug)]
-struct Small<const SLOTS: usize, const PHASE_BITS: u32>;
+/// 8-bit fingerprints in `SLOTS` slots; with a phase one more at the next level. The words are
+/// packed, or semi-sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Small<const SLOTS: usize, const PHASE_BITS: u32, const SEMI_SORTED: bool = false>;
 
 impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Small<SLOTS, PHASE_BITS> {
     const LEVELS: &'static [Lanes] = match PHASE_BITS {
@@ -44,6 +46,12 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Small<SLOTS, PH
     const PHASE_BITS: u32 = PHASE_BITS;
     type Time = Timeless;
 }
+
+// As many fingerprints as those of packed words have, so the items are the same.
+semi_sorted!(Small<2, 0, true>: 6 raw bits x 2, 4 prefixes, 10 sets);
+
+/// A filter of a few buckets with two slots each, whose words are semi-sorted.
+pub type SemiSorted = Model<2, 0, true>;
 
 /// A fingerprint and its pair of buckets.
 #[derive(Clone, Copy, Debug)]
@@ -62,33 +70,48 @@ impl Item {
 }
 
 /// A filter of a few buckets with `SLOTS` slots each; one with a phase can grow.
-pub struct Model<const SLOTS: usize, const PHASE_BITS: u32 = 0>(
-    RawFilter<Small<SLOTS, PHASE_BITS>>,
-);
+pub struct Model<const SLOTS: usize, const PHASE_BITS: u32 = 0, const SEMI_SORTED: bool = false>(
+    RawFilter<Small<SLOTS, PHASE_BITS, SEMI_SORTED>>,
+)
+where
+    Small<SLOTS, PHASE_BITS, SEMI_SORTED>: Layout;
 
-impl<const SLOTS: usize, const PHASE_BITS: u32> std::fmt::Debug for Model<SLOTS, PHASE_BITS> {
+impl<const SLOTS: usize, const PHASE_BITS: u32, const SEMI_SORTED: bool> std::fmt::Debug
+    for Model<SLOTS, PHASE_BITS, SEMI_SORTED>
+where
+    Small<SLOTS, PHASE_BITS, SEMI_SORTED>: Layout,
+{
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let words = self.0.table.words_made();
         f.debug_list().entries(words).finish()
     }
 }
 
-impl<const SLOTS: usize> Model<SLOTS> {
+impl<const SLOTS: usize, const SEMI_SORTED: bool> Model<SLOTS, 0, SEMI_SORTED>
+where
+    Small<SLOTS, 0, SEMI_SORTED>: Layout,
+{
     /// A filter in which each bucket holds the given items.
     pub fn new(residents: &[&[Item]]) -> Self {
         Self::with_levels(residents, 0)
     }
+}
 
+impl<const SLOTS: usize> Model<SLOTS> {
     /// The `nth` item whose pair is the buckets `a` and `b`, of `buckets`.
     pub fn item(buckets: usize, a: usize, b: usize, nth: usize) -> Item {
         item(buckets, a, b, nth, |_| true)
     }
 }
 
-impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
+impl<const SLOTS: usize, const PHASE_BITS: u32, const SEMI_SORTED: bool>
+    Model<SLOTS, PHASE_BITS, SEMI_SORTED>
+where
+    Small<SLOTS, PHASE_BITS, SEMI_SORTED>: Layout,
+{
     fn with_levels(residents: &[&[Item]], levels: u32) -> Self {
         #[cfg_attr(not(guira_loom), expect(unused_mut))]
-        let mut raw = RawFilter::<Small<SLOTS, PHASE_BITS>>::new(
+        let mut raw = RawFilter::<Small<SLOTS, PHASE_BITS, SEMI_SORTED>>::new(
             residents.len(),
             Levels {
                 first: 0,
@@ -202,7 +225,10 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
     }
 }
 
-impl<const SLOTS: usize> Model<SLOTS> {
+impl<const SLOTS: usize, const SEMI_SORTED: bool> Model<SLOTS, 0, SEMI_SORTED>
+where
+    Small<SLOTS, 0, SEMI_SORTED>: Layout,
+{
     /// The items at rest: panics if a mark, a reservation or a wrong `len` is left.
     pub fn at_rest(&self) -> Vec<(usize, u64)> {
         let mut found = Vec::new();

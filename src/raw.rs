@@ -110,4 +110,6 @@ impl<L: Layout> RawFilter<L> {
 }
 
 #[cfg(test)]
+mod oracle_tests;
+#[cfg(test)]
 pub(crate) mod tests;

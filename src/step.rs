@@ -85,7 +85,7 @@ pub enum Step {
     Renew,
     /// advance: the next step begins.
     Tick,
-    /// advance: all words have been swept in a step.
+    /// advance, sweep: all words have been swept in a step.
     Swept,
     /// tick: when a step began.
     Began,

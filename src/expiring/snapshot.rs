@@ -20,7 +20,7 @@ use crate::{
         layout::PackedLayout,
         scan::Restored,
         time::{Moment, Now, Steps, Time},
-        word::{Bucket, Word},
+        word::{Bits, Bucket, Word},
     },
 };
 use header::Header;
@@ -305,7 +305,7 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
             let then = Now { step, oldest };
             for (index, bits) in words.iter_mut().enumerate() {
                 let word = Word::<L>::unpack(*bits);
-                if !word.is_image() || word.without_dead(then) != word {
+                if !Word::<L>::is_image(Bits(*bits)) || word.without_dead(then) != word {
                     return Err(SnapshotError::Word {
                         bucket: chunk * CHUNK + index,
                         plane: 0,
@@ -323,6 +323,9 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
         let table = Table::of_image(Levels::FIXED, words, &mut restored)?;
         let raw = Self::with_table(table).ok_or(SnapshotError::Memory { buckets })?;
         raw.len.add(restored.items);
-        Ok(in_steps(raw, oldest as u32, end))
+        let raw = in_steps(raw, oldest as u32, end);
+        // What is dead has been left out.
+        raw.time.sweep_ends(raw.moment());
+        Ok(raw)
     }
 }

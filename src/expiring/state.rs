@@ -62,6 +62,60 @@ impl<S> ExpiringFilter<S> {
         with_layout!(&self.raw, raw => raw.tick(length, elapsed))
     }
 
+    /// [`advance`](Self::advance) in two parts: begins the next step, and leaves it to a call of
+    /// [`sweep`](Self::sweep) to sweep out what is dead by it. False if another thread began it
+    /// meanwhile. O(1) if the present step has been swept; otherwise it is swept first, which takes
+    /// O([`buckets`](Self::buckets)). Nobody waits for it.
+    ///
+    /// It is for a thread that must not be kept, and that decides when a step begins:
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::{thread, time::Duration};
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).steps(1).build()?;
+    /// filter.insert("ani")?;
+    /// thread::scope(|scope| {
+    ///     for _ in 0..2 {
+    ///         assert!(filter.begin_step());
+    ///         scope.spawn(|| filter.sweep());
+    ///     }
+    ///     // From here on, whether it is swept out or not.
+    ///     assert!(!filter.contains("ani"));
+    /// });
+    /// assert!(filter.is_swept() && filter.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn begin_step(&self) -> bool {
+        with_layout!(&self.raw, raw => raw.begin_step().is_some())
+    }
+
+    /// [`tick`](Self::tick) in two parts: [`begin_step`](Self::begin_step), if the present step has
+    /// lasted for [`step_length`](Self::step_length) by your clock.
+    pub fn begin_due_step(&self, elapsed: impl Fn() -> Duration) -> bool {
+        let length = self.step_length();
+        with_layout!(&self.raw, raw => raw.begin_due_step(length, elapsed).is_some())
+    }
+
+    /// Sweeps out what is dead in the present step. False if that was done already.
+    ///
+    /// Any thread may call it, as often as it likes, and beside others. Nobody waits for it.
+    /// O([`buckets`](Self::buckets)), some 2 ns each; O(1) if the step has been swept.
+    ///
+    /// Dead copies do not count, but take up room, and are in [`len`](Self::len). So call it soon
+    /// after [`begin_step`](Self::begin_step). A sweep that is late, or never comes, does no other
+    /// harm: whoever begins the next step sweeps first. Nor does one during which further steps
+    /// begin. It counts for the step in which it was called.
+    pub fn sweep(&self) -> bool {
+        with_layout!(&self.raw, raw => raw.sweep())
+    }
+
+    /// True if a [`sweep`](Self::sweep) of the present step has ended. O(1), wait-free.
+    #[must_use]
+    pub fn is_swept(&self) -> bool {
+        with_layout!(&self.raw, raw => raw.is_swept())
+    }
+
     /// How long the present step has lasted at the reading `elapsed` of the clock that
     /// [`tick`](Self::tick) reads. O(1), wait-free.
     ///

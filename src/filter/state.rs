@@ -146,7 +146,8 @@ impl<S> CuckooFilter<S> {
         self.geometry.rate_at(self.level())
     }
 
-    /// The bits of a fingerprint. A filter that has doubled stores one less for each time, as
+    /// The bits of a fingerprint; in a filter that [prefers space](crate::Prefer::Space) rounded
+    /// down, as there need not be a power of two of them. A filter that has doubled stores one less for each time, as
     /// the place of a fingerprint says that one.
     ///
     /// ```
@@ -157,10 +158,10 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn fingerprint_bits(&self) -> u32 {
-        self.geometry.series.fingerprint_bits
+        self.geometry.series.bits()
     }
 
-    /// The slots of a bucket, from 2 to 6: half the copies of one item that fit. A filter that
+    /// The slots of a bucket, from 2 to 7: half the copies of one item that fit. A filter that
     /// has doubled may have more of them than before, as each is shorter.
     ///
     /// ```

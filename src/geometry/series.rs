@@ -3,8 +3,10 @@
 use crate::table::{
     Levels, SPLITS_PER_INSERT,
     layout::{
-        E9x5, E11x4, E16x3, E26x2, F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout, PackedLayout,
+        E9x5, E11x4, E16x3, E26x2, F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout,
+        PackedLayout, S7x7, S8x6, S9x5, S12x4, S17x3,
     },
+    word::semi::SemiSorted,
 };
 use std::ops::Range;
 
@@ -23,8 +25,10 @@ pub(super) const MAX_BUCKETS: usize = if usize::BITS > 32 {
 /// The words of a filter, from its first level to its last one. Levels are counted from 0 here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Series {
-    /// Bits of a whole fingerprint (f).
+    /// Bits of a whole fingerprint (f); where it has a prefix, those below it.
     pub(crate) fingerprint_bits: u32,
+    /// Prefixes of a fingerprint, if its words are semi-sorted; else 0.
+    pub(crate) prefixes: u32,
     /// How often the filter can double; 0: it is fixed.
     pub(crate) levels: u32,
 }
@@ -32,8 +36,10 @@ pub(crate) struct Series {
 /// What there is to know of words at one level.
 #[derive(Clone, Copy, Debug)]
 struct Words {
-    /// Bits of a fingerprint that they store (w).
+    /// Bits of a fingerprint that they store (w); where it has a prefix, those below it.
     bits: u32,
+    /// Prefixes of a fingerprint; 0 if it has none.
+    prefixes: u32,
     /// Slots (S).
     slots: usize,
     /// The load factor to which a large plane fills.
@@ -49,6 +55,15 @@ static FIXED: [Words; 5] = [
     Words::of::<F15x4>(),
     Words::of::<F20x3>(),
     Words::of::<F30x2>(),
+];
+
+/// Those whose words are semi-sorted.
+static SEMI_SORTED: [Words; 5] = [
+    Words::semi_sorted::<S7x7>(),
+    Words::semi_sorted::<S8x6>(),
+    Words::semi_sorted::<S9x5>(),
+    Words::semi_sorted::<S12x4>(),
+    Words::semi_sorted::<S17x3>(),
 ];
 
 /// Those of expiring filters. No fingerprint has as many bits as one of [`FIXED`].
@@ -86,13 +101,23 @@ const SMALL_MARGIN: f64 = 0.75;
 const LN_ODDS: f64 = 10.0;
 
 impl Words {
-    const fn of<L: Layout>() -> Self {
-        Self::new(L::FINGERPRINT_BITS, L::SLOTS)
+    const fn of<L: PackedLayout>() -> Self {
+        Self::new(L::LARGEST.count_ones(), 0, L::SLOTS)
+    }
+
+    const fn semi_sorted<L: SemiSorted>() -> Self {
+        Self::new(L::RAW_BITS, L::PREFIXES as u32, L::SLOTS)
+    }
+
+    /// The numbers that a slot can hold.
+    fn values(&self) -> u64 {
+        u64::from(self.prefixes.max(1)) << self.bits
     }
 
     /// Load and margin are measured: see "Headroom" in `docs/DESIGN.md`.
-    const fn new(bits: u32, slots: usize) -> Self {
+    const fn new(bits: u32, prefixes: u32, slots: usize) -> Self {
         let (load, margin) = match slots {
+            7.. => (0.982, 14.0),
             6 => (0.972, 14.0),
             5 => (0.963, 20.0),
             4 => (0.95, 28.0),
@@ -101,6 +126,7 @@ impl Words {
         };
         Self {
             bits,
+            prefixes,
             slots,
             load,
             margin,
@@ -115,6 +141,7 @@ impl Series {
             let levels = 1..=fingerprint_bits - Growing::SHORTEST;
             levels.map(move |levels| Self {
                 fingerprint_bits,
+                prefixes: 0,
                 levels,
             })
         })
@@ -122,19 +149,32 @@ impl Series {
 
     /// Those of fixed filters.
     pub(super) fn fixed() -> impl DoubleEndedIterator<Item = Self> + Clone {
-        FIXED.iter().map(|words| Self {
+        FIXED.iter().map(Self::of)
+    }
+
+    /// Those whose words are semi-sorted.
+    pub(super) fn semi_sorted() -> impl DoubleEndedIterator<Item = Self> + Clone {
+        SEMI_SORTED.iter().map(Self::of)
+    }
+
+    /// Those of words that have no levels.
+    const fn of(words: &Words) -> Self {
+        Self {
             fingerprint_bits: words.bits,
+            prefixes: words.prefixes,
             levels: 0,
-        })
+        }
+    }
+
+    /// Bits of a whole fingerprint, rounded down where there is no power of two of them.
+    pub(crate) fn bits(self) -> u32 {
+        self.fingerprint_bits + self.prefixes.max(1).ilog2()
     }
 
     /// Those of expiring filters whose copies are live for so many steps.
     pub(super) fn expiring(steps: u32) -> impl DoubleEndedIterator<Item = Self> + Clone {
         let possible = EXPIRING.iter().filter(move |it| steps <= it.max_steps);
-        possible.map(|it| Self {
-            fingerprint_bits: it.words.bits,
-            levels: 0,
-        })
+        possible.map(|it| Self::of(&it.words))
     }
 
     /// The most steps for which a copy can be live, in any expiring filter.
@@ -143,13 +183,13 @@ impl Series {
     /// The words at a level.
     fn at(self, level: u32) -> Words {
         let expiring = EXPIRING.iter().map(|it| &it.words);
-        let mut all = FIXED.iter().chain(expiring);
-        let mut fixed = || all.find(|it| it.bits == self.fingerprint_bits);
+        let mut all = FIXED.iter().chain(&SEMI_SORTED).chain(expiring);
+        let mut fixed = || all.find(|it| Self::of(it) == self);
         match self.levels {
             0 => *fixed().expect("one of the fixed layouts"),
             _ => {
                 let lanes = &Growing::LEVELS[(self.first_level() + level) as usize];
-                Words::new(lanes.bits, lanes.slots)
+                Words::new(lanes.bits, 0, lanes.slots)
             }
         }
     }
@@ -175,16 +215,16 @@ impl Series {
         }
     }
 
-    /// The logarithm of the chance that two fingerprints of a plane differ. There are 2^w of
-    /// them, of which those do not occur that are too small; those that they are raised to occur
+    /// The logarithm of the chance that two fingerprints of a plane differ. A slot can hold 2^w
+    /// numbers, or A · 2^k, of which those do not occur that are too small; those that they are raised to occur
     /// twice as often. In a fixed filter that is one, and its double is neglected.
     fn ln_mismatch(self, level: u32) -> f64 {
-        let bits = self.at(level).bits;
+        let words = self.at(level);
         let too_small = match self.levels {
             0 => 1,
-            _ => 2 << (bits - Growing::SHORTEST),
+            _ => 2 << (words.bits - Growing::SHORTEST),
         };
-        let fingerprints = ((1_u64 << bits) - too_small) as f64;
+        let fingerprints = (words.values() - too_small) as f64;
         f64::ln_1p(-1.0 / fingerprints)
     }
 
@@ -204,7 +244,7 @@ impl Series {
     /// less of the table can a search reach (Fan et al., as above, §4.2). Measured.
     fn load_at(self, level: u32) -> f64 {
         let words = self.at(level);
-        let lost = match words.bits {
+        let lost = match words.values().ilog2() {
             ..=9 => 0.01,
             10.. => 0.0,
         };
@@ -301,6 +341,7 @@ fn deviations(level: u32) -> f64 {
 pub(crate) fn due(buckets: usize, levels: Levels, level: u32) -> usize {
     let series = Series {
         fingerprint_bits: Growing::LONGEST - levels.first,
+        prefixes: 0,
         levels: levels.more,
     };
     series.due(buckets, level - levels.first)

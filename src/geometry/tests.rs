@@ -2,6 +2,7 @@
 
 mod expiring;
 mod headroom;
+mod space;
 
 use super::*;
 use crate::{builder::Builder, filter::CuckooFilter, raw::any::AnyFilter, table::layout::Growing};

@@ -131,6 +131,30 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         self.0.advance()
     }
 
+    /// `ExpiringFilter::begin_step`.
+    pub fn begin_step(&self) -> bool {
+        self.0.begin_step().is_some()
+    }
+
+    /// `ExpiringFilter::sweep`.
+    pub fn sweep(&self) -> bool {
+        self.0.sweep()
+    }
+
+    /// `ExpiringFilter::is_swept`.
+    pub fn is_swept(&self) -> bool {
+        self.0.is_swept()
+    }
+
+    /// True if a word without a mark holds a dead copy.
+    pub fn holds_dead(&self) -> bool {
+        let now = self.0.moment();
+        (0..self.0.table.buckets()).any(|bucket| {
+            let word: Word<Tagged<SLOTS>> = self.0.table.load(Step::ReadP, 0, bucket);
+            Moment::<Tagged<SLOTS>>::dead_in(now, word).is_some()
+        })
+    }
+
     /// One relocation of a copy of `item` last seen in the step `seen`; false if it was given up.
     pub fn relocate(&self, item: Item, seen: u64, from: usize) -> bool {
         let then = Now {

@@ -141,7 +141,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
         self.0
             .table
             .load_for_update(item.fingerprint(), bucket)
-            .word
+            .word()
             .level()
     }
 }

@@ -4,12 +4,17 @@ use super::{Item, Model, Small};
 use crate::{
     raw::frontier::Frontiers,
     table::{
+        layout::Layout,
         low_bits,
-        word::{Bucket, Word},
+        word::{Bits, Bucket, Word},
     },
 };
 
-impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
+impl<const SLOTS: usize, const PHASE_BITS: u32, const SEMI_SORTED: bool>
+    Model<SLOTS, PHASE_BITS, SEMI_SORTED>
+where
+    Small<SLOTS, PHASE_BITS, SEMI_SORTED>: Layout,
+{
     /// The same filter, of which snapshots are taken, that scan `buckets` buckets at a time.
     #[must_use]
     pub fn scanned_by(mut self, buckets: usize) -> Self {
@@ -30,8 +35,9 @@ impl<const SLOTS: usize, const PHASE_BITS: u32> Model<SLOTS, PHASE_BITS> {
             let width = words.len() / planes;
             for (index, &bits) in words.iter().enumerate() {
                 let (plane, bucket) = (index / width, chunk * size + index % width);
-                let word = Word::<Small<SLOTS, PHASE_BITS>>::unpack(bits);
-                assert!(word.is_image(), "plane {plane}: {word:?}");
+                let word = Word::<Small<SLOTS, PHASE_BITS, SEMI_SORTED>>::unpack(bits);
+                let is_image = Word::<Small<SLOTS, PHASE_BITS, SEMI_SORTED>>::is_image(Bits(bits));
+                assert!(is_image, "plane {plane}: {word:?}");
                 for (item, copies) in items.iter().zip(&mut copies) {
                     let here = low_bits(item.fingerprint(), word.level()) == plane as u64;
                     if here && (bucket == item.0.p || bucket == item.0.q) {

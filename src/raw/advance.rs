@@ -1,8 +1,8 @@
 //! The time of an expiring filter goes on.
 //!
-//! Each step begins only after all words have been swept in the one before it. So two sweeps meet a
-//! dead copy before its tag could mean a later step, but for those that `docs/DESIGN.md`, section
-//! 15, names.
+//! Each step begins only after all words have been swept in the one before it, by whichever thread.
+//! So two sweeps meet a dead copy before its tag could mean a later step, but for those that
+//! `docs/DESIGN.md`, section 15, names.
 
 use super::RawFilter;
 use crate::{
@@ -14,22 +14,69 @@ use crate::{
 };
 use std::time::Duration;
 
+/// Buckets after which a sweep counts what it has emptied.
+const COUNTED: usize = 1 << 12;
+
 impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
     /// Begins the next step, and empties what is dead by it. False if another thread began it
     /// meanwhile. O(words); nobody waits for it.
     pub(crate) fn advance(&self) -> bool {
-        // Before the step begins: a reading of the clock must never be taken for one of a later
-        // step with the same low bits.
-        self.time.forget_beginning();
-        self.advance_from(self.moment(), || ())
+        let begun = self.begin_step();
+        if let Some(now) = begun {
+            self.sweep_all(now);
+        }
+        begun.is_some()
     }
 
     /// [`advance`](Self::advance), if the present step has lasted for `length` by the clock
     /// `elapsed`.
     pub(crate) fn tick(&self, length: Duration, elapsed: impl Fn() -> Duration) -> bool {
+        let begun = self.begin_due_step(length, elapsed);
+        if let Some(now) = begun {
+            self.sweep_all(now);
+        }
+        begun.is_some()
+    }
+
+    /// Begins the next step, in which somebody has to [`sweep`](Self::sweep); `None` if another
+    /// thread began it meanwhile.
+    pub(crate) fn begin_step(&self) -> Option<Now> {
+        // Before the step begins: a reading of the clock must never be taken for one of a later
+        // step with the same low bits.
+        self.time.forget_beginning();
+        self.begin_after(self.moment())
+    }
+
+    /// [`begin_step`](Self::begin_step), if the present step has lasted for `length` by the clock
+    /// `elapsed`.
+    pub(crate) fn begin_due_step(
+        &self,
+        length: Duration,
+        elapsed: impl Fn() -> Duration,
+    ) -> Option<Now> {
         let now = self.moment();
-        let is_due = self.time.is_due(now, length, &elapsed);
-        is_due && self.advance_from(now, || self.time.has_begun(now.next(), &elapsed))
+        if !self.time.is_due(now, length, &elapsed) {
+            return None;
+        }
+        let begun = self.begin_after(now)?;
+        self.time.has_begun(begun, &elapsed);
+        Some(begun)
+    }
+
+    /// Empties what is dead in the present step, unless that has been done. True if it was left to
+    /// this call.
+    pub(crate) fn sweep(&self) -> bool {
+        let now = self.moment();
+        let is_swept = self.time.is_swept(now);
+        if !is_swept {
+            self.sweep_all(now);
+        }
+        !is_swept
+    }
+
+    /// True if all words have been swept in the present step.
+    pub(crate) fn is_swept(&self) -> bool {
+        self.time.is_swept(self.moment())
     }
 
     /// The step, as it is now.
@@ -37,25 +84,29 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
         Time::<L>::now(&self.time)
     }
 
-    fn advance_from(&self, now: Now, at_begin: impl FnOnce()) -> bool {
-        // As a rule whoever began this step has done it.
+    /// The step after `now`, if this thread begins it.
+    fn begin_after(&self, now: Now) -> Option<Now> {
+        // As a rule that has been done since this step began.
         let is_swept = self.time.is_swept(now);
         if !instead!(is(AdvanceUnswept) => true, is_swept) {
             self.sweep_all(now);
         }
-        let begun = self.time.tick(now);
-        if begun {
-            at_begin();
-            self.sweep_all(now.next());
-        }
-        begun
+        self.time.tick(now).then(|| now.next())
     }
 
     /// Empties the dead copies of all words but those that are marked, in the step `now` or later.
+    ///
+    /// Further steps may begin meanwhile. Words that have been passed by then have not been swept in
+    /// those, so this counts as a sweep of the step that was read before the first word.
     fn sweep_all(&self, now: Now) {
         let view = self.table.view();
-        let emptied = (0..view.buckets()).map(|bucket| self.expire(&view, bucket, now));
-        self.len.subtract(emptied.sum());
-        self.time.sweep_ends(now);
+        let buckets = view.buckets();
+        for first in (0..buckets).step_by(COUNTED) {
+            let run = first..buckets.min(first + COUNTED);
+            let emptied = run.map(|bucket| self.expire(&view, bucket, now)).sum();
+            self.len.subtract(emptied);
+        }
+        let swept = instead!(is(SweptLate) => self.moment(), now);
+        self.time.sweep_ends(swept);
     }
 }

@@ -35,13 +35,27 @@ impl<L: Layout> RawFilter<L> {
         emptied > 0
     }
 
+    /// Empties the dead copies of a bucket that a search has reached: they make room, and no move
+    /// carries them past a sweep.
+    #[inline(always)]
+    pub(super) fn expire_on_the_way(&self, view: &View<'_, L>, bucket: usize, now: Now<L>) {
+        if L::EXPIRES {
+            let emptied = self.expire(view, bucket, now);
+            if emptied > 0 {
+                self.len.subtract(emptied);
+            }
+        }
+    }
+
     /// Empties the copies of a bucket that are dead in the step `now` or later, unless its word is
     /// marked, and says how many. The caller counts them.
     ///
     /// As a rule there are none. `now` may be past: it only says where to look closer.
     #[inline(always)]
     pub(super) fn expire(&self, view: &View<'_, L>, bucket: usize, now: Now<L>) -> u64 {
-        let nothing = now.dead_in(view.load_for_update(0, bucket).word).is_none();
+        let nothing = now
+            .dead_in(view.load_for_update(0, bucket).word())
+            .is_none();
         if instead!(is(SweepMarked) => false, nothing) {
             return 0;
         }
@@ -54,8 +68,8 @@ impl<L: Layout> RawFilter<L> {
         loop {
             let now = self.time.now();
             let loaded = self.table.load_for_update(0, bucket);
-            let withheld = |entry| loaded.word.with_mark(entry, Mark::Withheld);
-            let Some(withheld) = now.dead_in(loaded.word).and_then(withheld) else {
+            let withheld = |entry| loaded.word().with_mark(entry, Mark::Withheld);
+            let Some(withheld) = now.dead_in(loaded.word()).and_then(withheld) else {
                 return emptied;
             };
             if loaded.replace(Step::Withhold, withheld) {

@@ -5,7 +5,12 @@ use crate::{
     error::InsertError,
     fault::instead,
     step::Step,
-    table::{class::Class, layout::Layout, time::Time, word::Bucket},
+    table::{
+        class::Class,
+        layout::Layout,
+        time::Time,
+        word::{Bucket, Word},
+    },
 };
 use std::hint::select_unpredictable;
 
@@ -61,13 +66,13 @@ impl<L: Layout> RawFilter<L> {
         let view = self.table.view();
         loop {
             let (one, other) = view.load_pair_for_claim(class);
-            // Without a branch, which nobody could foresee.
-            let into = select_unpredictable(one.word.is_fuller_than(other.word), other, one);
-            let new = into.word.plus(class.fingerprint);
-            if new == into.word {
+            let claim = Word::<L>::plus_in_emptier(one.bits, other.bits, class.fingerprint);
+            let Some((in_other, new)) = claim else {
                 return false;
-            }
-            if into.replace(Step::Claim, new) {
+            };
+            // Without a branch, which nobody could foresee.
+            let into = select_unpredictable(in_other, other, one);
+            if into.replace_bits(Step::Claim, new) {
                 return true;
             }
         }

@@ -113,7 +113,7 @@ impl<L: Layout> Move<'_, L> {
     /// True if the source holds the fingerprint, and no mark. Only then is an outline worth while.
     fn is_movable(&self) -> bool {
         let source = self.table.load_for_update(self.fingerprint, self.from);
-        self.is_movable_in(source.word)
+        self.is_movable_in(source.word())
     }
 
     fn is_movable_in(&self, source: Word<L>) -> bool {

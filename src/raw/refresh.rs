@@ -1,12 +1,12 @@
 //! refresh: a copy of the class is as young as a new one afterwards.
 //!
 //! The tag of a copy changes under W, as in [`expire`](super::expire). Where a word is marked
-//! already, a second copy comes beside the first, which dies by itself.
+//! already, and stays so for a while, a second copy comes beside the first, which dies by itself.
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
 
-use super::{Now, RawFilter};
+use super::{Now, RawFilter, remove::PATIENCE};
 use crate::{
     error::InsertError,
     fault::instead,
@@ -27,10 +27,11 @@ impl<L: Layout> RawFilter<L> {
     ///
     /// An error is that of an insert: the copy could not be changed, and another one not be added.
     pub(crate) fn refresh(&self, class: Class) -> Result<bool, InsertError> {
+        let mut patience = PATIENCE;
         loop {
             let attempt = instead!(
                 wrong::is_on() => wrong::try_refresh(self, class),
-                self.try_refresh(class)
+                self.try_refresh(class, &mut patience)
             );
             if let Some(present) = attempt? {
                 return Ok(present);
@@ -54,19 +55,27 @@ impl<L: Layout> RawFilter<L> {
 
     /// One attempt: `None` if another thread was faster, or a step began.
     #[inline]
-    fn try_refresh(&self, class: Class) -> Result<Option<bool>, InsertError> {
+    fn try_refresh(&self, class: Class, patience: &mut usize) -> Result<Option<bool>, InsertError> {
         let fingerprint = class.fingerprint;
         let now = self.time.now();
         let version = self.versions.of(class).observe();
         let (p, q) = self.table.view().load_pair_for_update(class);
         let oldest = [(p, class.p), (q, class.q)]
             .into_iter()
-            .filter(|(loaded, _)| loaded.word.is_unmarked())
-            .filter_map(|place| Some((now.oldest_in(place.0.word, fingerprint)?, place)))
+            .filter(|(loaded, _)| loaded.word().is_unmarked())
+            .filter_map(|place| Some((now.oldest_in(place.0.word(), fingerprint)?, place)))
             .max_by_key(|&(entry, _)| now.age(entry));
         // Else an older copy may have gone from the word that was read last to the other one, or
         // ages by this step may be wrong.
         if !(version.validate() && self.time.is_still(now)) {
+            return Ok(None);
+        }
+        let is_hidden =
+            |word: Word<L>| !word.is_unmarked() && now.oldest_in(word, fingerprint).is_some();
+        if *patience > 0 && (is_hidden(p.word()) || is_hidden(q.word())) {
+            // A sweep, say, is about to go on to the next word.
+            *patience -= 1;
+            sync::yield_now();
             return Ok(None);
         }
         match oldest {
@@ -76,7 +85,7 @@ impl<L: Layout> RawFilter<L> {
                 let renewed = self.renew(bucket, loaded, entry, young);
                 Ok(renewed.filter(|&now| self.time.is_still(now)).map(|_| true))
             }
-            None if Word::<L>::both_unmarked(p.word, q.word) => Ok(Some(false)),
+            None if Word::<L>::both_unmarked(p.word(), q.word()) => Ok(Some(false)),
             None => self.refresh_beside_marks(class),
         }
     }
@@ -90,7 +99,7 @@ impl<L: Layout> RawFilter<L> {
         entry: u64,
         young: impl FnOnce(Now<L>) -> u64,
     ) -> Option<Now<L>> {
-        let withheld = loaded.word.with_mark(entry, Mark::Withheld)?;
+        let withheld = loaded.word().with_mark(entry, Mark::Withheld)?;
         if !loaded.replace(Step::Withhold, withheld) {
             return None;
         }

@@ -72,7 +72,7 @@ impl<L: Layout> RawFilter<L> {
     fn has_vacancy(&self, fingerprint: u64, bucket: usize) -> bool {
         self.table
             .load_for_update(fingerprint, bucket)
-            .word
+            .word()
             .has_vacancy()
     }
 
@@ -131,7 +131,7 @@ impl<L: Layout> RawFilter<L> {
     /// No path: splits words that the search has seen, if that can help.
     fn grow(&self, round: usize, search: &Search, class: Class) -> Result<(), Refusal> {
         let full_of_class = |bucket| {
-            let word = self.table.load_for_update(class.fingerprint, bucket).word;
+            let word = self.table.load_for_update(class.fingerprint, bucket).word();
             word.count(class.fingerprint) == word.slots()
         };
         if full_of_class(class.p) && full_of_class(class.q) {

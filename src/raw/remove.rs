@@ -5,6 +5,8 @@ mod wrong;
 
 mod oldest;
 
+pub(super) use oldest::PATIENCE;
+
 use super::{RawFilter, copies::holds_copy, version::Version};
 use crate::{
     fault::instead,
@@ -15,7 +17,7 @@ use crate::{
         layout::Layout,
         loaded::Loaded,
         time::Always,
-        word::{Bucket, Mark},
+        word::{Bucket, Mark, Minus, Word},
     },
 };
 use std::hint::select_unpredictable;
@@ -34,7 +36,7 @@ impl<L: Layout> RawFilter<L> {
     /// [`remove`](Self::remove) for a caller who counts the item.
     #[inline(always)]
     pub(super) fn remove_uncounted(&self, class: Class) -> bool {
-        let mut patience = oldest::PATIENCE;
+        let mut patience = PATIENCE;
         loop {
             let attempt = if L::EXPIRES {
                 self.try_remove_oldest(class, &mut patience)
@@ -57,17 +59,14 @@ impl<L: Layout> RawFilter<L> {
         let fingerprint = class.fingerprint;
         let version = self.versions.of(class).observe();
         let (p, q) = self.table.view().load_pair_for_update(class);
-        if !(p.word.is_unmarked() && q.word.is_unmarked()) {
-            return self.remove_among_marks(class, version, p, q);
+        match Word::<L>::minus_in_first(p.bits, q.bits, fingerprint) {
+            Minus::Marked => self.remove_among_marks(class, version, p, q),
+            Minus::Nothing => version.validate().then_some(false),
+            Minus::Taken { in_p, new } => {
+                let from = select_unpredictable(in_p, p, q);
+                from.replace_bits(Step::Take, new).then_some(true)
+            }
         }
-        let p = (p, p.word.minus(fingerprint));
-        let q = (q, q.word.minus(fingerprint));
-        let in_p = p.1 != p.0.word;
-        let (from, new) = select_unpredictable(in_p, p, q);
-        if new == from.word {
-            return version.validate().then_some(false);
-        }
-        from.replace(Step::Take, new).then_some(true)
     }
 
     /// [`try_remove`](Self::try_remove) where a move is under way.
@@ -81,16 +80,16 @@ impl<L: Layout> RawFilter<L> {
     ) -> Option<bool> {
         let fingerprint = class.fingerprint;
         for word in [p, q] {
-            if holds_copy::<L>(word.word, fingerprint, Always) {
+            if holds_copy::<L>(word.word(), fingerprint, Always) {
                 return take(word, fingerprint);
             }
         }
-        match [p, q].map(|loaded| loaded.word.mark_of(fingerprint)) {
+        match [p, q].map(|loaded| loaded.word().mark_of(fingerprint)) {
             [Some(Mark::Shadow), Some(Mark::Trailing)] => self.kill_shadow(class, class.p, class.q),
             [Some(Mark::Trailing), Some(Mark::Shadow)] => self.kill_shadow(class, class.q, class.p),
             // Without a mark of the class the version says enough.
             [None, None] => version.validate().then_some(false),
-            _ => (self.unchanged(class, p.word, q.word) && version.validate()).then_some(false),
+            _ => (self.unchanged(class, p.word(), q.word()) && version.validate()).then_some(false),
         }
     }
 
@@ -112,16 +111,16 @@ impl<L: Layout> RawFilter<L> {
         let shadow = self.table.load_for_update(fingerprint, to);
         let is_trailing = || {
             let original = self.table.load_for_update(fingerprint, from);
-            original.word.is_marked(Mark::Trailing, fingerprint)
+            original.word().is_marked(Mark::Trailing, fingerprint)
         };
-        shadow.word.is_marked(Mark::Shadow, fingerprint) && is_trailing() && kill(shadow)
+        shadow.word().is_marked(Mark::Shadow, fingerprint) && is_trailing() && kill(shadow)
     }
 }
 
 /// Takes the copy that the word holds: unmarked becomes empty, D or W becomes K.
 fn take<L: Layout>(loaded: Loaded<'_, L>, fingerprint: u64) -> Option<bool> {
-    let new = loaded.word.minus(fingerprint);
-    let taken = if new == loaded.word {
+    let new = loaded.word().minus(fingerprint);
+    let taken = if new == loaded.word() {
         kill(loaded)
     } else {
         loaded.replace(Step::Take, new)
@@ -131,5 +130,5 @@ fn take<L: Layout>(loaded: Loaded<'_, L>, fingerprint: u64) -> Option<bool> {
 
 /// S, D or W becomes K, so that whoever set the mark will empty it.
 fn kill<L: Layout>(loaded: Loaded<'_, L>) -> bool {
-    loaded.replace(Step::Kill, loaded.word.remarked(Mark::Killed))
+    loaded.replace(Step::Kill, loaded.word().remarked(Mark::Killed))
 }

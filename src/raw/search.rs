@@ -7,6 +7,7 @@ use crate::{
     table::{
         class::alternate,
         layout::{Layout, MAX_SLOTS},
+        time::Time,
         word::Bucket,
     },
 };
@@ -93,11 +94,15 @@ impl Search {
         } else {
             MAX_PROBES
         };
-        let view = table.view();
+        let (view, now) = (table.view(), raw.time.now());
         for &bucket in roots {
             let root = self.nodes.len();
             self.push(bucket, fingerprint, root);
-            if view.load_for_update(fingerprint, bucket).word.has_vacancy() {
+            if view
+                .load_for_update(fingerprint, bucket)
+                .word()
+                .has_vacancy()
+            {
                 return Found::Path;
             }
         }
@@ -110,7 +115,7 @@ impl Search {
             next += 1;
             let word = view
                 .load_for_update(from.fingerprint.into(), from.bucket)
-                .word;
+                .word();
             if !word.is_unmarked() {
                 blocked = true;
                 continue;
@@ -121,7 +126,8 @@ impl Search {
             for fingerprint in residents {
                 probes += 1;
                 let to = alternate(L::fingerprint(fingerprint), from.bucket, view.buckets());
-                let word = view.load_for_update(fingerprint, to).word;
+                raw.expire_on_the_way(&view, to, now);
+                let word = view.load_for_update(fingerprint, to).word();
                 // A move that a snapshot would refuse, or a held stripe, gets no further
                 // than its outline.
                 let parted = scanned && !raw.frontiers.seem_to_permit(from.bucket, to);

@@ -12,7 +12,7 @@ use crate::{
     sync::loads,
     table::{
         Levels,
-        layout::{F10x6, F30x2, Growing},
+        layout::{F10x6, F30x2, Growing, S7x7, S8x6, S9x5, S12x4, S17x3},
         word::{Bucket, Mark, Word},
     },
 };
@@ -31,7 +31,7 @@ pub(crate) fn put<L: Layout>(raw: &RawFilter<L>, bucket: usize, word: Word<L>) {
 }
 
 pub(crate) fn word_at<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> Word<L> {
-    raw.table.load_for_update(1, bucket).word
+    raw.table.load_for_update(1, bucket).word()
 }
 
 /// The levels of a growable filter for tests: 13 bits × 4 slots, and after one doubling 12 × 4.
@@ -54,8 +54,8 @@ pub(crate) fn filter_and_class<L: Layout>() -> (RawFilter<L>, Class) {
 }
 
 /// The class under a mark, and nothing else.
-pub(crate) fn marked(class: &Class, mark: Mark) -> Word<F10x6> {
-    let marked = Word::<F10x6>::EMPTY.plus_marked(class.fingerprint, mark);
+pub(crate) fn marked<L: Layout>(class: &Class, mark: Mark) -> Word<L> {
+    let marked = Word::<L>::EMPTY.plus_marked(class.fingerprint, mark);
     marked.expect("slots")
 }
 
@@ -110,6 +110,8 @@ fn a_lookup_at_rest_takes_four_loads() {
     }
     check::<F10x6>();
     check::<F30x2>();
+    check::<S8x6>();
+    check::<S17x3>();
 }
 
 /// The worst case by hand: words that cannot stand together make every attempt
@@ -117,7 +119,7 @@ fn a_lookup_at_rest_takes_four_loads() {
 #[test]
 fn a_lookup_that_never_sees_a_sound_pair_answers_true_after_its_last_attempt() {
     let (raw, class) = filter_and_class::<F10x6>();
-    let torn = marked(&class, Mark::Trailing);
+    let torn = marked::<F10x6>(&class, Mark::Trailing);
     for bucket in [class.p, class.q] {
         put(&raw, bucket, torn);
         assert_eq!(loads::during(|| raw.contains(class)), (true, MAX_LOADS));
@@ -207,11 +209,11 @@ fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
 
 /// A pair of words with these marks on the class in P and Q, `None` for a word
 /// that does not hold it at all.
-fn marked_pair(p: Option<Mark>, q: Option<Mark>) -> (RawFilter<F10x6>, Class) {
-    let (raw, class) = filter_and_class::<F10x6>();
+fn marked_pair<L: Layout>(p: Option<Mark>, q: Option<Mark>) -> (RawFilter<L>, Class) {
+    let (raw, class) = filter_and_class::<L>();
     for (bucket, mark) in [(class.p, p), (class.q, q)] {
         if let Some(mark) = mark {
-            put(&raw, bucket, marked(&class, mark));
+            put(&raw, bucket, marked::<L>(&class, mark));
         }
     }
     (raw, class)
@@ -221,31 +223,36 @@ fn marked_pair(p: Option<Mark>, q: Option<Mark>) -> (RawFilter<F10x6>, Class) {
 /// means. A stalled mover may leave it for ever: all answers must come, and agree.
 #[test]
 fn every_state_of_a_move_has_its_copies() {
-    use Mark::{Delivered as D, Killed as K, Outline as O, Shadow as S, Trailing as T};
-    let states = [
-        (Some(O), None, 0),
-        (Some(S), None, 0),
-        (Some(S), Some(T), 1),
-        (Some(D), Some(T), 1),
-        (Some(D), None, 1),
-        (Some(K), Some(T), 0),
-        (Some(K), None, 0),
-    ];
-    for (to, from, expected) in states {
-        for (p, q) in [(to, from), (from, to)] {
-            let (raw, class) = marked_pair(p, q);
-            assert_eq!(raw.count(class), expected, "{p:?} {q:?}");
-            assert_eq!(raw.contains(class), expected > 0, "{p:?} {q:?}");
-            raw.len.add(expected as u64);
-            for left in (0..expected).rev() {
-                assert!(raw.remove(class), "{p:?} {q:?}");
-                assert_eq!(raw.count(class), left, "{p:?} {q:?}");
-                assert_eq!(raw.contains(class), left > 0, "{p:?} {q:?}");
+    fn check<L: Layout>() {
+        use Mark::{Delivered as D, Killed as K, Outline as O, Shadow as S, Trailing as T};
+        let states = [
+            (Some(O), None, 0),
+            (Some(S), None, 0),
+            (Some(S), Some(T), 1),
+            (Some(D), Some(T), 1),
+            (Some(D), None, 1),
+            (Some(K), Some(T), 0),
+            (Some(K), None, 0),
+        ];
+        for (to, from, expected) in states {
+            for (p, q) in [(to, from), (from, to)] {
+                let (raw, class) = marked_pair::<L>(p, q);
+                assert_eq!(raw.count(class), expected, "{p:?} {q:?}");
+                assert_eq!(raw.contains(class), expected > 0, "{p:?} {q:?}");
+                raw.len.add(expected as u64);
+                for left in (0..expected).rev() {
+                    assert!(raw.remove(class), "{p:?} {q:?}");
+                    assert_eq!(raw.count(class), left, "{p:?} {q:?}");
+                    assert_eq!(raw.contains(class), left > 0, "{p:?} {q:?}");
+                }
+                assert!(!raw.remove(class), "{p:?} {q:?}: removed once too often");
+                assert_eq!(raw.len.sum(), 0);
             }
-            assert!(!raw.remove(class), "{p:?} {q:?}: removed once too often");
-            assert_eq!(raw.len.sum(), 0);
         }
     }
+    check::<F10x6>();
+    check::<S8x6>();
+    check::<S12x4>();
 }
 
 /// The same with a second, resident copy beside the shadow's or the original's.
@@ -264,7 +271,7 @@ fn a_move_under_way_leaves_other_copies_alone() {
     for (to, from, moving) in states {
         for (p, q) in [(Some(to), from), (from, Some(to))] {
             for resident_in_p in [true, false] {
-                let (raw, class) = marked_pair(p, q);
+                let (raw, class) = marked_pair::<F10x6>(p, q);
                 let bucket = if resident_in_p { class.p } else { class.q };
                 put(&raw, bucket, word_at(&raw, bucket).plus(class.fingerprint));
                 raw.len.add(moving + 1);
@@ -291,7 +298,7 @@ fn a_mark_is_moved_on_by_a_remove_only_to_killed() {
         (Some(T), Some(D), (Some(T), Some(K))),
         (Some(D), None, (Some(K), None)),
     ] {
-        let (raw, class) = marked_pair(p, q);
+        let (raw, class) = marked_pair::<F10x6>(p, q);
         raw.len.add(1);
         assert!(raw.remove(class));
         let mark = |bucket| word_at(&raw, bucket).mark_of(class.fingerprint);
@@ -309,7 +316,7 @@ fn a_shadow_is_killed_only_with_its_trailing_original() {
         (Some(D), Some(T), false),
         (None, Some(T), false),
     ] {
-        let (raw, class) = marked_pair(p, q);
+        let (raw, class) = marked_pair::<F10x6>(p, q);
         let before = word_at(&raw, class.p);
         let killed = raw.kill_shadow(class, class.p, class.q);
         assert_eq!(killed == Some(true), kills, "{p:?} {q:?}");
@@ -323,8 +330,8 @@ fn a_shadow_is_killed_only_with_its_trailing_original() {
 fn a_shadow_is_not_killed_without_a_hold() {
     let raw = RawFilter::<F10x6>::new(64, Levels::FIXED).expect("a few bytes");
     let class = Class::of_pair(500, 9, 30);
-    put(&raw, class.p, marked(&class, Mark::Shadow));
-    put(&raw, class.q, marked(&class, Mark::Trailing));
+    put(&raw, class.p, marked::<F10x6>(&class, Mark::Shadow));
+    put(&raw, class.q, marked::<F10x6>(&class, Mark::Trailing));
     let holds: Vec<_> = iter::from_fn(|| raw.versions.of(class).hold()).collect();
     assert_eq!(holds.len(), 4095);
     assert_eq!(raw.kill_shadow(class, class.p, class.q), None);
@@ -359,7 +366,7 @@ fn a_stopped_mover_delays_nobody() {
         (Some(D), Some(T)),
         (Some(K), Some(T)),
     ] {
-        let (raw, class) = marked_pair(p, q);
+        let (raw, class) = marked_pair::<F10x6>(p, q);
         let copies = raw.count(class);
         raw.len.add(copies as u64);
         // Fill the pair to the brim: a mark takes a slot, and is never overwritten.
@@ -445,87 +452,100 @@ fn a_full_filter_is_left_as_it_was() {
     }
     check::<F10x6>();
     check::<F30x2>();
+    check::<S8x6>();
+    check::<S17x3>();
 }
 
 /// Whoever changes a word takes another thread's reservation away, for whatever class it stands:
 /// only then does a reservation that still stands say that the word is as it was.
 #[test]
 fn every_change_of_a_word_takes_the_reservation_away() {
-    use Mark::{Delivered as D, Shadow as S, Trailing as T};
+    fn check<L: Layout>() {
+        use Mark::{Delivered as D, Shadow as S, Trailing as T};
 
-    const TOKEN: u64 = 77;
+        const TOKEN: u64 = 77;
 
-    fn reserved(word: Word<F10x6>) -> Word<F10x6> {
-        word.with_reservation(TOKEN).expect("six slots")
-    }
-
-    fn is_reserved(raw: &RawFilter<F10x6>, bucket: usize) -> bool {
-        raw.table.load(Step::ReadP, 1, bucket).is_reserved()
-    }
-
-    // Take, from either word; and Kill, of S and of D.
-    for (marks, from) in [
-        ([None, None], 0),
-        ([None, None], 1),
-        ([Some(S), Some(T)], 0),
-        ([Some(T), Some(S)], 1),
-        ([Some(D), Some(T)], 0),
-        ([Some(T), Some(D)], 1),
-    ] {
-        let (raw, class) = marked_pair(marks[0], marks[1]);
-        let bucket = [class.p, class.q][from];
-        let mut word = word_at(&raw, bucket);
-        if marks[from].is_none() {
-            word = word.plus(class.fingerprint);
+        fn reserved<L: Layout>(word: Word<L>) -> Word<L> {
+            word.with_reservation(TOKEN).expect("six slots")
         }
-        put(&raw, bucket, reserved(word));
-        raw.len.add(1);
-        assert!(is_reserved(&raw, bucket));
-        assert!(raw.remove(class), "{marks:?} {from}");
-        assert!(!is_reserved(&raw, bucket), "{marks:?} {from}");
+
+        fn is_reserved<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> bool {
+            raw.table.load(Step::ReadP, 1, bucket).is_reserved()
+        }
+
+        // Take, from either word; and Kill, of S and of D.
+        for (marks, from) in [
+            ([None, None], 0),
+            ([None, None], 1),
+            ([Some(S), Some(T)], 0),
+            ([Some(T), Some(S)], 1),
+            ([Some(D), Some(T)], 0),
+            ([Some(T), Some(D)], 1),
+        ] {
+            let (raw, class) = marked_pair::<L>(marks[0], marks[1]);
+            let bucket = [class.p, class.q][from];
+            let mut word = word_at(&raw, bucket);
+            if marks[from].is_none() {
+                word = word.plus(class.fingerprint);
+            }
+            put(&raw, bucket, reserved::<L>(word));
+            raw.len.add(1);
+            assert!(is_reserved(&raw, bucket));
+            assert!(raw.remove(class), "{marks:?} {from}");
+            assert!(!is_reserved(&raw, bucket), "{marks:?} {from}");
+        }
+        // Claim, and all steps of a move in both words.
+        let (raw, class) = filter_and_class::<L>();
+        let buckets = [class.p, class.q];
+        let reserve =
+            || buckets.map(|bucket| put(&raw, bucket, reserved::<L>(word_at(&raw, bucket))));
+        let count = || {
+            buckets
+                .into_iter()
+                .filter(|&bucket| is_reserved(&raw, bucket))
+                .count()
+        };
+        reserve();
+        assert_eq!(raw.insert(class), Ok(()));
+        assert_eq!(count(), 1);
+        let from = usize::from(word_at(&raw, class.p) == Word::<L>::EMPTY);
+        let hop = Hop {
+            fingerprint: class.fingerprint,
+            from: buckets[from],
+            to: buckets[1 - from],
+        };
+        reserve();
+        assert_eq!(raw.move_resident(hop, false, Fill::Hole), Some(Left::Hole));
+        assert_eq!(count(), 0);
     }
-    // Claim, and all steps of a move in both words.
-    let (raw, class) = filter_and_class::<F10x6>();
-    let buckets = [class.p, class.q];
-    let reserve = || buckets.map(|bucket| put(&raw, bucket, reserved(word_at(&raw, bucket))));
-    let count = || {
-        buckets
-            .into_iter()
-            .filter(|&bucket| is_reserved(&raw, bucket))
-            .count()
-    };
-    reserve();
-    assert_eq!(raw.insert(class), Ok(()));
-    assert_eq!(count(), 1);
-    let from = usize::from(word_at(&raw, class.p) == Word::<F10x6>::EMPTY);
-    let hop = Hop {
-        fingerprint: class.fingerprint,
-        from: buckets[from],
-        to: buckets[1 - from],
-    };
-    reserve();
-    assert_eq!(raw.move_resident(hop, false, Fill::Hole), Some(Left::Hole));
-    assert_eq!(count(), 0);
+    check::<F10x6>();
+    check::<S8x6>();
+    check::<S9x5>();
 }
 
 /// Relocations leave no mark and no reservation behind.
 #[test]
 fn at_rest_no_word_is_marked() {
-    let (raw, inside) = nearly_full::<F10x6>(32, 3);
-    assert!(
-        raw.counters.stats().relocations > 0,
-        "the fill needed relocations"
-    );
-    for bucket in 0..32 {
-        let word = raw.table.load(Step::ReadP, 1, bucket);
+    fn check<L: Layout>() {
+        let (raw, inside) = nearly_full::<L>(32, 3);
         assert!(
-            word.is_unmarked() && !word.is_reserved(),
-            "bucket {bucket}: {word:?}"
+            raw.counters.stats().relocations > 0,
+            "the fill needed relocations"
         );
+        for bucket in 0..32 {
+            let word = raw.table.load(Step::ReadP, 1, bucket);
+            assert!(
+                word.is_unmarked() && !word.is_reserved(),
+                "bucket {bucket}: {word:?}"
+            );
+        }
+        for &class in &inside {
+            assert!(raw.contains(class));
+            let copies = inside.iter().filter(|&&other| other == class).count();
+            assert_eq!(raw.count(class), copies);
+        }
     }
-    for &class in &inside {
-        assert!(raw.contains(class));
-        let copies = inside.iter().filter(|&&other| other == class).count();
-        assert_eq!(raw.count(class), copies);
-    }
+    check::<F10x6>();
+    check::<S7x7>();
+    check::<S8x6>();
 }

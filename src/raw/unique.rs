@@ -131,19 +131,20 @@ impl<L: Layout> RawFilter<L> {
         loop {
             let now = self.time.now();
             let (home_word, away_word) = view.load_both_for_update(class.fingerprint, home, away);
-            if holds_copy(home_word.word, class.fingerprint, now)
-                || holds_copy(away_word.word, class.fingerprint, now)
+            let (in_home, in_away) = (home_word.word(), away_word.word());
+            if holds_copy(in_home, class.fingerprint, now)
+                || holds_copy(in_away, class.fingerprint, now)
             {
                 return Ok(false);
             }
             // The emptier one; but if the home has a reservation, the home.
-            let at_home = home_word.is_reserved() || !home_word.word.is_fuller_than(away_word.word);
+            let at_home = home_word.is_reserved() || !in_home.is_fuller_than(in_away);
             let (own, other) = if at_home {
                 (home_word, away)
             } else {
                 (away_word, home)
             };
-            let Some(reserved) = own.word.with_reservation(token) else {
+            let Some(reserved) = own.word().with_reservation(token) else {
                 if vacations == 0 {
                     return self.present_or(class, InsertError::Full);
                 }
@@ -183,15 +184,15 @@ impl<L: Layout> RawFilter<L> {
         let own = vacancy.reserve().ok_or(Lost::Word)?;
         // Of two calls that reserve in different words one sees the other's reservation.
         sync::fence_after_exchange();
-        let now = vacancy.now;
+        let (now, word) = (vacancy.now, vacancy.reserved.without_reservation());
         let seen = self.read_other(class, vacancy, patience);
         // In another step words that seem to hold none may hold a younger copy.
         let Some(seen) = seen.filter(|_| self.time.is_still(now)) else {
             // If it fails, another thread has taken the reservation away.
-            own.replace(Step::Cancel, own.word);
+            own.replace(Step::Cancel, word);
             return Err(Lost::Word);
         };
-        self.confirm(class, own, seen, now)
+        self.confirm(class, (own, word), seen, now)
     }
 
     /// The other word, without a reservation; `None` if a call there has the right of way.
@@ -206,7 +207,7 @@ impl<L: Layout> RawFilter<L> {
             return Some(take_reservation_away(load, patience));
         }
         let home = load();
-        (!home.is_reserved()).then_some(home.word)
+        (!home.is_reserved()).then_some(home.word())
     }
 
     /// Confirms the reservation, unless the own word and the other one, as `seen`, hold a copy.
@@ -216,16 +217,16 @@ impl<L: Layout> RawFilter<L> {
     fn confirm(
         &self,
         class: Class,
-        own: Loaded<'_, L>,
+        (own, word): (Loaded<'_, L>, Word<L>),
         seen: Word<L>,
         now: Now<L>,
     ) -> Result<bool, Lost> {
-        let absent = copies(own.word, seen, class.fingerprint, now).unwrap_or(0) == 0;
+        let absent = copies(word, seen, class.fingerprint, now).unwrap_or(0) == 0;
         let confirmed_or_cancelled = if absent {
             let entry = now.entry(class.fingerprint);
-            own.replace(Step::Confirm, own.word.plus(entry))
+            own.replace(Step::Confirm, word.plus(entry))
         } else {
-            own.replace(Step::Cancel, own.word)
+            own.replace(Step::Cancel, word)
         };
         if !confirmed_or_cancelled {
             return Err(Lost::Reservation);
@@ -272,9 +273,9 @@ fn take_reservation_away<'a, L: Layout>(
     loop {
         let loaded = load();
         let free =
-            !loaded.is_reserved() || !patience.wait() && loaded.replace(Step::Evict, loaded.word);
+            !loaded.is_reserved() || !patience.wait() && loaded.replace(Step::Evict, loaded.word());
         if free {
-            return loaded.word;
+            return loaded.word();
         }
     }
 }

@@ -57,6 +57,7 @@ impl Header {
             series.fingerprint_bits,
             series.slots(0) as u32,
             series.levels,
+            series.prefixes,
         ];
         let numbers = [
             buckets as u64,
@@ -70,16 +71,16 @@ impl Header {
     }
 
     pub(crate) fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Result<Self, SnapshotError> {
-        let ([bits, slots, levels, reserved], numbers) = decode(bytes, (MAGIC, VERSION))?;
+        let ([bits, slots, levels, prefixes], numbers) = decode(bytes, (MAGIC, VERSION))?;
         let [buckets, capacity, max_capacity, seed, probe, last] = numbers;
-        if reserved != 0 || last != 0 {
+        if last != 0 {
             return Err(SnapshotError::Geometry {
                 what: "reserved bytes",
                 found: last,
             });
         }
         let geometry = Geometry::from_snapshot(
-            (bits.into(), slots.into(), levels.into()),
+            (bits.into(), prefixes.into(), slots.into(), levels.into()),
             [buckets, capacity, max_capacity],
         )?;
         Ok(Self {
@@ -130,19 +131,18 @@ pub(crate) fn check_size(buckets: usize, max_bytes: usize) -> Result<(), Snapsho
 /// The bytes of a header of a format and its version: numbers of one byte, and of eight.
 pub(crate) fn encode(
     (magic, version): ([u8; 8], u32),
-    small: [u32; 3],
+    small: [u32; 4],
     numbers: [u64; 6],
 ) -> [u8; HEADER_BYTES] {
     let mut bytes = [0; HEADER_BYTES];
     bytes[0..8].copy_from_slice(&magic);
     bytes[8..12].copy_from_slice(&version.to_le_bytes());
-    bytes[12..15].copy_from_slice(&small.map(|number| number as u8));
+    bytes[12..16].copy_from_slice(&small.map(|number| number as u8));
     fill(&mut bytes[16..], &numbers);
     bytes
 }
 
-/// The numbers that [`encode`] was given, and the reserved byte after the small ones, if the format
-/// is this one.
+/// The numbers that [`encode`] was given, if the format is this one.
 pub(crate) fn decode(
     bytes: &[u8; HEADER_BYTES],
     (magic, supported): ([u8; 8], u32),

@@ -130,6 +130,11 @@ impl AnyFilter {
             Self::F15x4(raw) => Self::F15x4(raw.restored(restored)),
             Self::F20x3(raw) => Self::F20x3(raw.restored(restored)),
             Self::F30x2(raw) => Self::F30x2(raw.restored(restored)),
+            Self::S7x7(raw) => Self::S7x7(raw.restored(restored)),
+            Self::S8x6(raw) => Self::S8x6(raw.restored(restored)),
+            Self::S9x5(raw) => Self::S9x5(raw.restored(restored)),
+            Self::S12x4(raw) => Self::S12x4(raw.restored(restored)),
+            Self::S17x3(raw) => Self::S17x3(raw.restored(restored)),
             Self::Growing(raw) => Self::Growing(raw.restored(restored)),
         }
     }

@@ -100,7 +100,8 @@ impl Class {
     }
 }
 
-/// The fingerprints of a filter: the low bits of hashes.
+/// The fingerprints of a filter: the low bits of hashes; or, where there are not 2^f of them, the low
+/// 32 bits of hashes scaled onto those that there are.
 ///
 /// A growable filter of f bits has fingerprints of 27 bits of which the 27 - f lowest are 0. The 9
 /// highest bits are not all 0, so that something is left of a fingerprint at every level: a slot
@@ -118,9 +119,8 @@ impl<L: Layout> Fingerprints<L> {
 
     /// Those of a filter that begins at the level `first`.
     pub(crate) const fn new(first: u32) -> Self {
-        let whole = (1 << L::FINGERPRINT_BITS) - 1;
         Self {
-            mask: whole & (u64::MAX << first),
+            mask: L::LARGEST & (u64::MAX << first),
             layout: PhantomData,
         }
     }
@@ -129,6 +129,9 @@ impl<L: Layout> Fingerprints<L> {
     /// the others.
     #[inline(always)]
     fn of_hash(self, hash: u64) -> u64 {
+        if const { !(L::LARGEST + 1).is_power_of_two() } {
+            return 1 + (((hash & u64::from(u32::MAX)) * L::LARGEST) >> 32);
+        }
         let low = hash & self.mask;
         if low >= Self::LEAST {
             low

@@ -99,7 +99,7 @@ fn small_table() -> Table<Growing> {
 fn split_words(table: &Table<Growing>, level: u32) -> Vec<bool> {
     let word = |number: usize| {
         let atomic = table.atomic((number / 64) as u64, number % 64);
-        Loaded::<Growing>::load(atomic).word.level() > level
+        Loaded::<Growing>::load(atomic).word().level() > level
     };
     (0..table.words_at(level)).map(word).collect()
 }
@@ -215,7 +215,7 @@ fn a_writer_completes_a_split() {
         table.begin_level(FIRST).expect("a few bytes");
         for bucket in [class.p, class.q] {
             let loaded = Loaded::<Growing>::load(table.atomic(0, bucket));
-            assert!(loaded.replace(Step::Freeze, loaded.word.frozen()));
+            assert!(loaded.replace(Step::Freeze, loaded.word().frozen()));
         }
         if inserts {
             assert_eq!(raw.insert(class), Ok(()));
@@ -226,7 +226,7 @@ fn a_writer_completes_a_split() {
         }
         for bucket in [class.p, class.q] {
             for plane in [0, 1] {
-                let word = Loaded::<Growing>::load(table.atomic(plane, bucket)).word;
+                let word = Loaded::<Growing>::load(table.atomic(plane, bucket)).word();
                 assert_eq!((word.level(), word.is_frozen()), (FIRST + 1, false));
             }
         }
@@ -240,20 +240,20 @@ fn a_split_is_completed_once() {
     table.begin_level(FIRST).expect("a few bytes");
     let load_for_update = |plane| Loaded::<Growing>::load(table.atomic(plane, 3));
     let loaded = load_for_update(0);
-    let word = loaded.word.plus(grown(6)).plus(grown(7));
+    let word = loaded.word().plus(grown(6)).plus(grown(7));
     assert!(loaded.replace(Step::Claim, word));
     let loaded = load_for_update(0);
-    let frozen = loaded.word.frozen();
+    let frozen = loaded.word().frozen();
     assert!(loaded.replace(Step::Freeze, frozen));
     let frozen = loaded.now(frozen);
     table.complete_split(0, 3, frozen);
     for (plane, fingerprint) in [(0, 8), (1, 9)] {
         let loaded = load_for_update(plane);
-        assert!(loaded.replace(Step::Claim, loaded.word.plus(grown(fingerprint))));
+        assert!(loaded.replace(Step::Claim, loaded.word().plus(grown(fingerprint))));
     }
     table.complete_split(0, 3, frozen);
     for (plane, residents) in [(0, [6, 8]), (1, [7, 9])] {
-        let word = load_for_update(plane).word;
+        let word = load_for_update(plane).word();
         let found = word.residents(grown(plane));
         assert!(found.eq(residents.map(grown)), "{plane}");
     }

@@ -20,8 +20,8 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     const EXPIRES: bool;
     /// Slots of a word at level 0.
     const SLOTS: usize;
-    /// Bits of a whole fingerprint, at most: those that a word stores at level 0.
-    const FINGERPRINT_BITS: u32;
+    /// The largest fingerprint, of those from 1 on.
+    const LARGEST: u64;
     /// The highest level that a word can have.
     const MAX_LEVEL: u32;
 
@@ -55,7 +55,7 @@ impl<L: PackedLayout> Layout for L {
     const GROWS: bool = Self::PHASE_BITS != 0;
     const EXPIRES: bool = Self::TAG_BITS != 0;
     const SLOTS: usize = Self::LEVELS[0].slots;
-    const FINGERPRINT_BITS: u32 = Self::LEVELS[0].bits - Self::TAG_BITS;
+    const LARGEST: u64 = Self::FINGERPRINT;
     const MAX_LEVEL: u32 = Self::LEVELS[0].bits - Self::LEVELS[Self::LEVELS.len() - 1].bits;
 
     #[inline(always)]
@@ -74,7 +74,10 @@ impl<L: PackedLayout> Layout for L {
 }
 
 /// The most slots that a word has.
-pub(crate) const MAX_SLOTS: usize = 6;
+pub(crate) const MAX_SLOTS: usize = 7;
+
+/// The most slots that a packed word has.
+const MAX_PACKED_SLOTS: usize = 6;
 
 /// How the slots of a word lie, with the masks that follow from it.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +125,7 @@ impl Lanes {
     /// Refuses, at compile time, lanes that overlap or do not fit.
     const fn check(&self) {
         assert!(
-            self.slots >= 2 && self.slots <= MAX_SLOTS,
+            self.slots >= 2 && self.slots <= MAX_PACKED_SLOTS,
             "the mark and the reservation need a slot each"
         );
         assert!(self.bits <= self.distance && self.bits <= 32);
@@ -132,6 +135,8 @@ impl Lanes {
 
 /// Every constant that follows from a [`PackedLayout`].
 pub(crate) trait Masks: PackedLayout {
+    /// Bits of a whole fingerprint: those that a word stores at level 0.
+    const FINGERPRINT_BITS: u32 = Self::LEVELS[0].bits - Self::TAG_BITS;
     /// The bits of a whole slot that are its fingerprint: all but the tag.
     const FINGERPRINT: u64 = (1 << Self::FINGERPRINT_BITS) - 1;
     /// The largest tag.
@@ -238,6 +243,76 @@ fixed! {
     E26x2: 30 x 2, lane 32, Steps 4;
 }
 
+/// Makes `$layout` one of semi-sorted words, of which there are `$sets` sets of prefixes.
+macro_rules! semi_sorted {
+    ($layout:ty: $raw:literal raw bits x $slots:literal, $prefixes:literal prefixes, $sets:literal sets) => {
+        impl $crate::table::word::semi::SemiSorted for $layout {
+            const SLOTS: usize = $slots;
+            const RAW_BITS: u32 = $raw;
+            const PREFIXES: u64 = $prefixes;
+            // A static, so that a program has it once.
+            const SETS: &'static [u64] = {
+                static SETS: [u64; $sets] =
+                    $crate::table::word::semi::sets::prefixes_of_heads($slots, $raw, $prefixes);
+                &SETS
+            };
+        }
+
+        impl $crate::table::layout::Layout for $layout {
+            type Word = $crate::table::word::semi::Contents<Self>;
+            type Time = $crate::table::time::Timeless;
+            const GROWS: bool = false;
+            const EXPIRES: bool = false;
+            const SLOTS: usize = {
+                assert!($slots <= $crate::table::layout::MAX_SLOTS);
+                $slots
+            };
+            const LARGEST: u64 = ($prefixes << $raw) - 1;
+            const MAX_LEVEL: u32 = 0;
+
+            #[inline(always)]
+            fn slots_at(_level: u32) -> usize {
+                $slots
+            }
+
+            #[inline(always)]
+            fn fingerprint(entry: u64) -> u64 {
+                entry
+            }
+        }
+    };
+}
+
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+pub(crate) use semi_sorted;
+
+macro_rules! fixed_semi_sorted {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident: $raw:literal x $slots:literal, $prefixes:literal, $sets:literal;
+    )*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) struct $name;
+
+        semi_sorted!($name: $raw raw bits x $slots, $prefixes prefixes, $sets sets);
+    )*};
+}
+
+// Fixed filters whose tables are to be small.
+fixed_semi_sorted! {
+    /// 7 bits and 5 prefixes × 7 slots: 9.3 bits.
+    S7x7: 7 x 7, 5, 330;
+    /// 8 bits and 8 prefixes × 6 slots: 11 bits.
+    S8x6: 8 x 6, 8, 1716;
+    /// 9 bits and 17 prefixes × 5 slots: 13.1 bits.
+    S9x5: 9 x 5, 17, 20_349;
+    /// 12 bits and 15 prefixes × 4 slots: 15.9 bits.
+    S12x4: 12 x 4, 15, 3060;
+    /// 17 bits and 14 prefixes × 3 slots: 20.8 bits.
+    S17x3: 17 x 3, 14, 560;
+}
+
 /// Growable filters: words that are packed anew at each level. At level k a slot holds 27 − k
 /// bits of a fingerprint, and there are as many slots as fit into 54 bits.
 #[derive(Clone, Copy, Debug)]
@@ -267,10 +342,10 @@ pub(crate) const fn series(longest: u32, shortest: u32, payload: u32) -> [Lanes;
     let (mut level, mut bits) = (0, longest);
     while level < LEVELS {
         let fitting = (payload / bits) as usize;
-        let slots = if fitting < MAX_SLOTS {
+        let slots = if fitting < MAX_PACKED_SLOTS {
             fitting
         } else {
-            MAX_SLOTS
+            MAX_PACKED_SLOTS
         };
         lanes[level] = Lanes::new(bits, slots, bits);
         if bits > shortest {

@@ -12,14 +12,14 @@ use crate::{
     step::Step,
     sync::{self, AtomicU64, Ordering},
 };
+use std::marker::PhantomData;
 
 /// A word as a writer loaded it, kept for the compare-exchange to come.
 pub(crate) struct Loaded<'a, L: Layout> {
     atomic: &'a AtomicU64,
-    /// The word as it stands in the table: an exchange compares its bits.
-    bits: Bits,
-    /// The word with its reservation dropped: what writers compute with.
-    pub(crate) word: Word<L>,
+    /// The word as it stands in the table: what an exchange compares.
+    pub(crate) bits: Bits,
+    layout: PhantomData<L>,
 }
 
 impl<L: Layout> Clone for Loaded<'_, L> {
@@ -42,24 +42,39 @@ impl<'a, L: Layout> Loaded<'a, L> {
         Self {
             atomic,
             bits,
-            word: Word::<L>::unpack(bits.0).without_reservation(),
+            layout: PhantomData,
         }
+    }
+
+    /// The word with its reservation dropped: what writers compute with.
+    #[inline(always)]
+    pub(crate) fn word(self) -> Word<L> {
+        self.word_in_table().without_reservation()
     }
 
     /// Exchanges the whole word for `new` if it still is as it was loaded.
     #[inline(always)]
     pub(crate) fn replace(self, step: Step, new: Word<L>) -> bool {
-        instead!(wrong::is_on() => wrong::replace(self, step, new), self.exchange(step, new))
+        self.replace_bits(step, Bits(new.pack()))
+    }
+
+    /// [`replace`](Self::replace) for who has the bits of the new word at hand.
+    #[inline(always)]
+    pub(crate) fn replace_bits(self, step: Step, new: Bits) -> bool {
+        instead!(
+            wrong::is_on() => wrong::replace(self, step, Word::<L>::unpack(new.0)),
+            self.exchange(step, new)
+        )
     }
 
     /// AcqRel: Release pairs with the Acquire of a reader's and a writer's load;
     /// Acquire hands on what the word's earlier writers released. Relaxed on
     /// failure: the caller loads again.
     #[inline(always)]
-    fn exchange(self, step: Step, new: Word<L>) -> bool {
+    fn exchange(self, step: Step, new: Bits) -> bool {
         let order = fault::order(step, Ordering::AcqRel);
         self.atomic
-            .compare_exchange(self.bits.0, new.pack(), order, Ordering::Relaxed)
+            .compare_exchange(self.bits.0, new.0, order, Ordering::Relaxed)
             .is_ok()
     }
 
@@ -80,7 +95,6 @@ impl<'a, L: Layout> Loaded<'a, L> {
     pub(crate) fn now(self, new: Word<L>) -> Self {
         Self {
             bits: Bits(new.pack()),
-            word: new.without_reservation(),
             ..self
         }
     }

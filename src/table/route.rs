@@ -83,7 +83,7 @@ impl<'a, L: Layout> View<'a, L> {
     pub(crate) fn load_for_update(&self, fingerprint: u64, bucket: usize) -> Loaded<'a, L> {
         let hint = self.table.hint();
         let loaded = Loaded::<L>::load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
-        if loaded.word.is_in_phase(hint) {
+        if !L::GROWS || loaded.word().is_in_phase(hint) {
             return loaded;
         }
         self.table.load_for_update_from(hint, fingerprint, bucket)
@@ -117,7 +117,7 @@ impl<'a, L: Layout> View<'a, L> {
             Loaded::<L>::load(plane.atomic(one)),
             Loaded::<L>::load(plane.atomic(other)),
         );
-        if Word::<L>::both_in_phase(both.0.word, both.1.word, hint) {
+        if !L::GROWS || Word::<L>::both_in_phase(both.0.word(), both.1.word(), hint) {
             return both;
         }
         let one = self.table.load_for_update_from(hint, fingerprint, one);
@@ -182,7 +182,7 @@ impl<L: Layout> Table<L> {
     ) -> bool {
         loop {
             let loaded = self.load_for_update(fingerprint, bucket);
-            let Some(new) = change(loaded.word) else {
+            let Some(new) = change(loaded.word()) else {
                 return false;
             };
             if loaded.replace(step, new) {
@@ -237,10 +237,10 @@ impl<L: Layout> Table<L> {
         let mut plane = self.plane_at(hint.level(), fingerprint);
         loop {
             let loaded = Loaded::<L>::load(self.atomic(plane, bucket));
-            let frozen = loaded.word.is_frozen();
+            let frozen = loaded.word().is_frozen();
             if instead!(is(FrozenIgnored) => false, frozen) {
                 self.complete_split(plane, bucket, loaded);
-            } else if self.plane_at(loaded.word.level(), fingerprint) == plane {
+            } else if self.plane_at(loaded.word().level(), fingerprint) == plane {
                 return loaded;
             } else {
                 plane = self.next_plane(fingerprint, plane);

@@ -7,7 +7,7 @@ use super::{
     Levels, Table,
     layout::Layout,
     planes::Planes,
-    word::{Bucket, Word},
+    word::{Bits, Bucket, Word},
 };
 use crate::{
     error::SnapshotError,
@@ -48,7 +48,7 @@ impl<L: Layout> Table<L> {
         buckets: Range<usize>,
         level: u32,
         image: &mut [u64],
-        at_rest: impl Fn(Word<L>) -> Word<L>,
+        at_rest: impl Fn(Bits) -> Bits,
     ) -> bool {
         let width = buckets.len();
         for plane in 0..self.planes_at(level) {
@@ -64,11 +64,11 @@ impl<L: Layout> Table<L> {
                 // Acquire: pairs with the Release of every exchange, above all with
                 // that of the split that made the planes to come.
                 let order = fault::order(Step::Scan, Ordering::Acquire);
-                let word = at_rest(Word::<L>::unpack(word.load(order)));
-                if word.level() > level {
+                let bits = at_rest(Bits(word.load(order))).0;
+                if Word::<L>::unpack(bits).level() > level {
                     return false;
                 }
-                rest[index] = word.pack();
+                rest[index] = bits;
             }
         }
         true
@@ -82,7 +82,7 @@ impl<L: Layout> Table<L> {
         buckets: Range<usize>,
         level: u32,
         image: &mut [u64],
-        at_rest: impl Fn(Word<L>) -> Word<L>,
+        at_rest: impl Fn(Bits) -> Bits,
     ) -> bool {
         let width = buckets.len();
         let mut of_bucket = vec![0; self.planes_at(level)];
@@ -117,13 +117,13 @@ impl<L: Layout> Table<L> {
             let (before, rest) = image.split_at(plane * width);
             let words = self.plane(plane as u64).row(buckets.clone());
             for ((index, bucket), stored) in buckets.clone().enumerate().zip(words) {
-                let word = Word::<L>::unpack(rest[index]);
+                let bits = Bits(rest[index]);
                 if plane == 0 || self.descends(before, width, plane, index) {
-                    restored.check(plane, bucket, word)?;
+                    restored.check::<Word<L>>(plane, bucket, bits)?;
                     // Relaxed: nobody else has the filter yet.
-                    stored.store(word.pack(), Ordering::Relaxed);
-                } else if word != Word::<L>::EMPTY {
-                    return Err(bad_word(plane, bucket, word));
+                    stored.store(bits.0, Ordering::Relaxed);
+                } else if bits.0 != 0 {
+                    return Err(bad_word(plane, bucket, bits));
                 }
             }
         }
@@ -137,7 +137,7 @@ impl<L: Layout> Table<L> {
         restored: &mut Restored,
     ) -> Result<Self, SnapshotError> {
         let stored = |(bucket, bits)| {
-            restored.check(0, bucket, Word::<L>::unpack(bits))?;
+            restored.check::<Word<L>>(0, bucket, Bits(bits))?;
             Ok::<_, SnapshotError>(AtomicU64::new(bits))
         };
         let len = image.len();
@@ -203,17 +203,18 @@ impl Restored {
 
     /// Counts the word, if a scan can have made it.
     #[inline(always)]
-    fn check(
+    fn check<W: Bucket>(
         &mut self,
         plane: usize,
         bucket: usize,
-        word: impl Bucket,
+        bits: Bits,
     ) -> Result<(), SnapshotError> {
+        let word = W::unpack(bits.0);
         let born = self.first_level + plane.checked_ilog2().map_or(0, |bit| bit + 1);
         // A level begins only when all words have completed the one before it.
         let levels = born.max(self.level.saturating_sub(1))..=self.level;
-        if !(levels.contains(&word.level()) && word.is_image()) {
-            return Err(bad_word(plane, bucket, word));
+        if !(levels.contains(&word.level()) && W::is_image(bits)) {
+            return Err(bad_word(plane, bucket, bits));
         }
         self.lowest = self.lowest.min(word.level());
         self.items += u64::from(word.occupied());
@@ -222,10 +223,10 @@ impl Restored {
 }
 
 #[cold]
-fn bad_word(plane: usize, bucket: usize, word: impl Bucket) -> SnapshotError {
+fn bad_word(plane: usize, bucket: usize, Bits(bits): Bits) -> SnapshotError {
     SnapshotError::Word {
         bucket,
         plane,
-        bits: word.pack(),
+        bits,
     }
 }

@@ -13,13 +13,13 @@ impl<L: Layout> Table<L> {
     pub(crate) fn split(&self, plane: u64, bucket: usize, level: u32) {
         loop {
             let loaded = Loaded::<L>::load(self.atomic(plane, bucket));
-            if loaded.word.level() > level {
+            if loaded.word().level() > level {
                 return;
             }
-            let frozen = if loaded.word.is_frozen() {
+            let frozen = if loaded.word().is_frozen() {
                 loaded
             } else {
-                let frozen = loaded.word.frozen();
+                let frozen = loaded.word().frozen();
                 if !loaded.replace(Step::Freeze, frozen) {
                     continue;
                 }
@@ -33,8 +33,8 @@ impl<L: Layout> Table<L> {
     /// same two words of it. An exchange that fails was done by another thread.
     #[cold]
     pub(super) fn complete_split(&self, plane: u64, bucket: usize, frozen: Loaded<'_, L>) {
-        let (stays, goes) = frozen.word.split();
-        let distance = self.planes_at(frozen.word.level()) as u64;
+        let (stays, goes) = frozen.word().split();
+        let distance = self.planes_at(frozen.word().level()) as u64;
         let new = Loaded::<L>::load(self.atomic(plane | distance, bucket));
         // A word that has been made is never 0 again: it has a level.
         if new.is_unmade() {

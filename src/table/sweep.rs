@@ -60,7 +60,7 @@ impl<L: Layout> Table<L> {
             self.begin_level(level).ok_or(Refusal::Memory)?;
         }
         let unsplit = reached.filter(|&(fingerprint, bucket)| {
-            self.load_for_update(fingerprint, bucket).word.level() == level
+            self.load_for_update(fingerprint, bucket).word().level() == level
         });
         let mut split = 0;
         for (fingerprint, bucket) in unsplit.take(SPLITS_PER_INSERT) {

@@ -38,8 +38,8 @@ fn a_table_beyond_the_address_space_is_refused() {
 fn replace_succeeds_only_on_the_loaded_word() {
     let table = table(2);
     let loaded = table.load_for_update(7, 1);
-    assert!(loaded.replace(Step::Claim, loaded.word.plus(7)));
-    assert!(!loaded.replace(Step::Claim, loaded.word.plus(8)), "stale");
+    assert!(loaded.replace(Step::Claim, loaded.word().plus(7)));
+    assert!(!loaded.replace(Step::Claim, loaded.word().plus(8)), "stale");
     assert_eq!(table.load(Step::ReadP, 7, 1), Word::<F10x6>::EMPTY.plus(7));
     assert_eq!(
         table.load(Step::ReadP, 7, 0),
@@ -52,19 +52,19 @@ fn replace_succeeds_only_on_the_loaded_word() {
 fn a_writer_drops_a_reservation_and_its_owner_notices() {
     let table = table(2);
     let owner = table.load_for_update(7, 0);
-    let reserved = owner.word.with_reservation(500).expect("six slots");
+    let reserved = owner.word().with_reservation(500).expect("six slots");
     assert!(owner.replace(Step::Reserve, reserved));
     let owner = owner.now(reserved);
 
     let writer = table.load_for_update(7, 0);
     assert!(writer.is_reserved());
     assert!(
-        !writer.word.is_reserved(),
+        !writer.word().is_reserved(),
         "writers compute with a word that is free of it"
     );
-    assert!(writer.replace(Step::Claim, writer.word.plus(7)));
+    assert!(writer.replace(Step::Claim, writer.word().plus(7)));
     assert!(
-        !owner.replace(Step::Confirm, owner.word.plus(9)),
+        !owner.replace(Step::Confirm, owner.word().plus(9)),
         "it was taken away"
     );
     assert_eq!(table.load(Step::ReadP, 7, 0), Word::<F10x6>::EMPTY.plus(7));
@@ -74,7 +74,7 @@ fn a_writer_drops_a_reservation_and_its_owner_notices() {
 fn a_writer_that_puts_back_what_was_there_still_drops_the_reservation() {
     let table = table(2);
     let owner = table.load_for_update(7, 0);
-    let reserved = owner.word.with_reservation(500).expect("six slots");
+    let reserved = owner.word().with_reservation(500).expect("six slots");
     assert!(owner.replace(Step::Reserve, reserved));
     put(&table, 0, Word::<F10x6>::EMPTY.plus(7));
     put(&table, 0, Word::<F10x6>::EMPTY);

@@ -210,33 +210,32 @@ impl Steps {
         length: Duration,
         elapsed: impl Fn() -> Duration,
     ) -> bool {
-        // Acquire: pairs with the Release below and in `has_begun`.
-        let began = self
-            .began
-            .load(fault::order(Step::Began, Ordering::Acquire));
-        let reading = elapsed();
-        if began == Self::UNKNOWN || Self::number(began) != Self::number(now.step) {
+        let (began, reading) = (self.began(), elapsed());
+        let age = Self::age_since(began, now, reading);
+        if age.is_none() {
             // Another thread may have been faster.
             self.begin(began, Self::beginning(now, reading));
-            return false;
         }
-        Self::since(began, reading).is_some_and(|lasted| lasted >= length)
+        age.is_some_and(|age| age >= length)
     }
 
     /// How long the step `now` has lasted at the reading `elapsed`; `None` if nobody knows when it
     /// began.
     pub(crate) fn age(&self, now: Now, elapsed: Duration) -> Option<Duration> {
-        // Acquire: as in `is_due`.
-        let began = self
-            .began
-            .load(fault::order(Step::Began, Ordering::Acquire));
-        let is_known = began != Self::UNKNOWN && Self::number(began) == Self::number(now.step);
-        is_known.then(|| Self::since(began, elapsed).unwrap_or_default())
+        Self::age_since(self.began(), now, elapsed)
     }
 
-    /// The time from `began` to `elapsed`, if that is later.
-    fn since(began: u64, elapsed: Duration) -> Option<Duration> {
-        elapsed.checked_sub(Duration::from_millis(began >> Self::NUMBER_BITS))
+    /// Acquire: pairs with the Release of `begin` and of `forget_beginning`.
+    fn began(&self) -> u64 {
+        let order = fault::order(Step::Began, Ordering::Acquire);
+        self.began.load(order)
+    }
+
+    /// The time from `began` to `elapsed`, if the step `now` is that which began then.
+    fn age_since(began: u64, now: Now, elapsed: Duration) -> Option<Duration> {
+        let is_known = began != Self::UNKNOWN && Self::number(began) == Self::number(now.step);
+        let since = Duration::from_millis(began >> Self::NUMBER_BITS);
+        is_known.then(|| elapsed.saturating_sub(since))
     }
 
     /// The step `now` has begun by this thread: its time is read.

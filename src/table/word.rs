@@ -6,13 +6,14 @@
 //! What a word holds and how that is written in 64 bits are two things. [`Bucket`] is the first one:
 //! fingerprints, of which one may have a [`Mark`], a reservation, and in a growable filter a phase.
 //! Which fingerprint stands in which slot means nothing, so no operation tells others the number of
-//! a slot. [`packed`] is the second one.
+//! a slot. [`packed`] is the second one, and [`semi`] another one.
 
 mod mark;
 pub(crate) mod packed;
+pub(crate) mod semi;
 
 use super::layout::Layout;
-use std::fmt::Debug;
+use std::{fmt::Debug, hint::select_unpredictable};
 
 pub(crate) use mark::Mark;
 
@@ -24,6 +25,16 @@ pub(crate) type Word<L> = <L as Layout>::Word;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bits(pub(crate) u64);
 
+/// What [`Bucket::minus_in_first`] makes of two words.
+pub(crate) enum Minus {
+    /// A copy goes: of P or else of Q.
+    Taken { in_p: bool, new: Bits },
+    /// Neither holds the fingerprint.
+    Nothing,
+    /// A mark, or else what takes longer to look at: it is not said what the words hold.
+    Marked,
+}
+
 /// One bucket: what one atomic 64-bit word stands for.
 ///
 /// Fingerprints are whole ones, whatever a word stores of them; in an expiring filter they are
@@ -32,7 +43,8 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// No fingerprint, no mark, no reservation, phase 0. Its representation is 0.
     const EMPTY: Self;
 
-    /// The word with the given representation.
+    /// The word with the given representation: one of a table. (One from outside is first to be an
+    /// [image](Self::is_image).)
     fn unpack(bits: u64) -> Self;
 
     /// The word's representation.
@@ -48,6 +60,34 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     ///
     /// The caller combines the answers, so that neither is branched on here.
     fn match_settled(p: Bits, q: Bits, fingerprint: u64, hint: Self) -> (bool, bool);
+
+    /// What an insert asks: into which word `fingerprint` goes, true for `other`, which is the emptier
+    /// one, and that word with it. `None` if both are full. The words may be reserved; what comes is
+    /// without that.
+    #[inline(always)]
+    fn plus_in_emptier(one: Bits, other: Bits, fingerprint: u64) -> Option<(bool, Bits)> {
+        plus_in_emptier::<Self>(one, other, fingerprint)
+    }
+
+    /// What a remove asks: the first word that holds `fingerprint`, without one of it. The words may
+    /// be reserved; what comes is without that.
+    #[inline(always)]
+    fn minus_in_first(p: Bits, q: Bits, fingerprint: u64) -> Minus {
+        let [p, q] = [p, q].map(|bits| Self::unpack(bits.0).without_reservation());
+        if !(p.is_unmarked() && q.is_unmarked()) {
+            return Minus::Marked;
+        }
+        let (of_p, of_q) = (p.minus(fingerprint), q.minus(fingerprint));
+        let in_p = of_p != p;
+        let (from, new) = select_unpredictable(in_p, (p, of_p), (q, of_q));
+        match new == from {
+            true => Minus::Nothing,
+            false => Minus::Taken {
+                in_p,
+                new: Bits(new.pack()),
+            },
+        }
+    }
 
     // Fingerprints. The word must not be reserved.
 
@@ -183,9 +223,22 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
 
     /// The word as a snapshot keeps it: at rest. Outlines, shadows and delivered copies become
     /// residents, and so do withheld ones; what trails or is killed goes; a split has not begun.
-    fn image(self) -> Self;
+    fn image(bits: Bits) -> Bits;
 
     /// True if the word is one that [`image`](Self::image) may give: a snapshot has been read from
     /// outside.
-    fn is_image(self) -> bool;
+    fn is_image(bits: Bits) -> bool;
 }
+
+/// [`Bucket::plus_in_emptier`] by way of what the words hold.
+#[inline(always)]
+fn plus_in_emptier<W: Bucket>(one: Bits, other: Bits, fingerprint: u64) -> Option<(bool, Bits)> {
+    let [one, other] = [one, other].map(|bits| W::unpack(bits.0).without_reservation());
+    let in_other = one.is_fuller_than(other);
+    let into = select_unpredictable(in_other, other, one);
+    let new = into.plus(fingerprint);
+    (new != into).then(|| (in_other, Bits(new.pack())))
+}
+
+#[cfg(test)]
+mod tests;

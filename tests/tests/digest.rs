@@ -1,11 +1,15 @@
 //! Two filters have one digest if they hold the same, wherever it is, and else not.
 
 mod common {
+    pub(crate) mod class_digest;
     #[path = "../snapshot/common/words.rs"]
     pub(crate) mod words;
 }
 
-use common::words::copies;
+use common::{
+    class_digest::{absorb, copy, value},
+    words::copies,
+};
 use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use std::{collections::HashSet, sync::Barrier, thread};
@@ -35,32 +39,12 @@ fn insert_all(filter: &CuckooFilter, items: &[u64]) {
 
 /// Computed from the words of a snapshot, as `docs/FORMAT.md` says, and without the library.
 fn expected(snapshot: &[u8]) -> u128 {
-    const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-    fn mix(mut x: u64) -> u64 {
-        x ^= x >> 30;
-        x = x.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x ^= x >> 27;
-        x = x.wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-    let absorb = |(a, b): (u64, u64), x: u64| {
-        let a = mix((a ^ x).wrapping_add(GAMMA));
-        (a, mix((b ^ a).wrapping_add(GAMMA)))
-    };
-    let value = |(a, b): (u64, u64)| u128::from(a) + (u128::from(b) << 64);
     let number = |at: usize| u64::from_le_bytes(snapshot[at..at + 8].try_into().expect("8 bytes"));
-
     let start = (0..8).fold((0, 0), |state, word| absorb(state, number(8 * word)));
-    let buckets = number(16);
-    let mut digest = value(start);
-    for (bucket, fingerprint) in copies(snapshot) {
-        let spread = fingerprint.wrapping_mul(GAMMA);
-        let h = (u128::from(spread) * u128::from(buckets / 2)) >> 64;
-        let other = (2 * h as u64 + 1 + buckets - bucket) % buckets;
-        let copy = absorb(start, bucket.min(other) << 32 | fingerprint);
-        digest = digest.wrapping_add(value(copy));
-    }
-    digest
+    let copies = copies(snapshot).into_iter();
+    copies.fold(value(start), |digest, (bucket, fingerprint)| {
+        digest.wrapping_add(copy(start, number(16), bucket, fingerprint))
+    })
 }
 
 #[test]

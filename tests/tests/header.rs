@@ -192,8 +192,8 @@ fn what_is_wrong_is_named() {
     assert!(matches!(
         error(15, 1),
         SnapshotError::Geometry {
-            what: "reserved bytes",
-            ..
+            what: "prefixes",
+            found: 1
         }
     ));
     assert!(matches!(

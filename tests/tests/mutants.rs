@@ -12,3 +12,5 @@ mod growth;
 mod hostile_keys;
 #[path = "multiset_oracle.rs"]
 mod multiset_oracle;
+#[path = "space.rs"]
+mod space;

@@ -13,7 +13,8 @@ use std::{
     cell::Cell,
     panic::{self, AssertUnwindSafe},
     rc::Rc,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, PoisonError, mpsc::channel},
+    thread,
 };
 
 /// The switch of faults is one for all threads.
@@ -147,6 +148,46 @@ fn a_writer_that_sleeps_makes_nothing_expire_early() {
     ] {
         assert!(seen.contains(&step), "nobody sleeps before {step:?}");
     }
+}
+
+/// A sweep has marked the word of an item, for a dead copy beside it. A refresh lets it end, and adds
+/// no copy: the filter holds what it would hold without the sweep.
+#[test]
+fn a_refresh_lets_a_sweep_go_on() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let (item, dead) = (item(0), item(1));
+    let filter = Filter::new(20, &[&[(dead, 18), (item, 19)], &[]]);
+    let (arrives, has_arrived) = channel();
+    let (goes_on, may_go_on) = channel();
+    let (ends, has_ended) = channel();
+    thread::scope(|scope| {
+        let filter = &filter;
+        scope.spawn(move || {
+            watch(move |step| {
+                if step == Step::Empty {
+                    arrives.send(()).expect("the test waits");
+                    may_go_on.recv().expect("the test goes on");
+                }
+            });
+            assert!(filter.sweep());
+            unwatch();
+            ends.send(()).expect("the test waits");
+        });
+        has_arrived.recv().expect("the copy is dead");
+        // At its second attempt.
+        let mut attempts = 0;
+        watch(move |step| {
+            attempts += u32::from(step == Step::Observe);
+            if step == Step::Observe && attempts == 2 {
+                goes_on.send(()).expect("the sweep is stopped");
+                has_ended.recv().expect("the sweep ends");
+            }
+        });
+        assert_eq!(filter.refresh(item), Ok(true));
+        unwatch();
+    });
+    assert_eq!(filter.ages_at_rest(item), [0]);
+    assert_eq!(filter.at_rest().len(), 1);
 }
 
 #[test]

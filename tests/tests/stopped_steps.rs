@@ -51,6 +51,8 @@ struct Case {
     others: u64,
     /// The item is there when the act has been done.
     adds: bool,
+    /// The act sweeps all words: it counts what it has emptied when it ends.
+    sweeps: bool,
     act: Act,
 }
 
@@ -224,7 +226,7 @@ fn stop(case: &Case, step: Step, nth: usize) {
     let name = format!("{}, {} bits, before {step:?} {nth}", case.name, case.bits);
     let stopped = Stopped::before(step, nth, &case.act, &filter);
     let (for_others, named) = (filter.clone(), name.clone());
-    let sweeps = ["advance", "tick"].contains(&case.name);
+    let sweeps = case.sweeps;
     unhindered(move || {
         others(&for_others, &named);
         // All is dead by now. What is kept in two buckets seems to live again in some of the steps
@@ -242,7 +244,6 @@ fn stop(case: &Case, step: Step, nth: usize) {
                 live.len()
             );
         }
-        // A sweep counts what it has emptied when it ends.
         let kept = for_others.len();
         assert!(sweeps || kept <= most, "{named}: {kept} copies are kept");
     });
@@ -273,10 +274,15 @@ fn cases(bits: u32, steps: u32) -> Vec<Case> {
         age,
         others: (CAPACITY / 2) as u64,
         adds: false,
+        sweeps: false,
         act: Arc::new(act),
     };
     let adding = |name, act| Case {
         adds: true,
+        ..case(name, None, act)
+    };
+    let sweeping = |name, act| Case {
+        sweeps: true,
         ..case(name, None, act)
     };
     let crowded = |name, act: fn(&ExpiringFilter)| Case {
@@ -297,8 +303,12 @@ fn cases(bits: u32, steps: u32) -> Vec<Case> {
         case("remove", Some(0), |filter| _ = filter.remove(&ITEM)),
         case("contains", Some(0), |filter| _ = filter.contains(&ITEM)),
         case("count", Some(0), |filter| _ = filter.count(&ITEM)),
-        case("advance", None, |filter| _ = filter.advance()),
-        case("tick", None, |filter| {
+        sweeping("advance", |filter| _ = filter.advance()),
+        sweeping("begin_step and sweep", |filter| {
+            filter.begin_step();
+            filter.sweep();
+        }),
+        sweeping("tick", |filter| {
             let hour = Duration::from_secs(3_600);
             filter.tick(|| hour);
             filter.tick(|| hour * 2);

@@ -34,6 +34,7 @@ impl Header {
             series.fingerprint_bits,
             series.slots(0) as u32,
             window.steps,
+            0,
         ];
         let numbers = [
             self.geometry.buckets as u64,

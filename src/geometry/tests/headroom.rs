@@ -71,6 +71,7 @@ fn planes_have_the_room_that_was_measured() {
     let mut table = String::new();
     let growable = |(fingerprint_bits, levels)| Series {
         fingerprint_bits,
+        prefixes: 0,
         levels,
     };
     let growable = [(10, 1), (18, 9), (19, 9), (27, 18)].map(growable);

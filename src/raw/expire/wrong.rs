@@ -26,7 +26,7 @@ pub(super) fn expire_dead<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> u64 {
     loop {
         let now = raw.time.now();
         let loaded = raw.table.load_for_update(0, bucket);
-        let word = loaded.word;
+        let word = loaded.word();
         if fault::is(Fault::SweepMarked) && !word.is_unmarked() {
             let dead = !now.is_live(word.marked_entry());
             let gone = dead && loaded.replace(Step::Empty, word.without_marked());

@@ -21,7 +21,7 @@ fn a_move_gives_way() {
         from: class.p,
         to: class.q,
     };
-    let outline = marked(&class, Mark::Outline);
+    let outline = marked::<F10x6>(&class, Mark::Outline);
     let given_up = || {
         for outlined in [false, true] {
             put(&raw, class.q, if outlined { outline } else { empty });
@@ -67,11 +67,11 @@ fn a_move_leaves_behind_what_belongs_there() {
         assert!(raw.table.update(Step::Claim, fingerprint, class.p, put));
         let moved = raw.move_resident(hop, false, Fill::Item(other));
         assert_eq!(moved, Some(left), "{place}");
-        let word = raw.table.load_for_update(fingerprint, class.p).word;
+        let word = raw.table.load_for_update(fingerprint, class.p).word();
         assert_eq!(word.count(other), usize::from(fits), "{place}");
         let moved = raw.move_resident(back, false, Fill::Outline(other));
         assert_eq!(moved, Some(left), "{place}");
-        let word = raw.table.load_for_update(fingerprint, class.q).word;
+        let word = raw.table.load_for_update(fingerprint, class.q).word();
         assert_eq!(word.is_marked(Mark::Outline, other), fits, "{place}");
         assert_eq!(raw.count(class), 1, "{place}");
     }

@@ -39,7 +39,7 @@ pub(super) fn try_refresh<L: Layout>(
     let version = raw.versions.of(class).observe();
     let (p, q) = raw.table.view().load_pair_for_update(class);
     for loaded in [p, q] {
-        let word = loaded.word;
+        let word = loaded.word();
         let young = now.entry(fingerprint);
         let new = match (fault::now(), word.mark_of(fingerprint)) {
             (Fault::RefreshMarked, Some(Mark::Shadow)) => word.marked_instead(young, Mark::Shadow),
@@ -50,8 +50,8 @@ pub(super) fn try_refresh<L: Layout>(
     }
     let oldest = [(p, class.p), (q, class.q)]
         .into_iter()
-        .filter(|(loaded, _)| loaded.word.is_unmarked())
-        .filter_map(|place| Some((now.oldest_in(place.0.word, fingerprint)?, place)))
+        .filter(|(loaded, _)| loaded.word().is_unmarked())
+        .filter_map(|place| Some((now.oldest_in(place.0.word(), fingerprint)?, place)))
         .max_by_key(|&(entry, _)| now.age(entry));
     let valid = fault::is(Fault::RefreshNoValidate) || version.validate();
     if !(valid && is_still(now)) {
@@ -63,7 +63,7 @@ pub(super) fn try_refresh<L: Layout>(
             let renewed = renew(raw, class, bucket, loaded, entry, now);
             Ok(renewed.filter(|&now| is_still(now)).map(|_| true))
         }
-        None if Word::<L>::both_unmarked(p.word, q.word) => Ok(Some(false)),
+        None if Word::<L>::both_unmarked(p.word(), q.word()) => Ok(Some(false)),
         None => raw.refresh_beside_marks(class),
     }
 }
@@ -80,11 +80,11 @@ fn renew<L: Layout>(
     let young = now.entry(class.fingerprint);
     match fault::now() {
         Fault::RefreshAtOnce => {
-            let new = loaded.word.minus(entry).plus(young);
+            let new = loaded.word().minus(entry).plus(young);
             loaded.replace(Step::Renew, new).then_some(now)
         }
         Fault::RefreshTrustsOldNow => {
-            let withheld = loaded.word.with_mark(entry, Mark::Withheld)?;
+            let withheld = loaded.word().with_mark(entry, Mark::Withheld)?;
             let renew = || {
                 raw.table.update(Step::Renew, entry, bucket, |word| {
                     Some(word.without_marked().plus(young))

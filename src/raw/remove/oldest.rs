@@ -17,8 +17,8 @@ use crate::{
     },
 };
 
-/// How often a remove waits for a mark to go.
-pub(super) const PATIENCE: usize = if sync::IN_MODEL { 1 } else { 64 };
+/// How often a remove or a refresh waits for a mark to go.
+pub(in crate::raw) const PATIENCE: usize = if sync::IN_MODEL { 1 } else { 64 };
 
 impl<L: Layout> RawFilter<L> {
     /// One attempt: `None` if another thread was faster.
@@ -27,11 +27,12 @@ impl<L: Layout> RawFilter<L> {
         let now = self.time.now();
         let version = self.versions.of(class).observe();
         let (p, q) = self.table.view().load_pair_for_update(class);
-        let in_p = oldest_in::<L>(p.word, fingerprint, now);
-        let in_q = oldest_in::<L>(q.word, fingerprint, now);
+        let in_p = oldest_in::<L>(p.word(), fingerprint, now);
+        let in_q = oldest_in::<L>(q.word(), fingerprint, now);
         // Else an older copy may have gone from the word that was read last to the other one.
-        let is_marked = |loaded: Loaded<'_, L>| loaded.word.mark_of(fingerprint).is_some();
-        let unchanged = !(is_marked(p) || is_marked(q)) || self.unchanged(class, p.word, q.word);
+        let is_marked = |loaded: Loaded<'_, L>| loaded.word().mark_of(fingerprint).is_some();
+        let unchanged =
+            !(is_marked(p) || is_marked(q)) || self.unchanged(class, p.word(), q.word());
         let together = unchanged && version.validate();
         // In a later step ages by this one may be wrong.
         let in_time = self.time.is_still(now);
@@ -79,7 +80,7 @@ impl<L: Layout> RawFilter<L> {
         if instead!(is(OldestFromQ) => true, false) {
             return take(q, entry);
         }
-        if !q.word.is_unmarked() {
+        if !q.word().is_unmarked() {
             return if self.announce(class, patience) {
                 take(q, entry)
             } else {
@@ -130,12 +131,12 @@ fn moving<L: Layout>(
     q: Loaded<'_, L>,
     now: Now<L>,
 ) -> Option<(u64, usize, usize)> {
-    let mark = |loaded: Loaded<'_, L>| loaded.word.mark_of(class.fingerprint);
+    let mark = |loaded: Loaded<'_, L>| loaded.word().mark_of(class.fingerprint);
     let (to, buckets) = match (mark(p), mark(q)) {
         (Some(Mark::Shadow), Some(Mark::Trailing)) => (p, (class.p, class.q)),
         (Some(Mark::Trailing), Some(Mark::Shadow)) => (q, (class.q, class.p)),
         _ => return None,
     };
-    let entry = to.word.marked_entry();
+    let entry = to.word().marked_entry();
     now.is_live(entry).then_some((entry, buckets.0, buckets.1))
 }

@@ -53,11 +53,11 @@ pub(super) fn try_remove<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<
         [p, q]
     };
     for word in order {
-        if holds_copy::<L>(word.word, fingerprint, Always) {
+        if holds_copy::<L>(word.word(), fingerprint, Always) {
             return take(word, fingerprint);
         }
     }
-    let marks = [p, q].map(|loaded| loaded.word.mark_of(fingerprint));
+    let marks = [p, q].map(|loaded| loaded.word().mark_of(fingerprint));
     match marks {
         _ if fault::is(Fault::RemoveIgnoresMarks) => {}
         [Some(Mark::Shadow), Some(Mark::Trailing)] => {
@@ -69,7 +69,7 @@ pub(super) fn try_remove<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<
         _ => {}
     }
     let reread = marks != [None, None] && !fault::is(Fault::RemoveNoReread);
-    if reread && !raw.unchanged(class, p.word, q.word) {
+    if reread && !raw.unchanged(class, p.word(), q.word()) {
         return None;
     }
     (fault::is(Fault::RemoveNoValidate) || version.validate()).then_some(false)

@@ -44,8 +44,16 @@ fn reserved(items: &[u64]) -> Word<F10x6> {
 fn a_present_item_is_found_where_a_move_of_it_fills_its_home() {
     for (to, from) in [(0, 1), (1, 0)] {
         let (raw, class) = filter_and_class();
-        put(&raw, to, full_but_for(marked(&class, Mark::Shadow)));
-        put(&raw, from, full_but_for(marked(&class, Mark::Trailing)));
+        put(
+            &raw,
+            to,
+            full_but_for(marked::<F10x6>(&class, Mark::Shadow)),
+        );
+        put(
+            &raw,
+            from,
+            full_but_for(marked::<F10x6>(&class, Mark::Trailing)),
+        );
         assert_eq!(raw.count(class), 1);
         assert_eq!(raw.insert_unique(class), Ok(false), "{from} to {to}");
     }
@@ -56,8 +64,16 @@ fn a_present_item_is_found_where_a_move_of_it_fills_its_home() {
 fn an_absent_item_is_refused_where_a_move_of_it_fills_its_home() {
     for (to, from) in [(0, 1), (1, 0)] {
         let (raw, class) = filter_and_class();
-        put(&raw, to, full_but_for(marked(&class, Mark::Killed)));
-        put(&raw, from, full_but_for(marked(&class, Mark::Trailing)));
+        put(
+            &raw,
+            to,
+            full_but_for(marked::<F10x6>(&class, Mark::Killed)),
+        );
+        put(
+            &raw,
+            from,
+            full_but_for(marked::<F10x6>(&class, Mark::Trailing)),
+        );
         assert_eq!(raw.count(class), 0);
         assert_eq!(
             raw.insert_unique(class),
@@ -105,7 +121,7 @@ fn an_absent_item_is_added_to_its_home() {
     }
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
     let word = raw.table.load_for_update(class.fingerprint, class.p);
-    assert_eq!(word.word, Word::<F10x6>::EMPTY.plus(class.fingerprint));
+    assert_eq!(word.word(), Word::<F10x6>::EMPTY.plus(class.fingerprint));
     assert!(!word.is_reserved());
 }
 
@@ -146,7 +162,7 @@ fn an_absent_item_is_added_to_the_emptier_word() {
     let (raw, class) = wide();
     put(&raw, class.p, Word::<F10x6>::EMPTY.plus(700));
     assert_eq!(raw.insert_unique(class), Ok(true));
-    let word = |bucket| raw.table.load_for_update(class.fingerprint, bucket).word;
+    let word = |bucket| raw.table.load_for_update(class.fingerprint, bucket).word();
     assert_eq!(word(class.q), Word::<F10x6>::EMPTY.plus(class.fingerprint));
     assert_eq!(word(class.p), Word::<F10x6>::EMPTY.plus(700));
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
@@ -172,7 +188,7 @@ fn a_reservation_in_the_other_word_is_taken_away() {
                     .is_reserved()
             );
         }
-        let home = raw.table.load_for_update(class.fingerprint, class.p).word;
+        let home = raw.table.load_for_update(class.fingerprint, class.p).word();
         assert!(home.holds(class.fingerprint));
         assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
     }

@@ -41,7 +41,7 @@ pub(super) fn reserve<L: Layout>(
     let mut read_other = || {
         if fault::is(Fault::UniqueOverlooksTokens) {
             let other = raw.table.load_for_update(class.fingerprint, vacancy.other);
-            return Some(other.word);
+            return Some(other.word());
         }
         raw.read_other(class, vacancy, patience)
     };
@@ -53,7 +53,7 @@ pub(super) fn reserve<L: Layout>(
                 reserved,
                 ..vacancy
             };
-            let reserved = vacancy.own.word.with_reservation(0).map(shared);
+            let reserved = vacancy.own.word().with_reservation(0).map(shared);
             reserved.and_then(Vacancy::reserve).ok_or(Lost::Word)?
         }
         _ => vacancy.reserve().ok_or(Lost::Word)?,
@@ -62,9 +62,9 @@ pub(super) fn reserve<L: Layout>(
     let in_time =
         |_: &Word<L>| fault::is(Fault::UniqueNoSecondNow) || raw.time.is_still(vacancy.now);
     match early.unwrap_or_else(read_other).filter(in_time) {
-        Some(seen) => raw.confirm(class, own, seen, vacancy.now),
+        Some(seen) => raw.confirm(class, (own, own.word()), seen, vacancy.now),
         None => {
-            own.replace(Step::Cancel, own.word);
+            own.replace(Step::Cancel, own.word());
             Err(Lost::Word)
         }
     }
@@ -75,10 +75,10 @@ fn revive<L: Layout>(raw: &RawFilter<L>, class: Class, now: Now<L>) -> bool {
     [class.p, class.q].into_iter().any(|bucket| {
         let loaded = raw.table.load_for_update(class.fingerprint, bucket);
         let is_of_class = |&entry: &u64| L::fingerprint(entry) == class.fingerprint;
-        let dead = now.dead_in(loaded.word).filter(is_of_class);
+        let dead = now.dead_in(loaded.word()).filter(is_of_class);
         dead.is_some_and(|entry| {
             let young = now.entry(class.fingerprint);
-            loaded.replace(Step::Renew, loaded.word.minus(entry).plus(young))
+            loaded.replace(Step::Renew, loaded.word().minus(entry).plus(young))
         })
     })
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     hash::SeededState,
-    table::layout::{F10x6, F15x4, F30x2, Growing, Lanes, PackedLayout},
+    table::layout::{F10x6, F15x4, F30x2, Growing, Lanes, PackedLayout, S8x6, S9x5, S12x4},
 };
 use proptest::prelude::*;
 use std::hash::BuildHasher;
@@ -139,6 +139,27 @@ fn fingerprints_are_uniform_and_never_zero() {
         let twice = histogram[1] as f64 / (HASHES as f64 / 512.0);
         assert!((0.9..1.1).contains(&twice), "seed {seed}: {twice}");
     }
+}
+
+/// Scaled onto as many as there are, which is no power of two.
+#[test]
+fn fingerprints_of_semi_sorted_words_are_uniform_and_never_zero() {
+    fn check<L: Layout>() {
+        let fingerprints = Fingerprints::<L>::new(0);
+        let state = SeededState::new(42);
+        let of_item = |item: u64| fingerprints.of_hash(state.hash_one(item));
+        assert!((0..HASHES).all(|item| (1..=L::LARGEST).contains(&of_item(item))));
+        let values = (0..HASHES).map(|item| of_item(item) as usize);
+        let histogram = histogram(L::LARGEST as usize + 1, values);
+        // Where the low bits are taken as they are, 1 is twice as likely.
+        let deviation = deviation_from_uniform(&histogram[2..]);
+        assert!(deviation.abs() < 4.0, "{deviation}");
+        let ends = [0, u64::MAX].map(|hash| fingerprints.of_hash(hash));
+        assert_eq!(ends, [1, L::LARGEST]);
+    }
+    check::<S8x6>();
+    check::<S9x5>();
+    check::<S12x4>();
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::{
     sync::{self, Ordering},
     table::{
         layout::Layout,
-        word::{Bucket, Word},
+        word::{Bits, Bucket, Word},
     },
 };
 
@@ -35,26 +35,28 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
     let old = loaded.word_in_table();
     match (fault::now(), step) {
         (Fault::ClaimUnchecked, Step::Claim) => {
-            loaded.exchange(step, new);
+            exchange(loaded, step, new);
             true
         }
         (Fault::ReservationKept, Step::Reserve | Step::Confirm | Step::Cancel) => {
-            loaded.exchange(step, new)
+            exchange(loaded, step, new)
         }
-        (Fault::ReservationKept, _) => loaded.exchange(step, with_reservation_of(new, old)),
-        (Fault::RemoveNoKilled, Step::Kill) => loaded.exchange(step, loaded.word.without_marked()),
-        (Fault::NoDelivered, Step::Deliver) => loaded.exchange(step, new.unmarked()),
-        (Fault::MarkDropped, Step::Copy | Step::Cut) => loaded.exchange(step, new.unmarked()),
-        (Fault::PhaseWraps, _) if splits => loaded.exchange(step, new.with_phase(new.phase() & 3)),
+        (Fault::ReservationKept, _) => exchange(loaded, step, with_reservation_of(new, old)),
+        (Fault::RemoveNoKilled, Step::Kill) => {
+            exchange(loaded, step, loaded.word().without_marked())
+        }
+        (Fault::NoDelivered, Step::Deliver) => exchange(loaded, step, new.unmarked()),
+        (Fault::MarkDropped, Step::Copy | Step::Cut) => exchange(loaded, step, new.unmarked()),
+        (Fault::PhaseWraps, _) if splits => exchange(loaded, step, new.with_phase(new.phase() & 3)),
         (Fault::PackedAsBefore, Step::Copy | Step::Cut) => {
-            loaded.exchange(step, new.packed_as_before())
+            exchange(loaded, step, new.packed_as_before())
         }
-        (Fault::CutFirst, Step::Freeze) => loaded.exchange(step, new.split().0),
+        (Fault::CutFirst, Step::Freeze) => exchange(loaded, step, new.split().0),
         // The phase stays as it is.
-        (Fault::NoFreeze, Step::Freeze) => loaded.exchange(step, loaded.word),
+        (Fault::NoFreeze, Step::Freeze) => exchange(loaded, step, loaded.word()),
         (Fault::NoFreeze, Step::Cut) => {
             let thawed = old.with_phase(old.phase() - 1);
-            let cut = loaded.now(thawed).exchange(step, new);
+            let cut = exchange(loaded.now(thawed), step, new);
             if !cut {
                 // The splitter begins again: not before another thread has gone on.
                 sync::yield_in_model();
@@ -65,12 +67,14 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
             // Relaxed: done wrong on purpose, it only has to be a recent phase.
             let now = Word::<L>::unpack(loaded.atomic.load(Ordering::Relaxed));
             let recent = old.with_phase(now.phase());
-            loaded
-                .now(recent)
-                .exchange(step, new.with_phase(now.phase()))
+            exchange(loaded.now(recent), step, new.with_phase(now.phase()))
         }
-        _ => loaded.exchange(step, new),
+        _ => exchange(loaded, step, new),
     }
+}
+
+fn exchange<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>) -> bool {
+    loaded.exchange(step, Bits(new.pack()))
 }
 
 /// `new` with the reservation that stands in `old`, if there is still an empty slot for it.

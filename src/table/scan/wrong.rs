@@ -5,7 +5,7 @@ use crate::{
     table::{
         Table,
         layout::Layout,
-        word::{Bucket, Mark, Word},
+        word::{Bits, Bucket, Mark, Word},
     },
 };
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub(super) fn scan<L: Layout>(
     image: &mut [u64],
 ) -> bool {
     let image_of = if fault::is(Fault::ScanNoShadows) {
-        without_shadow
+        without_shadow::<Word<L>>
     } else {
         Word::<L>::image
     };
@@ -39,9 +39,12 @@ pub(super) fn scan<L: Layout>(
 }
 
 /// [`Bucket::image`] that takes an outline or a shadow for nothing.
-fn without_shadow<W: Bucket>(word: W) -> W {
+fn without_shadow<W: Bucket>(bits: Bits) -> Bits {
+    let word = W::unpack(bits.0);
     match word.mark() {
-        Some(Mark::Outline | Mark::Shadow) => word.without_reservation().without_marked().image(),
-        _ => word.image(),
+        Some(Mark::Outline | Mark::Shadow) => {
+            Bits(word.without_reservation().without_marked().pack())
+        }
+        _ => W::image(bits),
     }
 }

@@ -12,6 +12,6 @@ pub(super) fn freeze_first<L: Layout>(
 ) {
     for (fingerprint, bucket) in reached.take(1) {
         let loaded = table.load_for_update(fingerprint, bucket);
-        loaded.replace(Step::Freeze, loaded.word.frozen());
+        loaded.replace(Step::Freeze, loaded.word().frozen());
     }
 }

@@ -356,8 +356,8 @@ impl<L: PackedLayout> Bucket for Packed<L> {
 
     // Snapshots.
 
-    fn image(self) -> Self {
-        let word = self.without_reservation();
+    fn image(bits: Bits) -> Bits {
+        let word = Self::unpack(bits.0).without_reservation();
         let word = match word.mark() {
             Some(Mark::Outline | Mark::Shadow | Mark::Delivered | Mark::Withheld) => {
                 word.unmarked()
@@ -365,19 +365,20 @@ impl<L: PackedLayout> Bucket for Packed<L> {
             Some(Mark::Trailing | Mark::Killed) => word.without_marked(),
             None => word,
         };
-        Self::from_bits(word.bits & !Self::FROZEN)
+        Bits(word.bits & !Self::FROZEN)
     }
 
     #[inline(always)]
-    fn is_image(self) -> bool {
-        let lanes = self.lanes();
-        let at_rest = self.bits & !(lanes.payload | L::PHASE & !Self::FROZEN) == 0;
+    fn is_image(bits: Bits) -> bool {
+        let word = Self::unpack(bits.0);
+        let lanes = word.lanes();
+        let at_rest = bits.0 & !(lanes.payload | L::PHASE & !Self::FROZEN) == 0;
         // Bits that a slot may still lose: what it holds is not 0 without them.
-        let lost = (1_u64 << L::MAX_LEVEL.saturating_sub(self.level())) - 1;
-        let lasting = Self::used(self.bits & !(lost * lanes.ones), lanes);
+        let lost = (1_u64 << L::MAX_LEVEL.saturating_sub(word.level())) - 1;
+        let lasting = Self::used(bits.0 & !(lost * lanes.ones), lanes);
         // A tag without a fingerprint is no copy.
-        let tagged = L::TAG_BITS == 0 || self.occupied() == self.occupied_by_fingerprints();
-        at_rest && lasting == self.used_slots() && tagged
+        let tagged = L::TAG_BITS == 0 || word.occupied() == word.occupied_by_fingerprints();
+        at_rest && lasting == word.used_slots() && tagged
     }
 }
 

@@ -1,6 +1,10 @@
 //! Two filters have one digest if they hold the same, equally old, and else not.
 
-use crate::{LAYOUTS, aged, steps};
+use crate::{
+    LAYOUTS, aged,
+    class_digest::{absorb, copy, value},
+    steps,
+};
 use guira::ExpiringFilter;
 use std::collections::BTreeMap;
 
@@ -9,19 +13,6 @@ const CHUNK: usize = 512;
 
 /// Computed from the words of a snapshot, as `docs/FORMAT.md` says, and without the library.
 fn expected(snapshot: &[u8]) -> u128 {
-    const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-    fn mix(mut x: u64) -> u64 {
-        x ^= x >> 30;
-        x = x.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x ^= x >> 27;
-        x = x.wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-    let absorb = |(a, b): (u64, u64), x: u64| {
-        let a = mix((a ^ x).wrapping_add(GAMMA));
-        (a, mix((b ^ a).wrapping_add(GAMMA)))
-    };
-    let value = |(a, b): (u64, u64)| u128::from(a) + (u128::from(b) << 64);
     let (numbers, _) = snapshot.as_chunks();
     let numbers: Vec<u64> = numbers.iter().map(|it| u64::from_le_bytes(*it)).collect();
     let (header, rest) = numbers.split_at(8);
@@ -50,12 +41,8 @@ fn expected(snapshot: &[u8]) -> u128 {
                 if fingerprint == 0 || age > steps {
                     continue;
                 }
-                let spread = fingerprint.wrapping_mul(GAMMA);
-                let h = (u128::from(spread) * u128::from(buckets / 2)) >> 64;
-                let other = (2 * h as u64 + 1 + buckets - bucket) % buckets;
-                let copy = absorb(start, bucket.min(other) << 32 | fingerprint);
                 let sum = sums.entry(age).or_default();
-                *sum = sum.wrapping_add(value(copy));
+                *sum = sum.wrapping_add(copy(start, buckets, bucket, fingerprint));
             }
             bucket += 1;
         }

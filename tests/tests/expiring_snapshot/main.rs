@@ -1,5 +1,7 @@
 //! Snapshots of expiring filters: what they keep, also beside other threads, and what is refused.
 
+#[path = "../common/class_digest.rs"]
+mod class_digest;
 mod digest;
 mod header;
 #[cfg(feature = "serde")]

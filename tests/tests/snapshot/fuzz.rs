@@ -3,7 +3,7 @@
 
 use crate::common::{
     fields::fix_checksum,
-    layouts::{LAYOUTS, fill, filter, growing},
+    layouts::{LAYOUTS, SEMI_SORTED, fill, filter, growing, semi_sorted},
     works::{assert_works, check},
 };
 use guira::CuckooFilter;
@@ -23,6 +23,12 @@ static SNAPSHOTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
             filter.finish_growth();
             snapshots.push(filter.to_bytes());
         }
+    }
+    for (_, rate) in SEMI_SORTED {
+        let filter = semi_sorted(rate, 100);
+        snapshots.push(filter.to_bytes());
+        fill(&filter, 0..100);
+        snapshots.push(filter.to_bytes());
     }
     snapshots
 });

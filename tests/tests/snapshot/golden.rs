@@ -4,19 +4,17 @@
 //!
 //! `GUIRA_MAKE_GOLDEN=1` makes those that are missing.
 
-use crate::common::layouts::{GROWABLE, LAYOUTS, fill, filter, growing};
+use crate::common::{
+    fields::{FINGERPRINT_BITS, PREFIXES},
+    layouts::{GROWABLE, LAYOUTS, SEMI_SORTED, fill, filter, growing, semi_sorted},
+};
 use guira::CuckooFilter;
 use std::{fs, path::PathBuf};
 
 const ITEMS: [&str; 5] = ["ani", "guira", "koel", "roadrunner", "смешливая кукушка"];
 
-/// A filter with items of several types; a growable one in the middle of its second doubling.
-fn original(bits: u32) -> CuckooFilter {
-    let (filter, _) = growing(bits, 1).unwrap_or_else(|| {
-        let filter = filter(bits, 150).expect("a filter");
-        let items = fill(&filter, 0..100);
-        (filter, items)
-    });
+/// With items of several types.
+fn with_items(filter: CuckooFilter) -> CuckooFilter {
     for item in ITEMS {
         filter.insert(item).expect("room");
         filter.insert(item.as_bytes()).expect("room");
@@ -24,45 +22,77 @@ fn original(bits: u32) -> CuckooFilter {
     filter
 }
 
-fn path(bits: u32) -> PathBuf {
+/// A growable filter is in the middle of its second doubling.
+fn original(bits: u32) -> CuckooFilter {
+    let (filter, _) = growing(bits, 1).unwrap_or_else(|| {
+        let filter = filter(bits, 150).expect("a filter");
+        let items = fill(&filter, 0..100);
+        (filter, items)
+    });
+    with_items(filter)
+}
+
+/// The filter of a file, which is made of `original` if it is missing and asked for. It answers as
+/// it did.
+fn golden(name: &str, original: impl FnOnce() -> CuckooFilter) -> CuckooFilter {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    let kind = if GROWABLE.contains(&bits) {
-        "growable"
-    } else {
-        "fixed"
-    };
-    data.join(format!("v2-{kind}-{bits}.guira"))
+    let path = data.join(format!("v2-{name}.guira"));
+    if std::env::var_os("GUIRA_MAKE_GOLDEN").is_some() && !path.exists() {
+        fs::write(&path, original().to_bytes()).expect("a new file");
+    }
+    let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let restored = CuckooFilter::from_bytes(&bytes)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert_eq!(restored.hasher().seed(), 0x5eed);
+    assert_eq!(restored.to_bytes(), bytes, "{name}: the same bytes again");
+    for item in ITEMS {
+        assert!(restored.contains(item), "{name}: {item}");
+        assert!(restored.contains(item.as_bytes()), "{name}: {item}");
+    }
+    assert!(
+        (0..100_usize).all(|item| restored.contains(&item)),
+        "{name}"
+    );
+    restored
+}
+
+/// All can be taken out again: each is where it is looked for.
+fn assert_removes_all(restored: &CuckooFilter) {
+    let items = restored.len() - 2 * ITEMS.len();
+    assert!((0..items).all(|item| restored.remove(&item)));
+    for item in ITEMS {
+        assert!(restored.remove(item) && restored.remove(item.as_bytes()));
+    }
+    assert!(restored.is_empty());
 }
 
 #[test]
 fn old_snapshots_can_be_read_and_answer() {
     for bits in LAYOUTS {
-        let path = path(bits);
-        if std::env::var_os("GUIRA_MAKE_GOLDEN").is_some() && !path.exists() {
-            fs::write(&path, original(bits).to_bytes()).expect("a new file");
-        }
-        let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let restored = CuckooFilter::from_bytes(&bytes)
-            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let growable = GROWABLE.contains(&bits);
+        let kind = if growable { "growable" } else { "fixed" };
+        let restored = golden(&format!("{kind}-{bits}"), || original(bits));
         assert_eq!(restored.fingerprint_bits(), bits);
-        assert_eq!(restored.hasher().seed(), 0x5eed);
-        assert_eq!(restored.to_bytes(), bytes, "{bits}: the same bytes again");
-        for item in ITEMS {
-            assert!(restored.contains(item), "{bits}: {item}");
-            assert!(restored.contains(item.as_bytes()), "{bits}: {item}");
-        }
-        assert!(
-            (0..100_usize).all(|item| restored.contains(&item)),
-            "{bits}"
-        );
         let growing = restored.stats().buckets_to_split > 0;
-        assert_eq!(growing, GROWABLE.contains(&bits), "{bits}");
-        // All can be taken out again: each is where it is looked for.
-        let items = restored.len() - 2 * ITEMS.len();
-        assert!((0..items).all(|item| restored.remove(&item)), "{bits}");
-        for item in ITEMS {
-            assert!(restored.remove(item) && restored.remove(item.as_bytes()));
-        }
-        assert!(restored.is_empty());
+        assert_eq!(growing, growable, "{bits}");
+        assert_removes_all(&restored);
+    }
+}
+
+#[test]
+fn old_snapshots_of_semi_sorted_words_can_be_read_and_answer() {
+    for (name, rate) in SEMI_SORTED {
+        let restored = golden(&format!("semi-sorted-{name}"), || {
+            let filter = semi_sorted(rate, 150);
+            fill(&filter, 0..100);
+            with_items(filter)
+        });
+        assert!(restored.false_positive_rate() <= rate, "{name}");
+        let [bits, slots, _, prefixes] = restored.header()[FINGERPRINT_BITS..=PREFIXES] else {
+            panic!("a header of four small numbers");
+        };
+        assert_eq!(format!("{bits}x{slots}"), name);
+        assert_ne!(prefixes, 0, "{name}");
+        assert_removes_all(&restored);
     }
 }

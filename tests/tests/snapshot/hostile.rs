@@ -4,10 +4,10 @@
 use crate::common::{
     allocated::allocated_by,
     fields::{
-        BUCKETS, CAPACITY, FINGERPRINT_BITS, HEADER, LEVEL, LEVELS, MAX_CAPACITY, PROBE, RESERVED,
+        BUCKETS, CAPACITY, FINGERPRINT_BITS, HEADER, LEVEL, LEVELS, MAX_CAPACITY, PREFIXES, PROBE,
         RESERVED_NUMBER, SEED, SLOTS, TAG, WORDS, fix_checksum, number, with, with_byte,
     },
-    layouts::{GROWABLE, LAYOUTS, fill, filter},
+    layouts::{GROWABLE, LAYOUTS, SEMI_SORTED, fill, filter, semi_sorted},
 };
 use guira::{CuckooFilter, SnapshotError};
 use rand::{Rng, RngExt, SeedableRng, rngs::SmallRng};
@@ -101,6 +101,12 @@ fn valid_snapshots_of_all_sizes_take_little_memory() {
             read(&filter.to_bytes()).expect("a snapshot");
         }
     }
+    for (_, rate) in SEMI_SORTED {
+        let filter = semi_sorted(rate, 10_000);
+        read(&filter.to_bytes()).expect("a snapshot");
+        fill(&filter, 0..10_000);
+        read(&filter.to_bytes()).expect("a snapshot");
+    }
     let filter = filter(15, 3_000_000).expect("a filter");
     read(&filter.to_bytes()).expect("a snapshot");
 }
@@ -125,9 +131,13 @@ fn sizes_that_cannot_be() {
                 continue;
             };
             let expected = match &error {
-                SnapshotError::Geometry { what, .. } => {
-                    ["fingerprint bits", "slots of a bucket", "levels"].contains(what)
-                }
+                SnapshotError::Geometry { what, .. } => [
+                    "fingerprint bits",
+                    "prefixes",
+                    "slots of a bucket",
+                    "levels",
+                ]
+                .contains(what),
                 // As many slots, and other bits in use.
                 SnapshotError::Word { .. } => true,
                 _ => false,
@@ -140,6 +150,9 @@ fn sizes_that_cannot_be() {
         } else {
             "levels"
         };
+        for prefixes in [1, 8, 255] {
+            assert_geometry(&with_byte(&bytes, PREFIXES, prefixes), "prefixes");
+        }
         for levels in [19, 32, 63, 64, 65, 128, 255] {
             assert_geometry(&with_byte(&bytes, LEVELS, levels), what);
         }
@@ -150,13 +163,7 @@ fn sizes_that_cannot_be() {
 #[test]
 fn reserved_bytes_must_be_0() {
     for (_, bytes) in small() {
-        let changed = [
-            with_byte(&bytes, RESERVED, 1),
-            with(&bytes, RESERVED_NUMBER, 1 << 63),
-        ];
-        for bytes in changed {
-            assert_geometry(&bytes, "reserved bytes");
-        }
+        assert_geometry(&with(&bytes, RESERVED_NUMBER, 1 << 63), "reserved bytes");
     }
 }
 
@@ -247,6 +254,43 @@ fn words_that_are_not_at_rest() {
             }
             let all = others.iter().fold(0, |all, bit| all | 1 << bit);
             assert_word(&with(&bytes, at, word | all), bucket, 0);
+        }
+    }
+}
+
+/// Heads that are none of a quiet word, and slots that are not in order.
+#[test]
+fn semi_sorted_words_that_are_not_at_rest() {
+    for (name, rate) in SEMI_SORTED {
+        let filter = semi_sorted(rate, 100);
+        fill(&filter, 0..100);
+        let bytes = filter.to_bytes();
+        let [raw_bits, slots, prefixes] =
+            [FINGERPRINT_BITS, SLOTS, PREFIXES].map(|at| u64::from(bytes[at]));
+        // Multisets of prefixes.
+        let quiet = (1..=slots).fold(1, |sets, size| sets * (prefixes + size - 1) / size);
+        let (shift, lane) = (raw_bits * slots, (1 << raw_bits) - 1);
+        let last = number(&bytes, BUCKETS) as usize - 1;
+        for bucket in [0, 1, last] {
+            let at = place(&bytes, 0, bucket);
+            let lanes = number(&bytes, at) & ((1 << shift) - 1);
+            let heads = 64 - shift;
+            let beyond = (0..heads).map(|bit| quiet | 1 << bit);
+            for head in beyond.chain([(1 << heads) - 1]) {
+                assert_word(&with(&bytes, at, head << shift | lanes), bucket, 0);
+            }
+            // All slots have the first prefix; of two that are neighbours the lower one is greater.
+            for lower in 0..slots - 1 {
+                let one_each = (lower..slots).fold(0, |all, slot| all | 1 << (raw_bits * slot));
+                let above = one_each & !(1 << (raw_bits * lower));
+                let disorder = above | lane << (raw_bits * lower);
+                read(&with(&bytes, at, one_each)).expect("a word in order");
+                assert_word(&with(&bytes, at, disorder), bucket, 0);
+            }
+            // The last one: a full word of the largest fingerprint.
+            let largest = (quiet - 1) << shift | ((1 << shift) - 1);
+            let filled = read(&with(&bytes, at, largest));
+            assert!(filled.is_ok(), "{name}");
         }
     }
 }

@@ -8,7 +8,7 @@
 
 use super::{Bits, Bucket, Packed};
 use crate::table::{
-    layout::{Layout, Masks, PackedLayout},
+    layout::{Masks, PackedLayout},
     time::{Moment, Now},
 };
 #[cfg(target_feature = "sse2")]

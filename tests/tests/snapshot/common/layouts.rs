@@ -1,6 +1,7 @@
 //! A filter of each layout, in each state of growth.
 
-use guira::{BuildError, CuckooFilter};
+use super::fields::PREFIXES;
+use guira::{BuildError, CuckooFilter, Prefer};
 
 /// The fingerprint sizes: first those of fixed filters, each of which stands for a layout.
 pub(crate) const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27];
@@ -22,6 +23,24 @@ pub(crate) fn filter(bits: u32, capacity: usize) -> Result<CuckooFilter, BuildEr
     } else {
         builder.build()
     }
+}
+
+/// The layouts of semi-sorted words, each with a rate at which it has the smallest table.
+pub(crate) const SEMI_SORTED: [(&str, f64); 5] = [
+    ("7x7", 0.025),
+    ("8x6", 0.0056),
+    ("9x5", 0.0011),
+    ("12x4", 0.00013),
+    ("17x3", 3e-6),
+];
+
+/// A filter of semi-sorted words.
+pub(crate) fn semi_sorted(rate: f64, capacity: usize) -> CuckooFilter {
+    let builder = CuckooFilter::builder().capacity(capacity).seed(0x5eed);
+    let builder = builder.false_positive_rate(rate).prefer(Prefer::Space);
+    let filter = builder.build().expect("a filter");
+    assert_ne!(filter.header()[PREFIXES], 0, "{rate}: packed words");
+    filter
 }
 
 /// Inserts `items`, and says how many.

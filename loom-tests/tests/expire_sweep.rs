@@ -1,0 +1,116 @@
+//! A step may be swept by another thread than the one that begins it, late or not at all: whoever
+//! finds it swept finds nothing dead in it.
+#![cfg(guira_loom)]
+
+mod common {
+    #[expect(dead_code)] // other files use the rest
+    pub(crate) mod expiring;
+}
+
+use common::expiring::one;
+use guira::model::{Expiring, Fault, Step};
+use guira_loom_tests::{ENDS, P, Scenario, even};
+
+const LEFT: &str = "a dead copy is left in a step that has been swept";
+const BACK: &str = "an expired item is back";
+
+type Sweeps = Scenario<Expiring<2>>;
+
+/// A sweep comes before the step in which the copy is dead, in it, or begins before it and ends in
+/// it.
+fn begun_beside_a_sweep(bucket: usize) -> Sweeps {
+    let x = even(0);
+    let name = format!("a sweep of {bucket} while a step begins");
+    Scenario::new(&name, move || Expiring::new(1, &one(bucket, &[(x, 0)])))
+        .thread(Expiring::sweep)
+        .thread(Expiring::begin_step)
+        .thread(|filter| {
+            let is_swept = filter.step() == 2 && filter.is_swept();
+            assert!(!is_swept || !filter.holds_dead(), "{LEFT}");
+            is_swept
+        })
+        .law(|filter, _| {
+            assert_eq!(filter.is_swept(), !filter.holds_dead(), "{LEFT}");
+        })
+        .outcomes(&[[0, 1, 0], [1, 1, 0], [1, 1, 1]])
+}
+
+/// A copy has been dead for its last step, and in the next one its tag says that it is young. That
+/// begins when another thread has swept this one.
+fn begun_after_a_sweep(bucket: usize) -> Sweeps {
+    let (x, y) = (even(0), even(1));
+    let name = format!("a step after another thread's sweep of {bucket}");
+    Scenario::new(&name, move || {
+        Expiring::new(3, &one(bucket, &[(y, 1), (x, 0)]))
+    })
+    .thread(Expiring::sweep)
+    .thread(move |filter| {
+        let is_swept = filter.is_swept();
+        if is_swept {
+            assert!(filter.begin_step());
+            assert!(!filter.contains(x), "{BACK}");
+        }
+        is_swept
+    })
+    .thread(move |filter| {
+        assert!(!filter.contains(x), "{BACK}");
+        0_usize
+    })
+    .law(|filter, _| assert_eq!(filter.at_rest(), [], "{BACK}"))
+    .outcomes(&[[1, 0, 0], [1, 1, 0]])
+}
+
+/// Each of two threads begins a step and sweeps, and nobody has swept the first step before.
+fn swept_by_both() -> Sweeps {
+    let (x, y) = (even(0), even(1));
+    let step = |filter: &Expiring<2>| {
+        let begun = filter.begin_step();
+        filter.sweep();
+        begun
+    };
+    Scenario::new("two threads begin a step and sweep", move || {
+        Expiring::new(2, &[&[(x, 0)], &[(y, 2)]])
+    })
+    .thread(step)
+    .thread(step)
+    .law(move |filter, results| {
+        let steps = (results[0] + results[1]) as u64;
+        assert_eq!(filter.step(), 2 + steps, "steps");
+        assert!(filter.is_swept(), "{LEFT}");
+        // What one thread had marked when the other passed may be left, and lives again.
+        assert!(steps == 2 || filter.ages_at_rest(x).is_empty(), "{LEFT}");
+    })
+    .mains(&[0])
+    .large()
+    .outcomes(&[[0, 1], [1, 0], [1, 1]])
+}
+
+#[test]
+fn what_is_swept_holds_nothing_dead() {
+    for bucket in ENDS {
+        begun_beside_a_sweep(bucket).holds();
+    }
+}
+
+#[test]
+fn a_step_that_another_thread_has_swept_may_end() {
+    for bucket in ENDS {
+        begun_after_a_sweep(bucket).holds();
+    }
+}
+
+#[test]
+fn whoever_sweeps_last_the_step_is_swept() {
+    swept_by_both().holds();
+}
+
+#[test]
+fn a_sweep_counts_for_the_step_in_which_it_began() {
+    begun_beside_a_sweep(P).must_fail(Fault::SweptLate, LEFT);
+}
+
+#[test]
+fn whoever_finds_a_step_swept_finds_its_words_so() {
+    begun_beside_a_sweep(P).must_fail(Step::Swept, LEFT);
+    begun_after_a_sweep(P).must_fail(Step::Swept, BACK);
+}

@@ -1,0 +1,89 @@
+//! Filters that prefer space.
+
+use super::*;
+use crate::Prefer;
+
+/// Bits an item of the table.
+fn bits(geometry: Geometry) -> f64 {
+    (64 * geometry.buckets) as f64 / geometry.capacity as f64
+}
+
+/// The false-positive rate by the formula of section 5.1 of the paper, with as many fingerprints as
+/// there are.
+fn rate_of(geometry: Geometry) -> f64 {
+    let series = geometry.series;
+    let values = (u64::from(series.prefixes.max(1)) << series.fingerprint_bits) as f64;
+    let slots = series.slots(0) as f64;
+    let load = geometry.capacity as f64 / (geometry.buckets as f64 * slots);
+    -f64::exp_m1(2.0 * slots * load * f64::ln_1p(-1.0 / (values - 1.0)))
+}
+
+#[test]
+fn a_small_table_keeps_the_rate_and_is_never_the_larger_one() {
+    for rate in RATES {
+        for capacity in capacities() {
+            let fast = Geometry::fixed(capacity, rate, None).expect("a table");
+            let small = Geometry::small(capacity, rate, None).expect("a table");
+            assert!(small.buckets <= fast.buckets, "{capacity} items at {rate}");
+            if small.buckets == fast.buckets {
+                assert_eq!(small, fast, "{capacity} items at {rate}");
+            }
+            let reached = rate_of(small);
+            assert!(reached <= rate * (1.0 + 1e-12), "{capacity}: {reached}");
+        }
+    }
+}
+
+/// Some of these are in the documentation of [`Builder::prefer`](crate::Builder::prefer).
+#[test]
+fn a_small_table_has_fewer_bits_an_item() {
+    let bits_at = |rate| {
+        let choose = [Geometry::fixed, Geometry::small];
+        choose.map(|choose| {
+            let geometry = choose(1_000_000, rate, None).expect("a table");
+            (bits(geometry) * 10.0).round() / 10.0
+        })
+    };
+    let rates = [
+        0.05, 0.03, 0.02, 0.01, 0.005, 0.003, 0.001, 1e-4, 1e-5, 1e-6,
+    ];
+    let expected = [
+        [11.0, 9.4],
+        [11.0, 9.4],
+        [11.0, 9.9],
+        [12.5, 11.0],
+        [13.3, 12.5],
+        [13.3, 13.3],
+        [16.8, 14.7],
+        [23.2, 20.8],
+        [23.2, 23.2],
+        [37.9, 37.9],
+    ];
+    assert_eq!(rates.map(bits_at).as_slice(), expected);
+}
+
+#[test]
+fn the_bits_of_a_small_table_choose_its_words() {
+    for (bits, slots) in [(9, 7), (11, 6), (13, 5)] {
+        let builder = CuckooFilter::builder().prefer(Prefer::Space);
+        let filter = builder.fingerprint_bits(bits).build().expect("a filter");
+        assert_eq!(
+            (filter.fingerprint_bits(), filter.bucket_slots()),
+            (bits, slots)
+        );
+    }
+    let refused = Geometry::small(1, 0.5, Some(14));
+    let expected = BuildError::FingerprintBits {
+        asked: 14,
+        allowed: vec![9, 10, 11, 12, 13, 15, 20, 30],
+    };
+    assert_eq!(refused, Err(expected));
+}
+
+#[test]
+fn a_filter_that_may_grow_does_not_prefer_space() {
+    let builder = CuckooFilter::builder().max_capacity(77_000);
+    let refused = builder.prefer(Prefer::Space).build().err();
+    let max_capacity = 77_000;
+    assert_eq!(refused, Some(BuildError::GrowthInSpace { max_capacity }));
+}

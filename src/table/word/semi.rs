@@ -1,0 +1,172 @@
+//! Semi-sorted words: how they are written in 64 bits.
+//!
+//! A fingerprint has a *prefix*, a number below A, and k *raw* bits below that; 0 is an empty slot,
+//! as everywhere. In which slot a fingerprint stands means nothing, so the slots are kept in the
+//! order of what they hold. Then their prefixes are a multiset, of which there are far fewer than
+//! rows of S prefixes (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §5.2).
+//!
+//! ```text
+//! 6 × 8 raw bits:   63      48 47    40      ...      15     8 7      0
+//!                  [   head   ][ lane 5 ]    ...     [ lane 1 ][ lane 0 ]
+//! ```
+//!
+//! The lanes hold the raw bits. The head is one number, which says all else:
+//!
+//! | the word | what the head counts off | lane 0 | the next lane | the other lanes |
+//! |---|---|---|---|---|
+//! | quiet | sets of S prefixes | in order | in order | in order |
+//! | marked | 5 marks × A prefixes × sets of S − 1 | the marked one | in order | in order |
+//! | reserved | sets of S − 1, × tokens / 2^k | a rest | in order | in order |
+//! | both | 5 × A × sets of S − 2, × tokens / 2^k | the marked one | a rest | in order |
+//!
+//! These four come one after the other, each from where the one before ends; nothing above the last
+//! one is a word. A reservation takes an empty slot, so its lane is free: the token, and above it all
+//! that the head would have to say, are one number, of which k bits are in that lane.
+//!
+//! The sets are numbered in the order of a dictionary. So those of S − 1 prefixes are those of S that
+//! have a 0 more, in the same order, and one table is enough for all. Empty slots come first, and a
+//! word of nothing else is 0.
+//!
+//! There is one word for each state.
+
+mod contents;
+pub(crate) mod sets;
+
+use super::Mark;
+use crate::table::layout::Growing;
+#[cfg(target_feature = "sse2")]
+use safe_arch::{
+    bitand_m128i, cmp_eq_mask_i8_m128i, move_mask_i8_m128i, set_i64_m128i, set_splat_i8_m128i,
+};
+use sets::{ROW, multisets};
+
+pub(crate) use contents::Contents;
+
+/// The division of a semi-sorted word. A type without values, as any layout.
+pub(crate) trait SemiSorted: Copy + Eq + std::fmt::Debug + 'static {
+    /// Slots in a word (S).
+    const SLOTS: usize;
+    /// Bits of a lane (k).
+    const RAW_BITS: u32;
+    /// Prefixes that there are (A).
+    const PREFIXES: u64;
+    /// The prefixes that each head of a quiet word stands for, in lanes:
+    /// [`prefixes_of_heads`](sets::prefixes_of_heads).
+    const SETS: &'static [u64];
+}
+
+/// Tokens that there are.
+const TOKENS: u64 = 1 << Growing::SHORTEST;
+
+/// Kinds of marks: all but the one of words whose copies have tags.
+const MARKS: u64 = Mark::ALL.len() as u64 - 1;
+
+// No head says that a copy is withheld. Nothing withholds one here: the time of a filter has steps
+// only if its words are packed.
+const _: () = assert!(Mark::Withheld as u64 == MARKS + 1);
+
+/// Every constant that follows from a [`SemiSorted`].
+pub(crate) trait Heads: SemiSorted {
+    /// All bits of lane 0.
+    const LANE: u64 = (1 << Self::RAW_BITS) - 1;
+    /// The lowest bit of the head.
+    const SHIFT: u32 = Self::RAW_BITS * Self::SLOTS as u32;
+    /// All bits of all lanes.
+    const LANES: u64 = (1 << Self::SHIFT) - 1;
+    /// Bit 0 of every lane.
+    const ONES: u64 = Self::LANES / Self::LANE;
+    /// The top bit of every lane.
+    const TOPS: u64 = Self::ONES << (Self::RAW_BITS - 1);
+    /// All bits of all lanes but their top bits.
+    const LOWS: u64 = Self::LANES & !Self::TOPS;
+
+    /// Multisets of S prefixes.
+    const QUIET_SETS: u64 = multisets(Self::PREFIXES, Self::SLOTS);
+    /// Those of S − 1.
+    const SETS_OF_REST: u64 = multisets(Self::PREFIXES, Self::SLOTS - 1);
+    /// Those of S − 2.
+    const SETS_OF_LAST: u64 = multisets(Self::PREFIXES, Self::SLOTS - 2);
+    /// Those of S − 1, with the mark and the prefix of the marked one.
+    const MARKED_SETS: u64 = MARKS * Self::PREFIXES * Self::SETS_OF_REST;
+    /// The same of S − 2.
+    const MARKED_SETS_OF_LAST: u64 = MARKS * Self::PREFIXES * Self::SETS_OF_LAST;
+
+    /// The first head of a marked word. Those of quiet words come before it.
+    const MARKED: u64 = Self::QUIET_SETS;
+    /// The first head of a reserved word.
+    const RESERVED: u64 = Self::MARKED + Self::MARKED_SETS;
+    /// The first head of a word that is both.
+    const BOTH: u64 = Self::RESERVED + (Self::SETS_OF_REST * TOKENS).div_ceil(1 << Self::RAW_BITS);
+    /// The first head that is none.
+    const END: u64 =
+        Self::BOTH + (Self::MARKED_SETS_OF_LAST * TOKENS).div_ceil(1 << Self::RAW_BITS);
+
+    /// What each prefix adds to the number of its set, by its lane.
+    const RANKS: &'static [[u32; ROW]] = &sets::ranks(Self::SLOTS, Self::PREFIXES);
+
+    /// Refuses, at compile time, a layout whose parts do not fit.
+    const CHECKED: () = {
+        assert!(
+            Self::SLOTS >= 2 && Self::SLOTS <= sets::MOST_SLOTS,
+            "the mark and the reservation need a slot each"
+        );
+        assert!(Self::END - 1 <= u64::MAX >> Self::SHIFT);
+        // A row of `RANKS` has a place for each, and a lane of prefixes a bit to borrow from.
+        assert!(Self::PREFIXES <= ROW as u64 && Self::PREFIXES <= 1 << (Self::RAW_BITS - 1));
+        assert!(Self::SETS.len() as u64 == Self::QUIET_SETS);
+    };
+}
+
+impl<L: SemiSorted> Heads for L {}
+
+/// The prefixes of a quiet word, in lanes; `None` if it is not quiet.
+#[inline(always)]
+fn quiet_prefixes<L: SemiSorted>(bits: u64) -> Option<u64> {
+    let () = L::CHECKED;
+    let head = usize::try_from(bits >> L::SHIFT).ok()?;
+    L::SETS.get(head).copied()
+}
+
+/// True if either word holds `fingerprint`; `None` if one of them is not quiet.
+#[inline(always)]
+pub(crate) fn either_holds<L: SemiSorted>(p: u64, q: u64, fingerprint: u64) -> Option<bool> {
+    let (of_p, of_q) = (quiet_prefixes::<L>(p)?, quiet_prefixes::<L>(q)?);
+    #[cfg(target_feature = "sse2")]
+    if L::RAW_BITS == 8 {
+        return Some(either_matches_in_vector::<L>(
+            [p, q],
+            [of_p, of_q],
+            fingerprint,
+        ));
+    }
+    let raw = (fingerprint & L::LANE) * L::ONES;
+    let prefix = (fingerprint >> L::RAW_BITS) * L::ONES;
+    // As for packed words: exact for the lowest lane that is 0. What is above the lanes borrows
+    // from none of them.
+    let zero = |bits: u64| bits.wrapping_sub(L::ONES) & !bits;
+    let (p, q) = ((p ^ raw) | (of_p ^ prefix), (q ^ raw) | (of_q ^ prefix));
+    Some((zero(p) | zero(q)) & L::TOPS != 0)
+}
+
+/// The comparison for lanes of 8 bits: one of bytes for the raw bits of both words, and one for the
+/// prefixes.
+#[cfg(target_feature = "sse2")]
+#[inline(always)]
+fn either_matches_in_vector<L: SemiSorted>(
+    words: [u64; 2],
+    of: [u64; 2],
+    fingerprint: u64,
+) -> bool {
+    let both = |[p, q]: [u64; 2]| set_i64_m128i(q as i64, p as i64);
+    let raw = set_splat_i8_m128i(fingerprint as i8);
+    let prefix = set_splat_i8_m128i((fingerprint >> 8) as i8);
+    let same_raw = cmp_eq_mask_i8_m128i(both(words), raw);
+    let same_prefix = cmp_eq_mask_i8_m128i(both(of), prefix);
+    // Above the lanes there is the head.
+    let lanes = (1 << L::SLOTS) - 1;
+    let found = move_mask_i8_m128i(bitand_m128i(same_raw, same_prefix));
+    found & (lanes | lanes << 8) != 0
+}
+
+#[cfg(test)]
+mod tests;

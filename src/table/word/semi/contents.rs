@@ -1,0 +1,370 @@
+//! What a semi-sorted word holds, taken apart, and what the operations make of it.
+//!
+//! No operation here names a slot: what comes or goes moves the others. The marked fingerprint is
+//! in lane 0, and all others are in order, the empty slots first.
+
+mod lanes;
+mod packing;
+
+use super::{Heads, SemiSorted, TOKENS, either_holds};
+use crate::table::word::{Bits, Bucket, Mark, Minus, plus_in_emptier};
+use lanes::low;
+use std::{fmt, hint::select_unpredictable, marker::PhantomData};
+
+/// The fingerprints of a word, its mark, and its reservation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Contents<L> {
+    /// The raw bits of each slot, in lanes.
+    raws: u64,
+    /// The prefix of each slot, in lanes as wide.
+    prefixes: u64,
+    /// The mark on lane 0.
+    mark: Option<Mark>,
+    /// The token of the reservation. In the lanes its slot is an empty one.
+    token: Option<u16>,
+    layout: PhantomData<L>,
+}
+
+impl<L: SemiSorted> fmt::Debug for Contents<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Word")
+            .field("slots", &self.shown())
+            .field("mark", &self.mark)
+            .field("reserved", &self.is_reserved())
+            .finish()
+    }
+}
+
+impl<L: SemiSorted> Contents<L> {
+    /// [`plus_in_emptier`](Bucket::plus_in_emptier) where a word is marked or reserved.
+    #[cold]
+    #[inline(never)]
+    fn plus_in_emptier_among_marks(
+        one: Bits,
+        other: Bits,
+        fingerprint: u64,
+    ) -> Option<(bool, Bits)> {
+        plus_in_emptier::<Self>(one, other, fingerprint)
+    }
+
+    /// This one, or if `is_other` the other one. Both are quiet.
+    #[inline(always)]
+    fn or(self, is_other: bool, other: Self) -> Self {
+        Self {
+            raws: select_unpredictable(is_other, other.raws, self.raws),
+            prefixes: select_unpredictable(is_other, other.prefixes, self.prefixes),
+            ..Self::EMPTY
+        }
+    }
+}
+
+impl<L: SemiSorted> Bucket for Contents<L> {
+    const EMPTY: Self = Self {
+        raws: 0,
+        prefixes: 0,
+        mark: None,
+        token: None,
+        layout: PhantomData,
+    };
+
+    /// A word from outside may be none that there is; nobody looks at what it holds, as
+    /// [`is_image`](Self::is_image) refuses it.
+    #[inline(always)]
+    fn unpack(bits: u64) -> Self {
+        Self::from_bits(bits).unwrap_or(Self::EMPTY)
+    }
+
+    #[inline(always)]
+    fn pack(self) -> u64 {
+        self.bits()
+    }
+
+    #[inline(always)]
+    fn slots(self) -> usize {
+        L::SLOTS
+    }
+
+    /// The bounds of the table say that a word is quiet, and so that it is settled.
+    #[inline(always)]
+    fn match_settled(p: Bits, q: Bits, fingerprint: u64, _hint: Self) -> (bool, bool) {
+        match either_holds::<L>(p.0, q.0, fingerprint) {
+            Some(found) => (true, found),
+            None => (false, false),
+        }
+    }
+
+    #[inline(always)]
+    fn plus_in_emptier(one: Bits, other: Bits, fingerprint: u64) -> Option<(bool, Bits)> {
+        let (Some(of_one), Some(of_other)) = (Self::quiet(one), Self::quiet(other)) else {
+            return Self::plus_in_emptier_among_marks(one, other, fingerprint);
+        };
+        let in_other = of_one.is_fuller_than(of_other);
+        let into = of_one.or(in_other, of_other);
+        let has_vacancy = into.has_vacancy();
+        has_vacancy.then(|| (in_other, into.put(fingerprint).quiet_bits()))
+    }
+
+    #[inline(always)]
+    fn minus_in_first(p: Bits, q: Bits, fingerprint: u64) -> Minus {
+        let (Some(p), Some(q)) = (Self::quiet(p), Self::quiet(q)) else {
+            return Minus::Marked;
+        };
+        let (found_in_p, found_in_q) = (
+            p.unmarked_matches(fingerprint),
+            q.unmarked_matches(fingerprint),
+        );
+        if found_in_p | found_in_q == 0 {
+            return Minus::Nothing;
+        }
+        let in_p = found_in_p != 0;
+        let found = select_unpredictable(in_p, found_in_p, found_in_q);
+        let from = q.or(in_p, p);
+        let new = from.taken(found & found.wrapping_neg()).quiet_bits();
+        Minus::Taken { in_p, new }
+    }
+
+    // Fingerprints.
+
+    #[inline]
+    fn holds(self, fingerprint: u64) -> bool {
+        self.unmarked_matches(fingerprint) != 0
+    }
+
+    #[inline]
+    fn count(self, fingerprint: u64) -> usize {
+        self.unmarked_matches(fingerprint).count_ones() as usize
+    }
+
+    #[inline]
+    fn occupied(self) -> u32 {
+        Self::used(self.raws | self.prefixes).count_ones()
+    }
+
+    #[inline(always)]
+    fn has_vacancy(self) -> bool {
+        debug_assert!(!self.is_reserved());
+        (self.raws | self.prefixes) >> self.first() & L::LANE == 0
+    }
+
+    #[inline(always)]
+    fn is_fuller_than(self, other: Self) -> bool {
+        debug_assert!(!self.is_reserved() && !other.is_reserved());
+        Self::used(self.raws | self.prefixes) > Self::used(other.raws | other.prefixes)
+    }
+
+    #[inline(always)]
+    fn plus(self, fingerprint: u64) -> Self {
+        debug_assert!(fingerprint != 0);
+        if self.has_vacancy() {
+            self.put(fingerprint)
+        } else {
+            self
+        }
+    }
+
+    #[inline(always)]
+    fn minus(self, fingerprint: u64) -> Self {
+        debug_assert!(!self.is_reserved());
+        let found = self.unmarked_matches(fingerprint);
+        if found == 0 {
+            self
+        } else {
+            self.taken(found & found.wrapping_neg())
+        }
+    }
+
+    fn residents(self, _one: u64) -> impl Iterator<Item = u64> {
+        (usize::from(!self.is_unmarked())..L::SLOTS)
+            .map(move |lane| self.entry(lane))
+            .filter(|&entry| entry != 0)
+    }
+
+    fn shown(self) -> Vec<u64> {
+        let first = usize::from(!self.is_unmarked());
+        let marked = (0..first).map(|lane| self.entry(lane));
+        // The largest first, as words that are packed have their empty slots last.
+        let others = (first..L::SLOTS).rev().map(|lane| self.entry(lane));
+        let mut shown: Vec<u64> = marked.chain(others).collect();
+        if let (Some(token), Some(last)) = (self.token, shown.last_mut()) {
+            *last = token.into();
+        }
+        shown
+    }
+
+    // The mark on lane 0.
+
+    #[inline]
+    fn mark(self) -> Option<Mark> {
+        self.mark
+    }
+
+    #[inline(always)]
+    fn is_unmarked(self) -> bool {
+        self.mark.is_none()
+    }
+
+    #[inline]
+    fn both_unmarked(p: Self, q: Self) -> bool {
+        p.is_unmarked() && q.is_unmarked()
+    }
+
+    fn mark_of(self, fingerprint: u64) -> Option<Mark> {
+        self.mark.filter(|_| self.entry(0) == fingerprint)
+    }
+
+    fn marked_entry(self) -> u64 {
+        debug_assert!(!self.is_unmarked());
+        self.entry(0)
+    }
+
+    #[inline]
+    fn is_marked(self, mark: Mark, fingerprint: u64) -> bool {
+        self.mark_of(fingerprint) == Some(mark)
+    }
+
+    fn with_mark(self, fingerprint: u64, mark: Mark) -> Option<Self> {
+        debug_assert!(!self.is_reserved());
+        let found = self.unmarked_matches(fingerprint);
+        let is_free = self.is_unmarked() && found != 0;
+        is_free.then(|| {
+            let rest = self.taken(found & found.wrapping_neg());
+            rest.with_first(fingerprint).remarked(mark)
+        })
+    }
+
+    fn plus_marked(self, fingerprint: u64, mark: Mark) -> Option<Self> {
+        debug_assert!(fingerprint != 0);
+        let is_free = self.is_unmarked() && self.has_vacancy();
+        is_free.then(|| self.with_first(fingerprint).remarked(mark))
+    }
+
+    fn marked_instead(self, fingerprint: u64, mark: Mark) -> Self {
+        debug_assert!(!self.is_unmarked() && fingerprint != 0);
+        self.with_first(fingerprint).remarked(mark)
+    }
+
+    #[inline]
+    fn remarked(self, mark: Mark) -> Self {
+        Self {
+            mark: Some(mark),
+            ..self
+        }
+    }
+
+    #[inline]
+    fn unmarked(self) -> Self {
+        if self.is_unmarked() {
+            self
+        } else {
+            self.without_marked().put(self.entry(0))
+        }
+    }
+
+    #[inline]
+    fn without_marked(self) -> Self {
+        debug_assert!(!self.is_unmarked());
+        let unmarked = Self { mark: None, ..self };
+        unmarked.with_first(0)
+    }
+
+    // The reservation.
+
+    #[inline(always)]
+    fn is_reserved(self) -> bool {
+        self.token.is_some()
+    }
+
+    #[inline(always)]
+    fn without_reservation(self) -> Self {
+        Self {
+            token: None,
+            ..self
+        }
+    }
+
+    fn with_reservation(self, token: u64) -> Option<Self> {
+        debug_assert!(token < TOKENS);
+        self.has_vacancy().then_some(Self {
+            token: Some(token as u16),
+            ..self
+        })
+    }
+
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    fn token(self) -> Option<u64> {
+        self.token.map(u64::from)
+    }
+
+    // There are no phases: filters with such words do not grow.
+
+    #[inline(always)]
+    fn level(self) -> u32 {
+        0
+    }
+
+    fn at_level(_level: u32) -> Self {
+        Self::EMPTY
+    }
+
+    fn hint(_level: u32, _first: u32) -> Self {
+        Self::EMPTY
+    }
+
+    #[inline(always)]
+    fn is_in_phase(self, _other: Self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn both_in_phase(_p: Self, _q: Self, _other: Self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn is_frozen(self) -> bool {
+        false
+    }
+
+    fn frozen(self) -> Self {
+        self
+    }
+
+    fn split(self) -> (Self, Self) {
+        (self, Self::EMPTY)
+    }
+
+    #[inline(always)]
+    fn phase(self) -> u64 {
+        0
+    }
+
+    fn with_phase(self, _phase: u64) -> Self {
+        self
+    }
+
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    fn packed_as_before(self) -> Self {
+        self
+    }
+
+    // Snapshots.
+
+    #[inline(always)]
+    fn image(bits: Bits) -> Bits {
+        if bits.0 >> L::SHIFT < L::MARKED {
+            // Quiet: it is at rest.
+            return bits;
+        }
+        let rest = Self::unpack(bits.0).without_reservation();
+        let rest = match rest.mark {
+            Some(Mark::Trailing | Mark::Killed) => rest.without_marked(),
+            _ => rest.unmarked(),
+        };
+        Bits(rest.pack())
+    }
+
+    #[inline(always)]
+    fn is_image(bits: Bits) -> bool {
+        Self::quiet(bits).is_some_and(Self::is_in_order)
+    }
+}

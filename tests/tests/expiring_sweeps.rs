@@ -1,0 +1,154 @@
+//! A step begins when its caller says so, and is swept by whichever thread has the time: answers do
+//! not depend on it.
+
+use guira::ExpiringFilter;
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+
+const TTL: Duration = Duration::from_secs(60);
+
+/// The fingerprint sizes, each of which stands for a layout, and the most steps with each: where
+/// two sweeps that miss a copy bring it back.
+const LAYOUTS: [(u32, u32); 4] = [(9, 5), (11, 13), (16, 13), (26, 13)];
+
+fn filter(bits: u32, steps: u32, capacity: usize) -> ExpiringFilter {
+    let builder = ExpiringFilter::builder(TTL).steps(steps).capacity(capacity);
+    let builder = builder.fingerprint_bits(bits).seed(1);
+    builder.build().expect("a filter")
+}
+
+#[test]
+fn what_is_dead_stays_until_somebody_sweeps() {
+    for (bits, steps) in LAYOUTS {
+        let filter = filter(bits, steps, 1_000);
+        (0..500_u64).for_each(|item| filter.insert(&item).expect("there is room"));
+        let held = |step| (0..500_u64).all(|item| filter.contains(&item) == (step <= steps));
+        for step in 1..=steps + 1 {
+            assert!(filter.begin_step() && !filter.is_swept());
+            assert_eq!(filter.step(), step.into());
+            assert!(step > steps || held(step), "step {step}");
+            // As late as may be.
+            if step <= steps {
+                assert!(filter.sweep() && filter.is_swept() && !filter.sweep());
+            }
+        }
+        let found = (0..500_u64).filter(|item| filter.contains(item)).count();
+        assert_eq!((found, filter.len()), (0, 500));
+        assert!(filter.sweep());
+        assert_eq!(filter.len(), 0);
+    }
+}
+
+/// As `advance`, which has swept the step before.
+#[test]
+fn a_step_that_nobody_swept_is_swept_before_the_next_one() {
+    for (bits, steps) in LAYOUTS {
+        let filter = filter(bits, steps, 1_000);
+        (0..500_u64).for_each(|item| filter.insert(&item).expect("there is room"));
+        // Tags begin anew twice.
+        for step in 1..=3 * steps {
+            assert!(filter.begin_step());
+            let found = (0..500_u64).any(|item| filter.contains(&item));
+            assert_eq!(found, step <= steps, "step {step} of {steps}");
+        }
+        assert_eq!(filter.len(), 0);
+    }
+}
+
+#[test]
+fn a_step_is_due_by_the_clock_of_tick() {
+    let filter = filter(11, 12, 100);
+    let second = Duration::from_secs;
+    assert!(!filter.begin_due_step(|| second(100)));
+    assert!(!filter.begin_due_step(|| second(104)));
+    assert!(filter.begin_due_step(|| second(105)));
+    assert_eq!(filter.step_age(second(107)), Some(second(2)));
+    assert!(!filter.tick(|| second(109)) && !filter.is_swept());
+    assert!(filter.tick(|| second(110)) && filter.is_swept());
+    assert!(filter.begin_due_step(|| second(115)) && !filter.is_swept());
+    assert_eq!(filter.step(), 3);
+}
+
+#[test]
+fn a_filter_that_was_restored_is_swept() {
+    let filter = filter(11, 5, 100);
+    filter.insert("old").expect("there is room");
+    (0..7).for_each(|_| assert!(filter.begin_step()));
+    filter.insert("new").expect("there is room");
+    assert!(!filter.is_swept());
+    let copy = ExpiringFilter::from_bytes(&filter.to_bytes()).expect("a filter");
+    assert!(copy.is_swept() && copy.contains("new"));
+    assert_eq!((copy.step(), copy.len()), (7, 1));
+}
+
+/// A search for room comes by words with dead copies. It does not move them, past a sweep perhaps.
+#[test]
+fn dead_copies_make_room_before_they_are_swept() {
+    for (bits, steps) in LAYOUTS {
+        let filter = filter(bits, steps, 10_000);
+        let old = filter.capacity() / 20;
+        (0..old).for_each(|item| filter.insert(&item).expect("there is room"));
+        assert!(filter.advance());
+        let full = (old..).find(|item| filter.insert(item).is_err());
+        let full = full.expect("it is full some time");
+        (0..steps).for_each(|_| assert!(filter.begin_step()));
+        assert_eq!((filter.len(), filter.is_swept()), (full, false));
+        let more = (full..).find(|item| filter.insert(item).is_err());
+        let more = more.expect("it is full some time") - full;
+        assert!(more > old / 2, "{more} of {old} with {bits} bits");
+    }
+}
+
+/// One of many items, and what is done with it.
+fn operate(filter: &ExpiringFilter, random: &mut SmallRng, items: u64) -> u64 {
+    let item = random.random_range(0..items);
+    let there_is_room = "the filter has room";
+    match random.random_range(0..8) {
+        0 | 1 => filter.insert_unique(&item).expect(there_is_room).into(),
+        2 => filter.remove(&item).into(),
+        3 => filter.count(&item) as u64,
+        4 | 5 => filter.refresh(&item).expect(there_is_room).into(),
+        _ => filter.insert_or_refresh(&item).expect(there_is_room).into(),
+    }
+}
+
+/// What a program with replicas rests on: one thread decides what happens, and each filter holds the
+/// same afterwards, whenever it is swept.
+#[test]
+fn a_sweep_beside_all_operations_changes_no_answer() {
+    const CAPACITY: usize = 20_000;
+    for (bits, steps) in LAYOUTS {
+        let swept_at_once = filter(bits, steps, CAPACITY);
+        let swept_beside = filter(bits, steps, CAPACITY);
+        let ends = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !ends.load(Ordering::Relaxed) {
+                    if !swept_beside.sweep() {
+                        thread::yield_now();
+                    }
+                }
+            });
+            let [mut one, mut other] = [(); 2].map(|()| SmallRng::seed_from_u64(bits.into()));
+            // Half of the operations add, and so many are alive at a time.
+            let per_step = 2 * CAPACITY / steps as usize;
+            for step in 0..4 * steps {
+                assert!(swept_at_once.advance());
+                let answers: Vec<u64> = (0..per_step)
+                    .map(|_| operate(&swept_at_once, &mut one, CAPACITY as u64 * 4))
+                    .collect();
+                assert!(swept_beside.begin_step());
+                for (nth, answer) in answers.into_iter().enumerate() {
+                    let found = operate(&swept_beside, &mut other, CAPACITY as u64 * 4);
+                    assert_eq!(found, answer, "operation {nth} of step {step}, {bits} bits");
+                }
+                assert_eq!(swept_beside.digest(), swept_at_once.digest(), "step {step}");
+            }
+            ends.store(true, Ordering::Relaxed);
+        });
+    }
+}
