@@ -77,9 +77,15 @@ fn insert_absent<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<bo
 /// How many items the filter takes.
 #[inline]
 pub(crate) fn room<S: Store>(store: &S, filter: &Filter) -> usize {
-    match store.is_strict() {
-        true => filter.most_items().saturating_sub(filter.len()),
-        false => usize::MAX,
+    let left = || filter.most_items().saturating_sub(filter.len());
+    match store.is_strict().then(left) {
+        None => usize::MAX,
+        Some(0) => {
+            // It may hold what it has forgotten.
+            filter.sweep();
+            left()
+        }
+        Some(left) => left,
     }
 }
 

@@ -2,7 +2,10 @@
 
 mod any;
 
-use crate::{Clock, Growth, Options, Window, Windowed};
+use crate::{
+    Clock, Growth, Options, Window, Windowed,
+    dump::{Header, Kind},
+};
 use any::{Any, in_either};
 use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, Stats};
 use std::{
@@ -84,63 +87,40 @@ impl Filter {
         Ok(Self::windowed(windowed, options, 0))
     }
 
-    /// The empty filter with this [header](Self::header), whose buckets take up at most `max_bytes`.
+    /// The empty filter with this [header](Self::header), whose buckets take up at most `max_bytes`,
+    /// and `like` the filter with that one. If it has a window, it goes by `clock`.
     ///
     /// # Errors
     ///
     /// What is wrong with the header.
     pub fn from_header(
         header: &[u8],
-        options: Options,
-        max_bytes: usize,
-    ) -> Result<Self, SnapshotError> {
-        let cuckoo = CuckooFilter::from_header(header, max_bytes)?;
-        Ok(Self::new(cuckoo, options, 0))
-    }
-
-    /// The same of a filter with a window.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the header.
-    pub fn from_window_header(
-        header: &[u8],
-        options: Options,
+        like: Header,
         clock: Clock,
         max_bytes: usize,
     ) -> Result<Self, SnapshotError> {
-        let windowed = Windowed::from_header(header, clock, max_bytes)?;
-        Ok(Self::windowed(windowed, options, 0))
+        let any = match like.kind {
+            Kind::Plain => Any::Plain(CuckooFilter::from_header(header, max_bytes)?),
+            Kind::Windowed => {
+                Any::Windowed(Windowed::from_header(header, clock, max_bytes)?.into())
+            }
+        };
+        Ok(Self::of(any, like.options, 0))
     }
 
-    /// The filter of a snapshot that [`write_to`](Self::write_to) wrote. Reads no further.
+    /// The filter of a snapshot that [`write_to`](Self::write_to) wrote, which is `like` the filter
+    /// that wrote it. Reads no further. If it has a window, it goes by `clock`, and its last step
+    /// begins now; see [`make_older`](Windowed::make_older) and [`catch_up`](Windowed::catch_up).
     ///
     /// # Errors
     ///
     /// What is wrong with the snapshot, and those of `reader`.
-    pub fn read_from(
-        reader: impl Read,
-        options: Options,
-        deleted: u64,
-    ) -> Result<Self, SnapshotError> {
-        let cuckoo = CuckooFilter::read_from(reader)?;
-        Ok(Self::new(cuckoo, options, deleted))
-    }
-
-    /// The same of a filter with a window, whose last step begins now; see
-    /// [`make_older`](Windowed::make_older) and [`catch_up`](Windowed::catch_up).
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the snapshot, and those of `reader`.
-    pub fn read_window_from(
-        reader: impl Read,
-        options: Options,
-        deleted: u64,
-        clock: Clock,
-    ) -> Result<Self, SnapshotError> {
-        let windowed = Windowed::read_from(reader, clock)?;
-        Ok(Self::windowed(windowed, options, deleted))
+    pub fn read_from(reader: impl Read, like: Header, clock: Clock) -> Result<Self, SnapshotError> {
+        let any = match like.kind {
+            Kind::Plain => Any::Plain(CuckooFilter::read_from(reader)?),
+            Kind::Windowed => Any::Windowed(Windowed::read_from(reader, clock)?.into()),
+        };
+        Ok(Self::of(any, like.options, like.deleted))
     }
 
     pub(crate) fn new(cuckoo: CuckooFilter, options: Options, deleted: u64) -> Self {
@@ -165,8 +145,8 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// As the library's. Where a snapshot may be the reason for a `Full`, it tries again as long as
-    /// `wait`, which waits a little, returns true: a second or so.
+    /// As the library's. Where a snapshot may be the reason for a `Full`, or what is not swept yet,
+    /// it tries again as long as `wait`, which waits a little, returns true: a second or so.
     #[inline]
     pub fn insert(&self, item: &[u8], wait: impl FnMut() -> bool) -> Result<(), InsertError> {
         in_either!(&self.any, filter => filter
@@ -279,15 +259,16 @@ impl Filter {
         wait: impl FnMut() -> bool,
         insert: impl FnMut() -> Result<T, InsertError>,
     ) -> Result<T, InsertError> {
-        if error != InsertError::Full || self.has_grown_full() || self.is_full_of(item) {
+        let is_full = || self.has_grown_full() && !self.is_unswept();
+        if error != InsertError::Full || is_full() || self.is_full_of(item) {
             return Err(error);
         }
-        self.after_snapshots(wait, insert)
+        self.when_free(wait, insert)
     }
 
-    /// Tries until snapshots are no longer in the way: they forbid relocations
-    /// between the part that is written already and the one to come.
-    fn after_snapshots<T>(
+    /// Tries until nothing is in the way that will go: snapshots forbid relocations between the
+    /// part that is written already and the one to come, and what is not swept yet takes up room.
+    fn when_free<T>(
         &self,
         mut wait: impl FnMut() -> bool,
         mut insert: impl FnMut() -> Result<T, InsertError>,
@@ -297,10 +278,11 @@ impl Filter {
         let until = Instant::now() + PATIENCE;
         let result = loop {
             // What ends during the attempt, or begins, may have been in its way.
-            let saved_before = self.is_being_saved();
+            let is_in_the_way = || self.is_being_saved() || self.is_unswept();
+            let was_in_the_way = is_in_the_way();
             let result = insert();
             let goes_on = matches!(result, Err(InsertError::Full))
-                && (saved_before || self.is_being_saved())
+                && (was_in_the_way || is_in_the_way())
                 && others < WAITING
                 && Instant::now() < until;
             if !goes_on || !wait() {
@@ -334,7 +316,7 @@ impl Filter {
         let mut snapshot = Fallible(Vec::new());
         self.write_to(&mut snapshot)?;
         match self.window() {
-            None => Self::read_from(&*snapshot.0, self.options, self.deleted()),
+            None => Self::read_from(&*snapshot.0, Header::of(self), Clock::Process),
             Some(window) => {
                 // After the snapshot: a step may have begun meanwhile.
                 let age = window.step_age();
@@ -420,6 +402,16 @@ impl Filter {
         }
     }
 
+    /// [Sweeps](Windowed::sweep) out what it has forgotten; whether that was left to this call.
+    pub fn sweep(&self) -> bool {
+        self.window().is_some_and(Windowed::sweep)
+    }
+
+    /// True if there may be something to [`sweep`](Self::sweep).
+    fn is_unswept(&self) -> bool {
+        self.window().is_some_and(|window| !window.is_swept())
+    }
+
     /// Lets so much time pass at once for a filter with a window, in which nobody wrote.
     pub fn age(&self, elapsed: Duration) {
         if let Any::Windowed(windowed) = &self.any {
@@ -459,7 +451,7 @@ impl Filter {
     }
 
     /// The bytes that an empty filter [can be made from](Self::from_header) which differs from this
-    /// one in nothing but what it holds; with a window, [by another way](Self::from_window_header).
+    /// one in nothing but what it holds.
     #[must_use]
     pub fn header(&self) -> [u8; 68] {
         match &self.any {

@@ -96,10 +96,11 @@ impl Windowed {
     pub(crate) fn age(&self, elapsed: Duration) {
         self.make_older(elapsed);
         self.catch_up();
+        self.sweep();
     }
 
-    /// Begins as many steps as are due by now. To be called only if nobody has written since the
-    /// first of them was due.
+    /// Begins as many steps as are due by now, and leaves the last one to be [swept](Self::sweep).
+    /// To be called only if nobody has written since the first of them was due.
     pub fn catch_up(&self) {
         let (length, now) = (self.step_length(), self.now());
         let age = self.filter.step_age(now).unwrap_or_default();
@@ -107,7 +108,7 @@ impl Windowed {
         // After so many nothing is left, and what more there are changes nothing.
         let most = u128::from(self.steps() + 1);
         for _ in 0..steps.min(most) {
-            self.filter.advance();
+            self.filter.begin_step();
         }
         if steps > 0 {
             let rest = age.as_nanos() % length.as_nanos();
@@ -132,6 +133,24 @@ impl Windowed {
     /// for it. To be called [then](Self::until_next_step), or often.
     pub fn tick(&self) -> bool {
         self.filter.tick(|| self.now())
+    }
+
+    /// The same without the sweep at its end, which is left to a call of [`sweep`](Self::sweep). If
+    /// nobody has swept the present step, that comes first.
+    pub fn begin_due_step(&self) -> bool {
+        self.filter.begin_due_step(|| self.now())
+    }
+
+    /// Empties what has been forgotten, unless that was done in this step; whether it was left to
+    /// this call. That takes O(buckets), on whichever thread, and nobody waits for it.
+    pub fn sweep(&self) -> bool {
+        self.filter.sweep()
+    }
+
+    /// True if there is nothing to [`sweep`](Self::sweep).
+    #[must_use]
+    pub fn is_swept(&self) -> bool {
+        self.filter.is_swept()
     }
 
     /// How long the window is.
@@ -254,6 +273,27 @@ mod tests {
         let gone = with_an_item(HOUR);
         gone.age(Duration::MAX);
         assert!(!holds(&gone) && gone.until_next_step() <= HOUR);
+    }
+
+    #[test]
+    fn a_step_can_begin_without_a_sweep() {
+        // Beginnings are rounded up to milliseconds.
+        const STEP: Duration = HOUR.saturating_add(Duration::from_millis(1));
+        let windowed = with_an_item(HOUR);
+        let items = || windowed.filter().len();
+        for step in 1..=STEPS + 1 {
+            windowed.make_older(STEP);
+            assert!(windowed.begin_due_step() && !windowed.begin_due_step());
+            assert!(!windowed.is_swept());
+            assert_eq!((holds(&windowed), items()), (step <= STEPS, 1));
+            assert!(windowed.sweep() && !windowed.sweep() && windowed.is_swept());
+        }
+        assert_eq!(items(), 0);
+        windowed.make_older(2 * STEP);
+        windowed.catch_up();
+        assert!(!windowed.is_swept(), "the last step is left");
+        windowed.age(STEP);
+        assert!(windowed.is_swept());
     }
 
     /// The ages of steps are not those of the steps before.

@@ -469,7 +469,7 @@ fn a_copy_made_from_effects_has_the_same_digest() {
     let first = host.filter("k");
     host.told();
     let header = Header::from_bytes(&Header::of(&first).to_bytes()).unwrap();
-    let like_it = Filter::from_header(&first.header(), header.options, MEMORY).unwrap();
+    let like_it = Filter::from_header(&first.header(), header, Clock::Process, MEMORY).unwrap();
     assert_eq!(like_it.options(), first.options());
     copy.filters
         .borrow_mut()

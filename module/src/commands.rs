@@ -1,7 +1,7 @@
 //! The commands, from the engine's arguments to its reply.
 
 use crate::{
-    effects::{AGE, Adds, Effects, MAKE},
+    effects::{AGE, Adds, CLOCK, Effects, MAKE},
     engine::{
         Access, CategoryRefused, Command, CommandRefused, Context, Description, Flags, Key, Str,
         guarded, standing, warn,
@@ -255,7 +255,7 @@ pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
     }
     register!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
     context.create_command::<Make>(&Description {
-        name: MAKE,
+        name: const { text(MAKE) },
         flags: c"write deny-oom",
         categories: c"write cuckoo",
         arity: 4,
@@ -264,7 +264,7 @@ pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
         arguments: MAKE_ARGUMENTS.to_vec(),
     })?;
     context.create_command::<Age>(&Description {
-        name: AGE,
+        name: const { text(AGE) },
         flags: c"write",
         categories: c"write cuckoo",
         arity: 4,
@@ -273,7 +273,7 @@ pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
         arguments: AGE_ARGUMENTS.to_vec(),
     })?;
     context.create_command::<Clock>(&Description {
-        name: "CF.CLOCK",
+        name: const { text(CLOCK) },
         flags: c"write",
         categories: c"write cuckoo",
         arity: 4,
@@ -295,6 +295,14 @@ fn describe(index: usize) -> Description {
         summary: command.summary,
         has_key: true,
         arguments: command.arguments.to_vec(),
+    }
+}
+
+/// A name, as descriptions have it.
+const fn text(name: &'static CStr) -> &'static str {
+    match name.to_str() {
+        Ok(name) => name,
+        Err(_) => panic!("names are ASCII"),
     }
 }
 

@@ -26,10 +26,10 @@ use std::ffi::CStr;
 pub(crate) const KEY: usize = 1;
 
 /// What is told of a filter that was made.
-pub(crate) const MAKE: &str = "CF.MAKE";
+pub(crate) const MAKE: &CStr = c"CF.MAKE";
 
 /// What a file of commands says of a filter with a window.
-pub(crate) const AGE: &str = "CF.AGE";
+pub(crate) const AGE: &CStr = c"CF.AGE";
 
 /// What is told of the time that has passed.
 pub(crate) const CLOCK: &CStr = c"CF.CLOCK";
@@ -152,7 +152,7 @@ impl Effects {
         let mut all = SmallVec::new();
         if let Some(made) = &self.made {
             all.push(Told {
-                command: c"CF.MAKE",
+                command: MAKE,
                 arguments: smallvec![key, Word::Bytes(&made.options), Word::Bytes(&made.filter)],
                 is_verbatim: false,
                 event: Event::Module(c"cf.reserve"),

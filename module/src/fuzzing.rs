@@ -2,6 +2,7 @@
 //! a value that works. The fuzz target is in `module/fuzz/`.
 
 use crate::{
+    effects::AGE,
     engine::{Load, Rewrite, Save, Value},
     entry::{Content, Entry},
     loading::{ANY_SIZE, Loading, Progress},
@@ -54,7 +55,7 @@ struct Commands(Vec<(u64, Vec<u8>)>);
 
 impl Rewrite for Commands {
     fn emit(&mut self, command: &CStr, number: i64, bytes: &[u8]) {
-        if command == c"CF.AGE" {
+        if command == AGE {
             assert!(Saved::from_bytes(bytes).is_some(), "the age can be read");
         } else {
             self.0.push((number.cast_unsigned(), bytes.to_vec()));

@@ -11,7 +11,7 @@ use crate::{
 };
 use guira_commands::{
     Answer, Args, Filter, Growth, GrowthError, MakeError, Options, Reply, Store, Wanted,
-    dump::{Header, Kind, LoadError, Memory},
+    dump::{Header, LoadError, Memory},
 };
 use std::{
     cell::RefCell,
@@ -127,13 +127,7 @@ impl<'a, K: Slot> Host<'a, K> {
         }
         let refuse = |error: &dyn std::fmt::Display| Reply::Error(format!("ERR {error}").into());
         let header = Header::from_bytes(options).map_err(|error| refuse(&error))?;
-        let filter = match header.kind {
-            Kind::Plain => Filter::from_header(filter, header.options, usize::MAX),
-            Kind::Windowed => {
-                let clock = self.windows.clock();
-                Filter::from_window_header(filter, header.options, clock, usize::MAX)
-            }
-        };
+        let filter = Filter::from_header(filter, header, self.windows.clock(), usize::MAX);
         let filter = Arc::new(filter.map_err(|error| refuse(&error))?);
         let entry = Entry::new(Content::Filter(filter.clone()));
         self.key.borrow_mut().set(entry).map_err(|_| INTERNAL)?;
@@ -220,8 +214,12 @@ impl<K: Slot> Store for Host<'_, K> {
     }
 
     /// The main thread does not wait, since all other clients would. But what a replica is told has
-    /// happened: not to do it would make it differ.
+    /// happened: not to do it would make it differ. What a filter has forgotten is swept out here,
+    /// if no thread was as fast.
     fn wait(&self) -> bool {
+        if let Ok(Some(true)) = self.with(self.words[KEY], |filter| filter.sweep()) {
+            return true;
+        }
         if self.flags.must_obey() {
             thread::sleep(PAUSE);
         }

@@ -1,7 +1,8 @@
 //! What threads of the module's own do, while the engine goes on.
 //!
-//! They only read filters, write snapshots of them, and complete doublings: what changes the answers
-//! of a filter is done on the engine's main thread, in whose order replicas do it.
+//! They only read filters, write snapshots of them, complete doublings, and sweep out what filters
+//! have forgotten: what changes the answers of a filter is done on the engine's main thread, in whose
+//! order replicas do it.
 
 mod workers;
 
@@ -17,7 +18,7 @@ use guira_commands::{
 };
 use std::{
     path::PathBuf,
-    sync::{Arc, LazyLock},
+    sync::{Arc, LazyLock, Weak},
     time::Duration,
 };
 
@@ -99,6 +100,22 @@ pub(crate) fn offload(
     let command = &const { commands::<Held>() }[index];
     workers::submit(Box::new(move || answer(command, waiting, filter, is_resp3)));
     true
+}
+
+/// Lets a thread sweep out what these filters have forgotten, as far as they are still there.
+///
+/// If it comes late, the next step of a filter begins with it, on the main thread.
+pub(crate) fn sweep(filters: Vec<Weak<Filter>>) {
+    if filters.is_empty() {
+        return;
+    }
+    workers::submit(Box::new(move || {
+        for filter in filters {
+            if let Some(filter) = filter.upgrade() {
+                filter.sweep();
+            }
+        }
+    }));
 }
 
 /// On a thread of the module's own.

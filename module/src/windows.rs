@@ -5,6 +5,10 @@
 //! commands do not look at a clock of their own. So the steps of a filter come between the same
 //! commands everywhere, and what was there for the primary is there for them.
 //!
+//! A step begins at once, and what it lets a filter forget does not count from then on. To empty the
+//! slots of that takes longer, and shows in no answer but in numbers: threads of the module do it.
+//! They only empty what is forgotten, so it does not matter to replicas when.
+//!
 //! A filter that is new waits for the next time that the clock moves, which is a tenth of a second
 //! later at most: only then it is known how late it is.
 

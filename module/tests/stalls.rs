@@ -5,7 +5,10 @@ mod common;
 
 use common::{Engine, ask, dump, info, is_skipped, is_sound, until};
 use redis::{Connection, Value};
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 /// What no command of the module takes.
 const MOST: Duration = Duration::from_millis(10);
@@ -41,6 +44,48 @@ fn least(engine: &Engine, mut command: impl FnMut()) -> Duration {
 
 fn exec(client: &mut Connection, words: &redis::Cmd) -> Value {
     words.query(client).expect("it is done")
+}
+
+/// A window of 130 MB with steps of a second.
+const WINDOWED: &str = "CF.RESERVE w 55000000 WINDOW 12 STEPS 12";
+
+/// What the main thread works for a command and for what comes up beside it, while a large window
+/// moves on by many steps and items come and are forgotten.
+#[test]
+#[ignore = "it fills a window of 130 MB: ci/module.sh --stalls"]
+fn steps_do_not_hold_up_others() {
+    const ITEMS: usize = 2_000_000;
+    const EACH: usize = 200;
+    if is_skipped() {
+        return;
+    }
+    let engine = Engine::start(&[]);
+    let mut client = engine.client();
+    ask::<()>(&mut client, WINDOWED);
+    let bytes: u64 = ask(&mut client, "MEMORY USAGE w");
+    let begun = Instant::now();
+    let mut costs = Vec::new();
+    for first in (0..ITEMS).step_by(EACH).cycle() {
+        let items: Vec<usize> = (first..first + EACH).collect();
+        let mut insert = redis::cmd("CF.INSERTNX");
+        insert.arg("w").arg("ITEMS").arg(items);
+        costs.push(cost(&engine, || exec(&mut client, &insert)).0);
+        if begun.elapsed() > Duration::from_secs(30) {
+            break;
+        }
+    }
+    assert!(costs.len() > 1000, "{} looks", costs.len());
+    costs.sort_unstable();
+    let milliseconds = |cost: Duration| cost.as_secs_f64() * 1000.0;
+    let most = costs[costs.len() - 1];
+    println!(
+        "steps of a window of {bytes} bytes: {:.2} ms at most, {:.2} ms as a rule, in {} looks",
+        milliseconds(most),
+        milliseconds(costs[costs.len() / 2]),
+        costs.len()
+    );
+    is_sound(&mut client);
+    assert!(most <= MOST, "a step took {most:?} of the main thread");
 }
 
 #[test]

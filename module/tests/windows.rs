@@ -3,13 +3,16 @@
 mod common;
 
 use common::{
-    Engine, ask, digest, dump, info, is_checked, is_skipped, is_sound, load, refusal, until,
+    Engine, ask, digest, dump, info, is_checked, is_skipped, is_sound, load, long, random, refusal,
+    try_ask, until,
 };
-use redis::Connection;
+use rand::RngExt;
+use redis::{Connection, Value};
 use std::{
-    thread,
+    fs, thread,
     time::{Duration, Instant},
 };
+use tempfile::TempDir;
 
 /// Of a window of a second with four steps: an item lives so long, at least and at most.
 const LEAST: Duration = Duration::from_secs(1);
@@ -163,6 +166,68 @@ fn replicas_forget_with_their_primary() {
         assert!((one - other).abs() <= 500, "{one} and {other}");
         is_sound(&mut replica);
     }
+}
+
+/// Threads sweep while clients write and the engine saves, at other times on each node: all hold the
+/// same nevertheless, and so does a node that has read its file of commands.
+#[test]
+fn sweeps_make_no_difference() {
+    if is_skipped() {
+        return;
+    }
+    let appends = ["--appendonly", "yes"];
+    let (primary, replica) = (Engine::start(&appends), Engine::start(&[]));
+    follow(&replica, &primary);
+    let mut client = primary.client();
+    // A sweep takes some milliseconds.
+    ask::<()>(&mut client, "CF.RESERVE large 1500000 WINDOW 1 STEPS 13");
+    let mut random = random(13);
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(if long() { 60 } else { 4 }) {
+        let mut some = redis::pipe();
+        for _ in 0..1000 {
+            let name = match random.random_range(0..8) {
+                0 | 1 => "CF.TOUCH",
+                2 => "CF.DEL",
+                3 => "CF.ADD",
+                4 => "CF.ADDNX",
+                _ => "CF.ADDTOUCH",
+            };
+            let item = random.random_range(0..100_000);
+            some.cmd(name).arg("large").arg(item).ignore();
+        }
+        some.query::<()>(&mut client).expect("there is room");
+        // If none is under way.
+        let _ = try_ask::<Value>(&mut client, "BGSAVE");
+    }
+    until("the save ends", || {
+        info(&mut client, "rdb_bgsave_in_progress") == 0
+    });
+    let saves: String = ask(&mut client, "INFO persistence");
+    assert!(saves.contains("rdb_last_bgsave_status:ok"), "{saves}");
+    for engine in [&primary, &replica] {
+        assert!(engine.threads("guira") > 0, "nobody has swept");
+    }
+    // No step begins from here on.
+    ask::<()>(&mut client, "CLIENT PAUSE 60000 WRITE");
+    catch_up(&mut client, &mut replica.client());
+    let of = |engine: &Engine| -> Vec<String> {
+        let mut client = engine.client();
+        is_sound(&mut client);
+        ask(&mut client, "DEBUG DIGEST-VALUE large")
+    };
+    let digest = of(&primary);
+    assert_eq!(of(&replica), digest);
+    let files = TempDir::new().expect("there is room for files");
+    let copy = files.path().join("appendonlydir");
+    fs::create_dir(&copy).expect("it can be made");
+    for file in fs::read_dir(primary.directory().join("appendonlydir")).expect("it is there") {
+        let file = file.expect("it is there");
+        fs::copy(file.path(), copy.join(file.file_name())).expect("it can be copied");
+    }
+    // As a replica, which begins no steps of its own.
+    let lonely = [&appends[..], &["--replicaof", "127.0.0.1 1"]].concat();
+    assert_eq!(of(&Engine::start_in(files, &lonely)), digest);
 }
 
 /// What the old primary has acknowledged, and the new one has, lives as long as was promised; and

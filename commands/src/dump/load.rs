@@ -150,12 +150,12 @@ impl Load {
     ///
     /// [`LoadError::Damaged`], if it is, or if there are pieces to come.
     pub fn finish(self) -> Result<Filter, LoadError> {
-        let Header {
-            options, deleted, ..
-        } = self.header;
+        let header = self.header;
         Ok(match self.snapshot {
-            Snapshot::Plain(decoder) => Filter::new(decoder.finish()?, options, deleted),
-            Snapshot::Windowed(collected) => collected.finish(options, deleted)?,
+            Snapshot::Plain(decoder) => {
+                Filter::new(decoder.finish()?, header.options, header.deleted)
+            }
+            Snapshot::Windowed(collected) => collected.finish(header)?,
         })
     }
 }

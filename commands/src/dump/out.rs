@@ -221,7 +221,7 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Growth, Options};
+    use crate::{Clock, Growth, Options, dump::Header};
 
     fn filter() -> Filter {
         let options = Options {
@@ -253,7 +253,8 @@ mod tests {
         for _ in 0..=NUMBERS {
             let position = dumps.begin(b"k", &filter).unwrap();
             let (position, piece) = next(&dumps, position);
-            let copy = Filter::read_from(&piece[LENGTH_BYTES..], Options::default(), 0).unwrap();
+            let (header, clock) = (Header::of(&filter), Clock::Process);
+            let copy = Filter::read_from(&piece[LENGTH_BYTES..], header, clock).unwrap();
             assert!(copy.contains(b"new"), "this is an earlier dump");
             assert_eq!(next(&dumps, position).0, 0);
         }

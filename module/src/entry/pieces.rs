@@ -15,10 +15,6 @@ use std::{
 
 const COMMAND: &CStr = c"CF.LOADCHUNK";
 
-/// The command after it, for a filter with a window.
-const OF_WINDOW: &CStr = c"CF.AGE";
-const _: () = assert!(matches!(OF_WINDOW.to_str(), Ok(name) if name.len() == AGE.len()));
-
 /// The position of a header.
 const HEADER: i64 = 1;
 
@@ -37,7 +33,7 @@ pub(super) fn rewrite(content: &Content, to: &mut impl Rewrite, windows: &Window
             // Only then is it less than a filter, and no filter when it is read.
             debug_assert!(written.is_ok(), "commands take all bytes");
             if let Some(saved) = windows.save(filter) {
-                to.emit(OF_WINDOW, saved.age as i64, &saved.to_bytes());
+                to.emit(AGE, saved.age as i64, &saved.to_bytes());
             }
         }
         Content::Loading(loading) => {
@@ -117,7 +113,7 @@ pub(super) mod tests {
 
     impl Rewrite for Commands {
         fn emit(&mut self, command: &CStr, number: i64, bytes: &[u8]) {
-            if command == OF_WINDOW {
+            if command == AGE {
                 assert!(Saved::from_bytes(bytes).is_some());
                 return;
             }

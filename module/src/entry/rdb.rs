@@ -130,23 +130,14 @@ pub(super) fn read(
     }
     match from.number()? {
         FILTER => {
-            let Header {
-                kind,
-                options,
-                deleted,
-            } = Header::from_bytes(&from.string()?)?;
+            let header = Header::from_bytes(&from.string()?)?;
             let mut bytes = Bytes::new(from);
-            let filter = match kind {
-                Kind::Plain => Filter::read_from(&mut bytes, options, deleted)?,
-                Kind::Windowed => {
-                    Filter::read_window_from(&mut bytes, options, deleted, windows.clock())?
-                }
-            };
+            let filter = Filter::read_from(&mut bytes, header, windows.clock())?;
             if bytes.read(&mut [0])? > 0 {
                 return Err(ReadError::Trailing);
             }
             let filter = Arc::new(filter);
-            if kind == Kind::Windowed {
+            if header.kind == Kind::Windowed {
                 let saved = Saved::from_bytes(&from.string()?).ok_or(ReadError::Age)?;
                 windows.restore(&filter, saved);
                 windows::is_from_file(windows, saved.wall);

@@ -450,6 +450,35 @@ fn a_replica_forgets_as_the_primary_does() {
     step("CF.COMPACT k", Reply::error(refusal), &[], 0);
 }
 
+/// The thread that sweeps may be late.
+#[test]
+fn what_is_forgotten_leaves_its_room_at_once() {
+    let mut key = FakeKey::default();
+    ask(&mut key, "CF.RESERVE k 1000 WINDOW 2 STEPS 2");
+    let mut fill = |words: &str| {
+        let filter = filter(&key);
+        let window = filter.window().unwrap();
+        for _ in 0..3 {
+            window.make_older(Duration::from_secs(1));
+            assert!(window.begin_due_step());
+        }
+        assert!(!window.is_swept());
+        let before = filter.len();
+        let first = ask(&mut key, words).reply;
+        let more = (0..5000).take_while(|item| {
+            let words = format!("{words}{item}");
+            !ask(&mut key, &words).reply.is_error()
+        });
+        // Some items look like others, and are not added.
+        assert!((1749..1800).contains(&more.count()), "{words}");
+        (before, first)
+    };
+    let yes = Reply::Bool(true);
+    assert_eq!(fill("CF.ADD k a"), (0, yes.clone()));
+    assert_eq!(fill("CF.ADDNX k b"), (1750, yes.clone()));
+    assert_eq!(fill("CF.ADDTOUCH k c"), (1750, yes));
+}
+
 /// A node to which a slot moves hears nothing of the time of the other one.
 #[test]
 fn what_is_told_is_right_also_where_items_live_longer() {

@@ -1,5 +1,6 @@
 //! The clock of a node, and its filters with windows in the order of their steps.
 
+use crate::offload;
 use guira_commands::{Clock, Filter};
 use std::{
     collections::BTreeMap,
@@ -13,7 +14,8 @@ use std::{
 /// No shorter queue is pruned.
 const SHORT: usize = 64;
 
-/// All of it is used on the engine's main thread; what it forks only reads the atomics.
+/// All of it is used on the engine's main thread; what it forks only reads the atomics. Other
+/// threads may have the filters.
 #[derive(Debug)]
 pub(crate) struct Windows {
     /// In milliseconds.
@@ -267,10 +269,14 @@ impl Windows {
         }
     }
 
-    /// Moves the clock, and begins the steps that are due then.
+    /// Moves the clock, and begins the steps that are due then. What they let filters forget is swept
+    /// out at once as far as that is quick, and by another thread where it is not.
     pub(crate) fn pass(&self, pass: Pass) {
         /// Longer than any window.
         const LONGEST: u64 = 1 << 45;
+        /// Bytes that are swept here, which takes about a millisecond.
+        const AT_ONCE: usize = 1 << 20;
+        let (mut at_once, mut unswept) = (AT_ONCE, Vec::new());
         let passed = pass.milliseconds.min(LONGEST);
         let now = self.time().saturating_add(passed);
         self.time.store(now, Ordering::Relaxed);
@@ -300,10 +306,19 @@ impl Windows {
             }
             match pass.is_idle {
                 true => window.catch_up(),
-                false => _ = window.tick(),
+                false => _ = window.begin_due_step(),
+            }
+            let bytes = filter.memory_usage();
+            if bytes <= at_once {
+                at_once -= bytes;
+                window.sweep();
+            } else {
+                unswept.push(weak.clone());
             }
             inner.enqueue(now, weak);
         }
+        drop(inner);
+        offload::sweep(unswept);
     }
 
     /// How long it is until a step is due, or none.

@@ -2,7 +2,10 @@
 
 use crate::keyspace::{self, Entry};
 use guira::SnapshotError;
-use guira_commands::{Clock, Filter, Options};
+use guira_commands::{
+    Clock, Filter, Options,
+    dump::{Header, Kind},
+};
 use std::{
     collections::HashSet,
     io::{self, BufReader, BufWriter, Read, Write},
@@ -173,7 +176,8 @@ pub(super) fn read(file: impl Read) -> Result<Vec<Loaded>, LoadError> {
     loop {
         let read = filters.len();
         match take(&mut input, read)? {
-            [kind @ (FILTER | WINDOWED)] => filters.push(read_filter(&mut input, kind, read)?),
+            [FILTER] => filters.push(read_filter(&mut input, Kind::Plain, read)?),
+            [WINDOWED] => filters.push(read_filter(&mut input, Kind::Windowed, read)?),
             [END] => break,
             _ => return Err(LoadError::Damaged("neither a filter nor the end")),
         }
@@ -196,7 +200,7 @@ pub(super) fn read(file: impl Read) -> Result<Vec<Loaded>, LoadError> {
     Ok(filters)
 }
 
-fn read_filter(input: &mut impl Read, kind: u8, read: usize) -> Result<Loaded, LoadError> {
+fn read_filter(input: &mut impl Read, kind: Kind, read: usize) -> Result<Loaded, LoadError> {
     let length = u64::from_le_bytes(take(input, read)?);
     // Grows with the bytes that are there, whatever the length says.
     let mut key = Vec::new();
@@ -212,10 +216,12 @@ fn read_filter(input: &mut impl Read, kind: u8, read: usize) -> Result<Loaded, L
         at if at > 0 => Some(at),
         _ => return Err(LoadError::Damaged("the time when a key expires")),
     };
-    let filter = match kind {
-        WINDOWED => Filter::read_window_from(&mut *input, options, deleted, Clock::Process),
-        _ => Filter::read_from(&mut *input, options, deleted),
+    let header = Header {
+        kind,
+        options,
+        deleted,
     };
+    let filter = Filter::read_from(&mut *input, header, Clock::Process);
     let filter = filter.map_err(|error| match error {
         SnapshotError::Io(error) => LoadError::Io(error),
         SnapshotError::Truncated => LoadError::CutOff(read),
@@ -224,7 +230,7 @@ fn read_filter(input: &mut impl Read, kind: u8, read: usize) -> Result<Loaded, L
             error,
         },
     })?;
-    if kind == WINDOWED {
+    if kind == Kind::Windowed {
         let began = i64::from_le_bytes(take(input, read)?);
         filter.age(since(began));
     }

@@ -1,7 +1,7 @@
 //! The snapshot of a filter with a window, of which the library reads all at once.
 
-use super::LoadError;
-use crate::{Clock, Filter, Options};
+use super::{Header, LoadError};
+use crate::{Clock, Filter};
 use guira::SnapshotError;
 
 /// So many times the bytes of a snapshot are in use at most: those, and the words that are read from
@@ -55,9 +55,9 @@ impl Collected {
     }
 
     /// The filter. It has aged by nothing: a dump has no clock.
-    pub(super) fn finish(self, options: Options, deleted: u64) -> Result<Filter, SnapshotError> {
+    pub(super) fn finish(self, header: Header) -> Result<Filter, SnapshotError> {
         let mut rest = &self.bytes[..];
-        let filter = Filter::read_window_from(&mut rest, options, deleted, self.clock)?;
+        let filter = Filter::read_from(&mut rest, header, self.clock)?;
         match rest.len() {
             0 => Ok(filter),
             count => Err(SnapshotError::TrailingBytes { count }),
