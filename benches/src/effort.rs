@@ -14,6 +14,8 @@ pub struct Effort {
     pub log_medium: u32,
     /// and tables out of cache this.
     pub log_large: u32,
+    /// Items of filters that are asked for a rate.
+    pub items: [u64; 2],
     /// Tables whose snapshots are timed: 2 bytes a slot.
     pub log_huge: u32,
     /// How long each concurrent run takes.
@@ -39,6 +41,7 @@ impl Effort {
         log_small: 16,
         log_medium: 20,
         log_large: 25,
+        items: [1_000_000, 10_000_000],
         log_huge: 29,
         run: Duration::from_millis(120),
         steps: 1 << 20,
@@ -49,6 +52,7 @@ impl Effort {
         log_small: 11,
         log_medium: 14,
         log_large: 17,
+        items: [10_000, 50_000],
         log_huge: 18,
         run: Duration::from_millis(2),
         steps: 1 << 12,

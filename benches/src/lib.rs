@@ -27,4 +27,5 @@ pub mod peers;
 pub mod report;
 pub mod snapshot;
 pub mod space;
+pub mod space_speed;
 pub mod targets;

@@ -7,6 +7,7 @@ mod markdown;
 mod page;
 mod plots;
 mod space;
+mod space_speed;
 
 use crate::{
     contention, curves,
@@ -42,6 +43,8 @@ pub enum Part {
     Expiring,
     /// Memory and rates
     Space,
+    /// What it costs to prefer space
+    SpaceSpeed,
 }
 
 impl Part {
@@ -57,6 +60,7 @@ impl Part {
             Self::Snapshots => "snapshots",
             Self::Expiring => "expiring",
             Self::Space => "space",
+            Self::SpaceSpeed => "space-speed",
         }
     }
 
@@ -72,6 +76,7 @@ impl Part {
             Self::Snapshots => "Snapshots",
             Self::Expiring => "Expiring filters",
             Self::Space => "Space",
+            Self::SpaceSpeed => "What it costs to prefer space",
         }
     }
 }
@@ -187,9 +192,16 @@ impl Report {
             }
             Part::Space => {
                 let space = crate::space::measure(effort, say);
+                it.aims = printed(&space.targets());
                 it.section = space::section(&space, effort, plots);
                 it.losses = space::losses(&space);
                 vec![("space", plots::space(&space.points))]
+            }
+            Part::SpaceSpeed => {
+                let measured = crate::space_speed::measure(effort, say);
+                it.aims = printed(&measured.targets());
+                it.section = space_speed::section(&measured);
+                Vec::new()
             }
         };
         (it, svgs)

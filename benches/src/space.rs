@@ -2,9 +2,11 @@
 //! how full it gets.
 
 mod asked;
+mod fixed;
 mod redis_bloom;
 
-pub use asked::{COMPARED, GROWTHS};
+pub use asked::{COMPARED, GROWTHS, SMALL};
+pub use fixed::{AtRate, Fixed};
 pub use redis_bloom::MOST_TABLES;
 
 use crate::{
@@ -31,6 +33,8 @@ pub struct Point {
     pub expected: Option<f64>,
     /// The rate that was measured.
     pub rate: f64,
+    /// Absent keys that were looked up for it.
+    pub lookups: u64,
     /// Bits of memory per item.
     pub bits: f64,
     /// The same when the first insert was refused, if one was.
@@ -68,6 +72,23 @@ impl Point {
     pub fn cuckoo(rate: f64) -> f64 {
         (Self::limit(rate) + 3.0) / 0.95
     }
+
+    /// The same if the buckets are semi-sorted, which saves a bit of each
+    /// fingerprint (as above, §5.2).
+    #[must_use]
+    pub fn semi_sorted(rate: f64) -> f64 {
+        (Self::limit(rate) + 2.0) / 0.95
+    }
+
+    /// True if so many keys were found that a filter which keeps the rate asked for would be the
+    /// exception: by three standard deviations.
+    #[must_use]
+    pub fn exceeds_rate(&self) -> bool {
+        self.asked.is_some_and(|asked| {
+            let deviation = (asked / self.lookups.max(1) as f64).sqrt();
+            self.rate > asked + 3.0 * deviation
+        })
+    }
 }
 
 /// Memory and rates.
@@ -77,6 +98,8 @@ pub struct Space {
     pub points: Vec<Point>,
     /// guira's out of cache.
     pub large: Vec<Point>,
+    /// Filters that do not grow, for each number of items.
+    pub fixed: Vec<Fixed>,
     /// How fast filters are built.
     pub construction: Table,
     /// Highest loads.
@@ -90,12 +113,15 @@ pub fn measure(effort: Effort, say: impl Fn(&str)) -> Space {
     let points = points(effort);
     say("space, out of cache");
     let large = large_points(effort);
+    say("space of fixed filters");
+    let fixed = effort.items.map(|items| fixed::measure(items, effort));
     say("construction");
     let construction = construction(effort);
     say("highest loads");
     Space {
         points,
         large,
+        fixed: fixed.into(),
         construction,
         loads: loads(effort),
     }
@@ -114,18 +140,21 @@ pub struct Load {
 /// Items asked for, where the highest load is measured.
 pub const SIZES: [usize; 3] = [1_000, 30_000, 1_000_000];
 
-/// The share of absent keys that are found: lookups until some hundred were, but not
-/// for ever. 0 where too few were found to tell.
-fn false_positives(lookup: impl Fn(Walk, u64) -> u64, effort: Effort) -> f64 {
+/// So many false positives tell the rate to a twentieth.
+const SOME: u64 = 400;
+
+/// The share of absent keys that are found, and how many were looked up: until so many were found,
+/// but not for ever. 0 where too few were found to tell.
+fn false_positives(lookup: impl Fn(Walk, u64) -> u64, enough: u64, effort: Effort) -> (f64, u64) {
     let (mut asked, mut found) = (0, 0);
-    while found < 400 && asked < effort.steps * 64 {
+    while found < enough && asked < effort.steps * 64 {
         found += lookup(Walk::new(Asked::Misses, 1, asked >> 16), 1 << 16);
         asked += 1 << 16;
     }
-    if found < 25 {
-        return 0.0;
+    match found {
+        ..25 => (0.0, asked),
+        _ => (found as f64 / asked as f64, asked),
     }
-    found as f64 / asked as f64
 }
 
 fn bits(bytes: usize, items: u64) -> f64 {
@@ -139,12 +168,15 @@ fn measured(
     (count, expected): (u64, Option<f64>),
     effort: Effort,
 ) -> Point {
+    let lookup = |walk, steps| peer.lookup(walk, steps);
+    let (rate, lookups) = false_positives(lookup, SOME, effort);
     Point {
         name,
         asked: None,
         grown,
         expected,
-        rate: false_positives(|walk, steps| peer.lookup(walk, steps), effort),
+        rate,
+        lookups,
         bits: bits(peer.bytes(), count),
         at_full: None,
         refused: 0,

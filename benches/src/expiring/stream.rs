@@ -204,13 +204,12 @@ fn twice(effort: Effort, it: &super::Contestant) -> u64 {
             // Each part goes to two threads. So steps are twice as far apart.
             let part = source.take() / CHUNK / 2 * CHUNK;
             let before = at();
-            window.see_each(part..part + CHUNK, &mut |number, seen| {
-                if seen == Seen::First {
-                    let other = first[number as usize].swap(before + 1, Ordering::Relaxed);
-                    // A thread may have been stopped until the key was forgotten.
-                    twice += u64::from(other != 0 && at() - (other - 1).min(before) < count / 2);
-                }
-            });
+            let new = window.see_all(part..part + CHUNK)[Seen::First as usize];
+            for place in (0..CHUNK).filter(|place| new >> place & 1 == 1) {
+                let other = first[(part + place) as usize].swap(before + 1, Ordering::Relaxed);
+                // A thread may have been stopped until the key was forgotten.
+                twice += u64::from(other != 0 && at() - (other - 1).min(before) < count / 2);
+            }
         }
         twice
     });

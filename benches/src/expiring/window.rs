@@ -40,13 +40,6 @@ pub trait Window: Send + Sync {
         answers
     }
 
-    /// Asks for the keys with these numbers, and hands over each answer.
-    fn see_each(&self, numbers: Range<u64>, answer: &mut dyn FnMut(u64, Seen)) {
-        for number in numbers {
-            answer(number, self.first_seen(u64::nth(number)));
-        }
-    }
-
     /// Looks up `steps` keys, whose numbers are above `first`; how many were found.
     fn lookup(&self, mut walk: Walk, first: u64, steps: u64) -> u64 {
         (0..steps)

@@ -33,6 +33,16 @@ pub(super) fn strings<const N: usize>(head: [&str; N]) -> Vec<String> {
     head.map(str::to_owned).into()
 }
 
+/// "a, b and c".
+pub(super) fn names(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.collect();
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
 /// Three digits, as the spread allows no more.
 pub(super) fn digits(value: f64) -> String {
     match value.abs() {

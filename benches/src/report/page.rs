@@ -2,7 +2,7 @@
 
 use super::{
     Part,
-    markdown::{strings, table},
+    markdown::{names, strings, table},
 };
 use crate::peers;
 use clap::ValueEnum;
@@ -143,16 +143,6 @@ With `-- --only growth,space` only these parts are measured, and the others stay
         parts = names(Part::value_variants().iter().map(|part| format!("`{}`", part.name()))),
         runs = runs(all),
     )
-}
-
-/// "a, b and c".
-fn names(names: impl Iterator<Item = String>) -> String {
-    let names: Vec<String> = names.collect();
-    match names.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-        None => String::new(),
-    }
 }
 
 /// The runs, each with its parts.

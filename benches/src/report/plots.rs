@@ -6,7 +6,7 @@ use crate::{
     growth::{TIMES, Timeline, Window},
     latency::Latencies,
     ops::Table,
-    space::{GROWTHS, Point},
+    space::{GROWTHS, Point, SMALL},
 };
 use plotters::{
     coord::{
@@ -371,6 +371,9 @@ const SHADES: [RGBColor; GROWTHS.len()] = [
     RGBColor(70, 30, 0),
 ];
 
+/// That of fixed filters that prefer space.
+const SMALL_SHADE: RGBColor = RGBColor(0, 60, 160);
+
 /// Those of the contestants that were asked for one rate, and here are asked for all.
 const TAKE_RATES: [&str; 3] = [
     "RwLock<qfilter>",
@@ -398,6 +401,9 @@ fn series(points: &[Point]) -> Vec<Series> {
         };
         let growth = GROWTHS.iter().position(|&times| times == point.grown);
         let (label, shade) = match (family, kind, point.grown) {
+            ("guira", _, 1) if name.starts_with(SMALL) => {
+                ("guira, fixed, prefers space".to_owned(), SMALL_SHADE)
+            }
             ("guira", _, 1) => ("guira, fixed".to_owned(), SHADES[0]),
             ("guira", _, times) => (
                 format!("guira, grown {times} times"),
@@ -455,7 +461,7 @@ pub(super) fn space(points: &[Point]) -> Svg {
             .label_style((FONT, 12))
             .draw()?;
         let rates = || (0..=140).map(|step| 10_f64.powf(-7.0 + f64::from(step) / 20.0));
-        let theories: [Theory; 3] = [
+        let theories: [Theory; 4] = [
             (Point::limit, RGBColor(120, 120, 120), "information limit"),
             (
                 Point::bloom,
@@ -466,6 +472,11 @@ pub(super) fn space(points: &[Point]) -> Svg {
                 Point::cuckoo,
                 RGBColor(150, 195, 225),
                 "cuckoo, (log2(1/ε) + 3) / 0.95",
+            ),
+            (
+                Point::semi_sorted,
+                RGBColor(120, 200, 170),
+                "semi-sorted cuckoo, (log2(1/ε) + 2) / 0.95",
             ),
         ];
         for (theory, shade, name) in theories {

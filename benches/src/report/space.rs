@@ -1,11 +1,11 @@
 //! The section of space.
 
-use super::markdown::{digits, optional, plot, strings, table};
+use super::markdown::{digits, names, optional, plot, strings, table};
 use crate::{
     effort::Effort,
     measure::{Samples, items, size},
     ops::Table,
-    space::{COMPARED, MOST_TABLES, Point, SIZES, Space},
+    space::{COMPARED, Fixed, MOST_TABLES, Point, SIZES, SMALL, Space},
 };
 use std::{fmt::Write, path::Path};
 
@@ -75,6 +75,7 @@ pub(super) fn section(space: &Space, effort: Effort, plots: &Path) -> String {
             space.points.iter().filter(|point| listed(point)).map(row)
         ),
     );
+    text += &fixed(space);
     text += &grown(space, effort);
     text += &construction(space, effort);
     let sizes = SIZES.iter().map(|items| format!("{items} items"));
@@ -101,6 +102,86 @@ fn listed(point: &Point) -> bool {
     !point.name.starts_with("RedisBloom")
 }
 
+/// Filters that do not grow, by the rate asked.
+fn fixed(space: &Space) -> String {
+    let mut text = "\n### Fixed filters at the rate asked\n\nBits per item of filters that were made for so many items, and hold them, table \
+         and all.\n\
+         guira is there as it is by default, and as it is where it prefers space (`Prefer::Space`), with the words that it chose; \
+         in these the bits of a fingerprint are rounded down where they are semi-sorted.\n\
+         Its measured rates are of some 10 000 false positives, or of 64 M lookups where these find fewer.\n\
+         A rate would be bold if it were above the one asked by more than chance allows, three standard deviations.\n\
+         The rates of the peers are in the table above.\n\
+         fastbloom is a Bloom filter; the last four columns are the formulas: the information limit, a Bloom filter, and a cuckoo filter \
+         without and with semi-sorted buckets, (log2(1/ε) + 3) / 0.95 and (log2(1/ε) + 2) / 0.95 (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §5).\n"
+        .to_owned();
+    for fixed in &space.fixed {
+        let _ = write!(text, "\n{} items:\n\n{}", fixed.items, at_rates(fixed));
+    }
+    for fixed in &space.fixed {
+        let [speed, small] = below_bloom(fixed);
+        let _ = write!(
+            text,
+            "\nAmong rates that are 2.3 % apart, from 10 % to 10⁻⁸, a filter for {} items that prefers space takes less than a Bloom \
+             filter {small}, and one that prefers speed {speed}.\n",
+            fixed.items
+        );
+    }
+    text
+}
+
+/// "from 0.1 % to 0.01 %": with [`Prefer::Speed`](guira::Prefer::Speed), and with
+/// [`Prefer::Space`](guira::Prefer::Space).
+fn below_bloom(fixed: &Fixed) -> [String; 2] {
+    fixed.below_bloom.each_ref().map(|ranges| {
+        let range = |&(highest, lowest): &_| format!("{} to {}", percent(highest), percent(lowest));
+        match ranges.is_empty() {
+            true => "at none".into(),
+            false => format!("from {}", names(ranges.iter().map(range))),
+        }
+    })
+}
+
+fn at_rates(fixed: &Fixed) -> String {
+    let peers = fixed.at_rates.iter().take(1).flat_map(|it| &it.peers);
+    let mut head = strings([
+        "asked",
+        "guira",
+        "words",
+        "measured rate",
+        "prefers space",
+        "words",
+        "measured rate",
+    ]);
+    head.extend(peers.map(|&(name, _)| name.to_owned()));
+    head.extend(strings([
+        "information limit",
+        "Bloom",
+        "cuckoo",
+        "semi-sorted cuckoo",
+    ]));
+    let two = |bits: f64| format!("{bits:.2}");
+    let rows = fixed.at_rates.iter().map(|it| {
+        let mut row = vec![percent(it.asked)];
+        for point in &it.guira {
+            let rate = match point.exceeds_rate() {
+                true => format!("**{}**", percent(point.rate)),
+                false => percent(point.rate),
+            };
+            row.extend([two(point.bits), point.name.clone(), rate]);
+        }
+        row.extend(it.peers.iter().map(|&(_, bits)| two(bits)));
+        let theories = [
+            Point::limit,
+            Point::bloom,
+            Point::cuckoo,
+            Point::semi_sorted,
+        ];
+        row.extend(theories.map(|theory| two(theory(it.asked))));
+        row
+    });
+    table(&head, rows)
+}
+
 /// What grows, at the rate asked.
 const GROW: [&str; 3] = ["guira", "RedisBloom", "scalable_cuckoo_filter"];
 
@@ -117,6 +198,7 @@ fn grown(space: &Space, effort: Effort) -> String {
     ]);
     let compared = |point: &&Point| {
         let family = GROW.iter().any(|name| point.name.starts_with(name));
+        let family = family && !point.name.starts_with(SMALL);
         family && point.asked.is_some_and(|asked| COMPARED.contains(&asked))
     };
     let row = |point: &Point, items: u64| {
@@ -191,18 +273,32 @@ fn over_cuckoo<'a>(
 pub(super) fn losses(space: &Space) -> String {
     let guira = |grown: bool| {
         let points = space.points.iter();
-        points.filter(move |point| point.name.starts_with("guira") && (point.grown > 1) == grown)
+        let points = points
+            .filter(|point| point.name.starts_with("guira") && !point.name.starts_with(SMALL));
+        points.filter(move |point| (point.grown > 1) == grown)
     };
+    let small = || {
+        let points = space.points.iter();
+        points.filter(|point| point.name.starts_with(SMALL))
+    };
+    let bloom = space.fixed.first().map_or(String::new(), |fixed| {
+        let [speed, small] = below_bloom(fixed);
+        format!(
+            "Of filters for {} items, those that prefer space are smaller {small}, and those that prefer speed {speed}.\n",
+            fixed.items
+        )
+    });
     let reached = |point: &Point| (point.rate > 0.0).then_some(point.rate);
     let asked = |point: &Point| point.asked;
     format!(
-        "In space, a Bloom filter is smaller at most rates (see Space).\n\
+        "In space, a Bloom filter is smaller at most rates (see Space).\n{bloom}\
          A cuckoo filter with fingerprints of any size takes 3 bits an item more than the information limit, and guira's \
          word-sized buckets cost {} more than such a filter at the rate that guira *reached*.\n\
          As few sizes of fingerprints exist, the rate reached is often far below the one that was *asked* for: at that one a \
-         fixed filter of guira is {} larger, and one that has grown 64 times or more {}.\n",
+         fixed filter of guira is {} larger, one that prefers space {}, and one that has grown 64 times or more {}.\n",
         over_cuckoo(guira(false), reached),
         over_cuckoo(guira(false), asked),
+        over_cuckoo(small(), asked),
         over_cuckoo(guira(true), asked),
     )
 }
@@ -244,6 +340,7 @@ mod tests {
             grown,
             expected: None,
             rate,
+            lookups: 1 << 20,
             bits: times * Point::cuckoo(rate),
             at_full: None,
             refused: 0,
@@ -270,6 +367,7 @@ mod tests {
         let space = Space {
             points: vec![point(0.01, 0.009, 1.25, 64), redis_bloom],
             large: Vec::new(),
+            fixed: Vec::new(),
             construction: Table::new(String::new(), &[""]),
             loads: Vec::new(),
         };

@@ -1,22 +1,25 @@
 //! Filters that are asked for a rate: made for all items at once, or grown.
 
-use super::{Point, bits, false_positives, redis_bloom::RedisBloom};
+use super::{Point, SOME, bits, false_positives, redis_bloom::RedisBloom};
 use crate::{
     effort::Effort,
     growth::{guira_from, scalable},
-    hasher::SharedHasher,
+    hasher::{self, SharedHasher},
     keys::{Key, Walk},
     peers,
 };
-use guira::{CuckooFilter, SeededState};
+use guira::{CuckooFilter, Prefer, SeededState};
 use rand::rngs::SmallRng;
 use scalable_cuckoo_filter::ScalableCuckooFilter;
 
 /// The rates that are asked for.
-const RATES: [f64; 7] = [0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5, 1e-6];
+pub(super) const RATES: [f64; 7] = [0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5, 1e-6];
 
 /// Those of them whose grown filters the page shows beside each other.
 pub const COMPARED: [f64; 4] = [0.03, 0.01, 0.001, 1e-4];
+
+/// How guira is called where it prefers space.
+pub const SMALL: &str = "guira, prefers space";
 
 /// How many times as large as at first the filters become; 1: they are fixed.
 pub const GROWTHS: [u64; 4] = [1, 64, 1_000, 100_000];
@@ -25,7 +28,7 @@ pub const GROWTHS: [u64; 4] = [1, 64, 1_000, 100_000];
 const EXPANSIONS: [usize; 3] = [1, 2, 4];
 
 /// What one thread fills.
-trait Filter {
+pub(super) trait Filter {
     /// Adds the key; false if it is refused.
     fn insert(&mut self, key: u64) -> bool;
 
@@ -111,8 +114,14 @@ fn redis_bloom_slots(rate: f64) -> Option<usize> {
         .find(|&slots| slots as f64 * 2.0 / 255.0 <= rate)
 }
 
-/// Fills a filter with as many items as it was asked to hold.
-fn measured(
+/// Fills a filter with as many items as it was asked to hold, and looks for some false positives.
+fn measured(what: (String, f64, u64), filter: impl Filter, count: u64, effort: Effort) -> Point {
+    measured_until(SOME, what, filter, count, effort)
+}
+
+/// The same, until it has found so many false positives.
+pub(super) fn measured_until(
+    enough: u64,
     (name, asked, grown): (String, f64, u64),
     mut filter: impl Filter,
     count: u64,
@@ -131,12 +140,14 @@ fn measured(
             .map(|_| u64::from(filter.contains(u64::nth(walk.next_number()))))
             .sum()
     };
+    let (rate, lookups) = false_positives(found, enough, effort);
     let point = Point {
         name,
         asked: Some(asked),
         grown,
         expected: filter.expected(),
-        rate: false_positives(found, effort),
+        rate,
+        lookups,
         bits: bits(filter.bytes(), count - refused),
         at_full: None,
         refused,
@@ -159,6 +170,27 @@ fn guira(asked: f64, grown: u64, count: u64, effort: Effort) -> Option<Point> {
     let filter = guira_from(start_of(count, grown), count, asked).ok()?;
     let name = format!("guira, chose {} bits", filter.fingerprint_bits());
     Some(measured((name, asked, grown), filter, count, effort))
+}
+
+/// guira, fixed: as large as it is made for so many items at this rate.
+///
+/// # Panics
+///
+/// If guira does not offer the rate.
+pub(super) fn fixed(asked: f64, prefer: Prefer, count: u64) -> CuckooFilter {
+    let builder = CuckooFilter::builder()
+        .capacity(count as usize)
+        .false_positive_rate(asked)
+        .prefer(prefer);
+    let built = builder.hasher(hasher::state()).build();
+    built.expect("a rate on offer, and memory")
+}
+
+/// guira where it prefers space.
+fn small(asked: f64, count: u64, effort: Effort) -> Point {
+    let filter = fixed(asked, Prefer::Space, count);
+    let name = format!("{SMALL}, chose {} bits", filter.fingerprint_bits());
+    measured((name, asked, 1), filter, count, effort)
 }
 
 fn redis_bloom(asked: f64, grown: u64, count: u64, effort: Effort) -> Vec<Point> {
@@ -190,6 +222,9 @@ pub(super) fn of_all(count: u64, effort: Effort) -> Vec<Point> {
     for asked in RATES {
         for grown in GROWTHS {
             points.extend(guira(asked, grown, count, effort));
+            if grown == 1 {
+                points.push(small(asked, count, effort));
+            }
             points.extend(redis_bloom(asked, grown, count, effort));
             // A long chain takes minutes to find enough false positives at low rates.
             if grown == 1 || COMPARED.contains(&asked) {
@@ -201,12 +236,15 @@ pub(super) fn of_all(count: u64, effort: Effort) -> Vec<Point> {
         for (name, make) in peers::asked_for::<u64>() {
             let peer = make(count as usize, asked);
             let refused = count - peer.insert_all(0..count);
+            let lookup = |walk, steps| peer.lookup(walk, steps);
+            let (rate, lookups) = false_positives(lookup, SOME, effort);
             points.push(Point {
                 name: name.to_owned(),
                 asked: Some(asked),
                 grown: 1,
                 expected: None,
-                rate: false_positives(|walk, steps| peer.lookup(walk, steps), effort),
+                rate,
+                lookups,
                 bits: bits(peer.bytes(), count - refused),
                 at_full: None,
                 refused,

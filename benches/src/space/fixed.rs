@@ -1,0 +1,170 @@
+//! Filters that do not grow, of so many items: with guira's two preferences, and what else can be
+//! asked for a rate.
+
+use super::{
+    Point, Space,
+    asked::{Filter, RATES, fixed, measured_until},
+    bits,
+};
+use crate::{
+    effort::Effort,
+    growth::scalable,
+    keys::Key,
+    peers,
+    targets::{Bound, Target},
+};
+use guira::Prefer;
+
+/// Filters of one number of items.
+#[derive(Clone, Debug)]
+pub struct Fixed {
+    /// The items.
+    pub items: u64,
+    /// One for each rate.
+    pub at_rates: Vec<AtRate>,
+    /// At which rates guira is smaller than a Bloom filter: from the highest to the lowest of
+    /// each range. With [`Prefer::Speed`], and with [`Prefer::Space`].
+    pub below_bloom: [Vec<(f64, f64)>; 2],
+}
+
+/// Filters that were asked for the same rate.
+#[derive(Clone, Debug)]
+pub struct AtRate {
+    /// The rate.
+    pub asked: f64,
+    /// guira, with [`Prefer::Speed`] and with [`Prefer::Space`].
+    pub guira: [Point; 2],
+    /// The peers, and their bits per item.
+    pub peers: Vec<(&'static str, f64)>,
+}
+
+/// What guira aims at where it prefers space: bits per item at a rate.
+const AIMS: [(f64, f64); 5] = [
+    (0.03, 9.5),
+    (0.01, 11.1),
+    (0.003, 13.3),
+    (0.001, 14.8),
+    (1e-4, 21.0),
+];
+
+/// So many false positives tell the rate to a hundredth.
+const MANY: u64 = 10_000;
+
+pub(super) fn measure(items: u64, effort: Effort) -> Fixed {
+    let at_rate = |asked| AtRate {
+        asked,
+        guira: [Prefer::Speed, Prefer::Space].map(|prefer| guira(asked, prefer, items, effort)),
+        peers: all_peers(asked, items),
+    };
+    Fixed {
+        items,
+        at_rates: RATES.map(at_rate).into(),
+        below_bloom: [Prefer::Speed, Prefer::Space].map(|prefer| below_bloom(prefer, items)),
+    }
+}
+
+/// Called by the words that it chose: semi-sorted ones where plain ones take more.
+fn guira(asked: f64, prefer: Prefer, items: u64, effort: Effort) -> Point {
+    let filter = fixed(asked, prefer, items);
+    let plain = fixed(asked, Prefer::Speed, items);
+    let kind = match filter.memory_usage() < plain.memory_usage() {
+        true => "semi-sorted ",
+        false => "",
+    };
+    let (bits, slots) = (filter.fingerprint_bits(), filter.bucket_slots());
+    let name = format!("{kind}{bits} bits × {slots}");
+    measured_until(MANY, (name, asked, 1), filter, items, effort)
+}
+
+fn all_peers(asked: f64, items: u64) -> Vec<(&'static str, f64)> {
+    let mut chain = scalable(items, asked);
+    (0..items).for_each(|number| chain.insert(&u64::nth(number)));
+    let mut all = vec![("scalable_cuckoo_filter", bits(Filter::bytes(&chain), items))];
+    for (name, make) in peers::asked_for::<u64>() {
+        let peer = make(items as usize, asked);
+        let accepted = peer.insert_all(0..items);
+        all.push((name, bits(peer.bytes(), accepted)));
+    }
+    all
+}
+
+/// Rates of which each is 2.3 % below the one before, from 10 % to 10⁻⁸.
+fn fine_rates() -> impl Iterator<Item = f64> {
+    (100..=800).map(|step| 10_f64.powf(-f64::from(step) / 100.0))
+}
+
+/// The ranges of rates at which a filter takes less than a Bloom filter.
+fn below_bloom(prefer: Prefer, items: u64) -> Vec<(f64, f64)> {
+    let mut ranges: Vec<(f64, f64)> = Vec::new();
+    let mut before = false;
+    for rate in fine_rates() {
+        let filter = fixed(rate, prefer, items);
+        let smaller = bits(filter.memory_usage(), items) < Point::bloom(rate);
+        match ranges.last_mut() {
+            Some((_, lowest)) if smaller && before => *lowest = rate,
+            _ if smaller => ranges.push((rate, rate)),
+            _ => {}
+        }
+        before = smaller;
+    }
+    ranges
+}
+
+impl Space {
+    /// What guira aims at where it prefers space.
+    #[must_use]
+    pub fn targets(&self) -> Vec<Target> {
+        let all = self.fixed.iter();
+        let all = all.flat_map(|fixed| fixed.at_rates.iter().map(|it| (fixed.items, it)));
+        all.filter_map(|(items, it)| target(items, it)).collect()
+    }
+}
+
+fn target(items: u64, at_rate: &AtRate) -> Option<Target> {
+    let (asked, most) = AIMS.into_iter().find(|&(rate, _)| rate == at_rate.asked)?;
+    let [speed, space] = &at_rate.guira;
+    Some(Target {
+        what: format!(
+            "prefers space, bits per item of {items} items at {} %",
+            asked * 100.0
+        ),
+        bound: Bound::AtMost(most),
+        measured: space.bits,
+        details: format!(
+            "{:.3} in {}; {:.3} where it prefers speed",
+            space.bits, space.name, speed.bits
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_that_prefers_space_is_never_larger_and_keeps_the_rate() {
+        for at_rate in measure(20_000, Effort::QUICK).at_rates {
+            let [speed, space] = &at_rate.guira;
+            assert!(space.bits <= speed.bits, "{at_rate:?}");
+            assert_eq!(space.refused, 0, "{at_rate:?}");
+            assert!(!space.exceeds_rate(), "{at_rate:?}");
+            assert_eq!(at_rate.peers.len(), 3);
+        }
+    }
+
+    #[test]
+    fn in_its_ranges_a_filter_is_smaller_than_a_bloom_filter() {
+        for prefer in [Prefer::Speed, Prefer::Space] {
+            let ranges = below_bloom(prefer, 1_000_000);
+            assert!(!ranges.is_empty(), "{prefer:?}");
+            for rate in fine_rates() {
+                let within = ranges
+                    .iter()
+                    .any(|&(highest, lowest)| (lowest..=highest).contains(&rate));
+                let filter = fixed(rate, prefer, 1_000_000);
+                let smaller = bits(filter.memory_usage(), 1_000_000) < Point::bloom(rate);
+                assert_eq!(within, smaller, "{prefer:?}, {rate}");
+            }
+        }
+    }
+}
