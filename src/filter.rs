@@ -231,10 +231,10 @@ impl<S> CuckooFilter<S> {
     /// assert!(filter.contains_hash(hash));
     /// # Ok::<(), guira::InsertError>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        // The usual layouts first: comparisons instead of a jump, and this much can be inlined.
+        // The usual layouts first and in place: comparisons instead of a jump, and no call.
         match &self.raw {
             AnyFilter::F15x4(raw) => raw.contains(raw.class(hash)),
             AnyFilter::Growing(raw) => raw.contains(raw.class(hash)),
@@ -244,7 +244,7 @@ impl<S> CuckooFilter<S> {
 
     #[inline(never)]
     fn contains_in_other_layouts(&self, hash: u64) -> bool {
-        with_layout!(&self.raw, raw => raw.contains(raw.class(hash)))
+        with_layout!(&self.raw, raw => raw.contains_hash(hash))
     }
 
     /// [`remove`](Self::remove) by hash.

@@ -68,6 +68,12 @@ impl<L: Layout> RawFilter<L> {
         self.reader().contains(class)
     }
 
+    /// [`contains`](Self::contains) by hash. Each layout saves no more registers than it needs.
+    #[inline(never)]
+    pub(crate) fn contains_hash(&self, hash: u64) -> bool {
+        self.contains(self.class(hash))
+    }
+
     /// The filter for a row of lookups.
     #[inline(always)]
     pub(crate) fn reader(&self) -> Reader<'_, L> {
