@@ -30,7 +30,7 @@ use crate::{
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
-        word::{Bucket, Word},
+        word::{Bits, Bucket},
     },
 };
 
@@ -82,7 +82,7 @@ impl Patience {
 struct Vacancy<'a, L: Layout> {
     own: Loaded<'a, L>,
     /// What it is with the reservation.
-    reserved: Word<L>,
+    reserved: Bits,
     /// The other bucket of the class.
     other: usize,
     /// The own word is the home.
@@ -103,8 +103,8 @@ impl<'a, L: Layout> Vacancy<'a, L> {
     /// The own word, with a slot reserved; `None` if it has changed.
     fn reserve(self) -> Option<Loaded<'a, L>> {
         self.own
-            .replace(Step::Reserve, self.reserved)
-            .then(|| self.own.now(self.reserved))
+            .replace_bits(Step::Reserve, self.reserved)
+            .then(|| self.own.now_bits(self.reserved))
     }
 }
 
@@ -159,7 +159,7 @@ impl<L: Layout> RawFilter<L> {
             }
             let vacancy = Vacancy {
                 own,
-                reserved,
+                reserved: Bits(reserved.pack()),
                 other,
                 at_home,
                 now,
@@ -184,44 +184,45 @@ impl<L: Layout> RawFilter<L> {
         let own = vacancy.reserve().ok_or(Lost::Word)?;
         // Of two calls that reserve in different words one sees the other's reservation.
         sync::fence_after_exchange();
-        let (now, word) = (vacancy.now, vacancy.reserved.without_reservation());
         let seen = self.read_other(class, vacancy, patience);
         // In another step words that seem to hold none may hold a younger copy.
-        let Some(seen) = seen.filter(|_| self.time.is_still(now)) else {
+        let Some(seen) = seen.filter(|_| self.time.is_still(vacancy.now)) else {
             // If it fails, another thread has taken the reservation away.
-            own.replace(Step::Cancel, word);
+            own.replace(Step::Cancel, vacancy.own.word());
             return Err(Lost::Word);
         };
-        self.confirm(class, (own, word), seen, now)
+        self.confirm(class, vacancy, own, seen)
     }
 
-    /// The other word, without a reservation; `None` if a call there has the right of way.
-    fn read_other(
-        &self,
+    /// The other word, as it was loaded; `None` if a call there has the right of way.
+    fn read_other<'a>(
+        &'a self,
         class: Class,
         vacancy: Vacancy<'_, L>,
         patience: &mut Patience,
-    ) -> Option<Word<L>> {
+    ) -> Option<Loaded<'a, L>> {
         let load = || self.table.load_for_update(class.fingerprint, vacancy.other);
         if vacancy.at_home {
             return Some(take_reservation_away(load, patience));
         }
         let home = load();
-        (!home.is_reserved()).then_some(home.word())
+        (!home.is_reserved()).then_some(home)
     }
 
-    /// Confirms the reservation, unless the own word and the other one, as `seen`, hold a copy.
+    /// Confirms the reservation that `own` has, unless the own word and the other one, as `seen`, hold
+    /// a copy.
     ///
     /// Words that cannot have stood together are taken to hold none: the own one has changed
     /// then, so Confirm fails.
     fn confirm(
         &self,
         class: Class,
-        (own, word): (Loaded<'_, L>, Word<L>),
-        seen: Word<L>,
-        now: Now<L>,
+        vacancy: Vacancy<'_, L>,
+        own: Loaded<'_, L>,
+        seen: Loaded<'_, L>,
     ) -> Result<bool, Lost> {
-        let absent = copies(word, seen, class.fingerprint, now).unwrap_or(0) == 0;
+        let (word, now) = (vacancy.own.word(), vacancy.now);
+        let absent = copies(word, seen.word(), class.fingerprint, now).unwrap_or(0) == 0;
         let confirmed_or_cancelled = if absent {
             let entry = now.entry(class.fingerprint);
             own.replace(Step::Confirm, word.plus(entry))
@@ -264,18 +265,17 @@ impl<L: Layout> RawFilter<L> {
     }
 }
 
-/// The word that `load` loads, without a reservation: one that stands there for longer is taken
-/// away.
+/// What `load` loads. A reservation that stands there for longer is taken away.
 fn take_reservation_away<'a, L: Layout>(
     load: impl Fn() -> Loaded<'a, L>,
     patience: &mut Patience,
-) -> Word<L> {
+) -> Loaded<'a, L> {
     loop {
         let loaded = load();
         let free =
             !loaded.is_reserved() || !patience.wait() && loaded.replace(Step::Evict, loaded.word());
         if free {
-            return loaded.word();
+            return loaded;
         }
     }
 }

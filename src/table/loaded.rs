@@ -93,10 +93,13 @@ impl<'a, L: Layout> Loaded<'a, L> {
     /// The same place after it was exchanged for `new`.
     #[inline]
     pub(crate) fn now(self, new: Word<L>) -> Self {
-        Self {
-            bits: Bits(new.pack()),
-            ..self
-        }
+        self.now_bits(Bits(new.pack()))
+    }
+
+    /// [`now`](Self::now) for who has the bits of the new word at hand.
+    #[inline]
+    pub(crate) fn now_bits(self, bits: Bits) -> Self {
+        Self { bits, ..self }
     }
 
     /// The word with its reservation, if it has one.

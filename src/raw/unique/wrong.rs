@@ -9,8 +9,9 @@ use crate::{
     table::{
         class::Class,
         layout::Layout,
+        loaded::Loaded,
         time::{Moment, Time},
-        word::{Bucket, Word},
+        word::{Bits, Bucket, Word},
     },
 };
 
@@ -41,7 +42,7 @@ pub(super) fn reserve<L: Layout>(
     let mut read_other = || {
         if fault::is(Fault::UniqueOverlooksTokens) {
             let other = raw.table.load_for_update(class.fingerprint, vacancy.other);
-            return Some(other.word());
+            return Some(other);
         }
         raw.read_other(class, vacancy, patience)
     };
@@ -49,8 +50,8 @@ pub(super) fn reserve<L: Layout>(
     let own = match fault::now() {
         Fault::UniqueNoReservation => vacancy.own,
         Fault::UniqueSharedToken => {
-            let shared = |reserved| Vacancy {
-                reserved,
+            let shared = |reserved: Word<L>| Vacancy {
+                reserved: Bits(reserved.pack()),
                 ..vacancy
             };
             let reserved = vacancy.own.word().with_reservation(0).map(shared);
@@ -60,9 +61,9 @@ pub(super) fn reserve<L: Layout>(
     };
     sync::fence_after_exchange();
     let in_time =
-        |_: &Word<L>| fault::is(Fault::UniqueNoSecondNow) || raw.time.is_still(vacancy.now);
+        |_: &Loaded<'_, L>| fault::is(Fault::UniqueNoSecondNow) || raw.time.is_still(vacancy.now);
     match early.unwrap_or_else(read_other).filter(in_time) {
-        Some(seen) => raw.confirm(class, (own, own.word()), seen, vacancy.now),
+        Some(seen) => raw.confirm(class, vacancy, own, seen),
         None => {
             own.replace(Step::Cancel, own.word());
             Err(Lost::Word)

@@ -18,6 +18,9 @@ pub(crate) struct Contents<L> {
     raws: u64,
     /// The prefix of each slot, in lanes as wide.
     prefixes: u64,
+    /// The number of the set of the prefixes, without that of a marked fingerprint: as all sets have
+    /// the same numbers with a 0 more, only what comes to the others or goes from them changes it.
+    set: u64,
     /// The mark on lane 0.
     mark: Option<Mark>,
     /// The token of the reservation. In the lanes its slot is an empty one.
@@ -53,6 +56,7 @@ impl<L: SemiSorted> Contents<L> {
         Self {
             raws: select_unpredictable(is_other, other.raws, self.raws),
             prefixes: select_unpredictable(is_other, other.prefixes, self.prefixes),
+            set: select_unpredictable(is_other, other.set, self.set),
             ..Self::EMPTY
         }
     }
@@ -62,6 +66,7 @@ impl<L: SemiSorted> Bucket for Contents<L> {
     const EMPTY: Self = Self {
         raws: 0,
         prefixes: 0,
+        set: 0,
         mark: None,
         token: None,
         layout: PhantomData,

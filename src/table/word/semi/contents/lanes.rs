@@ -83,11 +83,7 @@ impl<L: SemiSorted> Contents<L> {
         let kept = first | !(last << 1).wrapping_sub(1);
         let shift =
             |lanes: u64, entry: u64| lanes & kept | lanes >> L::RAW_BITS & moved | (entry * place);
-        Self {
-            raws: shift(self.raws, raw),
-            prefixes: shift(self.prefixes, prefix),
-            ..self
-        }
+        self.with_lanes(shift(self.raws, raw), shift(self.prefixes, prefix))
     }
 
     /// Without the entry in the lane of which the top bit is given: the first lane in order is
@@ -98,9 +94,16 @@ impl<L: SemiSorted> Contents<L> {
         let moved = ((top >> (L::RAW_BITS - 1)) - 1) & !first;
         let kept = first | !(top << 1).wrapping_sub(1);
         let shift = |lanes: u64| lanes & kept | (lanes & moved) << L::RAW_BITS;
+        self.with_lanes(shift(self.raws), shift(self.prefixes))
+    }
+
+    /// With these lanes instead.
+    #[inline(always)]
+    fn with_lanes(self, raws: u64, prefixes: u64) -> Self {
         Self {
-            raws: shift(self.raws),
-            prefixes: shift(self.prefixes),
+            raws,
+            prefixes,
+            set: Self::number(prefixes & !low(self.first())),
             ..self
         }
     }

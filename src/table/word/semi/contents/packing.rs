@@ -26,6 +26,7 @@ impl<L: SemiSorted> Contents<L> {
         Some(Self {
             raws: bits & L::LANES,
             prefixes: quiet_prefixes::<L>(bits)?,
+            set: bits >> L::SHIFT,
             ..Self::EMPTY
         })
     }
@@ -61,6 +62,7 @@ impl<L: SemiSorted> Contents<L> {
         Some(Self {
             raws,
             prefixes: prefixes | prefix,
+            set,
             mark,
             token,
             layout: PhantomData,
@@ -91,7 +93,7 @@ impl<L: SemiSorted> Contents<L> {
     #[inline(always)]
     pub(super) fn quiet_bits(self) -> Bits {
         debug_assert!(self.is_unmarked() && !self.is_reserved());
-        Bits(Self::number(self.prefixes) << L::SHIFT | self.raws)
+        Bits(self.set << L::SHIFT | self.raws)
     }
 
     /// [`bits`](Self::bits) with a mark or a reservation. Inlined, as the parts of a word that is
@@ -100,9 +102,8 @@ impl<L: SemiSorted> Contents<L> {
     fn busy_bits(self) -> u64 {
         let (first, sets) = Self::heads(!self.is_unmarked(), self.is_reserved());
         let prefix = self.prefixes & low(self.first());
-        let set = Self::number(self.prefixes ^ prefix);
         let kind = self.mark.map_or(0, |mark| mark as u64 - 1);
-        let number = (kind * L::PREFIXES + prefix) * sets + set;
+        let number = (kind * L::PREFIXES + prefix) * sets + self.set;
         let (number, held) = match self.token {
             None => (number, 0),
             Some(token) => {
@@ -116,7 +117,7 @@ impl<L: SemiSorted> Contents<L> {
 
     /// The number of the set of these prefixes, which are in order.
     #[inline(always)]
-    fn number(prefixes: u64) -> u64 {
+    pub(super) fn number(prefixes: u64) -> u64 {
         // A prefix has no bits beyond these, so no bounds are checked.
         let mask = L::LANE as usize & (ROW - 1);
         let rank = |slot: usize| {
