@@ -102,18 +102,13 @@ pub(crate) fn offload(
     true
 }
 
-/// Lets a thread sweep out what these filters have forgotten, as far as they are still there.
+/// Lets a thread sweep out what the filter has forgotten, if it is still there.
 ///
-/// If it comes late, the next step of a filter begins with it, on the main thread.
-pub(crate) fn sweep(filters: Vec<Weak<Filter>>) {
-    if filters.is_empty() {
-        return;
-    }
+/// If it comes late, the next step of the filter begins with it, on the main thread.
+pub(crate) fn sweep(filter: Weak<Filter>) {
     workers::submit(Box::new(move || {
-        for filter in filters {
-            if let Some(filter) = filter.upgrade() {
-                filter.sweep();
-            }
+        if let Some(filter) = filter.upgrade() {
+            filter.sweep();
         }
     }));
 }

@@ -6,8 +6,8 @@
 //! commands everywhere, and what was there for the primary is there for them.
 //!
 //! A step begins at once, and what it lets a filter forget does not count from then on. To empty the
-//! slots of that takes longer, and shows in no answer but in numbers: threads of the module do it.
-//! They only empty what is forgotten, so it does not matter to replicas when.
+//! slots of that takes longer: threads of the module do it. They only empty what is forgotten, so it
+//! matters to replicas when in one case only: docs/MODULE.md, "Keys that forget".
 //!
 //! A filter that is new waits for the next time that the clock moves, which is a tenth of a second
 //! later at most: only then it is known how late it is.

@@ -318,7 +318,7 @@ impl Windows {
             inner.enqueue(now, weak);
         }
         drop(inner);
-        offload::sweep(unswept);
+        unswept.into_iter().for_each(offload::sweep);
     }
 
     /// How long it is until a step is due, or none.
