@@ -40,7 +40,7 @@ fn all_that_fit_are_found_and_removed() {
         let copies = (0..100)
             .take_while(|_| filter.insert("ani").is_ok())
             .count();
-        assert!(copies <= 2 * slots, "{rate}");
+        assert!((1..=2 * slots).contains(&copies), "{rate}");
         assert_eq!(filter.count("ani"), copies, "{rate}");
         (0..copies).for_each(|_| assert!(filter.remove("ani"), "{rate}"));
         assert!((0..ITEMS).all(|item| filter.remove(&item)), "{rate}");
@@ -53,15 +53,15 @@ fn the_rate_is_the_one_asked_for() {
     for (rate, _) in LAYOUTS {
         let filter = full(rate);
         assert!(filter.false_positive_rate() <= rate, "{rate}");
-        let absent = 400_000;
+        // So many that 400 are found, or as many as do not take long.
+        let absent = ((400.0 / rate) as u64).min(4_000_000);
         let hits = (ITEMS..ITEMS + absent).filter(|item| filter.contains(item));
         let (hits, expected) = (hits.count() as f64, rate * absent as f64);
         // Four standard deviations: a layout's rate is no constant, but the seed is.
         assert!(hits <= expected + 4.0 * expected.sqrt(), "{rate}: {hits}");
-        assert!(
-            hits >= 0.8 * expected - 4.0 * expected.sqrt(),
-            "{rate}: {hits}"
-        );
+        // A filter that finds none of them would be a mistake of this test.
+        let few = 0.8 * expected - 4.0 * expected.sqrt();
+        assert!(hits >= few.max(1.0), "{rate}: {hits}");
     }
 }
 
