@@ -183,7 +183,8 @@ impl<S> Builder<S> {
     }
 
     /// The bits of a fingerprint, and with them the layout: 10, 12, 15, 20 or 30; for a filter
-    /// that can grow 10 to 27, and for one that prefers [`Prefer::Space`] 9, 11 and 13, too.
+    /// that can grow 10 to 27, and for one that prefers [`Prefer::Space`] 9, 11 and 13, too. For such
+    /// a filter 15 and 20 are two layouts each, of which the one with the smaller table is chosen.
     ///
     /// A rate asked for as well is kept, or is an error. Without one, mind that a filter that
     /// can grow stores one of these bits less after each doubling, which makes the rate about twice
@@ -297,7 +298,7 @@ impl<S> Builder<S> {
         let geometry = match self.max_capacity {
             None => match self.prefer {
                 Prefer::Speed => Geometry::fixed(self.capacity, rate, self.fingerprint_bits)?,
-                Prefer::Space => Geometry::small(self.capacity, rate, self.fingerprint_bits)?,
+                Prefer::Space => Geometry::for_space(self.capacity, rate, self.fingerprint_bits)?,
             },
             Some(max_capacity) if self.prefer == Prefer::Space => {
                 return Err(BuildError::GrowthInSpace { max_capacity });

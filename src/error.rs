@@ -155,7 +155,7 @@ pub enum BuildError {
         /// The lowest rate that this fingerprint allows.
         min: f64,
     },
-    /// A filter that may grow is to be small: only words of one size can be.
+    /// A filter that may grow was asked to prefer space. Only one that does not grow can.
     #[error(
         "a filter that may grow, to max_capacity {max_capacity}, cannot prefer space: \
          it may prefer speed"

@@ -53,7 +53,11 @@ impl Geometry {
     }
 
     /// The same, where words may be semi-sorted; of equal tables one of packed words.
-    pub(crate) fn small(capacity: usize, rate: f64, bits: Option<u32>) -> Result<Self, BuildError> {
+    pub(crate) fn for_space(
+        capacity: usize,
+        rate: f64,
+        bits: Option<u32>,
+    ) -> Result<Self, BuildError> {
         let all = Series::semi_sorted().chain(Series::fixed());
         Self::smallest(all, capacity, rate, bits)
     }

@@ -1,4 +1,4 @@
-//! What it costs to prefer space: semi-sorted words beside plain ones, in as much memory.
+//! What it costs to prefer space: semi-sorted words beside packed ones, in as much memory.
 
 use crate::{
     crew::crew,
@@ -14,7 +14,7 @@ use crate::{
 use guira::{Builder, CuckooFilter, Prefer};
 use std::{ops::Range, time::Duration};
 
-/// A rate that chooses the semi-sorted words and lets them be full, the bits of the plain words that
+/// A rate that chooses the semi-sorted words and lets them be full, the bits of the packed words that
 /// come nearest, and how both are called: by the bits that their fingerprints are worth.
 const LAYOUTS: [(f64, u32, &str); 5] = [
     (0.0212, 10, "9.3 bits × 7 against 10 bits × 6"),
@@ -46,7 +46,7 @@ pub struct Size {
     pub bytes: usize,
     /// They are more than the caches hold.
     pub out_of_cache: bool,
-    /// Semi-sorted words' share of the speed of plain ones.
+    /// Semi-sorted words' share of the speed of packed ones.
     pub ratios: Table,
     /// Millions of operations on semi-sorted words per second.
     pub rates: Table,
@@ -181,7 +181,7 @@ fn order(round: u64) -> [usize; 2] {
     [round as usize % 2, (round as usize + 1) % 2]
 }
 
-/// The rates of each of [`OPERATIONS`]: of semi-sorted words, and of plain ones.
+/// The rates of each of [`OPERATIONS`]: of semi-sorted words, and of packed ones.
 fn compare(
     bytes: usize,
     out_of_cache: bool,
@@ -264,7 +264,7 @@ impl SpaceSpeed {
                 }
                 Target {
                     what: format!(
-                        "prefers space, {}, {name}: the slowest of five layouts against plain words",
+                        "prefers space, {}, {name}: the slowest of five layouts against packed words",
                         size.ratios.title
                     ),
                     bound: Bound::AtLeast(match size.out_of_cache {
@@ -285,7 +285,7 @@ impl SpaceSpeed {
 mod tests {
     use super::*;
 
-    /// Each rate chooses semi-sorted words, which are full, and as many as there are plain ones.
+    /// Each rate chooses semi-sorted words, which are full, and as many as there are packed ones.
     #[test]
     fn both_sides_have_as_much_memory() {
         let (bytes, slots) = (1 << 18, [7, 6, 5, 4, 3]);

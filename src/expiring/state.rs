@@ -77,6 +77,7 @@ impl<S> ExpiringFilter<S> {
     /// filter.insert("ani")?;
     /// thread::scope(|scope| {
     ///     for _ in 0..2 {
+    ///         // A program waits for `step_length` between two steps.
     ///         assert!(filter.begin_step());
     ///         scope.spawn(|| filter.sweep());
     ///     }
@@ -100,17 +101,18 @@ impl<S> ExpiringFilter<S> {
     /// Sweeps out what is dead in the present step. False if that was done already.
     ///
     /// Any thread may call it, as often as it likes, and beside others. Nobody waits for it.
-    /// O([`buckets`](Self::buckets)), some 2 ns each; O(1) if the step has been swept.
+    /// O([`buckets`](Self::buckets)); O(1) if the step has been swept.
     ///
     /// Dead copies do not count, but take up room, and are in [`len`](Self::len). So call it soon
     /// after [`begin_step`](Self::begin_step). A sweep that is late, or never comes, does no other
-    /// harm: whoever begins the next step sweeps first. Nor does one during which further steps
-    /// begin. It counts for the step in which it was called.
+    /// harm: whoever begins the next step sweeps first. If further steps begin during a sweep, it
+    /// counts for the step in which it was called, and whoever begins the next step sweeps again.
     pub fn sweep(&self) -> bool {
         with_layout!(&self.raw, raw => raw.sweep())
     }
 
-    /// True if a [`sweep`](Self::sweep) of the present step has ended. O(1), wait-free.
+    /// True if there is nothing for [`sweep`](Self::sweep) to do in the present step. That is so in a
+    /// filter that is new or was restored, too. O(1), wait-free.
     #[must_use]
     pub fn is_swept(&self) -> bool {
         with_layout!(&self.raw, raw => raw.is_swept())

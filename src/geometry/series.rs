@@ -216,8 +216,9 @@ impl Series {
     }
 
     /// The logarithm of the chance that two fingerprints of a plane differ. A slot can hold 2^w
-    /// numbers, or A · 2^k, of which those do not occur that are too small; those that they are raised to occur
-    /// twice as often. In a fixed filter that is one, and its double is neglected.
+    /// numbers, or A · 2^k, of which those do not occur that are too small. Where f bits of the hash are
+    /// the fingerprint, those that they are raised to occur twice as often; in a fixed filter that is one,
+    /// and its double is neglected.
     fn ln_mismatch(self, level: u32) -> f64 {
         let words = self.at(level);
         let too_small = match self.levels {

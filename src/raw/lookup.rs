@@ -68,7 +68,8 @@ impl<L: Layout> RawFilter<L> {
         self.reader().contains(class)
     }
 
-    /// [`contains`](Self::contains) by hash. Each layout saves no more registers than it needs.
+    /// [`contains`](Self::contains) by hash. Not inlined: so the compiler saves only those registers
+    /// that the code of this layout uses.
     #[inline(never)]
     pub(crate) fn contains_hash(&self, hash: u64) -> bool {
         self.contains(self.class(hash))

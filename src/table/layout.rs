@@ -263,10 +263,7 @@ macro_rules! semi_sorted {
             type Time = $crate::table::time::Timeless;
             const GROWS: bool = false;
             const EXPIRES: bool = false;
-            const SLOTS: usize = {
-                assert!($slots <= $crate::table::layout::MAX_SLOTS);
-                $slots
-            };
+            const SLOTS: usize = $slots;
             const LARGEST: u64 = ($prefixes << $raw) - 1;
             const MAX_LEVEL: u32 = 0;
 

@@ -5,7 +5,7 @@ use crate::{
     effort::Effort,
     measure::{Samples, items, size},
     ops::Table,
-    space::{COMPARED, Fixed, MOST_TABLES, Point, SIZES, SMALL, Space},
+    space::{COMPARED, Fixed, MOST_TABLES, PREFERS_SPACE, Point, SIZES, Space},
 };
 use std::{fmt::Write, path::Path};
 
@@ -15,6 +15,15 @@ fn percent(rate: f64) -> String {
         0.001.. => format!("{:.2} %", rate * 100.0),
         0.00001.. => format!("{:.4} %", rate * 100.0),
         _ => format!("{rate:.1e}"),
+    }
+}
+
+/// With three digits or more.
+fn precise(rate: f64) -> String {
+    match rate {
+        0.001.. => format!("{:.3} %", rate * 100.0),
+        0.00001.. => format!("{:.4} %", rate * 100.0),
+        _ => format!("{rate:.2e}"),
     }
 }
 
@@ -121,7 +130,7 @@ fn fixed(space: &Space) -> String {
         let [speed, small] = below_bloom(fixed);
         let _ = write!(
             text,
-            "\nAmong rates that are 2.3 % apart, from 10 % to 10⁻⁸, a filter for {} items that prefers space takes less than a Bloom \
+            "\nAmong rates that are 2.3 % apart, from 10 % to 2·10⁻⁹, a filter for {} items that prefers space takes less than a Bloom \
              filter {small}, and one that prefers speed {speed}.\n",
             fixed.items
         );
@@ -133,7 +142,7 @@ fn fixed(space: &Space) -> String {
 /// [`Prefer::Space`](guira::Prefer::Space).
 fn below_bloom(fixed: &Fixed) -> [String; 2] {
     fixed.below_bloom.each_ref().map(|ranges| {
-        let range = |&(highest, lowest): &_| format!("{} to {}", percent(highest), percent(lowest));
+        let range = |&(highest, lowest): &_| format!("{} to {}", precise(highest), precise(lowest));
         match ranges.is_empty() {
             true => "at none".into(),
             false => format!("from {}", names(ranges.iter().map(range))),
@@ -198,7 +207,7 @@ fn grown(space: &Space, effort: Effort) -> String {
     ]);
     let compared = |point: &&Point| {
         let family = GROW.iter().any(|name| point.name.starts_with(name));
-        let family = family && !point.name.starts_with(SMALL);
+        let family = family && !point.name.starts_with(PREFERS_SPACE);
         family && point.asked.is_some_and(|asked| COMPARED.contains(&asked))
     };
     let row = |point: &Point, items: u64| {
@@ -273,13 +282,14 @@ fn over_cuckoo<'a>(
 pub(super) fn losses(space: &Space) -> String {
     let guira = |grown: bool| {
         let points = space.points.iter();
-        let points = points
-            .filter(|point| point.name.starts_with("guira") && !point.name.starts_with(SMALL));
+        let points = points.filter(|point| {
+            point.name.starts_with("guira") && !point.name.starts_with(PREFERS_SPACE)
+        });
         points.filter(move |point| (point.grown > 1) == grown)
     };
     let small = || {
         let points = space.points.iter();
-        points.filter(|point| point.name.starts_with(SMALL))
+        points.filter(|point| point.name.starts_with(PREFERS_SPACE))
     };
     let bloom = space.fixed.first().map_or(String::new(), |fixed| {
         let [speed, small] = below_bloom(fixed);

@@ -5,7 +5,7 @@ use crate::{ops::Table, space_speed::SpaceSpeed};
 
 pub(super) fn section(measured: &SpaceSpeed) -> String {
     format!(
-        "## What it costs to prefer space\n\nSemi-sorted words (`Prefer::Space`) beside plain ones, by one thread, in tables of as much \
+        "## What it costs to prefer space\n\nSemi-sorted words (`Prefer::Space`) beside packed ones, by one thread, in tables of as much \
          memory.\n\
          A fingerprint is called by the bits that it is worth, beside the slots of a word.\n\
          Inserts are from empty to 80 % of the capacity; lookups and removes begin at full capacity.\n\

@@ -19,7 +19,7 @@ pub(super) const RATES: [f64; 7] = [0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5, 1e-6];
 pub const COMPARED: [f64; 4] = [0.03, 0.01, 0.001, 1e-4];
 
 /// How guira is called where it prefers space.
-pub const SMALL: &str = "guira, prefers space";
+pub const PREFERS_SPACE: &str = "guira, prefers space";
 
 /// How many times as large as at first the filters become; 1: they are fixed.
 pub const GROWTHS: [u64; 4] = [1, 64, 1_000, 100_000];
@@ -189,7 +189,7 @@ pub(super) fn fixed(asked: f64, prefer: Prefer, count: u64) -> CuckooFilter {
 /// guira where it prefers space.
 fn small(asked: f64, count: u64, effort: Effort) -> Point {
     let filter = fixed(asked, Prefer::Space, count);
-    let name = format!("{SMALL}, chose {} bits", filter.fingerprint_bits());
+    let name = format!("{PREFERS_SPACE}, chose {} bits", filter.fingerprint_bits());
     measured((name, asked, 1), filter, count, effort)
 }
 

@@ -63,7 +63,7 @@ pub(super) fn measure(items: u64, effort: Effort) -> Fixed {
     }
 }
 
-/// Called by the words that it chose: semi-sorted ones where plain ones take more.
+/// Called by the words that it chose: semi-sorted ones where packed ones take more.
 fn guira(asked: f64, prefer: Prefer, items: u64, effort: Effort) -> Point {
     let filter = fixed(asked, prefer, items);
     let plain = fixed(asked, Prefer::Speed, items);
@@ -88,9 +88,9 @@ fn all_peers(asked: f64, items: u64) -> Vec<(&'static str, f64)> {
     all
 }
 
-/// Rates of which each is 2.3 % below the one before, from 10 % to 10⁻⁸.
+/// Rates of which each is 2.3 % below the one before, from 10 % to 2·10⁻⁹.
 fn fine_rates() -> impl Iterator<Item = f64> {
-    (100..=800).map(|step| 10_f64.powf(-f64::from(step) / 100.0))
+    (100..869).map(|step| 10_f64.powf(-f64::from(step) / 100.0))
 }
 
 /// The ranges of rates at which a filter takes less than a Bloom filter.

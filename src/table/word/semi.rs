@@ -33,7 +33,7 @@ mod contents;
 pub(crate) mod sets;
 
 use super::Mark;
-use crate::table::layout::Growing;
+use crate::table::layout::{Growing, MAX_SLOTS};
 #[cfg(target_feature = "sse2")]
 use safe_arch::{
     bitand_m128i, cmp_eq_mask_i8_m128i, move_mask_i8_m128i, set_i64_m128i, set_splat_i8_m128i,
@@ -107,7 +107,7 @@ pub(crate) trait Heads: SemiSorted {
     /// Refuses, at compile time, a layout whose parts do not fit.
     const CHECKED: () = {
         assert!(
-            Self::SLOTS >= 2 && Self::SLOTS <= sets::MOST_SLOTS,
+            Self::SLOTS >= 2 && Self::SLOTS <= MAX_SLOTS,
             "the mark and the reservation need a slot each"
         );
         assert!(Self::END - 1 <= u64::MAX >> Self::SHIFT);

@@ -1,7 +1,6 @@
 //! Multisets of prefixes, and their numbers in the order of a dictionary.
 
-/// The most slots that a semi-sorted word has.
-pub(super) const MOST_SLOTS: usize = 8;
+use crate::table::layout::MAX_SLOTS;
 
 /// The most prefixes that there are.
 pub(super) const ROW: usize = 32;
@@ -22,8 +21,8 @@ pub(super) const fn multisets(below: u64, size: usize) -> u64 {
 /// number is a sum of binomials. Those sums count the sets from the last one: a prefix adds the
 /// multisets of as many larger prefixes as there are slots from its own on. Counted from the first
 /// set it adds what is missing from that for the prefix 0.
-pub(super) const fn ranks(slots: usize, prefixes: u64) -> [[u32; ROW]; MOST_SLOTS] {
-    let mut ranks = [[0; ROW]; MOST_SLOTS];
+pub(super) const fn ranks(slots: usize, prefixes: u64) -> [[u32; ROW]; MAX_SLOTS] {
+    let mut ranks = [[0; ROW]; MAX_SLOTS];
     let mut slot = 0;
     while slot < slots {
         let (mut prefix, left) = (0, slots - slot);
@@ -45,7 +44,7 @@ pub(crate) const fn prefixes_of_heads<const SETS: usize>(
     prefixes: u64,
 ) -> [u64; SETS] {
     let mut all = [0; SETS];
-    let mut set = [0; MOST_SLOTS];
+    let mut set = [0; MAX_SLOTS];
     let mut number = 0;
     while number < SETS {
         let (mut lanes, mut slot) = (0, slots);

@@ -40,7 +40,6 @@ semi_sorted! {
     S17x3: 17 raw bits x 3, 14 prefixes, 560 sets;
     S19x3: 19 raw bits x 3, 3 prefixes, 10 sets;
     S7x7: 7 raw bits x 7, 5 prefixes, 330 sets;
-    S6x8: 6 raw bits x 8, 5 prefixes, 495 sets;
 }
 
 /// What a word stands for, without any packing.
@@ -583,7 +582,6 @@ real_layouts! {
     heads_of_17x3_agree, words_of_17x3_agree: S17x3;
     heads_of_19x3_agree, words_of_19x3_agree: S19x3;
     heads_of_7x7_agree, words_of_7x7_agree: S7x7;
-    heads_of_6x8_agree, words_of_6x8_agree: S6x8;
 }
 
 #[test]
