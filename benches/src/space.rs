@@ -5,7 +5,7 @@ mod asked;
 mod fixed;
 mod redis_bloom;
 
-pub use asked::{COMPARED, GROWTHS, SMALL};
+pub use asked::{COMPARED, GROWTHS, PREFERS_SPACE};
 pub use fixed::{AtRate, Fixed};
 pub use redis_bloom::MOST_TABLES;
 

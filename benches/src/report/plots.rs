@@ -6,7 +6,7 @@ use crate::{
     growth::{TIMES, Timeline, Window},
     latency::Latencies,
     ops::Table,
-    space::{GROWTHS, Point, SMALL},
+    space::{GROWTHS, PREFERS_SPACE, Point},
 };
 use plotters::{
     coord::{
@@ -401,7 +401,7 @@ fn series(points: &[Point]) -> Vec<Series> {
         };
         let growth = GROWTHS.iter().position(|&times| times == point.grown);
         let (label, shade) = match (family, kind, point.grown) {
-            ("guira", _, 1) if name.starts_with(SMALL) => {
+            ("guira", _, 1) if name.starts_with(PREFERS_SPACE) => {
                 ("guira, fixed, prefers space".to_owned(), SMALL_SHADE)
             }
             ("guira", _, 1) => ("guira, fixed".to_owned(), SHADES[0]),
