@@ -208,8 +208,8 @@ impl<S> Builder<S> {
     ///
     /// With [`Prefer::Space`] the table may have words whose slots are kept in order, so that part of
     /// their fingerprints need not be stored: the one with the smallest table is chosen, of these
-    /// words and of the others. In cache lookups take an eighth to a half longer then, and inserts and
-    /// removes up to a half. In bits an item of the table, for a million items:
+    /// words and of the others. In cache all operations take up to a half longer then, and out of cache
+    /// up to two thirds. In bits an item of the table, for a million items:
     ///
     /// | rate | speed | space |
     /// |---|---|---|
