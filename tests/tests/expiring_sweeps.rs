@@ -30,7 +30,7 @@ fn what_is_dead_stays_until_somebody_sweeps() {
         let held = |step| (0..500_u64).all(|item| filter.contains(&item) == (step <= steps));
         for step in 1..=steps + 1 {
             assert!(filter.begin_step() && !filter.is_swept());
-            assert_eq!(filter.step(), step.into());
+            assert_eq!(filter.step(), u64::from(step));
             assert!(step > steps || held(step), "step {step}");
             // As late as may be.
             if step <= steps {
