@@ -243,20 +243,12 @@ fixed! {
     E26x2: 30 x 2, lane 32, Steps 4;
 }
 
-/// Makes `$layout` one of semi-sorted words, of which there are `$sets` sets of prefixes.
+/// Makes `$layout` one of [`semi_sorted_words`](super::word::semi::semi_sorted_words).
 macro_rules! semi_sorted {
     ($layout:ty: $raw:literal raw bits x $slots:literal, $prefixes:literal prefixes, $sets:literal sets) => {
-        impl $crate::table::word::semi::SemiSorted for $layout {
-            const SLOTS: usize = $slots;
-            const RAW_BITS: u32 = $raw;
-            const PREFIXES: u64 = $prefixes;
-            // A static, so that a program has it once.
-            const SETS: &'static [u64] = {
-                static SETS: [u64; $sets] =
-                    $crate::table::word::semi::sets::prefixes_of_heads($slots, $raw, $prefixes);
-                &SETS
-            };
-        }
+        $crate::table::word::semi::semi_sorted_words!(
+            $layout: $raw raw bits x $slots, $prefixes prefixes, $sets sets
+        );
 
         impl $crate::table::layout::Layout for $layout {
             type Word = $crate::table::word::semi::Contents<Self>;

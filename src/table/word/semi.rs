@@ -55,6 +55,25 @@ pub(crate) trait SemiSorted: Copy + Eq + std::fmt::Debug + 'static {
     const SETS: &'static [u64];
 }
 
+/// Makes `$layout` a division of semi-sorted words, of which there are `$sets` sets of prefixes.
+macro_rules! semi_sorted_words {
+    ($layout:ty: $raw:literal raw bits x $slots:literal, $prefixes:literal prefixes, $sets:literal sets) => {
+        impl $crate::table::word::semi::SemiSorted for $layout {
+            const SLOTS: usize = $slots;
+            const RAW_BITS: u32 = $raw;
+            const PREFIXES: u64 = $prefixes;
+            // A static, so that a program has it once.
+            const SETS: &'static [u64] = {
+                static SETS: [u64; $sets] =
+                    $crate::table::word::semi::sets::prefixes_of_heads($slots, $raw, $prefixes);
+                &SETS
+            };
+        }
+    };
+}
+
+pub(crate) use semi_sorted_words;
+
 /// Tokens that there are.
 const TOKENS: u64 = 1 << Growing::SHORTEST;
 

@@ -3,7 +3,7 @@
 
 use super::{
     packed::Packed,
-    semi::{Contents, SemiSorted, sets::prefixes_of_heads},
+    semi::{Contents, SemiSorted, semi_sorted_words},
     *,
 };
 use crate::table::{
@@ -19,15 +19,7 @@ macro_rules! both {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         struct $name;
 
-        impl SemiSorted for $name {
-            const SLOTS: usize = $slots;
-            const RAW_BITS: u32 = $raw;
-            const PREFIXES: u64 = $prefixes;
-            const SETS: &'static [u64] = {
-                static SETS: [u64; $sets] = prefixes_of_heads($slots, $raw, $prefixes);
-                &SETS
-            };
-        }
+        semi_sorted_words!($name: $raw raw bits x $slots, $prefixes prefixes, $sets sets);
 
         impl PackedLayout for $name {
             const LEVELS: &'static [Lanes] = &[Lanes::new($bits, $slots, $bits)];
