@@ -21,21 +21,14 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
     /// Begins the next step, and empties what is dead by it. False if another thread began it
     /// meanwhile. O(words); nobody waits for it.
     pub(crate) fn advance(&self) -> bool {
-        let begun = self.begin_step();
-        if let Some(now) = begun {
-            self.sweep_all(now);
-        }
-        begun.is_some()
+        self.begin_step().map(|now| self.sweep_all(now)).is_some()
     }
 
     /// [`advance`](Self::advance), if the present step has lasted for `length` by the clock
     /// `elapsed`.
     pub(crate) fn tick(&self, length: Duration, elapsed: impl Fn() -> Duration) -> bool {
         let begun = self.begin_due_step(length, elapsed);
-        if let Some(now) = begun {
-            self.sweep_all(now);
-        }
-        begun.is_some()
+        begun.map(|now| self.sweep_all(now)).is_some()
     }
 
     /// Begins the next step, in which somebody has to [`sweep`](Self::sweep); `None` if another

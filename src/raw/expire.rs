@@ -30,9 +30,7 @@ impl<L: Layout> RawFilter<L> {
             return false;
         }
         let (now, view) = (self.time.now(), self.table.view());
-        let emptied = self.expire(&view, class.p, now) + self.expire(&view, class.q, now);
-        self.len.subtract(emptied);
-        emptied > 0
+        self.expire_and_count(&view, class.p, now) | self.expire_and_count(&view, class.q, now)
     }
 
     /// Empties the dead copies of a bucket that a search has reached: they make room, and no move
@@ -40,11 +38,18 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     pub(super) fn expire_on_the_way(&self, view: &View<'_, L>, bucket: usize, now: Now<L>) {
         if L::EXPIRES {
-            let emptied = self.expire(view, bucket, now);
-            if emptied > 0 {
-                self.len.subtract(emptied);
-            }
+            self.expire_and_count(view, bucket, now);
         }
+    }
+
+    /// [`expire`](Self::expire), counted; true if there was anything.
+    #[inline(always)]
+    fn expire_and_count(&self, view: &View<'_, L>, bucket: usize, now: Now<L>) -> bool {
+        let emptied = self.expire(view, bucket, now);
+        if emptied > 0 {
+            self.len.subtract(emptied);
+        }
+        emptied > 0
     }
 
     /// Empties the copies of a bucket that are dead in the step `now` or later, unless its word is
