@@ -206,11 +206,12 @@ impl SnapshotDecoder {
         } = body;
         match place {
             None => CuckooFilter::from_image(hasher, geometry, Image { doublings, words }),
-            Some(place) => {
+            Some(mut place) => {
                 place.result?;
+                place.raw.has_stored(&place.restored);
                 Ok(CuckooFilter {
                     hasher,
-                    raw: place.raw.restored(&place.restored),
+                    raw: place.raw,
                     geometry,
                 })
             }

@@ -3,7 +3,11 @@
 use crate::{
     error::SnapshotError,
     geometry::{self, Geometry},
-    raw::{RawFilter, any::AnyFilter, frontier::chunk_buckets},
+    raw::{
+        RawFilter,
+        any::{AnyFilter, with_layout},
+        frontier::chunk_buckets,
+    },
     table::{Table, layout::Layout, scan::Restored},
 };
 use std::{convert::Infallible, ops::Range};
@@ -91,10 +95,9 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// After all images are stored.
-    fn restored(mut self, restored: &Restored) -> Self {
+    fn has_stored(&mut self, restored: &Restored) {
         self.len.add(restored.items);
-        self.table = self.table.at_level(restored.lowest);
-        self
+        self.table.set_level(restored.lowest);
     }
 
     /// The filter that `image` is of.
@@ -102,7 +105,7 @@ impl<L: Layout> RawFilter<L> {
         let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
         let Image { doublings, words } = image;
         let mut restored = Restored::new(levels.first, levels.first + doublings);
-        let raw = if doublings == 0 {
+        let mut raw = if doublings == 0 {
             let table = Table::of_image(levels, words, &mut restored)?;
             Self::with_table(table)
                 .ok_or(SnapshotError::Memory { buckets })?
@@ -117,26 +120,15 @@ impl<L: Layout> RawFilter<L> {
             }
             raw
         };
-        Ok(raw.restored(&restored))
+        raw.has_stored(&restored);
+        Ok(raw)
     }
 }
 
 impl AnyFilter {
     /// After all images are stored.
-    pub(super) fn restored(self, restored: &Restored) -> Self {
-        match self {
-            Self::F10x6(raw) => Self::F10x6(raw.restored(restored)),
-            Self::F12x5(raw) => Self::F12x5(raw.restored(restored)),
-            Self::F15x4(raw) => Self::F15x4(raw.restored(restored)),
-            Self::F20x3(raw) => Self::F20x3(raw.restored(restored)),
-            Self::F30x2(raw) => Self::F30x2(raw.restored(restored)),
-            Self::S7x7(raw) => Self::S7x7(raw.restored(restored)),
-            Self::S8x6(raw) => Self::S8x6(raw.restored(restored)),
-            Self::S9x5(raw) => Self::S9x5(raw.restored(restored)),
-            Self::S12x4(raw) => Self::S12x4(raw.restored(restored)),
-            Self::S17x3(raw) => Self::S17x3(raw.restored(restored)),
-            Self::Growing(raw) => Self::Growing(raw.restored(restored)),
-        }
+    pub(super) fn has_stored(&mut self, restored: &Restored) {
+        with_layout!(self, raw => raw.has_stored(restored));
     }
 }
 

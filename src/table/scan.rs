@@ -156,10 +156,9 @@ impl<L: Layout> Table<L> {
         Ok(Self::with_first(Planes::first(first), levels))
     }
 
-    /// After all images are stored: with the lowest level of their words as hint.
-    pub(crate) fn at_level(mut self, level: u32) -> Self {
+    /// After all images are stored: takes the lowest level of their words as hint.
+    pub(crate) fn set_level(&mut self, level: u32) {
         self.growth.hint = AtomicU64::new(Word::<L>::hint(level, self.first_level()).pack());
-        self
     }
 
     /// True if all words of an image are at one level: then both words of a pair are in one
