@@ -295,16 +295,13 @@ impl<S> Builder<S> {
     /// [`BuildError`] names what cannot be met, and what can.
     pub fn build(self) -> Result<CuckooFilter<S>, BuildError> {
         let rate = rate_asked(self.rate, self.fingerprint_bits);
-        let geometry = match self.max_capacity {
-            None => match self.prefer {
-                Prefer::Speed => Geometry::fixed(self.capacity, rate, self.fingerprint_bits)?,
-                Prefer::Space => Geometry::for_space(self.capacity, rate, self.fingerprint_bits)?,
-            },
-            Some(max_capacity) if self.prefer == Prefer::Space => {
-                return Err(BuildError::GrowthInSpace { max_capacity });
-            }
-            Some(max) => Geometry::growable(self.capacity, max, rate, self.fingerprint_bits)?,
-        };
+        let (capacity, bits) = (self.capacity, self.fingerprint_bits);
+        let geometry = match (self.max_capacity, self.prefer) {
+            (None, Prefer::Speed) => Geometry::fixed(capacity, rate, bits),
+            (None, Prefer::Space) => Geometry::for_space(capacity, rate, bits),
+            (Some(max), Prefer::Speed) => Geometry::growable(capacity, max, rate, bits),
+            (Some(max_capacity), Prefer::Space) => Err(BuildError::GrowthInSpace { max_capacity }),
+        }?;
         let buckets = geometry.buckets;
         CuckooFilter::empty(self.hasher, geometry).ok_or(BuildError::Memory { buckets })
     }

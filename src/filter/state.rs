@@ -147,8 +147,8 @@ impl<S> CuckooFilter<S> {
     }
 
     /// The bits of a fingerprint; in a filter that [prefers space](crate::Prefer::Space) rounded
-    /// down, as there need not be a power of two of them. A filter that has doubled stores one less for each time, as
-    /// the place of a fingerprint says that one.
+    /// down, as there need not be a power of two of them. A filter that has doubled stores one less
+    /// for each time, as the place of a fingerprint says that one.
     ///
     /// ```
     /// use guira::CuckooFilter;

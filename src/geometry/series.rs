@@ -3,7 +3,7 @@
 use crate::table::{
     Levels, SPLITS_PER_INSERT,
     layout::{
-        E9x5, E11x4, E16x3, E26x2, F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout,
+        E9x5, E11x4, E16x3, E26x2, F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout, Masks,
         PackedLayout, S7x7, S8x6, S9x5, S12x4, S17x3,
     },
     word::semi::SemiSorted,
@@ -102,7 +102,7 @@ const LN_ODDS: f64 = 10.0;
 
 impl Words {
     const fn of<L: PackedLayout>() -> Self {
-        Self::new(L::LARGEST.count_ones(), 0, L::SLOTS)
+        Self::new(L::FINGERPRINT_BITS, 0, L::SLOTS)
     }
 
     const fn semi_sorted<L: SemiSorted>() -> Self {
