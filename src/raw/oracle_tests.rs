@@ -4,6 +4,7 @@
 use super::*;
 use crate::{
     error::InsertError,
+    hash::SeededState,
     step::Step,
     table::{
         layout::{F10x6, F15x4, S7x7, S8x6, S9x5, S12x4, S17x3},
@@ -11,7 +12,7 @@ use crate::{
         word::Bucket,
     },
 };
-use std::{collections::HashMap, convert::Infallible};
+use std::{collections::HashMap, convert::Infallible, hash::BuildHasher};
 
 /// How many copies of each class there are, by its fingerprint and its lower bucket.
 type Counts = HashMap<(u64, usize), usize>;
@@ -20,15 +21,12 @@ fn key(class: Class) -> (u64, usize) {
     (class.fingerprint, class.p)
 }
 
-/// A row of numbers as good as random: SplitMix64.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ x >> 31
+/// A row of numbers as good as random: the hashes of those from 1 on.
+fn numbers(seed: u64) -> impl FnMut() -> u64 {
+    let (state, mut item) = (SeededState::new(seed), 0_u64);
+    move || {
+        item += 1;
+        state.hash_one(item)
     }
 }
 
@@ -146,17 +144,15 @@ impl<L: Layout> Checked<L> {
 
 /// A random row of operations on few classes, each of which comes often, and on many.
 fn operations_agree<L: Layout>(buckets: usize, classes: u64, seed: u64) {
-    let mut numbers = Numbers(seed);
+    let mut next = numbers(seed);
     let mut filter = Checked::<L>::new(buckets);
-    let pool: Vec<Class> = (0..classes)
-        .map(|_| filter.raw.class(numbers.next()))
-        .collect();
+    let pool: Vec<Class> = (0..classes).map(|_| filter.raw.class(next())).collect();
     for round in 0..12 {
         // It is filled in some rounds, and emptied in others.
         let inserts = [7, 9, 4, 2][round % 4];
         for _ in 0..400 {
-            let class = pool[(numbers.next() % classes) as usize];
-            match numbers.next() % 12 {
+            let class = pool[(next() % classes) as usize];
+            match next() % 12 {
                 choice if choice < inserts => drop(filter.insert(class)),
                 9 => filter.insert_unique(class),
                 _ => filter.remove(class),
@@ -176,11 +172,11 @@ fn operations_agree<L: Layout>(buckets: usize, classes: u64, seed: u64) {
 
 /// Different classes, until there is no path any more: all are found, and all can be removed.
 fn filter_fills<L: Layout>(buckets: usize, share: f64) {
-    let mut numbers = Numbers(buckets as u64);
+    let mut next = numbers(buckets as u64);
     let mut filter = Checked::<L>::new(buckets);
     let mut inside = Vec::new();
     loop {
-        let class = filter.raw.class(numbers.next());
+        let class = filter.raw.class(next());
         if !filter.insert(class) {
             break;
         }
