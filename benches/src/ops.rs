@@ -170,12 +170,16 @@ pub fn all_layouts(effort: Effort, log_slots: u32) -> Table {
     table
 }
 
+/// The bytes of a table of words with four slots.
 fn bytes(log_slots: u32) -> String {
-    let kibibytes = 1_u64 << (log_slots + 1 - 10);
-    if kibibytes >= 1024 {
-        format!("{} MiB", kibibytes / 1024)
-    } else {
-        format!("{kibibytes} KiB")
+    memory(log_slots + 1)
+}
+
+/// "256 KiB", "2 MiB".
+pub(crate) fn memory(log_bytes: u32) -> String {
+    match log_bytes {
+        20.. => format!("{} MiB", 1_u64 << (log_bytes - 20)),
+        _ => format!("{} KiB", 1_u64 << (log_bytes - 10)),
     }
 }
 

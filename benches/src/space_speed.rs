@@ -6,7 +6,7 @@ use crate::{
     hasher,
     keys::{Asked, Key, Walk},
     measure::{Samples, mops, rate, thread_time},
-    ops::Table,
+    ops::{Table, memory},
     peer::Peer,
     peers::Guira,
     targets::{Bound, Target},
@@ -69,13 +69,13 @@ pub fn measure(effort: Effort, say: impl Fn(&str)) -> SpaceSpeed {
     ];
     let size = |(log_bytes, out_of_cache)| {
         let bytes = 1_usize << log_bytes;
-        say(&format!("words in {}", memory(bytes)));
+        say(&format!("words in {}", memory(log_bytes)));
         let columns = OPERATIONS.map(|(name, _)| name);
-        let mut ratios = Table::new(memory(bytes), &columns);
+        let mut ratios = Table::new(memory(log_bytes), &columns);
         let mut rates = ratios.clone();
-        for (of_space, of_plain, name) in LAYOUTS {
-            let samples = compare(bytes, out_of_cache, (of_space, of_plain), effort);
-            let name = format!("{}, {name}", memory(bytes));
+        for (of_space, of_packed, name) in LAYOUTS {
+            let samples = compare(bytes, out_of_cache, (of_space, of_packed), effort);
+            let name = format!("{}, {name}", memory(log_bytes));
             let ratio = |[ours, theirs]: &[Samples; 2]| Some(ours.ratios(theirs));
             ratios
                 .rows
@@ -92,14 +92,6 @@ pub fn measure(effort: Effort, say: impl Fn(&str)) -> SpaceSpeed {
     };
     SpaceSpeed {
         sizes: sizes.map(size).into(),
-    }
-}
-
-/// "256 KiB", "2 MiB".
-fn memory(bytes: usize) -> String {
-    match bytes >> 20 {
-        0 => format!("{} KiB", bytes >> 10),
-        mebibytes => format!("{mebibytes} MiB"),
     }
 }
 
@@ -185,14 +177,14 @@ fn order(round: u64) -> [usize; 2] {
 fn compare(
     bytes: usize,
     out_of_cache: bool,
-    (of_space, of_plain): (f64, u32),
+    (of_space, of_packed): (f64, u32),
     effort: Effort,
 ) -> [[Samples; 2]; 5] {
     let builder = CuckooFilter::builder();
     let space = builder.clone().false_positive_rate(of_space);
     let sides = [
         Side::new(bytes, space.prefer(Prefer::Space)),
-        Side::new(bytes, builder.fingerprint_bits(of_plain)),
+        Side::new(bytes, builder.fingerprint_bits(of_packed)),
     ];
     // In cache a whole fill is one turn, as the other table would take the cache away in the middle
     // of it. Out of cache one fill is enough, and takes so long that its parts are the turns.
@@ -289,13 +281,13 @@ mod tests {
     #[test]
     fn both_sides_have_as_much_memory() {
         let (bytes, slots) = (1 << 18, [7, 6, 5, 4, 3]);
-        for ((of_space, of_plain, name), slots) in LAYOUTS.into_iter().zip(slots) {
+        for ((of_space, of_packed, name), slots) in LAYOUTS.into_iter().zip(slots) {
             let builder = CuckooFilter::builder();
             let space = builder.clone().false_positive_rate(of_space);
             let space = Side::new(bytes, space.prefer(Prefer::Space));
-            let plain = Side::new(bytes, builder.fingerprint_bits(of_plain));
+            let packed = Side::new(bytes, builder.fingerprint_bits(of_packed));
             assert_eq!(space.guira.0.bucket_slots(), slots, "{name}");
-            for side in [&space, &plain] {
+            for side in [&space, &packed] {
                 let filter = &side.guira.0;
                 let of_words = filter.buckets() as f64 * 8.0 / bytes as f64;
                 assert!((of_words - 1.0).abs() < 0.01, "{name}: {of_words}");

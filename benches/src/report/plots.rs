@@ -372,7 +372,7 @@ const SHADES: [RGBColor; GROWTHS.len()] = [
 ];
 
 /// That of fixed filters that prefer space.
-const SMALL_SHADE: RGBColor = RGBColor(0, 60, 160);
+const SPACE_SHADE: RGBColor = RGBColor(0, 60, 160);
 
 /// Those of the contestants that were asked for one rate, and here are asked for all.
 const TAKE_RATES: [&str; 3] = [
@@ -402,7 +402,7 @@ fn series(points: &[Point]) -> Vec<Series> {
         let growth = GROWTHS.iter().position(|&times| times == point.grown);
         let (label, shade) = match (family, kind, point.grown) {
             ("guira", _, 1) if name.starts_with(PREFERS_SPACE) => {
-                ("guira, fixed, prefers space".to_owned(), SMALL_SHADE)
+                ("guira, fixed, prefers space".to_owned(), SPACE_SHADE)
             }
             ("guira", _, 1) => ("guira, fixed".to_owned(), SHADES[0]),
             ("guira", _, times) => (

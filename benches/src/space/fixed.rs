@@ -66,8 +66,8 @@ pub(super) fn measure(items: u64, effort: Effort) -> Fixed {
 /// Called by the words that it chose: semi-sorted ones where packed ones take more.
 fn guira(asked: f64, prefer: Prefer, items: u64, effort: Effort) -> Point {
     let filter = fixed(asked, prefer, items);
-    let plain = fixed(asked, Prefer::Speed, items);
-    let kind = match filter.memory_usage() < plain.memory_usage() {
+    let packed = fixed(asked, Prefer::Speed, items);
+    let kind = match filter.memory_usage() < packed.memory_usage() {
         true => "semi-sorted ",
         false => "",
     };
