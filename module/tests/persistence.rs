@@ -8,8 +8,7 @@ use common::{
     until,
 };
 use redis::Connection;
-use std::{fs, thread};
-use tempfile::TempDir;
+use std::thread;
 
 /// Four clients change one key, each its own items.
 fn churn(engine: &Engine, oracles: &mut [Oracle], count: usize) {
@@ -185,14 +184,8 @@ fn the_file_of_commands_does_not_depend_on_settings() {
     let before = digest(&mut client);
     ask::<()>(&mut client, "CONFIG SET appendfsync always");
     ask::<i64>(&mut client, "DEL nothing");
-    let copy = TempDir::new().unwrap();
     engine.kill();
-    let files = copy.path().join("appendonlydir");
-    fs::create_dir(&files).unwrap();
-    for file in fs::read_dir(engine.directory().join("appendonlydir")).unwrap() {
-        let file = file.unwrap();
-        fs::copy(file.path(), files.join(file.file_name())).unwrap();
-    }
+    let copy = engine.copy_of_commands();
     let settings = [
         "--loadmodule",
         "MODULE",

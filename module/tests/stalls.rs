@@ -43,6 +43,10 @@ fn least(engine: &Engine, mut command: impl FnMut()) -> Duration {
     costs.min().unwrap_or_default()
 }
 
+fn milliseconds(cost: Duration) -> f64 {
+    cost.as_secs_f64() * 1000.0
+}
+
 fn exec(client: &mut Connection, words: &redis::Cmd) -> Value {
     words.query(client).expect("it is done")
 }
@@ -79,7 +83,6 @@ fn steps_do_not_hold_up_others() {
     }
     assert!(costs.len() > 1000, "{} looks", costs.len());
     costs.sort_unstable();
-    let milliseconds = |cost: Duration| cost.as_secs_f64() * 1000.0;
     let most = costs[costs.len() - 1];
     println!(
         "steps of a window of {bytes} bytes: {:.2} ms at most, {:.2} ms as a rule, in {} looks",
@@ -196,7 +199,6 @@ fn commands_do_not_hold_up_others() {
     });
     is_sound(&mut client);
 
-    let milliseconds = |cost: Duration| cost.as_secs_f64() * 1000.0;
     println!(
         "a filter of {bytes} bytes with {ITEMS} items, {} pieces:",
         pieces.len()

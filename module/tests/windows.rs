@@ -9,10 +9,9 @@ use common::{
 use rand::RngExt;
 use redis::{Connection, Value};
 use std::{
-    fs, thread,
+    thread,
     time::{Duration, Instant},
 };
-use tempfile::TempDir;
 
 /// Of a window of a second with four steps: an item lives so long, at least and at most.
 const LEAST: Duration = Duration::from_secs(1);
@@ -234,13 +233,7 @@ fn digests_after_sweeps(seed: u64) -> [Vec<String>; 3] {
         is_sound(&mut client);
         ask(&mut client, "DEBUG DIGEST-VALUE large")
     };
-    let files = TempDir::new().expect("there is room for files");
-    let copy = files.path().join("appendonlydir");
-    fs::create_dir(&copy).expect("it can be made");
-    for file in fs::read_dir(primary.directory().join("appendonlydir")).expect("it is there") {
-        let file = file.expect("it is there");
-        fs::copy(file.path(), copy.join(file.file_name())).expect("it can be copied");
-    }
+    let files = primary.copy_of_commands();
     // As a replica, which begins no steps of its own.
     let lonely = [&appends[..], &["--replicaof", "127.0.0.1 1"]].concat();
     let lonely = Engine::start_in(files, &lonely);

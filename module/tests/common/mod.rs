@@ -124,6 +124,18 @@ impl Engine {
         Self::start_in(directory, arguments)
     }
 
+    /// A directory with its file of commands, as that is now.
+    pub(crate) fn copy_of_commands(&self) -> TempDir {
+        let copy = TempDir::new().expect("there is room for files");
+        let [from, to] = [self.directory(), copy.path()].map(|path| path.join("appendonlydir"));
+        fs::create_dir(&to).expect("it can be made");
+        for file in fs::read_dir(from).expect("it is there") {
+            let file = file.expect("it is there");
+            fs::copy(file.path(), to.join(file.file_name())).expect("it can be copied");
+        }
+        copy
+    }
+
     /// The same, with its files in a directory that may have some.
     pub(crate) fn start_in(directory: TempDir, arguments: &[&str]) -> Self {
         let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
