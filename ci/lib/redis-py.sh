@@ -1,4 +1,4 @@
-# Sourced by what runs redis-py's own tests of cuckoo filters.
+# Sourced, after pinned.sh, by scripts that run redis-py's own tests of cuckoo filters.
 
 # redis_py_tests VENV WORK PORT: with the redis-py that is installed in VENV, and its source under
 # WORK, against the server on that port. True if they passed, at least one of them, or if they no
@@ -10,7 +10,7 @@ redis_py_tests() {
     [ -d "$source" ] || {
         rm -rf "$source.part"
         "$venv/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary redis \
-            --dest "$source.part" "redis==$number" &&
+            --require-hashes --requirement "$pins/python/redis.txt" --dest "$source.part" &&
             tar -xzf "$source.part"/redis-*.tar.gz -C "$source.part" &&
             mv "$source.part" "$source"
     } || return
@@ -22,8 +22,7 @@ redis_py_tests() {
     # It looks for RedisBloom by its name before any test, also where none needs it.
     sed -i 's/raise AttributeError(f"No redis module named {module_name}")/return pytest.mark.skipif(False, reason="")/' \
         "$(dirname "$suite")/conftest.py" || return
-    "$venv/bin/pip" install --quiet --disable-pip-version-check pytest pytest-asyncio numpy packaging cachetools mock pybreaker xxhash ||
-        return
+    pinned_python "$venv" redis-tests || return
     (cd "$(dirname "$(dirname "$suite")")" &&
         "$venv/bin/python" -m pytest -q --disable-warnings -p no:cacheprovider -k 'cf or cuckoo' tests/test_bloom.py \
             --redis-url "redis://127.0.0.1:$port" --redis-mod-url "redis://127.0.0.1:$port") | tee "$work/suite" || return
