@@ -2,6 +2,7 @@
 # Runs all loom models, two files at a time; a log of each is left in target/loom-logs.
 # Arguments go to the test binaries.
 # GUIRA_LOOM_BOUND: see loom-tests/README.md. GUIRA_LOOM_JOBS: files at a time, if not two.
+# GUIRA_LOOM_FILES: the files to run, if not all.
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."

@@ -294,6 +294,8 @@ mod switch {
             super::watch::see(step);
             give_way();
         }
+        #[cfg(guira_loom)]
+        crate::sync::traced::name(step);
         if weakness().relaxed == step as u8 {
             Ordering::Relaxed
         } else {

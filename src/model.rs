@@ -27,6 +27,8 @@ pub use crate::fault::{Fault, limit_attempts, refuse_memory, weaken};
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 pub use crate::fault::{unwatch, watch};
 pub use crate::step::Step;
+#[cfg(guira_loom)]
+pub use crate::sync::traced::{Access, end_trace, start_trace};
 pub use expiring::Expiring;
 pub use growth::Growing;
 #[cfg(not(any(guira_loom, guira_shuttle)))]

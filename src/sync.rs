@@ -2,9 +2,12 @@
 //! checker: loom's under `cfg(guira_loom)`, shuttle's under `cfg(guira_shuttle)`.
 //! (Counters and tokens use the standard library's always: their files say why.)
 
+#[cfg(guira_loom)]
+pub(crate) mod traced;
+
 #[cfg(any(guira_loom, guira_shuttle))]
 use checker::sync::atomic::fence;
-#[cfg(any(guira_loom, guira_shuttle))]
+#[cfg(guira_shuttle)]
 pub(crate) use checker::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(guira_loom)]
 use loom as checker;
@@ -15,6 +18,8 @@ pub(crate) use std::sync::atomic::Ordering;
 use std::sync::atomic::fence;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64};
+#[cfg(guira_loom)]
+pub(crate) use traced::{AtomicU32, AtomicU64};
 
 /// True in a model: the constants are smaller there, the code is the same.
 pub(crate) const IN_MODEL: bool = cfg!(any(guira_loom, guira_shuttle));

@@ -29,6 +29,13 @@ run_models() {
     while IFS= read -r line; do
         if [[ $line =~ Executable\ .*\((.*)\)$ ]]; then binaries+=("${BASH_REMATCH[1]}"); fi
     done <<< "$built"
+    if [[ -n ${GUIRA_LOOM_FILES-} ]]; then
+        local chosen=()
+        for line in "${binaries[@]}"; do
+            if [[ " $GUIRA_LOOM_FILES " == *" $(name_of "$line") "* ]]; then chosen+=("$line"); fi
+        done
+        binaries=("${chosen[@]}")
+    fi
     rm -rf "$logs"
     mkdir -p "$logs"
     # A file that fails is seen in its log; the others are run all the same.

@@ -6,9 +6,11 @@
 //! thing and expects the law to break. `README.md` says why all that is needed.
 #![cfg(guira_loom)]
 
+mod breaking;
 pub mod growth;
 
-use guira::model::{Fault, Item, Model, Step, weaken};
+use breaking::{breaking, show};
+use guira::model::{Fault, Item, Model, Step, start_trace, weaken};
 use std::{
     any::Any,
     collections::BTreeSet,
@@ -41,6 +43,16 @@ pub enum Weakness {
     Step(Fault),
     /// The memory ordering of a step is Relaxed.
     Relaxed(Step),
+}
+
+impl Weakness {
+    /// The name of the fault, or of the step whose ordering is weakened.
+    fn name(self) -> String {
+        match self {
+            Self::Step(fault) => format!("{fault:?}"),
+            Self::Relaxed(step) => format!("{step:?}"),
+        }
+    }
 }
 
 impl From<Fault> for Weakness {
@@ -199,6 +211,9 @@ impl<F: Send + Sync + 'static> Scenario<F> {
     }
 
     fn hold(&self, fault: Fault, relaxed: Option<Step>) {
+        if breaking().is_some() {
+            return;
+        }
         let _alone = alone();
         let weakness = match (fault, relaxed) {
             (Fault::None, None) => String::new(),
@@ -241,6 +256,9 @@ impl<F: Send + Sync + 'static> Scenario<F> {
     /// If nothing breaks, or something else does.
     pub fn must_fail(&self, weakness: impl Into<Weakness>, expected: &str) {
         let weakness = weakness.into();
+        if breaking().is_some_and(|name| name != weakness.name()) {
+            return;
+        }
         let _alone = alone();
         let (fault, relaxed) = match weakness {
             Weakness::Step(fault) => (fault, None),
@@ -260,6 +278,15 @@ impl<F: Send + Sync + 'static> Scenario<F> {
                         "{} with {weakness:?} fails for another reason: {message}",
                         self.name
                     );
+                    if breaking().is_some() {
+                        show(
+                            &self.name,
+                            &weakness.name(),
+                            bound,
+                            run.iterations,
+                            &message,
+                        );
+                    }
                     return;
                 }
             }
@@ -309,6 +336,9 @@ impl<F: Send + Sync + 'static> Scenario<F> {
             move || {
                 iterations.fetch_add(1, Ordering::Relaxed);
                 let filter = Arc::new(setup());
+                if breaking().is_some() {
+                    start_trace();
+                }
                 let results = run_parts(&filter, &parts, main);
                 law(&filter, &results);
                 outcomes.lock().unwrap().insert(results);

@@ -1,0 +1,161 @@
+//! loom's atomics, which record each access while a trace is on.
+//!
+//! `cargo xtask break` shows the interleaving in which a weakened protocol fails. An access is
+//! recorded when it has been made, with the [`Step`] that [`fault::order`](crate::fault::order)
+//! named just before: between the two loom may switch to another thread.
+
+use crate::step::Step;
+use loom::{
+    sync::atomic,
+    thread::{self, ThreadId},
+};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// One access to a shared word, version or counter.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The thread that made it.
+    pub thread: ThreadId,
+    /// The step that it is; `None` if the code does not name it.
+    pub step: Option<Step>,
+    /// What it did: the values that were read and written.
+    pub effect: String,
+}
+
+struct Trace {
+    accesses: Vec<Access>,
+    /// The step that each thread has named, and not made yet.
+    named: Vec<(ThreadId, Step)>,
+}
+
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+static TRACE: Mutex<Trace> = Mutex::new(Trace {
+    accesses: Vec::new(),
+    named: Vec::new(),
+});
+
+fn with_trace<R>(f: impl FnOnce(&mut Trace) -> R) -> R {
+    f(&mut TRACE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Starts a new trace.
+pub fn start_trace() {
+    with_trace(|trace| {
+        trace.accesses.clear();
+        trace.named.clear();
+    });
+    // Relaxed: loom runs all threads of a model in one thread of the system.
+    IS_ON.store(true, Ordering::Relaxed);
+}
+
+/// Ends the trace, and returns the accesses since it started in the order in which they were made.
+pub fn end_trace() -> Vec<Access> {
+    IS_ON.store(false, Ordering::Relaxed);
+    with_trace(|trace| std::mem::take(&mut trace.accesses))
+}
+
+/// This thread is about to make `step`.
+pub(crate) fn name(step: Step) {
+    if IS_ON.load(Ordering::Relaxed) {
+        let me = thread::current().id();
+        with_trace(|trace| {
+            trace.named.retain(|(thread, _)| *thread != me);
+            trace.named.push((me, step));
+        });
+    }
+}
+
+/// This thread has made an access.
+fn record(effect: impl FnOnce() -> String) {
+    if IS_ON.load(Ordering::Relaxed) {
+        let me = thread::current().id();
+        with_trace(|trace| {
+            let named = trace.named.iter().position(|(thread, _)| *thread == me);
+            let step = named.map(|index| trace.named.swap_remove(index).1);
+            trace.accesses.push(Access {
+                thread: me,
+                step,
+                effect: effect(),
+            });
+        });
+    }
+}
+
+macro_rules! traced {
+    ($name:ident, $number:ty) => {
+        #[derive(Debug)]
+        pub(crate) struct $name(atomic::$name);
+
+        impl $name {
+            pub(crate) fn new(value: $number) -> Self {
+                Self(atomic::$name::new(value))
+            }
+
+            pub(crate) fn load(&self, order: Ordering) -> $number {
+                let value = self.0.load(order);
+                record(|| format!("reads {value:#x}"));
+                value
+            }
+
+            pub(crate) fn store(&self, value: $number, order: Ordering) {
+                self.0.store(value, order);
+                record(|| format!("writes {value:#x}"));
+            }
+
+            pub(crate) fn compare_exchange(
+                &self,
+                current: $number,
+                new: $number,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$number, $number> {
+                let result = self.0.compare_exchange(current, new, success, failure);
+                record(|| match result {
+                    Ok(_) => format!("{current:#x} becomes {new:#x}"),
+                    Err(found) => format!("fails: expects {current:#x}, finds {found:#x}"),
+                });
+                result
+            }
+
+            fn update(&self, old: $number, new: impl FnOnce($number) -> $number) -> $number {
+                record(|| format!("{old:#x} becomes {:#x}", new(old)));
+                old
+            }
+
+            pub(crate) fn fetch_add(&self, value: $number, order: Ordering) -> $number {
+                self.update(self.0.fetch_add(value, order), |old| {
+                    old.wrapping_add(value)
+                })
+            }
+
+            pub(crate) fn fetch_sub(&self, value: $number, order: Ordering) -> $number {
+                self.update(self.0.fetch_sub(value, order), |old| {
+                    old.wrapping_sub(value)
+                })
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::new(<$number>::default())
+            }
+        }
+    };
+}
+
+traced!(AtomicU32, u32);
+traced!(AtomicU64, u64);
+
+impl AtomicU64 {
+    pub(crate) fn fetch_or(&self, value: u64, order: Ordering) -> u64 {
+        self.update(self.0.fetch_or(value, order), |old| old | value)
+    }
+
+    pub(crate) fn fetch_max(&self, value: u64, order: Ordering) -> u64 {
+        self.update(self.0.fetch_max(value, order), |old| old.max(value))
+    }
+}

@@ -1,0 +1,85 @@
+//! Which packages a branch has changed.
+
+use crate::run::{Failed, command, output};
+use std::collections::BTreeSet;
+
+/// The packages of the workspace, by the path at which their files begin. The first match counts.
+const PACKAGES: [(&str, &str); 14] = [
+    ("benches/", "guira-benches"),
+    ("commands/", "guira-commands"),
+    ("examples/absent-keys/", "guira-example-absent-keys"),
+    ("loom-tests/", "guira-loom-tests"),
+    ("module/", "guira-module"),
+    ("server/", "guira-server"),
+    ("shuttle-tests/", "guira-shuttle-tests"),
+    ("tests/", "guira-tests"),
+    ("watch/", "guira-watch"),
+    ("xtask/", "guira-xtask"),
+    ("src/", "guira"),
+    ("examples/", "guira"),
+    ("Cargo.toml", "guira"),
+    ("Cargo.lock", "guira"),
+];
+
+/// The packages with a file that differs from the commit at which the branch left main.
+pub(crate) fn packages() -> Result<BTreeSet<&'static str>, Failed> {
+    let base = base()?;
+    let changed = lines(&["diff", "--name-only", &base])?;
+    let new = lines(&["ls-files", "--others", "--exclude-standard"])?;
+    let files = changed.iter().chain(&new);
+    Ok(files.filter_map(|file| package_of(file)).collect())
+}
+
+fn package_of(file: &str) -> Option<&'static str> {
+    let found = PACKAGES.iter().find(|(path, _)| file.starts_with(path));
+    found.map(|(_, package)| *package)
+}
+
+/// Where the branch left main: the remote's if there is one; without either, the last commit.
+fn base() -> Result<String, Failed> {
+    for main in ["origin/main", "main"] {
+        if let Ok(base) = lines(&["merge-base", "HEAD", main]) {
+            return Ok(base.concat());
+        }
+    }
+    Ok(lines(&["rev-parse", "HEAD"])?.concat())
+}
+
+fn lines(arguments: &[&str]) -> Result<Vec<String>, Failed> {
+    let output = output(command("git", arguments))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn every_member_of_the_workspace_is_listed() {
+        let manifest = fs::read_to_string(crate::run::root().join("Cargo.toml")).unwrap();
+        let members = manifest
+            .lines()
+            .find(|line| line.starts_with("members"))
+            .unwrap();
+        let members = members
+            .split('"')
+            .skip(1)
+            .step_by(2)
+            .filter(|member| *member != ".");
+        for member in members {
+            assert!(
+                package_of(&format!("{member}/Cargo.toml")).is_some(),
+                "{member}"
+            );
+        }
+        assert_eq!(package_of("src/raw/insert.rs"), Some("guira"));
+        assert_eq!(package_of("examples/dedup/main.rs"), Some("guira"));
+        assert_eq!(
+            package_of("examples/absent-keys/src/main.rs"),
+            Some("guira-example-absent-keys")
+        );
+        assert_eq!(package_of("docs/DESIGN.md"), None);
+    }
+}

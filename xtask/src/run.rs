@@ -1,0 +1,96 @@
+//! Runs commands in the root of the repository.
+
+use std::{
+    env,
+    path::PathBuf,
+    process::{Command, Output},
+    time::Instant,
+};
+
+/// A task failed, and why.
+#[derive(Debug)]
+pub(crate) struct Failed(pub(crate) String);
+
+impl From<std::io::Error> for Failed {
+    fn from(error: std::io::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// The root of the repository.
+pub(crate) fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// A command in the root, without the environment that cargo gives to its children.
+pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root()).args(arguments);
+    for (name, _) in env::vars()
+        .filter(|(name, _)| name.starts_with("CARGO_PKG_") || name == "CARGO_MANIFEST_DIR")
+    {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs the command, and fails if it does.
+pub(crate) fn succeed(mut command: Command) -> Result<(), Failed> {
+    let status = command.status()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(Failed(format!("{command:?} failed: {status}"))),
+    }
+}
+
+/// Runs the command, and returns what it prints.
+pub(crate) fn output(mut command: Command) -> Result<Output, Failed> {
+    let output = command.output()?;
+    match output.status.success() {
+        true => Ok(output),
+        false => Err(Failed(format!(
+            "{command:?} failed:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        ))),
+    }
+}
+
+pub(crate) fn bash(script: &str, variables: &[(&str, &str)]) -> Result<(), Failed> {
+    let mut command = command("bash", &[script]);
+    command.envs(variables.iter().copied());
+    succeed(command)
+}
+
+/// What a task did, and how long each step took.
+#[derive(Debug, Default)]
+pub(crate) struct Steps(Vec<(String, f64)>);
+
+impl Steps {
+    pub(crate) fn time(
+        &mut self,
+        name: &str,
+        step: impl FnOnce() -> Result<(), Failed>,
+    ) -> Result<(), Failed> {
+        let begin = Instant::now();
+        println!("== {name}");
+        step()?;
+        self.0
+            .push((name.to_owned(), begin.elapsed().as_secs_f64()));
+        Ok(())
+    }
+
+    pub(crate) fn cargo(&mut self, arguments: &[&str]) -> Result<(), Failed> {
+        self.time(&format!("cargo {}", arguments.join(" ")), || {
+            succeed(command("cargo", arguments))
+        })
+    }
+
+    pub(crate) fn print(self) {
+        println!();
+        for (name, seconds) in &self.0 {
+            println!("{seconds:7.1} s  {name}");
+        }
+        let all: f64 = self.0.iter().map(|(_, seconds)| seconds).sum();
+        println!("{all:7.1} s  all");
+    }
+}
