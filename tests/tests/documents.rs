@@ -2,27 +2,25 @@
 //! others; what the documents link to is there; and each of their lines is one sentence.
 
 mod common {
+    pub(crate) mod files;
     pub(crate) mod sentences;
 }
 
-use common::sentences::{Fault, findings};
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
+use common::{
+    files,
+    sentences::{Fault, findings},
 };
-
-fn read(path: impl AsRef<Path>) -> String {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
+use std::{collections::BTreeSet, fs};
 
 /// The faults and steps of which a model says that it fails with them.
 fn controls() -> BTreeSet<String> {
-    let tests = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join("loom-tests/tests");
+    let tests = files::root().join("loom-tests/tests");
     let files = fs::read_dir(tests).expect("the models");
     let paths = files.map(|file| file.expect("an entry").path());
-    let text: String = paths.filter(|path| path.is_file()).map(read).collect();
+    let text: String = paths
+        .filter(|path| path.is_file())
+        .map(files::read)
+        .collect();
     let control = |call: &str| {
         // `Fault::Name`, or the same of a step.
         let (_, name) = call
@@ -37,7 +35,7 @@ fn controls() -> BTreeSet<String> {
 
 /// The names in the column of controls of the table in `section` of a document.
 fn named(document: &str, section: &str) -> BTreeSet<String> {
-    let text = read(document);
+    let text = files::read(document);
     let (_, text) = text.split_once(section).expect("the section");
     let table = text
         .lines()
@@ -63,43 +61,11 @@ fn every_control_of_a_model_is_in_the_tables() {
     }
 }
 
-/// The Markdown files below `directory`, without what a .gitignore names.
-fn markdown_files(directory: &Path, ignored: &[String], files: &mut Vec<PathBuf>) {
-    let mut ignored = ignored.to_vec();
-    if let Ok(text) = fs::read_to_string(directory.join(".gitignore")) {
-        ignored.extend(text.lines().map(|line| line.trim_matches('/').to_owned()));
-    }
-    for entry in fs::read_dir(directory).expect("a directory") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy();
-        if name == ".git" || ignored.iter().any(|ignored| *ignored == name) {
-            continue;
-        }
-        if path.is_dir() {
-            markdown_files(&path, &ignored, files);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            files.push(path);
-        }
-    }
-}
-
-/// The Markdown files of the repository.
-fn pages() -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    markdown_files(
-        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")),
-        &[],
-        &mut files,
-    );
-    files.sort();
-    files
-}
-
 #[test]
 fn every_file_that_a_page_links_to_is_there() {
     let mut plots = 0;
-    for page in pages() {
-        let text = read(&page);
+    for page in files::with_extension("md") {
+        let text = files::read(&page);
         let targets = text.split("](").skip(1);
         for target in targets.map(|target| target.split([')', '#', ' ']).next().expect("a target"))
         {
@@ -119,13 +85,11 @@ fn every_file_that_a_page_links_to_is_there() {
 
 #[test]
 fn every_line_of_every_document_is_one_sentence() {
-    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let mut complaints = Vec::new();
     let mut seen = BTreeSet::new();
-    for file in pages() {
-        let name = file.strip_prefix(root).expect("below the root");
-        let name = name.to_string_lossy().replace('\\', "/");
-        let found = findings(&read(&file));
+    for file in files::with_extension("md") {
+        let name = files::name(&file);
+        let found = findings(&files::read(&file));
         seen.insert(name.clone());
         complaints.extend(found.iter().map(|finding| {
             let what = match finding.fault {
