@@ -1,5 +1,5 @@
-//! The tables of negative controls in the documents name those that the models have, and no
-//! others; what the documents link to is there; and each of their lines is one sentence.
+//! The table of negative controls in VERIFICATION names those that the models have, and no others.
+//! Links, paths and section numbers lead somewhere. Each line is one sentence.
 
 mod common {
     pub(crate) mod files;
@@ -48,17 +48,104 @@ fn named(document: &str, section: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_control_of_a_model_is_in_the_tables() {
+fn every_control_of_a_model_is_in_the_table() {
     let controls = controls();
     assert!(controls.len() > 60, "{controls:?}");
-    for (document, section) in [
-        ("docs/DESIGN.md", "\n## 14."),
-        ("docs/VERIFICATION.md", "\n## What checks which promise"),
-    ] {
-        let named = named(document, section);
-        let difference: Vec<_> = controls.symmetric_difference(&named).collect();
-        assert!(difference.is_empty(), "{document}: {difference:?}");
+    let named = named("docs/VERIFICATION.md", "\n## What checks which promise");
+    let difference: Vec<_> = controls.symmetric_difference(&named).collect();
+    assert!(difference.is_empty(), "{difference:?}");
+}
+
+/// The code spans of a page that begin with a directory of the repository and name a file in it.
+fn paths(text: &str) -> impl Iterator<Item = &str> {
+    const DIRECTORIES: [&str; 14] = [
+        ".ci/",
+        "benches/",
+        "ci/",
+        "commands/",
+        "docs/",
+        "examples/",
+        "fuzz/",
+        "loom-tests/",
+        "module/",
+        "server/",
+        "shuttle-tests/",
+        "src/",
+        "tests/",
+        "watch/",
+    ];
+    const EXTENSIONS: [&str; 5] = [".rs", ".md", ".sh", ".js", ".toml"];
+    let spans = text
+        .lines()
+        .flat_map(|line| line.split('`').skip(1).step_by(2));
+    spans.filter(|span| {
+        DIRECTORIES
+            .iter()
+            .any(|directory| span.starts_with(directory))
+            && EXTENSIONS.iter().any(|extension| span.ends_with(extension))
+            && !span.contains([' ', '*', '<'])
+    })
+}
+
+#[test]
+fn every_path_that_a_page_names_is_there() {
+    let mut checked = 0;
+    let mut missing = Vec::new();
+    for page in files::with_extension("md") {
+        let text = files::read(&page);
+        for path in paths(&text) {
+            checked += 1;
+            if !(files::root().join(path).exists() || page.with_file_name(path).exists()) {
+                missing.push(format!("{}: {path}", files::name(&page)));
+            }
+        }
     }
+    assert!(checked > 50, "{checked}");
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// The numbers after each mention of a section of `document`.
+fn sections<'a>(text: &'a str, document: &str) -> Vec<&'a str> {
+    let reference = format!("{document}, section ");
+    let after = text.split(reference.as_str()).skip(1);
+    after
+        .map(|after| {
+            after
+                .split(|c: char| !c.is_ascii_digit())
+                .next()
+                .expect("a part")
+        })
+        .collect()
+}
+
+#[test]
+fn every_section_that_is_referred_to_is_there() {
+    let mut checked = 0;
+    let mut missing = Vec::new();
+    for document in ["DESIGN", "PROOF"] {
+        let headings = files::read(format!("docs/{document}.md"));
+        for extension in ["md", "rs"] {
+            for file in files::with_extension(extension) {
+                // A reference may be broken over two lines of a comment.
+                let text = files::read(&file);
+                if !text.contains(document) {
+                    continue;
+                }
+                let text = text.replace("\n//", " ").replace(['/', '`'], "");
+                let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                let text = text.replace(&format!("docs{document}.md"), document);
+                for number in sections(&text, document) {
+                    checked += 1;
+                    if !headings.contains(&format!("\n## {number}. ")) {
+                        let name = files::name(&file);
+                        missing.push(format!("{name}: {document}, section {number}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(checked > 8, "{checked}");
+    assert!(missing.is_empty(), "{missing:#?}");
 }
 
 #[test]
