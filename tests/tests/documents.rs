@@ -1,5 +1,4 @@
-//! The table of negative controls in VERIFICATION names those that the models have, and no others.
-//! Links, paths and section numbers lead somewhere. Each line is one sentence.
+//! The tables of negative controls name the controls that the models have, and no others. Links, paths and section numbers lead somewhere. Each line is one sentence.
 
 mod common {
     pub(crate) mod files;
@@ -10,50 +9,116 @@ use common::{
     files,
     sentences::{Fault, findings},
 };
-use std::{collections::BTreeSet, fs};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
 
-/// The faults and steps of which a model says that it fails with them.
-fn controls() -> BTreeSet<String> {
+/// For each file of models, the faults and steps with which it says that it fails.
+fn controls() -> BTreeMap<String, BTreeSet<String>> {
     let tests = files::root().join("loom-tests/tests");
-    let files = fs::read_dir(tests).expect("the models");
-    let paths = files.map(|file| file.expect("an entry").path());
-    let text: String = paths
-        .filter(|path| path.is_file())
-        .map(files::read)
-        .collect();
+    let entries = fs::read_dir(tests).expect("the models");
+    let paths = entries.map(|entry| entry.expect("a directory entry").path());
     let control = |call: &str| {
         // `Fault::Name`, or the same of a step.
         let (_, name) = call
             .split_once("::")
-            .filter(|(of, _)| of.trim().chars().all(char::is_alphanumeric))
-            .unwrap_or_else(|| panic!("what fails? {call:.40}"));
+            .filter(|(kind, _)| kind.trim().chars().all(char::is_alphanumeric))
+            .unwrap_or_else(|| panic!("no control: {call:.40}"));
         let end = name.find(|c: char| !c.is_alphanumeric());
         name[..end.expect("an argument follows")].to_owned()
     };
-    text.split("must_fail(").skip(1).map(control).collect()
+    let models = paths.filter(|path| path.is_file());
+    models
+        .map(|path| {
+            let name = path.file_stem().expect("a file name").to_string_lossy();
+            let text = files::read(&path);
+            let calls = text.split("must_fail(").skip(1);
+            (name.into_owned(), calls.map(control).collect())
+        })
+        .collect()
 }
 
-/// The names in the column of controls of the table in `section` of a document.
-fn named(document: &str, section: &str) -> BTreeSet<String> {
+/// The cells of each row of the first table in `section` of a document.
+fn table(document: &str, section: &str) -> Vec<Vec<String>> {
     let text = files::read(document);
     let (_, text) = text.split_once(section).expect("the section");
-    let table = text
+    let rows = text
         .lines()
         .skip_while(|line| !line.starts_with('|'))
         .take_while(|line| line.starts_with('|'));
-    let cells = table.skip(2).filter_map(|row| row.split('|').nth(3));
-    let words = cells.flat_map(|cell| cell.split([',', ';', ' ']));
+    let cells = |row: &str| {
+        row.split('|')
+            .skip(1)
+            .map(|cell| cell.trim().to_owned())
+            .collect()
+    };
+    rows.skip(2).map(cells).collect()
+}
+
+/// The names of controls in a cell.
+fn names(cell: &str) -> impl Iterator<Item = String> {
+    let words = cell.split([',', ';', ' ']);
     let names = words.filter(|word| word.starts_with(char::is_uppercase));
-    names.map(str::to_owned).collect()
+    names.map(str::to_owned)
 }
 
 #[test]
-fn every_control_of_a_model_is_in_the_table() {
+fn each_control_of_a_promise_is_one_of_its_models() {
     let controls = controls();
-    assert!(controls.len() > 60, "{controls:?}");
-    let named = named("docs/VERIFICATION.md", "\n## What checks which promise");
-    let difference: Vec<_> = controls.symmetric_difference(&named).collect();
-    assert!(difference.is_empty(), "{difference:?}");
+    let mut named = BTreeSet::new();
+    for row in table("docs/VERIFICATION.md", "\n## What checks which promise") {
+        let [promise, models, in_row, ..] = &row[..] else {
+            panic!("{row:?}");
+        };
+        let of_models: BTreeSet<_> = match models.as_str() {
+            "all" => controls.values().flatten().collect(),
+            _ => models
+                .split(", ")
+                .flat_map(|model| &controls[model])
+                .collect(),
+        };
+        for name in names(in_row) {
+            assert!(
+                of_models.contains(&name),
+                "{promise}: {name} is in none of {models}"
+            );
+            named.insert(name);
+        }
+    }
+    let all: BTreeSet<_> = controls.into_values().flatten().collect();
+    assert!(all.len() > 60, "{all:?}");
+    let difference: Vec<_> = all.symmetric_difference(&named).collect();
+    assert!(
+        difference.is_empty(),
+        "in the models or in the table only: {difference:?}"
+    );
+}
+
+#[test]
+fn the_table_of_models_has_the_controls_of_each_file() {
+    let rows = table("loom-tests/README.md", "\n## What is modelled");
+    let named: BTreeMap<String, BTreeSet<String>> = rows
+        .iter()
+        .map(|row| {
+            let [file, _, steps, orderings, ..] = &row[..] else {
+                panic!("{row:?}");
+            };
+            (file.clone(), names(steps).chain(names(orderings)).collect())
+        })
+        .collect();
+    let controls = controls();
+    for (file, controls) in &controls {
+        let named = named
+            .get(file)
+            .unwrap_or_else(|| panic!("{file} has no row"));
+        let difference: Vec<_> = controls.symmetric_difference(named).collect();
+        assert!(
+            difference.is_empty(),
+            "{file}, there or in its row only: {difference:?}"
+        );
+    }
+    assert_eq!(named.len(), controls.len(), "rows without a file");
 }
 
 /// The code spans of a page that begin with a directory of the repository and name a file in it.
