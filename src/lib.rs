@@ -58,9 +58,9 @@
 //! in its two buckets. So it does for a relocation in one of the pairs of buckets that share
 //! a version with them.
 //!
-//! `docs/DESIGN.md` in the repository has the protocol, and `docs/PROOF.md` the proof. For each
-//! promise `docs/VERIFICATION.md` names the model that checks it, and the negative controls that
-//! show that the model can fail.
+//! `docs/DESIGN.md` in the repository has the protocol. For each promise it names the model
+//! that checks it, and the negative control that shows that the model can fail.
+//! `docs/PROOF.md` has the proof.
 //!
 //! [`ExpiringFilter`] is such a filter whose items are forgotten some time after they were last
 //! seen. Its promises are [its own](ExpiringFilter#time).
