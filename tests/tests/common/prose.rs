@@ -148,18 +148,24 @@ fn find(blocks: &[Block]) -> Findings {
     findings
 }
 
-/// Where `phrase` occurs as whole words. "As many items as" and "told apart" are good English.
+/// Where `phrase` occurs as whole words, and is none of the good English below.
 fn offsets<'a>(text: &'a str, phrase: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(phrase)
         .map(|(offset, _)| offset)
         .filter(move |&offset| {
-            let after = &text[offset + phrase.len()..];
-            let is_word = |c: char| c.is_alphanumeric() || c == '_';
-            !text[..offset].ends_with(is_word)
-                && !after.starts_with(is_word)
-                && !(phrase == "as many" && after.split(' ').take(5).any(|word| word == "as"))
-                && !(phrase.ends_with("told") && after.starts_with(" apart"))
+            let (before, after) = (&text[..offset], &text[offset + phrase.len()..]);
+            let is_part = before.ends_with(is_word) || after.starts_with(is_word);
+            !is_part && !is_good(phrase, after)
         })
+}
+
+/// "As many items as" compares, and "cannot be told apart" is an idiom.
+fn is_good(phrase: &str, after: &str) -> bool {
+    match phrase {
+        "as many" => after.split(' ').take(5).any(|word| word == "as"),
+        _ => phrase.ends_with("told") && after.starts_with(" apart"),
+    }
 }
 
 /// The sentences of a text, and where each begins.
