@@ -1,5 +1,6 @@
 //! Saves: when they are made, and that they are made one at a time.
 
+mod buffered;
 mod file;
 
 use crate::{
