@@ -144,13 +144,19 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         task = tasks.failed() => Some(task),
     };
     tell_systemd(NotifyState::Stopping);
+    let failed = match failed {
+        Some(task) => Some(task),
+        None => tokio::select! {
+            saved = last_save(server.clone()) => {
+                saved?;
+                None
+            }
+            task = tasks.failed() => Some(task),
+        },
+    };
     if let Some(task) = failed {
         drop(tasks);
         return Err(end_after_panic(task, server, stop, serving).await.into());
-    }
-    tokio::select! {
-        saved = last_save(server) => saved?,
-        task = tasks.failed() => return Err(panicked(task).into()),
     }
     info!("the server has ended");
     Ok(())
@@ -164,12 +170,12 @@ async fn end_after_panic(
     stop: Stop,
     serving: JoinHandle<()>,
 ) -> String {
-    error!(task, "a task has panicked: the server saves and ends");
     // The task that handled signals has gone.
     let (mut terminate, mut interrupt) = match ending_signals() {
         Ok(signals) => signals,
         Err(error) => return format!("{}, and {error}", panicked(task)),
     };
+    error!(task, "a task has panicked: the server saves and ends");
     let end = async {
         // First, so that the save has what these clients were answered.
         stop.now();
@@ -183,8 +189,8 @@ async fn end_after_panic(
     };
     tokio::select! {
         reason = end => reason,
-        _ = terminate.recv() => format!("{}, and SIGTERM came before the end of the save", panicked(task)),
-        _ = interrupt.recv() => format!("{}, and SIGINT came before the end of the save", panicked(task)),
+        _ = terminate.recv() => format!("{}, and SIGTERM ended the save", panicked(task)),
+        _ = interrupt.recv() => format!("{}, and SIGINT ended the save", panicked(task)),
     }
 }
 

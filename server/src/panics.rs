@@ -49,8 +49,8 @@ fn log(panic: &PanicHookInfo<'_>) {
     // Only if RUST_BACKTRACE asks for it.
     let backtrace = Backtrace::capture();
     match backtrace.status() {
-        BacktraceStatus::Captured => error!(thread, place, message, %backtrace, "panic"),
-        _ => error!(thread, place, message, "panic"),
+        BacktraceStatus::Captured => error!(thread, place, %backtrace, "panic: {message}"),
+        _ => error!(thread, place, "panic: {message}"),
     }
 }
 
