@@ -68,7 +68,7 @@ fn a_file_has_every_setting() {
             metrics = "127.0.0.1:9121"
             disable-command = ["keys", "FLUSHALL"]
             default-capacity = 5_000
-            default-error-rate = "0.001"
+            default-error-rate = 0.001
             default-expansion = 0
             log = "warn"
             log-format = "json"
@@ -205,7 +205,11 @@ fn faults_in_a_file_have_a_line() {
         ),
         (
             "port = 1.5",
-            "guira.toml:1: port: give a whole number, true, false, or a text in quotes",
+            "guira.toml:1: invalid value '1.5' for '--port <PORT>': invalid digit found in string",
+        ),
+        (
+            "port = 2026-01-01",
+            "guira.toml:1: port: give a number, true, false, or a text in quotes",
         ),
         (
             "unixsocketperm = 0o770",
