@@ -76,7 +76,7 @@ fn main() -> io::Result<()> {
     io::stdout().write_all(&page()?)
 }
 
-fn page() -> io::Result<Vec<u8>> {
+pub(crate) fn page() -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     let command = Config::command();
     let man = Man::new(command.clone());
