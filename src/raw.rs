@@ -24,12 +24,7 @@ mod token;
 mod unique;
 pub(crate) mod version;
 
-use crate::table::{
-    Levels, Table,
-    class::Class,
-    layout::Layout,
-    time::{Moment, Time},
-};
+use crate::table::{Levels, Table, class::Class, layout::Layout, time::Time};
 use counters::Counters;
 use frontier::{Frontiers, chunk_buckets};
 use len::Len;
@@ -87,15 +82,6 @@ impl<L: Layout> RawFilter<L> {
     /// The filter with this time.
     pub(crate) fn with_time(self, time: L::Time) -> Self {
         Self { time, ..self }
-    }
-
-    /// The class with the entry of a copy that is seen now in place of the fingerprint.
-    #[inline(always)]
-    fn seen(class: Class, now: Now<L>) -> Class {
-        Class {
-            fingerprint: now.entry(class.fingerprint),
-            ..class
-        }
     }
 
     /// Bytes on the heap.

@@ -10,6 +10,7 @@
 //! filter begins at its *first* level, with fingerprints of which so many low bits are 0.
 
 pub(crate) mod class;
+pub(crate) mod entry;
 pub(crate) mod layout;
 pub(crate) mod loaded;
 mod planes;
@@ -27,6 +28,7 @@ use crate::{
     sync::{self, AtomicU64, Ordering},
 };
 use class::Fingerprints;
+use entry::Fingerprint;
 use layout::Layout;
 use planes::Planes;
 use segment::{OnceSegment, Segment};
@@ -197,13 +199,13 @@ impl<L: Layout> Table<L> {
 
     /// The plane of a fingerprint in a filter at a level.
     #[inline(always)]
-    pub(crate) fn plane_at(&self, level: u32, fingerprint: u64) -> u64 {
-        low_bits(fingerprint, level) >> self.first_level()
+    pub(crate) fn plane_at(&self, level: u32, fingerprint: Fingerprint) -> u64 {
+        fingerprint.low_bits(level) >> self.first_level()
     }
 
     /// A fingerprint, but for its upper bits, that belongs into a plane.
-    pub(crate) fn one_of_plane(&self, plane: u64) -> u64 {
-        plane << self.first_level()
+    pub(crate) fn one_of_plane(&self, plane: u64) -> Fingerprint {
+        Fingerprint::new(plane << self.first_level())
     }
 
     /// True if the level after `level` was begun.
@@ -245,12 +247,6 @@ impl<L: Layout> Table<L> {
         let later = self.growth.segments().flat_map(|it| &*it.planes.words);
         self.first.words.iter().chain(later)
     }
-}
-
-/// The bits of a fingerprint that words of a level do not store.
-#[inline(always)]
-pub(crate) const fn low_bits(fingerprint: u64, level: u32) -> u64 {
-    fingerprint & ((1 << level) - 1)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::{
     raw::RawFilter,
     table::{
         class::Class,
+        entry::Fingerprint,
         layout::{Layout, PackedLayout},
         time::{Moment, Now, Steps},
         word::{Bucket, Word},
@@ -60,7 +61,7 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
         let Ok(end) = self.scan_in_steps(|words, step| {
             let now = Now { step, oldest };
             for (bucket, &bits) in (first..).zip(words) {
-                for entry in Word::<L>::unpack(bits).residents(0) {
+                for entry in Word::<L>::unpack(bits).residents(Fingerprint::NONE) {
                     let class = Class::of_resident(L::fingerprint(entry), bucket, buckets);
                     // Of a hostile snapshot it may be before the first one.
                     let seen = step.wrapping_sub(Moment::<L>::age(now, entry));

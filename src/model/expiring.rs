@@ -7,6 +7,7 @@ use crate::{
     step::Step,
     table::{
         Levels,
+        entry::Fingerprint,
         layout::{Lanes, Layout, PackedLayout},
         time::{Moment, Now, Steps},
         word::{Bucket, Word},
@@ -59,10 +60,12 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
                     step: seen,
                     oldest: Self::OLDEST,
                 };
-                let entry = Moment::<Tagged<SLOTS>>::entry(then, item.fingerprint());
-                let put = raw.table.update(Step::Claim, entry, bucket, |word| {
-                    word.has_vacancy().then(|| word.plus(entry))
-                });
+                let entry = Moment::<Tagged<SLOTS>>::entry(then, item.0.fingerprint);
+                let put = raw
+                    .table
+                    .update(Step::Claim, item.0.fingerprint, bucket, |word| {
+                        word.has_vacancy().then(|| word.plus(entry))
+                    });
                 assert!(put, "bucket {bucket} is full");
                 raw.len.add(1);
             }
@@ -150,7 +153,8 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
     pub fn holds_dead(&self) -> bool {
         let now = self.0.moment();
         (0..self.0.table.buckets()).any(|bucket| {
-            let word: Word<Tagged<SLOTS>> = self.0.table.load(Step::ReadP, 0, bucket);
+            let word: Word<Tagged<SLOTS>> =
+                self.0.table.load(Step::ReadP, Fingerprint::NONE, bucket);
             Moment::<Tagged<SLOTS>>::dead_in(now, word).is_some()
         })
     }
@@ -162,7 +166,7 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
             oldest: Self::OLDEST,
         };
         let mut hop = hop(item, from);
-        hop.fingerprint = Moment::<Tagged<SLOTS>>::entry(then, item.fingerprint());
+        hop.entry = Moment::<Tagged<SLOTS>>::entry(then, item.0.fingerprint);
         self.0.move_resident(hop, false, Fill::Hole).is_some()
     }
 
@@ -172,7 +176,8 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         let now = self.0.moment();
         let mut found = Vec::new();
         for bucket in 0..self.0.table.buckets() {
-            let word: Word<Tagged<SLOTS>> = self.0.table.load(Step::ReadP, 0, bucket);
+            let word: Word<Tagged<SLOTS>> =
+                self.0.table.load(Step::ReadP, Fingerprint::NONE, bucket);
             assert!(
                 word.is_unmarked(),
                 "a mark is left in bucket {bucket}: {word:?}"
@@ -181,9 +186,10 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
                 !word.is_reserved(),
                 "a reservation is left in bucket {bucket}: {word:?}"
             );
-            found.extend(word.residents(0).map(|entry| {
+            found.extend(word.residents(Fingerprint::NONE).map(|entry| {
                 let age = Moment::<Tagged<SLOTS>>::age(now, entry);
-                (bucket, <Tagged<SLOTS> as Layout>::fingerprint(entry), age)
+                let fingerprint = <Tagged<SLOTS> as Layout>::fingerprint(entry);
+                (bucket, fingerprint.bits(), age)
             }));
         }
         assert_eq!(self.0.len.sum(), found.len(), "len and the words disagree");

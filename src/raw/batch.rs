@@ -6,6 +6,7 @@ use crate::{
     error::{BatchError, InsertError},
     table::{
         class::{Class, alternate},
+        entry::Fingerprint,
         layout::Layout,
         word::{Bucket, Word},
     },
@@ -216,9 +217,9 @@ impl<L: Layout> RawFilter<L> {
     /// Brings the alternates of the residents of a bucket into the cache: of the word to which
     /// the fingerprint `one` belongs.
     #[cold]
-    fn prefetch_alternates(&self, one: u64, bucket: usize, word: Word<L>) {
-        for fingerprint in word.residents(one) {
-            let to = alternate(L::fingerprint(fingerprint), bucket, self.table.buckets());
+    fn prefetch_alternates(&self, one: Fingerprint, bucket: usize, word: Word<L>) {
+        for fingerprint in word.residents(one).map(L::fingerprint) {
+            let to = alternate(fingerprint, bucket, self.table.buckets());
             self.table.prefetch(fingerprint, to);
         }
     }

@@ -15,6 +15,7 @@ use crate::{
     sync,
     table::{
         class::Class,
+        entry::{Entry, Fingerprint},
         layout::Layout,
         route::View,
         time::{Moment, Time},
@@ -59,7 +60,7 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     pub(super) fn expire(&self, view: &View<'_, L>, bucket: usize, now: Now<L>) -> u64 {
         let nothing = now
-            .dead_in(view.load_for_update(0, bucket).word())
+            .dead_in(view.load_for_update(Fingerprint::NONE, bucket).word())
             .is_none();
         if instead!(is(SweepMarked) => false, nothing) {
             return 0;
@@ -72,7 +73,7 @@ impl<L: Layout> RawFilter<L> {
         let mut emptied = 0;
         loop {
             let now = self.time.now();
-            let loaded = self.table.load_for_update(0, bucket);
+            let loaded = self.table.load_for_update(Fingerprint::NONE, bucket);
             let withheld = |entry| loaded.word().with_mark(entry, Mark::Withheld);
             let Some(withheld) = now.dead_in(loaded.word()).and_then(withheld) else {
                 return emptied;
@@ -88,7 +89,7 @@ impl<L: Layout> RawFilter<L> {
 
     /// Ends what began with W on this entry: the copy goes if it is dead. True if it went, and was
     /// not taken by a remove, which counts it itself.
-    pub(super) fn empty_or_release(&self, bucket: usize, entry: u64) -> bool {
+    pub(super) fn empty_or_release(&self, bucket: usize, entry: Entry) -> bool {
         // The copy is not younger than this step: whoever put it there had read its own step
         // before, and the exchange to W has seen that.
         let dead = !self.time.now().is_live(entry);
@@ -109,19 +110,20 @@ impl<L: Layout> RawFilter<L> {
         &self,
         step: Step,
         bucket: usize,
-        entry: u64,
+        entry: Entry,
         end: impl Fn(Word<L>) -> Word<L>,
     ) -> bool {
         let mut taken = false;
-        self.table.update(step, entry, bucket, |word| {
-            taken = word.is_marked(Mark::Killed, entry);
-            debug_assert!(taken || word.is_marked(Mark::Withheld, entry));
-            Some(if taken {
-                word.without_marked()
-            } else {
-                end(word)
-            })
-        });
+        self.table
+            .update(step, L::fingerprint(entry), bucket, |word| {
+                taken = word.is_marked(Mark::Killed, entry);
+                debug_assert!(taken || word.is_marked(Mark::Withheld, entry));
+                Some(if taken {
+                    word.without_marked()
+                } else {
+                    end(word)
+                })
+            });
         !taken
     }
 }

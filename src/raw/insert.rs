@@ -7,8 +7,9 @@ use crate::{
     step::Step,
     table::{
         class::Class,
+        entry::Entry,
         layout::Layout,
-        time::Time,
+        time::{Moment, Time},
         word::{Bucket, Word},
     },
 };
@@ -27,7 +28,7 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     pub(super) fn insert_uncounted(&self, class: Class) -> Result<(), InsertError> {
         let now = self.time.now();
-        self.put(Self::seen(class, now))?;
+        self.put(class, now.entry(class.fingerprint))?;
         let in_time = self.time.is_still(now);
         if instead!(is(InsertNoSecondNow) => true, in_time) {
             Ok(())
@@ -42,31 +43,31 @@ impl<L: Layout> RawFilter<L> {
         loop {
             self.len.add(1);
             let now = self.time.now();
-            self.put(Self::seen(class, now))?;
+            self.put(class, now.entry(class.fingerprint))?;
             if self.time.is_still(now) {
                 return Ok(());
             }
         }
     }
 
-    /// Puts what `class` has as fingerprint into one of its buckets.
+    /// Puts `entry` into one of the buckets of its class.
     #[inline(always)]
-    fn put(&self, class: Class) -> Result<(), InsertError> {
-        if !self.claim(class) {
-            self.insert_by_relocation(class)
+    fn put(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
+        if !self.claim(class, entry) {
+            self.insert_by_relocation(class, entry)
                 .map_err(|error| self.count_failure(error))?;
         }
         self.table.sweep_some();
         Ok(())
     }
 
-    /// Claims an empty slot in the emptier bucket; false if both are full.
+    /// Claims an empty slot for `entry` in the emptier bucket; false if both are full.
     #[inline]
-    pub(super) fn claim(&self, class: Class) -> bool {
+    pub(super) fn claim(&self, class: Class, entry: Entry) -> bool {
         let view = self.table.view();
         loop {
             let (one, other) = view.load_pair_for_claim(class);
-            let claim = Word::<L>::plus_in_emptier(one.bits, other.bits, class.fingerprint);
+            let claim = Word::<L>::plus_in_emptier(one.bits, other.bits, entry);
             let Some((in_other, new)) = claim else {
                 return false;
             };

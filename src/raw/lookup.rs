@@ -14,6 +14,7 @@ use crate::{
     sync,
     table::{
         class::Class,
+        entry::Fingerprint,
         layout::Layout,
         route::View,
         time::{Moment, Time},
@@ -93,7 +94,7 @@ impl<L: Layout> RawFilter<L> {
     #[cold]
     fn look_up_beside_writers(
         &self,
-        fingerprint: u64,
+        fingerprint: Fingerprint,
         p: usize,
         q: usize,
         in_p: Bits,
@@ -121,7 +122,7 @@ impl<L: Layout> RawFilter<L> {
     /// [`look_up_beside_writers`](Self::look_up_beside_writers) in an expiring filter. What was
     /// read stays behind: the fewer values are kept for a rare case, the faster is the other one.
     #[cold]
-    fn look_up_again(&self, fingerprint: u64, p: usize, q: usize) -> bool {
+    fn look_up_again(&self, fingerprint: Fingerprint, p: usize, q: usize) -> bool {
         self.look_up_in_attempts(Class { fingerprint, p, q }, 1)
     }
 
@@ -194,7 +195,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// A reader's load, without another thread's reservation.
-    fn load(&self, step: Step, fingerprint: u64, bucket: usize) -> Word<L> {
+    fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
         self.table
             .load(step, fingerprint, bucket)
             .without_reservation()

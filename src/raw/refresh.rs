@@ -14,6 +14,7 @@ use crate::{
     sync,
     table::{
         class::Class,
+        entry::Entry,
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
@@ -96,8 +97,8 @@ impl<L: Layout> RawFilter<L> {
         &self,
         bucket: usize,
         loaded: Loaded<'_, L>,
-        entry: u64,
-        young: impl FnOnce(Now<L>) -> u64,
+        entry: Entry,
+        young: impl FnOnce(Now<L>) -> Entry,
     ) -> Option<Now<L>> {
         let withheld = loaded.word().with_mark(entry, Mark::Withheld)?;
         if !loaded.replace(Step::Withhold, withheld) {

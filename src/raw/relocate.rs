@@ -9,7 +9,14 @@ use crate::{
     error::InsertError,
     fault::instead,
     sync,
-    table::{Refusal, class::Class, layout::Layout, word::Bucket},
+    table::{
+        Refusal,
+        class::Class,
+        entry::{Entry, Fingerprint},
+        layout::Layout,
+        time::{Always, Moment},
+        word::Bucket,
+    },
 };
 
 /// Words that a search probes before it counts the filter's items: to count them
@@ -33,11 +40,15 @@ const SLOTS_FOR_AN_ITEM: usize = 16;
 impl<L: Layout> RawFilter<L> {
     /// [`claim`](Self::claim) with both buckets full.
     #[cold]
-    pub(crate) fn insert_by_relocation(&self, class: Class) -> Result<(), InsertError> {
-        if self.expire_pair(class) && self.claim(class) {
+    pub(crate) fn insert_by_relocation(
+        &self,
+        class: Class,
+        entry: Entry,
+    ) -> Result<(), InsertError> {
+        if self.expire_pair(class) && self.claim(class, entry) {
             return Ok(());
         }
-        self.make_room(class, Fill::Item(class.fingerprint), || self.claim(class))
+        self.make_room(class, Fill::Item(entry), || self.claim(class, entry))
     }
 
     /// Empties a slot of one of the buckets of the class, which were full.
@@ -69,7 +80,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// True if there is an empty slot for `fingerprint` in `bucket`.
-    fn has_vacancy(&self, fingerprint: u64, bucket: usize) -> bool {
+    fn has_vacancy(&self, fingerprint: Fingerprint, bucket: usize) -> bool {
         self.table
             .load_for_update(fingerprint, bucket)
             .word()
@@ -132,7 +143,7 @@ impl<L: Layout> RawFilter<L> {
     fn grow(&self, round: usize, search: &Search, class: Class) -> Result<(), Refusal> {
         let full_of_class = |bucket| {
             let word = self.table.load_for_update(class.fingerprint, bucket).word();
-            word.count(class.fingerprint) == word.slots()
+            Moment::<L>::count_in(Always, word, class.fingerprint) == word.slots()
         };
         if full_of_class(class.p) && full_of_class(class.q) {
             return Err(Refusal::Full);
@@ -147,7 +158,7 @@ impl<L: Layout> RawFilter<L> {
         let runs = 1 << (round % PATIENT_ROUNDS);
         let split = self
             .table
-            .split_reached(runs, search.level, search.reached(), enough);
+            .split_reached(runs, search.level, search.reached::<L>(), enough);
         self.len.grow(self.table.words());
         split
     }
@@ -160,9 +171,7 @@ impl<L: Layout> RawFilter<L> {
         let (mut length, mut filled) = (0, matches!(last, Fill::Hole));
         let mut outlined = false;
         while let Some(hop) = hops.next() {
-            let fill = hops
-                .peek()
-                .map_or(last, |next| Fill::Outline(next.fingerprint));
+            let fill = hops.peek().map_or(last, |next| Fill::Outline(next.entry));
             let Some(moved) = self.move_resident(hop, outlined, fill) else {
                 filled = false;
                 break;

@@ -1,9 +1,10 @@
 //! Levels, splits and the sweep, without other threads.
 
 use super::{
-    OnceSegment, Refusal, SPLITS_PER_INSERT, Segment, Table, class::Class, layout::Growing,
-    loaded::Loaded, low_bits, word::Bucket,
+    OnceSegment, Refusal, SPLITS_PER_INSERT, Segment, Table, class::Class, entry::low_bits,
+    layout::Growing, loaded::Loaded, word::Bucket,
 };
+use crate::table::entry::{Entry, Fingerprint};
 use crate::{
     raw::tests::{GROWN, growing, grown},
     step::Step,
@@ -151,7 +152,9 @@ fn the_split_pointer_stops_at_the_first_word_to_come() {
 #[test]
 fn room_is_made_where_it_is_wanted() {
     let table = small_table();
-    let wanted = |buckets: std::ops::Range<usize>| buckets.map(|bucket| (grown(5), bucket));
+    let wanted = |buckets: std::ops::Range<usize>| {
+        buckets.map(|bucket| (Fingerprint::new(grown(5)), bucket))
+    };
     let refused = table.split_reached(1, FIRST, wanted(0..1), |_| false);
     assert_eq!(refused, Err(Refusal::Full), "not worth while");
     assert!(!table.is_growing(FIRST));
@@ -210,7 +213,7 @@ fn a_writer_completes_a_split() {
     for inserts in [true, false] {
         let raw = growing(8, 1);
         let table = &raw.table;
-        let class = Class::of_resident(grown(7), 0, 8);
+        let class = Class::of_resident(Fingerprint::new(grown(7)), 0, 8);
         assert_eq!(raw.insert(class), Ok(()));
         table.begin_level(FIRST).expect("a few bytes");
         for bucket in [class.p, class.q] {
@@ -240,7 +243,10 @@ fn a_split_is_completed_once() {
     table.begin_level(FIRST).expect("a few bytes");
     let load_for_update = |plane| Loaded::<Growing>::load(table.atomic(plane, 3));
     let loaded = load_for_update(0);
-    let word = loaded.word().plus(grown(6)).plus(grown(7));
+    let word = loaded
+        .word()
+        .plus(Entry::new(grown(6)))
+        .plus(Entry::new(grown(7)));
     assert!(loaded.replace(Step::Claim, word));
     let loaded = load_for_update(0);
     let frozen = loaded.word().frozen();
@@ -249,12 +255,18 @@ fn a_split_is_completed_once() {
     table.complete_split(0, 3, frozen);
     for (plane, fingerprint) in [(0, 8), (1, 9)] {
         let loaded = load_for_update(plane);
-        assert!(loaded.replace(Step::Claim, loaded.word().plus(grown(fingerprint))));
+        assert!(loaded.replace(
+            Step::Claim,
+            loaded.word().plus(Entry::new(grown(fingerprint)))
+        ));
     }
     table.complete_split(0, 3, frozen);
     for (plane, residents) in [(0, [6, 8]), (1, [7, 9])] {
         let word = load_for_update(plane).word();
-        let found = word.residents(grown(plane));
-        assert!(found.eq(residents.map(grown)), "{plane}");
+        let found = word.residents(Fingerprint::new(grown(plane)));
+        assert!(
+            found.eq(residents.map(|it| Entry::new(grown(it)))),
+            "{plane}"
+        );
     }
 }

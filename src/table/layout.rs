@@ -4,6 +4,7 @@
 //! filter every mask below is a constant in the compiled code.
 
 use super::{
+    entry::{Entry, Fingerprint},
     time::{Steps, Time, Timeless},
     word::{Bucket, packed::Packed},
 };
@@ -29,7 +30,7 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn slots_at(level: u32) -> usize;
 
     /// The fingerprint of a copy with this entry: what its slot holds.
-    fn fingerprint(entry: u64) -> u64;
+    fn fingerprint(entry: Entry) -> Fingerprint;
 }
 
 /// The division of a packed word into slots and control bits.
@@ -64,12 +65,12 @@ impl<L: PackedLayout> Layout for L {
     }
 
     #[inline(always)]
-    fn fingerprint(entry: u64) -> u64 {
-        if Self::TAG_BITS == 0 {
-            entry
+    fn fingerprint(entry: Entry) -> Fingerprint {
+        Fingerprint::new(if Self::TAG_BITS == 0 {
+            entry.bits()
         } else {
-            entry & Self::FINGERPRINT
-        }
+            entry.bits() & Self::FINGERPRINT
+        })
     }
 }
 
@@ -265,8 +266,10 @@ macro_rules! semi_sorted {
             }
 
             #[inline(always)]
-            fn fingerprint(entry: u64) -> u64 {
-                entry
+            fn fingerprint(
+                entry: $crate::table::entry::Entry,
+            ) -> $crate::table::entry::Fingerprint {
+                $crate::table::entry::Fingerprint::new(entry.bits())
             }
         }
     };

@@ -5,6 +5,7 @@ mod wrong;
 
 use super::{
     Segment, Table,
+    entry::Fingerprint,
     layout::Layout,
     word::{Bucket, Word},
 };
@@ -45,7 +46,7 @@ impl<L: Layout> Table<L> {
         &self,
         runs: usize,
         level: u32,
-        reached: impl Iterator<Item = (u64, usize)> + Clone,
+        reached: impl Iterator<Item = (Fingerprint, usize)> + Clone,
         worthwhile: impl Fn(u32) -> bool,
     ) -> Result<(), Refusal> {
         if self.level() != level {

@@ -8,6 +8,7 @@
 //! nothing is left in its compiled code.
 
 use super::{
+    entry::{Entry, Fingerprint},
     layout::{Layout, Masks, PackedLayout},
     word::{Bits, Bucket, Word},
 };
@@ -34,28 +35,34 @@ pub(crate) trait Time<L: Layout>: Default + Send + Sync {
 /// A moment: it says which copies count.
 pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
     /// What a slot holds of a copy that is seen at this moment: its *entry*.
-    fn entry(self, fingerprint: u64) -> u64;
+    fn entry(self, fingerprint: Fingerprint) -> Entry;
 
     /// The age of the copy with this entry, in steps.
-    fn age(self, entry: u64) -> u64;
+    fn age(self, entry: Entry) -> u64;
 
     /// True if the copy with this entry counts.
-    fn is_live(self, entry: u64) -> bool;
+    fn is_live(self, entry: Entry) -> bool;
 
     /// [`Bucket::match_settled`], where only live copies match.
-    fn match_settled(self, p: Bits, q: Bits, fingerprint: u64, hint: Word<L>) -> (bool, bool);
+    fn match_settled(
+        self,
+        p: Bits,
+        q: Bits,
+        fingerprint: Fingerprint,
+        hint: Word<L>,
+    ) -> (bool, bool);
 
     /// True if an unmarked slot holds a live copy.
-    fn is_in(self, word: Word<L>, fingerprint: u64) -> bool;
+    fn is_in(self, word: Word<L>, fingerprint: Fingerprint) -> bool;
 
     /// How many unmarked slots hold a live copy.
-    fn count_in(self, word: Word<L>, fingerprint: u64) -> usize;
+    fn count_in(self, word: Word<L>, fingerprint: Fingerprint) -> usize;
 
     /// The entry of the oldest live copy in an unmarked slot.
-    fn oldest_in(self, word: Word<L>, fingerprint: u64) -> Option<u64>;
+    fn oldest_in(self, word: Word<L>, fingerprint: Fingerprint) -> Option<Entry>;
 
     /// The entry of a dead copy of whatever class, if the word is unmarked.
-    fn dead_in(self, word: Word<L>) -> Option<u64>;
+    fn dead_in(self, word: Word<L>) -> Option<Entry>;
 }
 
 /// No time: all copies count, for ever.
@@ -82,42 +89,49 @@ impl<L: Layout> Time<L> for Timeless {
 
 impl<L: Layout> Moment<L> for Always {
     #[inline(always)]
-    fn entry(self, fingerprint: u64) -> u64 {
-        fingerprint
+    fn entry(self, fingerprint: Fingerprint) -> Entry {
+        Entry::untagged(fingerprint)
     }
 
     #[inline(always)]
-    fn age(self, _entry: u64) -> u64 {
+    fn age(self, _entry: Entry) -> u64 {
         0
     }
 
     #[inline(always)]
-    fn is_live(self, _entry: u64) -> bool {
+    fn is_live(self, _entry: Entry) -> bool {
         true
     }
 
     #[inline(always)]
-    fn match_settled(self, p: Bits, q: Bits, fingerprint: u64, hint: Word<L>) -> (bool, bool) {
+    fn match_settled(
+        self,
+        p: Bits,
+        q: Bits,
+        fingerprint: Fingerprint,
+        hint: Word<L>,
+    ) -> (bool, bool) {
         Word::<L>::match_settled(p, q, fingerprint, hint)
     }
 
     #[inline(always)]
-    fn is_in(self, word: Word<L>, fingerprint: u64) -> bool {
-        word.holds(fingerprint)
+    fn is_in(self, word: Word<L>, fingerprint: Fingerprint) -> bool {
+        word.holds(Entry::untagged(fingerprint))
     }
 
     #[inline(always)]
-    fn count_in(self, word: Word<L>, fingerprint: u64) -> usize {
-        word.count(fingerprint)
+    fn count_in(self, word: Word<L>, fingerprint: Fingerprint) -> usize {
+        word.count(Entry::untagged(fingerprint))
     }
 
     #[inline]
-    fn oldest_in(self, word: Word<L>, fingerprint: u64) -> Option<u64> {
-        word.holds(fingerprint).then_some(fingerprint)
+    fn oldest_in(self, word: Word<L>, fingerprint: Fingerprint) -> Option<Entry> {
+        let entry = Entry::untagged(fingerprint);
+        word.holds(entry).then_some(entry)
     }
 
     #[inline(always)]
-    fn dead_in(self, _word: Word<L>) -> Option<u64> {
+    fn dead_in(self, _word: Word<L>) -> Option<Entry> {
         None
     }
 }
@@ -303,42 +317,50 @@ pub(crate) struct Now {
 
 impl<L: PackedLayout> Moment<L> for Now {
     #[inline(always)]
-    fn entry(self, fingerprint: u64) -> u64 {
-        fingerprint | (self.step & L::LAST_TAG) << L::FINGERPRINT_BITS
+    fn entry(self, fingerprint: Fingerprint) -> Entry {
+        let tag = self.step & L::LAST_TAG;
+        Entry::new(fingerprint.bits() | tag << L::FINGERPRINT_BITS)
     }
 
     #[inline]
-    fn age(self, entry: u64) -> u64 {
-        self.step.wrapping_sub(entry >> L::FINGERPRINT_BITS) & L::LAST_TAG
+    fn age(self, entry: Entry) -> u64 {
+        let tag = entry.bits() >> L::FINGERPRINT_BITS;
+        self.step.wrapping_sub(tag) & L::LAST_TAG
     }
 
     #[inline]
-    fn is_live(self, entry: u64) -> bool {
+    fn is_live(self, entry: Entry) -> bool {
         <Self as Moment<L>>::age(self, entry) <= self.oldest
     }
 
     #[inline(always)]
-    fn match_settled(self, p: Bits, q: Bits, fingerprint: u64, hint: Word<L>) -> (bool, bool) {
+    fn match_settled(
+        self,
+        p: Bits,
+        q: Bits,
+        fingerprint: Fingerprint,
+        hint: Word<L>,
+    ) -> (bool, bool) {
         Word::<L>::match_settled_live(p, q, fingerprint, hint, self)
     }
 
     #[inline(always)]
-    fn is_in(self, word: Word<L>, fingerprint: u64) -> bool {
+    fn is_in(self, word: Word<L>, fingerprint: Fingerprint) -> bool {
         word.count_live(fingerprint, self) != 0
     }
 
     #[inline(always)]
-    fn count_in(self, word: Word<L>, fingerprint: u64) -> usize {
+    fn count_in(self, word: Word<L>, fingerprint: Fingerprint) -> usize {
         word.count_live(fingerprint, self)
     }
 
     #[inline]
-    fn oldest_in(self, word: Word<L>, fingerprint: u64) -> Option<u64> {
+    fn oldest_in(self, word: Word<L>, fingerprint: Fingerprint) -> Option<Entry> {
         word.oldest_live(fingerprint, self)
     }
 
     #[inline(always)]
-    fn dead_in(self, word: Word<L>) -> Option<u64> {
+    fn dead_in(self, word: Word<L>) -> Option<Entry> {
         word.dead(self)
     }
 }

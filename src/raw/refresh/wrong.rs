@@ -7,6 +7,7 @@ use crate::{
     step::Step,
     table::{
         class::Class,
+        entry::Entry,
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
@@ -74,7 +75,7 @@ fn renew<L: Layout>(
     class: Class,
     bucket: usize,
     loaded: Loaded<'_, L>,
-    entry: u64,
+    entry: Entry,
     now: Now<L>,
 ) -> Option<Now<L>> {
     let young = now.entry(class.fingerprint);
@@ -86,9 +87,10 @@ fn renew<L: Layout>(
         Fault::RefreshTrustsOldNow => {
             let withheld = loaded.word().with_mark(entry, Mark::Withheld)?;
             let renew = || {
-                raw.table.update(Step::Renew, entry, bucket, |word| {
-                    Some(word.without_marked().plus(young))
-                })
+                raw.table
+                    .update(Step::Renew, class.fingerprint, bucket, |word| {
+                        Some(word.without_marked().plus(young))
+                    })
             };
             (loaded.replace(Step::Withhold, withheld) && renew()).then_some(now)
         }

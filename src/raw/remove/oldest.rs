@@ -10,6 +10,7 @@ use crate::{
     sync,
     table::{
         class::Class,
+        entry::{Entry, Fingerprint},
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
@@ -48,11 +49,7 @@ impl<L: Layout> RawFilter<L> {
             if beside_p && !self.announce(class, patience) {
                 return None;
             }
-            let class = Class {
-                fingerprint: entry,
-                ..class
-            };
-            return self.kill_shadow(class, to, from);
+            return self.kill_shadow(class, entry, to, from);
         }
         match (in_p, in_q) {
             (Some((age, young)), Some((older, entry))) if instead!(is(RemoveYoungest) => false, older > age) => {
@@ -73,8 +70,8 @@ impl<L: Layout> RawFilter<L> {
     fn take_beside_p(
         &self,
         class: Class,
-        (p, young): (Loaded<'_, L>, u64),
-        (q, entry): (Loaded<'_, L>, u64),
+        (p, young): (Loaded<'_, L>, Entry),
+        (q, entry): (Loaded<'_, L>, Entry),
         patience: &mut usize,
     ) -> Option<bool> {
         if instead!(is(OldestFromQ) => true, false) {
@@ -116,7 +113,11 @@ impl<L: Layout> RawFilter<L> {
 }
 
 /// Age and entry of the oldest live copy that the word holds by itself.
-fn oldest_in<L: Layout>(word: Word<L>, fingerprint: u64, now: Now<L>) -> Option<(u64, u64)> {
+fn oldest_in<L: Layout>(
+    word: Word<L>,
+    fingerprint: Fingerprint,
+    now: Now<L>,
+) -> Option<(u64, Entry)> {
     let unmarked = now.oldest_in(word, fingerprint);
     let marked = holds_marked(word, fingerprint, now).then(|| word.marked_entry());
     let entries = unmarked.into_iter().chain(marked);
@@ -130,7 +131,7 @@ fn moving<L: Layout>(
     p: Loaded<'_, L>,
     q: Loaded<'_, L>,
     now: Now<L>,
-) -> Option<(u64, usize, usize)> {
+) -> Option<(Entry, usize, usize)> {
     let mark = |loaded: Loaded<'_, L>| loaded.word().mark_of(class.fingerprint);
     let (to, buckets) = match (mark(p), mark(q)) {
         (Some(Mark::Shadow), Some(Mark::Trailing)) => (p, (class.p, class.q)),

@@ -54,7 +54,7 @@ pub(super) fn try_remove<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<
     };
     for word in order {
         if holds_copy::<L>(word.word(), fingerprint, Always) {
-            return take(word, fingerprint);
+            return take(word, class.untagged());
         }
     }
     let marks = [p, q].map(|loaded| loaded.word().mark_of(fingerprint));
@@ -87,7 +87,7 @@ fn kill_shadow<L: Layout>(
         Fault::KillWrongStripe => Some(raw.versions.of(class.swapped()).hold()?),
         _ => Some(raw.versions.of(class).hold()?),
     };
-    let killed = raw.kill_if_decided(class.fingerprint, to, from);
+    let killed = raw.kill_if_decided(class, class.untagged(), to, from);
     drop(hold);
     killed.then_some(true)
 }

@@ -8,6 +8,7 @@ use crate::{
     sync,
     table::{
         class::Class,
+        entry::Entry,
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
@@ -75,7 +76,7 @@ pub(super) fn reserve<L: Layout>(
 fn revive<L: Layout>(raw: &RawFilter<L>, class: Class, now: Now<L>) -> bool {
     [class.p, class.q].into_iter().any(|bucket| {
         let loaded = raw.table.load_for_update(class.fingerprint, bucket);
-        let is_of_class = |&entry: &u64| L::fingerprint(entry) == class.fingerprint;
+        let is_of_class = |&entry: &Entry| L::fingerprint(entry) == class.fingerprint;
         let dead = now.dead_in(loaded.word()).filter(is_of_class);
         dead.is_some_and(|entry| {
             let young = now.entry(class.fingerprint);

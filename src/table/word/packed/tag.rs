@@ -1,13 +1,14 @@
 //! Tags: in an expiring filter each copy says in which step it was last seen.
 //!
-//! A slot holds the *entry* of a copy: its fingerprint, and above that its tag. Moves, removes and
-//! searches take an entry for a fingerprint, so a move carries a tag as it carries the rest. What
-//! is here looks at fingerprint and tag apart.
+//! A slot holds the *entry* of a copy: its fingerprint, and above that its tag. Moves, removes
+//! and searches handle whole entries, so a move carries a tag as it carries the rest. What is here
+//! looks at fingerprint and tag apart.
 //!
 //! Tags, ages and what is live: [`time`](crate::table::time).
 
 use super::{Bits, Bucket, Packed};
 use crate::table::{
+    entry::{Entry, Fingerprint},
     layout::{Masks, PackedLayout},
     time::{Moment, Now},
 };
@@ -77,8 +78,8 @@ impl<L: PackedLayout> Packed<L> {
     /// The top bit of each fingerprint that is `fingerprint`, whatever the tag, and also if there
     /// is a mark. The word must not be reserved.
     #[inline(always)]
-    fn with_fingerprint(self, fingerprint: u64) -> u64 {
-        let different = self.bits ^ (fingerprint * Places::<L>::ONES);
+    fn with_fingerprint(self, fingerprint: Fingerprint) -> u64 {
+        let different = self.bits ^ (fingerprint.bits() * Places::<L>::ONES);
         // As in `used`: exact for each slot.
         let (lows, tops) = (Places::<L>::LOWS, Places::<L>::TOPS);
         (((different & lows) + lows) | different) & tops ^ tops
@@ -114,7 +115,7 @@ impl<L: PackedLayout> Packed<L> {
     /// The top bit of the fingerprint of each unmarked slot that holds a copy of `fingerprint`,
     /// live if `live`, else dead.
     #[inline(always)]
-    fn unmarked_of(self, fingerprint: u64, now: Now, live: bool) -> u64 {
+    fn unmarked_of(self, fingerprint: Fingerprint, now: Now, live: bool) -> u64 {
         let alive = self.with_live_tag(now);
         let wanted = if live { alive } else { !alive };
         let found = self.with_fingerprint(fingerprint) & wanted;
@@ -130,7 +131,7 @@ impl<L: PackedLayout> Packed<L> {
     pub(crate) fn match_settled_live(
         p: Bits,
         q: Bits,
-        fingerprint: u64,
+        fingerprint: Fingerprint,
         hint: Self,
         now: Now,
     ) -> (bool, bool) {
@@ -141,7 +142,7 @@ impl<L: PackedLayout> Packed<L> {
 
     /// True if any slot of either word holds a live copy of `fingerprint`. Both must be quiet.
     #[inline(always)]
-    fn either_holds_live(p: Self, q: Self, fingerprint: u64, now: Now) -> bool {
+    fn either_holds_live(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
         #[cfg(target_feature = "sse2")]
         if const { L::TAG_BITS == 4 } {
             match const { (L::LEVELS[0].distance, L::LEVELS[0].bits) } {
@@ -154,7 +155,7 @@ impl<L: PackedLayout> Packed<L> {
         if const { L::LEVELS[0].distance == L::LEVELS[0].bits } {
             return Self::either_holds_live_packed(p, q, fingerprint, now);
         }
-        let fingerprints = fingerprint * Places::<L>::ONES;
+        let fingerprints = fingerprint.bits() * Places::<L>::ONES;
         let not = |word: Self| word.carries_unless(fingerprints) | word.carries_if_dead(now);
         not(p) & not(q) & Places::<L>::ABOVE != Places::<L>::ABOVE
     }
@@ -163,13 +164,13 @@ impl<L: PackedLayout> Packed<L> {
     /// once.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_holds_live_packed(p: Self, q: Self, fingerprint: u64, now: Now) -> bool {
+    fn either_holds_live_packed(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
         let splat = |bits: u64| set_splat_i64_m128i(bits as i64);
         let words = set_i64_m128i(q.bits as i64, p.bits as i64);
         let above = splat(Places::<L>::ABOVE);
         // As in `carries_unless`.
         let all = splat(Places::<L>::FINGERPRINTS);
-        let different = (words ^ splat(fingerprint * Places::<L>::ONES)) & all;
+        let different = (words ^ splat(fingerprint.bits() * Places::<L>::ONES)) & all;
         let up = set_i64_m128i(0, L::TAG_BITS.into());
         let different = shl_all_u64_m128i(add_i64_m128i(different, all), up);
         // As in `carries_if_dead`.
@@ -189,9 +190,9 @@ impl<L: PackedLayout> Packed<L> {
     /// [`either_holds_live`](Self::either_holds_live) for 15 bits in lanes of 16.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_holds_live_in_16(p: Self, q: Self, fingerprint: u64, now: Now) -> bool {
+    fn either_holds_live_in_16(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
         let words = set_i64_m128i(q.bits as i64, p.bits as i64);
-        let new = set_splat_i16_m128i(Moment::<L>::entry(now, fingerprint) as i16);
+        let new = set_splat_i16_m128i(Moment::<L>::entry(now, fingerprint).bits() as i16);
         let ages = shl_imm_u16_m128i::<1>(sub_i16_m128i(new, words));
         let different = shl_imm_u16_m128i::<4>(ages);
         let oldest = Rows::<L>::at(&Rows::<L>::AGES_IN_16, now.oldest);
@@ -203,9 +204,9 @@ impl<L: PackedLayout> Packed<L> {
     /// [`either_holds_live`](Self::either_holds_live) for 30 bits in lanes of 32.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_holds_live_in_32(p: Self, q: Self, fingerprint: u64, now: Now) -> bool {
+    fn either_holds_live_in_32(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
         let words = set_i64_m128i(q.bits as i64, p.bits as i64);
-        let new = set_splat_i32_m128i(Moment::<L>::entry(now, fingerprint) as i32);
+        let new = set_splat_i32_m128i(Moment::<L>::entry(now, fingerprint).bits() as i32);
         let ages = shl_imm_u32_m128i::<2>(sub_i32_m128i(new, words));
         let different = shl_imm_u32_m128i::<4>(ages);
         // Compared as signed numbers: a bit must be free above.
@@ -217,24 +218,24 @@ impl<L: PackedLayout> Packed<L> {
 
     /// How many unmarked slots hold a live copy of `fingerprint`.
     #[inline]
-    pub(crate) fn count_live(self, fingerprint: u64, now: Now) -> usize {
+    pub(crate) fn count_live(self, fingerprint: Fingerprint, now: Now) -> usize {
         self.unmarked_of(fingerprint, now, true).count_ones() as usize
     }
 
     /// The entry of the oldest live copy of `fingerprint` that is unmarked.
-    pub(crate) fn oldest_live(self, fingerprint: u64, now: Now) -> Option<u64> {
+    pub(crate) fn oldest_live(self, fingerprint: Fingerprint, now: Now) -> Option<Entry> {
         self.entries(self.unmarked_of(fingerprint, now, true))
             .max_by_key(|&entry| Moment::<L>::age(now, entry))
     }
 
     /// The entry of a dead copy, if the word has no mark. The word must not be reserved.
     #[inline(always)]
-    pub(crate) fn dead(self, now: Now) -> Option<u64> {
+    pub(crate) fn dead(self, now: Now) -> Option<Entry> {
         // No copy has the fingerprint 0.
         let dead = self.carries_if_dead(now) & self.carries_unless(0) & Places::<L>::ABOVE;
         if dead != 0 && self.is_unmarked() {
             let slot = (dead.trailing_zeros() - 1) / Places::<L>::LANES.distance;
-            Some(self.slot(slot as usize))
+            Some(Entry::new(self.slot(slot as usize)))
         } else {
             None
         }
@@ -251,20 +252,20 @@ impl<L: PackedLayout> Packed<L> {
     }
 
     /// The word, which is at rest, without the copies with such entries.
-    pub(crate) fn without_entries(self, such: impl Fn(u64) -> bool) -> Self {
-        let has = |&slot: &usize| self.slot(slot) != 0 && such(self.slot(slot));
+    pub(crate) fn without_entries(self, such: impl Fn(Entry) -> bool) -> Self {
+        let has = |&slot: &usize| self.slot(slot) != 0 && such(Entry::new(self.slot(slot)));
         let without = |word: Self, slot| word.set(slot, 0);
         (0..self.slots()).filter(has).fold(self, without)
     }
 
     /// What stands in the slots whose fingerprints have these top bits.
-    fn entries(self, tops: u64) -> impl Iterator<Item = u64> {
+    fn entries(self, tops: u64) -> impl Iterator<Item = Entry> {
         let mut rest = tops;
         std::iter::from_fn(move || {
             let slot = rest.trailing_zeros() / Places::<L>::LANES.distance;
             let found = rest != 0;
             rest &= rest.wrapping_sub(1);
-            found.then(|| self.slot(slot as usize))
+            found.then(|| Entry::new(self.slot(slot as usize)))
         })
     }
 }
