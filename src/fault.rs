@@ -72,9 +72,9 @@ pub enum Fault {
     ContainsAnyPlane,
     /// A lookup takes a match for a copy before it has looked at the phase.
     ContainsMatchesFirst,
-    /// A lookup that found nothing does not look whether it is still the same step.
+    /// A lookup that found nothing does not look whether it is still the same epoch.
     ContainsNoSecondNow,
-    /// A lookup reads the step after the words only.
+    /// A lookup reads the epoch after the words only.
     ContainsReadsNowLate,
     /// A copy under W counts for nothing.
     WithheldOverlooked,
@@ -108,7 +108,7 @@ pub enum Fault {
     CountNoValidate,
     /// count observes and validates the stripe of the higher bucket.
     CountWrongStripe,
-    /// count does not look whether it is still the same step.
+    /// count does not look whether it is still the same epoch.
     CountNoSecondNow,
     /// insert_unique claims without a reservation.
     UniqueNoReservation,
@@ -118,21 +118,21 @@ pub enum Fault {
     UniqueReadsEarly,
     /// insert_unique does not heed a reservation in the other word.
     UniqueOverlooksTokens,
-    /// insert_unique does not look whether it is still the same step before it confirms.
+    /// insert_unique does not look whether it is still the same epoch before it confirms.
     UniqueNoSecondNow,
-    /// insert_unique does not look whether it is still the same step after it has confirmed.
+    /// insert_unique does not look whether it is still the same epoch after it has confirmed.
     UniqueConfirmedEarly,
     /// insert_unique, where it would reserve away from home, makes a dead copy a live one instead.
     UniqueRevives,
-    /// insert does not look whether it is still the same step after its copy stands.
+    /// insert does not look whether it is still the same epoch after its copy stands.
     InsertNoSecondNow,
-    /// refresh does not look whether it is still the same step.
+    /// refresh does not look whether it is still the same epoch.
     RefreshNoSecondNow,
     /// refresh does not validate the version before it answers false.
     RefreshNoValidate,
     /// refresh changes the tag in one exchange, without W.
     RefreshAtOnce,
-    /// refresh does not read the step again when W stands.
+    /// refresh does not read the epoch again when W stands.
     RefreshTrustsOldNow,
     /// refresh changes the tag of a shadow.
     RefreshMarked,
@@ -144,9 +144,9 @@ pub enum Fault {
     ExpireTrustsOldNow,
     /// A dead copy goes whatever its mark.
     SweepMarked,
-    /// A step begins though the words have not been swept in the one before it.
+    /// An epoch begins though the words have not been swept in the one before it.
     AdvanceUnswept,
-    /// A sweep counts for the step in which it ends.
+    /// A sweep counts for the epoch in which it ends.
     SweptLate,
     /// A move is decided for an original of the class, whatever its tag.
     DecideAnyTag,
@@ -154,7 +154,7 @@ pub enum Fault {
     OldestFromQ,
     /// remove takes the oldest copy of two words that need not have stood together.
     OldestNoValidate,
-    /// remove does not look whether it is still the same step in which it has compared ages.
+    /// remove does not look whether it is still the same epoch in which it has compared ages.
     OldestNoSecondNow,
     /// remove takes from the lower word first, whichever copy is older.
     RemoveYoungest,
@@ -179,7 +179,7 @@ pub enum Fault {
     /// The hint says that a level is complete before it is.
     HintEarly,
     /// The split pointer moves on without a look at the words that it passes.
-    SweepBlindly,
+    MovePointerBlindly,
     /// A segment is published only after the first word that needs it is frozen.
     PublishLate,
     /// A word's phase has two bits only, and wraps.

@@ -12,13 +12,13 @@
 pub(crate) mod class;
 pub(crate) mod entry;
 pub(crate) mod layout;
+mod level;
 pub(crate) mod loaded;
 mod planes;
 pub(crate) mod route;
 pub(crate) mod scan;
 mod segment;
 mod split;
-mod sweep;
 pub(crate) mod time;
 pub(crate) mod word;
 
@@ -30,9 +30,9 @@ use crate::{
 use class::Fingerprints;
 use entry::Fingerprint;
 use layout::Layout;
+pub(crate) use level::{Refusal, SPLITS_PER_INSERT};
 use planes::Planes;
 use segment::{OnceSegment, Segment};
-pub(crate) use sweep::{Refusal, SPLITS_PER_INSERT};
 use word::{Bucket, Word};
 
 /// The levels that the words of a filter go through.
@@ -182,7 +182,7 @@ impl<L: Layout> Table<L> {
         if !L::GROWS {
             return Word::<L>::EMPTY;
         }
-        // Acquire: pairs with the Release of `sweep`.
+        // Acquire: pairs with the Release of `complete_level`.
         let order = fault::order(Step::Hint, Ordering::Acquire);
         Word::<L>::unpack(self.growth.hint.load(order))
     }

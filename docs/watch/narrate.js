@@ -155,7 +155,7 @@ function narrate(filter, operation, word, { last, claim = "" } = {}) {
       case "Freeze":
       case "Copy":
       case "Cut":
-      case "Sweep":
+      case "MovePointer":
       case "Complete":
         push(GROWTH_STEPS[step](where, after.words[index]), index === undefined ? {} : wrote);
         break;
@@ -175,6 +175,6 @@ const GROWTH_STEPS = {
   Freeze: (where) => `The word of ${where} is frozen: from here on nobody changes it, so whoever goes on with the split makes the same two words of it.`,
   Copy: (where, word) => word.slots.every((stored) => stored === 0) ? `No fingerprint there has its lowest stored bit set, so ${where} is made, and is empty.` : `What has its lowest stored bit set is copied to ${where}, without that bit: the place says it now. It does not count there yet.`,
   Cut: (where, word) => word.slots.every((stored) => stored === 0) ? `Nothing stays in ${where}. Now both words count, each for its own.` : `What stays is packed anew in ${where}, one bit shorter. Now both words count, each for its own.`,
-  Sweep: () => `The split pointer moves on: all words before it are split.`,
+  MovePointer: () => `The split pointer moves on: all words before it are split.`,
   Complete: () => `All words are split. The hint says so, and from now on lookups go to the new places at once.`,
 };

@@ -6,7 +6,7 @@ use crate::{
     table::{
         Levels,
         layout::{E9x5, E11x4, E16x3, E26x2, PackedLayout},
-        time::Steps,
+        time::Epochs,
     },
 };
 
@@ -65,10 +65,10 @@ impl AnyExpiring {
 }
 
 /// The filter in the step `step`, with copies that are live up to an age of `oldest`.
-pub(super) fn in_steps<L: PackedLayout<Time = Steps>>(
+pub(super) fn in_steps<L: PackedLayout<Time = Epochs>>(
     raw: RawFilter<L>,
     oldest: u32,
     step: u64,
 ) -> RawFilter<L> {
-    raw.with_time(Steps::new(oldest.into()).at(step))
+    raw.with_time(Epochs::new(oldest.into()).at(step))
 }

@@ -289,13 +289,13 @@ impl Series {
     }
 
     /// The items with which the level after `level` is to begin.
-    pub(super) fn due(self, buckets: usize, level: u32) -> usize {
-        let inserts_of_sweep = match level {
+    pub(super) fn grow_at(self, buckets: usize, level: u32) -> usize {
+        let inserts_of_splits = match level {
             0 => 0,
             _ => (buckets << level) / SPLITS_PER_INSERT,
         };
         let room = self.room(buckets, level);
-        room.saturating_sub(inserts_of_sweep)
+        room.saturating_sub(inserts_of_splits)
     }
 
     /// The buckets of a plane, for `capacity` items at `rate` at a level;
@@ -339,13 +339,13 @@ fn deviations(level: u32) -> f64 {
 
 /// The items with which the level after `level` is to begin, in a filter that goes through
 /// `levels`.
-pub(crate) fn due(buckets: usize, levels: Levels, level: u32) -> usize {
+pub(crate) fn grow_at(buckets: usize, levels: Levels, level: u32) -> usize {
     let series = Series {
         fingerprint_bits: Growing::LONGEST - levels.first,
         prefixes: 0,
         levels: levels.more,
     };
-    series.due(buckets, level - levels.first)
+    series.grow_at(buckets, level - levels.first)
 }
 
 /// The least number of `range`, or its end, that is `enough`, as all greater ones are. It is found

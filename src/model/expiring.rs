@@ -9,7 +9,7 @@ use crate::{
         Levels,
         entry::Fingerprint,
         layout::{Lanes, Layout, PackedLayout},
-        time::{Moment, Now, Steps},
+        time::{Epochs, Moment, Now},
         word::{Bucket, Word},
     },
 };
@@ -22,10 +22,10 @@ impl<const SLOTS: usize> PackedLayout for Tagged<SLOTS> {
     const LEVELS: &'static [Lanes] = &[Lanes::new(10, SLOTS, 10)];
     const PHASE_BITS: u32 = 0;
     const TAG_BITS: u32 = 2;
-    type Time = Steps;
+    type Time = Epochs;
 }
 
-/// An expiring filter of a few buckets with `SLOTS` slots each. A copy is live in the step in
+/// An expiring filter of a few buckets with `SLOTS` slots each. A copy is live in the epoch in
 /// which it was last seen and in the next `E` ones, dead in those after them; then its tag begins
 /// anew.
 pub struct Expiring<const SLOTS: usize, const E: u64 = 1>(RawFilter<Tagged<SLOTS>>);
@@ -41,9 +41,9 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
     /// E: the age of the oldest live copies.
     pub const OLDEST: u64 = E;
 
-    /// A filter in its step `step`, in which each bucket holds the given items, last seen in the
-    /// given steps.
-    pub fn new(step: u64, residents: &[&[(Item, u64)]]) -> Self {
+    /// A filter in its epoch `epoch`, in which each bucket holds the given items, last seen in the
+    /// given epochs.
+    pub fn new(epoch: u64, residents: &[&[(Item, u64)]]) -> Self {
         let levels = Levels::FIXED;
         #[cfg_attr(not(guira_loom), expect(unused_mut))]
         let mut raw =
@@ -52,12 +52,12 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         {
             raw.frontiers.unused = true;
         }
-        let raw = raw.with_time(Steps::new(Self::OLDEST).at(step));
+        let raw = raw.with_time(Epochs::new(Self::OLDEST).at(epoch));
         for (bucket, items) in residents.iter().enumerate() {
             for &(item, seen) in *items {
                 assert!(item.buckets().contains(&bucket), "{item:?} in {bucket}");
                 let then = Now {
-                    step: seen,
+                    epoch: seen,
                     oldest: Self::OLDEST,
                 };
                 let entry = Moment::<Tagged<SLOTS>>::entry(then, item.0.fingerprint);
@@ -73,9 +73,9 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         Self(raw)
     }
 
-    /// The step.
-    pub fn step(&self) -> u64 {
-        self.0.moment().step
+    /// The epoch.
+    pub fn epoch(&self) -> u64 {
+        self.0.moment().epoch
     }
 
     /// `ExpiringFilter::contains`.
@@ -134,9 +134,9 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         self.0.advance()
     }
 
-    /// `ExpiringFilter::begin_step`.
-    pub fn begin_step(&self) -> bool {
-        self.0.begin_step().is_some()
+    /// `ExpiringFilter::begin_epoch`.
+    pub fn begin_epoch(&self) -> bool {
+        self.0.begin_epoch().is_some()
     }
 
     /// `ExpiringFilter::sweep`.
@@ -159,10 +159,10 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         })
     }
 
-    /// One relocation of a copy of `item` last seen in the step `seen`; false if it was given up.
+    /// One relocation of a copy of `item` last seen in the epoch `seen`; false if it was given up.
     pub fn relocate(&self, item: Item, seen: u64, from: usize) -> bool {
         let then = Now {
-            step: seen,
+            epoch: seen,
             oldest: Self::OLDEST,
         };
         let mut hop = hop(item, from);

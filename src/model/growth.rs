@@ -1,4 +1,4 @@
-//! Growth in the hands of the models: splits and sweeps one by one.
+//! Growth in the hands of the models: splits, one by one.
 
 use super::{Item, Model, Small, hop, item};
 use crate::{
@@ -72,13 +72,13 @@ impl<const SLOTS: usize> Growing<SLOTS> {
 
     /// Splits a word of `level`, `lead` words ahead of the split pointer, and
     /// moves the pointer on.
-    pub fn sweep(&self, level: u32, lead: usize) {
-        self.0.table.sweep(level, lead);
+    pub fn split_run(&self, level: u32, lead: usize) {
+        self.0.table.split_run(level, lead);
     }
 
     /// `CuckooFilter::finish_growth`.
     pub fn finish_growth(&self) {
-        self.0.table.sweep_all();
+        self.0.table.finish_level();
     }
 
     /// `CuckooFilter::insert`, with its error.

@@ -251,7 +251,7 @@ impl<L: Layout> Operations for RawFilter<L> {
     }
 
     fn finish_growth(&self) {
-        self.table.sweep_all();
+        self.table.finish_level();
     }
 
     fn doublings(&self) -> u32 {

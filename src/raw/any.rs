@@ -82,7 +82,7 @@ impl AnyFilter {
     pub(crate) fn new(geometry: &Geometry) -> Option<Self> {
         let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
         Some(of_series!(geometry.series, L => {
-            RawFilter::<L>::new(buckets, levels)?.growing_when(geometry::due)
+            RawFilter::<L>::new(buckets, levels)?.growing_at(geometry::grow_at)
         }))
     }
 }

@@ -1,7 +1,7 @@
 //! Dead copies, and how their slots become empty.
 //!
 //! An exchange that empties a slot knows of its copy only the bits. By the time it succeeds a
-//! younger copy may have the same ones: tags begin anew after 2^t steps. So the copy is withheld
+//! younger copy may have the same ones: tags begin anew after 2^t epochs. So the copy is withheld
 //! first, which takes nothing from anybody: it counts as before, and nobody else changes it. Then
 //! the time is read, and only if the copy is dead by that it goes.
 
@@ -53,7 +53,7 @@ impl<L: Layout> RawFilter<L> {
         emptied > 0
     }
 
-    /// Empties the copies of a bucket that are dead in the step `now` or later, unless its word is
+    /// Empties the copies of a bucket that are dead in the epoch `now` or later, unless its word is
     /// marked, and says how many. The caller counts them.
     ///
     /// As a rule there are none. `now` may be past: it only says where to look closer.
@@ -90,7 +90,7 @@ impl<L: Layout> RawFilter<L> {
     /// Ends what began with W on this entry: the copy goes if it is dead. True if it went, and was
     /// not taken by a remove, which counts it itself.
     pub(super) fn empty_or_release(&self, bucket: usize, entry: Entry) -> bool {
-        // The copy is not younger than this step: whoever put it there had read its own step
+        // The copy is not younger than this epoch: whoever put it there had read its own epoch
         // before, and the exchange to W has seen that.
         let dead = !self.time.now().is_live(entry);
         let step = if dead { Step::Empty } else { Step::Release };

@@ -37,7 +37,7 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// A step has begun meanwhile: the copy would be gone too soon. It stays, and dies by itself.
+    /// An epoch has begun meanwhile: the copy would be gone too soon. It stays, and dies by itself.
     #[cold]
     fn insert_later(&self, class: Class) -> Result<(), InsertError> {
         loop {
@@ -57,7 +57,7 @@ impl<L: Layout> RawFilter<L> {
             self.insert_by_relocation(class, entry)
                 .map_err(|error| self.count_failure(error))?;
         }
-        self.table.sweep_some();
+        self.table.split_some();
         Ok(())
     }
 

@@ -26,13 +26,13 @@ use crate::{
 pub(super) const ATTEMPTS: usize = 8;
 
 /// A filter for a row of lookups, with the place of its words and versions at hand.
-pub(crate) struct Reader<'a, L: Layout> {
+pub(crate) struct Lookups<'a, L: Layout> {
     raw: &'a RawFilter<L>,
     pub(super) view: View<'a, L>,
     stripes: Stripes<'a>,
 }
 
-impl<L: Layout> Reader<'_, L> {
+impl<L: Layout> Lookups<'_, L> {
     /// True if the class is present. Wait-free; writes nothing but the counters of the
     /// rare cases.
     #[inline(always)]
@@ -63,10 +63,10 @@ impl<L: Layout> Reader<'_, L> {
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// [`Reader::contains`] for one lookup.
+    /// [`Lookups::contains`] for one lookup.
     #[inline(always)]
     pub(crate) fn contains(&self, class: Class) -> bool {
-        self.reader().contains(class)
+        self.lookups().contains(class)
     }
 
     /// [`contains`](Self::contains) by hash. Not inlined: so the compiler saves only those registers
@@ -78,8 +78,8 @@ impl<L: Layout> RawFilter<L> {
 
     /// The filter for a row of lookups.
     #[inline(always)]
-    pub(crate) fn reader(&self) -> Reader<'_, L> {
-        Reader {
+    pub(crate) fn lookups(&self) -> Lookups<'_, L> {
+        Lookups {
             raw: self,
             view: self.table.view(),
             stripes: self.versions.at_hand(),
@@ -110,13 +110,13 @@ impl<L: Layout> RawFilter<L> {
             }
         }
         let class = Class { fingerprint, p, q };
-        // A sweep under way is no disturbance, so this attempt is not counted.
+        // A level that is being split is no disturbance, so this attempt is not counted.
         let [in_p, in_q] = [in_p, in_q].map(|bits| Word::<L>::unpack(bits.0));
-        let swept = !Word::<L>::both_in_phase(in_p, in_q, self.table.hint());
-        if swept && let Some(present) = self.try_look_up(class) {
+        let splitting = !Word::<L>::both_in_phase(in_p, in_q, self.table.hint());
+        if splitting && let Some(present) = self.try_look_up(class) {
             return present;
         }
-        self.look_up_in_attempts(class, 1 + usize::from(swept))
+        self.look_up_in_attempts(class, 1 + usize::from(splitting))
     }
 
     /// [`look_up_beside_writers`](Self::look_up_beside_writers) in an expiring filter. What was
@@ -194,7 +194,7 @@ impl<L: Layout> RawFilter<L> {
             && self.load(Step::RereadQ, class.fingerprint, class.q) == q
     }
 
-    /// A reader's load, without another thread's reservation.
+    /// A lookups's load, without another thread's reservation.
     fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
         self.table
             .load(step, fingerprint, bucket)

@@ -130,7 +130,7 @@ impl<L: Layout> Move<'_, L> {
     /// Step 2, Advance: tells the readers that have passed P. False if the move has to give way,
     /// to whoever holds the stripe, or to a snapshot between the two buckets.
     fn advance(&self) -> bool {
-        !self.stripe.advance() && self.frontiers.permit(self.from, self.to)
+        !self.stripe.advance() && self.frontiers.may_cross(self.from, self.to)
     }
 
     /// Step 3, Shadow: O becomes S. A remove may kill it from here on.

@@ -54,7 +54,7 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// One attempt: `None` if another thread was faster, or a step began.
+    /// One attempt: `None` if another thread was faster, or an epoch began.
     #[inline]
     fn try_refresh(&self, class: Class, patience: &mut usize) -> Result<Option<bool>, InsertError> {
         let fingerprint = class.fingerprint;
@@ -67,7 +67,7 @@ impl<L: Layout> RawFilter<L> {
             .filter_map(|place| Some((now.oldest_in(place.0.word(), fingerprint)?, place)))
             .max_by_key(|&(entry, _)| now.age(entry));
         // Else an older copy may have gone from the word that was read last to the other one, or
-        // ages by this step may be wrong.
+        // ages by this epoch may be wrong.
         if !(version.validate() && self.time.is_still(now)) {
             return Ok(None);
         }
@@ -118,7 +118,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// A word with a live copy is marked: of each word only one copy can be withheld. So another
-    /// copy is added, once in a step.
+    /// copy is added, once in an epoch.
     #[cold]
     fn refresh_beside_marks(&self, class: Class) -> Result<Option<bool>, InsertError> {
         let now = self.time.now();

@@ -63,16 +63,16 @@ impl<L: Layout> RawFilter<L> {
         })
     }
 
-    /// Rounds, until one leaves `last` in one of the buckets of the class, or `or_else` holds
+    /// Rounds, until one leaves `fill` in one of the buckets of the class, or `until` holds
     /// after one.
     fn make_room(
         &self,
         class: Class,
-        last: Fill,
-        or_else: impl Fn() -> bool,
+        fill: Fill,
+        until: impl Fn() -> bool,
     ) -> Result<(), InsertError> {
         for round in 0..MAX_ROUNDS {
-            if self.round(round, class, last)? || or_else() {
+            if self.round(round, class, fill)? || until() {
                 return Ok(());
             }
         }
@@ -87,9 +87,9 @@ impl<L: Layout> RawFilter<L> {
             .has_vacancy()
     }
 
-    /// One search, and the moves or the splits that it leads to. True if `last`
+    /// One search, and the moves or the splits that it leads to. True if `fill`
     /// is in one of the buckets of the class.
-    fn round(&self, round: usize, class: Class, last: Fill) -> Result<bool, InsertError> {
+    fn round(&self, round: usize, class: Class, fill: Fill) -> Result<bool, InsertError> {
         let roots = [class.p, class.q];
         let mut search = Search::default();
         let wary = round > 0;
@@ -101,7 +101,7 @@ impl<L: Layout> RawFilter<L> {
             found = search.run(self, class.fingerprint, &roots, wary);
         }
         if found == Found::Path {
-            if self.relocate(search.hops(), last) {
+            if self.relocate(search.hops(), fill) {
                 if search.visited() >= LONG_SEARCH {
                     self.grow_in_time(search.level);
                 }
@@ -131,8 +131,8 @@ impl<L: Layout> RawFilter<L> {
         if level == levels.last() || self.table.is_growing(level) {
             return;
         }
-        let due = (self.due)(self.table.buckets(), levels, level);
-        if self.len.sum() >= due {
+        let grow_at = (self.grow_at)(self.table.buckets(), levels, level);
+        if self.len.sum() >= grow_at {
             // Without memory the filter fills up, and an insert says so then.
             let _ = self.table.begin_level(level);
             self.len.grow(self.table.words());

@@ -135,7 +135,7 @@ impl Search {
                 let word = view.load_for_update(fingerprint, to).word();
                 // A move that a snapshot would refuse, or a held stripe, gets no further
                 // than its outline.
-                let parted = scanned && !raw.frontiers.seem_to_permit(from.bucket, to);
+                let parted = scanned && !raw.frontiers.may_cross_hint(from.bucket, to);
                 let hop = Hop {
                     entry,
                     from: from.bucket,

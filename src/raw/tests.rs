@@ -74,7 +74,7 @@ pub(crate) fn from_lower(p: usize) -> Class {
 pub(crate) fn double<L: Layout>(raw: &RawFilter<L>, times: u32) {
     for _ in 0..times {
         raw.table.begin_level(raw.table.level()).expect("memory");
-        raw.table.sweep_all();
+        raw.table.finish_level();
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{
     entry::{Entry, Fingerprint},
-    time::{Steps, Time, Timeless},
+    time::{Epochs, Time, Timeless},
     word::{Bucket, packed::Packed},
 };
 
@@ -235,13 +235,13 @@ fixed! {
 // Expiring filters: the same slots, of which each holds a tag as well.
 fixed! {
     /// 9 bits and a tag of 3 × 5 slots.
-    E9x5: 12 x 5, lane 12, Steps 3;
+    E9x5: 12 x 5, lane 12, Epochs 3;
     /// 11 bits and a tag of 4 × 4 slots, in aligned 16-bit lanes.
-    E11x4: 15 x 4, lane 16, Steps 4;
+    E11x4: 15 x 4, lane 16, Epochs 4;
     /// 16 bits and a tag of 4 × 3 slots.
-    E16x3: 20 x 3, lane 20, Steps 4;
+    E16x3: 20 x 3, lane 20, Epochs 4;
     /// 26 bits and a tag of 4 × 2 slots, in aligned 32-bit lanes.
-    E26x2: 30 x 2, lane 32, Steps 4;
+    E26x2: 30 x 2, lane 32, Epochs 4;
 }
 
 /// Makes `$layout` one of [`semi_sorted_words`](super::word::semi::semi_sorted_words).

@@ -92,13 +92,13 @@ impl<'a, L: Layout> Loaded<'a, L> {
 
     /// The same place after it was exchanged for `new`.
     #[inline]
-    pub(crate) fn now(self, new: Word<L>) -> Self {
-        self.now_bits(Bits(new.pack()))
+    pub(crate) fn replaced_by(self, new: Word<L>) -> Self {
+        self.replaced_by_bits(Bits(new.pack()))
     }
 
-    /// [`now`](Self::now) for who has the bits of the new word at hand.
+    /// [`replaced_by`](Self::replaced_by) for who has the bits of the new word at hand.
     #[inline]
-    pub(crate) fn now_bits(self, bits: Bits) -> Self {
+    pub(crate) fn replaced_by_bits(self, bits: Bits) -> Self {
         Self { bits, ..self }
     }
 

@@ -191,7 +191,7 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Brings a word into the cache: while a level is being swept, the one that
+    /// Brings a word into the cache: while a level is being split, the one that
     /// counted before it or the one that counts now.
     #[inline(always)]
     pub(crate) fn prefetch(&self, fingerprint: Fingerprint, bucket: usize) {
@@ -200,7 +200,7 @@ impl<L: Layout> Table<L> {
             .prefetch(bucket);
     }
 
-    /// A level is being swept, and `seen` stood in the plane of the hint: from plane to plane, with
+    /// A level is being split, and `seen` stood in the plane of the hint: from plane to plane, with
     /// one load and one for each level above the hint, at most.
     ///
     /// Nearly all words are at the level of the hint or at the next one. Which of the two nobody can

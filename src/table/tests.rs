@@ -64,7 +64,7 @@ fn a_writer_drops_a_reservation_and_its_owner_notices() {
     let owner = table.load_for_update(Fingerprint::new(7), 0);
     let reserved = owner.word().with_reservation(500).expect("six slots");
     assert!(owner.replace(Step::Reserve, reserved));
-    let owner = owner.now(reserved);
+    let owner = owner.replaced_by(reserved);
 
     let writer = table.load_for_update(Fingerprint::new(7), 0);
     assert!(writer.is_reserved());
@@ -93,7 +93,7 @@ fn a_writer_that_puts_back_what_was_there_still_drops_the_reservation() {
     put(&table, 0, Word::<F10x6>::EMPTY);
     assert!(
         !owner
-            .now(reserved)
+            .replaced_by(reserved)
             .replace(Step::Confirm, Word::<F10x6>::EMPTY.plus(Entry::new(9)))
     );
 }

@@ -1,7 +1,7 @@
-//! Time, as a filter knows it: none, or a row of steps in which copies grow old.
+//! Time, as a filter knows it: none, or a row of epochs in which copies grow old.
 //!
-//! In an expiring filter each copy has a tag, which says in which step its item was last seen. The
-//! *age* of a copy in step n is the number of steps since then, modulo 2^t for tags of t bits. A
+//! In an expiring filter each copy has a tag, which says in which epoch its item was last seen. The
+//! *age* of a copy in epoch n is the number of epochs since then, modulo 2^t for tags of t bits. A
 //! copy is *live* while its age is at most E, and *dead* from then on. Only live copies count.
 //!
 //! A filter without time has one moment, in which all copies are live: of all that is said here
@@ -37,7 +37,7 @@ pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
     /// What a slot holds of a copy that is seen at this moment: its *entry*.
     fn entry(self, fingerprint: Fingerprint) -> Entry;
 
-    /// The age of the copy with this entry, in steps.
+    /// The age of the copy with this entry, in epochs.
     fn age(self, entry: Entry) -> u64;
 
     /// True if the copy with this entry counts.
@@ -136,21 +136,21 @@ impl<L: Layout> Moment<L> for Always {
     }
 }
 
-/// Steps, one after the other. Which one it is, the filter's user says.
+/// Epochs, one after the other. Which one it is, the filter's user says.
 #[derive(Debug, Default)]
-pub(crate) struct Steps {
-    /// The number of the step. On a line of its own, as all calls read it.
-    step: CachePadded<AtomicU64>,
-    /// The last step in which all words have been swept.
+pub(crate) struct Epochs {
+    /// The number of the epoch. On a line of its own, as all calls read it.
+    epoch: CachePadded<AtomicU64>,
+    /// The last epoch in which all words have been swept.
     swept: AtomicU64,
-    /// When the step began, as [`is_due`](Self::is_due) writes it.
+    /// When the epoch began, as [`is_due`](Self::is_due) writes it.
     began: AtomicU64,
     /// E: the age of the oldest live copies.
     oldest: u64,
 }
 
-impl Steps {
-    /// The first step of a time in which copies up to an age of `oldest` are live.
+impl Epochs {
+    /// The first epoch of a time in which copies up to an age of `oldest` are live.
     pub(crate) fn new(oldest: u64) -> Self {
         Self {
             oldest,
@@ -159,64 +159,64 @@ impl Steps {
         .at(0)
     }
 
-    /// The step `step` instead.
-    pub(crate) fn at(self, step: u64) -> Self {
+    /// The epoch `epoch` instead.
+    pub(crate) fn at(self, epoch: u64) -> Self {
         Self {
-            step: CachePadded::new(AtomicU64::new(step)),
+            epoch: CachePadded::new(AtomicU64::new(epoch)),
             began: AtomicU64::new(Self::UNKNOWN),
             ..self
         }
     }
 
-    /// Begins the step after `now`; false if another thread has.
+    /// Begins the epoch after `now`; false if another thread has.
     ///
-    /// AcqRel: Release pairs with the Acquire of `now`: who sees a step sees what was swept before
+    /// AcqRel: Release pairs with the Acquire of `now`: who sees an epoch sees what was swept before
     /// it.
     pub(crate) fn tick(&self, now: Now) -> bool {
         let order = fault::order(Step::Tick, Ordering::AcqRel);
-        self.step
-            .compare_exchange(now.step, now.step + 1, order, Ordering::Relaxed)
+        self.epoch
+            .compare_exchange(now.epoch, now.epoch + 1, order, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// True if all words have been swept in the step `now`, by whichever thread.
+    /// True if all words have been swept in the epoch `now`, by whichever thread.
     pub(crate) fn is_swept(&self, now: Now) -> bool {
         // Acquire: pairs with the Release of `sweep_ends`.
         self.swept
             .load(fault::order(Step::Swept, Ordering::Acquire))
-            >= now.step
+            >= now.epoch
     }
 
-    /// All words have been swept in the step `now`.
+    /// All words have been swept in the epoch `now`.
     pub(crate) fn sweep_ends(&self, now: Now) {
         let order = fault::order(Step::Swept, Ordering::AcqRel);
-        self.swept.fetch_max(now.step, order);
+        self.swept.fetch_max(now.epoch, order);
     }
 }
 
-// A clock says how long it runs, in milliseconds. When the present step began is a time of this
-// clock that was read after it began, with the number of the step: its low bits, below the time.
-// A time read before, or that of another step, would make the step too short, and copies die too
+// A clock says how long it runs, in milliseconds. When the present epoch began is a time of this
+// clock that was read after it began, with the number of the epoch: its low bits, below the time.
+// A time read before, or that of another epoch, would make the epoch too short, and copies die too
 // early.
-impl Steps {
+impl Epochs {
     const NUMBER_BITS: u32 = 16;
 
-    /// Nobody knows when the step began.
+    /// Nobody knows when the epoch began.
     const UNKNOWN: u64 = u64::MAX;
 
-    /// The low bits of the number of a step.
-    fn number(step: u64) -> u64 {
-        step & ((1 << Self::NUMBER_BITS) - 1)
+    /// The low bits of the number of an epoch.
+    fn number(epoch: u64) -> u64 {
+        epoch & ((1 << Self::NUMBER_BITS) - 1)
     }
 
-    /// The time `elapsed` as the beginning of the step `now`: rounded up.
+    /// The time `elapsed` as the beginning of the epoch `now`: rounded up.
     fn beginning(now: Now, elapsed: Duration) -> u64 {
         let millis = u64::try_from(elapsed.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
         let latest = (u64::MAX >> Self::NUMBER_BITS) - 1;
-        millis.min(latest) << Self::NUMBER_BITS | Self::number(now.step)
+        millis.min(latest) << Self::NUMBER_BITS | Self::number(now.epoch)
     }
 
-    /// True if the step `now` has lasted for `length`, as far as is known. If nobody knows when it
+    /// True if the epoch `now` has lasted for `length`, as far as is known. If nobody knows when it
     /// began, it begins now.
     pub(crate) fn is_due(
         &self,
@@ -233,7 +233,7 @@ impl Steps {
         age.is_some_and(|age| age >= length)
     }
 
-    /// How long the step `now` has lasted at the reading `elapsed`; `None` if nobody knows when it
+    /// How long the epoch `now` has lasted at the reading `elapsed`; `None` if nobody knows when it
     /// began.
     pub(crate) fn age(&self, now: Now, elapsed: Duration) -> Option<Duration> {
         Self::age_since(self.began(), now, elapsed)
@@ -245,20 +245,20 @@ impl Steps {
         self.began.load(order)
     }
 
-    /// The time from `began` to `elapsed`, if the step `now` is that which began then.
+    /// The time from `began` to `elapsed`, if the epoch `now` is that which began then.
     fn age_since(began: u64, now: Now, elapsed: Duration) -> Option<Duration> {
-        let is_known = began != Self::UNKNOWN && Self::number(began) == Self::number(now.step);
+        let is_known = began != Self::UNKNOWN && Self::number(began) == Self::number(now.epoch);
         let since = Duration::from_millis(began >> Self::NUMBER_BITS);
         is_known.then(|| elapsed.saturating_sub(since))
     }
 
-    /// The step `now` has begun by this thread: its time is read.
-    pub(crate) fn has_begun(&self, now: Now, elapsed: impl Fn() -> Duration) {
+    /// Writes down when the epoch `now` began, which this thread has begun: the clock is read.
+    pub(crate) fn record_beginning(&self, now: Now, elapsed: impl Fn() -> Duration) {
         let began = self.began.load(Ordering::Relaxed);
         self.begin(began, Self::beginning(now, elapsed()));
     }
 
-    /// When the step began is not known any more.
+    /// When the epoch began is not known any more.
     pub(crate) fn forget_beginning(&self) {
         // Release: as in `begin`.
         self.began
@@ -267,50 +267,50 @@ impl Steps {
 
     fn begin(&self, began: u64, beginning: u64) {
         let order = fault::order(Step::Began, Ordering::AcqRel);
-        // If it fails, another thread has set a time of this step or a later one.
+        // If it fails, another thread has set a time of this epoch or a later one.
         let _ = self
             .began
             .compare_exchange(began, beginning, order, Ordering::Relaxed);
     }
 }
 
-impl<L: PackedLayout> Time<L> for Steps {
+impl<L: PackedLayout> Time<L> for Epochs {
     type Now = Now;
 
     #[inline(always)]
     fn now(&self) -> Now {
         // Acquire: pairs with the Release of `tick`.
-        let order = fault::order(Step::Now, Ordering::Acquire);
+        let order = fault::order(Step::ReadEpoch, Ordering::Acquire);
         Now {
-            step: self.step.load(order),
+            epoch: self.epoch.load(order),
             oldest: self.oldest,
         }
     }
 
-    /// Relaxed: who empties a copy that was live in the step `now` has read a later step, and
-    /// releases the word. Who has read that word reads a later step here, too.
+    /// Relaxed: who empties a copy that was live in the epoch `now` has read a later epoch, and
+    /// releases the word. Who has read that word reads a later epoch here, too.
     #[inline(always)]
     fn is_still(&self, now: Now) -> bool {
-        let order = fault::order(Step::NowAgain, Ordering::Relaxed);
-        self.step.load(order) == now.step
+        let order = fault::order(Step::RereadEpoch, Ordering::Relaxed);
+        self.epoch.load(order) == now.epoch
     }
 }
 
 impl Now {
-    /// The step after this one.
+    /// The epoch after this one.
     pub(crate) fn next(self) -> Self {
         Self {
-            step: self.step + 1,
+            epoch: self.epoch + 1,
             ..self
         }
     }
 }
 
-/// A step, and how old a live copy may be in it.
+/// An epoch, and how old a live copy may be in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Now {
-    /// The number of the step.
-    pub(crate) step: u64,
+    /// The number of the epoch.
+    pub(crate) epoch: u64,
     /// E: the age of the oldest live copies.
     pub(crate) oldest: u64,
 }
@@ -318,14 +318,14 @@ pub(crate) struct Now {
 impl<L: PackedLayout> Moment<L> for Now {
     #[inline(always)]
     fn entry(self, fingerprint: Fingerprint) -> Entry {
-        let tag = self.step & L::LAST_TAG;
+        let tag = self.epoch & L::LAST_TAG;
         Entry::new(fingerprint.bits() | tag << L::FINGERPRINT_BITS)
     }
 
     #[inline]
     fn age(self, entry: Entry) -> u64 {
         let tag = entry.bits() >> L::FINGERPRINT_BITS;
-        self.step.wrapping_sub(tag) & L::LAST_TAG
+        self.epoch.wrapping_sub(tag) & L::LAST_TAG
     }
 
     #[inline]

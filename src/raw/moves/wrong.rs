@@ -42,7 +42,7 @@ pub(super) fn make<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> O
             if !(outlined || it.is_movable() && it.outline()) {
                 return None;
             }
-            let permitted = || it.frontiers.permit(it.from, it.to);
+            let permitted = || it.frontiers.may_cross(it.from, it.to);
             let free = match fault {
                 Fault::NoAdvance | Fault::AdvanceLate => !it.stripe.is_held() && permitted(),
                 Fault::HoldIgnored => {

@@ -23,7 +23,7 @@ fn inserts_refused_for_want_of_room_are_counted() {
 
 #[test]
 fn a_level_begins_when_it_is_due() {
-    let raw = growing(8, 2).growing_when(|_, levels, level| match level - levels.first {
+    let raw = growing(8, 2).growing_at(|_, levels, level| match level - levels.first {
         0 => 10,
         _ => 20,
     });
@@ -34,13 +34,13 @@ fn a_level_begins_when_it_is_due() {
     raw.len.add(1);
     raw.grow_in_time(first);
     assert!(raw.table.is_growing(first));
-    raw.table.sweep_all();
+    raw.table.finish_level();
     raw.grow_in_time(first + 1);
     assert!(!raw.table.is_growing(first + 1));
     raw.len.add(10);
     raw.grow_in_time(first + 1);
     assert!(raw.table.is_growing(first + 1));
-    raw.table.sweep_all();
+    raw.table.finish_level();
     // There is no level more.
     raw.grow_in_time(first + 2);
     assert_eq!(raw.table.doublings(), 2);

@@ -35,7 +35,7 @@ impl<L: Layout> RawFilter<L> {
         let unchanged =
             !(is_marked(p) || is_marked(q)) || self.unchanged(class, p.word(), q.word());
         let together = unchanged && version.validate();
-        // In a later step ages by this one may be wrong.
+        // In a later epoch ages by this one may be wrong.
         let in_time = self.time.is_still(now);
         if !(instead!(is(OldestNoValidate) => true, together)
             && instead!(is(OldestNoSecondNow) => true, in_time))

@@ -56,7 +56,7 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
         (Fault::NoFreeze, Step::Freeze) => exchange(loaded, step, loaded.word()),
         (Fault::NoFreeze, Step::Cut) => {
             let thawed = old.with_phase(old.phase() - 1);
-            let cut = exchange(loaded.now(thawed), step, new);
+            let cut = exchange(loaded.replaced_by(thawed), step, new);
             if !cut {
                 // The splitter begins again: not before another thread has gone on.
                 sync::yield_in_model();
@@ -67,7 +67,11 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
             // Relaxed: done wrong on purpose, it only has to be a recent phase.
             let now = Word::<L>::unpack(loaded.atomic.load(Ordering::Relaxed));
             let recent = old.with_phase(now.phase());
-            exchange(loaded.now(recent), step, new.with_phase(now.phase()))
+            exchange(
+                loaded.replaced_by(recent),
+                step,
+                new.with_phase(now.phase()),
+            )
         }
         _ => exchange(loaded, step, new),
     }

@@ -18,8 +18,8 @@ pub(super) fn is_on() -> bool {
     )
 }
 
-/// [`Table::scan`] with the fault that is switched on.
-pub(super) fn scan<L: Layout>(
+/// [`Table::read_chunk`] with the fault that is switched on.
+pub(super) fn read_chunk<L: Layout>(
     table: &Table<L>,
     buckets: Range<usize>,
     level: u32,

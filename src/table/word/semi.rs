@@ -83,7 +83,7 @@ const TOKENS: u64 = 1 << Growing::SHORTEST;
 /// Kinds of marks: all but the one of words whose copies have tags.
 const MARKS: u64 = Mark::ALL.len() as u64 - 1;
 
-// No head says that a copy is withheld. Nothing withholds one here: the time of a filter has steps
+// No head says that a copy is withheld. Nothing withholds one here: the time of a filter has epochs
 // only if its words are packed.
 const _: () = assert!(Mark::Withheld as u64 == MARKS + 1);
 

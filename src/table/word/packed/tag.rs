@@ -1,4 +1,4 @@
-//! Tags: in an expiring filter each copy says in which step it was last seen.
+//! Tags: in an expiring filter each copy says in which epoch it was last seen.
 //!
 //! A slot holds the *entry* of a copy: its fingerprint, and above that its tag. Moves, removes
 //! and searches handle whole entries, so a move carries a tag as it carries the rest. What is here
@@ -45,33 +45,33 @@ impl<L: PackedLayout> Places<L> {
 /// What a lookup adds to all slots of two words, or takes from them, by a tag or an age. To load it
 /// takes fewer instructions than to make it.
 #[cfg(target_feature = "sse2")]
-struct Rows<L>(L);
+struct Splats<L>(L);
 
 #[cfg(target_feature = "sse2")]
-impl<L: PackedLayout> Rows<L> {
+impl<L: PackedLayout> Splats<L> {
     /// Each tag, with the bit above it.
-    const STEPS: [[u64; 2]; 16] = rows(Places::<L>::ABOVE, Places::<L>::TAG_ONES);
+    const TAGS: [[u64; 2]; 16] = splats(Places::<L>::ABOVE, Places::<L>::TAG_ONES);
     /// What carries into the bit above a tag when it is added to a larger age.
-    const CARRIES: [[u64; 2]; 16] = rows(Places::<L>::TAGS, Places::<L>::TAG_ONES.wrapping_neg());
+    const CARRIES: [[u64; 2]; 16] = splats(Places::<L>::TAGS, Places::<L>::TAG_ONES.wrapping_neg());
     /// Each age in the upper bits of lanes of 16 bits.
-    const AGES_IN_16: [[u64; 2]; 16] = rows(0, Places::<L>::ONES << 12);
+    const AGES_IN_16: [[u64; 2]; 16] = splats(0, Places::<L>::ONES << 12);
     /// Each age in the upper bits of lanes of 32 bits, below the sign.
-    const AGES_IN_32: [[u64; 2]; 16] = rows(0, Places::<L>::ONES << 27);
+    const AGES_IN_32: [[u64; 2]; 16] = splats(0, Places::<L>::ONES << 27);
 
     #[inline(always)]
-    fn at(rows: &'static [[u64; 2]; 16], number: u64) -> m128i {
-        m128i::from(rows[(number & L::LAST_TAG) as usize % 16])
+    fn at(splats: &'static [[u64; 2]; 16], number: u64) -> m128i {
+        m128i::from(splats[(number & L::LAST_TAG) as usize % 16])
     }
 }
 
 #[cfg(target_feature = "sse2")]
-const fn rows(first: u64, distance: u64) -> [[u64; 2]; 16] {
-    let (mut rows, mut row) = ([[first; 2]; 16], 1);
-    while row < rows.len() {
-        rows[row] = [rows[row - 1][0].wrapping_add(distance); 2];
-        row += 1;
+const fn splats(first: u64, distance: u64) -> [[u64; 2]; 16] {
+    let (mut splats, mut number) = ([[first; 2]; 16], 1);
+    while number < splats.len() {
+        splats[number] = [splats[number - 1][0].wrapping_add(distance); 2];
+        number += 1;
     }
-    rows
+    splats
 }
 
 impl<L: PackedLayout> Packed<L> {
@@ -92,8 +92,8 @@ impl<L: PackedLayout> Packed<L> {
     #[inline(always)]
     fn carries_if_dead(self, now: Now) -> u64 {
         let (ones, all, above) = (Places::<L>::TAG_ONES, Places::<L>::TAGS, Places::<L>::ABOVE);
-        let step = (now.step & L::LAST_TAG) * ones;
-        let age = ((step | above) - (self.bits & all)) & all;
+        let epoch = (now.epoch & L::LAST_TAG) * ones;
+        let age = ((epoch | above) - (self.bits & all)) & all;
         age + (L::LAST_TAG - now.oldest) * ones
     }
 
@@ -175,9 +175,9 @@ impl<L: PackedLayout> Packed<L> {
         let different = shl_all_u64_m128i(add_i64_m128i(different, all), up);
         // As in `carries_if_dead`.
         let all = splat(Places::<L>::TAGS);
-        let step = Rows::<L>::at(&Rows::<L>::STEPS, now.step);
-        let age = sub_i64_m128i(step, words & all) & all;
-        let carry = Rows::<L>::at(&Rows::<L>::CARRIES, now.oldest);
+        let epoch = Splats::<L>::at(&Splats::<L>::TAGS, now.epoch);
+        let age = sub_i64_m128i(epoch, words & all) & all;
+        let carry = Splats::<L>::at(&Splats::<L>::CARRIES, now.oldest);
         let dead = add_i64_m128i(age, carry);
         let none = cmp_eq_mask_i32_m128i((different | dead) & above, above);
         move_mask_i8_m128i(none) != 0xffff
@@ -195,7 +195,7 @@ impl<L: PackedLayout> Packed<L> {
         let new = set_splat_i16_m128i(Moment::<L>::entry(now, fingerprint).bits() as i16);
         let ages = shl_imm_u16_m128i::<1>(sub_i16_m128i(new, words));
         let different = shl_imm_u16_m128i::<4>(ages);
-        let oldest = Rows::<L>::at(&Rows::<L>::AGES_IN_16, now.oldest);
+        let oldest = Splats::<L>::at(&Splats::<L>::AGES_IN_16, now.oldest);
         let dead = sub_saturating_u16_m128i(ages, oldest);
         let live = cmp_eq_mask_i16_m128i(different | dead, zeroed_m128i());
         move_mask_i8_m128i(live) != 0
@@ -210,7 +210,7 @@ impl<L: PackedLayout> Packed<L> {
         let ages = shl_imm_u32_m128i::<2>(sub_i32_m128i(new, words));
         let different = shl_imm_u32_m128i::<4>(ages);
         // Compared as signed numbers: a bit must be free above.
-        let oldest = Rows::<L>::at(&Rows::<L>::AGES_IN_32, now.oldest);
+        let oldest = Splats::<L>::at(&Splats::<L>::AGES_IN_32, now.oldest);
         let dead = cmp_gt_mask_i32_m128i(shr_imm_u32_m128i::<1>(ages), oldest);
         let live = cmp_eq_mask_i32_m128i(different | dead, zeroed_m128i());
         move_mask_i8_m128i(live) != 0

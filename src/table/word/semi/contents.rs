@@ -221,7 +221,7 @@ impl<L: SemiSorted> Bucket for Contents<L> {
 
     #[inline]
     fn is_marked(self, mark: Mark, entry: Entry) -> bool {
-        self.mark == Some(mark) && self.entry(0) == entry
+        self.mark.filter(|_| self.entry(0) == entry) == Some(mark)
     }
 
     fn with_mark(self, entry: Entry, mark: Mark) -> Option<Self> {

@@ -4,7 +4,7 @@ use super::*;
 use crate::table::{
     entry::{Entry, Fingerprint},
     layout::{E9x5, E11x4, E16x3, E26x2, Lanes, Layout},
-    time::Steps,
+    time::Epochs,
     word::Mark,
 };
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ impl PackedLayout for Tiny {
     const LEVELS: &'static [Lanes] = &[Lanes::new(4, 3, 4)];
     const PHASE_BITS: u32 = 0;
     const TAG_BITS: u32 = 2;
-    type Time = Steps;
+    type Time = Epochs;
 }
 
 /// The unmarked slots that hold a copy of `fingerprint`, live or dead.
@@ -97,9 +97,9 @@ fn every_tiny_word_agrees() {
         let entries = (0..3).map(|slot| entries >> (4 * slot) & 0b1111);
         for mark in [None, Some(Mark::Trailing)] {
             let word = word_of::<Tiny>(entries.clone(), mark);
-            for step in 0..5 {
+            for epoch in 0..5 {
                 for oldest in 0..3 {
-                    let now = Now { step, oldest };
+                    let now = Now { epoch, oldest };
                     dead_agrees(word, now);
                     for fingerprint in 1..4 {
                         agrees(word, Fingerprint::new(fingerprint), now);
@@ -124,10 +124,10 @@ macro_rules! words_agree {
             fn $name(
                 entries in prop::collection::vec(entry::<$layout>(), <$layout>::LEVELS[0].slots),
                 marked: bool,
-                step: u64,
+                epoch: u64,
                 oldest in 0..(1_u64 << <$layout>::TAG_BITS) - 2,
             ) {
-                let now = Now { step, oldest };
+                let now = Now { epoch, oldest };
                 let mark = marked.then_some(Mark::Delivered);
                 let word = word_of::<$layout>(entries.iter().copied(), mark);
                 dead_agrees(word, now);
@@ -147,13 +147,13 @@ words_agree! {
 }
 
 #[test]
-fn a_copy_is_live_for_e_steps_after_its_own() {
-    for step in [0, 3, u64::MAX - 5] {
-        let entry = Moment::<E11x4>::entry(Now { step, oldest: 12 }, Fingerprint::new(7));
+fn a_copy_is_live_for_e_epochs_after_its_own() {
+    for epoch in [0, 3, u64::MAX - 5] {
+        let entry = Moment::<E11x4>::entry(Now { epoch, oldest: 12 }, Fingerprint::new(7));
         assert_eq!(E11x4::fingerprint(entry), Fingerprint::new(7));
         for later in 0..16 {
             let now = Now {
-                step: step.wrapping_add(later),
+                epoch: epoch.wrapping_add(later),
                 oldest: 12,
             };
             assert_eq!(Moment::<E11x4>::age(now, entry), later);

@@ -1,4 +1,4 @@
-//! Sweeps done wrong, for negative controls.
+//! Levels begun wrong, for negative controls.
 
 use crate::{
     step::Step,

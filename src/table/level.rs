@@ -21,7 +21,7 @@ use std::ops::Range;
 pub(crate) const SPLITS_PER_INSERT: usize = if sync::IN_MODEL { 1 } else { 8 };
 
 /// Words over which one insert moves the split pointer on, at most: a filter that was
-/// restored in the middle of a sweep has many that are split, and its pointer at the first.
+/// restored in the middle of a level has many that are split, and its pointer at the first.
 const MAX_STRIDE: usize = 64 * SPLITS_PER_INSERT;
 
 /// Why a filter does not grow.
@@ -40,7 +40,7 @@ impl<L: Layout> Table<L> {
     ///
     /// `reached` are the words that a search at `level` has seen to be full, nearest first:
     /// where the split of a pair leaves it full, that of its neighbours helps. Where
-    /// all of them are split the next level might help, so the sweep goes on, by `runs` runs.
+    /// all of them are split the next level might help, so `runs` runs are split.
     #[cold]
     pub(crate) fn split_reached(
         &self,
@@ -73,7 +73,7 @@ impl<L: Layout> Table<L> {
                 if self.level() != level {
                     break;
                 }
-                self.sweep(level, lead());
+                self.split_run(level, lead());
             }
         }
         Ok(())
@@ -81,24 +81,24 @@ impl<L: Layout> Table<L> {
 
     /// Splits a few words, if the filter is between two levels.
     #[inline(always)]
-    pub(crate) fn sweep_some(&self) {
+    pub(crate) fn split_some(&self) {
         if L::GROWS && self.is_growing(self.level()) {
-            self.sweep(self.level(), lead());
+            self.split_run(self.level(), lead());
         }
     }
 
     /// Completes the level that was begun, if any.
-    pub(crate) fn sweep_all(&self) {
+    pub(crate) fn finish_level(&self) {
         while self.is_growing(self.level()) {
-            self.sweep(self.level(), lead());
+            self.split_run(self.level(), lead());
         }
     }
 
-    /// Words that the sweep has not passed yet; 0 between levels.
+    /// Words that the split pointer has not passed yet; 0 between levels.
     pub(crate) fn words_to_split(&self) -> usize {
         let level = self.level();
         self.segment(level).map_or(0, |segment| {
-            // Acquire: as in `sweep`.
+            // Acquire: as in `split_run`.
             self.words_at(level) - segment.split_pointer.load(Ordering::Acquire) as usize
         })
     }
@@ -109,7 +109,7 @@ impl<L: Layout> Table<L> {
     /// Nobody owns a run: the pointer moves on when the words say that they are
     /// split, so a thread that stops in the middle delays nobody.
     #[cold]
-    pub(crate) fn sweep(&self, level: u32, lead: usize) {
+    pub(crate) fn split_run(&self, level: u32, lead: usize) {
         let Some(segment) = self.segment(level) else {
             return;
         };
@@ -130,7 +130,7 @@ impl<L: Layout> Table<L> {
             .places(pointer..words.min(pointer + MAX_STRIDE))
             .take_while(|&place| is_split(place));
         let to = pointer + more.count();
-        let to = instead!(is(SweepBlindly) => end, to);
+        let to = instead!(is(MovePointerBlindly) => end, to);
         self.move_split_pointer(segment, level, to);
     }
 
@@ -138,7 +138,7 @@ impl<L: Layout> Table<L> {
     /// they are all there are.
     fn move_split_pointer(&self, segment: &Segment, level: u32, to: usize) {
         // AcqRel: whoever reads the pointer finds all words before it split.
-        let order = fault::order(Step::Sweep, Ordering::AcqRel);
+        let order = fault::order(Step::MovePointer, Ordering::AcqRel);
         segment.split_pointer.fetch_max(to as u64, order);
         let complete = to == self.words_at(level);
         if instead!(is(HintEarly) => true, complete) {
@@ -154,7 +154,7 @@ impl<L: Layout> Table<L> {
         self.growth.hint.fetch_max(hint.pack(), order);
     }
 
-    /// Plane and bucket of these words, in the order of the sweep.
+    /// Plane and bucket of these words, in the order in which runs are split.
     fn places(&self, words: Range<usize>) -> impl Iterator<Item = (u64, usize)> {
         // Divisions are slow: one for all of them.
         let (mut plane, mut bucket) = (words.start / self.buckets(), words.start % self.buckets());
@@ -176,7 +176,7 @@ impl<L: Layout> Table<L> {
     }
 }
 
-/// How many runs ahead a thread sweeps: threads keep out of each other's way.
+/// How many runs ahead a thread splits: threads keep out of each other's way.
 fn lead() -> usize {
     // In a model the thread's number says nothing: those choose.
     if cfg!(guira_loom) {
