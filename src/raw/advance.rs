@@ -6,7 +6,7 @@
 
 use super::RawFilter;
 use crate::{
-    fault::instead,
+    fault::faulty,
     table::{
         layout::PackedLayout,
         time::{Epochs, Now, Time},
@@ -81,7 +81,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     fn begin_after(&self, now: Now) -> Option<Now> {
         // As a rule that has been done since this epoch began.
         let is_swept = self.time.is_swept(now);
-        if !instead!(is(AdvanceUnswept) => true, is_swept) {
+        if !faulty!(is_swept, AdvanceUnswept => true) {
             self.sweep_all(now);
         }
         self.time.tick(now).then(|| now.next())
@@ -99,7 +99,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
             let emptied = run.map(|bucket| self.expire(&view, bucket, now)).sum();
             self.len.subtract(emptied);
         }
-        let swept = instead!(is(SweptLate) => self.moment(), now);
+        let swept = faulty!(now, SweptLate => self.moment());
         self.time.sweep_ends(swept);
     }
 }

@@ -1,7 +1,7 @@
 //! What counts as a copy of a class at a moment, in one word and in both.
 
 use crate::{
-    fault::instead,
+    fault::faulty,
     table::{
         entry::{Entry, Fingerprint},
         layout::Layout,
@@ -32,7 +32,7 @@ pub(super) fn holds_marked<L: Layout>(
     }
     let stands = match word.mark_of(fingerprint) {
         Some(Mark::Delivered) => true,
-        Some(Mark::Withheld) => instead!(is(WithheldOverlooked) => false, true),
+        Some(Mark::Withheld) => faulty!(true, WithheldOverlooked => false),
         _ => false,
     };
     stands && now.is_live(word.marked_entry())
@@ -76,7 +76,7 @@ fn marked_copies<L: Layout>(
     let live = || usize::from(now.is_live(here.marked_entry()));
     match (here.mark_of(fingerprint), there.mark_of(fingerprint)) {
         (Some(Mark::Delivered), _) => Some(live()),
-        (Some(Mark::Withheld), _) => Some(instead!(is(WithheldOverlooked) => 0, live())),
+        (Some(Mark::Withheld), _) => Some(faulty!(live(), WithheldOverlooked => 0)),
         // Both have one tag: a move is decided for an original with the tag of its outline.
         (Some(Mark::Trailing), Some(Mark::Shadow)) => Some(live()),
         // The item is, or was until it was taken, at the other end.

@@ -10,7 +10,7 @@ mod wrong;
 
 use super::{Now, RawFilter};
 use crate::{
-    fault::instead,
+    fault::faulty,
     step::Step,
     sync,
     table::{
@@ -62,10 +62,10 @@ impl<L: Layout> RawFilter<L> {
         let nothing = now
             .dead_in(view.load_for_update(Fingerprint::NONE, bucket).word())
             .is_none();
-        if instead!(is(SweepMarked) => false, nothing) {
+        if faulty!(nothing, SweepMarked => false) {
             return 0;
         }
-        instead!(wrong::is_on() => wrong::expire_dead(self, bucket), self.expire_dead(bucket))
+        faulty!(self.expire_dead(bucket), in Expire => wrong::expire_dead(self, bucket))
     }
 
     #[inline(never)]

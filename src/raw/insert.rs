@@ -3,7 +3,7 @@
 use super::RawFilter;
 use crate::{
     error::InsertError,
-    fault::instead,
+    fault::faulty,
     step::Step,
     table::{
         class::Class,
@@ -30,7 +30,7 @@ impl<L: Layout> RawFilter<L> {
         let now = self.time.now();
         self.put(class, now.entry(class.fingerprint))?;
         let in_time = self.time.is_still(now);
-        if instead!(is(InsertNoSecondNow) => true, in_time) {
+        if faulty!(in_time, InsertNoSecondNow => true) {
             Ok(())
         } else {
             self.insert_later(class)

@@ -9,7 +9,7 @@ use super::{
     version::Stripes,
 };
 use crate::{
-    fault::{self, instead},
+    fault::{self, faulty},
     step::Step,
     sync,
     table::{
@@ -37,7 +37,7 @@ impl<L: Layout> Lookups<'_, L> {
     /// rare cases.
     #[inline(always)]
     pub(crate) fn contains(&self, class: Class) -> bool {
-        instead!(wrong::is_on() => wrong::contains(self.raw, class), self.look_up(class))
+        faulty!(self.look_up(class), in Lookup => wrong::contains(self.raw, class))
     }
 
     /// If both words are settled and the version is unchanged, the comparison is the answer.
@@ -162,8 +162,7 @@ impl<L: Layout> RawFilter<L> {
     /// moved meanwhile (PROOF, section 11).
     pub(crate) fn count(&self, class: Class) -> usize {
         loop {
-            let copies =
-                instead!(wrong::is_on() => wrong::try_count(self, class), self.try_count(class));
+            let copies = faulty!(self.try_count(class), in Lookup => wrong::try_count(self, class));
             if let Some(copies) = copies {
                 return copies;
             }

@@ -5,7 +5,7 @@ mod wrong;
 
 use super::{RawFilter, frontier::Frontiers, version::Stripe};
 use crate::{
-    fault::instead,
+    fault::faulty,
     step::Step,
     table::{
         Table,
@@ -81,7 +81,7 @@ impl<L: Layout> RawFilter<L> {
             from: hop.from,
             to: hop.to,
         };
-        instead!(wrong::is_on() => wrong::make(&resident, outlined, fill), resident.make(outlined, fill))
+        faulty!(resident.make(outlined, fill), in Move => wrong::make(&resident, outlined, fill))
     }
 }
 

@@ -9,7 +9,7 @@ mod wrong;
 use super::{Now, RawFilter, remove::PATIENCE};
 use crate::{
     error::InsertError,
-    fault::instead,
+    fault::faulty,
     step::Step,
     sync,
     table::{
@@ -30,9 +30,9 @@ impl<L: Layout> RawFilter<L> {
     pub(crate) fn refresh(&self, class: Class) -> Result<bool, InsertError> {
         let mut patience = PATIENCE;
         loop {
-            let attempt = instead!(
-                wrong::is_on() => wrong::try_refresh(self, class),
-                self.try_refresh(class, &mut patience)
+            let attempt = faulty!(
+                self.try_refresh(class, &mut patience),
+                in Refresh => wrong::try_refresh(self, class)
             );
             if let Some(present) = attempt? {
                 return Ok(present);

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     error::InsertError,
-    fault::instead,
+    fault::faulty,
     sync,
     table::{
         Refusal,
@@ -95,7 +95,7 @@ impl<L: Layout> RawFilter<L> {
         let wary = round > 0;
         let mut found = search.run(self, class.fingerprint, &roots, wary);
         let nothing = found == Found::Nothing;
-        if instead!(is(FullUnchecked) => false, nothing) {
+        if faulty!(nothing, FullUnchecked => false) {
             // The search probes a word and goes on: behind it a slot may have been
             // emptied, while the one on the path before it was filled.
             found = search.run(self, class.fingerprint, &roots, wary);

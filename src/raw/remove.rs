@@ -9,7 +9,7 @@ pub(super) use oldest::PATIENCE;
 
 use super::{RawFilter, copies::holds_copy, version::Version};
 use crate::{
-    fault::instead,
+    fault::faulty,
     step::Step,
     sync,
     table::{
@@ -42,7 +42,7 @@ impl<L: Layout> RawFilter<L> {
             let attempt = if L::EXPIRES {
                 self.try_remove_oldest(class, &mut patience)
             } else {
-                instead!(wrong::is_on() => wrong::try_remove(self, class), self.try_remove(class))
+                faulty!(self.try_remove(class), in Remove => wrong::try_remove(self, class))
             };
             if let Some(removed) = attempt {
                 return removed;

@@ -2,7 +2,7 @@
 
 use super::{RawFilter, moves::Hop};
 use crate::{
-    fault::instead,
+    fault::faulty,
     sync,
     table::{
         class::alternate,
@@ -126,7 +126,7 @@ impl Search {
                 blocked = true;
                 continue;
             }
-            let residents = instead!(is(SearchForgetsPlane) => word.residents(Fingerprint::NONE), word.residents(one));
+            let residents = faulty!(word.residents(one), SearchForgetsPlane => word.residents(Fingerprint::NONE));
             for entry in residents {
                 probes += 1;
                 let fingerprint = L::fingerprint(entry);

@@ -31,7 +31,7 @@ use super::{
 };
 use crate::{
     error::InsertError,
-    fault::instead,
+    fault::faulty,
     step::Step,
     sync,
     table::{
@@ -173,7 +173,7 @@ impl<L: Layout> RawFilter<L> {
                 at_home,
                 now,
             };
-            let reserve = instead!(wrong::is_on() => wrong::reserve, Self::reserve_and_confirm);
+            let reserve = faulty!(Self::reserve_and_confirm, in Unique => wrong::reserve);
             match reserve(self, class, vacancy, &mut patience) {
                 Ok(inserted) => return Ok(inserted),
                 Err(Lost::Word) => {}
@@ -245,7 +245,7 @@ impl<L: Layout> RawFilter<L> {
             self.len.add(1);
             self.table.split_some();
             let in_time = self.time.is_still(now);
-            if !instead!(is(UniqueConfirmedEarly) => true, in_time) {
+            if !faulty!(in_time, UniqueConfirmedEarly => true) {
                 self.confirmed_too_early(class);
             }
         }

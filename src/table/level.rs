@@ -10,7 +10,7 @@ use super::{
     word::{Bucket, Word},
 };
 use crate::{
-    fault::{self, instead},
+    fault::{self, faulty, when_faulty},
     step::Step,
     sync::{self, Ordering},
     threads::thread_number,
@@ -57,7 +57,7 @@ impl<L: Layout> Table<L> {
             if level == self.levels().last() || !worthwhile(level) {
                 return Err(Refusal::Full);
             }
-            instead!(is(PublishLate) => wrong::freeze_first(self, reached.clone()), ());
+            when_faulty!(PublishLate, wrong::freeze_first(self, reached.clone()));
             self.begin_level(level).ok_or(Refusal::Memory)?;
         }
         let unsplit = reached.filter(|&(fingerprint, bucket)| {
@@ -130,7 +130,7 @@ impl<L: Layout> Table<L> {
             .places(pointer..words.min(pointer + MAX_STRIDE))
             .take_while(|&place| is_split(place));
         let to = pointer + more.count();
-        let to = instead!(is(MovePointerBlindly) => end, to);
+        let to = faulty!(to, MovePointerBlindly => end);
         self.move_split_pointer(segment, level, to);
     }
 
@@ -141,7 +141,7 @@ impl<L: Layout> Table<L> {
         let order = fault::order(Step::MovePointer, Ordering::AcqRel);
         segment.split_pointer.fetch_max(to as u64, order);
         let complete = to == self.words_at(level);
-        if instead!(is(HintEarly) => true, complete) {
+        if faulty!(complete, HintEarly => true) {
             self.complete_level(level);
         }
     }

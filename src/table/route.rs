@@ -10,7 +10,7 @@ use super::{
     word::{Bits, Bucket, Word},
 };
 use crate::{
-    fault::{self, instead},
+    fault::{self, faulty},
     step::Step,
     sync::{AtomicU64, Ordering, count_load},
 };
@@ -238,7 +238,7 @@ impl<L: Layout> Table<L> {
         loop {
             let loaded = Loaded::<L>::load(self.atomic(plane, bucket));
             let frozen = loaded.word().is_frozen();
-            if instead!(is(FrozenIgnored) => false, frozen) {
+            if faulty!(frozen, FrozenIgnored => false) {
                 self.complete_split(plane, bucket, loaded);
             } else if self.plane_at(loaded.word().level(), fingerprint) == plane {
                 return loaded;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::SnapshotError,
-    fault::{self, instead},
+    fault::{self, faulty},
     step::Step,
     sync::{self, AtomicU64, Ordering},
 };
@@ -30,7 +30,7 @@ impl<L: Layout> Table<L> {
     ///
     /// Of each pair the lower bucket is loaded first (PROOF, L8).
     pub(crate) fn read_chunk(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
-        let read = instead!(wrong::is_on() => wrong::read_chunk, Self::read_chunk_in_order);
+        let read = faulty!(Self::read_chunk_in_order, in Scan => wrong::read_chunk);
         read(self, buckets, level, image)
     }
 

@@ -13,14 +13,6 @@ use crate::{
     },
 };
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::ExpireAtOnce | Fault::ExpireTrustsOldNow | Fault::SweepMarked | Fault::Rehearsed
-    )
-}
-
 /// [`RawFilter::expire_dead`] with the fault that is switched on.
 pub(super) fn expire_dead<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> u64 {
     let mut emptied = 0;

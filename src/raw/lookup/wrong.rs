@@ -17,27 +17,6 @@ use crate::{
     },
 };
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::ContainsAnyPlane
-            | Fault::ContainsMatchesFirst
-            | Fault::ContainsTrustsMarks
-            | Fault::ContainsNoValidate
-            | Fault::ContainsNoReread
-            | Fault::ContainsWrongStripe
-            | Fault::CountNoRereadP
-            | Fault::CountNoRereadQ
-            | Fault::CountNoValidate
-            | Fault::CountWrongStripe
-            | Fault::CountNoSecondNow
-            | Fault::ContainsNoSecondNow
-            | Fault::ContainsReadsNowLate
-            | Fault::Rehearsed
-    )
-}
-
 /// [`RawFilter::contains`] with the fault that is switched on.
 pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
     let early = raw.time.now();

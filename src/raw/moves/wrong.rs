@@ -11,26 +11,6 @@ use crate::{
     },
 };
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::NoAdvance
-            | Fault::AdvanceLate
-            | Fault::EraseFirst
-            | Fault::NoTrailing
-            | Fault::SettleEarly
-            | Fault::NoRetract
-            | Fault::DecideBlindly
-            | Fault::HoldIgnored
-            | Fault::HoldSeenEarly
-            | Fault::FrontierIgnored
-            | Fault::FillAnyPlane
-            | Fault::DecideAnyTag
-            | Fault::Rehearsed
-    )
-}
-
 /// The move with the fault that is switched on.
 pub(super) fn make<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> Option<Left> {
     match fault::now() {

@@ -15,20 +15,6 @@ use crate::{
     },
 };
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::RefreshNoSecondNow
-            | Fault::RefreshNoValidate
-            | Fault::RefreshAtOnce
-            | Fault::RefreshTrustsOldNow
-            | Fault::RefreshMarked
-            | Fault::WithheldByAnother
-            | Fault::Rehearsed
-    )
-}
-
 /// [`RawFilter::try_refresh`] with the fault that is switched on.
 pub(super) fn try_refresh<L: Layout>(
     raw: &RawFilter<L>,

@@ -5,7 +5,7 @@
 
 use super::take;
 use crate::{
-    fault::instead,
+    fault::{faulty, when_faulty},
     raw::{Now, RawFilter, copies::holds_marked},
     sync,
     table::{
@@ -37,8 +37,8 @@ impl<L: Layout> RawFilter<L> {
         let together = unchanged && version.validate();
         // In a later epoch ages by this one may be wrong.
         let in_time = self.time.is_still(now);
-        if !(instead!(is(OldestNoValidate) => true, together)
-            && instead!(is(OldestNoSecondNow) => true, in_time))
+        if !(faulty!(together, OldestNoValidate => true)
+            && faulty!(in_time, OldestNoSecondNow => true))
         {
             return None;
         }
@@ -52,7 +52,7 @@ impl<L: Layout> RawFilter<L> {
             return self.kill_shadow(class, entry, to, from);
         }
         match (in_p, in_q) {
-            (Some((age, young)), Some((older, entry))) if instead!(is(RemoveYoungest) => false, older > age) => {
+            (Some((age, young)), Some((older, entry))) if faulty!(older > age, RemoveYoungest => false) => {
                 self.take_beside_p(class, (p, young), (q, entry), patience)
             }
             (Some((_, entry)), _) => take(p, entry),
@@ -74,9 +74,7 @@ impl<L: Layout> RawFilter<L> {
         (q, entry): (Loaded<'_, L>, Entry),
         patience: &mut usize,
     ) -> Option<bool> {
-        if instead!(is(OldestFromQ) => true, false) {
-            return take(q, entry);
-        }
+        when_faulty!(OldestFromQ, return take(q, entry));
         if !q.word().is_unmarked() {
             return if self.announce(class, patience) {
                 take(q, entry)

@@ -12,22 +12,6 @@ use crate::{
     },
 };
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::RemoveHigherFirst
-            | Fault::RemoveReadsHigherFirst
-            | Fault::RemoveIgnoresMarks
-            | Fault::RemoveNoReread
-            | Fault::RemoveNoValidate
-            | Fault::RemoveWrongStripe
-            | Fault::KillNoHold
-            | Fault::KillWrongStripe
-            | Fault::Rehearsed
-    )
-}
-
 /// [`RawFilter::try_remove`] with the fault that is switched on.
 pub(super) fn try_remove<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
     let fingerprint = class.fingerprint;

@@ -16,20 +16,6 @@ use crate::{
     },
 };
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::UniqueNoReservation
-            | Fault::UniqueSharedToken
-            | Fault::UniqueReadsEarly
-            | Fault::UniqueOverlooksTokens
-            | Fault::UniqueNoSecondNow
-            | Fault::UniqueRevives
-            | Fault::Rehearsed
-    )
-}
-
 /// [`RawFilter::reserve_and_confirm`] with the fault that is switched on.
 pub(super) fn reserve<L: Layout>(
     raw: &RawFilter<L>,

@@ -11,24 +11,6 @@ use crate::{
     },
 };
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::ClaimUnchecked
-            | Fault::ReservationKept
-            | Fault::RemoveNoKilled
-            | Fault::NoDelivered
-            | Fault::MarkDropped
-            | Fault::PhaseWraps
-            | Fault::PhaseIgnored
-            | Fault::NoFreeze
-            | Fault::CutFirst
-            | Fault::PackedAsBefore
-            | Fault::Rehearsed
-    )
-}
-
 /// [`Loaded::replace`] with the fault that is switched on.
 pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>) -> bool {
     let splits = matches!(step, Step::Freeze | Step::Copy | Step::Cut);
