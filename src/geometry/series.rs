@@ -2,10 +2,7 @@
 
 use crate::table::{
     Levels, SPLITS_PER_INSERT,
-    layout::{
-        E9x5, E11x4, E16x3, E26x2, F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout, Masks,
-        PackedLayout, S7x7, S8x6, S9x5, S12x4, S17x3,
-    },
+    layout::{self, Growing, Layout, Masks, PackedLayout, layouts},
     word::semi::SemiSorted,
 };
 use std::ops::Range;
@@ -48,31 +45,26 @@ struct Words {
     margin: f64,
 }
 
-/// Measured: see "Headroom" in `docs/DESIGN.md`.
-static FIXED: [Words; 5] = [
-    Words::of::<F10x6>(),
-    Words::of::<F12x5>(),
-    Words::of::<F15x4>(),
-    Words::of::<F20x3>(),
-    Words::of::<F30x2>(),
-];
+/// Makes from the list of layouts what is known of their words.
+macro_rules! words {
+    (
+        ($_d:tt)
+        fixed { $($fixed:ident $_fixed:tt)* }
+        semi_sorted { $($semi:ident $_semi:tt)* }
+        expiring { $($expiring:ident $_expiring:tt)* }
+    ) => {
+        /// Measured: see "Headroom" in `docs/DESIGN.md`.
+        static FIXED: &[Words] = &[$(Words::of::<layout::$fixed>()),*];
 
-/// Those whose words are semi-sorted.
-static SEMI_SORTED: [Words; 5] = [
-    Words::semi_sorted::<S7x7>(),
-    Words::semi_sorted::<S8x6>(),
-    Words::semi_sorted::<S9x5>(),
-    Words::semi_sorted::<S12x4>(),
-    Words::semi_sorted::<S17x3>(),
-];
+        /// Those whose words are semi-sorted.
+        static SEMI_SORTED: &[Words] = &[$(Words::semi_sorted::<layout::$semi>()),*];
 
-/// Those of expiring filters. No fingerprint has as many bits as one of [`FIXED`].
-static EXPIRING: [Expiring; 4] = [
-    Expiring::of::<E9x5>(),
-    Expiring::of::<E11x4>(),
-    Expiring::of::<E16x3>(),
-    Expiring::of::<E26x2>(),
-];
+        /// Those of expiring filters. No fingerprint has as many bits as one of [`FIXED`].
+        static EXPIRING: &[Expiring] = &[$(Expiring::of::<layout::$expiring>()),*];
+    };
+}
+
+layouts!(words, $);
 
 /// Words whose slots have tags.
 struct Expiring {
@@ -183,7 +175,7 @@ impl Series {
     /// The words at a level.
     fn at(self, level: u32) -> Words {
         let expiring = EXPIRING.iter().map(|it| &it.words);
-        let mut all = FIXED.iter().chain(&SEMI_SORTED).chain(expiring);
+        let mut all = FIXED.iter().chain(SEMI_SORTED).chain(expiring);
         let mut fixed = || all.find(|it| Self::of(it) == self);
         match self.levels {
             0 => *fixed().expect("one of the fixed layouts"),
