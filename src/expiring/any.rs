@@ -46,12 +46,12 @@ macro_rules! any_expiring {
                 }
             }};
         }
+
+        pub(super) use {of_bits, with_layout};
     };
 }
 
 layouts!(any_expiring, $);
-
-pub(super) use {of_bits, with_layout};
 
 impl AnyExpiring {
     /// An empty filter whose copies are live up to an age of `oldest`; `None` if there is no

@@ -57,12 +57,12 @@ macro_rules! any_filter {
                 }
             }};
         }
+
+        pub(crate) use {of_series, with_layout};
     };
 }
 
 layouts!(any_filter, $);
-
-pub(crate) use {of_series, with_layout};
 
 impl AnyFilter {
     /// An empty filter; `None` if there is no memory.
