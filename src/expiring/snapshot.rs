@@ -19,7 +19,7 @@ use crate::{
         Levels, Table,
         layout::PackedLayout,
         scan::Restored,
-        time::{Moment, Now, Steps, Time},
+        time::{Epochs, Moment, Now, Time},
         word::{Bits, Bucket, Word},
     },
 };
@@ -247,7 +247,7 @@ impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
     }
 }
 
-impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
+impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// Hands chunk by chunk to `sink`, each with the step in which it was read, and without the
     /// copies that were dead then. The result is the step at the end.
     pub(super) fn scan_in_steps<E>(
@@ -263,7 +263,7 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
             // turn they are.
             let now = loop {
                 let now = self.moment();
-                self.table.scan(buckets.clone(), 0, &mut words);
+                self.table.read_chunk(buckets.clone(), 0, &mut words);
                 if Time::<L>::is_still(&self.time, now) {
                     break now;
                 }
@@ -272,9 +272,9 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
             for word in &mut words {
                 *word = Word::<L>::unpack(*word).without_dead(now).pack();
             }
-            sink(&words, now.step)?;
+            sink(&words, now.epoch)?;
         }
-        Ok(self.moment().step)
+        Ok(self.moment().epoch)
     }
 
     fn image_in_steps(&self) -> Image {
@@ -302,7 +302,10 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
         } = image;
         let oldest = u64::from(oldest);
         for ((chunk, words), step) in words.chunks_mut(CHUNK).enumerate().zip(steps) {
-            let then = Now { step, oldest };
+            let then = Now {
+                epoch: step,
+                oldest,
+            };
             for (index, bits) in words.iter_mut().enumerate() {
                 let word = Word::<L>::unpack(*bits);
                 if !Word::<L>::is_image(Bits(*bits)) || word.without_dead(then) != word {

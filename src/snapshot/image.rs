@@ -62,7 +62,7 @@ impl<L: Layout> RawFilter<L> {
             for (chunk, buckets) in chunks(self.table.buckets(), size).enumerate() {
                 frontier.enter(chunk);
                 words.resize(buckets.len() * table.planes_at(level), 0);
-                let complete = table.scan(buckets, level, &mut words);
+                let complete = table.read_chunk(buckets, level, &mut words);
                 frontier.leave(chunk);
                 if !complete {
                     continue 'pass;
@@ -91,7 +91,7 @@ impl<L: Layout> RawFilter<L> {
         let raw = raw.ok_or(SnapshotError::Memory {
             buckets: buckets << doublings,
         })?;
-        Ok(raw.growing_when(geometry::due))
+        Ok(raw.growing_at(geometry::grow_at))
     }
 
     /// After all images are stored.
@@ -109,7 +109,7 @@ impl<L: Layout> RawFilter<L> {
             let table = Table::of_image(levels, words, &mut restored)?;
             Self::with_table(table)
                 .ok_or(SnapshotError::Memory { buckets })?
-                .growing_when(geometry::due)
+                .growing_at(geometry::grow_at)
         } else {
             let raw = Self::for_images(geometry, doublings)?;
             let mut rest = &words[..];
