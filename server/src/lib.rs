@@ -19,6 +19,7 @@ mod limited;
 pub mod metrics;
 pub mod net;
 pub mod persist;
+pub mod pools;
 pub mod process;
 pub mod resp;
 pub mod server;

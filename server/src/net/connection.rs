@@ -3,18 +3,17 @@
 use super::{
     Stop,
     group::{GROUP, Groupable, OnItem},
-    held::Held,
+    held::{Held, Which},
     stream::Stream,
 };
 use crate::{
     clients::{Clients, Listed},
-    commands::{Command, QUEUED, Reply, call, unknown},
+    commands::{Command, Kind, NOAUTH, QUEUED, Reply, call, unknown},
     limited::Limited,
     resp::{Decoder, Limits, ProtocolError, Request, encode},
     server::Server,
     session::{After, Session},
 };
-use bytes::BytesMut;
 use guira_commands::cf;
 use smallvec::SmallVec;
 use std::{
@@ -28,11 +27,18 @@ use tracing::{info, warn};
 /// With one of these begin the lines that a browser sends before a body.
 const OF_HTTP: [&[u8]; 2] = [b"POST", b"Host:"];
 
-/// Bytes that are read at a time, at most.
+/// Bytes that are read at a time, at most; and before the client has authenticated.
 const READ: usize = 16 * 1024;
+const READ_UNAUTHENTICATED: usize = 4 * 1024;
 
-/// The memory for replies that an idle connection keeps.
+/// The memory for replies that an idle connection keeps. No more is not counted, either.
 const KEPT: usize = 16 * 1024;
+
+/// Memory for a request that has come in part is counted from here on.
+const COUNTED: usize = 4 * 1024;
+
+/// Bytes of replies that a client leaves unread before it has authenticated, at most.
+const UNREAD_UNAUTHENTICATED: usize = 4 * 1024;
 
 /// How long the socket of a client that sends no more may take nothing of its last replies.
 const LAST_READ: Duration = Duration::from_secs(60);
@@ -42,6 +48,7 @@ static GARBAGE: Limited = Limited::new();
 static HTTP: Limited = Limited::new();
 static IDLE: Limited = Limited::new();
 static UNREAD: Limited = Limited::new();
+static UNAUTHENTICATED: Limited = Limited::new();
 
 pub(super) struct Connection {
     stream: Stream,
@@ -51,13 +58,16 @@ pub(super) struct Connection {
     /// When its last command was done.
     done: Instant,
     decoder: Decoder,
-    held_bytes: Held,
+    held_requests: Held,
+    held_replies: Held,
     limits: Limits,
     /// What was decoded already, and comes next.
     held: Option<Result<Request, ProtocolError>>,
     /// Replies that the client has not taken yet, from `sent` on.
     replies: Vec<u8>,
     sent: usize,
+    /// The memory of `replies` that is accounted for.
+    room: usize,
 }
 
 /// Successive calls of one command, which are timed together.
@@ -88,7 +98,8 @@ impl Connection {
             limits: server.config.limits(),
             _listed: Clients::enter(server.clone(), &session.client),
             done: Instant::now(),
-            held_bytes: Held::new(server.clone()),
+            held_requests: Held::new(server.clone(), Which::Requests),
+            held_replies: Held::new(server.clone(), Which::Replies),
             stream,
             server,
             session,
@@ -96,6 +107,7 @@ impl Connection {
             held: None,
             replies: Vec::new(),
             sent: 0,
+            room: KEPT,
         }
     }
 
@@ -120,7 +132,10 @@ impl Connection {
         let killed = client.killed();
         tokio::pin!(killed);
         while self.session.after == After::GoOn {
-            let idle = self.server.config.timeout;
+            let idle = match self.session.authenticated {
+                true => self.server.config.timeout,
+                false => self.idle_unauthenticated(),
+            };
             let interest = match self.has_replies() {
                 true => Interest::READABLE | Interest::WRITABLE,
                 false => Interest::READABLE,
@@ -144,9 +159,7 @@ impl Connection {
                 return Ok(());
             }
             let Some(ready) = ready else {
-                let id = self.session.id;
-                IDLE.write(|| info!(id, "an idle client was disconnected"));
-                self.forget_replies();
+                self.end_idle();
                 return Ok(());
             };
             if ready.is_writable() {
@@ -160,6 +173,39 @@ impl Connection {
         Ok(())
     }
 
+    /// How long it may be idle before it has authenticated; 0 for any time.
+    #[cold]
+    fn idle_unauthenticated(&self) -> Duration {
+        let config = &self.server.config;
+        let (idle, most) = (config.timeout, config.authentication_timeout);
+        let left = self.session.unauthenticated_since();
+        let left = left.map(|since| most.saturating_sub(since.elapsed()));
+        match left.filter(|_| !most.is_zero()) {
+            None => idle,
+            // Not 0, which is any time.
+            Some(left) if idle.is_zero() => left.max(Duration::from_millis(1)),
+            Some(left) => left.max(Duration::from_millis(1)).min(idle),
+        }
+    }
+
+    #[cold]
+    fn end_idle(&mut self) {
+        let (id, address) = (self.session.id, &self.session.address);
+        match self.session.authenticated {
+            true => IDLE.write(|| info!(id, "an idle client was disconnected")),
+            false => {
+                self.server.stats.unauthenticated_disconnected();
+                UNAUTHENTICATED.write(|| {
+                    info!(
+                        id,
+                        address, "a client that did not authenticate was disconnected"
+                    );
+                });
+            }
+        }
+        self.forget_replies();
+    }
+
     fn has_replies(&self) -> bool {
         self.sent < self.replies.len() || self.stream.has_unwritten()
     }
@@ -168,7 +214,10 @@ impl Connection {
     /// of what the client sends.
     async fn read(&mut self) -> io::Result<bool> {
         let buffer = self.decoder.buffer();
-        buffer.reserve(READ);
+        buffer.reserve(match self.session.authenticated {
+            true => READ,
+            false => READ_UNAUTHENTICATED,
+        });
         let read = tokio::select! {
             biased;
             read = self.stream.read_buf(buffer) => Some(read?),
@@ -178,17 +227,33 @@ impl Connection {
             Some(0) => return Ok(false),
             Some(_) => {}
             None => {
-                self.forget_memory();
+                self.decoder.shrink(READ);
                 return Ok(true);
             }
         }
         self.work().await;
         self.write()?;
-        self.forget_memory();
-        if !self.held_bytes.set(self.decoder.buffer().capacity()) {
+        // A connection with nothing to do keeps little memory.
+        self.decoder.shrink(READ);
+        if !self.count_requests(0) {
             self.refuse(&ProtocolError::Unfinished);
         }
         Ok(true)
+    }
+
+    /// Counts the memory of the request that has come in part, and of `waiting` bytes of another
+    /// one: false if those of all clients are too many.
+    #[inline]
+    fn count_requests(&mut self, waiting: usize) -> bool {
+        let bytes = self.decoder.memory() + waiting;
+        match self.session.authenticated {
+            true if bytes <= COUNTED => self.held_requests.set(Which::Requests, 0),
+            true => self.held_requests.set(Which::Requests, bytes),
+            false => {
+                let bytes = bytes + self.replies.capacity();
+                self.held_requests.set(Which::Unauthenticated, bytes)
+            }
+        }
     }
 
     /// Does all commands that are there as a whole.
@@ -198,10 +263,11 @@ impl Connection {
         self.session.client.touch(self.done);
         while self.session.after == After::GoOn {
             match self.next() {
+                Ok(Some(request)) if !self.session.authenticated => {
+                    self.answer_unauthenticated(&request, &mut run);
+                }
                 Ok(Some(request)) => match OnItem::of(&request) {
-                    Some(_) if self.session.authenticated && !self.session.is_queueing() => {
-                        self.group(request, &mut run);
-                    }
+                    Some(_) if !self.session.is_queueing() => self.group(request, &mut run),
                     _ => match self.slow(&request) {
                         // In a box, for which idle clients need no room.
                         Some(command) => {
@@ -214,21 +280,82 @@ impl Connection {
                 Err(error) => self.refuse(&error),
             }
             if self.replies.len() - self.sent > self.server.config.max_output {
-                self.server.stats.output_limit_reached();
-                let (id, address) = (self.session.id, &self.session.address);
-                UNREAD.write(|| {
-                    warn!(
-                        id,
-                        address, "a client that does not read its replies was disconnected"
-                    );
-                });
-                self.forget_replies();
-                if self.session.after == After::GoOn {
-                    self.session.after = After::Close;
-                }
+                self.end_unread();
+            }
+            if self.replies.capacity() > self.room {
+                Box::pin(self.count_replies()).await;
             }
         }
         self.count(run.take());
+    }
+
+    /// Ends the connection of a client that does not read its replies.
+    #[cold]
+    fn end_unread(&mut self) {
+        match self.session.authenticated {
+            true => self.server.stats.output_limit_reached(),
+            false => self.server.stats.unauthenticated_disconnected(),
+        }
+        let (id, address) = (self.session.id, &self.session.address);
+        UNREAD.write(|| {
+            warn!(
+                id,
+                address, "a client that does not read its replies was disconnected"
+            );
+        });
+        self.forget_replies();
+        if self.session.after == After::GoOn {
+            self.session.after = After::Close;
+        }
+    }
+
+    /// Counts the memory of the replies, which has grown. If that of all clients is too much, the
+    /// client with the most of it is disconnected, and this one waits until it is enough.
+    #[cold]
+    async fn count_replies(&mut self) {
+        // What the client reads as it comes need not be kept.
+        if self.write().is_err() {
+            return self.end_unread();
+        }
+        if self.set_replies(self.replies.capacity()) {
+            return;
+        }
+        let (server, client) = (self.server.clone(), self.session.client.clone());
+        let pool = &server.pools.replies;
+        loop {
+            let freed = pool.freed();
+            let excess = pool.excess();
+            if excess == 0 {
+                return;
+            }
+            if let Some(largest) = server.clients.kill_largest(excess)
+                && largest.id != client.id
+            {
+                server.stats.output_limit_reached();
+                let (id, address) = (largest.id, &largest.address);
+                UNREAD.write(|| {
+                    warn!(
+                        id,
+                        address,
+                        "the client with the most unread replies was disconnected: \
+                         --max-replies-memory"
+                    );
+                });
+            }
+            tokio::select! {
+                () = freed => {}
+                () = client.killed() => return self.end_unread(),
+            }
+        }
+    }
+
+    /// Accounts for `capacity` bytes of memory for replies: false if those of all clients are too
+    /// many.
+    fn set_replies(&mut self, capacity: usize) -> bool {
+        self.room = capacity.max(KEPT);
+        let bytes = if capacity > KEPT { capacity } else { 0 };
+        self.session.client.set_unread(bytes);
+        self.held_replies.set(Which::Replies, bytes)
     }
 
     /// The next request that is there as a whole.
@@ -298,13 +425,27 @@ impl Connection {
         run.as_mut()
     }
 
+    /// All but a few commands have the same answer, whether or not they exist and are disabled.
+    #[cold]
+    fn answer_unauthenticated(&mut self, request: &Request, run: &mut Option<Calls>) {
+        let name = request.words().next().unwrap_or_default();
+        match self.server.find(name) {
+            Some(command) if command.kind == Kind::Open => self.answer(request, run),
+            None if is_http(name) => self.refuse_http(),
+            _ => encode(&NOAUTH, self.session.protocol, &mut self.replies),
+        }
+        if self.replies.len() - self.sent > UNREAD_UNAUTHENTICATED {
+            let written = self.write();
+            if written.is_err() || self.replies.len() - self.sent > UNREAD_UNAUTHENTICATED {
+                self.end_unread();
+            }
+        }
+    }
+
     fn answer(&mut self, request: &Request, run: &mut Option<Calls>) {
         let args: SmallVec<[&[u8]; 8]> = request.words().collect();
         let Some(calls) = self.calls(args[0], run) else {
-            if OF_HTTP
-                .iter()
-                .any(|word| args[0].eq_ignore_ascii_case(word))
-            {
+            if is_http(args[0]) {
                 return self.refuse_http();
             }
             self.server.stats.unknown();
@@ -351,6 +492,10 @@ impl Connection {
         request: Request,
         run: &mut Option<Calls>,
     ) {
+        // It may have to wait for its turn.
+        if !self.count_requests(request.memory()) {
+            return self.refuse(&ProtocolError::Unfinished);
+        }
         let server = self.server.clone();
         // They go along, and come back.
         let nobody = Session::new(0, String::new(), false);
@@ -430,34 +575,46 @@ impl Connection {
         if 2 * self.sent >= self.replies.len() {
             self.replies.drain(..self.sent);
             self.sent = 0;
+            let length = self.replies.len();
+            if self.replies.capacity() > 4 * length.max(KEPT) {
+                self.replies.shrink_to(2 * length);
+                self.set_replies(self.replies.capacity());
+            }
         }
     }
 
     fn forget_replies(&mut self) {
         self.replies.clear();
         self.sent = 0;
+        let kept = match self.session.authenticated {
+            true => KEPT,
+            false => 0,
+        };
+        if self.replies.capacity() > kept {
+            self.replies = Vec::new();
+        }
+        if self.room > KEPT {
+            self.set_replies(0);
+        }
     }
 
     /// Writes all replies.
     async fn write_all(&mut self) -> io::Result<()> {
+        let client = self.session.client.clone();
         loop {
             self.write()?;
             if !self.has_replies() {
                 return Ok(());
             }
-            timeout(LAST_READ, self.stream.ready(Interest::WRITABLE)).await??;
+            tokio::select! {
+                ready = timeout(LAST_READ, self.stream.ready(Interest::WRITABLE)) => ready??,
+                () = client.killed() => return Ok(()),
+            };
         }
     }
+}
 
-    /// A connection with nothing to do keeps no memory for requests, and little
-    /// for replies.
-    fn forget_memory(&mut self) {
-        let buffer = self.decoder.buffer();
-        if buffer.is_empty() {
-            *buffer = BytesMut::new();
-        }
-        if self.replies.is_empty() && self.replies.capacity() > KEPT {
-            self.replies = Vec::new();
-        }
-    }
+/// True for the first word of a line that a browser sends before a body.
+fn is_http(word: &[u8]) -> bool {
+    OF_HTTP.iter().any(|of_http| word.eq_ignore_ascii_case(of_http))
 }
