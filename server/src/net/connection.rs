@@ -616,5 +616,7 @@ impl Connection {
 
 /// True for the first word of a line that a browser sends before a body.
 fn is_http(word: &[u8]) -> bool {
-    OF_HTTP.iter().any(|of_http| word.eq_ignore_ascii_case(of_http))
+    OF_HTTP
+        .iter()
+        .any(|of_http| word.eq_ignore_ascii_case(of_http))
 }

@@ -300,7 +300,10 @@ mod tests {
             (b"*-2\r\n", Err(ProtocolError::Arguments)),
             (b"*+1\r\n", Err(ProtocolError::Arguments)),
             (b"*99999999999999999999\r\n", Err(ProtocolError::Arguments)),
-            (b"*00000000000000000000000000000000", Err(ProtocolError::Arguments)),
+            (
+                b"*00000000000000000000000000000000",
+                Err(ProtocolError::Arguments),
+            ),
             (
                 b"$1\r\n",
                 Err(ProtocolError::Expected {
