@@ -1,5 +1,8 @@
 //! One client.
 
+mod output;
+mod unauthenticated;
+
 use super::{
     Stop,
     group::{GROUP, Groupable, OnItem},
@@ -8,7 +11,7 @@ use super::{
 };
 use crate::{
     clients::{Clients, Listed},
-    commands::{Command, Kind, NOAUTH, QUEUED, Reply, call, unknown},
+    commands::{Command, QUEUED, Reply, call, unknown},
     limited::Limited,
     resp::{Decoder, Limits, ProtocolError, Request, encode},
     server::Server,
@@ -27,18 +30,15 @@ use tracing::{info, warn};
 /// With one of these begin the lines that a browser sends before a body.
 const OF_HTTP: [&[u8]; 2] = [b"POST", b"Host:"];
 
-/// Bytes that are read at a time, at most; and before the client has authenticated.
+/// Bytes that are read at a time, at most: after the client has authenticated, and before.
 const READ: usize = 16 * 1024;
 const READ_UNAUTHENTICATED: usize = 4 * 1024;
 
-/// The memory for replies that an idle connection keeps. No more is not counted, either.
+/// The memory for replies that an idle connection keeps, and that is not counted.
 const KEPT: usize = 16 * 1024;
 
 /// Memory for a request that has come in part is counted from here on.
 const COUNTED: usize = 4 * 1024;
-
-/// Bytes of replies that a client leaves unread before it has authenticated, at most.
-const UNREAD_UNAUTHENTICATED: usize = 4 * 1024;
 
 /// How long the socket of a client that sends no more may take nothing of its last replies.
 const LAST_READ: Duration = Duration::from_secs(60);
@@ -90,9 +90,12 @@ impl Calls {
 }
 
 impl Connection {
-    pub(super) fn new(stream: Stream, server: Arc<Server>, session: Session) -> Self {
+    pub(super) fn new(mut stream: Stream, server: Arc<Server>, session: Session) -> Self {
         if let Some(address) = stream.local_address() {
             session.client.local_address.get_or_init(|| address);
+        }
+        if session.authenticated {
+            stream.allow_large_writes();
         }
         Self {
             limits: server.config.limits(),
@@ -173,21 +176,6 @@ impl Connection {
         Ok(())
     }
 
-    /// How long it may be idle before it has authenticated; 0 for any time.
-    #[cold]
-    fn idle_unauthenticated(&self) -> Duration {
-        let config = &self.server.config;
-        let (idle, most) = (config.timeout, config.authentication_timeout);
-        let left = self.session.unauthenticated_since();
-        let left = left.map(|since| most.saturating_sub(since.elapsed()));
-        match left.filter(|_| !most.is_zero()) {
-            None => idle,
-            // Not 0, which is any time.
-            Some(left) if idle.is_zero() => left.max(Duration::from_millis(1)),
-            Some(left) => left.max(Duration::from_millis(1)).min(idle),
-        }
-    }
-
     #[cold]
     fn end_idle(&mut self) {
         let (id, address) = (self.session.id, &self.session.address);
@@ -204,10 +192,6 @@ impl Connection {
             }
         }
         self.forget_replies();
-    }
-
-    fn has_replies(&self) -> bool {
-        self.sent < self.replies.len() || self.stream.has_unwritten()
     }
 
     /// Reads once, does what was read and writes the replies; false at the end
@@ -289,75 +273,6 @@ impl Connection {
         self.count(run.take());
     }
 
-    /// Ends the connection of a client that does not read its replies.
-    #[cold]
-    fn end_unread(&mut self) {
-        match self.session.authenticated {
-            true => self.server.stats.output_limit_reached(),
-            false => self.server.stats.unauthenticated_disconnected(),
-        }
-        let (id, address) = (self.session.id, &self.session.address);
-        UNREAD.write(|| {
-            warn!(
-                id,
-                address, "a client that does not read its replies was disconnected"
-            );
-        });
-        self.forget_replies();
-        if self.session.after == After::GoOn {
-            self.session.after = After::Close;
-        }
-    }
-
-    /// Counts the memory of the replies, which has grown. If that of all clients is too much, the
-    /// client with the most of it is disconnected, and this one waits until it is enough.
-    #[cold]
-    async fn count_replies(&mut self) {
-        // What the client reads as it comes need not be kept.
-        if self.write().is_err() {
-            return self.end_unread();
-        }
-        if self.set_replies(self.replies.capacity()) {
-            return;
-        }
-        let (server, client) = (self.server.clone(), self.session.client.clone());
-        let pool = &server.pools.replies;
-        loop {
-            let freed = pool.freed();
-            let excess = pool.excess();
-            if excess == 0 {
-                return;
-            }
-            if let Some(largest) = server.clients.kill_largest(excess)
-                && largest.id != client.id
-            {
-                server.stats.output_limit_reached();
-                let (id, address) = (largest.id, &largest.address);
-                UNREAD.write(|| {
-                    warn!(
-                        id,
-                        address,
-                        "the client with the most unread replies was disconnected: \
-                         --max-replies-memory"
-                    );
-                });
-            }
-            tokio::select! {
-                () = freed => {}
-                () = client.killed() => return self.end_unread(),
-            }
-        }
-    }
-
-    /// Accounts for `capacity` bytes of memory for replies: false if those of all clients are too
-    /// many.
-    fn set_replies(&mut self, capacity: usize) -> bool {
-        self.room = capacity.max(KEPT);
-        let bytes = if capacity > KEPT { capacity } else { 0 };
-        self.session.client.set_unread(bytes);
-        self.held_replies.set(Which::Replies, bytes)
-    }
-
     /// The next request that is there as a whole.
     fn next(&mut self) -> Result<Option<Request>, ProtocolError> {
         if let Some(held) = self.held.take() {
@@ -423,23 +338,6 @@ impl Connection {
             }
         }
         run.as_mut()
-    }
-
-    /// All but a few commands have the same answer, whether or not they exist and are disabled.
-    #[cold]
-    fn answer_unauthenticated(&mut self, request: &Request, run: &mut Option<Calls>) {
-        let name = request.words().next().unwrap_or_default();
-        match self.server.find(name) {
-            Some(command) if command.kind == Kind::Open => self.answer(request, run),
-            None if is_http(name) => self.refuse_http(),
-            _ => encode(&NOAUTH, self.session.protocol, &mut self.replies),
-        }
-        if self.replies.len() - self.sent > UNREAD_UNAUTHENTICATED {
-            let written = self.write();
-            if written.is_err() || self.replies.len() - self.sent > UNREAD_UNAUTHENTICATED {
-                self.end_unread();
-            }
-        }
     }
 
     fn answer(&mut self, request: &Request, run: &mut Option<Calls>) {
@@ -550,67 +448,6 @@ impl Connection {
         let reply = Reply::Error(format!("ERR Protocol error: {error}").into());
         encode(&reply, self.session.protocol, &mut self.replies);
         self.session.after = After::Close;
-    }
-
-    /// Writes as much as the client takes without waiting.
-    fn write(&mut self) -> io::Result<()> {
-        while self.has_replies() {
-            match self.stream.try_write(&self.replies[self.sent..]) {
-                Ok(written) => self.sent += written,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.forget_sent();
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        self.forget_replies();
-        Ok(())
-    }
-
-    /// Gives back the room of what was sent: a client that never catches up may never
-    /// leave nothing to send. Not before that is half, so that each byte is moved once on
-    /// average.
-    fn forget_sent(&mut self) {
-        if 2 * self.sent >= self.replies.len() {
-            self.replies.drain(..self.sent);
-            self.sent = 0;
-            let length = self.replies.len();
-            if self.replies.capacity() > 4 * length.max(KEPT) {
-                self.replies.shrink_to(2 * length);
-                self.set_replies(self.replies.capacity());
-            }
-        }
-    }
-
-    fn forget_replies(&mut self) {
-        self.replies.clear();
-        self.sent = 0;
-        let kept = match self.session.authenticated {
-            true => KEPT,
-            false => 0,
-        };
-        if self.replies.capacity() > kept {
-            self.replies = Vec::new();
-        }
-        if self.room > KEPT {
-            self.set_replies(0);
-        }
-    }
-
-    /// Writes all replies.
-    async fn write_all(&mut self) -> io::Result<()> {
-        let client = self.session.client.clone();
-        loop {
-            self.write()?;
-            if !self.has_replies() {
-                return Ok(());
-            }
-            tokio::select! {
-                ready = timeout(LAST_READ, self.stream.ready(Interest::WRITABLE)) => ready??,
-                () = client.killed() => return Ok(()),
-            };
-        }
     }
 }
 
