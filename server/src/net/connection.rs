@@ -391,6 +391,7 @@ impl Connection {
         run: &mut Option<Calls>,
     ) {
         // It may have to wait for its turn.
+        self.decoder.shrink(READ);
         if !self.count_requests(request.memory()) {
             return self.refuse(&ProtocolError::Unfinished);
         }
