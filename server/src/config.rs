@@ -306,7 +306,8 @@ impl Config {
         }
     }
 
-    /// True if whoever reaches a port may use the server, and `--protected-mode` forbids that.
+    /// True if a port needs neither a password nor a certificate, and `--protected-mode` forbids
+    /// that other machines reach it.
     #[must_use]
     pub fn is_protected(&self) -> bool {
         let tls = self.tls_port.is_some() && self.tls_auth_clients != AuthClients::Yes;

@@ -285,7 +285,6 @@ mod tests {
         assert!(memory <= 2 * long.len() + 1024, "{memory}");
     }
 
-    /// The last argument's length is not read again for each byte of it, once it is known.
     #[test]
     fn headers_have_one_form() {
         for (bytes, expected) in [
