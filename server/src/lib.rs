@@ -24,6 +24,7 @@ pub mod metrics;
 pub mod net;
 pub mod panics;
 pub mod persist;
+pub mod pools;
 pub mod process;
 pub mod resp;
 pub mod server;

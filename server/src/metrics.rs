@@ -111,6 +111,11 @@ fn clients(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
             stats.output_limit(),
         ),
         (
+            "guira_unauthenticated_disconnections",
+            "Clients that were disconnected before they had authenticated",
+            stats.unauthenticated_disconnections(),
+        ),
+        (
             "guira_wrong_passwords",
             "Passwords that were wrong",
             stats.refused_passwords(),
@@ -138,6 +143,21 @@ fn memory_and_saves(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt
             "guira_memory_used_bytes",
             "Bytes of all filters",
             keyspace.used() as f64,
+        ),
+        (
+            "guira_requests_memory_bytes",
+            "Bytes of requests that have come in part, or wait",
+            server.pools.requests.bytes() as f64,
+        ),
+        (
+            "guira_replies_memory_bytes",
+            "Bytes of replies that clients have not read",
+            server.pools.replies.bytes() as f64,
+        ),
+        (
+            "guira_unauthenticated_memory_bytes",
+            "Bytes of requests and replies of clients that have not authenticated",
+            server.pools.unauthenticated.bytes() as f64,
         ),
         (
             "guira_memory_limit_bytes",
