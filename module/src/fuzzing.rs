@@ -182,7 +182,10 @@ fn loaded(commands: &[(u64, Vec<u8>)]) -> Entry {
     let mut loading =
         Loading::begin(&header.1, ANY_SIZE, Clock::Process).expect("the header is right");
     for (index, (position, piece)) in pieces.iter().enumerate() {
-        match loading.take(*position, piece).expect("the piece is right") {
+        match loading
+            .take(*position, piece, ANY_SIZE)
+            .expect("the piece is right")
+        {
             Progress::GoesOn => {}
             Progress::Done(filter) => {
                 assert_eq!(index + 1, pieces.len(), "the last piece is the last");
@@ -207,12 +210,13 @@ mod tests {
         Entry::of_filter(filter).rewrite(&mut commands);
         let half = &commands.0[1].1[..200];
         let header = Header::of(&some_filter(100)).to_bytes();
-        let half = Loading::restore(&header, [half], Clock::Process).unwrap();
+        let mut loading = Loading::restore(&header, Clock::Process).unwrap();
+        loading.restore_piece(half).unwrap();
         [
             Entry::of_filter(some_filter(10)),
             whole,
             Entry::of_filter(some_window(100)),
-            Entry::new(Content::Loading(half.into())),
+            Entry::new(Content::Loading(loading.into())),
         ]
     }
 

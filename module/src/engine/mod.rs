@@ -37,7 +37,7 @@ pub(crate) use block::Waiting;
 pub(crate) use border::{guarded, panics};
 pub(crate) use command::{CategoryRefused, Command, CommandRefused, Description};
 pub(crate) use config::{Fraction, Number, SettingError};
-pub(crate) use context::{Context, Flags, Memory, standing};
+pub(crate) use context::{Context, Flags, Memory, memory, standing};
 pub(crate) use data_type::{DataType, TypeRefused, Value};
 pub(crate) use info::{Section, SectionRefused};
 pub(crate) use io::{Load, Rewrite, Save};
