@@ -1,5 +1,7 @@
 //! The value of a key.
 
+#[cfg(test)]
+mod cost;
 mod pieces;
 mod rdb;
 mod room;
