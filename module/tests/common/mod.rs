@@ -21,6 +21,7 @@ use tempfile::TempDir;
 
 pub(crate) mod cluster;
 pub(crate) mod oracle;
+pub(crate) mod payload;
 pub(crate) mod writers;
 
 /// Nothing takes so long.
@@ -136,6 +137,14 @@ impl Engine {
         copy
     }
 
+    /// A directory with its RDB file, as that is now.
+    pub(crate) fn copy_of_file(&self) -> TempDir {
+        const FILE: &str = "dump.rdb";
+        let copy = TempDir::new().expect("there is room for files");
+        fs::copy(self.directory().join(FILE), copy.path().join(FILE)).expect("it is there");
+        copy
+    }
+
     /// The same, with its files in a directory that may have some.
     pub(crate) fn start_in(directory: TempDir, arguments: &[&str]) -> Self {
         let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
@@ -208,6 +217,26 @@ impl Engine {
     /// Of its process.
     pub(crate) fn id(&self) -> u32 {
         self.process.id()
+    }
+
+    /// The time that its main thread has worked. What other processes do is not in it.
+    pub(crate) fn worked(&self) -> Duration {
+        let path = format!("/proc/{0}/task/{0}/schedstat", self.id());
+        let times = fs::read_to_string(path).expect("there is a /proc");
+        let time = times.split(' ').next().expect("it has three numbers");
+        Duration::from_nanos(time.parse().expect("it is a number"))
+    }
+
+    /// The most bytes of addresses that it had at one time: also those of memory that it has given
+    /// back since, or has never written to.
+    pub(crate) fn most_memory(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.id());
+        let status = fs::read_to_string(path).expect("there is a /proc");
+        let kib = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmPeak:")?.trim().strip_suffix(" kB"));
+        let kib: u64 = kib.and_then(|kib| kib.parse().ok()).expect("it has a peak");
+        kib << 10
     }
 
     /// True if it still runs.
