@@ -3,7 +3,12 @@
 //! The file of commands is rewritten so, and Valkey 9 moves slots so.
 
 use super::Content;
-use crate::{effects::AGE, engine::Rewrite, windows::Windows};
+use crate::{
+    effects::AGE,
+    engine::Rewrite,
+    fault::{self, Fault},
+    windows::Windows,
+};
 use guira_commands::{
     Filter,
     dump::{Header, PIECE, position_of},
@@ -29,6 +34,7 @@ pub(super) fn rewrite(content: &Content, to: &mut impl Rewrite, windows: &Window
     match content {
         Content::Filter(filter) => {
             to.emit(COMMAND, HEADER, &Header::of(filter).to_bytes());
+            assert!(!fault::is(Fault::PanicInSave), "a fault that a test chose");
             let written = write(filter, to);
             // Only then is it less than a filter, and no filter when it is read.
             debug_assert!(written.is_ok(), "commands take all bytes");
