@@ -39,6 +39,9 @@ pub(crate) struct Engine {
 /// The first argument of an engine whose module is wrong in the way that is named next.
 pub(crate) const FAULT: &str = "FAULT";
 
+/// The first argument of an engine that has no more bytes of addresses than the next argument says.
+pub(crate) const ADDRESSES: &str = "ADDRESSES";
+
 /// The engine's program, and the module's file; `None` if there is to be none.
 fn programs() -> Option<(PathBuf, PathBuf)> {
     let engine = env::var_os("GUIRA_ENGINE").unwrap_or_else(|| {
@@ -230,13 +233,22 @@ impl Engine {
     /// The most bytes of addresses that it had at one time: also those of memory that it has given
     /// back since, or has never written to.
     pub(crate) fn most_memory(&self) -> u64 {
+        self.status("VmPeak")
+    }
+
+    /// The bytes that it has in memory.
+    pub(crate) fn resident(&self) -> u64 {
+        self.status("VmRSS")
+    }
+
+    fn status(&self, name: &str) -> u64 {
         let path = format!("/proc/{}/status", self.id());
         let status = fs::read_to_string(path).expect("there is a /proc");
-        let kib = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmPeak:")?.trim().strip_suffix(" kB"));
-        let kib: u64 = kib.and_then(|kib| kib.parse().ok()).expect("it has a peak");
-        kib << 10
+        let kib = status.lines().find_map(|line| {
+            let value = line.strip_prefix(name)?.strip_prefix(':')?;
+            value.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+        });
+        kib.expect("the process has it") << 10
     }
 
     /// True if it still runs.
@@ -275,6 +287,10 @@ fn spawn(directory: &Path, port: u16, arguments: &[String]) -> Child {
         [word, fault, rest @ ..] if word == FAULT => (Some(fault), rest),
         _ => (None, arguments),
     };
+    let (addresses, arguments) = match arguments {
+        [word, bytes, rest @ ..] if word == ADDRESSES => (Some(bytes), rest),
+        _ => (None, arguments),
+    };
     let module = match fault {
         Some(_) => PathBuf::from(env::var_os("GUIRA_MODULE_FAULTS").expect(
             "GUIRA_MODULE_FAULTS is to name a module with the feature faults; ci/module.sh builds one",
@@ -282,7 +298,15 @@ fn spawn(directory: &Path, port: u16, arguments: &[String]) -> Child {
         None => module,
     };
     let loads_itself = arguments.iter().any(|word| word == "--loadmodule");
-    let mut command = Command::new(engine);
+    let mut command = match addresses {
+        Some(bytes) => {
+            // It becomes the engine.
+            let mut command = Command::new("prlimit");
+            command.arg(format!("--as={bytes}")).arg(engine);
+            command
+        }
+        None => Command::new(engine),
+    };
     if let Some(fault) = fault {
         command.env(format!("GUIRA_FAULT_{fault}"), "1");
     }
