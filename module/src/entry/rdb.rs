@@ -10,9 +10,10 @@
 //!
 //! Header and snapshot end with checksums of their own. The engine's can be switched off.
 
-use super::Content;
+use super::{Content, NoRoom, Room};
 use crate::{
     engine::{Load, Save},
+    fault::{self, Fault},
     loading::Loading,
     windows::{self, Saved, Windows},
 };
@@ -58,6 +59,8 @@ pub(crate) enum ReadError {
     Pieces,
     #[error(transparent)]
     Load(#[from] LoadError),
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
 }
 
 pub(super) fn write(content: &Content, to: &mut impl Save, windows: &Windows) {
@@ -65,6 +68,7 @@ pub(super) fn write(content: &Content, to: &mut impl Save, windows: &Windows) {
         Content::Filter(filter) => {
             to.number(FILTER);
             to.string(&Header::of(filter).to_bytes());
+            assert!(!fault::is(Fault::PanicInSave), "a fault that a test chose");
             let mut strings = BufWriter::with_capacity(STRING, Strings(to));
             let written = filter.write_to(&mut strings).and_then(|()| strings.flush());
             // The engine reports what is wrong with its file.
@@ -124,6 +128,7 @@ pub(super) fn read(
     from: &mut impl Load,
     version: c_int,
     windows: &Windows,
+    mut room: Room,
 ) -> Result<Content, ReadError> {
     if version != VERSION {
         return Err(ReadError::Version(version));
@@ -131,11 +136,15 @@ pub(super) fn read(
     match from.number()? {
         FILTER => {
             let header = Header::from_bytes(&from.string()?)?;
-            let mut bytes = Bytes::new(from);
-            let filter = Filter::read_from(&mut bytes, header, windows.clock())?;
+            let mut bytes = Bytes::new(from, &mut room);
+            let filter = match Filter::read_from(&mut bytes, header, windows.clock()) {
+                Ok(filter) => filter,
+                Err(error) => return Err(bytes.refused.map_or(error.into(), ReadError::NoRoom)),
+            };
             if bytes.read(&mut [0])? > 0 {
                 return Err(ReadError::Trailing);
             }
+            room.admit(filter.memory_usage())?;
             let filter = Arc::new(filter);
             if header.kind == Kind::Windowed {
                 let saved = Saved::from_bytes(&from.string()?).ok_or(ReadError::Age)?;
@@ -146,7 +155,7 @@ pub(super) fn read(
         }
         LOADING => {
             let header = from.string()?;
-            let mut pieces = Vec::new();
+            let mut loading = Loading::restore(&header, windows.clock())?;
             let mut sum = Sum::new(&header);
             loop {
                 let piece = from.string()?;
@@ -154,17 +163,13 @@ pub(super) fn read(
                     break;
                 }
                 sum.add(&piece);
-                pieces.push(piece);
+                room.admit(least_filter(sum.length))?;
+                loading.restore_piece(&piece)?;
             }
             if from.number()? != sum.number() {
                 return Err(ReadError::Pieces);
             }
-            let pieces = pieces.iter().map(|piece| &**piece);
-            Ok(Content::Loading(Box::new(Loading::restore(
-                &header,
-                pieces,
-                windows.clock(),
-            )?)))
+            Ok(Content::Loading(Box::new(loading)))
         }
         other => Err(ReadError::Kind(other)),
     }
@@ -188,9 +193,23 @@ impl<S: Save> Write for Strings<'_, S> {
     }
 }
 
+/// The least bytes of a filter whose snapshot has `length` bytes. Each pass of a snapshot is at least
+/// twice as long as the one before, so all of them are at most twice as long as the last one, and
+/// headers, tags and epochs are far shorter than the rest.
+fn least_filter(length: u64) -> usize {
+    const TIMES: u64 = 3;
+    const BESIDE: u64 = 1 << 20;
+    usize::try_from(length.saturating_sub(BESIDE) / TIMES).unwrap_or(usize::MAX)
+}
+
 /// The bytes of strings, up to an empty one.
 struct Bytes<'a, L: Load> {
     from: &'a mut L,
+    room: &'a mut Room,
+    /// Why there is an error that is not of the file.
+    refused: Option<NoRoom>,
+    /// Of all strings so far.
+    come: u64,
     string: Option<L::Bytes>,
     /// How many bytes of it have been read.
     read: usize,
@@ -198,9 +217,12 @@ struct Bytes<'a, L: Load> {
 }
 
 impl<'a, L: Load> Bytes<'a, L> {
-    fn new(from: &'a mut L) -> Self {
+    fn new(from: &'a mut L, room: &'a mut Room) -> Self {
         Self {
             from,
+            room,
+            refused: None,
+            come: 0,
             string: None,
             read: 0,
             has_ended: false,
@@ -223,6 +245,11 @@ impl<L: Load> Read for Bytes<'_, L> {
             (self.string, self.read) = (None, 0);
             let next = self.from.string()?;
             self.has_ended = next.is_empty();
+            self.come += next.len() as u64;
+            if let Err(refused) = self.room.admit(least_filter(self.come)) {
+                self.refused = Some(refused);
+                return Err(io::ErrorKind::OutOfMemory.into());
+            }
             self.string = Some(next);
         }
     }
@@ -238,6 +265,7 @@ mod tests {
             tests::{some_filter, some_window, some_window_of},
         },
         fuzzing::{File, Item},
+        loading::ANY_SIZE,
         windows::Pass,
     };
     use guira_commands::{Clock, Growth, Options};
@@ -269,12 +297,11 @@ mod tests {
             panic!("it is to be a filter");
         };
         let all = pieces::tests::pieces_of(filter);
-        let loading = Loading::restore(
-            &Header::of(filter).to_bytes(),
-            all[..count].iter().map(|(_, piece)| piece),
-            Clock::Process,
-        );
-        Entry::new(Content::Loading(loading.unwrap().into()))
+        let mut loading = Loading::restore(&Header::of(filter).to_bytes(), Clock::Process).unwrap();
+        for (_, piece) in &all[..count] {
+            loading.restore_piece(piece).unwrap();
+        }
+        Entry::new(Content::Loading(loading.into()))
     }
 
     #[test]
@@ -315,7 +342,7 @@ mod tests {
         };
         let mut last = None;
         for (position, piece) in &all[1..] {
-            last = Some(loading.take(*position, piece).unwrap());
+            last = Some(loading.take(*position, piece, ANY_SIZE).unwrap());
         }
         let Some(crate::loading::Progress::Done(done)) = last else {
             panic!("the last piece was not the last: {last:?}");
@@ -405,7 +432,8 @@ mod tests {
         let mut file = File::default();
         write(&content, &mut file, &windows);
         let other = Windows::default();
-        let Content::Filter(read) = read(&mut file, VERSION, &other).unwrap() else {
+        let read = read(&mut file, VERSION, &other, Room::unlimited()).unwrap();
+        let Content::Filter(read) = read else {
             panic!("it is a filter");
         };
         let saved = other.save(&read).unwrap();
