@@ -5,7 +5,7 @@ use crate::{
     raw::RawFilter,
     table::{
         Levels,
-        layout::{E9x5, E11x4, E16x3, E26x2, PackedLayout},
+        layout::{E9x5, E11x4, E16x3, E26x2},
         time::Steps,
     },
 };
@@ -51,7 +51,7 @@ macro_rules! of_bits {
     }};
 }
 
-pub(super) use {of_bits, with_layout};
+pub(super) use with_layout;
 
 impl AnyExpiring {
     /// An empty filter whose copies are live up to an age of `oldest`; `None` if there is no
@@ -59,16 +59,7 @@ impl AnyExpiring {
     pub(super) fn new(geometry: &Geometry, oldest: u32) -> Option<Self> {
         Some(of_bits!(geometry.series.fingerprint_bits, L => {
             let raw = RawFilter::<L>::new(geometry.buckets, Levels::FIXED)?;
-            in_steps(raw, oldest, 0)
+            raw.with_time(Steps::new(oldest.into()))
         }))
     }
-}
-
-/// The filter in the step `step`, with copies that are live up to an age of `oldest`.
-pub(super) fn in_steps<L: PackedLayout<Time = Steps>>(
-    raw: RawFilter<L>,
-    oldest: u32,
-    step: u64,
-) -> RawFilter<L> {
-    raw.with_time(Steps::new(oldest.into()).at(step))
 }
