@@ -12,6 +12,9 @@ const SHARE: usize = 4;
 /// chunk has more.
 const BLOCK: usize = 8192;
 
+/// A new block has room for one chunk, or for one in this number of the words that are kept already.
+const SLACK: usize = 8;
+
 /// A filter that is built of chunks, in the order of their buckets.
 pub(crate) trait Place {
     /// Takes the words of the next chunk of buckets, which came with `number`.
@@ -145,7 +148,7 @@ impl<P: Place> Assembly<P> {
         let has_room = |block: &Vec<u64>| block.capacity() - block.len() >= needed;
         if !self.kept.last().is_some_and(has_room) {
             let mut block = Vec::new();
-            let size = self.kept_words.min(BLOCK).max(needed);
+            let size = (self.kept_words / SLACK).min(BLOCK).max(needed);
             block.try_reserve_exact(size).map_err(no_memory)?;
             self.kept.try_reserve(1).map_err(no_memory)?;
             self.kept.push(block);
