@@ -21,7 +21,7 @@ mod touch;
 mod window;
 
 pub use command::{Answer, Args, Argument, ArgumentKind, Command, Kind, takes};
-pub use filter::{DuplicateError, Filter};
+pub use filter::{DuplicateError, Filter, FilterDecoder};
 pub use growth::{Growth, GrowthError};
 pub use options::{DEFAULT_RATE, Options, Wanted, number};
 pub use reply::Reply;
