@@ -27,7 +27,7 @@ pub(crate) const IN_MODEL: bool = cfg!(any(guira_loom, guira_shuttle));
 /// A SeqCst fence, between an own write and a look at what another thread writes.
 #[inline(always)]
 pub(crate) fn full_fence() {
-    crate::fault::instead!(is(NoFence) => (), fence(Ordering::SeqCst));
+    crate::fault::faulty!(fence(Ordering::SeqCst), NoFence => ());
 }
 
 /// [`full_fence`] where the own write is an exchange that has just been made.

@@ -15,7 +15,7 @@ use crate::{
     snapshot::{assembly::Place as _, chunks, decode::Decoder, summed::Summed},
     table::{
         layout::PackedLayout,
-        time::{Steps, Time},
+        time::{Epochs, Time},
         word::{Bucket, Word},
     },
 };
@@ -223,7 +223,7 @@ impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
     }
 }
 
-impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
+impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// Hands chunk by chunk to `sink`, each with the step in which it was read, and without the
     /// copies that were dead then. The result is the step at the end.
     pub(super) fn scan_in_steps<E>(
@@ -239,7 +239,7 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
             // turn they are.
             let now = loop {
                 let now = self.moment();
-                self.table.scan(buckets.clone(), 0, &mut words);
+                self.table.read_chunk(buckets.clone(), 0, &mut words);
                 if Time::<L>::is_still(&self.time, now) {
                     break now;
                 }
@@ -248,8 +248,8 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
             for word in &mut words {
                 *word = Word::<L>::unpack(*word).without_dead(now).pack();
             }
-            sink(&words, now.step)?;
+            sink(&words, now.epoch)?;
         }
-        Ok(self.moment().step)
+        Ok(self.moment().epoch)
     }
 }

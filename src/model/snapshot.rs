@@ -5,7 +5,6 @@ use crate::{
     raw::frontier::Frontiers,
     table::{
         layout::Layout,
-        low_bits,
         word::{Bits, Bucket, Word},
     },
 };
@@ -39,9 +38,9 @@ where
                 let is_image = Word::<Small<SLOTS, PHASE_BITS, SEMI_SORTED>>::is_image(Bits(bits));
                 assert!(is_image, "plane {plane}: {word:?}");
                 for (item, copies) in items.iter().zip(&mut copies) {
-                    let here = low_bits(item.fingerprint(), word.level()) == plane as u64;
+                    let here = item.0.fingerprint.low_bits(word.level()) == plane as u64;
                     if here && (bucket == item.0.p || bucket == item.0.q) {
-                        *copies += word.count(item.0.fingerprint);
+                        *copies += word.count(item.entry());
                     }
                 }
             }

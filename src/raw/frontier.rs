@@ -70,7 +70,7 @@ impl Frontiers {
 
     /// True if no snapshot is between the two buckets, or at one of them. To be
     /// asked after the outline stands in one of them.
-    pub(crate) fn permit(&self, from: usize, to: usize) -> bool {
+    pub(crate) fn may_cross(&self, from: usize, to: usize) -> bool {
         #[cfg(guira_loom)]
         if self.unused {
             return true;
@@ -78,11 +78,11 @@ impl Frontiers {
         // Pairs with the fence of `enter`. If our fence comes first, the scan sees the outline;
         // if that one does, we see where the scan is (PROOF, L7).
         fence_after_exchange();
-        self.seem_to_permit(from, to)
+        self.may_cross_hint(from, to)
     }
 
-    /// [`permit`](Self::permit) for a search: without being sure.
-    pub(crate) fn seem_to_permit(&self, from: usize, to: usize) -> bool {
+    /// [`may_cross`](Self::may_cross) for a search: without being sure.
+    pub(crate) fn may_cross_hint(&self, from: usize, to: usize) -> bool {
         #[cfg(guira_loom)]
         if self.unused {
             return true;
@@ -143,7 +143,7 @@ impl Frontier<'_> {
     /// The scan goes on to this chunk.
     pub(crate) fn enter(&self, chunk: usize) {
         self.set(2 * chunk as u32 + 2);
-        // Pairs with the fence of `permit`.
+        // Pairs with the fence of `may_cross`.
         full_fence();
     }
 
@@ -181,8 +181,10 @@ mod tests {
 
     /// The buckets of 16 to which a move from `from` may go.
     fn permitted(frontiers: &Frontiers, from: usize) -> Range<usize> {
-        let to: Vec<usize> = (0..16).filter(|&to| frontiers.permit(from, to)).collect();
-        let seeming = (0..16).filter(|&to| frontiers.seem_to_permit(from, to));
+        let to: Vec<usize> = (0..16)
+            .filter(|&to| frontiers.may_cross(from, to))
+            .collect();
+        let seeming = (0..16).filter(|&to| frontiers.may_cross_hint(from, to));
         assert!(seeming.eq(to.iter().copied()));
         let (Some(first), Some(last)) = (to.first(), to.last()) else {
             return 0..0;

@@ -32,10 +32,10 @@ impl<L: Layout> RawFilter<L> {
         for (chunk, buckets) in chunks(table.buckets(), size).enumerate() {
             frontier.enter(chunk);
             loop {
-                // Higher each time, so it ends: what `scan` found is published.
+                // Higher each time, so it ends: what `read_chunk` found is published.
                 let level = table.scan_level();
                 words.resize(buckets.len() * table.planes_at(level), 0);
-                if table.scan(buckets.clone(), level, &mut words) {
+                if table.read_chunk(buckets.clone(), level, &mut words) {
                     break;
                 }
             }

@@ -51,7 +51,7 @@ impl<L: Layout> RawFilter<L> {
             for (chunk, buckets) in chunks(self.table.buckets(), size).enumerate() {
                 frontier.enter(chunk);
                 words.resize(buckets.len() * table.planes_at(level), 0);
-                let complete = table.scan(buckets, level, &mut words);
+                let complete = table.read_chunk(buckets, level, &mut words);
                 frontier.leave(chunk);
                 if !complete {
                     continue 'pass;

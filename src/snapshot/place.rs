@@ -89,7 +89,7 @@ impl<L: Layout> RawFilter<L> {
         let raw = raw.ok_or(SnapshotError::Memory {
             buckets: buckets << doublings,
         })?;
-        Ok(raw.growing_when(geometry::due))
+        Ok(raw.growing_at(geometry::grow_at))
     }
 
     /// After all images are stored.

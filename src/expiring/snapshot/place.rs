@@ -13,7 +13,7 @@ use crate::{
     table::{
         layout::PackedLayout,
         scan::Restored,
-        time::{Moment, Now, Steps},
+        time::{Epochs, Moment, Now},
         word::{Bucket, Word},
     },
 };
@@ -66,7 +66,7 @@ impl Place {
         with_layout!(&mut raw, raw => {
             let died = raw.leave_out_dead(&steps, end, oldest);
             raw.len.add(restored.items - died);
-            raw.time = Steps::new(oldest).at(end);
+            raw.time = Epochs::new(oldest).at(end);
             // What is dead has been left out.
             raw.time.sweep_ends(raw.moment());
         });
@@ -95,7 +95,13 @@ impl assembly::Place for Place {
         self.steps.push(step);
         if self.result.is_ok() {
             let oldest = u64::from(self.window.steps);
-            let (then, restored) = (Now { step, oldest }, &mut self.restored);
+            let (then, restored) = (
+                Now {
+                    epoch: step,
+                    oldest,
+                },
+                &mut self.restored,
+            );
             self.result =
                 with_layout!(&self.raw, raw => raw.store_chunk(buckets, words, then, restored));
         }
@@ -107,7 +113,7 @@ impl assembly::Place for Place {
     }
 }
 
-impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
+impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// Stores the words of `buckets`, read at the moment `then`. An error is a word that no scan can
     /// have made.
     fn store_chunk(
@@ -141,7 +147,10 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
             if since == 0 {
                 continue;
             }
-            let then = Now { step, oldest };
+            let then = Now {
+                epoch: step,
+                oldest,
+            };
             let start = chunk * CHUNK;
             let buckets = start..self.table.buckets().min(start + CHUNK);
             self.table.rewrite(buckets, |word| {
