@@ -12,6 +12,7 @@ mod state;
 use crate::{error::InsertError, geometry::Geometry, hash::SeededState};
 use any::AnyExpiring;
 pub use builder::ExpiringBuilder;
+pub use snapshot::decoder::ExpiringSnapshotDecoder;
 use std::{
     fmt,
     hash::{BuildHasher, Hash},

@@ -121,7 +121,7 @@ mod threads;
 pub use crate::{
     builder::{Builder, Prefer},
     error::{BatchError, BuildError, InsertError, MergeError, SnapshotError},
-    expiring::{ExpiringBuilder, ExpiringFilter},
+    expiring::{ExpiringBuilder, ExpiringFilter, ExpiringSnapshotDecoder},
     filter::CuckooFilter,
     hash::{SeededHasher, SeededState},
     snapshot::decoder::SnapshotDecoder,

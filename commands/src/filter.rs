@@ -1,12 +1,14 @@
 //! The filter of a key, and what its client asked for.
 
 mod any;
+mod decoder;
 
 use crate::{
     Clock, Growth, Options, Window, Windowed,
     dump::{Header, Kind},
 };
 use any::{Any, in_either};
+pub use decoder::FilterDecoder;
 use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, Stats};
 use std::{
     io::{self, Read, Write},

@@ -56,7 +56,7 @@ impl Windowed {
     }
 
     /// `filter`, whose present step begins now, or with [`begin`](Self::begin).
-    fn new(filter: ExpiringFilter, clock: Clock) -> Self {
+    pub(crate) fn new(filter: ExpiringFilter, clock: Clock) -> Self {
         let windowed = Self {
             filter,
             clock: Own::new(clock),

@@ -5,7 +5,7 @@ use crate::{
     raw::RawFilter,
     table::{
         Levels,
-        layout::{self, PackedLayout, layouts},
+        layout::{self, layouts},
         time::Epochs,
     },
 };
@@ -47,7 +47,7 @@ macro_rules! any_expiring {
             }};
         }
 
-        pub(super) use {of_bits, with_layout};
+        pub(super) use with_layout;
     };
 }
 
@@ -59,16 +59,7 @@ impl AnyExpiring {
     pub(super) fn new(geometry: &Geometry, oldest: u32) -> Option<Self> {
         Some(of_bits!(geometry.series.fingerprint_bits, L => {
             let raw = RawFilter::<L>::new(geometry.buckets, Levels::FIXED)?;
-            in_steps(raw, oldest, 0)
+            raw.with_time(Epochs::new(oldest.into()))
         }))
     }
-}
-
-/// The filter in the step `step`, with copies that are live up to an age of `oldest`.
-pub(super) fn in_steps<L: PackedLayout<Time = Epochs>>(
-    raw: RawFilter<L>,
-    oldest: u32,
-    step: u64,
-) -> RawFilter<L> {
-    raw.with_time(Epochs::new(oldest.into()).at(step))
 }

@@ -36,7 +36,10 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// in its first step.
     ///
     /// A header of a few bytes can ask for 32 GiB, so the caller says how many bytes the buckets
-    /// may take up, at 8 bytes each.
+    /// may take up, at 8 bytes each. Unlike a decoder of snapshots, it allocates all of them at once.
+    /// It takes as long as [`build`]: O(buckets).
+    ///
+    /// [`build`]: crate::ExpiringBuilder::build
     ///
     /// ```
     /// use guira::ExpiringFilter;

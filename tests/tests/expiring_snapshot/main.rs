@@ -2,6 +2,7 @@
 
 #[path = "../common/class_digest.rs"]
 mod class_digest;
+mod decoder;
 mod digest;
 mod header;
 #[cfg(feature = "serde")]
