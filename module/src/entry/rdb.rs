@@ -17,14 +17,14 @@ use crate::{
     loading::Loading,
     windows::{self, Saved, Windows},
 };
+use guira::SnapshotError;
 use guira_commands::{
-    Filter,
+    Filter, FilterDecoder,
     dump::{Header, HeaderError, Kind, LoadError},
 };
 use std::{
     ffi::c_int,
-    io::{self, BufWriter, Read, Write},
-    ops::Deref,
+    io::{self, BufWriter, Write},
     sync::Arc,
 };
 use thiserror::Error;
@@ -50,7 +50,7 @@ pub(crate) enum ReadError {
     #[error(transparent)]
     Header(#[from] HeaderError),
     #[error(transparent)]
-    Snapshot(#[from] guira::SnapshotError),
+    Snapshot(#[from] SnapshotError),
     #[error("bytes follow the snapshot")]
     Trailing,
     #[error("the age of the filter is damaged")]
@@ -136,15 +136,7 @@ pub(super) fn read(
     match from.number()? {
         FILTER => {
             let header = Header::from_bytes(&from.string()?)?;
-            let mut bytes = Bytes::new(from, &mut room);
-            let filter = match Filter::read_from(&mut bytes, header, windows.clock()) {
-                Ok(filter) => filter,
-                Err(error) => return Err(bytes.refused.map_or(error.into(), ReadError::NoRoom)),
-            };
-            if bytes.read(&mut [0])? > 0 {
-                return Err(ReadError::Trailing);
-            }
-            room.admit(filter.memory_usage())?;
+            let filter = read_snapshot(from, header, windows, &mut room)?;
             let filter = Arc::new(filter);
             if header.kind == Kind::Windowed {
                 let saved = Saved::from_bytes(&from.string()?).ok_or(ReadError::Age)?;
@@ -163,8 +155,8 @@ pub(super) fn read(
                     break;
                 }
                 sum.add(&piece);
-                room.admit(least_filter(sum.length))?;
                 loading.restore_piece(&piece)?;
+                room.admit(loading.memory_usage())?;
             }
             if from.number()? != sum.number() {
                 return Err(ReadError::Pieces);
@@ -193,66 +185,35 @@ impl<S: Save> Write for Strings<'_, S> {
     }
 }
 
-/// The least bytes of a filter whose snapshot has `length` bytes. Each pass of a snapshot is at least
-/// twice as long as the one before, so all of them are at most twice as long as the last one, and
-/// headers, tags and epochs are far shorter than the rest.
-fn least_filter(length: u64) -> usize {
-    const TIMES: u64 = 3;
-    const BESIDE: u64 = 1 << 20;
-    usize::try_from(length.saturating_sub(BESIDE) / TIMES).unwrap_or(usize::MAX)
-}
-
-/// The bytes of strings, up to an empty one.
-struct Bytes<'a, L: Load> {
-    from: &'a mut L,
-    room: &'a mut Room,
-    /// Why there is an error that is not of the file.
-    refused: Option<NoRoom>,
-    /// Of all strings so far.
-    come: u64,
-    string: Option<L::Bytes>,
-    /// How many bytes of it have been read.
-    read: usize,
-    has_ended: bool,
-}
-
-impl<'a, L: Load> Bytes<'a, L> {
-    fn new(from: &'a mut L, room: &'a mut Room) -> Self {
-        Self {
-            from,
-            room,
-            refused: None,
-            come: 0,
-            string: None,
-            read: 0,
-            has_ended: false,
+/// The filter of the strings that come, up to an empty one.
+fn read_snapshot(
+    from: &mut impl Load,
+    header: Header,
+    windows: &Windows,
+    room: &mut Room,
+) -> Result<Filter, ReadError> {
+    let mut decoder = FilterDecoder::new(header, windows.clock(), room.setting());
+    loop {
+        let string = from.string()?;
+        if string.is_empty() {
+            break;
         }
-    }
-}
-
-impl<L: Load> Read for Bytes<'_, L> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let string = self.string.as_ref().map_or(&[][..], Deref::deref);
-            let rest = &string[self.read..];
-            if !rest.is_empty() || self.has_ended {
-                let count = rest.len().min(into.len());
-                into[..count].copy_from_slice(&rest[..count]);
-                self.read += count;
-                return Ok(count);
+        let taken = decoder.feed(&string).map_err(|error| match error {
+            SnapshotError::TooLarge { asked, allowed } => NoRoom::Setting {
+                needed: asked,
+                limit: allowed,
             }
-            // One string at a time is in memory.
-            (self.string, self.read) = (None, 0);
-            let next = self.from.string()?;
-            self.has_ended = next.is_empty();
-            self.come += next.len() as u64;
-            if let Err(refused) = self.room.admit(least_filter(self.come)) {
-                self.refused = Some(refused);
-                return Err(io::ErrorKind::OutOfMemory.into());
-            }
-            self.string = Some(next);
+            .into(),
+            error => ReadError::Snapshot(error),
+        })?;
+        if taken < string.len() {
+            return Err(ReadError::Trailing);
         }
+        room.admit(decoder.memory_usage())?;
     }
+    let filter = decoder.finish()?;
+    room.admit(filter.memory_usage())?;
+    Ok(filter)
 }
 
 #[cfg(test)]

@@ -58,6 +58,11 @@ impl Room {
         }
     }
 
+    /// The most bytes that the settings allow.
+    pub(crate) fn setting(&self) -> usize {
+        self.setting
+    }
+
     /// # Errors
     ///
     /// [`NoRoom`] if the value may not take up so many bytes.
