@@ -109,7 +109,7 @@ impl Filter {
     }
 
     /// The filter of a snapshot that [`write_to`](Self::write_to) wrote, which is `like` the filter
-    /// that wrote it. Reads no further. If it has a window, it goes by `clock`, and its last step
+    /// that wrote it. Reads no further. If it has a window, it goes by `clock`, and its last epoch
     /// begins now; see [`make_older`](Windowed::make_older) and [`catch_up`](Windowed::catch_up).
     ///
     /// # Errors
@@ -151,7 +151,7 @@ impl Filter {
     pub fn insert(&self, item: &[u8], wait: impl FnMut() -> bool) -> Result<(), InsertError> {
         in_either!(&self.any, filter => filter
             .insert(item)
-            .or_else(|error| self.again(item, error, wait, || filter.insert(item))))
+            .or_else(|error| self.again(error, wait, || filter.insert(item))))
     }
 
     /// Adds `item` if it is absent; whether it was.
@@ -167,7 +167,7 @@ impl Filter {
     ) -> Result<bool, InsertError> {
         in_either!(&self.any, filter => filter
             .insert_unique(item)
-            .or_else(|error| self.again(item, error, wait, || filter.insert_unique(item))))
+            .or_else(|error| self.again(error, wait, || filter.insert_unique(item))))
     }
 
     /// Begins the time of `item` anew, if it is present; whether it is. `None` if the filter has no
@@ -183,7 +183,7 @@ impl Filter {
     ) -> Option<Result<bool, InsertError>> {
         let filter = self.window()?.filter();
         let refresh = || filter.refresh(item);
-        Some(refresh().or_else(|error| self.again(item, error, wait, refresh)))
+        Some(refresh().or_else(|error| self.again(error, wait, refresh)))
     }
 
     /// Adds `item` if it is absent, and begins its time anew if it is present; whether it was
@@ -199,7 +199,7 @@ impl Filter {
     ) -> Option<Result<bool, InsertError>> {
         let filter = self.window()?.filter();
         let insert = || filter.insert_or_refresh(item);
-        Some(insert().or_else(|error| self.again(item, error, wait, insert)))
+        Some(insert().or_else(|error| self.again(error, wait, insert)))
     }
 
     /// Adds a copy of each of `items`, at once.
@@ -254,13 +254,13 @@ impl Filter {
     #[cold]
     fn again<T>(
         &self,
-        item: &[u8],
         error: InsertError,
         wait: impl FnMut() -> bool,
         insert: impl FnMut() -> Result<T, InsertError>,
     ) -> Result<T, InsertError> {
         let is_full = || self.has_grown_full() && !self.is_unswept();
-        if error != InsertError::Full || is_full() || self.is_full_of(item) {
+        let may_end = matches!(error, InsertError::Full | InsertError::BlockedByScan);
+        if !may_end || is_full() {
             return Err(error);
         }
         self.when_free(wait, insert)
@@ -281,7 +281,7 @@ impl Filter {
             let is_in_the_way = || self.is_being_saved() || self.is_unswept();
             let was_in_the_way = is_in_the_way();
             let result = insert();
-            let goes_on = matches!(result, Err(InsertError::Full))
+            let goes_on = matches!(result, Err(InsertError::Full | InsertError::BlockedByScan))
                 && (was_in_the_way || is_in_the_way())
                 && others < WAITING
                 && Instant::now() < until;
@@ -318,8 +318,8 @@ impl Filter {
         match self.window() {
             None => Self::read_from(&*snapshot.0, Header::of(self), Clock::Process),
             Some(window) => {
-                // After the snapshot: a step may have begun meanwhile.
-                let age = window.step_age();
+                // After the snapshot: an epoch may have begun meanwhile.
+                let age = window.epoch_age();
                 Windowed::read_from(&*snapshot.0, window.clock().clone()).map(|copy| {
                     copy.make_older(age);
                     if window.has_begun() {
@@ -330,12 +330,6 @@ impl Filter {
             }
         }
         .map_err(DuplicateError::Copy)
-    }
-
-    /// True if there are as many copies of `item` as fit.
-    #[must_use]
-    pub fn is_full_of(&self, item: &[u8]) -> bool {
-        self.count(item) >= 2 * self.bucket_slots()
     }
 
     /// True if there are as many items as it promises to hold.
@@ -413,9 +407,9 @@ impl Filter {
     }
 
     /// Lets so much time pass at once for a filter with a window, in which nobody wrote.
-    pub fn age(&self, elapsed: Duration) {
+    pub fn elapse(&self, elapsed: Duration) {
         if let Any::Windowed(windowed) = &self.any {
-            windowed.age(elapsed);
+            windowed.elapse(elapsed);
         }
     }
 
@@ -461,7 +455,7 @@ impl Filter {
     }
 
     /// A number that is the same for filters with one [header](Self::header) that hold the same;
-    /// with a window, seen as many steps ago.
+    /// with a window, seen as many epochs ago.
     #[must_use]
     pub fn digest(&self) -> u128 {
         match &self.any {

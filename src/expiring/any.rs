@@ -2,7 +2,7 @@
 
 use crate::{
     geometry::Geometry,
-    raw::RawFilter,
+    raw::{RawFilter, batch::Row},
     table::{
         Levels,
         layout::{E9x5, E11x4, E16x3, E26x2, PackedLayout},
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// One variant for each layout.
-pub(super) enum AnyExpiring {
+pub(crate) enum AnyExpiring {
     E9x5(RawFilter<E9x5>),
     E11x4(RawFilter<E11x4>),
     E16x3(RawFilter<E16x3>),
@@ -61,6 +61,16 @@ impl AnyExpiring {
             let raw = RawFilter::<L>::new(geometry.buckets, Levels::FIXED)?;
             in_steps(raw, oldest, 0)
         }))
+    }
+
+    /// [`RawFilter::first_row`].
+    pub(crate) fn first_row(&self, hashes: &[u64]) -> Row {
+        with_layout!(self, raw => raw.first_row(hashes))
+    }
+
+    /// [`RawFilter::contains_row`].
+    pub(crate) fn contains_row(&self, row: &mut Row, hashes: &[u64]) -> u32 {
+        with_layout!(self, raw => raw.contains_row(row, hashes))
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
     any::{in_steps, of_bits, with_layout},
 };
 use crate::{
-    error::SnapshotError,
+    error::{MemoryError, SnapshotError},
     hash::SeededState,
     raw::{RawFilter, frontier::chunk_buckets},
     snapshot::{chunks, summed::Summed, whole},
@@ -26,7 +26,7 @@ use crate::{
 use header::Header;
 use read::Reader;
 use std::{
-    convert::Infallible,
+    collections::TryReserveError,
     hash::BuildHasher,
     io::{self, Read, Write},
     time::Duration,
@@ -57,7 +57,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// use guira::ExpiringFilter;
     /// use std::time::Duration;
     ///
-    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).steps(2).build()?;
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).epochs(2).build()?;
     /// filter.insert("ani")?;
     /// filter.advance();
     /// let mut file = Vec::new();
@@ -140,8 +140,9 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         whole(bytes, |reader| Self::read_from_with_hasher(reader, hasher))
     }
 
-    /// Lets the time pass that the filter was not in use: that a snapshot lay on a disk, say. It
-    /// begins as many whole steps as `elapsed` has, so items live longer by a step at most.
+    /// Lets `elapsed` pass at once: time in which the filter was not in use, such as the time that a
+    /// snapshot was stored. It begins as many epochs as fit into `elapsed`, rounded down, so items
+    /// live at most one epoch longer.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -149,17 +150,17 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     ///
     /// let mut filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
     /// filter.insert("ani")?;
-    /// filter.age(Duration::from_secs(59));
+    /// filter.elapse(Duration::from_secs(59));
     /// assert!(filter.contains("ani"));
-    /// filter.age(Duration::from_secs(3600));
+    /// filter.elapse(Duration::from_secs(3600));
     /// assert!(!filter.contains("ani"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn age(&mut self, elapsed: Duration) {
-        let steps = elapsed.as_nanos() / self.step_length().as_nanos();
+    pub fn elapse(&mut self, elapsed: Duration) {
+        let epochs = elapsed.as_nanos() / self.epoch_length().as_nanos();
         // After so many all is dead, and what more there are changes nothing.
-        let most = u128::from(self.steps()) + 1;
-        for _ in 0..steps.min(most) {
+        let most = u128::from(self.epochs()) + 1;
+        for _ in 0..epochs.min(most) {
             self.advance();
         }
     }
@@ -175,14 +176,9 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     fn from_image(hasher: S, header: &Header, image: Image) -> Result<Self, SnapshotError> {
         let (geometry, window) = (header.geometry, header.window);
         let raw = of_bits!(geometry.series.fingerprint_bits, L => {
-            RawFilter::<L>::from_steps(image, window.steps)?
+            RawFilter::<L>::from_steps(image, window.epochs)?
         });
-        Ok(Self {
-            hasher,
-            raw,
-            geometry,
-            window,
-        })
+        Ok(Self::from_parts(hasher, raw, geometry, window))
     }
 }
 
@@ -219,8 +215,22 @@ impl ExpiringFilter {
 }
 
 impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
-    /// A filter with the items of this one and their times, which other threads may use meanwhile:
-    /// as by [`write_to`](Self::write_to) and back.
+    /// [`try_clone`](Self::try_clone), with a panic in place of the error.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for the copy.
+    fn clone(&self) -> Self {
+        match self.try_clone() {
+            Ok(clone) => clone,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
+    /// A filter with the items of this one and their times, while any number of threads use it: as by
+    /// [`write_to`](Self::write_to) and [`read_from`](ExpiringFilter::read_from).
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -228,21 +238,23 @@ impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
     ///
     /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
     /// filter.insert("ani")?;
-    /// let copy = filter.clone();
+    /// let copy = filter.try_clone()?;
     /// assert!(filter.remove("ani"));
     /// assert!(copy.contains("ani") && !filter.contains("ani"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If there is no memory for it.
-    fn clone(&self) -> Self {
+    /// [`MemoryError`] if there is no memory for the copy.
+    pub fn try_clone(&self) -> Result<Self, MemoryError> {
+        let buckets = self.buckets();
         let image = with_layout!(&self.raw, raw => raw.image_in_steps());
-        let header = Header::of(self);
-        match Self::from_image(self.hasher.clone(), &header, image) {
-            Ok(filter) => filter,
-            Err(error) => panic!("{error}"),
+        let image = image.map_err(|_| MemoryError { buckets })?;
+        match Self::from_image(self.hasher.clone(), &Header::of(self), image) {
+            Ok(clone) => Ok(clone),
+            Err(SnapshotError::Memory { buckets }) => Err(MemoryError { buckets }),
+            Err(error) => unreachable!("an image of this filter: {error}"),
         }
     }
 }
@@ -277,19 +289,22 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
         Ok(self.moment().step)
     }
 
-    fn image_in_steps(&self) -> Image {
+    /// An error: there is no memory for the image.
+    fn image_in_steps(&self) -> Result<Image, TryReserveError> {
         let mut image = Image {
-            words: Vec::with_capacity(self.table.buckets()),
+            words: Vec::new(),
             steps: Vec::new(),
             end: 0,
         };
-        let Ok(end) = self.scan_in_steps(|words, step| {
+        let buckets = self.table.buckets();
+        image.words.try_reserve_exact(buckets)?;
+        image.steps.try_reserve_exact(buckets.div_ceil(CHUNK))?;
+        image.end = self.scan_in_steps(|words, step| {
             image.words.extend_from_slice(words);
             image.steps.push(step);
-            Ok::<(), Infallible>(())
-        });
-        image.end = end;
-        image
+            Ok::<(), TryReserveError>(())
+        })?;
+        Ok(image)
     }
 
     /// The filter of an image, with copies that are live up to an age of `oldest`. What has died

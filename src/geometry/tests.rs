@@ -420,12 +420,12 @@ fn with_capacity_panics_with_the_errors_text() {
 }
 
 #[test]
-fn capacity_zero_makes_a_filter_of_one_pair() {
+fn capacity_zero_is_refused_by_the_builder_alone() {
     for rate in RATES {
         assert_eq!(choose(0, rate).unwrap().buckets, 2);
     }
-    let filter = CuckooFilter::with_capacity(0);
-    assert!(filter.is_empty() && !filter.contains("ani"));
+    let refused = CuckooFilter::builder().capacity(0).build();
+    assert_eq!(refused.err(), Some(BuildError::ZeroCapacity));
 }
 
 #[test]

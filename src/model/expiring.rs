@@ -131,7 +131,7 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         self.0.advance()
     }
 
-    /// `ExpiringFilter::begin_step`.
+    /// `ExpiringFilter::begin_epoch`.
     pub fn begin_step(&self) -> bool {
         self.0.begin_step().is_some()
     }

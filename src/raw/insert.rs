@@ -8,7 +8,7 @@ use crate::{
     table::{
         class::Class,
         layout::Layout,
-        time::Time,
+        time::{Moment, Time},
         word::{Bucket, Word},
     },
 };
@@ -49,6 +49,24 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
+    /// Adds a copy that was last seen `age` steps ago, and counts it.
+    ///
+    /// If a step begins meanwhile, the copy may be gone a step too soon: as in
+    /// [`insert_later`](Self::insert_later), another one is added.
+    pub(crate) fn insert_aged(&self, class: Class, age: u64) -> Result<(), InsertError> {
+        loop {
+            let now = self.time.now();
+            self.put(Class {
+                fingerprint: now.aged_entry(class.fingerprint, age),
+                ..class
+            })?;
+            self.len.add(1);
+            if self.time.is_still(now) {
+                return Ok(());
+            }
+        }
+    }
+
     /// Puts what `class` has as fingerprint into one of its buckets.
     #[inline(always)]
     fn put(&self, class: Class) -> Result<(), InsertError> {
@@ -81,7 +99,7 @@ impl<L: Layout> RawFilter<L> {
     /// The error with which a call ends.
     #[cold]
     pub(super) fn count_failure(&self, error: InsertError) -> InsertError {
-        if error == InsertError::Full {
+        if error != InsertError::Memory {
             self.counters.failed();
         }
         error

@@ -130,7 +130,7 @@ impl<L: Layout> Checked<L> {
 
     /// The filter that a snapshot of this one makes.
     fn restored(&self) -> Self {
-        let words = self.raw.image().words;
+        let words = self.raw.image().expect("memory").words;
         let mut restored = Restored::new(0, 0);
         let table = Table::of_image(Levels::FIXED, words, &mut restored).expect("an image");
         let raw = RawFilter::with_table(table).expect("a few bytes");

@@ -9,7 +9,13 @@ use crate::{
     error::InsertError,
     fault::instead,
     sync,
-    table::{Refusal, class::Class, layout::Layout, word::Bucket},
+    table::{
+        Refusal,
+        class::Class,
+        layout::Layout,
+        time::{Moment, Time},
+        word::Bucket,
+    },
 };
 
 /// Words that a search probes before it counts the filter's items: to count them
@@ -60,12 +66,34 @@ impl<L: Layout> RawFilter<L> {
         last: Fill,
         or_else: impl Fn() -> bool,
     ) -> Result<(), InsertError> {
+        let mut search = Search::default();
         for round in 0..MAX_ROUNDS {
-            if self.round(round, class, last)? || or_else() {
-                return Ok(());
+            match self.round(&mut search, round, class, last) {
+                Ok(false) if !or_else() => {}
+                Ok(_) => return Ok(()),
+                Err(Refusal::Memory) => return Err(InsertError::Memory),
+                Err(Refusal::Full) => return Err(self.why_full(class)),
             }
         }
-        Err(InsertError::Full)
+        Err(match self.why_full(class) {
+            InsertError::Full if search.was_parted() => InsertError::BlockedByScan,
+            error => error,
+        })
+    }
+
+    /// Why there is no room for the class: copies of it fill both words, or the filter is full.
+    #[cold]
+    fn why_full(&self, class: Class) -> InsertError {
+        let (fingerprint, now) = (L::fingerprint(class.fingerprint), self.time.now());
+        let is_full_of_copies = |bucket| {
+            let word = self.table.load_for_update(fingerprint, bucket).word();
+            now.count_in(word, fingerprint) == word.slots()
+        };
+        if is_full_of_copies(class.p) && is_full_of_copies(class.q) {
+            InsertError::TooManyCopies
+        } else {
+            InsertError::Full
+        }
     }
 
     /// True if there is an empty slot for `fingerprint` in `bucket`.
@@ -78,9 +106,14 @@ impl<L: Layout> RawFilter<L> {
 
     /// One search, and the moves or the splits that it leads to. True if `last`
     /// is in one of the buckets of the class.
-    fn round(&self, round: usize, class: Class, last: Fill) -> Result<bool, InsertError> {
+    fn round(
+        &self,
+        search: &mut Search,
+        round: usize,
+        class: Class,
+        last: Fill,
+    ) -> Result<bool, Refusal> {
         let roots = [class.p, class.q];
-        let mut search = Search::default();
         let wary = round > 0;
         let mut found = search.run(self, class.fingerprint, &roots, wary);
         let nothing = found == Found::Nothing;
@@ -100,11 +133,10 @@ impl<L: Layout> RawFilter<L> {
             || round >= PATIENT_ROUNDS
             || self.table.is_growing(search.level)
         {
-            match (self.grow(round, &search, class), found) {
+            match (self.grow(round, search, class), found) {
                 (Ok(()), _) => return Ok(false),
-                (Err(Refusal::Memory), _) => return Err(InsertError::Memory),
                 (Err(Refusal::Full), Found::Blocked) => {}
-                (Err(Refusal::Full), _) => return Err(InsertError::Full),
+                (Err(refusal), _) => return Err(refusal),
             }
         }
         // Another thread has been in the way; it may be waiting for a processor.

@@ -10,7 +10,7 @@ use crate::{
     },
     table::{Table, layout::Layout, scan::Restored},
 };
-use std::{convert::Infallible, ops::Range};
+use std::{collections::TryReserveError, ops::Range};
 
 /// The words of one pass over the filter.
 pub(crate) struct Image {
@@ -32,15 +32,16 @@ pub(super) trait Sink {
 }
 
 impl Sink for Image {
-    type Error = Infallible;
+    type Error = TryReserveError;
 
-    fn begin_pass(&mut self, doublings: u32, _first: bool) -> Result<(), Infallible> {
+    fn begin_pass(&mut self, doublings: u32, _first: bool) -> Result<(), TryReserveError> {
         self.doublings = doublings;
         self.words.clear();
         Ok(())
     }
 
-    fn chunk(&mut self, words: &[u64]) -> Result<(), Infallible> {
+    fn chunk(&mut self, words: &[u64]) -> Result<(), TryReserveError> {
+        self.words.try_reserve(words.len())?;
         self.words.extend_from_slice(words);
         Ok(())
     }
@@ -73,14 +74,15 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// The words, as a snapshot has them.
-    pub(crate) fn image(&self) -> Image {
+    /// The words, as a snapshot has them. An error: there is no memory for them.
+    pub(crate) fn image(&self) -> Result<Image, TryReserveError> {
         let mut image = Image {
             doublings: 0,
-            words: Vec::with_capacity(self.table.words()),
+            words: Vec::new(),
         };
-        let Ok(()) = self.scan(&mut image);
-        image
+        image.words.try_reserve_exact(self.table.words())?;
+        self.scan(&mut image)?;
+        Ok(image)
     }
 
     /// An empty filter that has room for the words of an image after so many doublings.

@@ -36,6 +36,9 @@ pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
     /// What a slot holds of a copy that is seen at this moment: its *entry*.
     fn entry(self, fingerprint: u64) -> u64;
 
+    /// What a slot holds of a copy that was last seen `age` steps before this moment.
+    fn aged_entry(self, fingerprint: u64, age: u64) -> u64;
+
     /// The age of the copy with this entry, in steps.
     fn age(self, entry: u64) -> u64;
 
@@ -83,6 +86,10 @@ impl<L: Layout> Time<L> for Timeless {
 impl<L: Layout> Moment<L> for Always {
     #[inline(always)]
     fn entry(self, fingerprint: u64) -> u64 {
+        fingerprint
+    }
+
+    fn aged_entry(self, fingerprint: u64, _age: u64) -> u64 {
         fingerprint
     }
 
@@ -305,6 +312,14 @@ impl<L: PackedLayout> Moment<L> for Now {
     #[inline(always)]
     fn entry(self, fingerprint: u64) -> u64 {
         fingerprint | (self.step & L::LAST_TAG) << L::FINGERPRINT_BITS
+    }
+
+    fn aged_entry(self, fingerprint: u64, age: u64) -> u64 {
+        let then = Self {
+            step: self.step.wrapping_sub(age),
+            ..self
+        };
+        Moment::<L>::entry(then, fingerprint)
     }
 
     #[inline]

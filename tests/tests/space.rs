@@ -1,7 +1,7 @@
 //! Filters that prefer space keep all promises: what is in them is found, at the rate asked for, and
 //! goes through snapshots, headers and merges.
 
-use guira::{Builder, CuckooFilter, MergeError, Prefer, SnapshotError};
+use guira::{Builder, CuckooFilter, MergeError, Mismatch, Prefer, SnapshotError};
 
 /// A rate for each layout, with its slots.
 const LAYOUTS: [(f64, usize); 5] = [
@@ -148,13 +148,19 @@ fn filters_of_other_fingerprints_are_not_merged() {
         .unwrap()
         .merge(&builder(other).build().unwrap());
     assert!(
-        matches!(refused, Err(MergeError::Geometry { .. })),
+        matches!(
+            refused,
+            Err(MergeError::Geometry(Mismatch::FingerprintBits { .. }))
+        ),
         "{refused:?}"
     );
     let plain = builder(one).prefer(Prefer::Speed).build().unwrap();
     let refused = builder(one).build().unwrap().merge(&plain);
     assert!(
-        matches!(refused, Err(MergeError::Geometry { .. })),
+        matches!(
+            refused,
+            Err(MergeError::Geometry(Mismatch::SemiSorted { .. }))
+        ),
         "{refused:?}"
     );
 }
