@@ -91,14 +91,14 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
 /// What differs between two filters that place items differently.
 pub(crate) fn mismatch(this: Geometry, other: Geometry) -> Option<Mismatch> {
     let (series, of_other) = (this.series, other.series);
-    if series.fingerprint_bits != of_other.fingerprint_bits {
+    if series.bits() != of_other.bits() {
         return Some(Mismatch::FingerprintBits {
-            this: series.fingerprint_bits,
-            other: of_other.fingerprint_bits,
+            this: series.bits(),
+            other: of_other.bits(),
         });
     }
     if series.prefixes != of_other.prefixes {
-        // Of one size of fingerprints there is one layout of semi-sorted words.
+        // For each size of fingerprints there is at most one layout of semi-sorted words.
         return Some(Mismatch::SemiSorted {
             this: series.prefixes > 0,
             other: of_other.prefixes > 0,

@@ -9,7 +9,7 @@ use std::{
 
 /// The texts of an error and of what caused it.
 fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
-    let errors = std::iter::successors(Some(error), |error| error.source());
+    let errors = std::iter::successors(Some(error), |&error| error.source());
     errors.map(ToString::to_string).collect()
 }
 

@@ -60,7 +60,8 @@ fn assert_merged(
     let merged = match filter.merge(other) {
         Ok(()) => other.len(),
         Err(MergeError::Insert { merged, error }) => {
-            assert_eq!(error, InsertError::Full);
+            let expected = [InsertError::Full, InsertError::TooManyCopies];
+            assert!(expected.contains(&error), "{error}");
             assert!(merged < other.len(), "{merged} of {}", other.len());
             merged
         }
@@ -186,7 +187,7 @@ fn a_fixed_filter_and_one_that_can_grow_are_not_merged() {
     let builder = CuckooFilter::builder().fingerprint_bits(10).seed(1);
     let growable = builder.clone().capacity(1_000).max_capacity(4_000);
     let growable = growable.build().expect("a filter");
-    let fixed = (0..)
+    let fixed = (1..)
         .map(|capacity| {
             builder
                 .clone()

@@ -154,8 +154,10 @@ fn filters_of_other_fingerprints_are_not_merged() {
         ),
         "{refused:?}"
     );
-    let plain = builder(one).prefer(Prefer::Speed).build().unwrap();
-    let refused = builder(one).build().unwrap().merge(&plain);
+    let of_15_bits = CuckooFilter::builder().fingerprint_bits(15).seed(1);
+    let packed = of_15_bits.clone().build().unwrap();
+    let semi_sorted = of_15_bits.prefer(Prefer::Space).build().unwrap();
+    let refused = semi_sorted.merge(&packed);
     assert!(
         matches!(
             refused,
