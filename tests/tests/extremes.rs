@@ -43,7 +43,7 @@ fn filter(bits: u32, capacity: usize) -> CuckooFilter {
 #[test]
 fn the_smallest_filters_do_everything() {
     for bits in BITS.into_iter().chain(GROWABLE_BITS) {
-        for capacity in [0, 1, 2, 3] {
+        for capacity in [1, 2, 3] {
             let filter = filter(bits, capacity);
             let items = || 0..capacity as u64;
             for item in items() {

@@ -36,7 +36,7 @@ fn keys_of_one_class_fill_their_pair_and_harm_nothing_else() {
         }
         let full = keys
             .iter()
-            .filter(|key| filter.insert(*key) == Err(InsertError::Full))
+            .filter(|key| filter.insert(*key) == Err(InsertError::TooManyCopies))
             .count();
         assert_eq!(full, 10, "{bits} bits: all but 2 S copies");
         assert_eq!(filter.count(&keys[0]), most, "{bits} bits");

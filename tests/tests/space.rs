@@ -156,7 +156,10 @@ fn filters_of_other_fingerprints_are_not_merged() {
     );
     let of_15_bits = CuckooFilter::builder().fingerprint_bits(15).seed(1);
     let packed = of_15_bits.clone().build().unwrap();
-    let semi_sorted = of_15_bits.prefer(Prefer::Space).build().unwrap();
+    let semi_sorted = of_15_bits
+        .prefer(Prefer::Space)
+        .false_positive_rate(0.000_14);
+    let semi_sorted = semi_sorted.build().unwrap();
     let refused = semi_sorted.merge(&packed);
     assert!(
         matches!(

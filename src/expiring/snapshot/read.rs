@@ -44,7 +44,7 @@ impl<R: Read> Reader<R> {
             Ok(step)
         } else {
             Err(SnapshotError::Geometry {
-                what: "step",
+                what: "epoch",
                 found: step,
             })
         }
