@@ -36,14 +36,27 @@ pub struct Filter {
 }
 
 /// There is no memory for a copy of a filter.
+// The texts include the causes, so `source` does not return them.
 #[derive(Debug, Error)]
 pub enum DuplicateError {
     /// Nor for a snapshot.
     #[error("there is no memory for a snapshot of the filter: {0}")]
-    Snapshot(#[from] io::Error),
+    Snapshot(io::Error),
     /// For what the snapshot holds.
     #[error("the filter could not be copied: {0}")]
-    Copy(#[from] SnapshotError),
+    Copy(SnapshotError),
+}
+
+impl From<io::Error> for DuplicateError {
+    fn from(error: io::Error) -> Self {
+        Self::Snapshot(error)
+    }
+}
+
+impl From<SnapshotError> for DuplicateError {
+    fn from(error: SnapshotError) -> Self {
+        Self::Copy(error)
+    }
 }
 
 /// A vector of bytes that refuses them where there is no memory, and does not abort.
@@ -469,5 +482,19 @@ impl AsRef<Self> for Filter {
     #[inline]
     fn as_ref(&self) -> &Self {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error as _;
+
+    #[test]
+    fn an_error_is_printed_once() {
+        let cause = io::Error::other("the cause");
+        let error = DuplicateError::from(cause);
+        assert!(error.to_string().contains("the cause"));
+        assert!(error.source().is_none());
     }
 }

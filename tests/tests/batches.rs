@@ -131,8 +131,7 @@ fn extend_inserts_what_comes() {
     for count in [0, 1, 31, 32, 33, 64, 500_u64] {
         let extended = filter(1_000);
         extended.try_extend(0..count).expect("room");
-        // By reference, as a slice's iterator gives them.
-        extended.try_extend(&[1_000_u64, 1_001]).expect("room");
+        extended.try_extend([1_000_u64, 1_001]).expect("room");
         let inserted = filter(1_000);
         for item in (0..count).chain([1_000, 1_001]) {
             inserted.insert(&item).expect("room");

@@ -43,7 +43,7 @@ pub(crate) enum ReadError {
     #[error("it has version {0} of the format, and this module reads version {VERSION} only")]
     Version(c_int),
     #[error("the file cannot be read: {0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
     #[error("it is of kind {0}, and {FILTER} and {LOADING} are known")]
     Kind(u64),
     #[error(transparent)]
@@ -58,6 +58,12 @@ pub(crate) enum ReadError {
     Pieces,
     #[error(transparent)]
     Load(#[from] LoadError),
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
 }
 
 pub(super) fn write(content: &Content, to: &mut impl Save, windows: &Windows) {
