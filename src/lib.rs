@@ -97,9 +97,11 @@ compile_error!(
 struct Readme;
 
 mod builder;
+mod contains_iter;
 mod digest;
 mod error;
 mod expiring;
+mod extend;
 mod fault;
 mod filter;
 mod geometry;
@@ -120,7 +122,10 @@ mod threads;
 
 pub use crate::{
     builder::{Builder, Prefer},
-    error::{BatchError, BuildError, InsertError, MergeError, SnapshotError},
+    contains_iter::{ContainsHashIter, ContainsIter},
+    error::{
+        BatchError, BuildError, InsertError, MemoryError, MergeError, Mismatch, SnapshotError,
+    },
     expiring::{ExpiringBuilder, ExpiringFilter, ExpiringSnapshotDecoder},
     filter::CuckooFilter,
     hash::{SeededHasher, SeededState},

@@ -14,7 +14,12 @@ mod place;
 mod stream;
 pub(crate) mod summed;
 
-use crate::{error::SnapshotError, filter::CuckooFilter, hash::SeededState, raw::any::with_layout};
+use crate::{
+    error::{MemoryError, SnapshotError},
+    filter::CuckooFilter,
+    hash::SeededState,
+    raw::any::with_layout,
+};
 use decode::Decoder;
 use decoder::Passes;
 use header::Header;
@@ -193,29 +198,44 @@ impl CuckooFilter {
 }
 
 impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
-    /// A filter with the items of this one, which other threads may use
-    /// meanwhile: as by [`write_to`](Self::write_to) and back.
+    /// [`try_clone`](Self::try_clone), with a panic in place of the error.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for the copy.
+    fn clone(&self) -> Self {
+        match self.try_clone() {
+            Ok(clone) => clone,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl<S: Clone + BuildHasher + 'static> CuckooFilter<S> {
+    /// A filter with the items of this one, while any number of threads use it: as by
+    /// [`write_to`](Self::write_to) and [`read_from`](CuckooFilter::read_from).
     ///
     /// ```
     /// use guira::CuckooFilter;
     ///
     /// let filter = CuckooFilter::with_capacity(1_000);
     /// filter.insert("ani")?;
-    /// let copy = filter.clone();
+    /// let copy = filter.try_clone()?;
     /// assert!(filter.remove("ani"));
     /// assert!(copy.contains("ani") && !filter.contains("ani"));
-    /// # Ok::<(), guira::InsertError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If there is no memory for it. As with a `Vec`, the process may be aborted instead.
-    fn clone(&self) -> Self {
+    /// [`MemoryError`] if there is no memory for the copy.
+    pub fn try_clone(&self) -> Result<Self, MemoryError> {
         let mut copying = Copying::new(self.geometry);
         let scanned = with_layout!(&self.raw, raw => raw.scan(&mut copying));
         match scanned.and_then(|()| copying.finish(self.hasher.clone())) {
-            Ok(clone) => clone,
-            Err(error) => panic!("{error}"),
+            Ok(clone) => Ok(clone),
+            Err(SnapshotError::Memory { buckets }) => Err(MemoryError { buckets }),
+            Err(error) => unreachable!("an image of this filter: {error}"),
         }
     }
 }

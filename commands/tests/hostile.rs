@@ -34,7 +34,7 @@ fn filters() -> Vec<Filter> {
     let windowed = |capacity| {
         let window = Window {
             length: Duration::from_secs(3600),
-            steps: None,
+            epochs: None,
         };
         Filter::build_window(options(capacity, 0), window, Clock::Process).unwrap()
     };

@@ -219,7 +219,7 @@ pub(crate) mod tests {
     pub(crate) fn some_window_of(windows: &windows::Windows, items: u32) -> Filter {
         let window = Window {
             length: Duration::from_secs(3600),
-            steps: None,
+            epochs: None,
         };
         let options = Options {
             capacity: items.max(100) as usize,

@@ -54,7 +54,7 @@ fn to_forget_the_time_is_wrong() {
     }
     let work = |primary: &Engine| {
         let mut client = primary.client();
-        ask::<()>(&mut client, "CF.RESERVE k 100 WINDOW 1 STEPS 2");
+        ask::<()>(&mut client, "CF.RESERVE k 100 WINDOW 1 EPOCHS 2");
         ask::<i64>(&mut client, "CF.ADD k a");
         until("the item is forgotten", || {
             ask::<i64>(&mut client, "CF.EXISTS k a") == 0

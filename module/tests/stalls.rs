@@ -43,7 +43,7 @@ fn exec(client: &mut Connection, words: &redis::Cmd) -> Value {
 }
 
 /// A window of 130 MB with steps of a second.
-const WINDOWED: &str = "CF.RESERVE w 55000000 WINDOW 12 STEPS 12";
+const WINDOWED: &str = "CF.RESERVE w 55000000 WINDOW 12 EPOCHS 12";
 
 /// What the main thread works for a command and for what comes up beside it, while a large window
 /// moves on by many steps and items come and are forgotten.
@@ -76,7 +76,7 @@ fn steps_do_not_hold_up_others() {
     costs.sort_unstable();
     let most = costs[costs.len() - 1];
     println!(
-        "steps of a window of {bytes} bytes: {:.2} ms at most, {:.2} ms as a rule, in {} looks",
+        "epochs of a window of {bytes} bytes: {:.2} ms at most, {:.2} ms as a rule, in {} looks",
         milliseconds(most),
         milliseconds(costs[costs.len() / 2]),
         costs.len()

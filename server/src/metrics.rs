@@ -299,7 +299,7 @@ fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
         (
             "guira_filter_doublings",
             "How often it has doubled",
-            |stats, _| f64::from(stats.level),
+            |stats, _| f64::from(stats.doublings),
         ),
     ];
     for (name, help, of) in gauges {
@@ -349,19 +349,19 @@ fn windows(filters: &[Shown], encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
             |window| window.length().as_secs_f64(),
         ),
         (
-            "guira_filter_window_steps",
-            "In how many steps its window moves on",
-            |window| f64::from(window.steps()),
+            "guira_filter_window_epochs",
+            "Epochs in its window",
+            |window| f64::from(window.epochs()),
         ),
         (
-            "guira_filter_step",
-            "The number of its present step",
-            |window| window.step() as f64,
+            "guira_filter_epoch",
+            "Number of its current epoch",
+            |window| window.epoch() as f64,
         ),
         (
-            "guira_filter_step_age_seconds",
-            "How long its present step has lasted",
-            |window| window.step_age().as_secs_f64(),
+            "guira_filter_epoch_age_seconds",
+            "Age of its current epoch",
+            |window| window.epoch_age().as_secs_f64(),
         ),
     ];
     for (name, help, of) in gauges {
@@ -400,7 +400,7 @@ mod tests {
         let plain = Wanted::from(Options::default());
         let window = Window {
             length: Duration::from_secs(60),
-            steps: None,
+            epochs: None,
         };
         let windowed = Wanted {
             options: Options {

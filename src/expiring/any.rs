@@ -2,7 +2,7 @@
 
 use crate::{
     geometry::Geometry,
-    raw::RawFilter,
+    raw::{RawFilter, batch::InFlight},
     table::{
         Levels,
         layout::{self, layouts},
@@ -19,7 +19,7 @@ macro_rules! any_expiring {
         expiring { $($expiring:ident($bits:literal $($_expiring:tt)*))* }
     ) => {
         /// One variant for each layout.
-        pub(super) enum AnyExpiring {
+        pub(crate) enum AnyExpiring {
             $($expiring(RawFilter<layout::$expiring>),)*
         }
 
@@ -47,7 +47,7 @@ macro_rules! any_expiring {
             }};
         }
 
-        pub(super) use with_layout;
+        pub(crate) use with_layout;
     };
 }
 
@@ -61,5 +61,15 @@ impl AnyExpiring {
             let raw = RawFilter::<L>::new(geometry.buckets, Levels::FIXED)?;
             raw.with_time(Epochs::new(oldest.into()))
         }))
+    }
+
+    /// [`RawFilter::first_in_flight`].
+    pub(crate) fn first_in_flight(&self, hashes: &[u64]) -> InFlight {
+        with_layout!(self, raw => raw.first_in_flight(hashes))
+    }
+
+    /// [`RawFilter::contains_in_flight`].
+    pub(crate) fn contains_in_flight(&self, row: &mut InFlight, hashes: &[u64]) -> u32 {
+        with_layout!(self, raw => raw.contains_in_flight(row, hashes))
     }
 }

@@ -1,7 +1,7 @@
 //! Snapshots of an expiring filter, taken while all threads go on, and restored.
 //!
-//! `docs/FORMAT.md` describes the bytes. A tag says a step only modulo 2^t, and a scan may take
-//! many steps. So with each chunk of words there is the step in which it was read.
+//! `docs/FORMAT.md` describes the bytes. A tag says an epoch only modulo 2^t, and a scan may take
+//! many epochs. So with each chunk of words there is the epoch in which it was read.
 
 pub(crate) mod decoder;
 pub(super) mod header;
@@ -9,7 +9,7 @@ mod place;
 
 use super::{ExpiringFilter, any::with_layout};
 use crate::{
-    error::SnapshotError,
+    error::{MemoryError, SnapshotError},
     hash::SeededState,
     raw::{RawFilter, frontier::chunk_buckets},
     snapshot::{assembly::Place as _, chunks, decode::Decoder, summed::Summed},
@@ -43,7 +43,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// use guira::ExpiringFilter;
     /// use std::time::Duration;
     ///
-    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).steps(2).build()?;
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).epochs(2).build()?;
     /// filter.insert("ani")?;
     /// filter.advance();
     /// let mut file = Vec::new();
@@ -64,7 +64,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     pub fn write_to<W: Write>(&self, writer: W) -> io::Result<()> {
         let mut out = Summed::new(writer);
         out.put(&Header::of(self).to_bytes())?;
-        let end = with_layout!(&self.raw, raw => raw.scan_in_steps(|words, step| {
+        let end = with_layout!(&self.raw, raw => raw.scan_by_epoch(|words, step| {
             out.put_numbers([words, &[step]])
         }))?;
         out.put(&end.to_le_bytes())?;
@@ -129,8 +129,9 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         Decoder::<Chunks>::whole(bytes, |chunks| chunks.finish(|_| hasher))
     }
 
-    /// Lets the time pass that the filter was not in use: that a snapshot lay on a disk, say. It
-    /// begins as many whole steps as `elapsed` has, so items live longer by a step at most.
+    /// Lets `elapsed` pass at once: time in which the filter was not in use, such as the time that a
+    /// snapshot was stored. It begins as many epochs as fit into `elapsed`, rounded down, so items
+    /// live at most one epoch longer.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -138,17 +139,17 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     ///
     /// let mut filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
     /// filter.insert("ani")?;
-    /// filter.age(Duration::from_secs(59));
+    /// filter.elapse(Duration::from_secs(59));
     /// assert!(filter.contains("ani"));
-    /// filter.age(Duration::from_secs(3600));
+    /// filter.elapse(Duration::from_secs(3600));
     /// assert!(!filter.contains("ani"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn age(&mut self, elapsed: Duration) {
-        let steps = elapsed.as_nanos() / self.step_length().as_nanos();
+    pub fn elapse(&mut self, elapsed: Duration) {
+        let epochs = elapsed.as_nanos() / self.epoch_length().as_nanos();
         // After so many all is dead, and what more there are changes nothing.
-        let most = u128::from(self.steps()) + 1;
-        for _ in 0..steps.min(most) {
+        let most = u128::from(self.epochs()) + 1;
+        for _ in 0..epochs.min(most) {
             self.advance();
         }
     }
@@ -187,8 +188,22 @@ impl ExpiringFilter {
 }
 
 impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
-    /// A filter with the items of this one and their times, which other threads may use meanwhile:
-    /// as by [`write_to`](Self::write_to) and back.
+    /// [`try_clone`](Self::try_clone), with a panic in place of the error.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for the copy.
+    fn clone(&self) -> Self {
+        match self.try_clone() {
+            Ok(clone) => clone,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
+    /// A filter with the items of this one and their times, while any number of threads use it: as by
+    /// [`write_to`](Self::write_to) and [`read_from`](ExpiringFilter::read_from).
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -196,37 +211,38 @@ impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
     ///
     /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
     /// filter.insert("ani")?;
-    /// let copy = filter.clone();
+    /// let copy = filter.try_clone()?;
     /// assert!(filter.remove("ani"));
     /// assert!(copy.contains("ani") && !filter.contains("ani"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If there is no memory for it.
-    fn clone(&self) -> Self {
+    /// [`MemoryError`] if there is no memory for the copy.
+    pub fn try_clone(&self) -> Result<Self, MemoryError> {
         let copy = || {
             let mut place = Place::new(self.geometry, self.window)?;
             let mut start = 0;
-            let end = with_layout!(&self.raw, raw => raw.scan_in_steps(|words, step| {
+            let end = with_layout!(&self.raw, raw => raw.scan_by_epoch(|words, epoch| {
                 let buckets = start..start + words.len();
                 start = buckets.end;
-                place.put(buckets, words, step)
+                place.put(buckets, words, epoch)
             }))?;
             place.finish(self.hasher.clone(), end)
         };
         match copy() {
-            Ok(filter) => filter,
-            Err(error) => panic!("{error}"),
+            Ok(clone) => Ok(clone),
+            Err(SnapshotError::Memory { buckets }) => Err(MemoryError { buckets }),
+            Err(error) => unreachable!("an image of this filter: {error}"),
         }
     }
 }
 
 impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
-    /// Hands chunk by chunk to `sink`, each with the step in which it was read, and without the
-    /// copies that were dead then. The result is the step at the end.
-    pub(super) fn scan_in_steps<E>(
+    /// Hands chunk by chunk to `sink`, each with the epoch in which it was read, and without the
+    /// copies that were dead then. The result is the epoch at the end.
+    pub(super) fn scan_by_epoch<E>(
         &self,
         mut sink: impl FnMut(&[u64], u64) -> Result<(), E>,
     ) -> Result<u64, E> {

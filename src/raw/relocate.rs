@@ -14,7 +14,7 @@ use crate::{
         class::Class,
         entry::{Entry, Fingerprint},
         layout::Layout,
-        time::{Always, Moment},
+        time::{Moment, Time},
         word::Bucket,
     },
 };
@@ -71,12 +71,37 @@ impl<L: Layout> RawFilter<L> {
         fill: Fill,
         until: impl Fn() -> bool,
     ) -> Result<(), InsertError> {
+        let mut search = Search::default();
         for round in 0..MAX_ROUNDS {
-            if self.round(round, class, fill)? || until() {
-                return Ok(());
+            match self.round(&mut search, round, class, fill) {
+                Ok(false) if !until() => {}
+                Ok(_) => return Ok(()),
+                Err(Refusal::Memory) => return Err(InsertError::Memory),
+                Err(Refusal::Full) => return Err(self.why_full(class)),
             }
         }
-        Err(InsertError::Full)
+        Err(match self.why_full(class) {
+            InsertError::Full if search.was_parted() => InsertError::BlockedByScan,
+            error => error,
+        })
+    }
+
+    /// Why there is no room for the class: copies of it fill both words, or the filter is full.
+    #[cold]
+    fn why_full(&self, class: Class) -> InsertError {
+        match self.is_full_of_copies(class) {
+            true => InsertError::TooManyCopies,
+            false => InsertError::Full,
+        }
+    }
+
+    /// True if live copies of the class fill both of its words.
+    fn is_full_of_copies(&self, class: Class) -> bool {
+        let now = self.time.now();
+        [class.p, class.q].into_iter().all(|bucket| {
+            let word = self.table.load_for_update(class.fingerprint, bucket).word();
+            now.count_in(word, class.fingerprint) == word.slots()
+        })
     }
 
     /// True if there is an empty slot for `fingerprint` in `bucket`.
@@ -89,9 +114,14 @@ impl<L: Layout> RawFilter<L> {
 
     /// One search, and the moves or the splits that it leads to. True if `fill`
     /// is in one of the buckets of the class.
-    fn round(&self, round: usize, class: Class, fill: Fill) -> Result<bool, InsertError> {
+    fn round(
+        &self,
+        search: &mut Search,
+        round: usize,
+        class: Class,
+        fill: Fill,
+    ) -> Result<bool, Refusal> {
         let roots = [class.p, class.q];
-        let mut search = Search::default();
         let wary = round > 0;
         let mut found = search.run(self, class.fingerprint, &roots, wary);
         let nothing = found == Found::Nothing;
@@ -111,11 +141,10 @@ impl<L: Layout> RawFilter<L> {
             || round >= PATIENT_ROUNDS
             || self.table.is_growing(search.level)
         {
-            match (self.grow(round, &search, class), found) {
+            match (self.grow(round, search, class), found) {
                 (Ok(()), _) => return Ok(false),
-                (Err(Refusal::Memory), _) => return Err(InsertError::Memory),
                 (Err(Refusal::Full), Found::Blocked) => {}
-                (Err(Refusal::Full), _) => return Err(InsertError::Full),
+                (Err(refusal), _) => return Err(refusal),
             }
         }
         // Another thread has been in the way; it may be waiting for a processor.
@@ -141,11 +170,7 @@ impl<L: Layout> RawFilter<L> {
 
     /// No path: splits words that the search has seen, if that can help.
     fn grow(&self, round: usize, search: &Search, class: Class) -> Result<(), Refusal> {
-        let full_of_class = |bucket| {
-            let word = self.table.load_for_update(class.fingerprint, bucket).word();
-            Moment::<L>::count_in(Always, word, class.fingerprint) == word.slots()
-        };
-        if full_of_class(class.p) && full_of_class(class.q) {
+        if self.is_full_of_copies(class) {
             return Err(Refusal::Full);
         }
         let enough = |level: u32| {

@@ -79,6 +79,8 @@ pub(crate) struct Search {
     last: ArrayVec<u16, HASHES>,
     /// The filter's level before the search.
     pub(crate) level: u32,
+    /// A scan in progress forbids a move that the search looked at.
+    parted: bool,
 }
 
 impl Search {
@@ -95,6 +97,7 @@ impl Search {
         let table = &raw.table;
         self.nodes.clear();
         self.last.clear();
+        self.parted = false;
         self.level = table.level();
         let max_probes = if table.is_growing(self.level) {
             MAX_PROBES_TO_SPLIT
@@ -141,6 +144,7 @@ impl Search {
                     from: from.bucket,
                     to,
                 };
+                self.parted |= parted;
                 let held = wary && is_held(hop);
                 if parted || held || !word.is_unmarked() {
                     blocked = true;
@@ -231,6 +235,11 @@ impl Search {
             }
         }
         self.nodes.truncate(kept);
+    }
+
+    /// True if a scan in progress was in the way.
+    pub(super) fn was_parted(&self) -> bool {
+        self.parted
     }
 
     /// How many words the search has reached.

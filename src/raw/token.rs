@@ -114,7 +114,7 @@ mod tests {
     fn the_error_names_the_number_of_tokens() {
         let text = crate::error::InsertError::TooManyInFlight.to_string();
         assert!(
-            text.contains(&format!("there are {TOKENS} tokens")),
+            text.contains(&format!("more than {TOKENS} calls")),
             "{text}"
         );
     }

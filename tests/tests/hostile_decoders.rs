@@ -35,7 +35,7 @@ fn expiring_seeds() -> Vec<Vec<u8>> {
     let of = |bits, capacity| {
         let builder = ExpiringFilter::builder(Duration::from_secs(60))
             .seed(0)
-            .steps(3);
+            .epochs(3);
         let filter = builder.fingerprint_bits(bits).capacity(capacity).build();
         let filter = filter.expect("a filter");
         for item in 0..capacity {

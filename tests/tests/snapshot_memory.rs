@@ -31,7 +31,7 @@ fn main() {
             filter.insert(&item).unwrap();
         }
         let bytes = filter.to_bytes();
-        let place = format!("{} bytes, level {}", bytes.len(), filter.stats().level);
+        let place = format!("{} bytes, level {}", bytes.len(), filter.stats().doublings);
         let read = read_within(2 * bytes.len() + (64 << 10), &bytes);
         let read = read.unwrap_or_else(|error| panic!("{place}: {error}"));
         assert_eq!(read.len(), items, "{place}");

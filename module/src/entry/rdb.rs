@@ -44,7 +44,7 @@ pub(crate) enum ReadError {
     #[error("it has version {0} of the format, and this module reads version {VERSION} only")]
     Version(c_int),
     #[error("the file cannot be read: {0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
     #[error("it is of kind {0}, and {FILTER} and {LOADING} are known")]
     Kind(u64),
     #[error(transparent)]
@@ -61,6 +61,12 @@ pub(crate) enum ReadError {
     Load(#[from] LoadError),
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
 }
 
 pub(super) fn write(content: &Content, to: &mut impl Save, windows: &Windows) {

@@ -202,15 +202,15 @@ fn filters(server: &Server, text: &mut String) -> fmt::Result {
             stats.load_factor,
             stats.memory_usage,
             stats.relocations,
-            stats.level,
+            stats.doublings,
         )?;
         if let Some(window) = filter.window() {
-            let (steps, step, age) = (window.steps(), window.step(), window.step_age());
+            let (epochs, epoch, age) = (window.epochs(), window.epoch(), window.epoch_age());
             let length = window.length().as_secs();
             let age = age.as_secs_f64();
             write!(
                 text,
-                ",window={length},steps={steps},step={step},step_age={age:.3}"
+                ",window={length},epochs={epochs},epoch={epoch},epoch_age={age:.3}"
             )?;
         }
         text.push_str("\r\n");

@@ -427,7 +427,7 @@ mod tests {
             max_capacity: None,
             window: Some(Window {
                 length: Duration::from_secs(3600),
-                steps: None,
+                epochs: None,
             }),
         };
         let filter = store.keyspace.reserve(b"k", &wanted).unwrap();

@@ -145,9 +145,9 @@ pub(super) fn write(
         out.write_all(&filter.deadline().unwrap_or(0).to_le_bytes())?;
         filter.write_to(Unflushed(&mut out))?;
         if let Some(window) = window {
-            // After the snapshot, in which the step may have been an earlier one: so its age is not
+            // After the snapshot, in which the epoch may have been an earlier one: so its age is not
             // taken for more than it is.
-            let age = window.step_age_for_a_save().as_millis();
+            let age = window.epoch_age_for_a_save().as_millis();
             let age = i64::try_from(age).unwrap_or(i64::MAX);
             let began = keyspace::now().saturating_sub(age);
             out.write_all(&began.to_le_bytes())?;
@@ -238,7 +238,7 @@ fn read_filter(input: &mut impl Read, kind: Kind, read: usize) -> Result<Loaded,
     })?;
     if kind == Kind::Windowed {
         let began = i64::from_le_bytes(take(input, read)?);
-        filter.age(since(began));
+        filter.elapse(since(began));
     }
     Ok((key.into(), filter, deadline))
 }
@@ -276,12 +276,12 @@ mod tests {
         bytes
     }
 
-    /// A save of the filter of "w", which has a window of four steps, an hour each, and the item
+    /// A save of the filter of "w", which has a window of four epochs, an hour each, and the item
     /// "a".
     fn save_of_window() -> Vec<u8> {
         let window = Window {
             length: Duration::from_secs(4 * 3600),
-            steps: Some(4),
+            epochs: Some(4),
         };
         let options = Options {
             capacity: 10,
@@ -295,7 +295,7 @@ mod tests {
         bytes
     }
 
-    /// Where such a save says when the step began: before its end.
+    /// Where such a save says when the epoch began: before its end.
     fn at_began(bytes: &[u8]) -> std::ops::Range<usize> {
         let end = bytes.len() - (1 + 8 + 4);
         end - 8..end
@@ -305,7 +305,7 @@ mod tests {
         i64::from_le_bytes(bytes[at_began(bytes)].try_into().unwrap())
     }
 
-    /// The same, with a step that began so many milliseconds ago.
+    /// The same, with an epoch that began so many milliseconds ago.
     fn as_of(mut bytes: Vec<u8>, ago: i64) -> Vec<u8> {
         let at = at_began(&bytes);
         let then = keyspace::now().saturating_sub(ago);
@@ -316,13 +316,13 @@ mod tests {
         bytes
     }
 
-    /// Its steps, and whether it holds the item.
+    /// Its epochs, and whether it holds the item.
     fn loaded(bytes: &[u8]) -> (u64, bool) {
         let [(key, filter, None)] = &read(bytes).unwrap()[..] else {
             panic!("there is one key");
         };
         assert_eq!(**key, *b"w");
-        (filter.window().unwrap().step(), filter.contains(b"a"))
+        (filter.window().unwrap().epoch(), filter.contains(b"a"))
     }
 
     #[test]
@@ -344,9 +344,9 @@ mod tests {
         }
     }
 
-    /// Else a server that is started again in every half of a step would never forget.
+    /// Else a server that is started again in every half of an epoch would never forget.
     #[test]
-    fn what_has_passed_of_a_step_is_saved() {
+    fn what_has_passed_of_an_epoch_is_saved() {
         let mut bytes = save_of_window();
         for half in 1..=3 {
             // What was saved is as old as it says, and half an hour older.

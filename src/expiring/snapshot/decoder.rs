@@ -81,7 +81,7 @@ impl ExpiringSnapshotDecoder {
         self.0.memory_usage()
     }
 
-    /// The filter. O(1), or O(buckets) if a step began while the snapshot was written.
+    /// The filter. O(1), or O(buckets) if an epoch began while the snapshot was written.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl ExpiringSnapshotDecoder {
         self.0.finish()?.finish(SeededState::new)
     }
 
-    /// The filter, which hashed with `hasher`. O(1), or O(buckets) if a step began while the snapshot
+    /// The filter, which hashed with `hasher`. O(1), or O(buckets) if an epoch began while the snapshot
     /// was written.
     ///
     /// ```
@@ -129,11 +129,11 @@ impl fmt::Debug for ExpiringSnapshotDecoder {
     }
 }
 
-/// What follows the header: chunks, each with its step, and the step at the end.
+/// What follows the header: chunks, each with its epoch, and the epoch at the end.
 pub(super) struct Chunks {
     header: Header,
     table: Assembly<Place>,
-    /// The last step that has come.
+    /// The last epoch that has come.
     last: u64,
 }
 
@@ -160,15 +160,15 @@ impl Body for Chunks {
         Ok((body, next))
     }
 
-    /// Takes a step, which is not before the one that came last.
-    fn number(&mut self, step: u64, came: Came<'_>) -> Result<Next, SnapshotError> {
-        if !(self.last..END_OF_TIME).contains(&step) {
+    /// Takes an epoch, which is not before the one that came last.
+    fn number(&mut self, epoch: u64, came: Came<'_>) -> Result<Next, SnapshotError> {
+        if !(self.last..END_OF_TIME).contains(&epoch) {
             return Err(SnapshotError::Geometry {
-                what: "step",
-                found: step,
+                what: "epoch",
+                found: epoch,
             });
         }
-        self.last = step;
+        self.last = epoch;
         if self.table.is_complete() {
             return Ok(Next::Sum);
         }
@@ -176,7 +176,7 @@ impl Body for Chunks {
             geometry, window, ..
         } = self.header;
         self.table
-            .put(came, step, || Place::new(geometry, window))?;
+            .put(came, epoch, || Place::new(geometry, window))?;
         Ok(match self.table.is_complete() {
             true => Next::Number,
             false => Next::Chunk(self.table.next_words()),

@@ -25,8 +25,8 @@ pub(super) struct Place {
     window: Window,
     raw: AnyExpiring,
     restored: Restored,
-    /// For each chunk the step in which it was read.
-    steps: Vec<u64>,
+    /// For each chunk the epoch in which it was read.
+    epochs: Vec<u64>,
     /// The first word that no filter can have written. It may be wrong because bytes were changed,
     /// which the checksum says first.
     result: Result<(), SnapshotError>,
@@ -35,18 +35,18 @@ pub(super) struct Place {
 impl Place {
     pub(super) fn new(geometry: Geometry, window: Window) -> Result<Self, SnapshotError> {
         let buckets = geometry.buckets;
-        let raw = AnyExpiring::new(&geometry, window.steps);
+        let raw = AnyExpiring::new(&geometry, window.epochs);
         Ok(Self {
             geometry,
             window,
             raw: raw.ok_or(SnapshotError::Memory { buckets })?,
             restored: Restored::new(0, 0),
-            steps: Vec::new(),
+            epochs: Vec::new(),
             result: Ok(()),
         })
     }
 
-    /// The filter in the step `end`, after all its words have come. Copies that have died since their
+    /// The filter in the epoch `end`, after all its words have come. Copies that have died since their
     /// chunk was read are left out.
     pub(super) fn finish<S: BuildHasher + 'static>(
         self,
@@ -58,50 +58,39 @@ impl Place {
             window,
             mut raw,
             restored,
-            steps,
+            epochs,
             result,
         } = self;
         result?;
-        let oldest = u64::from(window.steps);
+        let oldest = u64::from(window.epochs);
         with_layout!(&mut raw, raw => {
-            let died = raw.leave_out_dead(&steps, end, oldest);
+            let died = raw.leave_out_dead(&epochs, end, oldest);
             raw.len.add(restored.items - died);
             raw.time = Epochs::new(oldest).at(end);
             // What is dead has been left out.
             raw.time.sweep_ends(raw.moment());
         });
-        Ok(ExpiringFilter {
-            hasher,
-            raw,
-            geometry,
-            window,
-        })
+        Ok(ExpiringFilter::from_parts(hasher, raw, geometry, window))
     }
 }
 
 impl assembly::Place for Place {
-    /// The number is the step in which the words were read. A word that cannot be is an error of
+    /// The number is the epoch in which the words were read. A word that cannot be is an error of
     /// [`finish`](Self::finish).
     fn put(
         &mut self,
         buckets: Range<usize>,
         words: &[u64],
-        step: u64,
+        epoch: u64,
     ) -> Result<(), SnapshotError> {
-        let reserved = self.steps.try_reserve(1);
+        let reserved = self.epochs.try_reserve(1);
         reserved.map_err(|_| SnapshotError::Memory {
             buckets: self.geometry.buckets,
         })?;
-        self.steps.push(step);
+        self.epochs.push(epoch);
         if self.result.is_ok() {
-            let oldest = u64::from(self.window.steps);
-            let (then, restored) = (
-                Now {
-                    epoch: step,
-                    oldest,
-                },
-                &mut self.restored,
-            );
+            let oldest = u64::from(self.window.epochs);
+            let (then, restored) = (Now { epoch, oldest }, &mut self.restored);
             self.result =
                 with_layout!(&self.raw, raw => raw.store_chunk(buckets, words, then, restored));
         }
@@ -109,7 +98,7 @@ impl assembly::Place for Place {
     }
 
     fn bytes(&self) -> usize {
-        size_of::<u64>() * self.steps.capacity() + with_layout!(&self.raw, raw => raw.bytes())
+        size_of::<u64>() * self.epochs.capacity() + with_layout!(&self.raw, raw => raw.bytes())
     }
 }
 
@@ -137,20 +126,17 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         Ok(())
     }
 
-    /// Leaves out the copies that have died between the step of their chunk and `end`, and returns
+    /// Leaves out the copies that have died between the epoch of their chunk and `end`, and returns
     /// how many these are.
-    fn leave_out_dead(&self, steps: &[u64], end: u64, oldest: u64) -> u64 {
+    fn leave_out_dead(&self, epochs: &[u64], end: u64, oldest: u64) -> u64 {
         let mut died = 0;
-        for (chunk, &step) in steps.iter().enumerate() {
-            // In whole numbers: since `step` more steps may have begun than tags tell apart.
-            let since = end - step;
+        for (chunk, &epoch) in epochs.iter().enumerate() {
+            // In whole numbers: since `epoch` more epochs may have begun than tags tell apart.
+            let since = end - epoch;
             if since == 0 {
                 continue;
             }
-            let then = Now {
-                epoch: step,
-                oldest,
-            };
+            let then = Now { epoch, oldest };
             let start = chunk * CHUNK;
             let buckets = start..self.table.buckets().min(start + CHUNK);
             self.table.rewrite(buckets, |word| {

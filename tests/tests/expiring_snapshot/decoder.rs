@@ -30,7 +30,7 @@ fn decode(bytes: &[u8], sizes: &[usize], most: usize) -> Decoded {
 /// What can be compared of it.
 fn outcome(decoded: Decoded) -> Result<(Vec<u8>, usize, u64, usize), String> {
     decoded
-        .map(|it| (it.to_bytes(), it.len(), it.step(), it.memory_usage()))
+        .map(|it| (it.to_bytes(), it.len(), it.epoch(), it.memory_usage()))
         .map_err(|error| format!("{error:?}"))
 }
 
@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// Several chunks, in several steps, of which the last ones came after some copies had died.
+/// Several chunks, in several epochs, of which the last ones came after some copies had died.
 #[test]
 fn any_pieces_make_a_snapshot_that_took_long() {
     let filter = filter(16, 4_000, 3);
@@ -77,7 +77,7 @@ fn any_pieces_make_a_snapshot_that_took_long() {
     let mut bytes = filter.to_bytes();
     assert!(bytes.len() > HEADER + 3 * (8 * 512 + 8));
     let end = bytes.len() - 12;
-    // All chunks but the first were read in step 3, and it ended in step 4.
+    // All chunks but the first were read in epoch 3, and it ended in epoch 4.
     for chunk in 2.. {
         let at = HEADER + chunk * (8 * 512 + 8) - 8;
         let at = at.min(end - 8);

@@ -58,7 +58,7 @@ fn grown(bits: u32) -> Vec<u8> {
     fill(&filter, 0..4_000);
     filter.finish_growth();
     let bytes = filter.to_bytes();
-    assert!(filter.stats().level >= 1 && number(&bytes, LEVEL) == u64::from(bytes[LEVELS]));
+    assert!(filter.stats().doublings >= 1 && number(&bytes, LEVEL) == u64::from(bytes[LEVELS]));
     bytes
 }
 
