@@ -4,7 +4,7 @@
 //! From the inside out: [`keyspace`] holds the filters, [`commands`]
 //! turn arguments into replies and know of no socket, [`resp`] is the notation,
 //! [`persist`] writes files, [`net`] owns the sockets, [`metrics`], [`stats`] and
-//! [`process`] show what goes on, and [`slow`] does what takes long. `docs/SERVER.md` in the repository is the manual.
+//! [`process`] show what goes on, and [`slow`] does what takes long. `docs/server/operations.md` in the repository is the manual.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -1,4 +1,4 @@
-//! The sections of `BENCHMARKS.md`.
+//! The sections of the report.
 
 use crate::{
     contention::{Contest, THREADS, Tail},
