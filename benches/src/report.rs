@@ -70,7 +70,7 @@ impl Part {
     /// As the report has it.
     fn title(self) -> &'static str {
         match self {
-            Self::Targets => "What guira aims at",
+            Self::Targets => "Targets",
             Self::OneThread => "One thread",
             Self::Lookups => "Lookups by load and by the share of hits",
             Self::Threads => "Many threads",
