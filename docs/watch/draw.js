@@ -13,7 +13,7 @@ function element(tag, attributes = {}, ...children) {
 
 const MARKS = {
   O: ["outline", "a copy that is being brought in; the mover may still give way. Not a copy yet."],
-  S: ["shadow", "the same, announced; it counts as the copy as soon as T stands in the other bucket."],
+  S: ["shadow", "the same, but no longer about to give way; it counts as the copy as soon as T is in the other bucket."],
   T: ["trailing", "the original of a decided move, about to be erased. No longer a copy."],
   D: ["delivered", "the copy of a decided move, until T is gone."],
   K: ["killed", "a shadow or delivered copy whose item a remove has taken. Not a copy."],
@@ -26,7 +26,7 @@ function legend() {
       element("div", {}, element("dt", {}, element("span", { class: `mark ${letter}` }, letter), ` ${name}`), element("dd", {}, says)),
     );
   }
-  return list;
+  return element("details", { class: "marks" }, element("summary", {}, "What the marks O, S, T, D and K mean"), list);
 }
 
 // A slot in words.

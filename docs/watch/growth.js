@@ -31,8 +31,11 @@ SCENES.push({
       if (bucket === 0 || bucket === 2) {
         const split = added.find((word) => wordOf(filter.item(word), bucket, filter.state) !== bucket && [filter.item(word).p, filter.item(word).q].includes(bucket));
         const word = split ?? added[bucket];
-        const found = narrate(filter, "contains", word);
-        frames.push(...found.slice(1, -1), { ...found.at(-1), text: `Meanwhile a lookup of “${word}” reads, in each of its two buckets, the word that counts for it: the level in a word says whether it is split. ${ANSWERS.contains(word, found.at(-1).answer)}` });
+        // Without the sentence about the hash.
+        const [, first, ...found] = narrate(filter, "contains", word);
+        frames.push({ ...first, text: `Now a lookup of “${word}”, in the middle of the doubling. ${first.text}` }, ...found.slice(0, -1));
+        const { answer } = found.at(-1);
+        frames.push({ ...found.at(-1), text: `In each of its two buckets it has read the word that counts for “${word}”: the level in a word says whether it is split. ${ANSWERS.contains(word, answer)}` });
       }
     }
     const { state } = engine.call("finish");

@@ -90,7 +90,27 @@ function narrate(filter, operation, word, { last, claim = "" } = {}) {
     const look = Object.fromEntries(seen.map((index) => [index, "read"]));
     const most = seen.slice(0, 12).map((index) => bucketName(index, state));
     const more = seen.length > 12 ? [...most, `${seen.length - 12} more`] : most;
-    push(`Both are full. Each word in them could go to its own other bucket, so the insert searches there, and from there on: it looks into ${list(more)}, ${where}. Nothing is changed by the search.`, look);
+    const hops = path();
+    const chain = to === undefined ? "" : ` The chain, from its end: ${list(hops)}; then “${word}” takes the slot that is left.`;
+    push(`Both are full. Each word in them could go to its own other bucket, so the insert searches there, and from there on: it looks into ${list(more)}, ${where}. Nothing is changed by the search.${chain}`, look);
+  };
+  // The moves that follow, in their order.
+  const path = () => {
+    const hops = [];
+    let previous = before;
+    let to;
+    for (const { step, state: after } of steps) {
+      if (after === undefined) continue;
+      const index = changed(previous, after);
+      if (index !== undefined && after.words[index].mark === "O") to = index;
+      if (step === "Decide") {
+        const stored = after.words[index].slots[0];
+        const moved = names.of(stored, index, after).join(" or ") || hex(stored);
+        hops.push(`${moved} from ${bucketName(index, after)} to ${bucketName(to, after)}`);
+      }
+      previous = after;
+    }
+    return hops;
   };
 
   steps.forEach(({ step, word: load, state: after }, number) => {
@@ -171,10 +191,17 @@ function narrate(filter, operation, word, { last, claim = "" } = {}) {
   return frames;
 }
 
+// What dropping the lowest bit, which was `bit`, does to a fingerprint of a word.
+function shortened(word, bit) {
+  const stored = word.slots.find((stored) => stored !== 0);
+  const bits = (number) => number.toString(2);
+  return `So ${hex(2 * stored + bit)} becomes ${hex(stored)}: in binary, ${bits(2 * stored + bit)} without its last digit is ${bits(stored)}.`;
+}
+
 const GROWTH_STEPS = {
-  Freeze: (where) => `The word of ${where} is frozen: from here on nobody changes it, so whoever goes on with the split makes the same two words of it.`,
-  Copy: (where, word) => word.slots.every((stored) => stored === 0) ? `No fingerprint there has its lowest stored bit set, so ${where} is made, and is empty.` : `What has its lowest stored bit set is copied to ${where}, without that bit: the place says it now. It does not count there yet.`,
-  Cut: (where, word) => word.slots.every((stored) => stored === 0) ? `Nothing stays in ${where}. Now both words count, each for its own.` : `What stays is packed anew in ${where}, one bit shorter. Now both words count, each for its own.`,
-  Sweep: () => `The split pointer moves on: all words before it are split.`,
+  Freeze: (where) => `The word of ${where} is frozen: from here on no thread changes it, so each thread that continues the split computes the same two words.`,
+  Copy: (where, word) => word.slots.every((stored) => stored === 0) ? `No fingerprint there has its lowest stored bit set, so ${where} is made, and is empty.` : `What has its lowest stored bit set is copied to ${where}, without that bit: the place says it now. ${shortened(word, 1)} It does not count there yet.`,
+  Cut: (where, word) => word.slots.every((stored) => stored === 0) ? `Nothing stays in ${where}. Now both words count, each for its own.` : `What stays is packed again in ${where}, one bit shorter. ${shortened(word, 0)} Now both words count, each for its own.`,
+  Sweep: () => `The split pointer advances: all words before it are split.`,
   Complete: () => `All words are split. The hint says so, and from now on lookups go to the new places at once.`,
 };

@@ -19,7 +19,7 @@ class StoryScene {
     this.stepper = new Stepper({ draw });
     this.stepper.show(frames);
     this.key = (event) => this.stepper.key(event);
-    return element("div", {}, this.stepper.element, marks ? element("h3", {}, "The marks") : null, marks ? legend() : null);
+    return element("div", {}, marks ? legend() : null, this.stepper.element);
   }
 }
 

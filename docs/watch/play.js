@@ -83,7 +83,7 @@ class FreePlay {
       more("Add birds until Full", Infinity),
       element("button", { type: "button", onclick: () => this.reset() }, "Empty it"),
     );
-    const made = element("div", {}, form, choice, this.stepper.element, this.facts, element("h3", {}, "The marks"), legend());
+    const made = element("div", {}, form, choice, legend(), this.stepper.element, this.facts);
     this.reset();
     return made;
   }

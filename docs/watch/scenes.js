@@ -69,22 +69,29 @@ const SCENES = [
     lead: "Each word has two buckets. With one only, a filter would be full as soon as the first bucket is; with two it can be filled nearly to the last slot.",
     frames() {
       const filter = small();
-      const first = filter.item("ani");
-      const frames = [still(filter, "Empty again. We add words that all have one bucket in common.")];
-      frames.push(...narrate(filter, "insert", "ani"));
-      const bucket = filter.state.words.findIndex((word) => word.slots.some((stored) => stored !== 0));
-      const used = new Set([first.p + first.q]);
-      for (let count = 0; count < 3; count++) {
+      const before = [];
+      const words = birds();
+      const fullBucket = () => filter.state.words.findIndex(isFull);
+      while (fullBucket() === -1) {
+        const word = words.next().value;
+        filter.do("insert", word);
+        before.push(word);
+      }
+      const bucket = fullBucket();
+      const frames = [still(filter, `${before.length} words are in, and bucket ${bucket} is full. We add two more words that have it as one of their two buckets.`, { look: { [bucket]: ["full"] } })];
+      const added = [];
+      while (added.length < 2) {
         const word = findWord((word) => {
           const { p, q } = engine.call("item", word);
-          return (p === bucket || q === bucket) && !used.has(p + q) && filter.names.known.get(word) === undefined;
+          const other = p === bucket ? q : p;
+          return (p === bucket || q === bucket) && !isFull(filter.state.words[other]) && filter.names.known.get(word) === undefined;
         });
-        const item = filter.item(word);
-        used.add(item.p + item.q);
+        added.push(word);
         frames.push(...narrate(filter, "insert", word));
       }
+      for (const word of added) frames.push(...narrate(filter, "contains", word).slice(-1));
       frames.push(
-        still(filter, `Four words have bucket ${bucket} as one of their two buckets, and all of them are in, though it has two slots. The second bucket follows from the first one and the fingerprint alone. So whoever sees a fingerprint in a bucket knows its other bucket, without knowing the word: that is what makes it possible to move it.`, { look: { [bucket]: ["shared"] } }),
+        still(filter, `“${added[0]}” and “${added[1]}” are in, though bucket ${bucket} had no room for them: each is in its other bucket. The other bucket follows from the first one and the fingerprint alone. So a fingerprint in a bucket is enough to know its other bucket; the word is not needed. This is what makes it possible to move it.`, { look: { [bucket]: ["full"] } }),
       );
       return frames;
     },
@@ -92,7 +99,7 @@ const SCENES = [
   {
     id: "chain",
     title: "A chain of relocations",
-    lead: "When both buckets of a new word are full, somebody must move: a resident goes to its own other bucket, and if that is full, its resident goes first. The young cuckoo throws an egg out of the nest; this one only ever moves it to its second nest. Here is one thread alone; why a move takes so many small steps is what the scenes of several threads show.",
+    lead: "When both buckets of a new word are full, a resident must move: it goes to its own other bucket, and if that is full, its resident goes first. The young cuckoo throws an egg out of the nest; this one only ever moves it to its second nest. Here is one thread alone; why a move takes so many small steps is what the scenes of several threads show.",
     frames() {
       const { seed, before, word } = longChain();
       const filter = small(seed);

@@ -47,25 +47,25 @@ const DUETS = {
 };
 
 const FAULT_TEXTS = {
-  NoAdvance: ["Advance: the version goes up", "The lookup has passed P before the copy came, and reaches Q when the original is gone. Only the version tells it to read again."],
-  AdvanceLate: ["Advance in time: the version goes up only after the erase", "Between the erase and the late Advance, the lookup finds the version unchanged and believes that it has seen everything."],
-  ContainsNoValidate: ["Validate: the lookup does not compare the version", "The version goes up, but the lookup does not look at it."],
-  EraseFirst: ["The order: the original is erased before the copy comes", "For a while the word is in neither bucket, and whoever looks then misses it."],
-  NoTrailing: ["T: the original is erased at once", "Between Decide and Deliver only S is left. It looks like the shadow of a move that will be given up, so it is not taken for a copy."],
-  ContainsNoReread: ["The second read: marks are believed at once", "The lookup has seen S or O before the move was decided, and the other bucket after it. The two never stood together."],
-  RemoveNoValidate: ["Validate: the remove does not compare the version", "As with a lookup: the remove passes P too early and Q too late."],
-  RemoveNoReread: ["The second read of a remove", "The remove has read P before the move, and T in Q after Decide, and takes them for one moment."],
-  RemoveIgnoresMarks: ["Marks: a remove ignores S and D", "The copy is the S or D of a move under way, and the remove does not take it."],
-  NoRetract: ["Retract: a move that is given up leaves its mark", "The remove has taken the original, so the move is given up. Its shadow is left for ever."],
-  DecideBlindly: ["The check in Decide: the move goes on though its source is gone", "The remove has taken the original, but the move brings in a copy all the same: the removed word is back."],
-  ContainsTrustsMarks: ["The meaning of marks: a lookup takes any mark for a copy", "The word has been removed, but the mark that the stopped mover left is taken for it."],
-  ClaimUnchecked: ["The compare-exchange: a lost one is taken for a success", "The move has changed the bucket since the insert loaded it. The exchange fails, and “quail” is nowhere."],
-  RemoveHigherFirst: ["P before Q: the remove takes from Q first", "The lookup has passed P before the second copy came there, and the only one that it could still find is taken from Q."],
-  NoDelivered: ["D: the copy becomes unmarked while T still stands", "A remove can then take the S of one move and the T that another move has left for one decided move."],
-  RemoveNoKilled: ["K: the remove empties the slot of the shadow", "Another move can now use the slot, and its S is taken for that of the first one: the word is removed twice."],
-  KillNoHold: ["Hold: the remove kills a shadow without holding the version", "Between its look at T and its exchange the S may have become that of another move."],
-  HoldIgnored: ["Giving way: a mover goes on though the version is held", "The remove holds the version, but the second mover takes no notice and sets an S of its own."],
-  HoldSeenEarly: ["The order of outline and look: the mover looks for a hold too early", "The hold comes after the mover's look and before its outline, so neither sees the other."],
+  NoAdvance: ["Without Advance: the version stays as it is", "The lookup has passed P before the copy came, and reaches Q when the original is gone. Only the version tells it to read again."],
+  AdvanceLate: ["Advance too late: the version goes up after the erase", "Between the erase and the late Advance, the lookup finds the version unchanged and believes that it has seen everything."],
+  ContainsNoValidate: ["Without Validate: the lookup does not compare the version", "The version goes up, but the lookup does not look at it."],
+  EraseFirst: ["Erase first: the original goes before the copy comes", "For a while the word is in neither bucket, and whoever looks then misses it."],
+  NoTrailing: ["Without T: the original is erased at once", "Between Decide and Deliver only S is left. It looks like the shadow of a move that will be given up, so it is not taken for a copy."],
+  ContainsNoReread: ["Without the second read: the lookup believes marks at once", "The lookup has seen S or O before the move was decided, and the other bucket after it. The two never stood together."],
+  RemoveNoValidate: ["Without Validate: the remove does not compare the version", "As with a lookup: the remove passes P too early and Q too late."],
+  RemoveNoReread: ["Without the second read: the remove believes marks at once", "The remove has read P before the move, and T in Q after Decide, and takes them for one moment."],
+  RemoveIgnoresMarks: ["Without regard to marks: the remove ignores S and D", "The copy is the S or D of a move under way, and the remove does not take it."],
+  NoRetract: ["Without Retract: a move that is given up leaves its mark", "The remove has taken the original, so the move is given up. Its shadow is left for ever."],
+  DecideBlindly: ["Without the check in Decide: the move continues though its source is gone", "The remove has taken the original, but the move brings in a copy all the same: the removed word is back."],
+  ContainsTrustsMarks: ["Without the meaning of marks: a lookup takes any mark for a copy", "The word has been removed, but the mark that the stopped mover left is taken for it."],
+  ClaimUnchecked: ["Without the check of the exchange: a lost one is taken for a success", "The move has changed the bucket since the insert loaded it. The exchange fails, and “quail” is nowhere."],
+  RemoveHigherFirst: ["Q before P: the remove takes from Q first", "The lookup has passed P before the second copy came there, and the only one that it could still find is taken from Q."],
+  NoDelivered: ["Without D: the copy becomes unmarked while T is still there", "A remove can then take the S of one move and the T that another move has left for one decided move."],
+  RemoveNoKilled: ["Without K: the remove empties the slot of the shadow", "Another move can now use the slot, and its S is taken for that of the first one: the word is removed twice."],
+  KillNoHold: ["Without the hold: the remove kills a shadow without holding the version", "Between its look at T and its exchange the S may have become that of another move."],
+  HoldIgnored: ["Without giving way: a mover continues though the version is held", "The remove holds the version, but the second mover takes no notice and sets an S of its own."],
+  HoldSeenEarly: ["The look too early: the mover looks for a hold before its outline is set", "The hold comes after the mover's look and before its outline, so neither sees the other."],
 };
 
 const WRONG_TEXTS = {
@@ -289,6 +289,7 @@ class DuetScene {
     const made = element(
       "div",
       {},
+      legend(),
       element("div", { class: "threads" }, ...own.map((panel) => panel.element)),
       stepper.element,
       element("p", { class: "field" }, element("label", { for: "fault" }, "Switch off one step: "), select),
@@ -296,8 +297,6 @@ class DuetScene {
       famous.length ? element("ul", { class: "famous" }, ...famous) : null,
       bad.length ? element("h3", {}, "Why each step is there") : null,
       bad.length ? element("ul", { class: "controls-list" }, ...bad) : null,
-      element("h3", {}, "The marks"),
-      legend(),
     );
     play("None", "");
     return made;

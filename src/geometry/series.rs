@@ -48,7 +48,7 @@ struct Words {
     margin: f64,
 }
 
-/// Measured: see "Headroom" in `docs/DESIGN.md`.
+/// Measured: see `docs/design/headroom.md`.
 static FIXED: [Words; 5] = [
     Words::of::<F10x6>(),
     Words::of::<F12x5>(),
@@ -83,8 +83,8 @@ struct Expiring {
 
 impl Expiring {
     /// Of the 2^t ages of a tag two at least are dead ones, beside that of a copy seen now: a sweep
-    /// passes by a word that it finds marked, and empties it in the next step (DESIGN, section
-    /// 15).
+    /// passes by a word that it finds marked, and empties it in the next step
+    /// (`docs/design/expiry.md`).
     const fn of<L: PackedLayout>() -> Self {
         Self {
             words: Words::of::<L>(),
@@ -114,7 +114,7 @@ impl Words {
         u64::from(self.prefixes.max(1)) << self.bits
     }
 
-    /// Load and margin are measured: see "Headroom" in `docs/DESIGN.md`.
+    /// Load and margin are measured: see `docs/design/headroom.md`.
     const fn new(bits: u32, prefixes: u32, slots: usize) -> Self {
         let (load, margin) = match slots {
             7.. => (0.982, 14.0),

@@ -2,7 +2,7 @@
 //!
 //! Each step begins only after all words have been swept in the one before it, by whichever thread.
 //! So two sweeps meet a dead copy before its tag could mean a later step, but for those that
-//! `docs/DESIGN.md`, section 15, names.
+//! `docs/design/expiry.md` names.
 
 use super::RawFilter;
 use crate::{

@@ -1,131 +1,266 @@
-//! The tables of negative controls in the documents name those that the models have, and no
-//! others; what the documents link to is there; and each of their lines is one sentence.
+//! The tables of negative controls name the controls that the models have, and no others. Links, paths and section numbers lead somewhere. Each line is one sentence.
 
 mod common {
+    pub(crate) mod files;
     pub(crate) mod sentences;
 }
 
-use common::sentences::{Fault, findings};
+use common::{
+    files,
+    sentences::{Fault, findings},
+};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
-    path::{Path, PathBuf},
 };
 
-fn read(path: impl AsRef<Path>) -> String {
-    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join(path);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// The faults and steps of which a model says that it fails with them.
-fn controls() -> BTreeSet<String> {
-    let tests = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).join("loom-tests/tests");
-    let files = fs::read_dir(tests).expect("the models");
-    let paths = files.map(|file| file.expect("an entry").path());
-    let text: String = paths.filter(|path| path.is_file()).map(read).collect();
+/// For each file of models, the faults and steps with which it says that it fails.
+fn controls() -> BTreeMap<String, BTreeSet<String>> {
+    let tests = files::root().join("loom-tests/tests");
+    let entries = fs::read_dir(tests).expect("the models");
+    let paths = entries.map(|entry| entry.expect("a directory entry").path());
     let control = |call: &str| {
         // `Fault::Name`, or the same of a step.
         let (_, name) = call
             .split_once("::")
-            .filter(|(of, _)| of.trim().chars().all(char::is_alphanumeric))
-            .unwrap_or_else(|| panic!("what fails? {call:.40}"));
+            .filter(|(kind, _)| kind.trim().chars().all(char::is_alphanumeric))
+            .unwrap_or_else(|| panic!("no control: {call:.40}"));
         let end = name.find(|c: char| !c.is_alphanumeric());
         name[..end.expect("an argument follows")].to_owned()
     };
-    text.split("must_fail(").skip(1).map(control).collect()
+    let models = paths.filter(|path| path.is_file());
+    models
+        .map(|path| {
+            let name = path.file_stem().expect("a file name").to_string_lossy();
+            let text = files::read(&path);
+            let calls = text.split("must_fail(").skip(1);
+            (name.into_owned(), calls.map(control).collect())
+        })
+        .collect()
 }
 
-/// The names in the column of controls of the table in `section` of a document.
-fn named(document: &str, section: &str) -> BTreeSet<String> {
-    let text = read(document);
+/// The cells of each row of the first table in `section` of a document.
+fn table(document: &str, section: &str) -> Vec<Vec<String>> {
+    let text = files::read(document);
     let (_, text) = text.split_once(section).expect("the section");
-    let table = text
+    let rows = text
         .lines()
         .skip_while(|line| !line.starts_with('|'))
         .take_while(|line| line.starts_with('|'));
-    let cells = table.skip(2).filter_map(|row| row.split('|').nth(3));
-    let words = cells.flat_map(|cell| cell.split([',', ';', ' ']));
+    let cells = |row: &str| {
+        row.split('|')
+            .skip(1)
+            .map(|cell| cell.trim().to_owned())
+            .collect()
+    };
+    rows.skip(2).map(cells).collect()
+}
+
+/// The names of controls in a cell.
+fn names(cell: &str) -> impl Iterator<Item = String> {
+    let words = cell.split([',', ';', ' ']);
     let names = words.filter(|word| word.starts_with(char::is_uppercase));
-    names.map(str::to_owned).collect()
+    names.map(str::to_owned)
 }
 
 #[test]
-fn every_control_of_a_model_is_in_the_tables() {
+fn each_control_of_a_promise_is_one_of_its_models() {
     let controls = controls();
-    assert!(controls.len() > 60, "{controls:?}");
-    for (document, section) in [
-        ("docs/DESIGN.md", "\n## 14."),
-        ("docs/VERIFICATION.md", "\n## What checks which promise"),
-    ] {
-        let named = named(document, section);
-        let difference: Vec<_> = controls.symmetric_difference(&named).collect();
-        assert!(difference.is_empty(), "{document}: {difference:?}");
-    }
-}
-
-/// The Markdown files below `directory`, without what a .gitignore names.
-fn markdown_files(directory: &Path, ignored: &[String], files: &mut Vec<PathBuf>) {
-    let mut ignored = ignored.to_vec();
-    if let Ok(text) = fs::read_to_string(directory.join(".gitignore")) {
-        ignored.extend(text.lines().map(|line| line.trim_matches('/').to_owned()));
-    }
-    for entry in fs::read_dir(directory).expect("a directory") {
-        let path = entry.expect("an entry").path();
-        let name = path.file_name().expect("a name").to_string_lossy();
-        if name == ".git" || ignored.iter().any(|ignored| *ignored == name) {
-            continue;
-        }
-        if path.is_dir() {
-            markdown_files(&path, &ignored, files);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            files.push(path);
+    let mut named = BTreeSet::new();
+    for row in table("docs/VERIFICATION.md", "\n## What checks which promise") {
+        let [promise, models, in_row, ..] = &row[..] else {
+            panic!("{row:?}");
+        };
+        let of_models: BTreeSet<_> = match models.as_str() {
+            "all" => controls.values().flatten().collect(),
+            _ => models
+                .split(", ")
+                .flat_map(|model| &controls[model])
+                .collect(),
+        };
+        for name in names(in_row) {
+            assert!(
+                of_models.contains(&name),
+                "{promise}: {name} is in none of {models}"
+            );
+            named.insert(name);
         }
     }
-}
-
-/// The Markdown files of the repository.
-fn pages() -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    markdown_files(
-        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")),
-        &[],
-        &mut files,
+    let all: BTreeSet<_> = controls.into_values().flatten().collect();
+    assert!(all.len() > 60, "{all:?}");
+    let difference: Vec<_> = all.symmetric_difference(&named).collect();
+    assert!(
+        difference.is_empty(),
+        "in the models or in the table only: {difference:?}"
     );
-    files.sort();
-    files
 }
 
 #[test]
-fn every_file_that_a_page_links_to_is_there() {
-    let mut plots = 0;
-    for page in pages() {
-        let text = read(&page);
-        let targets = text.split("](").skip(1);
-        for target in targets.map(|target| target.split([')', '#', ' ']).next().expect("a target"))
-        {
-            if target.is_empty() || target.contains("://") {
+fn the_table_of_models_has_the_controls_of_each_file() {
+    let rows = table("loom-tests/README.md", "\n## What is modelled");
+    let named: BTreeMap<String, BTreeSet<String>> = rows
+        .iter()
+        .map(|row| {
+            let [file, _, steps, orderings, ..] = &row[..] else {
+                panic!("{row:?}");
+            };
+            (file.clone(), names(steps).chain(names(orderings)).collect())
+        })
+        .collect();
+    let controls = controls();
+    for (file, controls) in &controls {
+        let named = named
+            .get(file)
+            .unwrap_or_else(|| panic!("{file} has no row"));
+        let difference: Vec<_> = controls.symmetric_difference(named).collect();
+        assert!(
+            difference.is_empty(),
+            "{file}, there or in its row only: {difference:?}"
+        );
+    }
+    assert_eq!(named.len(), controls.len(), "rows without a file");
+}
+
+/// The code spans of a page that begin with a directory of the repository and name a file in it.
+fn paths(text: &str) -> impl Iterator<Item = &str> {
+    const DIRECTORIES: [&str; 14] = [
+        ".ci/",
+        "benches/",
+        "ci/",
+        "commands/",
+        "docs/",
+        "examples/",
+        "fuzz/",
+        "loom-tests/",
+        "module/",
+        "server/",
+        "shuttle-tests/",
+        "src/",
+        "tests/",
+        "watch/",
+    ];
+    const EXTENSIONS: [&str; 5] = [".rs", ".md", ".sh", ".js", ".toml"];
+    let spans = text
+        .lines()
+        .flat_map(|line| line.split('`').skip(1).step_by(2));
+    spans.filter(|span| {
+        DIRECTORIES
+            .iter()
+            .any(|directory| span.starts_with(directory))
+            && EXTENSIONS.iter().any(|extension| span.ends_with(extension))
+            && !span.contains([' ', '*', '<'])
+    })
+}
+
+#[test]
+fn every_path_that_a_page_names_is_there() {
+    let mut checked = 0;
+    let mut missing = Vec::new();
+    for page in files::with_extension("md") {
+        let text = files::read(&page);
+        for path in paths(&text) {
+            checked += 1;
+            if !(files::root().join(path).exists() || page.with_file_name(path).exists()) {
+                missing.push(format!("{}: {path}", files::name(&page)));
+            }
+        }
+    }
+    assert!(checked > 50, "{checked}");
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// The numbers after each mention of a section of `document`.
+fn sections<'a>(text: &'a str, document: &str) -> Vec<&'a str> {
+    let reference = format!("{document}, section ");
+    let after = text.split(reference.as_str()).skip(1);
+    after
+        .map(|after| {
+            after
+                .split(|c: char| !c.is_ascii_digit())
+                .next()
+                .expect("a part")
+        })
+        .collect()
+}
+
+#[test]
+fn every_section_that_is_referred_to_is_there() {
+    let mut checked = 0;
+    let mut missing = Vec::new();
+    for document in ["DESIGN", "PROOF"] {
+        let headings = files::read(format!("docs/{document}.md"));
+        for extension in ["md", "rs"] {
+            for file in files::with_extension(extension) {
+                // A reference may be broken over two lines of a comment.
+                let text = files::read(&file);
+                if !text.contains(document) {
+                    continue;
+                }
+                let text = text.replace("\n//", " ").replace(['/', '`'], "");
+                let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                let text = text.replace(&format!("docs{document}.md"), document);
+                for number in sections(&text, document) {
+                    checked += 1;
+                    if !headings.contains(&format!("\n## {number}. ")) {
+                        let name = files::name(&file);
+                        missing.push(format!("{name}: {document}, section {number}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(checked > 8, "{checked}");
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// The anchors of a page's headings, as the usual renderers of Markdown make them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let anchor = |heading: &str| {
+        let heading = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = heading
+            .chars()
+            .filter(|&c| c.is_alphanumeric() || " -_".contains(c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn every_link_of_a_page_leads_somewhere() {
+    let mut checked = 0;
+    let mut missing = Vec::new();
+    for page in files::with_extension("md") {
+        let text = files::read(&page);
+        for target in text.split("](").skip(1) {
+            let target = target.split([')', ' ']).next().expect("a target");
+            if target.contains("://") {
                 continue;
             }
-            let path = page.with_file_name(target);
-            assert!(path.exists(), "{} links to {target}", page.display());
-            plots += usize::from(target.ends_with(".svg"));
+            checked += 1;
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let path = match file {
+                "" => page.clone(),
+                file => page.with_file_name(file),
+            };
+            let is_there = path.exists()
+                && (anchor.is_empty() || anchors(&files::read(&path)).contains(anchor));
+            if !is_there {
+                missing.push(format!("{} links to {target}", files::name(&page)));
+            }
         }
     }
-    assert!(
-        plots >= 11,
-        "{plots} plots of two runs, and that of the README"
-    );
+    assert!(checked > 100, "{checked}");
+    assert!(missing.is_empty(), "{missing:#?}");
 }
 
 #[test]
 fn every_line_of_every_document_is_one_sentence() {
-    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let mut complaints = Vec::new();
     let mut seen = BTreeSet::new();
-    for file in pages() {
-        let name = file.strip_prefix(root).expect("below the root");
-        let name = name.to_string_lossy().replace('\\', "/");
-        let found = findings(&read(&file));
+    for file in files::with_extension("md") {
+        let name = files::name(&file);
+        let found = findings(&files::read(&file));
         seen.insert(name.clone());
         complaints.extend(found.iter().map(|finding| {
             let what = match finding.fault {

@@ -17,7 +17,9 @@
 //! `HoldIgnored`, `HoldSeenEarly`, `CountNoRereadQ`, `CountNoValidate`, `PhaseIgnored`, `PhaseWraps`,
 //! `FullUnchecked`, `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken`, `UniqueReadsEarly`,
 //! `UniqueOverlooksTokens` and `ContainsTrustsMarks`. They take interleavings of three steps or more, and are left to
-//! the loom models; so are the faults of snapshots, which have schedules, too.
+//! the loom models; so are the faults of snapshots, which have schedules, too. The faults of expiring
+//! filters need an epoch to begin between two steps: the models have them, and `slept.rs`, whose
+//! calls sleep before each of their steps.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg guira_faults" cargo test --release --test faults

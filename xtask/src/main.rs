@@ -68,7 +68,8 @@ fn check() -> Result<Steps, Failed> {
         )?;
         steps.cargo(&[&["test", "--lib", "--bins"], &package[..]].concat())?;
     }
-    steps.cargo(&["test", "--package", "guira-tests", "--test", "documents"])?;
+    let documents = ["--test", "documents", "--test", "prose"];
+    steps.cargo(&[&["test", "--package", "guira-tests"], &documents[..]].concat())?;
     Ok(steps)
 }
 

@@ -1,4 +1,4 @@
-//! The figures of "Headroom" in `docs/DESIGN.md` are measured. Tests that fill filters notice
+//! The figures in `docs/design/headroom.md` are measured. Tests that fill filters notice
 //! only a large change of them; these tables notice any.
 
 use super::*;

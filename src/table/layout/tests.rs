@@ -40,7 +40,7 @@ fn masks_of_every_layout_are_as_documented() {
     masks_are_as_documented::<Growing>();
 }
 
-/// The table of DESIGN, section 3.
+/// The table in `docs/design/growth.md`.
 #[test]
 fn words_of_growable_filters_are_packed_anew_at_each_level() {
     let slots = |bits: u32| Growing::LEVELS[(27 - bits) as usize].slots;

@@ -123,7 +123,7 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     /// Compares the used slots as numbers, not how many there are: that is the
     /// same as long as slots are used from the lowest on, which removes disturb,
     /// and a full word is fuller than any other in any case. To count them takes longer
-    /// (DESIGN, section 13).
+    /// (`docs/decisions.md`).
     #[inline(always)]
     fn is_fuller_than(self, other: Self) -> bool {
         debug_assert!(!self.is_reserved() && !other.is_reserved());

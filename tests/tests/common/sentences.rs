@@ -158,7 +158,7 @@ fn after_bullet(text: &str) -> Option<&str> {
 }
 
 /// The text with code spans and targets of links replaced: their marks end no sentence.
-fn without_code_and_targets(text: &str) -> String {
+pub(crate) fn without_code_and_targets(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -195,7 +195,7 @@ fn ends_sentence(text: &str, is_last: bool) -> bool {
 }
 
 /// Where a sentence ends and another one begins.
-fn inner_end(text: &str) -> Option<usize> {
+pub(crate) fn inner_end(text: &str) -> Option<usize> {
     text.match_indices(['.', '!', '?'])
         .map(|(at, mark)| at + mark.len())
         .find(|&end| {
