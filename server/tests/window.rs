@@ -104,7 +104,7 @@ fn a_window_is_checked_and_shown() {
     });
 }
 
-/// As `docs/SERVER.md` says.
+/// As `docs/server/commands.md` says.
 #[test]
 fn a_window_takes_up_so_much_memory() {
     in_both(|_, client| {

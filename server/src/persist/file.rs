@@ -1,4 +1,4 @@
-//! The bytes of a save; `docs/SERVER.md` describes them.
+//! The bytes of a save; `docs/server/formats.md` describes them.
 
 use super::buffered::Buffered;
 use crate::keyspace::{self, Entry, LONGEST_KEY};
