@@ -1,8 +1,8 @@
-//! Snapshots: the filter's words as bytes, taken while all threads go on.
+//! Snapshots: the words of a filter as bytes, written while threads use the filter.
 //!
-//! `docs/FORMAT.md` describes the bytes. What makes a scan right although
-//! fingerprints move meanwhile is in [`crate::raw::frontier`] and, for growth, in
-//! [`Table::scan`](crate::table::Table::scan).
+//! `docs/FORMAT.md` describes the bytes. [`crate::raw::frontier`] explains why a scan is correct
+//! while copies move, and [`Table::scan`](crate::table::Table::scan) why it is correct during
+//! growth.
 
 pub(crate) mod assembly;
 mod classes;
@@ -33,25 +33,26 @@ use stream::Encoder;
 pub(crate) use stream::fill_from;
 
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
-    /// Writes a snapshot of the filter, while any number of threads go on.
+    /// Writes a snapshot of the filter, while threads use the filter.
     ///
-    /// Every item that is present during the whole call is in the snapshot.
-    /// An item that is inserted or removed meanwhile may be in it or not.
-    /// An item that is being relocated just when the scan passes may be in it twice. It may
-    /// also be in it though it was removed just before the call, if the relocation had not
-    /// yet been given up.
-    /// With no writers the snapshot is exact, down to the place of each fingerprint.
+    /// Every item that is present during the whole call is in the snapshot. An item that is
+    /// inserted or removed during the call may be in it or not. If no thread changes the filter,
+    /// the snapshot is exact, down to the place of each fingerprint.
     ///
-    /// The call needs some KiB of memory beyond the filter; where the filter has doubled more than
-    /// six times, 140 bytes for each word that a bucket has by then: 140 KiB after ten doublings.
-    /// While it runs, no relocation crosses the place where it is,
-    /// so an insert into a well-filled filter may get [`Full`](crate::InsertError::Full).
-    /// Where `writer` is slow, rather write what [`to_bytes`](Self::to_bytes)
-    /// gives: it is done in about a second a GiB, or three if the filter has doubled often.
+    /// An item that is relocated during the call may be in the snapshot twice. An item that was
+    /// removed just before the call may be in it, too, if its relocation was still in progress.
     ///
-    /// Wrap `writer` to observe the progress. All but about
-    /// 1 % of the bytes come in proportion to the buckets scanned. For a
-    /// fixed filter [`memory_usage`](Self::memory_usage) is about their number.
+    /// During the call no relocation crosses the position of the scan. An insert into a well-filled
+    /// filter may therefore get [`BlockedByScan`](crate::InsertError::BlockedByScan). If `writer`
+    /// is slow, write the result of [`to_bytes`](Self::to_bytes) instead: its scan takes about a
+    /// second per GiB, or three seconds if the filter has doubled many times.
+    ///
+    /// O(buckets). The call needs some KiB of memory. If the filter has doubled more than six
+    /// times, it needs 140 bytes per word of a bucket: 140 KiB after ten doublings.
+    ///
+    /// To report progress, wrap `writer`. All but about 1 % of the bytes are written in proportion
+    /// to the scanned buckets. The total for a fixed filter is about
+    /// [`memory_usage`](Self::memory_usage).
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -66,15 +67,17 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// Those of `writer`.
+    /// The errors of `writer`.
     pub fn write_to<W: Write>(&self, writer: W) -> io::Result<()> {
         let mut encoder = Encoder::new(writer, &Header::of(self))?;
         with_layout!(&self.raw, raw => raw.scan(&mut encoder))?;
         encoder.end()
     }
 
-    /// [`write_to`](Self::write_to) into a vector of about the size of the filter.
-    /// As with any `Vec`, the process is aborted if there is no memory for it.
+    /// [Writes](Self::write_to) a snapshot into a vector.
+    ///
+    /// The vector is about as large as the filter. As with any `Vec`, the process aborts if there
+    /// is no memory for it.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -95,8 +98,9 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         }
     }
 
-    /// Reads a snapshot whose filter hashed with `hasher`, up to its last byte;
-    /// bytes after it are left.
+    /// Reads a snapshot of a filter that used `hasher`.
+    ///
+    /// The call reads up to the last byte of the snapshot, and leaves the bytes after it. O(bytes).
     ///
     /// ```
     /// use guira::{CuckooFilter, SnapshotError};
@@ -116,15 +120,16 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`SnapshotError`] says what is wrong with the bytes. Memory grows with the bytes that are
-    /// read: at most 5 bytes for each of them, besides some KiB. [`SnapshotDecoder`] takes a limit.
+    /// [`SnapshotError`] says what is wrong with the bytes. [`SnapshotError::Io`] has the error of
+    /// `reader`.
     ///
-    /// [`SnapshotDecoder`]: crate::SnapshotDecoder
+    /// The call allocates at most 5 bytes per byte read, and some KiB.
+    /// [`SnapshotDecoder`](crate::SnapshotDecoder) accepts a limit.
     pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
         Decoder::<Passes>::read(reader)?.finish(|_| hasher)
     }
 
-    /// The filter of the snapshot that `bytes` are, whose filter hashed with `hasher`.
+    /// Makes a filter from a snapshot of a filter that used `hasher`.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -141,14 +146,16 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// # Errors
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
-    /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
+    /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
         Decoder::<Passes>::whole(bytes, |passes| passes.finish(|_| hasher))
     }
 }
 
 impl CuckooFilter {
-    /// Reads a snapshot, up to its last byte; bytes after it are left.
+    /// Reads a snapshot.
+    ///
+    /// The call reads up to the last byte of the snapshot, and leaves the bytes after it. O(bytes).
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -172,7 +179,7 @@ impl CuckooFilter {
         Decoder::<Passes>::read(reader)?.finish(SeededState::new)
     }
 
-    /// The filter of the snapshot that `bytes` are.
+    /// Makes a filter from a snapshot.
     ///
     /// ```
     /// use guira::{CuckooFilter, SnapshotError};
@@ -191,14 +198,14 @@ impl CuckooFilter {
     /// # Errors
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
-    /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
+    /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Decoder::<Passes>::whole(bytes, |passes| passes.finish(SeededState::new))
     }
 }
 
 impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
-    /// [`try_clone`](Self::try_clone), with a panic in place of the error.
+    /// Like [`try_clone`](Self::try_clone), but panics instead of returning an error.
     ///
     /// # Panics
     ///
@@ -212,8 +219,10 @@ impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
 }
 
 impl<S: Clone + BuildHasher + 'static> CuckooFilter<S> {
-    /// A filter with the items of this one, while any number of threads use it: as by
-    /// [`write_to`](Self::write_to) and [`read_from`](CuckooFilter::read_from).
+    /// Copies the filter, while threads use it.
+    ///
+    /// The copy is what [`read_from`](CuckooFilter::read_from) makes of a snapshot that
+    /// [`write_to`](Self::write_to) writes at the same time. O(buckets).
     ///
     /// ```
     /// use guira::CuckooFilter;

@@ -1,4 +1,4 @@
-//! digest: a number that says whether two expiring filters hold the same.
+//! digest: a number that says whether two expiring filters hold the same copies.
 
 use super::{ExpiringFilter, any::with_layout, snapshot::header::Header};
 use crate::{
@@ -15,12 +15,12 @@ use crate::{
 use std::{collections::BTreeMap, convert::Infallible, hash::BuildHasher};
 
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
-    /// A number for what the filter holds. Two filters of one [header](Self::header) that hold
-    /// equally many live copies of each class and age have the same digest, in whatever order these
-    /// came, wherever they are now, and whatever the numbers of the filters' epochs are. An age is
-    /// the number of epochs since the copy was last seen.
+    /// A 128-bit number that depends only on the [header](Self::header) and on the live copies of
+    /// each class and age.
     ///
-    /// The rest is as for [`CuckooFilter::digest`](crate::CuckooFilter::digest).
+    /// The age of a copy is the number of epochs since it was last seen. The order of inserts, the
+    /// places of copies and the numbers of the filters' epochs do not matter. Otherwise as
+    /// [`CuckooFilter::digest`](crate::CuckooFilter::digest).
     ///
     /// ```
     /// use guira::ExpiringFilter;

@@ -1,4 +1,4 @@
-//! merge: adds what another filter holds, with the time that is left to it.
+//! merge: adds the live copies of another filter, with the time that each has left.
 
 use super::{ExpiringFilter, any::with_layout};
 use crate::{
