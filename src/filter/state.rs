@@ -251,7 +251,8 @@ impl<S> CuckooFilter<S> {
     /// inserted during the call may be removed, too. An insert that overlaps the call can therefore
     /// return `Ok` although its item does not stay.
     ///
-    /// Lock-free. O(buckets), and a remove per copy. Like [`write_to`](Self::write_to), the call
+    /// Lock-free, although concurrent inserts of one item can keep the call busy with that item.
+    /// O(buckets), and a remove per copy. Like [`write_to`](Self::write_to), the call
     /// scans the filter: during the scan an insert into a well-filled filter may get
     /// [`BlockedByScan`](crate::InsertError::BlockedByScan).
     ///

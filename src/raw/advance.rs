@@ -1,5 +1,12 @@
 //! The time of an expiring filter goes on.
 //!
+//! | promise | an epoch begins only after all words were swept in the one before |
+//! |---|---|
+//! | how | docs/design/expiry.md, "advance, sweep and tick" |
+//! | why | PROOF, section 12 (E6) |
+//! | checked by | expire_sweep, expire_lookup |
+//! | break it | `cargo xtask break SweptLate` |
+//!
 //! Each epoch begins only after all words have been swept in the one before it, by whichever thread.
 //! So two sweeps meet a dead copy before its tag could mean a later epoch, but for those that
 //! `docs/design/expiry.md` names.

@@ -1,5 +1,12 @@
 //! Dead copies, and how their slots become empty.
 //!
+//! | promise | no live copy is emptied, however late the thread is |
+//! |---|---|
+//! | how | docs/design/expiry.md, "Withhold" |
+//! | why | PROOF, section 12 (E1, E6) |
+//! | checked by | expire_insert, expire_lookup |
+//! | break it | `cargo xtask break ExpireAtOnce` |
+//!
 //! An exchange that empties a slot knows of its copy only the bits. By the time it succeeds a
 //! younger copy may have the same ones: tags begin anew after 2^t epochs. So the copy is withheld
 //! first, which takes nothing from anybody: it counts as before, and nobody else changes it. Then

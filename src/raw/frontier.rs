@@ -1,5 +1,12 @@
 //! Where scans are: relocations must not carry a fingerprint past them.
 //!
+//! | promise | a copy that is in the filter throughout a scan is in the scan |
+//! |---|---|
+//! | how | DESIGN, section 8, "The frontier" |
+//! | why | PROOF, section 10 (L7) |
+//! | checked by | snapshot, clear, merge, growth_snapshot |
+//! | break it | `cargo xtask break FrontierIgnored` |
+//!
 //! Snapshots, merges and digests scan a filter; all that is said of snapshots here holds for the
 //! others, too. A snapshot scans the buckets chunk by chunk. A move within the part already
 //! scanned, or within the part still to come, does no harm; one from here to

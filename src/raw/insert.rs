@@ -1,4 +1,11 @@
 //! insert: claims an empty slot, or makes one.
+//!
+//! | promise | a slot is claimed once; after an error nothing was added |
+//! |---|---|
+//! | how | DESIGN, section 4, "insert" |
+//! | why | PROOF, section 6, section 8 |
+//! | checked by | insert, visible, growth_insert, expire_insert |
+//! | break it | `cargo xtask break ClaimUnchecked` |
 
 use super::RawFilter;
 use crate::{

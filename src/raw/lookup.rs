@@ -1,4 +1,11 @@
 //! contains and count.
+//!
+//! | promise | no false negative; `contains` is wait-free; `count` is the number at one moment, during moves |
+//! |---|---|
+//! | how | DESIGN, section 4, "contains" |
+//! | why | PROOF, section 5 (L1, L2, L9, L10), section 8 |
+//! | checked by | lookup, attempts, count, growth_lookup, expire_lookup |
+//! | break it | `cargo xtask break ContainsNoValidate` |
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;

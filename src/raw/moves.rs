@@ -1,4 +1,11 @@
-//! One move of a resident: the seven steps of `docs/DESIGN.md`, section 4.
+//! One move of a resident: seven named steps.
+//!
+//! | promise | a moved copy is in one of its two buckets throughout; a move is made once or undone |
+//! |---|---|
+//! | how | DESIGN, section 4, "A move" |
+//! | why | PROOF, section 2, section 5 (L1, L2) |
+//! | checked by | lookup, path, remove, visible, semi_sorted |
+//! | break it | `cargo xtask break NoAdvance` |
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;

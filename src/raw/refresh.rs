@@ -1,5 +1,12 @@
 //! refresh: a copy of the class is as young as a new one afterwards.
 //!
+//! | promise | a refreshed copy is as young as a new one; no copy becomes older |
+//! |---|---|
+//! | how | docs/design/expiry.md, "refresh" |
+//! | why | PROOF, section 12 (E2, E4) |
+//! | checked by | expire_refresh |
+//! | break it | `cargo xtask break RefreshNoSecondNow` |
+//!
 //! The tag of a copy changes under W, as in [`expire`](super::expire). Where a word is marked
 //! already, and stays so for a while, a second copy comes beside the first, which dies by itself.
 

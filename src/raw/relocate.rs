@@ -1,4 +1,11 @@
 //! Making room: search a path, then move a hole back along it.
+//!
+//! | promise | a path is followed without a gap; a failed insert leaves no mark |
+//! |---|---|
+//! | how | DESIGN, section 5 |
+//! | why | PROOF, section 8 |
+//! | checked by | path, insert, growth_insert |
+//! | break it | `cargo xtask break NoRetract` |
 
 use super::{
     RawFilter,

@@ -1,4 +1,11 @@
 //! remove: takes one copy, wherever it is.
+//!
+//! | promise | of n copies, exactly n removes return true; a present copy is found |
+//! |---|---|
+//! | how | DESIGN, section 4, "remove" |
+//! | why | PROOF, section 5 (L3, L4, L6), section 6 |
+//! | checked by | remove, stale_remove, growth_remove |
+//! | break it | `cargo xtask break RemoveNoValidate` |
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;

@@ -1,4 +1,11 @@
 //! Search for a path: words that relocations can reach, breadth first, up to an empty slot.
+//!
+//! | promise | a path that is there throughout is found, in the words of one level |
+//! |---|---|
+//! | how | DESIGN, section 5 |
+//! | why | PROOF, section 8 |
+//! | checked by | insert, growth_insert |
+//! | break it | `cargo xtask break SearchForgetsPlane` |
 
 use super::{RawFilter, moves::Hop};
 use crate::{

@@ -1,5 +1,12 @@
 //! Exact insertion of an absent item: load-linked, store-conditional on a word.
 //!
+//! | promise | one copy, and one `Ok(true)` of all calls that race |
+//! |---|---|
+//! | how | DESIGN, section 6 |
+//! | why | PROOF, section 5 (L5, L11), section 8 |
+//! | checked by | unique, growth_level, expire_unique |
+//! | break it | `cargo xtask break UniqueNoReservation` |
+//!
 //! The call puts a token into an empty slot of one of the two words of the class, its *own* one,
 //! reads the other word, and replaces the token by the fingerprint. Any other change of the own
 //! word removes the token, so if it is still there, that word was the same all the time, and the

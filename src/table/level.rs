@@ -1,4 +1,11 @@
 //! Growth: which words are split, and when a level is complete.
+//!
+//! | promise | a level is complete before lookups rely on it |
+//! |---|---|
+//! | how | docs/design/growth.md, "Phases" |
+//! | why | PROOF, section 9 |
+//! | checked by | growth_level |
+//! | break it | `cargo xtask break HintEarly` |
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;

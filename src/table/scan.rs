@@ -1,4 +1,11 @@
 //! The words as a snapshot has them: how they are read, and stored again.
+//!
+//! | promise | a chunk has each copy that is in it throughout, though its words are split |
+//! |---|---|
+//! | how | docs/design/growth.md, "Snapshots" |
+//! | why | PROOF, section 10 |
+//! | checked by | growth_snapshot, merge |
+//! | break it | `cargo xtask break ScanByPlane` |
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;

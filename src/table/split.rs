@@ -1,5 +1,12 @@
 //! Splitting a word: Freeze, Copy, Cut.
 //!
+//! | promise | a copy is in the words that lookups read, before, during and after a split |
+//! |---|---|
+//! | how | docs/design/growth.md, "Splitting a word" |
+//! | why | PROOF, section 9 |
+//! | checked by | growth_lookup, growth_insert, growth_remove |
+//! | break it | `cargo xtask break NoFreeze` |
+//!
 //! To split a word from level k to k + 1 moves the fingerprints that have bit k set to the same
 //! bucket of a new plane. Neither of the two words stores that bit any more, so its slots are
 //! packed anew. No key is needed for it, and two items of one class stay of one class.

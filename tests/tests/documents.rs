@@ -1,11 +1,19 @@
-//! The tables of negative controls name the controls that the models have, and no others. Links, paths and section numbers lead somewhere. Each line is one sentence.
+//! Documents are true where a test can tell.
+//!
+//! * Tables of negative controls name the controls that the models have, and no others.
+//! * The cards of the files that implement operations refer to sections, models and controls that
+//!   exist.
+//! * Links, paths and section numbers lead somewhere.
+//! * Each line of a page is one sentence.
 
 mod common {
+    pub(crate) mod cards;
     pub(crate) mod files;
     pub(crate) mod sentences;
 }
 
 use common::{
+    cards::{Facts, card},
     files,
     sentences::{Fault, findings},
 };
@@ -119,6 +127,52 @@ fn the_table_of_models_has_the_controls_of_each_file() {
         );
     }
     assert_eq!(named.len(), controls.len(), "rows without a file");
+}
+
+/// The files that implement an operation or a part of one.
+const CARDS: [&str; 16] = [
+    "src/raw/advance.rs",
+    "src/raw/clear.rs",
+    "src/raw/expire.rs",
+    "src/raw/frontier.rs",
+    "src/raw/insert.rs",
+    "src/raw/lookup.rs",
+    "src/raw/moves.rs",
+    "src/raw/refresh.rs",
+    "src/raw/relocate.rs",
+    "src/raw/remove.rs",
+    "src/raw/remove/oldest.rs",
+    "src/raw/search.rs",
+    "src/raw/unique.rs",
+    "src/table/level.rs",
+    "src/table/scan.rs",
+    "src/table/split.rs",
+];
+
+#[test]
+fn each_operation_has_a_card_that_is_true() {
+    let pages = files::with_extension("md").into_iter();
+    let facts = Facts {
+        pages: pages
+            .map(|page| (files::name(&page), files::read(&page)))
+            .collect(),
+        controls: controls(),
+    };
+    let mut complaints = Vec::new();
+    let mut with_card = BTreeSet::new();
+    for file in files::with_extension("rs") {
+        let name = files::name(&file);
+        let text = files::read(&file);
+        // The example in `common/cards.rs` is no card of an operation.
+        let Some(card) = card(&text).filter(|_| name.starts_with("src/")) else {
+            continue;
+        };
+        let found = facts.complaints(&card);
+        complaints.extend(found.iter().map(|what| format!("{name}: {what}")));
+        with_card.insert(name);
+    }
+    assert!(complaints.is_empty(), "{complaints:#?}");
+    assert_eq!(with_card, CARDS.map(str::to_owned).into());
 }
 
 /// The code spans of a page that begin with a directory of the repository and name a file in it.

@@ -1,5 +1,12 @@
 //! remove in an expiring filter: of the live copies it takes the oldest.
 //!
+//! | promise | the oldest live copy is removed, once |
+//! |---|---|
+//! | how | docs/design/expiry.md, "remove" |
+//! | why | PROOF, section 12 (E3) |
+//! | checked by | expire_remove |
+//! | break it | `cargo xtask break RemoveYoungest` |
+//!
 //! Two items of one class cannot be told apart. What is left after each remove must live as long
 //! as the items that are left, whichever they are: so the oldest goes first.
 
