@@ -262,8 +262,8 @@ impl<S> Builder<S> {
 
     /// What the filter is optimized for. The default is [`Prefer::Speed`].
     ///
-    /// [`Prefer::Space`] also allows semi-sorted words. Such a word keeps its slots in order and
-    /// therefore need not store part of their fingerprints. The builder chooses the smallest table
+    /// [`Prefer::Space`] also allows semi-sorted words. These keep their slots in order and
+    /// therefore need not store part of the fingerprints. The builder chooses the smallest table
     /// among all kinds of words. With semi-sorted words, operations take up to 1/2 longer in cache,
     /// and up to 2/3 longer out of cache. Bits per item of the table, for a million items:
     ///

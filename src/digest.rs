@@ -17,8 +17,8 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// may still differ in it.
     ///
     /// Filters that differ have different digests, except about one pair in 2¹²⁵, if the mixed
-    /// numbers behave like random ones. (2¹²⁸, less 3 bits for classes of which one filter has 8
-    /// copies more.) This is not a cryptographic hash: an attacker who knows the seed can make two
+    /// numbers behave like random ones. (2¹²⁸, less 3 bits for classes with 8 copies more in one
+    /// filter.) This is not a cryptographic hash: an attacker who knows the seed can make two
     /// filters with the same digest.
     ///
     /// The digest is part of the [format](Self::write_to). It is the same on all platforms, and in

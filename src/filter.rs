@@ -305,7 +305,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// After an error, no item has been added or removed.
     ///
     /// * [`InsertError::TooManyInFlight`]: all reservation tokens are in use. Each call holds one.
-    ///   The process has 512, of which idle threads keep at most 128.
+    ///   The process has 512, and idle threads keep at most 128 of them.
     /// * All errors of [`insert`](Self::insert).
     #[inline]
     pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {

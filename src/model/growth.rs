@@ -65,7 +65,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
         table.split(item.0.fingerprint.low_bits(level), bucket, level);
     }
 
-    /// Begins the level after `level`, if nobody has.
+    /// Begins the level after `level`, if no thread has.
     pub fn begin_level(&self, level: u32) {
         self.0.table.begin_level(level).expect("a few bytes");
     }

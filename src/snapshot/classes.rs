@@ -1,4 +1,4 @@
-//! The copies in a filter, class by class: scanned while all threads go on.
+//! The copies in a filter, class by class: scanned while threads use the filter.
 
 use super::image::chunks;
 use crate::{

@@ -127,7 +127,7 @@ impl fmt::Debug for SnapshotDecoder {
     }
 }
 
-/// The bytes after the header: passes over the filter, the last of which counts.
+/// The bytes after the header: passes over the filter. The last one counts.
 pub(super) struct Passes {
     header: Header,
     most: usize,
