@@ -7,12 +7,12 @@
 //! | checked by | snapshot, clear, merge, growth_snapshot |
 //! | break it | `cargo xtask break FrontierIgnored` |
 //!
-//! Snapshots, merges and digests scan a filter; all that is said of snapshots here holds for the
-//! others, too. A snapshot scans the buckets chunk by chunk. A move within the part already
-//! scanned, or within the part still to come, does no harm; one from here to
-//! there could slip past the scan or be seen twice. So a mover, once its outline
-//! stands, looks at the frontiers and gives up a move that one of them parts.
-//! Nobody waits, and nothing is kept of it.
+//! Snapshots, merges, digests and clears scan a filter; all that is said of snapshots here holds
+//! for the others, too. A snapshot scans the buckets chunk by chunk. A move within the part already
+//! scanned, or within the part still to come, is harmless. A move from one part to the other could
+//! slip past the scan or be seen twice. So a mover that has set its outline looks at the frontiers,
+//! and gives the move up if one of them is between its buckets. No thread waits, and a scan leaves
+//! no trace.
 //!
 //! Either the mover sees that the scan has entered the chunk of the outline, or
 //! the scan sees the outline: each first writes, then has a SeqCst fence, then
@@ -75,8 +75,8 @@ impl Frontiers {
         self.chunk_buckets as usize
     }
 
-    /// True if no snapshot is between the two buckets, or at one of them. To be
-    /// asked after the outline stands in one of them.
+    /// True if no snapshot is between the two buckets, or at one of them. Call it after the outline
+    /// is set in one of them.
     pub(crate) fn may_cross(&self, from: usize, to: usize) -> bool {
         #[cfg(guira_loom)]
         if self.unused {
@@ -147,7 +147,7 @@ pub(crate) struct Frontier<'a> {
 }
 
 impl Frontier<'_> {
-    /// The scan goes on to this chunk.
+    /// The scan enters this chunk.
     pub(crate) fn enter(&self, chunk: usize) {
         self.set(2 * chunk as u32 + 2);
         // Pairs with the fence of `may_cross`.

@@ -134,8 +134,8 @@ impl<L: Layout> Move<'_, L> {
         })
     }
 
-    /// Step 2, Advance: tells the readers that have passed P. False if the move has to give way,
-    /// to whoever holds the stripe, or to a snapshot between the two buckets.
+    /// Step 2, Advance: informs readers that have passed P. False if the move has to give way, to a
+    /// thread that holds the stripe or to a snapshot between the two buckets.
     fn advance(&self) -> bool {
         !self.stripe.advance() && self.frontiers.may_cross(self.from, self.to)
     }

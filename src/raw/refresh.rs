@@ -81,7 +81,7 @@ impl<L: Layout> RawFilter<L> {
         let is_hidden =
             |word: Word<L>| !word.is_unmarked() && now.oldest_in(word, fingerprint).is_some();
         if *patience > 0 && (is_hidden(p.word()) || is_hidden(q.word())) {
-            // A sweep, say, is about to go on to the next word.
+            // Another thread may be about to finish here, such as a sweep.
             *patience -= 1;
             sync::yield_now();
             return Ok(None);

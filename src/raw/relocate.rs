@@ -133,8 +133,8 @@ impl<L: Layout> RawFilter<L> {
         let mut found = search.run(self, class.fingerprint, &roots, wary);
         let nothing = found == Found::Nothing;
         if faulty!(nothing, FullUnchecked => false) {
-            // The search probes a word and goes on: behind it a slot may have been
-            // emptied, while the one on the path before it was filled.
+            // The search probes one word after the other. Behind it a slot may have been emptied,
+            // while the one on the path before it was filled.
             found = search.run(self, class.fingerprint, &roots, wary);
         }
         if found == Found::Path {

@@ -77,7 +77,7 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// [`try_remove`](Self::try_remove) where a move is under way.
+    /// [`try_remove`](Self::try_remove) where a move is in progress.
     #[cold]
     fn remove_among_marks(
         &self,
@@ -106,8 +106,8 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// Takes the copy with this entry, whose move is decided but not delivered: T stands in
-    /// `from`, and the copy is the S in `to`, which becomes K.
+    /// Takes the copy with this entry, whose move is decided but not delivered: T is in `from`, and
+    /// the copy is the S in `to`, which becomes K.
     ///
     /// The exchange sees only S. That T stands, of the same move, is known by the
     /// order: hold, S, T. Had another mover set the S that is exchanged, or the T,
@@ -147,7 +147,7 @@ fn take<L: Layout>(loaded: Loaded<'_, L>, entry: Entry) -> Option<bool> {
     taken.then_some(true)
 }
 
-/// S, D or W becomes K, so that whoever set the mark will empty it.
+/// S, D or W becomes K: the thread that set the mark will empty it.
 fn kill<L: Layout>(loaded: Loaded<'_, L>) -> bool {
     loaded.replace(Step::Kill, loaded.word().remarked(Mark::Killed))
 }

@@ -47,7 +47,7 @@ const HASHES: usize = 4 * MAX_PROBES;
 pub(crate) enum Found {
     /// The last node has an empty slot.
     Path,
-    /// No path, but moves under way may have hidden one.
+    /// No path, but a move in progress may have hidden one.
     Blocked,
     /// No path as far as a search may look.
     NotSoFar,
@@ -210,9 +210,9 @@ impl Search {
     /// From here on `bucket` is known to be reached: by node `number`, if it was not yet. True
     /// if it was not.
     ///
-    /// Of two buckets with one hash the later one is known: hardly one in ten is forgotten,
-    /// and costs some probes if it is reached again. To keep both would take a branch that
-    /// nobody could foresee.
+    /// Of two buckets with one hash, only the later one is known. Hardly one bucket in ten is
+    /// forgotten, and it costs some probes if it is reached again. To keep both would take an
+    /// unpredictable branch.
     #[inline(always)]
     fn learn(&mut self, number: usize, bucket: usize) -> bool {
         // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).

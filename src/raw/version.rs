@@ -160,9 +160,9 @@ impl Version<'_> {
     /// True if no move of these pairs has advanced the version since. (A hold that
     /// came or went is taken for an advance: it is as rare.)
     ///
-    /// Relaxed: the words read before it were read with Acquire, so this load
-    /// cannot come before them, and whoever erased what the reader missed had
-    /// advanced the version before it released the word that the reader saw.
+    /// Relaxed: the words read before it were read with Acquire, so this load cannot come before
+    /// them. A thread that erased what the reader missed had advanced the version before it
+    /// released the word that the reader saw.
     #[inline(always)]
     pub(crate) fn validate(self) -> bool {
         count_load();

@@ -72,7 +72,7 @@ impl<L: Layout> RawFilter<L> {
     /// passed P, before its copy came, must find in Q what is left. So the copy in Q gets the tag of
     /// the one in P, and that one is taken: what is left is the same.
     ///
-    /// If P has changed meanwhile, the call begins again, and a copy stays younger than it was.
+    /// If P has changed since, the call begins again, and a copy stays younger than it was.
     #[cold]
     fn take_beside_p(
         &self,
