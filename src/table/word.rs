@@ -3,10 +3,10 @@
 //! A word is a plain value. Nothing here is atomic; the table owns the atomics and exchanges whole
 //! words.
 //!
-//! What a word holds and how that is written in 64 bits are two things. [`Bucket`] is the first one:
-//! fingerprints, of which one may have a [`Mark`], a reservation, and in a growable filter a phase.
-//! Which fingerprint stands in which slot means nothing, so no operation tells others the number of
-//! a slot. [`packed`] is the second one, and [`semi`] another one.
+//! What a word holds and how that is written in 64 bits are two things. [`Bucket`] is the first
+//! one: fingerprints, at most one of them with a [`Mark`], a reservation, and in a growable filter
+//! a phase. The order of the slots has no meaning, so no operation tells others the number of a
+//! slot. [`packed`] and [`semi`] are two ways to write it.
 
 mod mark;
 pub(crate) mod packed;
@@ -23,7 +23,7 @@ pub(crate) use mark::Mark;
 /// The words of a layout.
 pub(crate) type Word<L> = <L as Layout>::Word;
 
-/// The bits of a word as they stand in the table: what an exchange compares, and what the fast path
+/// The bits of a word as they are in the table: what an exchange compares, and what the fast path
 /// of a lookup looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bits(pub(crate) u64);
@@ -109,8 +109,8 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
 
     /// True if more slots are used than in the other word.
     ///
-    /// A guess, but that a full word is fuller than any other is sure. Of words at different levels
-    /// only a full one is fuller.
+    /// A heuristic, except that a full word is certainly fuller than any other. Among words at
+    /// different levels only a full one is fuller.
     fn is_fuller_than(self, other: Self) -> bool;
 
     /// The word with `entry`; the same word if it is full.

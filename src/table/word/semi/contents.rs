@@ -71,7 +71,7 @@ impl<L: SemiSorted> Bucket for Contents<L> {
         layout: PhantomData,
     };
 
-    /// A word from outside may be none that there is; nobody looks at what it holds, as
+    /// A word of a snapshot may be invalid; what it holds is not used, because
     /// [`is_image`](Self::is_image) refuses it.
     #[inline(always)]
     fn unpack(bits: u64) -> Self {
