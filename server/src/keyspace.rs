@@ -44,18 +44,19 @@ pub const LONGEST_KEY: usize = 4096;
 /// Filters that [`Keyspace::clear`] gives back in one go.
 const FREED_TOGETHER: usize = 64;
 
-/// What is charged for a filter whose key was taken away: nothing can be added.
+/// The charge of a filter whose key was deleted: nothing can be added to it.
 const GONE: usize = usize::MAX;
 
 /// All keys.
 #[derive(Debug)]
 pub struct Keyspace {
     map: Map,
-    /// When keys expire. Locked by whoever changes which keys there are.
+    /// When keys expire. Locked by a thread that adds, removes or renames keys.
     deadlines: Mutex<Deadlines>,
     /// When the windows of filters move on.
     ticks: Ticks,
-    /// Locked for reading by whoever lists all keys, that none is renamed meanwhile and missed.
+    /// Locked for reading by a thread that lists all keys, so that no key is renamed during the
+    /// listing and missed.
     names: RwLock<()>,
     /// Keys that have expired.
     expired: AtomicU64,
@@ -136,7 +137,7 @@ impl Keyspace {
         (!filter.has_expired()).then(|| work(filter))
     }
 
-    /// True if there is such a key.
+    /// True if the key exists.
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
         self.with(key, |_| ()).is_some()
@@ -217,7 +218,7 @@ impl Keyspace {
         Ok(filter)
     }
 
-    /// True if there is such a key. If it has expired, it is taken away now.
+    /// True if the key exists. An expired key is evicted.
     fn is_taken(&self, key: &[u8], deadlines: &mut Deadlines, guard: &impl Guard) -> bool {
         match self.map.get(key, guard) {
             Some(filter) if filter.has_expired() => {
@@ -254,8 +255,8 @@ impl Keyspace {
         }
     }
 
-    /// Takes away keys that have expired, a few at most, which it returns: to be called again until
-    /// there are none. Nobody waits long for the lock, and nothing else.
+    /// Evicts expired keys, at most a few, and returns them. Call it until it returns none. Other
+    /// threads wait only for the lock, and only for a short time.
     pub fn expire_some(&self) -> Vec<Box<[u8]>> {
         let guard = self.map.guard();
         let mut deadlines = lock(&self.deadlines);
@@ -306,9 +307,9 @@ impl Keyspace {
         }
     }
 
-    /// The keys and filters there are; what is changed meanwhile may be among
-    /// them or not. Each filter is looked up when its turn comes, so that one which is deleted
-    /// before is not kept. One that is renamed before comes under its old name.
+    /// The keys and their filters. Concurrent changes may be included or not. Each filter is looked
+    /// up when its turn comes, so a filter that is deleted before is not kept. A filter that is
+    /// renamed before is listed under its old name.
     pub fn entries(&self) -> impl Iterator<Item = (Box<[u8]>, Arc<Entry>)> {
         let listed: Vec<_> = {
             let _names = self.names.read().unwrap_or_else(PoisonError::into_inner);
@@ -330,12 +331,12 @@ impl Keyspace {
             })
     }
 
-    /// The keys there are; what is changed meanwhile may be among them or not.
+    /// The keys. Concurrent changes may be included or not.
     #[must_use]
     pub fn keys(&self) -> Vec<Box<[u8]>> {
         let _names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         let guard = self.map.guard();
-        // A key that is deleted and made again meanwhile can come by twice.
+        // A key that is deleted and created again during the listing can occur twice.
         let keys: BTreeSet<_> = self.map.keys(&guard).collect();
         keys.into_iter().map(Box::from).collect()
     }
@@ -361,7 +362,7 @@ impl Keyspace {
         lock(&self.deadlines).len()
     }
 
-    /// True if a key has expired that is still to be taken away.
+    /// True if an expired key has not been evicted yet.
     #[must_use]
     pub fn has_expired(&self) -> bool {
         lock(&self.deadlines).due(now()).is_some()
@@ -373,7 +374,7 @@ impl Keyspace {
         self.expired.load(Ordering::Relaxed)
     }
 
-    /// Begins to count them anew.
+    /// Resets the count of expired keys.
     pub fn reset_expired(&self) {
         self.expired.store(0, Ordering::Relaxed);
     }
@@ -418,7 +419,7 @@ impl Keyspace {
         let bytes = bytes(filter);
         let charged = &filter.charged;
         let mut before = charged.load(Ordering::Relaxed);
-        // Not so for a filter that has been taken away.
+        // The loop ends at once for a deleted filter, whose charge is `GONE`.
         while before < bytes {
             self.used.fetch_add(bytes - before, Ordering::Relaxed);
             // Release: `discharge` gives back only what has been added.
@@ -432,7 +433,8 @@ impl Keyspace {
         }
     }
 
-    /// The key of this filter, which nobody takes away meanwhile, takes up so many bytes now.
+    /// Sets the bytes that the key of this filter occupies. The caller ensures that no other thread
+    /// deletes the key during the call.
     fn set_overhead(&self, filter: &Entry, overhead: usize) {
         let overhead = u32::try_from(overhead).unwrap_or(u32::MAX);
         filter.overhead.store(overhead, Ordering::Relaxed);
@@ -549,7 +551,8 @@ mod tests {
         Filter::build(options, growth).unwrap().into()
     }
 
-    /// A save of many filters takes long, and does not keep what is deleted meanwhile.
+    /// A save of many filters takes long, and does not keep filters that are deleted during the
+    /// save.
     #[test]
     fn entries_are_looked_up_when_their_turn_comes() {
         let keyspace = Keyspace::new(usize::MAX);
@@ -562,7 +565,7 @@ mod tests {
         assert!(entries.next().is_none());
     }
 
-    /// Whoever comes too late would charge for it once more, for a moment.
+    /// A thread that is too late would charge for it once more, for a moment.
     #[test]
     fn one_of_all_is_told_that_a_filter_has_grown() {
         let filter = unlimited(Options::default());

@@ -23,10 +23,10 @@ use std::{
 };
 use tokio::time::{MissedTickBehavior, interval};
 
-/// How often keys that have expired are taken away.
+/// The interval at which expired keys are evicted.
 const SWEEP: Duration = Duration::from_millis(100);
 
-/// The Redis version that clients are told, for those that look at it.
+/// The Redis version that the server reports, for clients that depend on it.
 pub const REDIS_VERSION: &str = "7.4.0";
 
 /// The server, without its sockets.
@@ -104,7 +104,7 @@ impl Server {
         self.listening.get().copied().unwrap_or(self.config.port)
     }
 
-    /// Takes away keys that have expired, for ever.
+    /// Evicts expired keys, for ever.
     pub async fn sweep(self: Arc<Self>) {
         let mut ticks = interval(SWEEP);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

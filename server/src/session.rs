@@ -33,7 +33,7 @@ pub struct Session {
     pub protocol: Protocol,
     /// It may use all commands.
     pub authenticated: bool,
-    /// Its place among those that have not authenticated.
+    /// Its place in the list of unauthenticated clients.
     unauthenticated: Option<Unauthenticated>,
     /// What it watches and has queued.
     pub transaction: Option<Box<Transaction>>,
@@ -64,7 +64,7 @@ impl Session {
         }
     }
 
-    /// Lists the client among those that have not authenticated.
+    /// Lists the client as unauthenticated.
     pub fn await_authentication(&mut self, server: &Arc<Server>) {
         let listed = Clients::enter_unauthenticated(server.clone(), &self.client);
         self.unauthenticated = Some(Unauthenticated {

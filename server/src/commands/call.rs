@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// Bytes of a name that an error repeats.
 const REPEATED: usize = 128;
 
-/// The answer to all but a few commands before a client has authenticated, whether or not there is
-/// such a command.
+/// The reply to nearly all commands before a client has authenticated, whether or not the command
+/// exists.
 pub const NOAUTH: Reply = Reply::error("NOAUTH Authentication required.");
 
 /// Does `command`, or queues it, or says why not.

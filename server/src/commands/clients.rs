@@ -152,7 +152,7 @@ fn kill_address(server: &Server, session: &mut Session, address: &[u8]) -> Reply
     Reply::OK
 }
 
-/// Which clients `CLIENT KILL` ends: those that fit all that is said.
+/// The clients that `CLIENT KILL` ends: all that match every given filter.
 #[derive(Default)]
 struct Filters<'a> {
     id: Option<u64>,

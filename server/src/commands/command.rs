@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub struct Command {
     /// In capitals.
     pub name: &'static str,
-    /// Words that it takes, its name included; negative: at least so many.
+    /// Number of words, including the name. A negative number is a minimum.
     pub arity: i64,
     /// One line about it.
     pub summary: &'static str,
@@ -82,7 +82,7 @@ impl Command {
         )
     }
 
-    /// True if it may take long with so many words, its name included, in this session.
+    /// True if it may take long with this number of words, including its name, in this session.
     #[must_use]
     pub fn takes_long(&self, session: &Session, words: usize) -> bool {
         if !session.authenticated {
@@ -95,7 +95,7 @@ impl Command {
         will_be_done || words > MANY
     }
 
-    /// True if it takes so many words, its name included.
+    /// True if it accepts this number of words, including its name.
     pub(super) fn takes(&self, words: usize) -> bool {
         takes(self.arity, words)
     }

@@ -103,7 +103,7 @@ fn admit(server: &Server, session: &Session, user: &[u8], password: &[u8]) -> Re
     };
     if !(known & right) {
         server.stats.refused_password();
-        WRONG.write(|| warn!(id, address, "a password is wrong"));
+        WRONG.write(|| warn!(id, address, "authentication failed"));
         return Err(WRONG_PASSWORD);
     }
     guess.was_right();

@@ -1,7 +1,7 @@
 //! `MULTI` and its kin: commands that are queued and done in one go.
 //!
-//! They are done in order, and other clients go on meanwhile: nothing is isolated. `WATCH` tells
-//! whether a key has changed before.
+//! They run in order. Commands of other clients run in between: nothing is isolated. `WATCH`
+//! detects whether a key has changed before.
 
 use super::{Args, Command, Reply, command::MANY};
 use crate::{

@@ -327,7 +327,7 @@ impl Connection {
         self.note_time(&[first.name, first.key, first.item]);
     }
 
-    /// The calls of the command called `name`, which go on or begin.
+    /// The calls of the command called `name`, which continue or begin.
     fn calls<'a>(&self, name: &[u8], run: &'a mut Option<Calls>) -> Option<&'a mut Calls> {
         let same = |calls: &Calls| calls.command.name.as_bytes().eq_ignore_ascii_case(name);
         if !run.as_ref().is_some_and(same) {

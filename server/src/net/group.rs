@@ -2,18 +2,18 @@
 
 use crate::resp::Request;
 
-/// Requests that are done together at most. As many are usual in a pipeline, and
-/// their loads from memory keep a core busy.
+/// The most requests that run together. This length is usual in a pipeline, and their loads from
+/// memory keep a core busy.
 pub(super) const GROUP: usize = 16;
 
-/// The commands for which it pays: those that do little but wait for memory.
+/// The commands for which it pays: those whose time is mostly waiting for memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Groupable {
     Exists,
     Add,
 }
 
-/// Such a command with the arguments that it takes.
+/// A groupable command with the arguments that it takes.
 #[derive(Debug)]
 pub(super) struct OnItem<'a> {
     pub(super) command: Groupable,

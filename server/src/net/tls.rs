@@ -41,7 +41,7 @@ pub struct TlsError {
     fault: String,
 }
 
-/// The certificates that clients are shown, and those that they must show.
+/// The certificates that the server presents, and the ones that clients must present.
 #[derive(Debug)]
 pub struct Tls {
     files: Files,
@@ -191,7 +191,8 @@ impl TlsStream {
                         reader.consume(length);
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break false,
-                    // It closed without a word, as many do. A request that is cut off is none.
+                    // It closed without a close_notify, which is common. A request that is cut off
+                    // is discarded.
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break true,
                     Err(error) => return Err(error),
                 }
@@ -201,7 +202,7 @@ impl TlsStream {
             }
             self.session.read_tls(&mut Socket(&self.socket))?;
             if let Err(error) = self.session.process_new_packets() {
-                // It is told why, if it takes it at once.
+                // It gets an alert with the reason, if it can be written at once.
                 let _ = self.flush();
                 return Err(io::Error::new(io::ErrorKind::InvalidData, error));
             }

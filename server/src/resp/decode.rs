@@ -71,8 +71,7 @@ impl Decoder {
         }
     }
 
-    /// Gives back memory that the request that is not there as a whole does not need, of which
-    /// `spare` bytes at most may stay.
+    /// Frees memory that the incomplete request does not need, except for at most `spare` bytes.
     pub fn shrink(&mut self, spare: usize) {
         let (length, capacity) = (self.partial.len(), self.partial.capacity());
         if length == 0 {
