@@ -4,14 +4,15 @@ use crate::Options;
 use guira::{BuildError, Builder, CuckooFilter};
 use thiserror::Error;
 
-/// A filter that grows has room for so many times its capacity, unless its client asked for more.
+/// A filter that grows has room for this number of times its capacity, unless its client requested
+/// more.
 ///
 /// Fingerprints are a bit longer for each doubling to come, so at every size before the last one
 /// there are fewer of them in a bucket. A filter for 4000 items that can grow to 4 million has then
 /// 14.2 bits an item; one that could grow twice as far, 28.5.
 const LARGEST_FACTOR: usize = 1024;
 
-/// A filter that grows is to start with so many times the buckets of a fixed one, at most.
+/// A filter that grows should start with at most this number of times the buckets of a fixed one.
 const START_FACTOR: usize = 5;
 
 /// Bytes of a bucket, and the most items that it holds in any layout.
@@ -57,7 +58,7 @@ impl Growth {
         fingerprint_bits: None,
     };
 
-    /// Up to so many items.
+    /// Growth up to a number of items.
     ///
     /// # Errors
     ///
@@ -109,16 +110,18 @@ impl Growth {
             if grown <= memory {
                 return Ok(growth.with_modest_start(&cuckoo, &fixed, options));
             }
-            // As many items as would fit, were there as many bytes for each at every size. There
-            // are not quite: not to get closer and closer, it is a sixteenth less at least.
+            // The number of items that would fit if each size had the same number of bytes per
+            // item. Sizes differ a little, so each round takes at least a sixteenth less, or it
+            // would take many rounds.
             let share = memory as f64 / grown as f64;
             most = ((most as f64 * share) as usize).min(most - most / 16);
         }
         Ok(Self::NONE)
     }
 
-    /// This growth, which that of `cuckoo` is; or one to a half or a quarter of its size, if
-    /// that makes the filter start modestly. It does for few items, of which there may be many keys.
+    /// This growth, whose library filter is `cuckoo`; or one to a half or a quarter of its size, if
+    /// that makes the filter start modestly. It does for few items, and there may be many keys with
+    /// few items.
     fn with_modest_start(
         self,
         cuckoo: &CuckooFilter,

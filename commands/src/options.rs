@@ -21,8 +21,8 @@ pub const MAX_CAPACITY: i64 = 1 << 30;
 /// The largest `EXPANSION`.
 pub const MAX_EXPANSION: u16 = 32_768;
 
-/// The most items that a client may let a filter grow to. No rate allows the library more than
-/// 6 items in each of 2^32 buckets, and a client that asks for too many is told how many do fit.
+/// The most items to which a client may let a filter grow. No rate allows the library more than 6
+/// items in each of 2^32 buckets, and a client that requests too many learns how many fit.
 const MAX_MAX_CAPACITY: i64 = 6 << 32;
 
 /// The lowest rate of the library.
