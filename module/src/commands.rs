@@ -24,7 +24,7 @@ use std::{
 /// The category of access for all of the commands, where a module can have its own.
 const CATEGORY: &CStr = c"cuckoo";
 
-/// What a replica, or one that reads a file of commands, could not do as it was told.
+/// Replicated commands, or commands of an AOF, that this node could not carry out.
 static REFUSED: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) fn refused_on_replica() -> u64 {
@@ -164,7 +164,7 @@ fn run_as_told(
     );
 }
 
-/// `CF.CLOCK milliseconds wall is-idle`, which replicas are told: so much time has passed.
+/// `CF.CLOCK milliseconds wall is-idle`, which is replicated: this time has passed.
 fn move_clock(words: &[&[u8]], flags: Flags) -> Answer {
     let [name, rest @ ..] = words else {
         return Err(Reply::error("ERR internal error"));
@@ -184,8 +184,8 @@ fn move_clock(words: &[&[u8]], flags: Flags) -> Answer {
     Ok(Reply::OK)
 }
 
-/// Does the command on the main thread: the key is open as long as it runs. What has changed is told
-/// also if it fails then.
+/// Runs the command on the main thread: the key is open as long as it runs. Its changes are
+/// replicated even if it fails in the end.
 fn run(
     context: &mut Context,
     arguments: &[Str<'_>],
@@ -217,8 +217,7 @@ fn run(
     reply::write(context, &reply::of(answer), flags.is_resp3());
 }
 
-/// True if a command that has been told did not do all that it says: those who were told and those
-/// who told them differ now.
+/// True if a replicated command did not do all that it says: this node and its source differ now.
 fn differs(answer: &Answer, adds: Adds) -> bool {
     match answer {
         // Present or not: its time begins now.

@@ -1,14 +1,14 @@
-//! What a command has changed, and what replicas and the file of commands are told of it.
+//! What a command has changed, and what is replicated to replicas and the AOF.
 //!
-//! They are told effects, never what the client said. So they do not depend on settings, on the
-//! build of the module, or on what was refused:
+//! Effects are replicated, never the client's command. So replicas do not depend on settings, on
+//! the build of the module, or on what was refused:
 //!
-//! | effect | what is told |
+//! | effect | replicated command |
 //! |---|---|
 //! | a filter was made | `CF.MAKE key header header`: its options, its geometry and its seed |
 //! | an item was added | the same command |
 //! | some of many items were added | `CF.INSERT key NOCREATE ITEMS`, and those |
-//! | an item was added to a filter with a window, or its time began anew | `CF.ADDTOUCH key item` |
+//! | an item was added to a filter with a window, or its time was reset | `CF.ADDTOUCH key item` |
 //! | an item was removed | the same command |
 //! | time has passed | `CF.CLOCK`, of all keys: see `windows` |
 //! | a piece was loaded | the same command |
@@ -25,13 +25,13 @@ use std::ffi::CStr;
 /// The key among the words of a command.
 pub(crate) const KEY: usize = 1;
 
-/// What is told of a filter that was made.
+/// The replicated command for a new filter.
 pub(crate) const MAKE: &CStr = c"CF.MAKE";
 
-/// What a file of commands says of a filter with a window.
+/// The command in an AOF for the age of a filter with a window.
 pub(crate) const AGE: &CStr = c"CF.AGE";
 
-/// What is told of the time that has passed.
+/// The replicated command for the time that has passed.
 pub(crate) const CLOCK: &CStr = c"CF.CLOCK";
 
 /// The changes of a command.
@@ -54,7 +54,7 @@ struct Made {
     filter: [u8; 68],
 }
 
-/// A command that replicas are told.
+/// A replicated command.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Told<'a> {
     pub(crate) command: &'static CStr,
@@ -72,7 +72,7 @@ pub(crate) enum Adds {
     Copy,
     /// If it is absent.
     Absent,
-    /// And if it is present, its time begins anew.
+    /// If the item is present, its time is reset.
     OrTouches,
 }
 
@@ -86,7 +86,7 @@ impl Adds {
     }
 }
 
-/// An event that those who listen to keys get.
+/// A keyspace notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// Of the class for modules.
@@ -95,7 +95,7 @@ pub(crate) enum Event {
     Generic(&'static CStr),
 }
 
-/// A word that replicas are told.
+/// An argument of a replicated command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word<'a> {
     /// One of the command's own.
@@ -132,7 +132,7 @@ impl Effects {
         self.removed = Some(index);
     }
 
-    /// The time of this word began anew, if it was not added.
+    /// The time of this argument's item was reset, if it was not added.
     pub(crate) fn touched(&mut self, index: usize) {
         self.touched = Some(index);
     }
@@ -145,7 +145,7 @@ impl Effects {
         self.deleted = true;
     }
 
-    /// What replicas are told. A command of so many words has done it.
+    /// The replicated commands for a command of this number of words.
     pub(crate) fn told(&self, words: usize, adds: Adds) -> SmallVec<[Told<'_>; 2]> {
         const ONE_ITEM: usize = 3;
         let key = Word::Own(KEY);

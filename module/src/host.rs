@@ -35,7 +35,7 @@ const OUT_OF_MEMORY: Reply =
     Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
 const INTERNAL: Reply = Reply::error("ERR internal error");
 
-/// What the client is told of a load that cannot go on; see [`LoadError::Position`].
+/// The reply for a load that cannot continue; see [`LoadError::Position`].
 const NOT_FOUND: Reply = Reply::error("ERR not found");
 
 /// The key of a command, and what becomes of it.
@@ -94,9 +94,9 @@ impl<'a, K: Slot> Host<'a, K> {
         key
     }
 
-    /// Refuses a filter of so many bytes, which have been allocated, if the engine has not so much
-    /// memory. It looks at its limit before a command only; and a new table costs nothing until it
-    /// is used, and then every write would be refused.
+    /// Refuses a filter of this size, which has been allocated, if the engine has not enough
+    /// memory. The engine looks at its limit only before a command. A new table costs nothing until
+    /// it is used, and then every write would be refused.
     fn check_memory(&self, key: &K, bytes: usize) -> Result<(), Reply> {
         if self.flags.must_obey() || !self.flags.has_memory_limit() || bytes < CHECKED_BYTES {
             return Ok(());
@@ -116,7 +116,8 @@ impl<'a, K: Slot> Host<'a, K> {
         }
     }
 
-    /// `CF.MAKE key header header`, which replicas are told: a filter like one that the primary has made.
+    /// `CF.MAKE key header header`, which is replicated: a filter like one that the primary has
+    /// made.
     pub(crate) fn make_as_told(&self) -> Answer {
         let &[_, _, options, filter] = self.words else {
             return Err(Reply::wrong_arity(self.words[0]));
@@ -136,17 +137,18 @@ impl<'a, K: Slot> Host<'a, K> {
         Ok(Reply::OK)
     }
 
-    /// `CF.AGE key milliseconds window`, which a rewritten file of commands has.
+    /// `CF.AGE key milliseconds window`, in a rewritten AOF.
     pub(crate) fn age_as_told(&self) -> Answer {
         let &[_, _, _, saved] = self.words else {
             return Err(Reply::wrong_arity(self.words[0]));
         };
         if !self.flags.must_obey() {
-            return Err(Reply::error("ERR CF.AGE is for the file of commands"));
+            return Err(Reply::error("ERR CF.AGE is for the AOF"));
         }
         let saved = Saved::from_bytes(saved);
         let saved = saved.ok_or(Reply::error("ERR the age of a filter is damaged"))?;
-        // Where a slot moves to, the step begins anew: it must not end before that of the source.
+        // When a slot arrives, the epoch starts from the beginning: it must not end before that of
+        // the source.
         if self.flags.is_loading() {
             let restore = |filter: &Arc<Filter>| {
                 self.windows.restore(filter, saved);
@@ -213,9 +215,9 @@ impl<K: Slot> Store for Host<'_, K> {
         !self.flags.must_obey()
     }
 
-    /// The main thread does not wait, since all other clients would. But what a replica is told has
-    /// happened: not to do it would make it differ. What a filter has forgotten is swept out here,
-    /// if no thread was as fast.
+    /// The main thread does not wait, because all other clients would wait, too. But a replicated
+    /// command has happened already: to refuse it would make this replica differ. Expired items are
+    /// swept here, if no thread was faster.
     fn wait(&self) -> bool {
         if let Ok(Some(true)) = self.with(self.words[KEY], |filter| filter.sweep()) {
             return true;
@@ -304,7 +306,7 @@ impl<K: Slot> Store for Host<'_, K> {
     }
 }
 
-/// What the client is told of a load.
+/// The reply for a load that failed.
 fn refusal(error: &LoadError) -> Reply {
     match *error {
         LoadError::Memory { needed, free } => TooLarge::Now {
@@ -321,7 +323,7 @@ fn refusal(error: &LoadError) -> Reply {
     }
 }
 
-/// The filter that is wanted, which grows to so many bytes at most.
+/// The requested filter, which grows to at most this number of bytes.
 fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Reply> {
     /// Bytes of a bucket, and the most items in one.
     const BUCKET: (usize, usize) = (8, 6);

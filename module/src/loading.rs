@@ -1,4 +1,4 @@
-//! A filter of which `CF.LOADCHUNK` has brought some pieces.
+//! A filter that has received some of its pieces by `CF.LOADCHUNK`.
 //!
 //! It is a value as a filter is: saved, replicated, moved and expired by the engine. A replica that
 //! comes in the midst of a load has what is there already, and gets the other pieces.

@@ -1,4 +1,4 @@
-//! What threads of the module's own do, while the engine goes on.
+//! Work on the module's own threads, while the engine continues.
 //!
 //! They only read filters, write snapshots of them, complete doublings, and sweep out what filters
 //! have forgotten: what changes the answers of a filter is done on the engine's main thread, in whose
@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-/// A dump ends of which nobody has asked for a piece for so long, when somebody asks for another one.
+/// A dump that was not continued for this time ends when a client asks for another one.
 const IDLE: Duration = Duration::from_secs(600);
 
 /// Snapshots that clients read, in files without names where the engine has its own files.

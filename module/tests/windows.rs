@@ -386,7 +386,7 @@ fn clients_cannot_say_that_time_has_passed() {
     reserve(&mut client, "k");
     assert_eq!(
         refusal(&mut client, "CF.AGE k 1000 x"),
-        "ERR CF.AGE is for the file of commands"
+        "ERR CF.AGE is for the AOF"
     );
 }
 

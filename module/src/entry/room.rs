@@ -65,7 +65,7 @@ impl Room {
 
     /// # Errors
     ///
-    /// [`NoRoom`] if the value may not take up so many bytes.
+    /// [`NoRoom`] if the value may not occupy this number of bytes.
     pub(crate) fn admit(&mut self, needed: usize) -> Result<(), NoRoom> {
         let limit = self.setting;
         if needed > limit {

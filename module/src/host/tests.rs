@@ -1,4 +1,4 @@
-//! Commands without an engine: what they answer, and what replicas are told.
+//! Commands without an engine: their replies, and what is replicated.
 
 use super::*;
 use crate::windows::Pass;
@@ -17,7 +17,7 @@ const PRIMARY: Flags = Flags::of(true, false, false);
 #[derive(Debug)]
 struct Done {
     reply: Reply,
-    /// What replicas are told, as words.
+    /// The replicated commands, as words.
     told: Vec<Vec<Vec<u8>>>,
 }
 
@@ -82,7 +82,7 @@ fn tell(replica: &mut FakeKey, done: &Done) {
         let there = run(replica, PRIMARY, &words);
         assert!(!there.reply.is_error(), "{:?}", there.reply);
         assert!(words[0] == b"CF.ADDTOUCH" || there.reply != Reply::Bool(false));
-        // A replica of a replica is told the same.
+        // A replica of a replica receives the same.
         assert_eq!(there.told, std::slice::from_ref(told));
     }
 }
@@ -309,13 +309,13 @@ fn a_load_that_fails_takes_its_key_away() {
         load(&mut primary, &pieces[1]).reply,
         Reply::error("ERR not found")
     );
-    // Out of order, it goes on.
+    // A piece that is out of order is refused, and the load continues.
     load(&mut primary, &pieces[0]);
     let refused = load(&mut primary, &pieces[2]);
     assert_eq!(refused.reply, Reply::error("Couldn't load chunk!"));
     assert!(refused.told.is_empty() && primary.entry.is_some());
     assert_eq!(load(&mut primary, &pieces[1]).reply, Reply::OK);
-    // A header begins anew.
+    // A header restarts the load.
     assert_eq!(load(&mut primary, &pieces[0]).reply, Reply::OK);
     assert_eq!(load(&mut primary, &pieces[1]).reply, Reply::OK);
 }
