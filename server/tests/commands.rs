@@ -285,7 +285,7 @@ fn size(client: &mut redis::Connection, key: &str) -> usize {
     ask(client, &format!("MEMORY USAGE {key}"))
 }
 
-/// Adds the items from `first` up to `end`, all of which must fit.
+/// Adds the items from `first` up to `end`. All of them must fit.
 fn fill(client: &mut redis::Connection, key: &str, first: usize, end: usize) {
     for start in (first..end).step_by(50_000) {
         let items: Vec<usize> = (start..end.min(start + 50_000)).collect();
@@ -344,7 +344,7 @@ fn a_filter_grows_up_to_the_memory_limit() {
     let bytes = size(&mut client, "k");
     assert!(bytes <= limit, "{bytes} bytes");
     assert!(10 * bytes > 9 * limit, "{bytes} bytes");
-    // There is no room for twice as many items.
+    // There is no room for twice that number of items.
     ask::<()>(&mut client, "FLUSHALL");
     ask::<()>(&mut client, "CF.RESERVE k 500000");
     assert_eq!(debug(&mut client, "k", "max_capacity"), 500_000);

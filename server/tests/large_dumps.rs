@@ -99,7 +99,7 @@ fn within(bytes: usize, arguments: &[&str]) -> Server {
     Server::spawn(&mut limited)
 }
 
-/// The system refuses memory for a second filter, and the server goes on.
+/// The system refuses memory for a second filter, and the server keeps running.
 #[test]
 fn no_address_space_is_an_error() {
     let directory = TempDir::new().unwrap();

@@ -51,7 +51,7 @@ impl Faulty {
         File::create(self.path("armed")).unwrap();
     }
 
-    /// From now on saves begin, and do not go on.
+    /// From now on saves begin, and do not end.
     fn hold_saves(&self) {
         File::create(self.path("held")).unwrap();
     }

@@ -253,7 +253,7 @@ fn a_touch_begins_the_time_of_an_item_anew() {
             thread::sleep(Duration::from_millis(20));
         }
         assert!(ask::<i64>(client, "CF.COUNT k c") <= 1);
-        // Nobody touched it.
+        // No client touched it.
         outlive(client, "k", "b");
         outlive(client, "k", "a");
         assert!(last.elapsed() >= Duration::from_secs(1));
@@ -345,7 +345,7 @@ fn a_copy_has_the_times_of_its_items() {
     until("a step begins", || debug(&mut client, "k", "epoch") != "0");
     assert!(has(&mut client, "COPY k copy"));
     assert_eq!(debug(&mut client, "copy", "window"), "1");
-    // It goes on from the step of the other one, and does not begin anew.
+    // It continues from the epoch of the other one, and does not start from the beginning.
     let step: u64 = debug(&mut client, "copy", "epoch").parse().unwrap();
     assert!(step >= 1);
     outlive(&mut client, "copy", "a");
@@ -457,7 +457,7 @@ fn a_load_is_within_the_memory() {
     assert!(!has(&mut client, "EXISTS k"));
 }
 
-/// The clock goes on between two servers.
+/// The clock keeps running between two servers.
 #[test]
 fn a_restarted_server_goes_on_with_its_windows() {
     let directory = TempDir::new().unwrap();

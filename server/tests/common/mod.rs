@@ -298,7 +298,7 @@ pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// True in the unhurried run, which `GUIRA_LONG=1` asks for.
+/// True in the long run, which `GUIRA_LONG=1` requests.
 pub(crate) fn long() -> bool {
     std::env::var_os("GUIRA_LONG").is_some()
 }
