@@ -96,7 +96,7 @@ fn commands_have_their_flags_and_categories() {
     }
 }
 
-/// What a client that offers completions is told.
+/// The reply to a client that offers completions.
 #[test]
 fn commands_describe_their_arguments() {
     if is_skipped() {
@@ -392,7 +392,7 @@ fn long_commands_are_answered_by_threads() {
                 .all(|found| found)
         );
     }
-    // Nobody is blocked in a transaction or a script.
+    // No client is blocked in a transaction or a script.
     let items: Vec<usize> = (0..MANY).collect();
     let mut pipe = redis::pipe();
     pipe.atomic().cmd("CF.MEXISTS").arg("k").arg(&items);
@@ -408,14 +408,14 @@ fn long_commands_are_answered_by_threads() {
         .query(&mut client)
         .unwrap();
     assert_eq!(found, vec![true; MANY]);
-    // What is deleted meanwhile is still there for those who are answered.
+    // A filter that is deleted during its dumps still exists for the clients that wait for them.
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 let mut client = engine.client();
                 for _ in 0..20 {
                     let found = exist_many(&mut client, "k", MANY);
-                    // The filter may be filled meanwhile.
+                    // Items may be added to the filter concurrently.
                     assert_eq!(found.len(), MANY);
                     let _ = try_ask::<Value>(&mut client, "CF.SCANDUMP k 1");
                     let _ = try_ask::<Value>(&mut client, "CF.COMPACT k");
