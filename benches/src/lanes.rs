@@ -53,7 +53,7 @@ impl Lane {
         }
     }
 
-    /// How many live keys the peer denies: lost, if nobody is writing.
+    /// How many live keys the peer denies: lost, if no thread is writing.
     #[must_use]
     pub fn lost<K: Key>(&self, peer: &dyn Peer<K>) -> u64 {
         peer.missing(self.tail..self.head)

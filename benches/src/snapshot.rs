@@ -165,8 +165,8 @@ fn cost(effort: Effort) -> (Table, u64) {
     (table, denied)
 }
 
-/// What `work` returns, and how many snapshots per second another thread has
-/// taken meanwhile: one at least, which begins with it or before.
+/// What `work` returns, and how many snapshots per second another thread has taken concurrently: at
+/// least one, which begins with it or before.
 fn beside_snapshots<R>(filter: &CuckooFilter, work: impl FnOnce() -> R) -> (R, f64) {
     let stop = &AtomicBool::new(false);
     let take = move || {

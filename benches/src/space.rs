@@ -140,7 +140,7 @@ pub struct Load {
 /// Items asked for, where the highest load is measured.
 pub const SIZES: [usize; 3] = [1_000, 30_000, 1_000_000];
 
-/// So many false positives tell the rate to a twentieth.
+/// This number of false positives tells the rate to a twentieth.
 const SOME: u64 = 400;
 
 /// The share of absent keys that are found, and how many were looked up: until so many were found,

@@ -36,7 +36,7 @@ const OPERATIONS: [(&str, f64); 5] = [
 /// What is aimed at out of cache.
 const OUT_OF_CACHE: f64 = 0.9;
 
-/// A fill to 80 % has so many parts.
+/// The number of parts of a fill to 80 %.
 const PARTS: u64 = 32;
 
 /// Both words, for one size of tables.

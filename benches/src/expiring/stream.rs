@@ -181,7 +181,7 @@ fn work(source: &Source<'_>, end: u64) -> [u64; 3] {
         let (past, kept) = own[own.len().saturating_sub(1 + own.len() / 8)];
         let again = window.see_all(past..past + CHUNK / 3);
         calls += CHUNK / 3;
-        // Unless this thread was stopped meanwhile, they are no older than that.
+        // Unless this thread was preempted, they are no older than that.
         if source.next.load(Ordering::Relaxed) - past < source.items / 2 {
             forgotten += u64::from((again[Seen::First as usize] & kept).count_ones());
         }

@@ -9,11 +9,10 @@
 use crate::hasher;
 use std::{hash::BuildHasher, mem};
 
-/// How many residents an insert relocates at most, unless it is told otherwise
-/// (`MAXITERATIONS`).
+/// The most residents that an insert relocates by default (`MAXITERATIONS`).
 const RELOCATIONS: usize = 20;
 
-/// A filter of so many tables takes no more inserts (`cf-max-expansions`).
+/// A filter with this number of tables accepts no more inserts (`cf-max-expansions`).
 pub const MOST_TABLES: usize = 32;
 
 /// What fingerprints are multiplied with for the distance of their two buckets.
@@ -209,8 +208,8 @@ mod tests {
         assert_eq!(filter.bytes(), 1080);
     }
 
-    /// RedisBloom#599: 32 tables of 512 buckets hold 29 337 items, of which it is not known how many
-    /// are equal, in 33 320 bytes.
+    /// RedisBloom#599: 32 tables of 512 buckets hold 29 337 items in 33 320 bytes. How many of the
+    /// items are equal is not known.
     #[test]
     fn with_expansion_1_the_32nd_table_is_the_end() {
         let mut filter = RedisBloom::new(1_024, 2, 1);
