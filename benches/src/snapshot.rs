@@ -197,7 +197,7 @@ impl Snapshots {
         let size = self.bytes >> 20;
         let mut targets = Vec::new();
         for (row, (name, _)) in self.throughput.rows.iter().enumerate() {
-            // A grown filter is as many rows of memory at a time as it has planes.
+            // A grown filter is read as one stream of memory per plane.
             let bounds = if row == 0 { [0.5, 0.5] } else { [0.45, 0.35] };
             for (column, bound) in (1..).zip(bounds) {
                 let what = format!(

@@ -105,7 +105,7 @@ struct Side {
 type Spent = [(u64, Duration); 2];
 
 impl Side {
-    /// As many items as a table of so many bytes takes.
+    /// A filter with the number of items that a table of `bytes` bytes takes.
     fn new(bytes: usize, builder: Builder) -> Self {
         let make = |items: usize| {
             let builder = builder.clone().capacity(items);

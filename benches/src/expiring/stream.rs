@@ -20,8 +20,8 @@ use std::{
 /// Numbers that a thread takes at once.
 const CHUNK: u64 = 64;
 
-/// A stream of new keys, from which threads take their parts. A step begins as often as keys of a
-/// step have come: whoever takes the one that is too much begins it.
+/// A stream of new keys, from which threads take their parts. A step begins whenever the keys of a
+/// step have come: the thread that takes the first key beyond them begins it.
 struct Source<'a> {
     window: &'a dyn Window,
     next: AtomicU64,
@@ -189,7 +189,7 @@ fn work(source: &Source<'_>, end: u64) -> [u64; 3] {
     [calls, forgotten, refused]
 }
 
-/// Keys that two were told to be first for, of those that two threads ask for at once.
+/// Of the keys that two threads ask for at once, how many both get as first.
 fn twice(effort: Effort, it: &super::Contestant) -> u64 {
     let count = items(effort.log_medium) / 4;
     let window = (it.make)(count as usize);

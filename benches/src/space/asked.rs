@@ -106,8 +106,8 @@ impl Filter for RedisBloom {
     }
 }
 
-/// RedisBloom has no rates to ask for: the most slots of a bucket, of those that it has by
-/// default or fewer, with which one table keeps the rate.
+/// RedisBloom has no rates to ask for. Returns the most slots of a bucket, of its default or fewer,
+/// with which one table keeps the rate.
 fn redis_bloom_slots(rate: f64) -> Option<usize> {
     [2, 1]
         .into_iter()

@@ -219,8 +219,8 @@ mod tests {
         assert!(taken.abs_diff(29_337) < 29_337 / 20, "{taken} items");
     }
 
-    /// RedisBloom#533: 275 929 items, for which 6 tables from 8192 buckets on have room, were in
-    /// 12, as many of them were equal. Those of 12 have 67 092 712 bytes.
+    /// RedisBloom#533: 275 929 items were in 12 tables, although 6 tables from 8192 buckets on have
+    /// room for them, because many of them were equal. 12 tables have 67 092 712 bytes.
     #[test]
     fn with_expansion_2_the_tables_double() {
         let mut filter = RedisBloom::new(16_384, 2, 2);

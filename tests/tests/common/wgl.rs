@@ -1,9 +1,9 @@
 //! Is there an order of a few operations that explains all their answers? The search
 //! for one, after Wing, Gong and Lowe, class by class.
 //!
-//! It sees more than bounds on the number of copies do: answers that are possible one by one, but
-//! that no single order explains. It takes exponential time at worst, so the histories are short,
-//! and begin and end at rest.
+//! It sees more than bounds on the number of copies do: answers that are possible one by one,
+//! although no single order explains all of them. It takes exponential time at worst, so the
+//! histories are short, and begin and end at rest.
 
 use super::event::{Answer, Event};
 use todc_utils::{
