@@ -151,6 +151,8 @@ mod pages {
 }
 
 mod builder;
+#[cfg(all(test, not(any(guira_loom, guira_shuttle))))]
+mod concurrent_tests;
 mod contains_iter;
 mod digest;
 mod error;

@@ -10,6 +10,7 @@ mod place;
 use super::{ExpiringFilter, any::with_layout};
 use crate::{
     error::{MemoryError, SnapshotError},
+    fault::faulty,
     hash::SeededState,
     raw::{RawFilter, frontier::chunk_buckets},
     snapshot::{assembly::Place as _, chunks, decode::Decoder, summed::Summed},
@@ -271,7 +272,8 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
             let now = loop {
                 let now = self.moment();
                 self.table.read_chunk(buckets.clone(), 0, &mut words);
-                if Time::<L>::is_still(&self.time, now) {
+                let in_time = Time::<L>::is_still(&self.time, now);
+                if faulty!(in_time, ScanNoSecondNow => true) {
                     break now;
                 }
             };
