@@ -1,8 +1,8 @@
 //! What the `CF.*` commands do: from arguments to a reply.
 //!
 //! A host has the keys, and threads or sockets. It implements [`Store`], takes the commands from
-//! [`commands`], and writes each [`Reply`] in its own notation. What a command has changed it is
-//! told, so that it can save that or pass it on.
+//! [`commands`], and writes each [`Reply`] in its own wire protocol. The commands report what they
+//! have changed, so that the host can save or replicate it.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

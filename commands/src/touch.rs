@@ -1,4 +1,4 @@
-//! The commands that begin the time of an item anew.
+//! The commands that reset the time of an item.
 
 use crate::{
     Answer, Args, Filter, Reply, Store,
@@ -58,7 +58,8 @@ pub(crate) fn add_touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
     store.with(key, add)?.unwrap_or(missing)
 }
 
-/// Adds `item`, or begins its time anew; whether it was absent. `None` if the filter has no window.
+/// Adds `item`, or resets its time; returns whether it was absent. `None` if the filter has no
+/// window.
 fn add_or_refresh<S: Store>(
     store: &S,
     filter: &Filter,
