@@ -67,13 +67,13 @@ use std::{
 ///
 /// # Determinism
 ///
-/// With a [seed](crate::Builder::seed), the same calls in one thread make the same filter, in any thread
-/// and in any process. Each call returns the same result, and [`to_bytes`](Self::to_bytes) returns
-/// the same bytes.
+/// With a [seed](crate::Builder::seed), the same calls in one thread make the same filter, in any
+/// thread and in any process. Each call returns the same result, and [`to_bytes`](Self::to_bytes)
+/// returns the same bytes.
 ///
-/// In a filter that [grows](crate::Builder::max_capacity), each thread starts to split at a different
-/// place. Its bytes are the same if one thread makes both filters, or if each process uses filters
-/// in one thread only.
+/// In a filter that [grows](crate::Builder::max_capacity), each thread starts to split at a
+/// different place. Its bytes are the same if one thread makes both filters, or if each process
+/// uses filters in one thread only.
 ///
 /// # Keys from attackers
 ///

@@ -58,8 +58,9 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// Two filters may be merged into each other at the same time. Copies that either receives
     /// during the call may then be merged back, and so have further copies.
     ///
-    /// No step waits for another thread. O(buckets of `other`), and an insert per copy. The call needs some KiB of memory,
-    /// and more if `other` has doubled more than six times: 70 KiB after ten doublings.
+    /// No step waits for another thread. O(buckets of `other`), and an insert per copy. The call
+    /// needs some KiB of memory, and more if `other` has doubled more than six times: 70 KiB after
+    /// ten doublings.
     ///
     /// # Errors
     ///

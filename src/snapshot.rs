@@ -1,7 +1,7 @@
 //! Snapshots: the words of a filter as bytes, written while threads use the filter.
 //!
 //! `docs/FORMAT.md` describes the bytes. [`crate::raw::frontier`] explains why a scan is correct
-//! while copies move, and [`Table::scan`](crate::table::Table::scan) why it is correct during
+//! while copies move, and [`Table::read_chunk`](crate::table::Table::read_chunk) why it is correct during
 //! growth.
 
 pub(crate) mod assembly;

@@ -55,7 +55,8 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// The ages of live copies, each with the sum over its copies.
     fn sums_by_age(&self, start: State, oldest: u64) -> Vec<(u64, u128)> {
         let buckets = self.table.buckets();
-        // By the step in which they were seen: further steps may begin while they are read.
+        // Copies are grouped by the epoch in which they were seen, because further epochs may begin
+        // during the scan.
         let mut sums: BTreeMap<u64, u128> = BTreeMap::new();
         let mut first = 0;
         let Ok(end) = self.scan_by_epoch(|words, step| {

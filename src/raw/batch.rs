@@ -1,5 +1,5 @@
-//! Batches as a pipeline: the words of an item are prefetched some items before it is looked
-//! at, so that cache misses overlap. Then each item is treated as one by one.
+//! Batches as a pipeline: the words of an item are prefetched some items before it is looked up, so
+//! that cache misses overlap. Then each item is processed like a single one.
 
 use super::{RawFilter, len::Len, lookup::Lookups};
 use crate::{

@@ -7,8 +7,9 @@
 //! | checked by | expire_refresh |
 //! | break it | `cargo xtask break RefreshNoSecondNow` |
 //!
-//! The tag of a copy changes under W, as in [`expire`](super::expire). Where a word is marked
-//! already, and stays so for a while, a second copy comes beside the first, which dies by itself.
+//! The tag of a copy changes while the copy is withheld (W), as in [`expire`](super::expire). If
+//! the word has a mark, and keeps it for a while, the call adds a second copy, and the first one
+//! expires by itself.
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;

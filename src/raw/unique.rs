@@ -7,20 +7,20 @@
 //! | checked by | unique, growth_level, expire_unique |
 //! | break it | `cargo xtask break UniqueNoReservation` |
 //!
-//! The call puts a token into an empty slot of one of the two words of the class, its *own* one,
-//! reads the other word, and replaces the token by the fingerprint. Any other change of the own
-//! word removes the token, so if it is still there, that word was the same all the time, and the
-//! words read stood together. From then on the class can reach the other word only through the
-//! own one (which would remove the token), by a plain `insert`, or by another call that reserves
-//! there.
+//! The call puts a token into an empty slot of one of the two words of the class, its *own* word.
+//! It reads the other word, and replaces the token by the fingerprint. Any other change of the own
+//! word removes the token. So if the token is still there, the own word has not changed, and both
+//! words were at one moment as they were read. From then on the class can reach the other word only
+//! through the own one (which would remove the token), by a plain `insert`, or by another call that
+//! reserves there.
 //!
 //! Of two calls with reservations in both words, at least one sees the other's: each reserves
 //! before it reads. One of the two words is the *home* of the class ([`Class::home`]), and a call
 //! at home has the right of way. It evicts a reservation in the other word, and a call there gives
 //! way to one at home.
 //!
-//! So the two words have two pairs of names. Home and away belong to the class and never change;
-//! own and other belong to the call, which chooses its own word.
+//! So the two words have two pairs of names. *Home* and *away* belong to the class and never
+//! change. *Own* and *other* belong to the call, which chooses its own word.
 //!
 //! ```text
 //!                      home             away

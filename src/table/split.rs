@@ -7,9 +7,9 @@
 //! | checked by | growth_lookup, growth_insert, growth_remove |
 //! | break it | `cargo xtask break NoFreeze` |
 //!
-//! To split a word from level k to k + 1 moves the fingerprints that have bit k set to the same
-//! bucket of a new plane. Neither of the two words stores that bit any more, so its slots are
-//! packed again. No key is needed for it, and two items of one class stay of one class.
+//! Splitting a word from level k to k + 1 moves the fingerprints with bit k set to the same bucket
+//! of a new plane. Neither of the two words stores that bit any more, so their slots are packed
+//! again. No key is needed for it, and two items of one class remain in one class.
 
 use super::{Table, layout::Layout, loaded::Loaded, word::Bucket};
 use crate::step::Step;

@@ -1,4 +1,4 @@
-//! Time, as a filter knows it: none, or a row of epochs in which copies grow old.
+//! Time, as a filter knows it: none, or a sequence of epochs in which copies age.
 //!
 //! In an expiring filter each copy has a tag, which says in which epoch its item was last seen. The
 //! *age* of a copy in epoch n is the number of epochs since then, modulo 2^t for tags of t bits. A

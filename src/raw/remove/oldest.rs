@@ -7,8 +7,8 @@
 //! | checked by | expire_remove |
 //! | break it | `cargo xtask break RemoveYoungest` |
 //!
-//! Two items of one class cannot be told apart. What is left after each remove must live as long
-//! as the items that are left, whichever they are: so the oldest goes first.
+//! Items of one class cannot be told apart. The remaining copies must live as long as the remaining
+//! items, whichever these are. So the oldest copy is removed first.
 
 use super::take;
 use crate::{
