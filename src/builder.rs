@@ -173,8 +173,8 @@ impl<S> Builder<S> {
     /// * 1/1024 of the final buckets
     /// * the buckets that `capacity` items need in the initial words
     ///
-    /// If a fixed filter for `items` items has at most twice the buckets of a fixed one for
-    /// `capacity`, the filter has its final size from the start, unless
+    /// The filter has its final size from the start if a fixed filter for `items` items has at most
+    /// twice the buckets of a fixed one for `capacity`. This does not apply if
     /// [`fingerprint_bits`](Self::fingerprint_bits) is set.
     ///
     /// Usually no single insert pays for a doubling: each insert splits a few words. An insert that

@@ -25,8 +25,8 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// all releases that write the same version of a snapshot.
     ///
     /// If threads change the filter during the call, the result is the digest of a snapshot
-    /// [written](Self::write_to) at the same time, which need not be a state that the filter ever
-    /// had. An insert into a well-filled filter may then get
+    /// [written](Self::write_to) at the same time. The filter need not ever have been in that
+    /// state. An insert into a well-filled filter may then get
     /// [`BlockedByScan`](crate::InsertError::BlockedByScan). O([`buckets`](Self::buckets)).
     ///
     /// ```

@@ -14,8 +14,8 @@ const MIN_RATE: f64 = 2e-9;
 const DEFAULT_RATE: f64 = 0.001;
 
 /// A filter that can grow starts with at most the largest of these: `START_FACTOR` times the
-/// buckets of a fixed filter of its capacity and rate, `START_LEAST` buckets, and this part of the
-/// buckets to which it may grow.
+/// buckets of a fixed filter of its capacity and rate; `START_LEAST` buckets; this part of its
+/// final buckets.
 const START_FACTOR: usize = 6;
 const START_LEAST: usize = 32;
 const START_SHARE: usize = 1024;
@@ -78,9 +78,9 @@ impl Geometry {
         Self::smallest(Series::expiring(epochs), capacity, rate, bits)
     }
 
-    /// The geometry that the snapshot of an expiring filter claims, if it can exist: given by the
-    /// bits of a fingerprint, the slots of a bucket and the epochs of a TTL, and by the buckets and
-    /// the items of a TTL.
+    /// The geometry that the snapshot of an expiring filter claims, if it can exist. The layout is
+    /// given by the bits of a fingerprint, the slots of a bucket and the epochs of a TTL. The size
+    /// is given by the buckets and the items of a TTL.
     pub(crate) fn from_expiring_snapshot(
         (fingerprint_bits, slots, epochs): (u32, usize, u32),
         [buckets, items]: [u64; 2],
@@ -112,8 +112,9 @@ impl Geometry {
         })
     }
 
-    /// What is in an expiring filter at most to which `items` come in a TTL of `epochs` epochs, at an
-    /// even pace: those of a TTL, of an epoch more, and of half an epoch while that is swept.
+    /// The most items in an expiring filter if `items` come in a TTL of `epochs` epochs, at an even
+    /// pace. These are the items of a TTL, of another epoch, and of half an epoch while that one is
+    /// swept.
     fn standing(items: u64, epochs: u32) -> u64 {
         let more = (u128::from(items) * 3).div_ceil(2 * u128::from(epochs));
         u64::try_from(u128::from(items) + more).unwrap_or(u64::MAX)

@@ -61,9 +61,9 @@ pub(crate) fn spin() {
     checker::thread::yield_now();
 }
 
-/// In a model, lets another thread run before a retry: loom would explore
-/// retries that meet nothing new for ever, and of shuttle's threads the one with
-/// the highest priority runs until it yields. Otherwise nothing.
+/// In a model, lets another thread run before a retry. Otherwise loom would explore retries that
+/// meet nothing new for ever, and shuttle would keep running its thread with the highest priority.
+/// Outside of models it does nothing.
 #[inline(always)]
 pub(crate) fn yield_in_model() {
     #[cfg(any(guira_loom, guira_shuttle))]

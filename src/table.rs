@@ -1,7 +1,7 @@
 //! The words of a filter, and the only owner of their atomics.
 //!
 //! A *plane* is one word for each bucket. A fixed filter has one plane. In a filter that has
-//! doubled g times, a fingerprint lives in the plane whose number is its g low bits; its pair is
+//! doubled g times, a fingerprint lives in the plane whose number is its g low bits. Its pair has
 //! the same two buckets in every plane. So a bucket is addressed by its index and a fingerprint,
 //! and at every moment exactly one word *counts* for the two (`docs/PROOF.md`, section 9).
 //!

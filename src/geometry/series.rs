@@ -74,8 +74,8 @@ struct Expiring {
 }
 
 impl Expiring {
-    /// Of the 2^t ages of a tag two at least are dead ones, beside that of a copy seen now: a sweep
-    /// passes by a word that it finds marked, and empties it in the next epoch
+    /// At least two of the 2^t ages of a tag are dead ones, besides that of a copy seen now. The
+    /// reason is that a sweep passes a marked word, and empties it only in the next epoch
     /// (`docs/design/expiry.md`).
     const fn of<L: PackedLayout>() -> Self {
         Self {
@@ -232,9 +232,9 @@ impl Series {
         f64::ln_1p(-rate) / self.ln_mismatch(level) / (2.0 * self.slots(level) as f64)
     }
 
-    /// The load factor to which a large plane fills at a level: the
-    /// fewer bits of a fingerprint are left to choose the alternate bucket, the
-    /// less of the table can a search reach (Fan et al., as above, §4.2). Measured.
+    /// The load factor to which a large plane fills at a level. The fewer bits of a fingerprint are
+    /// left to choose the alternate bucket, the smaller is the part of the table that a search
+    /// reaches (Fan et al., as above, §4.2). Measured.
     fn load_at(self, level: u32) -> f64 {
         let words = self.at(level);
         let lost = match words.values().ilog2() {

@@ -14,9 +14,9 @@
 //! and gives the move up if one of them is between its buckets. No thread waits, and a scan leaves
 //! no trace.
 //!
-//! Either the mover sees that the scan has entered the chunk of the outline, or
-//! the scan sees the outline: each first writes, then has a SeqCst fence, then
-//! reads what the other has written (Dekker's pattern).
+//! Either the mover sees that the scan has entered the chunk of the outline, or the scan sees the
+//! outline. Each first writes, then has a SeqCst fence, and then reads what the other has written
+//! (Dekker's pattern).
 
 use crate::{
     fault,
@@ -47,9 +47,9 @@ const PLACES: usize = if sync::IN_MODEL { 1 } else { 7 };
 /// The places of all snapshots that run.
 pub(crate) struct Frontiers {
     chunk_buckets: u32,
-    /// 0: no snapshot; 1: one that has not begun to scan; 2c + 2: one that scans
-    /// chunk c now; 2c + 3: one that has scanned it and not entered the next. There
-    /// are at most 2^29 chunks, as the buckets of a plane are at most 2^32.
+    /// 0: no snapshot. 1: a snapshot that has not begun to scan. 2c + 2: one that scans chunk c
+    /// now. 2c + 3: one that has scanned chunk c and not entered the next. There are at most 2^29
+    /// chunks, as the buckets of a plane are at most 2^32.
     places: [AtomicU32; PLACES],
     /// Snapshots that found no place in `places`.
     others: AtomicU32,

@@ -109,10 +109,10 @@ impl<L: Layout> RawFilter<L> {
     /// Takes the copy with this entry, whose move is decided but not delivered: T is in `from`, and
     /// the copy is the S in `to`, which becomes K.
     ///
-    /// The exchange sees only S. That T stands, of the same move, is known by the
-    /// order: hold, S, T. Had another mover set the S that is exchanged, or the T,
-    /// it would have set its outline after S was read here, and would have found
-    /// the stripe held when it announced itself (PROOF, L6).
+    /// The exchange sees only S. That T is there, of the same move, follows from the order: hold,
+    /// S, T. Suppose another mover had set the S that is exchanged, or the T. Then it would have
+    /// set its outline after S was read here, and would have found the stripe held at its Advance
+    /// (PROOF, L6).
     pub(super) fn kill_shadow(
         &self,
         class: Class,

@@ -21,9 +21,9 @@ use crate::{
 };
 use arrayvec::ArrayVec;
 
-/// Words that a search probes before it gives up: enough for the load factors
-/// of `geometry`, few enough that `Full` comes back in microseconds, where no other
-/// thread's moves are in the way. (In models tables and stacks are tiny.)
+/// Words that a search probes before it gives up. They suffice for the load factors of `geometry`,
+/// and `Full` is returned within microseconds if no other thread's moves are in the way. (In models
+/// tables and stacks are tiny.)
 const MAX_PROBES: usize = if sync::IN_MODEL { 64 } else { 1024 };
 
 /// The same for a filter between two levels: to split a few words is cheaper than

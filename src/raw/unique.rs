@@ -10,9 +10,9 @@
 //! The call puts a token into an empty slot of one of the two words of the class, its *own* word.
 //! It reads the other word, and replaces the token by the fingerprint. Any other change of the own
 //! word removes the token. So if the token is still there, the own word has not changed, and both
-//! words were at one moment as they were read. From then on the class can reach the other word only
-//! through the own one (which would remove the token), by a plain `insert`, or by another call that
-//! reserves there.
+//! words were at one moment as they were read. From then on the class reaches the other word only
+//! by a plain `insert`, by another call that reserves there, or through the own word, which removes
+//! the token.
 //!
 //! Of two calls with reservations in both words, at least one sees the other's: each reserves
 //! before it reads. One of the two words is the *home* of the class ([`Class::home`]), and a call

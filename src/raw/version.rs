@@ -14,9 +14,9 @@ use crate::{
 /// [ version: advances of moves of these pairs      ][ holds    ]
 /// ```
 ///
-/// A reader that was preempted between observing and validating meets the same
-/// version again only after exactly a multiple of 2^52 advances: a stripe that
-/// advanced a hundred million times a second would take 521 days for them.
+/// A reader that was preempted between observing and validating meets the same version again only
+/// after exactly a multiple of 2^52 advances. A stripe that advanced a hundred million times a
+/// second would take 521 days for them.
 ///
 /// A hold is a remove that is about to kill a shadow. While there is one, no
 /// mover that comes later confirms its outline: the shadow that the remove has

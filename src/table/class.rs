@@ -167,9 +167,9 @@ const fn scale(hash: u64, buckets: usize) -> usize {
 }
 
 /// The other bucket of the pair, for any even number m of buckets: (s - b) mod m is its own
-/// inverse, and as s is odd, one bucket is even and the other odd: no pair is one bucket.
-/// (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §3.1, use b xor a hash of the fingerprint, which
-/// needs a power of two.)
+/// inverse. As s is odd, one bucket is even and the other odd, so no pair is one bucket. (Fan et
+/// al., *Cuckoo Filter*, CoNEXT 2014, §3.1, use b xor a hash of the fingerprint, which needs a
+/// power of two.)
 #[inline(always)]
 pub(crate) const fn alternate(fingerprint: Fingerprint, bucket: usize, buckets: usize) -> usize {
     let sum = 2 * half_sum(fingerprint, buckets) + 1;

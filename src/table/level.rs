@@ -27,8 +27,8 @@ use std::ops::Range;
 /// Words that one insert splits while the filter grows: a cache line of them.
 pub(crate) const SPLITS_PER_INSERT: usize = if sync::IN_MODEL { 1 } else { 8 };
 
-/// Words over which one insert moves the split pointer on, at most: a filter that was
-/// restored in the middle of a level has many that are split, and its pointer at the first.
+/// The most words over which one insert moves the split pointer. A filter that was restored in the
+/// middle of a level has many words that are split, and its pointer at the first.
 const MAX_STRIDE: usize = 64 * SPLITS_PER_INSERT;
 
 /// Why a filter does not grow.

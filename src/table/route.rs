@@ -24,9 +24,9 @@ fn load_bits(step: Step, atomic: &AtomicU64) -> Bits {
     Bits(atomic.load(fault::order(step, Ordering::Acquire)))
 }
 
-/// The table for a row of loads, with the place of its words at hand: after a
-/// load with Acquire the compiler must take it that anything in memory has
-/// changed, that place as well, and would load it again for each word.
+/// The table for a sequence of loads, with the place of its words at hand. After a load with
+/// Acquire the compiler must assume that anything in memory has changed, including that place, and
+/// would load it again for each word.
 pub(crate) struct View<'a, L> {
     first: &'a [AtomicU64],
     table: &'a Table<L>,

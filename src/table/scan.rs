@@ -165,8 +165,8 @@ impl<L: Layout> Table<L> {
         counting.all(|&word| Word::<L>::unpack(word).is_in_phase(one))
     }
 
-    /// True if the word at `index` of `plane` counts beside the images of the planes
-    /// before it: that of the word that it was split from does not hold its part.
+    /// True if the word at `index` of `plane` counts in addition to the images of the planes before
+    /// it. It does if the word that it was split from does not hold its part.
     fn descends(&self, before: &[u64], width: usize, plane: usize, index: usize) -> bool {
         let born = plane.ilog2();
         let parent = plane ^ 1 << born;

@@ -34,8 +34,8 @@ fn fill<L: PackedLayout>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]
     );
 }
 
-/// A filter whose buckets are full of copies that lead from each of these to the next,
-/// but for the last, which is empty; and a class of the first two.
+/// A filter whose buckets are full of copies that lead from each of these buckets to the next; the
+/// last one is empty. And a class of the first two.
 fn chain<L: PackedLayout>(buckets: usize, length: usize) -> (RawFilter<L>, Class) {
     let raw = RawFilter::new(buckets, Levels::FIXED).expect("memory");
     for bucket in 0..length {

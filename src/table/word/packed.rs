@@ -120,10 +120,9 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         self.used_slots().count_ones()
     }
 
-    /// Compares the used slots as numbers, not how many there are: that is the
-    /// same as long as slots are used from the lowest on, which removes disturb,
-    /// and a full word is fuller than any other in any case. To count them takes longer
-    /// (`docs/decisions.md`).
+    /// Compares the used slots as numbers, instead of counting them. The result is the same while
+    /// slots are used from the lowest on, which removes disturb. A full word is fuller than any
+    /// other in any case. To count them takes longer (`docs/decisions.md`).
     #[inline(always)]
     fn is_fuller_than(self, other: Self) -> bool {
         debug_assert!(!self.is_reserved() && !other.is_reserved());
