@@ -1,9 +1,8 @@
 //! The keys, and the memory that all of them take up.
 //!
-//! No lock on the data path: the map is a concurrent one, its values are shared,
-//! and a filter that is deleted while a command works on it lives until that
-//! command is done. Who adds a key, takes one away or changes when one expires holds a lock
-//! for that.
+//! There is no lock on the data path: the map is concurrent, its values are shared, and a deleted
+//! filter lives until the commands that use it are done. Adding or deleting a key, and changing
+//! when it expires, takes a lock.
 
 mod deadlines;
 mod entry;
@@ -34,8 +33,9 @@ use std::{
 use thiserror::Error;
 use ticks::{SCHEDULED, Ticks};
 
-/// Bytes that a key is charged for beside its name and its filter: what the server keeps with the
-/// filter, the entry of the map and its place in the table, and what the allocator rounds up.
+/// Bytes that a key is charged in addition to its name and its filter. They cover what the server
+/// keeps with the filter, the entry of the map and its place in the table, and the allocator's
+/// rounding.
 const OVERHEAD: usize = size_of::<Entry>() - size_of::<CuckooFilter>() + 112;
 
 /// Bytes of a key, at most: metrics show all keys, and patterns go over them.

@@ -1,8 +1,8 @@
 //! The map from keys to filters.
 //!
-//! It is in parts, by the hash of the key, so that a step of `SCAN` has to look at the keys of a
-//! part or two, and not at all of them. No key takes up more memory for that, and a lookup
-//! hashes its key once, as in a single map.
+//! It is in parts, by the hash of the key. So a step of `SCAN` looks at the keys of one or two
+//! parts, instead of all keys. No key takes up more memory for that, and a lookup hashes its key
+//! once, as in a single map.
 
 use super::Entry;
 use papaya::{Equivalent, Guard, HashMap, LocalGuard};

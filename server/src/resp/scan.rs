@@ -145,8 +145,8 @@ impl Line {
     }
 }
 
-/// The number in the line that begins at `start` with `tag`, which is `None` for -1, and where the
-/// line ends; `None` if the line is not there as a whole.
+/// The number in the line that begins at `start` with `tag` (`None` for -1), and where the line
+/// ends. `None` if the line is incomplete.
 #[inline]
 fn header(
     bytes: &[u8],
