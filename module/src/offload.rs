@@ -1,8 +1,8 @@
 //! Work on the module's own threads, while the engine continues.
 //!
-//! They only read filters, write snapshots of them, complete doublings, and sweep out what filters
-//! have forgotten: what changes the answers of a filter is done on the engine's main thread, in whose
-//! order replicas do it.
+//! They only read filters, write snapshots of them, complete doublings, and sweep expired copies.
+//! Whatever changes the answers of a filter runs on the engine's main thread, in the order in which
+//! replicas repeat it.
 
 mod workers;
 

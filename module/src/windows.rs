@@ -9,8 +9,8 @@
 //! slots of that takes longer: threads of the module do it. They only empty what is forgotten, so it
 //! matters to replicas when in one case only: docs/MODULE.md, "Keys that forget".
 //!
-//! A filter that is new waits for the next time that the clock moves, which is a tenth of a second
-//! later at most: only then it is known how late it is.
+//! A new filter waits for the next move of the clock, at most a tenth of a second later. Only then
+//! is it known how late the filter is.
 
 mod node;
 

@@ -1,8 +1,8 @@
 //! What a value may take up that is restored or copied for a client.
 //!
-//! Files, replication and imported slots are not limited: what they bring is in the memory of
-//! another node already, and an engine that refused it could neither start nor follow its primary.
-//! For them, as for clients, memory is allocated as bytes arrive.
+//! Files, replication and imported slots are not limited. Their contents are in the memory of
+//! another node already, and an engine that refused them could neither start nor follow its
+//! primary. For them, as for clients, memory is allocated as bytes arrive.
 
 use crate::{
     engine::{Flags, Memory, memory, standing},
