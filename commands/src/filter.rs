@@ -160,8 +160,9 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// As the library's. Where a snapshot may be the reason for a `Full`, or what is not swept yet,
-    /// it tries again as long as `wait`, which waits a little, returns true: a second or so.
+    /// Like the library's. If a snapshot or unswept copies may be the reason for a `Full`, it tries
+    /// again while `wait` returns true. `wait` waits a little, and the tries take about a second in
+    /// all.
     #[inline]
     pub fn insert(&self, item: &[u8], wait: impl FnMut() -> bool) -> Result<(), InsertError> {
         in_either!(&self.any, filter => filter
@@ -281,8 +282,8 @@ impl Filter {
         self.when_free(wait, insert)
     }
 
-    /// Tries until nothing is in the way that will go: snapshots forbid relocations between the
-    /// part that is written already and the one to come, and what is not swept yet takes up room.
+    /// Tries again until no transient cause is left. Snapshots forbid relocations between the part
+    /// that is written already and the part to come, and unswept copies take up room.
     fn when_free<T>(
         &self,
         mut wait: impl FnMut() -> bool,
