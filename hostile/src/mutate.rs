@@ -66,7 +66,7 @@ fn place(length: usize, random: &mut SmallRng) -> usize {
     random.random_range(0..=length / 8) * 8
 }
 
-/// A section of `length` bytes; it has at most `longest`.
+/// A part of `length` bytes: at most `longest` of them.
 fn section(length: usize, longest: usize, random: &mut SmallRng) -> std::ops::Range<usize> {
     let (a, b) = (place(length, random), place(length, random));
     let start = a.min(b);
