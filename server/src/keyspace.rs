@@ -561,6 +561,7 @@ fn bytes(filter: &Entry) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use guira_commands::Options;
     use std::{
         sync::{Barrier, atomic::AtomicBool},
         thread,

@@ -93,13 +93,24 @@ fn a_large_request_is_refused() {
     });
 }
 
+/// There is memory for neither the piece nor the reply, then for the piece, and at last for both.
 #[test]
 fn a_piece_of_a_dump_is_refused() {
     let (_directory, mut server) = full(0);
     let mut client = server.client(Protocol::Resp2);
-    let refused = refusal(&mut client, "CF.SCANDUMP k 1");
-    assert!(refused.starts_with("OOM "), "{refused}");
+    let mut refusals = Vec::new();
+    for room in (ROOM..16 * MB).step_by(MB / 8) {
+        limit(&server, room);
+        match try_ask::<(u64, Vec<u8>)>(&mut client, "CF.SCANDUMP k 1") {
+            Ok(_) => break,
+            Err(error) => refusals.push(common::text(&error)),
+        }
+    }
     assert!(server.process.try_wait().unwrap().is_none());
+    let read = "ERR the dump cannot be read: out of memory";
+    let sent = "OOM there is no memory for the reply";
+    assert_eq!(refusals.first().map(String::as_str), Some(read));
+    assert_eq!(refusals.last().map(String::as_str), Some(sent), "{refusals:?}");
     is_well(&server);
 }
 
