@@ -1,7 +1,7 @@
 //! The `CF.*` commands on items.
 
 use crate::{
-    Answer, Args, Filter, Reply, Store, options,
+    Answer, Args, Filter, Reply, Store, Wanted, options,
     reply::try_with_capacity,
     reserve::get_or_make,
     store::{filter_of, get},
@@ -52,8 +52,14 @@ fn insert_one<S: Store>(
     };
     match store.with(key, insert)? {
         Some(answer) => answer,
-        None => insert(&get_or_make(store, key, store.defaults())?),
+        None => insert(&get_or_make(store, key, &default_key(store))?),
     }
+}
+
+/// The key that an insert makes.
+#[cold]
+fn default_key<S: Store>(store: &S) -> Wanted {
+    Wanted::by_default(store.defaults())
 }
 
 /// Adds a copy of `item`.
@@ -191,7 +197,7 @@ pub fn add_together<S: Store>(
     };
     let refusal = match store.with(key, &mut add) {
         Ok(Some(())) => return,
-        Ok(None) => match get_or_make(store, key, store.defaults()) {
+        Ok(None) => match get_or_make(store, key, &default_key(store)) {
             Ok(kept) => return add(&kept),
             Err(refusal) => refusal,
         },
@@ -228,7 +234,7 @@ fn parse_insert<'a, S: Store>(
         return Err(Reply::wrong_arity(name));
     }
     let mut rest = rest;
-    let mut wanted = store.defaults();
+    let mut wanted = default_key(store);
     let mut create = true;
     let items = loop {
         rest = match rest {
@@ -254,7 +260,7 @@ fn parse_insert<'a, S: Store>(
     }
     let kept = match get(store, key)? {
         Some(kept) => kept,
-        None if create => get_or_make(store, key, wanted)?,
+        None if create => get_or_make(store, key, &wanted)?,
         None => return Err(Reply::error("ERR not found")),
     };
     Ok((kept, items))

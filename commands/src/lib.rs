@@ -27,7 +27,7 @@ pub use options::{
     DEFAULT_CAPACITY, DEFAULT_RATE, MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, MIN_RATE, Options,
     Wanted, number,
 };
-pub use reply::Reply;
+pub use reply::{Reply, try_with_capacity};
 pub use store::{MakeError, Store};
 pub use table::commands;
 pub use window::{Clock, Window, Windowed};

@@ -103,12 +103,8 @@ impl Store for Host {
             self.filters.borrow_mut().insert(key.into(), filter.clone());
             return Ok(filter);
         }
-        let growth = match wanted.max_capacity {
-            Some(items) => Growth::up_to(items, &options, MEMORY),
-            None => Growth::furthest(&options, MEMORY).map_err(Into::into),
-        };
         let refuse = |error: String| MakeError::Refused(Reply::Error(error.into()));
-        let growth = growth.map_err(|error| refuse(error.to_string()))?;
+        let growth = Growth::of(wanted, MEMORY).map_err(|error| refuse(error.to_string()))?;
         let built = Filter::build(options, growth);
         let filter = Arc::new(built.map_err(|error| refuse(error.to_string()))?);
         self.filters.borrow_mut().insert(key.into(), filter.clone());

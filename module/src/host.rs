@@ -334,12 +334,11 @@ fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Rep
     if needed > limit {
         return Err(TooLarge::Now { needed, limit }.into());
     }
-    let growth = || match wanted.max_capacity {
-        None => furthest_growth(options, limit).map_err(|error| refuse(&error)),
-        Some(items) => Growth::up_to(items, &options, limit).map_err(|error| match error {
+    let growth = || {
+        growth(wanted, limit).map_err(|error| match error {
             GrowthError::Memory { needed } => TooLarge::Grown { needed, limit }.into(),
             GrowthError::Build(error) => refuse(&error),
-        }),
+        })
     };
     let filter = match wanted.window {
         Some(window) => Filter::build_window(options, window, windows.clock()),
@@ -352,18 +351,18 @@ fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Rep
     }
 }
 
-/// [`Growth::furthest`], which is remembered: many keys are made alike, and it takes the making of a
-/// few filters to know it.
-fn furthest_growth(options: Options, limit: usize) -> Result<Growth, guira::BuildError> {
-    static KNOWN: Mutex<Option<(Options, usize, Growth)>> = Mutex::new(None);
+/// [`Growth::of`], which is remembered: many keys are made alike, and it takes the making of a few
+/// filters to know it.
+fn growth(wanted: &Wanted, limit: usize) -> Result<Growth, GrowthError> {
+    static KNOWN: Mutex<Option<(Wanted, usize, Growth)>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((of, with, growth)) = *known
-        && (of, with) == (options, limit)
+        && (of, with) == (*wanted, limit)
     {
         return Ok(growth);
     }
-    let growth = Growth::furthest(&options, limit)?;
-    *known = Some((options, limit, growth));
+    let growth = Growth::of(wanted, limit)?;
+    *known = Some((*wanted, limit, growth));
     Ok(growth)
 }
 

@@ -338,6 +338,7 @@ fn settings_are_shown_changed_and_checked() {
     let expected = [
         ("guira.default-capacity", "5000"),
         ("guira.default-error-rate", "0.01"),
+        ("guira.default-expansion", "1"),
         ("guira.max-filter-bytes", "1048576"),
         ("guira.offload-items", "2000"),
         ("guira.threads", "2"),
@@ -356,6 +357,14 @@ fn settings_are_shown_changed_and_checked() {
     ask::<i64>(&mut client, "CF.ADD made a");
     let debug: String = ask(&mut client, "CF.DEBUG made");
     assert!(debug.contains("false_positive_rate:0.001"), "{debug}");
+    ask::<()>(&mut client, "CONFIG SET guira.default-expansion 0");
+    ask::<i64>(&mut client, "CF.ADD fixed a");
+    let debug: String = ask(&mut client, "CF.DEBUG fixed");
+    let number = |name: &str| {
+        let field = debug.split(' ').find_map(|field| field.strip_prefix(name));
+        field.unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!(number("max_capacity:"), number("capacity:"), "{debug}");
     for (setting, reason) in [
         (
             "guira.default-error-rate 1",
@@ -363,6 +372,7 @@ fn settings_are_shown_changed_and_checked() {
         ),
         ("guira.max-filter-bytes 1gb", "536870912"),
         ("guira.threads 0", "between 1 and 64"),
+        ("guira.default-expansion 32769", "between 0 and 32768"),
     ] {
         let refused = refusal(&mut client, &format!("CONFIG SET {setting}"));
         assert!(refused.contains(reason), "{setting}: {refused}");

@@ -77,7 +77,7 @@ fn lasting(client: &mut Connection, key: &str) {
 
 fn age(client: &mut Connection, key: &str) -> i64 {
     let fields: std::collections::HashMap<String, i64> = ask(client, &format!("CF.INFO {key}"));
-    fields["Age of the step in milliseconds"]
+    fields["Age of the epoch in milliseconds"]
 }
 
 #[test]

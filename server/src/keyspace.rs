@@ -20,11 +20,11 @@ pub use watch::Watched;
 
 use deadlines::{Deadlines, INDEXED};
 use guira::{BuildError, CuckooFilter};
-use guira_commands::{Clock, Filter, Growth, GrowthError, Options, Wanted};
+use guira_commands::{Clock, Filter, Growth, GrowthError, Wanted};
 use map::Map;
 use papaya::Guard;
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, TryReserveError},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -43,6 +43,9 @@ pub const LONGEST_KEY: usize = 4096;
 
 /// Filters that [`Keyspace::clear`] gives back in one go.
 const FREED_TOGETHER: usize = 64;
+
+/// Keys that it lists in one go.
+const LISTED_TOGETHER: usize = 4096;
 
 /// The charge of a filter whose key was deleted: nothing can be added to it.
 const GONE: usize = usize::MAX;
@@ -68,8 +71,8 @@ pub struct Keyspace {
     used: AtomicUsize,
     /// Bytes that may be in use; `usize::MAX` for no limit.
     limit: usize,
-    /// How far the last filter grows that was made without a `MAXCAPACITY`, and its options.
-    furthest: Mutex<Option<(Options, Growth)>>,
+    /// How far the last filter grows that was made without a window, and what was wanted.
+    growth: Mutex<Option<(Wanted, Growth)>>,
 }
 
 /// There is no room for a filter.
@@ -126,7 +129,7 @@ impl Keyspace {
             turn: Mutex::default(),
             used: AtomicUsize::new(0),
             limit,
-            furthest: Mutex::new(None),
+            growth: Mutex::new(None),
         }
     }
 
@@ -156,9 +159,7 @@ impl Keyspace {
     /// [`ReserveError`]; nothing has changed then.
     pub fn reserve(&self, key: &[u8], wanted: &Wanted) -> Result<Arc<Entry>, ReserveError> {
         let Wanted {
-            options,
-            max_capacity,
-            window,
+            options, window, ..
         } = *wanted;
         if self.contains(key) {
             return Err(ReserveError::Exists);
@@ -168,33 +169,28 @@ impl Keyspace {
         if let Some(window) = window {
             return self.put(key, Filter::build_window(options, window, Clock::Process)?);
         }
-        let growth = match max_capacity {
-            Some(items) => {
-                Growth::up_to(items, &options, self.limit).map_err(|error| match error {
-                    GrowthError::Build(error) => ReserveError::Build(error),
-                    GrowthError::Memory { needed } => ReserveError::Growth {
-                        needed,
-                        limit: self.limit,
-                    },
-                })?
-            }
-            None => self.furthest_growth(options)?,
-        };
+        let growth = self.growth(wanted).map_err(|error| match error {
+            GrowthError::Build(error) => ReserveError::Build(error),
+            GrowthError::Memory { needed } => ReserveError::Growth {
+                needed,
+                limit: self.limit,
+            },
+        })?;
         let filter = Filter::build(options, growth)?;
         self.put(key, filter)
     }
 
-    /// [`Growth::furthest`], which is remembered: many keys are made alike, and it takes the
-    /// making of a few filters to know it. What these leave between the keys' memory is saved, too.
-    fn furthest_growth(&self, options: Options) -> Result<Growth, BuildError> {
-        let known = *lock(&self.furthest);
+    /// [`Growth::of`], which is remembered: many keys are made alike, and it takes the making of a
+    /// few filters to know it. What these leave between the keys' memory is saved, too.
+    fn growth(&self, wanted: &Wanted) -> Result<Growth, GrowthError> {
+        let known = *lock(&self.growth);
         if let Some((of, growth)) = known
-            && of == options
+            && of == *wanted
         {
             return Ok(growth);
         }
-        let growth = Growth::furthest(&options, self.limit)?;
-        *lock(&self.furthest) = Some((options, growth));
+        let growth = Growth::of(wanted, self.limit)?;
+        *lock(&self.growth) = Some((*wanted, growth));
         Ok(growth)
     }
 
@@ -244,14 +240,23 @@ impl Keyspace {
 
     /// Takes all keys away.
     pub fn clear(&self) {
-        for keys in self.keys().chunks(FREED_TOGETHER) {
-            let guard = self.map.guard();
-            let mut deadlines = lock(&self.deadlines);
-            for key in keys {
-                self.remove(key, &mut deadlines, &guard);
+        let mut cursor = 0;
+        loop {
+            // Not a list of all keys, for which there may be no memory.
+            let step = self.scan(cursor, LISTED_TOGETHER);
+            for keys in step.keys.chunks(FREED_TOGETHER) {
+                let guard = self.map.guard();
+                let mut deadlines = lock(&self.deadlines);
+                for (_, key) in keys {
+                    self.remove(key, &mut deadlines, &guard);
+                }
+                drop(deadlines);
+                guard.flush();
             }
-            drop(deadlines);
-            guard.flush();
+            cursor = step.next;
+            if cursor == 0 {
+                return;
+            }
         }
     }
 
@@ -332,13 +337,31 @@ impl Keyspace {
     }
 
     /// The keys. Concurrent changes may be included or not.
-    #[must_use]
-    pub fn keys(&self) -> Vec<Box<[u8]>> {
-        let _names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the list.
+    pub fn keys(&self) -> Result<Vec<Box<[u8]>>, TryReserveError> {
         let guard = self.map.guard();
+        let mut listed: Vec<&[u8]> = Vec::new();
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        for key in self.map.keys(&guard) {
+            listed.try_reserve(1)?;
+            listed.push(key);
+        }
+        drop(names);
         // A key that is deleted and created again during the listing can occur twice.
-        let keys: BTreeSet<_> = self.map.keys(&guard).collect();
-        keys.into_iter().map(Box::from).collect()
+        listed.sort_unstable();
+        listed.dedup();
+        let mut keys = Vec::new();
+        keys.try_reserve_exact(listed.len())?;
+        for key in listed {
+            let mut copy = Vec::new();
+            copy.try_reserve_exact(key.len())?;
+            copy.extend_from_slice(key);
+            keys.push(copy.into_boxed_slice());
+        }
+        Ok(keys)
     }
 
     /// Some keys, `count` or a few more or less, from `cursor` on, which is 0 at the beginning.
@@ -540,6 +563,7 @@ fn bytes(filter: &Entry) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use guira_commands::Options;
     use std::{
         sync::{Barrier, atomic::AtomicBool},
         thread,

@@ -426,6 +426,7 @@ mod tests {
                 ..Options::default()
             },
             max_capacity: None,
+            reach: 0,
             window: Some(Window {
                 length: Duration::from_secs(3600),
                 epochs: None,

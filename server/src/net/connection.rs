@@ -197,11 +197,17 @@ impl Connection {
     /// Reads once, does what was read and writes the replies; false at the end
     /// of what the client sends.
     async fn read(&mut self) -> io::Result<bool> {
-        let buffer = self.decoder.buffer();
-        buffer.reserve(match self.session.authenticated {
+        let room = match self.session.authenticated {
             true => READ,
             false => READ_UNAUTHENTICATED,
-        });
+        };
+        let buffer = match self.decoder.buffer_with_room(room) {
+            Ok(buffer) => buffer,
+            Err(error) => {
+                self.refuse(&error);
+                return Ok(true);
+            }
+        };
         let read = tokio::select! {
             biased;
             read = self.stream.read_buf(buffer) => Some(read?),
@@ -313,10 +319,10 @@ impl Connection {
             return requests.iter().for_each(|each| self.answer(each, run));
         };
         let (protocol, replies) = (self.session.protocol, &mut self.replies);
-        let mut errors = 0;
+        let (mut errors, mut is_encoded) = (0, true);
         let answer = |reply: Reply| {
             errors += u64::from(reply.is_error());
-            encode(&reply, protocol, replies);
+            is_encoded &= encode(&reply, protocol, replies).is_ok();
         };
         match first.command {
             Groupable::Exists => cf::exist_together(&self.server.store, first.key, &items, answer),
@@ -325,6 +331,9 @@ impl Connection {
         calls.calls += items.len() as u64;
         calls.errors += errors;
         self.note_time(&[first.name, first.key, first.item]);
+        if !is_encoded {
+            self.close_at_once();
+        }
     }
 
     /// The calls of the command called `name`, which continue or begin.
@@ -341,20 +350,29 @@ impl Connection {
     }
 
     fn answer(&mut self, request: &Request, run: &mut Option<Calls>) {
-        let args: SmallVec<[&[u8]; 8]> = request.words().collect();
+        let Ok(args) = request.args() else {
+            return self.reply(&Reply::NO_MEMORY);
+        };
         let Some(calls) = self.calls(args[0], run) else {
             if is_http(args[0]) {
                 return self.refuse_http();
             }
             self.server.stats.unknown();
             let reply = unknown(&mut self.session, &args);
-            encode(&reply, self.session.protocol, &mut self.replies);
-            return;
+            return self.reply(&reply);
         };
         let reply = self.call(calls.command, &args);
         calls.calls += u64::from(reply != QUEUED);
         calls.errors += u64::from(reply.is_error());
-        encode(&reply, self.session.protocol, &mut self.replies);
+        self.reply(&reply);
+    }
+
+    /// Adds `reply` to those for the client. If there is no memory for even an error, the connection
+    /// closes: the next reply must not seem to be this one.
+    fn reply(&mut self, reply: &Reply) {
+        if encode(reply, self.session.protocol, &mut self.replies).is_err() {
+            self.close_at_once();
+        }
     }
 
     fn call(&mut self, command: &'static Command, args: &[&[u8]]) -> Reply {
@@ -404,17 +422,22 @@ impl Connection {
         let mut session = mem::replace(&mut self.session, nobody);
         let mut replies = mem::take(&mut self.replies);
         let work = move || {
-            let args: SmallVec<[&[u8]; 8]> = request.words().collect();
             let begun = Instant::now();
-            let reply = call(&server, &mut session, command, &args);
+            let args = request.args();
+            let reply = match &args {
+                Ok(args) => call(&server, &mut session, command, args),
+                Err(_) => Reply::NO_MEMORY,
+            };
             let is_done = reply != QUEUED;
-            if is_done {
-                server.slow_log.note(&session, &args, begun.elapsed());
+            if let (Ok(args), true) = (&args, is_done) {
+                server.slow_log.note(&session, args, begun.elapsed());
             }
-            encode(&reply, session.protocol, &mut replies);
-            (session, replies, is_done, reply.is_error())
+            let is_encoded = encode(&reply, session.protocol, &mut replies).is_ok();
+            (session, replies, is_done, reply.is_error(), is_encoded)
         };
-        let Some((session, replies, is_done, is_error)) = self.server.slow.run(work).await else {
+        let Some((session, replies, is_done, is_error, is_encoded)) =
+            self.server.slow.run(work).await
+        else {
             self.session.after = After::Close;
             return;
         };
@@ -422,6 +445,9 @@ impl Connection {
         self.done = Instant::now();
         calls.calls += u64::from(is_done);
         calls.errors += u64::from(is_error);
+        if !is_encoded {
+            self.close_at_once();
+        }
     }
 
     fn count(&self, run: Option<Calls>) {
@@ -447,7 +473,7 @@ impl Connection {
         let (id, address) = (self.session.id, &self.session.address);
         GARBAGE.write(|| info!(id, address, %error, "a client was disconnected"));
         let reply = Reply::Error(format!("ERR Protocol error: {error}").into());
-        encode(&reply, self.session.protocol, &mut self.replies);
+        self.reply(&reply);
         self.session.after = After::Close;
     }
 }

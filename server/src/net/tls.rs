@@ -177,17 +177,19 @@ impl TlsStream {
         self.socket.ready(interest).await
     }
 
-    /// All that has been decrypted, or can be without waiting; 0 at the end.
+    /// What has been decrypted, or can be without waiting, as far as `buffer` has room; 0 at the end.
     pub(super) fn try_read_buf(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
         loop {
             let before = buffer.len();
             let end = loop {
                 let mut reader = self.session.reader();
+                let room = buffer.capacity() - buffer.len();
                 match reader.fill_buf() {
                     Ok([]) => break true,
+                    Ok(_) if room == 0 => break false,
                     Ok(text) => {
-                        let length = text.len();
-                        buffer.extend_from_slice(text);
+                        let length = text.len().min(room);
+                        buffer.extend_from_slice(&text[..length]);
                         reader.consume(length);
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break false,

@@ -6,7 +6,7 @@
 use super::{
     error::ProtocolError,
     limits::Limits,
-    request::{Word, Words, spilled},
+    request::{Word, Words, push, spilled},
 };
 
 /// The longest inline command.
@@ -108,7 +108,7 @@ impl Array {
                 None => break,
             }
             let word = Word::new(start, end).ok_or(ProtocolError::TooLarge)?;
-            self.words.push(word);
+            push(&mut self.words, word)?;
             self.seen = end + 2;
             missing -= 1;
         }

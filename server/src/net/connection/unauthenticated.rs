@@ -3,7 +3,7 @@
 use super::{Calls, Connection, is_http};
 use crate::{
     commands::{Kind, NOAUTH},
-    resp::{Request, encode},
+    resp::Request,
 };
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl Connection {
         match self.server.find(name) {
             Some(command) if command.kind == Kind::Open => self.answer(request, run),
             None if is_http(name) => self.refuse_http(),
-            _ => encode(&NOAUTH, self.session.protocol, &mut self.replies),
+            _ => self.reply(&NOAUTH),
         }
         if self.session.authenticated {
             return self.stream.allow_large_writes();
