@@ -8,7 +8,7 @@ use crate::{
 };
 use guira::InsertError;
 use smallvec::{SmallVec, smallvec};
-use std::sync::Arc;
+use std::{iter, sync::Arc};
 
 /// The answer to inserts while filters have grown beyond the limit.
 pub(crate) const OUT_OF_MEMORY: Reply =
@@ -165,12 +165,12 @@ fn insert_all<'a, S: Store>(
     }
 }
 
-/// The answers of as many `CF.ADD`, all of one key, in order.
-pub fn add_together<S: Store>(
+/// Several `CF.ADD` of one key: replies to each in order.
+pub(crate) fn add_together<S: Store>(
     store: &S,
     key: &[u8],
     items: &[&[u8]],
-    mut answer: impl FnMut(Reply),
+    answer: &mut dyn FnMut(Reply),
 ) {
     if store.refuses_growth() {
         return items.iter().for_each(|_| answer(OUT_OF_MEMORY));
@@ -275,12 +275,12 @@ pub(crate) fn exists<S: Store>(store: &S, args: Args<'_>) -> Answer {
     Ok(Reply::Bool(found == Some(true)))
 }
 
-/// The answers of as many `CF.EXISTS`, all of one key, in order.
-pub fn exist_together<S: Store>(
+/// Several `CF.EXISTS` of one key: replies to each in order.
+pub(crate) fn exist_together<S: Store>(
     store: &S,
     key: &[u8],
     items: &[&[u8]],
-    mut answer: impl FnMut(Reply),
+    answer: &mut dyn FnMut(Reply),
 ) {
     let mut results: SmallVec<[bool; 32]> = smallvec![false; items.len()];
     let contains = |kept: &Arc<S::Kept>| filter_of(kept).contains_batch(items, &mut results);
@@ -323,7 +323,7 @@ pub(crate) fn delete<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let delete = |kept: &Arc<S::Kept>| {
         let removed = filter_of(kept).remove(item);
         if removed {
-            store.removed(key, kept, item);
+            store.removed(key, kept, iter::once(item));
         }
         removed
     };

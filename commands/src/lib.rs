@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod cf;
+mod cf;
 mod command;
 pub mod dump;
 mod filter;
@@ -20,7 +20,9 @@ mod table;
 mod touch;
 mod window;
 
-pub use command::{Answer, Args, Argument, ArgumentKind, Command, Kind, takes};
+pub use command::{
+    Access, Answer, Args, Argument, ArgumentKind, Command, Cost, Effect, Together, takes,
+};
 pub use filter::{DuplicateError, Filter, FilterDecoder};
 pub use growth::{Growth, GrowthError};
 pub use options::{
@@ -29,5 +31,5 @@ pub use options::{
 };
 pub use reply::{Reply, try_with_capacity};
 pub use store::{MakeError, Store};
-pub use table::commands;
+pub use table::{COMMAND_COUNT, commands};
 pub use window::{Clock, Window, Windowed};

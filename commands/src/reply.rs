@@ -99,11 +99,9 @@ impl Reply {
                     .map(|(key, value)| key.bytes() + value.bytes())
                     .sum(),
                 Self::Status(text) => text.len(),
-                Self::Integer(_)
-                | Self::Bool(_)
-                | Self::Null
-                | Self::NullArray
-                | Self::Silence => 0,
+                Self::Integer(_) | Self::Bool(_) | Self::Null | Self::NullArray | Self::Silence => {
+                    0
+                }
             }
     }
 

@@ -49,11 +49,12 @@ pub trait Store {
     /// filter may have grown in either case.
     fn added<'a>(&self, key: &[u8], kept: &Self::Kept, items: impl Iterator<Item = &'a [u8]>);
 
-    /// A copy of this item was removed from the filter of `key`.
-    fn removed(&self, key: &[u8], kept: &Self::Kept, item: &[u8]);
+    /// A copy of each of these items was removed from the filter of `key`.
+    fn removed<'a>(&self, key: &[u8], kept: &Self::Kept, items: impl Iterator<Item = &'a [u8]>);
 
-    /// This item, which is in the filter of `key`, was seen again: its time begins anew.
-    fn touched(&self, _key: &[u8], _kept: &Self::Kept, _item: &[u8]) {}
+    /// The time of each of these items, which are in the filter of `key`, was reset.
+    fn touched<'a>(&self, _key: &[u8], _kept: &Self::Kept, _items: impl Iterator<Item = &'a [u8]>) {
+    }
 
     /// The filter of `key` has completed a doubling. What it holds is the same.
     fn compacted(&self, key: &[u8], kept: &Self::Kept);

@@ -18,7 +18,7 @@ use crate::{
     engine::{Context, OwnedStr, Str},
     fault::{self, Fault},
 };
-use guira_commands::{Filter, dump::Header};
+use guira_commands::{Effect, Filter, dump::Header};
 use smallvec::{SmallVec, smallvec};
 use std::ffi::CStr;
 
@@ -42,8 +42,8 @@ pub(crate) struct Effects {
     added: SmallVec<[usize; 4]>,
     /// True if they were added to a filter with a window.
     has_window: bool,
-    removed: Option<usize>,
-    touched: Option<usize>,
+    removed: SmallVec<[usize; 1]>,
+    touched: SmallVec<[usize; 1]>,
     loaded: bool,
     deleted: bool,
 }
@@ -63,27 +63,6 @@ pub(crate) struct Told<'a> {
     pub(crate) is_verbatim: bool,
     /// The event of the key.
     pub(crate) event: Event,
-}
-
-/// How a command adds its item, if it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Adds {
-    /// A copy.
-    Copy,
-    /// If it is absent.
-    Absent,
-    /// If the item is present, its time is reset.
-    OrTouches,
-}
-
-impl Adds {
-    pub(crate) fn of(command: &str) -> Self {
-        match command {
-            "CF.ADDNX" => Self::Absent,
-            "CF.ADDTOUCH" => Self::OrTouches,
-            _ => Self::Copy,
-        }
-    }
 }
 
 /// A keyspace notification.
@@ -119,22 +98,17 @@ impl Effects {
         items: impl Iterator<Item = &'a [u8]>,
     ) {
         self.has_window = filter.window().is_some();
-        let mut rest = KEY + 1..words.len();
-        for item in items {
-            // They are the very words, and not others that look like them.
-            let index = rest.find(|&index| std::ptr::eq(words[index], item));
-            debug_assert!(index.is_some(), "what was added is a word of the command");
-            self.added.extend(index);
-        }
+        self.added.extend(indices(words, items));
     }
 
-    pub(crate) fn removed(&mut self, index: usize) {
-        self.removed = Some(index);
+    /// A copy of each of these words was removed, in their order.
+    pub(crate) fn removed<'a>(&mut self, words: &[&[u8]], items: impl Iterator<Item = &'a [u8]>) {
+        self.removed.extend(indices(words, items));
     }
 
-    /// The time of this argument's item was reset, if it was not added.
-    pub(crate) fn touched(&mut self, index: usize) {
-        self.touched = Some(index);
+    /// The time of each of these words was reset, in their order. They were not added.
+    pub(crate) fn touched<'a>(&mut self, words: &[&[u8]], items: impl Iterator<Item = &'a [u8]>) {
+        self.touched.extend(indices(words, items));
     }
 
     pub(crate) fn loaded(&mut self) {
@@ -145,8 +119,8 @@ impl Effects {
         self.deleted = true;
     }
 
-    /// The replicated commands for a command of this number of words.
-    pub(crate) fn told(&self, words: usize, adds: Adds) -> SmallVec<[Told<'_>; 2]> {
+    /// The replicated commands for a command with this effect and number of words.
+    pub(crate) fn told(&self, words: usize, effect: Effect) -> SmallVec<[Told<'_>; 2]> {
         const ONE_ITEM: usize = 3;
         let key = Word::Own(KEY);
         let mut all = SmallVec::new();
@@ -160,13 +134,18 @@ impl Effects {
         }
         if !self.added.is_empty() {
             // A node to which the slot moves may remember the item for longer.
-            let is_surely = adds == Adds::Absent && self.has_window;
+            let is_surely = effect == Effect::AddAbsent && self.has_window;
             let items = self.added.iter().map(|&index| Word::Own(index));
-            let (command, mut arguments): (_, SmallVec<_>) = match (words, adds) {
-                (ONE_ITEM, Adds::Copy) => (c"CF.ADD", smallvec![key]),
-                (ONE_ITEM, Adds::Absent) if is_surely => (c"CF.ADDTOUCH", smallvec![key]),
-                (ONE_ITEM, Adds::Absent) => (c"CF.ADDNX", smallvec![key]),
-                (ONE_ITEM, Adds::OrTouches) => (c"CF.ADDTOUCH", smallvec![key]),
+            let of_one = match effect {
+                Effect::Add => Some(c"CF.ADD"),
+                Effect::AddAbsent if is_surely => Some(c"CF.ADDTOUCH"),
+                Effect::AddAbsent => Some(c"CF.ADDNX"),
+                Effect::AddOrTouch => Some(c"CF.ADDTOUCH"),
+                // They add nothing.
+                Effect::None | Effect::Make | Effect::Touch | Effect::Delete | Effect::Load => None,
+            };
+            let (command, mut arguments): (_, SmallVec<_>) = match of_one {
+                Some(command) if words == ONE_ITEM => (command, smallvec![key]),
                 _ => {
                     let before = smallvec![key, Word::Bytes(b"NOCREATE"), Word::Bytes(b"ITEMS")];
                     (c"CF.INSERT", before)
@@ -180,20 +159,20 @@ impl Effects {
                 event: Event::Module(c"cf.add"),
             });
         }
-        if let Some(index) = self.touched {
+        for &index in &self.touched {
             all.push(Told {
                 // Right also where the item is dead already: in a node to which the slot moves.
                 command: c"CF.ADDTOUCH",
                 arguments: smallvec![key, Word::Own(index)],
-                is_verbatim: adds == Adds::OrTouches,
+                is_verbatim: words == ONE_ITEM && effect == Effect::AddOrTouch,
                 event: Event::Module(c"cf.touch"),
             });
         }
-        if let Some(index) = self.removed {
+        for &index in &self.removed {
             all.push(Told {
                 command: c"CF.DEL",
                 arguments: smallvec![key, Word::Own(index)],
-                is_verbatim: true,
+                is_verbatim: words == ONE_ITEM,
                 event: Event::Module(c"cf.del"),
             });
         }
@@ -220,18 +199,18 @@ impl Effects {
     pub(crate) fn is_empty(&self) -> bool {
         self.made.is_none()
             && self.added.is_empty()
-            && self.removed.is_none()
-            && self.touched.is_none()
+            && self.removed.is_empty()
+            && self.touched.is_empty()
             && !self.loaded
             && !self.deleted
     }
 
     /// Tells replicas, watchers and listeners. No key may be open.
-    pub(crate) fn tell(&self, context: &Context, words: &[Str<'_>], adds: Adds) {
+    pub(crate) fn tell(&self, context: &Context, words: &[Str<'_>], effect: Effect) {
         let Some(&key) = words.get(KEY).filter(|_| !self.is_empty()) else {
             return;
         };
-        let all = self.told(words.len(), adds);
+        let all = self.told(words.len(), effect);
         if fault::is(Fault::Verbatim) {
             return context.replicate_verbatim();
         }
@@ -257,11 +236,26 @@ impl Effects {
             context.replicate(told.command, &arguments);
         }
         context.signal_modified(key);
-        for told in &all {
-            match told.event {
+        // One event for several items.
+        for alike in all.chunk_by(|a, b| a.event == b.event) {
+            match alike[0].event {
                 Event::Module(event) => context.notify(event, key),
                 Event::Generic(event) => context.notify_generic(event, key),
             }
         }
     }
+}
+
+/// Where these items are among the words of the command, in their order.
+fn indices<'a>(
+    words: &[&[u8]],
+    items: impl Iterator<Item = &'a [u8]>,
+) -> impl Iterator<Item = usize> {
+    let mut rest = KEY + 1..words.len();
+    items.filter_map(move |item| {
+        // They are the very words, and not others that look like them.
+        let index = rest.find(|&index| std::ptr::eq(words[index], item));
+        debug_assert!(index.is_some(), "an item is a word of the command");
+        index
+    })
 }

@@ -232,12 +232,12 @@ impl<K: Slot> Store for Host<'_, K> {
         self.effects.borrow_mut().added(self.words, filter, items);
     }
 
-    fn touched(&self, _: &[u8], _: &Filter, _: &[u8]) {
-        self.effects.borrow_mut().touched(KEY + 1);
+    fn touched<'a>(&self, _: &[u8], _: &Filter, items: impl Iterator<Item = &'a [u8]>) {
+        self.effects.borrow_mut().touched(self.words, items);
     }
 
-    fn removed(&self, _: &[u8], _: &Filter, _: &[u8]) {
-        self.effects.borrow_mut().removed(KEY + 1);
+    fn removed<'a>(&self, _: &[u8], _: &Filter, items: impl Iterator<Item = &'a [u8]>) {
+        self.effects.borrow_mut().removed(self.words, items);
     }
 
     fn compacted(&self, _: &[u8], _: &Filter) {}

@@ -13,7 +13,7 @@ use crate::{
     slot::Slot,
 };
 use guira_commands::{
-    Answer, Args, Command, Filter, MakeError, Reply, Store, Wanted, commands,
+    Access, Answer, Args, Command, Cost, Filter, MakeError, Reply, Store, Wanted, commands,
     dump::{DumpError, Dumps, UnderWay},
 };
 use std::{
@@ -41,12 +41,14 @@ pub(crate) enum Plan {
 }
 
 impl Plan {
-    pub(crate) const fn of(command: &str) -> Self {
-        match command.as_bytes() {
-            b"CF.MEXISTS" => Self::Items,
-            b"CF.COMPACT" => Self::Growth,
-            b"CF.SCANDUMP" => Self::Snapshot,
-            _ => Self::Never,
+    pub(crate) const fn of<S>(command: &Command<S>) -> Self {
+        match (command.access, command.cost) {
+            // It belongs on the main thread.
+            (Access::Write, _) => Self::Never,
+            (Access::Read, Cost::Constant | Cost::Allocation) => Self::Never,
+            (Access::Read, Cost::PerItem) => Self::Items,
+            (Access::Read, Cost::Growth) => Self::Growth,
+            (Access::Read, Cost::Snapshot) => Self::Snapshot,
         }
     }
 
@@ -156,7 +158,7 @@ impl Store for Held {
 
     fn added<'a>(&self, _: &[u8], _: &Filter, _: impl Iterator<Item = &'a [u8]>) {}
 
-    fn removed(&self, _: &[u8], _: &Filter, _: &[u8]) {}
+    fn removed<'a>(&self, _: &[u8], _: &Filter, _: impl Iterator<Item = &'a [u8]>) {}
 
     fn compacted(&self, _: &[u8], _: &Filter) {}
 

@@ -1,6 +1,6 @@
 //! The settings. [`settings`](crate::settings) reads them.
 
-use crate::{commands, logging, resp::Limits};
+use crate::{commands::COMMANDS, logging, resp::Limits};
 use clap::{
     ArgAction, Parser, ValueEnum,
     builder::{BoolishValueParser, NonEmptyStringValueParser},
@@ -496,7 +496,9 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 fn command(name: &str) -> Result<&'static str, String> {
-    commands::find(name.as_bytes())
+    let mut commands = COMMANDS.iter();
+    commands
+        .find(|command| command.is_called(name.as_bytes()))
         .map(|command| command.name)
         .ok_or_else(|| "not a command of this server: COMMAND LIST has their names".into())
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     clients::Clients,
-    commands::{self, Command, SlowLog, Store},
+    commands::{Enabled, SlowLog, Store},
     config::Config,
     fault::Fault,
     guesses::Guesses,
@@ -34,6 +34,8 @@ pub const REDIS_VERSION: &str = "7.4.0";
 pub struct Server {
     /// The keys.
     pub store: Store,
+    /// The commands that clients can use.
+    pub commands: Enabled,
     /// How it was started.
     pub config: Config,
     /// Where the keys are saved.
@@ -71,6 +73,7 @@ impl Server {
         Self {
             store: Store::new(config.memory_limit(), config.dir.clone())
                 .with_defaults(config.default_options()),
+            commands: Enabled::without(&config.disable_command),
             saver,
             stats: Stats::default(),
             guesses: Guesses::default(),
@@ -89,13 +92,6 @@ impl Server {
             is_ready: AtomicBool::new(false),
             config,
         }
-    }
-
-    /// The command with this name, however it is written, unless it is disabled.
-    #[must_use]
-    pub fn find(&self, name: &[u8]) -> Option<&'static Command> {
-        let disabled = &self.config.disable_command;
-        commands::find(name).filter(|command| !disabled.contains(&command.name))
     }
 
     /// The port on which it listens.

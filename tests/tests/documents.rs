@@ -3,6 +3,7 @@
 //! * Tables of negative controls name the controls that the models have, and no others.
 //! * The cards of the files that implement operations refer to sections, models and controls that
 //!   exist.
+//! * The pages list every command.
 //! * Links, paths and section numbers lead somewhere.
 //! * Each line of a page is one sentence.
 
@@ -173,6 +174,76 @@ fn each_operation_has_a_card_that_is_true() {
     }
     assert!(complaints.is_empty(), "{complaints:#?}");
     assert_eq!(with_card, CARDS.map(str::to_owned).into());
+}
+
+/// The names in the rows `constructor("NAME", …` of a table in the source.
+fn commands_in(source: &str, constructors: &[&str]) -> BTreeSet<String> {
+    let text = files::read(source);
+    let names = constructors.iter().flat_map(|constructor| {
+        let row = format!(" {constructor}(\"");
+        let names: Vec<_> = text
+            .split(row.as_str())
+            .skip(1)
+            .filter_map(|after| after.split_once('"'))
+            .map(|(name, _)| name.to_owned())
+            .collect();
+        names
+    });
+    names.collect()
+}
+
+/// The words of all code spans in the tables of a page that begin with one of these lines.
+fn words_in_tables(page: &str, headers: &[&str]) -> BTreeSet<String> {
+    let text = files::read(page);
+    let tables = headers.iter().map(|header| {
+        let (_, table) = text.split_once(header).expect("the table");
+        table.split("\n\n").next().expect("a part")
+    });
+    let spans = tables.flat_map(|table| table.split('`').skip(1).step_by(2));
+    spans
+        .flat_map(str::split_whitespace)
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_pages_list_every_command() {
+    let on_filters = commands_in("commands/src/table.rs", &["command"]);
+    let count = files::read("commands/src/table.rs");
+    let count = count
+        .split_once("COMMAND_COUNT: usize = ")
+        .expect("the count")
+        .1;
+    let count = count.split(';').next().expect("a number").parse();
+    assert_eq!(Ok(on_filters.len()), count);
+    let others = commands_in("server/src/commands/table.rs", &["store", "session"]);
+    assert!(others.len() > 40, "{others:?}");
+    let of_replication = ["CF.MAKE", "CF.AGE", "CF.CLOCK"].map(str::to_owned);
+    let server: BTreeSet<_> = on_filters.union(&others).cloned().collect();
+    let module: BTreeSet<_> = on_filters.iter().cloned().chain(of_replication).collect();
+    let of_server = ["| command | reply |\n", "| for | commands |\n"];
+    let of_module = ["| commands | flags | categories |\n"];
+    for (page, tables, commands) in [
+        ("docs/server/commands.md", &of_server[..], server),
+        ("docs/MODULE.md", &of_module, module),
+    ] {
+        let words = words_in_tables(page, tables);
+        let missing: Vec<_> = commands.difference(&words).collect();
+        assert!(missing.is_empty(), "{page} does not list {missing:?}");
+        let is_name = |word: &&String| {
+            let name = word.strip_prefix("CF.");
+            name.is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_uppercase()))
+        };
+        let unknown: Vec<_> = words
+            .iter()
+            .filter(is_name)
+            .filter(|&word| !commands.contains(word))
+            .collect();
+        assert!(
+            unknown.is_empty(),
+            "{page}: there are no commands {unknown:?}"
+        );
+    }
 }
 
 /// The code spans of a page that begin with a directory of the repository and name a file in it.

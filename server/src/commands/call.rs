@@ -1,6 +1,6 @@
 //! From a request to the command that it names.
 
-use super::{Args, Command, Kind, Reply, multi};
+use super::{Args, Command, InTransaction, Reply, multi};
 use crate::{fault::Fault, server::Server, session::Session};
 use std::sync::Arc;
 
@@ -19,17 +19,21 @@ pub fn call(
     args: Args<'_>,
 ) -> Reply {
     Fault::Command.reach();
-    if !session.authenticated && command.kind != Kind::Open {
+    if !session.authenticated && !command.is_open {
         return NOAUTH;
     }
     if !command.takes(args.len()) {
         session.spoil_transaction();
         return Reply::wrong_arity(args[0]);
     }
-    match session.is_queueing() && multi::is_queued(command) {
-        true => multi::queue(session, command, args),
-        false => command.run(server, session, args),
+    if session.is_queueing() {
+        match command.in_transaction {
+            InTransaction::Queued => return multi::queue(session, command, args),
+            InTransaction::Refused => return multi::refuse(session),
+            InTransaction::AtOnce => {}
+        }
     }
+    command.run(server, session, args)
 }
 
 /// The answer to a command that does not exist.

@@ -165,17 +165,10 @@ impl Drop for Transaction {
     }
 }
 
-/// True for commands that are queued between `MULTI` and `EXEC`; the others are done at once.
-pub(super) fn is_queued(command: &Command) -> bool {
-    !matches!(
-        command.name,
-        "MULTI" | "EXEC" | "DISCARD" | "WATCH" | "QUIT" | "RESET"
-    )
-}
-
-/// True for commands that make no sense between others.
-fn is_refused(command: &Command) -> bool {
-    matches!(command.name, "HELLO" | "SAVE" | "SHUTDOWN")
+/// Refuses a command, and with it the transaction.
+pub(super) fn refuse(session: &mut Session) -> Reply {
+    session.spoil_transaction();
+    Reply::error("ERR Command not allowed inside a transaction")
 }
 
 /// Queues a command.
@@ -183,10 +176,6 @@ pub(super) fn queue(session: &mut Session, command: &'static Command, args: Args
     let Some(transaction) = &mut session.transaction else {
         return Reply::error("ERR EXEC without MULTI");
     };
-    if is_refused(command) {
-        transaction.spoil();
-        return Reply::error("ERR Command not allowed inside a transaction");
-    }
     let spoiled = transaction.queue.as_ref().is_some_and(|it| it.spoiled);
     match spoiled {
         // It will not be done, so it is not kept.
@@ -297,7 +286,7 @@ pub(super) fn exec(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> 
         let time = since.elapsed();
         let errors = u64::from(reply.is_error());
         server.stats.count(command.index(), 1, errors, time);
-        server.slow_log.note(session, &args, time);
+        server.slow_log.note(session, command, &args, time);
         bytes += reply.bytes();
         // What the client could not be sent is not kept, but all commands are done.
         match bytes <= server.config.max_output {

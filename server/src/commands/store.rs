@@ -112,12 +112,12 @@ impl guira_commands::Store for Store {
     }
 
     #[inline]
-    fn removed(&self, _: &[u8], entry: &Entry, _: &[u8]) {
+    fn removed<'a>(&self, _: &[u8], entry: &Entry, _: impl Iterator<Item = &'a [u8]>) {
         self.keyspace.changed(entry);
     }
 
     #[inline]
-    fn touched(&self, _: &[u8], entry: &Entry, _: &[u8]) {
+    fn touched<'a>(&self, _: &[u8], entry: &Entry, _: impl Iterator<Item = &'a [u8]>) {
         self.keyspace.changed(entry);
     }
 

@@ -61,10 +61,7 @@ impl Decoder {
     /// # Errors
     ///
     /// [`ProtocolError::Memory`]
-    pub fn buffer_with_room(
-        &mut self,
-        additional: usize,
-    ) -> Result<&mut BytesMut, ProtocolError> {
+    pub fn buffer_with_room(&mut self, additional: usize) -> Result<&mut BytesMut, ProtocolError> {
         try_reserve(&mut self.partial, additional)?;
         Ok(&mut self.partial)
     }

@@ -36,7 +36,7 @@ pub(crate) fn work(bytes: &[u8]) {
             continue;
         }
         let session = &mut clients[turn];
-        let reply = match commands::find(words[0]) {
+        let reply = match server.commands.find(words[0]) {
             Some(command) => commands::call(&server, session, command, &words),
             None => commands::unknown(session, &words),
         };
