@@ -192,6 +192,14 @@ pub enum Fault {
     FrontierIgnored,
     /// Neither movers nor snapshots nor calls of insert_unique have a fence.
     NoFence,
+    /// A thread that scans a chunk for another one's scan has no fence.
+    HelpUnfenced,
+    /// A thread that scans a chunk for another one's scan loads the words before it enters.
+    HelpLoadsFirst,
+    /// The thread of a scan takes its own image of a chunk, though another one came first.
+    HelpOverwritten,
+    /// A mover heeds the first pass of a scan, though another one has begun.
+    RestartOverlooked,
     /// A snapshot leaves out shadows.
     ScanNoShadows,
     /// A snapshot goes through all buckets of a chunk in one plane before the next.

@@ -13,13 +13,13 @@ use super::{
 use crate::{
     error::SnapshotError,
     hash::SeededState,
-    raw::{RawFilter, frontier::chunk_buckets},
-    snapshot::{chunks, summed::Summed, whole},
+    raw::{RawFilter, frontier::{chunk_buckets, scan::Chunk}},
+    snapshot::{summed::Summed, whole},
     table::{
         Levels, Table,
         layout::PackedLayout,
         scan::Restored,
-        time::{Moment, Now, Steps, Time},
+        time::{Moment, Now, Steps},
         word::{Bits, Bucket, Word},
     },
 };
@@ -254,25 +254,16 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
         &self,
         mut sink: impl FnMut(&[u64], u64) -> Result<(), E>,
     ) -> Result<u64, E> {
-        let frontier = self.frontiers.register();
+        let oldest = self.moment().oldest;
+        let mut scan = self.begin_scan(None);
         let mut words = Vec::new();
-        for (chunk, buckets) in chunks(self.table.buckets(), CHUNK).enumerate() {
-            words.resize(buckets.len(), 0);
-            frontier.enter(chunk);
-            // A thread that is stopped in a chunk cannot tell of tags that it has read from which
-            // turn they are.
-            let now = loop {
-                let now = self.moment();
-                self.table.scan(buckets.clone(), 0, &mut words);
-                if Time::<L>::is_still(&self.time, now) {
-                    break now;
-                }
-            };
-            frontier.leave(chunk);
-            for word in &mut words {
-                *word = Word::<L>::unpack(*word).without_dead(now).pack();
-            }
-            sink(&words, now.step)?;
+        while let Some(Chunk { image, .. }) = scan.next() {
+            let step = image.step;
+            let now = Now { step, oldest };
+            let live = |&word: &u64| Word::<L>::unpack(word).without_dead(now).pack();
+            words.clear();
+            words.extend(image.words.iter().map(live));
+            sink(&words, step)?;
         }
         Ok(self.moment().step)
     }

@@ -72,6 +72,8 @@ pub(crate) struct Search {
     last: ArrayVec<u16, HASHES>,
     /// The filter's level before the search.
     pub(crate) level: u32,
+    /// True if a scan was in the way.
+    pub(crate) parted: bool,
 }
 
 impl Search {
@@ -106,7 +108,8 @@ impl Search {
                 return Found::Path;
             }
         }
-        let scanned = !raw.frontiers.are_idle();
+        let scans = (!raw.frontiers.are_idle()).then(|| raw.frontiers.look());
+        self.parted = false;
         let is_held = |hop: Hop| raw.versions.of(hop.class()).is_held();
         let mut blocked = false;
         let (mut next, mut probes) = (0, 0);
@@ -128,9 +131,12 @@ impl Search {
                 let to = alternate(L::fingerprint(fingerprint), from.bucket, view.buckets());
                 raw.expire_on_the_way(&view, to, now);
                 let word = view.load_for_update(fingerprint, to).word();
-                // A move that a snapshot would refuse, or a held stripe, gets no further
+                // A move that a scan would refuse, or a held stripe, gets no further
                 // than its outline.
-                let parted = scanned && !raw.frontiers.seem_to_permit(from.bucket, to);
+                let parted = scans
+                    .as_ref()
+                    .is_some_and(|scans| !scans.permits(from.bucket, to));
+                self.parted |= parted;
                 let hop = Hop {
                     fingerprint,
                     from: from.bucket,

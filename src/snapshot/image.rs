@@ -51,26 +51,16 @@ impl<L: Layout> RawFilter<L> {
     /// in one of them.
     pub(super) fn scan<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         let table = &self.table;
-        let frontier = self.frontiers.register();
-        let mut words = Vec::new();
+        let mut scan = self.begin_scan(Some(table.scan_level()));
         let mut first = true;
-        'pass: loop {
-            let level = table.scan_level();
-            sink.begin_pass(level - table.first_level(), first)?;
-            first = false;
-            let size = self.frontiers.chunk_buckets();
-            for (chunk, buckets) in chunks(self.table.buckets(), size).enumerate() {
-                frontier.enter(chunk);
-                words.resize(buckets.len() * table.planes_at(level), 0);
-                let complete = table.scan(buckets, level, &mut words);
-                frontier.leave(chunk);
-                if !complete {
-                    continue 'pass;
-                }
-                sink.chunk(&words)?;
+        while let Some(chunk) = scan.next() {
+            if chunk.begins {
+                sink.begin_pass(chunk.image.level - table.first_level(), first)?;
+                first = false;
             }
-            return Ok(());
+            sink.chunk(&chunk.image.words)?;
         }
+        Ok(())
     }
 
     /// The words, as a snapshot has them.

@@ -56,6 +56,9 @@ pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
 
     /// The entry of a dead copy of whatever class, if the word is unmarked.
     fn dead_in(self, word: Word<L>) -> Option<u64>;
+
+    /// The number of the step.
+    fn number(self) -> u64;
 }
 
 /// No time: all copies count, for ever.
@@ -119,6 +122,11 @@ impl<L: Layout> Moment<L> for Always {
     #[inline(always)]
     fn dead_in(self, _word: Word<L>) -> Option<u64> {
         None
+    }
+
+    #[inline(always)]
+    fn number(self) -> u64 {
+        0
     }
 }
 
@@ -340,6 +348,11 @@ impl<L: PackedLayout> Moment<L> for Now {
     #[inline(always)]
     fn dead_in(self, word: Word<L>) -> Option<u64> {
         word.dead(self)
+    }
+
+    #[inline(always)]
+    fn number(self) -> u64 {
+        self.step
     }
 }
 
