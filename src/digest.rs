@@ -56,7 +56,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
 
 /// A class as one number: both of its parts have less than 32 bits, or just 32.
 pub(crate) fn number(class: Class) -> u64 {
-    (class.p as u64) << 32 | class.fingerprint
+    (class.p as u64) << 32 | class.fingerprint.bits()
 }
 
 /// A running hash of 128 bits.

@@ -13,23 +13,39 @@
 use crate::step::Step;
 use std::sync::atomic::Ordering;
 
-/// `right`; with the model cfgs `wrong` instead, while `on` is true. In `on`, `is(X)` says whether
-/// the fault X is switched on.
-macro_rules! instead {
-    ($on:expr => $wrong:expr, $right:expr) => {{
+/// A value. In the builds for which `model` exists it is the other value instead, while the fault is
+/// switched on; with `in`, while one of the faults of the operation is.
+macro_rules! faulty {
+    (@ $right:expr, $on:expr => $wrong:expr) => {{
         #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-        let result = {
-            #[allow(unused_imports, clippy::enum_glob_use)]
-            use $crate::fault::{Fault::*, is};
-            if $on { $wrong } else { $right }
-        };
+        let value = if $on { $wrong } else { $right };
         #[cfg(not(any(guira_loom, guira_faults, guira_shuttle)))]
-        let result = $right;
-        result
+        let value = $right;
+        value
     }};
+    ($right:expr, in $operation:ident => $wrong:expr) => {
+        $crate::fault::faulty!(
+            @ $right,
+            $crate::fault::is_in($crate::fault::Operation::$operation) => $wrong
+        )
+    };
+    ($right:expr, $fault:ident => $wrong:expr) => {
+        $crate::fault::faulty!(@ $right, $crate::fault::is($crate::fault::Fault::$fault) => $wrong)
+    };
 }
 
-pub(crate) use instead;
+/// A statement that exists only in the builds for which `model` exists. It runs while the fault is
+/// switched on.
+macro_rules! when_faulty {
+    ($fault:ident, $wrong:expr) => {
+        #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+        if $crate::fault::is($crate::fault::Fault::$fault) {
+            $wrong;
+        }
+    };
+}
+
+pub(crate) use {faulty, when_faulty};
 
 /// One thing done wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,9 +88,9 @@ pub enum Fault {
     ContainsAnyPlane,
     /// A lookup takes a match for a copy before it has looked at the phase.
     ContainsMatchesFirst,
-    /// A lookup that found nothing does not look whether it is still the same step.
+    /// A lookup that found nothing does not look whether it is still the same epoch.
     ContainsNoSecondNow,
-    /// A lookup reads the step after the words only.
+    /// A lookup reads the epoch after the words only.
     ContainsReadsNowLate,
     /// A copy under W counts for nothing.
     WithheldOverlooked,
@@ -108,7 +124,7 @@ pub enum Fault {
     CountNoValidate,
     /// count observes and validates the stripe of the higher bucket.
     CountWrongStripe,
-    /// count does not look whether it is still the same step.
+    /// count does not look whether it is still the same epoch.
     CountNoSecondNow,
     /// insert_unique claims without a reservation.
     UniqueNoReservation,
@@ -118,21 +134,21 @@ pub enum Fault {
     UniqueReadsEarly,
     /// insert_unique does not heed a reservation in the other word.
     UniqueOverlooksTokens,
-    /// insert_unique does not look whether it is still the same step before it confirms.
+    /// insert_unique does not look whether it is still the same epoch before it confirms.
     UniqueNoSecondNow,
-    /// insert_unique does not look whether it is still the same step after it has confirmed.
+    /// insert_unique does not look whether it is still the same epoch after it has confirmed.
     UniqueConfirmedEarly,
     /// insert_unique, where it would reserve away from home, makes a dead copy a live one instead.
     UniqueRevives,
-    /// insert does not look whether it is still the same step after its copy stands.
+    /// insert does not look whether it is still the same epoch after its copy stands.
     InsertNoSecondNow,
-    /// refresh does not look whether it is still the same step.
+    /// refresh does not look whether it is still the same epoch.
     RefreshNoSecondNow,
     /// refresh does not validate the version before it answers false.
     RefreshNoValidate,
     /// refresh changes the tag in one exchange, without W.
     RefreshAtOnce,
-    /// refresh does not read the step again when W stands.
+    /// refresh does not read the epoch again when W stands.
     RefreshTrustsOldNow,
     /// refresh changes the tag of a shadow.
     RefreshMarked,
@@ -144,9 +160,9 @@ pub enum Fault {
     ExpireTrustsOldNow,
     /// A dead copy goes whatever its mark.
     SweepMarked,
-    /// A step begins though the words have not been swept in the one before it.
+    /// An epoch begins though the words have not been swept in the one before it.
     AdvanceUnswept,
-    /// A sweep counts for the step in which it ends.
+    /// A sweep counts for the epoch in which it ends.
     SweptLate,
     /// A move is decided for an original of the class, whatever its tag.
     DecideAnyTag,
@@ -154,7 +170,7 @@ pub enum Fault {
     OldestFromQ,
     /// remove takes the oldest copy of two words that need not have stood together.
     OldestNoValidate,
-    /// remove does not look whether it is still the same step in which it has compared ages.
+    /// remove does not look whether it is still the same epoch in which it has compared ages.
     OldestNoSecondNow,
     /// remove takes from the lower word first, whichever copy is older.
     RemoveYoungest,
@@ -179,7 +195,7 @@ pub enum Fault {
     /// The hint says that a level is complete before it is.
     HintEarly,
     /// The split pointer moves on without a look at the words that it passes.
-    SweepBlindly,
+    MovePointerBlindly,
     /// A segment is published only after the first word that needs it is frozen.
     PublishLate,
     /// A word's phase has two bits only, and wraps.
@@ -206,186 +222,133 @@ pub enum Fault {
     ScanByPlane,
 }
 
+/// The code that a fault is in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// No code.
+    Nothing,
+    /// The wrong operations of all files.
+    All,
+    /// A value or a statement of the operation itself.
+    InPlace,
+    /// contains and count: `raw/lookup/wrong.rs`.
+    Lookup,
+    /// One move of a resident: `raw/moves/wrong.rs`.
+    Move,
+    /// remove in a filter without time: `raw/remove/wrong.rs`.
+    Remove,
+    /// insert_unique: `raw/unique/wrong.rs`.
+    Unique,
+    /// refresh: `raw/refresh/wrong.rs`.
+    Refresh,
+    /// The end of dead copies: `raw/expire/wrong.rs`.
+    Expire,
+    /// The exchange of a word: `table/loaded/wrong.rs`.
+    Exchange,
+    /// The reading of a chunk: `table/scan/wrong.rs`.
+    Scan,
+    /// The reading of a chunk for another thread's scan: `raw/frontier/scan/wrong.rs`.
+    Help,
+}
+
+impl Fault {
+    /// Where the fault is. Without a line here a fault does not compile.
+    pub(crate) const fn operation(self) -> Operation {
+        match self {
+            Self::None => Operation::Nothing,
+            Self::Rehearsed => Operation::All,
+            Self::WithheldOverlooked
+            | Self::UniqueConfirmedEarly
+            | Self::InsertNoSecondNow
+            | Self::AdvanceUnswept
+            | Self::SweptLate
+            | Self::HelpOverwritten
+            | Self::RestartOverlooked
+            | Self::OldestFromQ
+            | Self::OldestNoValidate
+            | Self::OldestNoSecondNow
+            | Self::RemoveYoungest
+            | Self::FullUnchecked
+            | Self::FrozenIgnored
+            | Self::SearchForgetsPlane
+            | Self::HintEarly
+            | Self::MovePointerBlindly
+            | Self::PublishLate
+            | Self::NoFence => Operation::InPlace,
+            Self::ContainsNoValidate
+            | Self::ContainsNoReread
+            | Self::ContainsWrongStripe
+            | Self::ContainsTrustsMarks
+            | Self::ContainsAnyPlane
+            | Self::ContainsMatchesFirst
+            | Self::ContainsNoSecondNow
+            | Self::ContainsReadsNowLate
+            | Self::CountNoRereadP
+            | Self::CountNoRereadQ
+            | Self::CountNoValidate
+            | Self::CountWrongStripe
+            | Self::CountNoSecondNow => Operation::Lookup,
+            Self::NoAdvance
+            | Self::AdvanceLate
+            | Self::EraseFirst
+            | Self::NoTrailing
+            | Self::SettleEarly
+            | Self::NoRetract
+            | Self::DecideBlindly
+            | Self::HoldIgnored
+            | Self::HoldSeenEarly
+            | Self::DecideAnyTag
+            | Self::FillAnyPlane
+            | Self::FrontierIgnored => Operation::Move,
+            Self::RemoveNoValidate
+            | Self::RemoveNoReread
+            | Self::RemoveWrongStripe
+            | Self::RemoveHigherFirst
+            | Self::RemoveReadsHigherFirst
+            | Self::KillNoHold
+            | Self::KillWrongStripe
+            | Self::RemoveIgnoresMarks => Operation::Remove,
+            Self::UniqueNoReservation
+            | Self::UniqueSharedToken
+            | Self::UniqueReadsEarly
+            | Self::UniqueOverlooksTokens
+            | Self::UniqueNoSecondNow
+            | Self::UniqueRevives => Operation::Unique,
+            Self::RefreshNoSecondNow
+            | Self::RefreshNoValidate
+            | Self::RefreshAtOnce
+            | Self::RefreshTrustsOldNow
+            | Self::RefreshMarked
+            | Self::WithheldByAnother => Operation::Refresh,
+            Self::ExpireAtOnce | Self::ExpireTrustsOldNow | Self::SweepMarked => Operation::Expire,
+            Self::NoDelivered
+            | Self::RemoveNoKilled
+            | Self::ReservationKept
+            | Self::ClaimUnchecked
+            | Self::CutFirst
+            | Self::MarkDropped
+            | Self::PackedAsBefore
+            | Self::NoFreeze
+            | Self::PhaseWraps
+            | Self::PhaseIgnored => Operation::Exchange,
+            Self::ScanNoShadows | Self::ScanByPlane => Operation::Scan,
+            Self::HelpUnfenced | Self::HelpLoadsFirst => Operation::Help,
+        }
+    }
+}
+
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-mod switch {
-    use super::{Fault, Ordering, Step};
-    use atomic::Atomic;
+mod switch;
 
-    /// What is weakened now: read by every operation, set between models.
-    #[derive(Clone, Copy, bytemuck::NoUninit)]
-    #[repr(C, align(8))] // so that the processor can load it as one
-    struct Weakness {
-        fault: Fault,
-        relaxed: u8,
-        loads_are_exchanges: bool,
-        /// Attempts of a lookup; 0: as many as in a normal build.
-        attempts: u8,
-        memory_is_refused: bool,
-        unused: [u8; 3],
-    }
-
-    const NO_STEP: u8 = u8::MAX;
-
-    static WEAKNESS: Atomic<Weakness> = Atomic::new(Weakness {
-        fault: Fault::None,
-        relaxed: NO_STEP,
-        loads_are_exchanges: false,
-        attempts: 0,
-        memory_is_refused: false,
-        unused: [0; 3],
-    });
-
-    // Outside the models' memory. Relaxed, both: it changes only before and between
-    // threads, or only says whether there is memory.
-    fn weakness() -> Weakness {
-        WEAKNESS.load(Ordering::Relaxed)
-    }
-
-    fn set(weakness: Weakness) {
-        WEAKNESS.store(weakness, Ordering::Relaxed);
-    }
-
-    /// Breaks one thing, for all threads, until the next call.
-    pub fn weaken(fault: Fault, relaxed: Option<Step>, loads_are_exchanges: bool) {
-        set(Weakness {
-            fault,
-            relaxed: relaxed.map_or(NO_STEP, |step| step as u8),
-            loads_are_exchanges,
-            attempts: 0,
-            memory_is_refused: false,
-            unused: [0; 3],
-        });
-    }
-
-    /// Lets a lookup make at most `attempts`, until the next call of [`weaken`]:
-    /// a model cannot disturb as many as a normal build makes.
-    pub fn limit_attempts(attempts: u8) {
-        set(Weakness {
-            attempts,
-            ..weakness()
-        });
-    }
-
-    /// Says whether there is no memory to grow, until the next call of [`weaken`].
-    pub fn refuse_memory(refuse: bool) {
-        set(Weakness {
-            memory_is_refused: refuse,
-            ..weakness()
-        });
-    }
-
-    #[cfg(any(guira_loom, guira_shuttle))]
-    pub(crate) fn memory_is_refused() -> bool {
-        weakness().memory_is_refused
-    }
-
-    /// The attempts of a lookup: `normal`, or the limit.
-    pub(crate) fn attempts(normal: usize) -> usize {
-        match weakness().attempts {
-            0 => normal,
-            limit => limit.into(),
-        }
-    }
-
-    pub(crate) fn is(fault: Fault) -> bool {
-        weakness().fault == fault
-    }
-
-    /// The fault that is switched on.
-    pub(crate) fn now() -> Fault {
-        weakness().fault
-    }
-
-    pub(crate) fn order(step: Step, strong: Ordering) -> Ordering {
-        #[cfg(not(any(guira_loom, guira_shuttle)))]
-        {
-            super::watch::see(step);
-            give_way();
-        }
-        #[cfg(guira_loom)]
-        crate::sync::traced::name(step);
-        if weakness().relaxed == step as u8 {
-            Ordering::Relaxed
-        } else {
-            strong
-        }
-    }
-
-    /// Lets another thread run between two steps, at random: on few cores the
-    /// threads would otherwise hardly ever meet in the middle of an operation.
-    #[cfg(not(any(guira_loom, guira_shuttle)))]
-    fn give_way() {
-        use std::cell::Cell;
-
-        thread_local!(static STATE: Cell<u64> = const { Cell::new(0) });
-
-        // A Weyl sequence, scrambled by a multiplication; each thread has its own.
-        let thread = crate::threads::thread_number() as u64;
-        let state = STATE
-            .get()
-            .wrapping_add(0x9e37_79b9_7f4a_7c15 ^ thread << 32);
-        STATE.set(state);
-        if state.wrapping_mul(0xd134_2543_de82_ef95) >> 59 == 0 {
-            std::thread::yield_now();
-        }
-    }
-
-    #[cfg(guira_loom)]
-    pub(crate) fn loads_are_exchanges() -> bool {
-        weakness().loads_are_exchanges
-    }
-}
-
-/// A thread that a test can stop, for ever if it likes, before any step.
 #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
-mod watch {
-    use super::Step;
-    use std::{
-        cell::{Cell, RefCell},
-        sync::atomic::AtomicU64,
-    };
-
-    type Watcher = Box<dyn FnMut(Step)>;
-
-    thread_local!(static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) });
-
-    thread_local!(static TOUCHED: Cell<usize> = const { Cell::new(0) });
-
-    /// Notes that this thread has loaded a word for an update: the step does not say which.
-    pub(crate) fn touch(atomic: &AtomicU64) {
-        TOUCHED.set(std::ptr::from_ref(atomic).addr());
-    }
-
-    /// True if `atomic` was the last one that this thread has loaded for an update.
-    pub(crate) fn is_touched(atomic: &AtomicU64) -> bool {
-        TOUCHED.get() == std::ptr::from_ref(atomic).addr()
-    }
-
-    /// From now on calls `watcher` before each step of this thread.
-    pub fn watch(watcher: impl FnMut(Step) + 'static) {
-        WATCHER.set(Some(Box::new(watcher)));
-    }
-
-    /// From now on calls nobody.
-    pub fn unwatch() {
-        WATCHER.set(None);
-    }
-
-    pub(crate) fn see(step: Step) {
-        // Out of its place while it runs: it may use a filter itself.
-        if let Some(mut watcher) = WATCHER.take() {
-            watcher(step);
-            WATCHER.set(Some(watcher));
-        }
-    }
-}
+mod watch;
 
 #[cfg(guira_loom)]
 pub(crate) use switch::loads_are_exchanges;
 #[cfg(any(guira_loom, guira_shuttle))]
 pub(crate) use switch::memory_is_refused;
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-pub(crate) use switch::{attempts, is, now, order};
+pub(crate) use switch::{attempts, is, is_in, now, order};
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub use switch::{limit_attempts, refuse_memory, weaken};
 #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]

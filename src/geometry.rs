@@ -4,7 +4,7 @@ mod series;
 
 use crate::error::{BuildError, SnapshotError};
 use series::{MAX_BUCKETS, MIN_LOAD, least_of};
-pub(crate) use series::{Series, due};
+pub(crate) use series::{Series, grow_at};
 
 /// The lowest false-positive rate on offer: 30-bit fingerprints in a table that
 /// is filled to half at most.
@@ -251,8 +251,8 @@ impl Geometry {
         if level == self.series.levels {
             return self.max_capacity;
         }
-        let due = self.series.due(self.buckets, level);
-        due.clamp(self.capacity, self.max_capacity)
+        let items = self.series.grow_at(self.buckets, level);
+        items.clamp(self.capacity, self.max_capacity)
     }
 
     /// The false-positive rate with as many items as fit at a level.

@@ -11,6 +11,7 @@ use crate::{
     stats::Stats,
     table::Levels,
     table::class::{Class, alternate},
+    table::entry::{Entry, Fingerprint},
     table::layout::{Lanes, Layout, PackedLayout, semi_sorted, series},
     table::time::Timeless,
     table::word::Bucket,
@@ -62,7 +63,12 @@ pub struct Item(Class);
 impl Item {
     /// The fingerprint.
     pub fn fingerprint(self) -> u64 {
-        self.0.fingerprint
+        self.0.fingerprint.bits()
+    }
+
+    /// Its entry in a filter without time.
+    fn entry(self) -> Entry {
+        self.0.untagged()
     }
 
     /// The lower bucket of the pair, and the higher one.
@@ -135,7 +141,7 @@ where
                 let put = raw
                     .table
                     .update(Step::Claim, item.0.fingerprint, bucket, |word| {
-                        word.has_vacancy().then(|| word.plus(item.0.fingerprint))
+                        word.has_vacancy().then(|| word.plus(item.entry()))
                     });
                 assert!(put, "bucket {bucket} is full");
             }
@@ -173,8 +179,8 @@ where
         let inserted = self
             .0
             .table
-            .update(Step::Claim, item.fingerprint(), bucket, |word| {
-                word.has_vacancy().then(|| word.plus(item.fingerprint()))
+            .update(Step::Claim, item.0.fingerprint, bucket, |word| {
+                word.has_vacancy().then(|| word.plus(item.entry()))
             });
         assert!(inserted, "bucket {bucket} is full");
         self.0.len.add(1);
@@ -211,14 +217,14 @@ where
         middle: usize,
         new: Item,
     ) -> bool {
-        let shadow = Fill::Outline(first.fingerprint());
+        let shadow = Fill::Outline(first.entry());
         let moved = self
             .0
             .move_resident(hop(last, middle), false, shadow)
             .is_some()
             && self
                 .0
-                .move_resident(hop(first, from), true, Fill::Item(new.fingerprint()))
+                .move_resident(hop(first, from), true, Fill::Item(new.entry()))
                 .is_some();
         if moved {
             self.0.len.add(1);
@@ -235,7 +241,7 @@ where
     pub fn at_rest(&self) -> Vec<(usize, u64)> {
         let mut found = Vec::new();
         for bucket in 0..self.0.table.buckets() {
-            let word = self.0.table.load(Step::ReadP, 0, bucket);
+            let word = self.0.table.load(Step::ReadP, Fingerprint::NONE, bucket);
             assert!(
                 word.is_unmarked(),
                 "a mark is left in bucket {bucket}: {word:?}"
@@ -244,7 +250,8 @@ where
                 !word.is_reserved(),
                 "a reservation is left in bucket {bucket}: {word:?}"
             );
-            found.extend(word.residents(0).map(|fingerprint| (bucket, fingerprint)));
+            let residents = word.residents(Fingerprint::NONE);
+            found.extend(residents.map(|entry| (bucket, entry.bits())));
         }
         assert_eq!(self.0.len.sum(), found.len(), "len and the words disagree");
         found
@@ -253,7 +260,7 @@ where
     /// The copies of `item` at rest.
     pub fn copies_at_rest(&self, item: Item) -> usize {
         let of_item = |&(bucket, fingerprint): &(usize, u64)| {
-            fingerprint == item.0.fingerprint && (bucket == item.0.p || bucket == item.0.q)
+            fingerprint == item.fingerprint() && (bucket == item.0.p || bucket == item.0.q)
         };
         self.at_rest()
             .iter()
@@ -265,7 +272,7 @@ where
 fn hop(item: Item, from: usize) -> Hop {
     let to = if from == item.0.p { item.0.q } else { item.0.p };
     Hop {
-        fingerprint: item.0.fingerprint,
+        entry: item.entry(),
         from,
         to,
     }
@@ -274,7 +281,9 @@ fn hop(item: Item, from: usize) -> Hop {
 /// The `nth` item of a pair among those with a fingerprint that is `wanted`.
 fn item(buckets: usize, a: usize, b: usize, nth: usize, wanted: impl Fn(u64) -> bool) -> Item {
     let fingerprint = (1..=255)
-        .filter(|&fingerprint| alternate(fingerprint, a, buckets) == b && wanted(fingerprint))
+        .filter(|&fingerprint| wanted(fingerprint))
+        .map(Fingerprint::new)
+        .filter(|&fingerprint| alternate(fingerprint, a, buckets) == b)
         .nth(nth)
         .expect("a fingerprint with this pair");
     Item(Class::of_resident(fingerprint, a, buckets))

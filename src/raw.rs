@@ -24,12 +24,7 @@ mod token;
 mod unique;
 pub(crate) mod version;
 
-use crate::table::{
-    Levels, Table,
-    class::Class,
-    layout::Layout,
-    time::{Moment, Time},
-};
+use crate::table::{Levels, Table, class::Class, layout::Layout, time::Time};
 use counters::Counters;
 use frontier::{Frontiers, chunk_buckets};
 use len::Len;
@@ -41,7 +36,7 @@ pub(crate) struct RawFilter<L: Layout> {
     pub(crate) versions: Versions,
     pub(crate) frontiers: Frontiers,
     pub(crate) len: Len,
-    due: Due,
+    grow_at: GrowAt,
     /// In a box, because writers write them: lookups read the cache line of the other fields.
     pub(crate) counters: Box<Counters>,
     pub(crate) time: L::Time,
@@ -50,9 +45,9 @@ pub(crate) struct RawFilter<L: Layout> {
 /// A moment of a filter's time.
 type Now<L> = <<L as Layout>::Time as Time<L>>::Now;
 
-/// The number of items with which the next level is to begin: for a filter with so many buckets
+/// The number of items with which the next level is to begin: for a filter with this many buckets
 /// in a plane, with these levels, at this one of them.
-pub(crate) type Due = fn(usize, Levels, u32) -> usize;
+pub(crate) type GrowAt = fn(usize, Levels, u32) -> usize;
 
 impl<L: Layout> RawFilter<L> {
     /// An empty filter of `buckets` buckets that go through `levels`;
@@ -72,7 +67,7 @@ impl<L: Layout> RawFilter<L> {
             } else {
                 Len::new(buckets)
             },
-            due: |_, _, _| usize::MAX,
+            grow_at: |_, _, _| usize::MAX,
             counters: Box::default(),
             time: L::Time::default(),
             table,
@@ -80,22 +75,13 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// The filter that begins a level in time, not only when it has no room left.
-    pub(crate) fn growing_when(self, due: Due) -> Self {
-        Self { due, ..self }
+    pub(crate) fn growing_at(self, grow_at: GrowAt) -> Self {
+        Self { grow_at, ..self }
     }
 
     /// The filter with this time.
     pub(crate) fn with_time(self, time: L::Time) -> Self {
         Self { time, ..self }
-    }
-
-    /// The class with the entry of a copy that is seen now in place of the fingerprint.
-    #[inline(always)]
-    fn seen(class: Class, now: Now<L>) -> Class {
-        Class {
-            fingerprint: now.entry(class.fingerprint),
-            ..class
-        }
     }
 
     /// Bytes on the heap.

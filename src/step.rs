@@ -67,14 +67,14 @@ pub enum Step {
     Copy,
     /// split: what went to the new word leaves the old one, which thaws.
     Cut,
-    /// sweep: the split pointer moves on.
-    Sweep,
-    /// sweep: the level is complete.
+    /// split: the split pointer moves on.
+    MovePointer,
+    /// split: the level is complete.
     Complete,
-    /// A call reads the step of the filter's time.
-    Now,
-    /// A call reads once more whether it is still that step.
-    NowAgain,
+    /// A call reads the epoch of the filter's time.
+    ReadEpoch,
+    /// A call reads once more whether it is still that epoch.
+    RereadEpoch,
     /// expire, refresh: a copy becomes W.
     Withhold,
     /// expire: W becomes empty, as its copy is dead.
@@ -83,11 +83,11 @@ pub enum Step {
     Release,
     /// refresh: W becomes unmarked, with the tag of now.
     Renew,
-    /// advance: the next step begins.
+    /// advance: the next epoch begins.
     Tick,
-    /// advance, sweep: all words have been swept in a step.
+    /// advance, sweep: all words have been swept in an epoch.
     Swept,
-    /// tick: when a step began.
+    /// tick: when an epoch began.
     Began,
     /// snapshot: the scan goes on to a chunk of buckets.
     Enter,

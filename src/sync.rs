@@ -8,7 +8,7 @@ pub(crate) mod traced;
 #[cfg(any(guira_loom, guira_shuttle))]
 use checker::sync::atomic::fence;
 #[cfg(guira_shuttle)]
-pub(crate) use checker::sync::atomic::{AtomicU32, AtomicU64};
+pub(crate) use checker::sync::atomic::AtomicU64;
 #[cfg(guira_loom)]
 use loom as checker;
 #[cfg(guira_shuttle)]
@@ -17,9 +17,9 @@ pub(crate) use std::sync::atomic::Ordering;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 use std::sync::atomic::fence;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
-pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64};
+pub(crate) use std::sync::atomic::AtomicU64;
 #[cfg(guira_loom)]
-pub(crate) use traced::{AtomicU32, AtomicU64};
+pub(crate) use traced::AtomicU64;
 
 /// True in a model: the constants are smaller there, the code is the same.
 pub(crate) const IN_MODEL: bool = cfg!(any(guira_loom, guira_shuttle));
@@ -27,7 +27,7 @@ pub(crate) const IN_MODEL: bool = cfg!(any(guira_loom, guira_shuttle));
 /// A SeqCst fence, between an own write and a look at what another thread writes.
 #[inline(always)]
 pub(crate) fn full_fence() {
-    crate::fault::instead!(is(NoFence) => (), fence(Ordering::SeqCst));
+    crate::fault::faulty!(fence(Ordering::SeqCst), NoFence => ());
 }
 
 /// [`full_fence`] where the own write is an exchange that has just been made.

@@ -10,14 +10,15 @@
 //! filter begins at its *first* level, with fingerprints of which so many low bits are 0.
 
 pub(crate) mod class;
+pub(crate) mod entry;
 pub(crate) mod layout;
+mod level;
 pub(crate) mod loaded;
 mod planes;
 pub(crate) mod route;
 pub(crate) mod scan;
 mod segment;
 mod split;
-mod sweep;
 pub(crate) mod time;
 pub(crate) mod word;
 
@@ -27,10 +28,11 @@ use crate::{
     sync::{self, AtomicU64, Ordering},
 };
 use class::Fingerprints;
+use entry::Fingerprint;
 use layout::Layout;
+pub(crate) use level::{Refusal, SPLITS_PER_INSERT};
 use planes::Planes;
 use segment::{OnceSegment, Segment};
-pub(crate) use sweep::{Refusal, SPLITS_PER_INSERT};
 use word::{Bucket, Word};
 
 /// The levels that the words of a filter go through.
@@ -180,7 +182,7 @@ impl<L: Layout> Table<L> {
         if !L::GROWS {
             return Word::<L>::EMPTY;
         }
-        // Acquire: pairs with the Release of `sweep`.
+        // Acquire: pairs with the Release of `complete_level`.
         let order = fault::order(Step::Hint, Ordering::Acquire);
         Word::<L>::unpack(self.growth.hint.load(order))
     }
@@ -197,13 +199,13 @@ impl<L: Layout> Table<L> {
 
     /// The plane of a fingerprint in a filter at a level.
     #[inline(always)]
-    pub(crate) fn plane_at(&self, level: u32, fingerprint: u64) -> u64 {
-        low_bits(fingerprint, level) >> self.first_level()
+    pub(crate) fn plane_at(&self, level: u32, fingerprint: Fingerprint) -> u64 {
+        fingerprint.low_bits(level) >> self.first_level()
     }
 
     /// A fingerprint, but for its upper bits, that belongs into a plane.
-    pub(crate) fn one_of_plane(&self, plane: u64) -> u64 {
-        plane << self.first_level()
+    pub(crate) fn one_of_plane(&self, plane: u64) -> Fingerprint {
+        Fingerprint::new(plane << self.first_level())
     }
 
     /// True if the level after `level` was begun.
@@ -245,12 +247,6 @@ impl<L: Layout> Table<L> {
         let later = self.growth.segments().flat_map(|it| &*it.planes.words);
         self.first.words.iter().chain(later)
     }
-}
-
-/// The bits of a fingerprint that words of a level do not store.
-#[inline(always)]
-pub(crate) const fn low_bits(fingerprint: u64, level: u32) -> u64 {
-    fingerprint & ((1 << level) - 1)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::{
     Answer, Args, Filter, Reply, Store, options,
+    reply::try_with_capacity,
     reserve::get_or_make,
     store::{filter_of, get},
 };
@@ -120,7 +121,8 @@ pub(crate) fn full(filter: &Filter, item: &[u8], error: InsertError) -> Reply {
 /// `CF.INSERT key [CAPACITY n] [NOCREATE] ITEMS item [item]...`
 pub(crate) fn insert<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let (kept, items) = parse_insert(store, args)?;
-    let mut inserted = Vec::with_capacity(items.len());
+    // Before anything is inserted.
+    let mut inserted = try_with_capacity(items.len())?;
     insert_all(store, filter_of(&kept), items, |_, result| {
         inserted.push(result.is_ok());
     });
@@ -199,12 +201,13 @@ pub fn add_together<S: Store>(
 /// `CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item [item]...`
 pub(crate) fn insert_nx<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let (kept, items) = parse_insert(store, args)?;
+    let mut results = try_with_capacity(items.len())?;
     let filter = filter_of(&kept);
     let insert = |item: &&[u8]| match insert_absent(store, filter, item) {
         Ok(inserted) => i64::from(inserted),
         Err(_) => -1,
     };
-    let results: Vec<_> = items.iter().map(insert).collect();
+    results.extend(items.iter().map(insert));
     let added = items.iter().zip(&results);
     let added = added.filter_map(|(item, &result)| (result == 1).then_some(*item));
     store.added(args[1], &kept, added);
@@ -287,7 +290,8 @@ pub(crate) fn exist_many<S: Store>(store: &S, args: Args<'_>) -> Answer {
     if items.is_empty() {
         return Err(Reply::wrong_arity(args[0]));
     }
-    let mut results = vec![false; items.len()];
+    let mut results = try_with_capacity(items.len())?;
+    results.resize(items.len(), false);
     if let Some(kept) = get(store, key)? {
         filter_of(&kept).contains_batch(items, &mut results);
     }

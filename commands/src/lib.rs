@@ -23,7 +23,10 @@ mod window;
 pub use command::{Answer, Args, Argument, ArgumentKind, Command, Kind, takes};
 pub use filter::{DuplicateError, Filter};
 pub use growth::{Growth, GrowthError};
-pub use options::{DEFAULT_RATE, Options, Wanted, number};
+pub use options::{
+    DEFAULT_CAPACITY, DEFAULT_RATE, MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, MIN_RATE, Options,
+    Wanted, number,
+};
 pub use reply::Reply;
 pub use store::{MakeError, Store};
 pub use table::commands;

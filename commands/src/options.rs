@@ -8,15 +8,25 @@ use thiserror::Error;
 /// first filter has 1.45 %.
 pub const DEFAULT_RATE: f64 = 0.01;
 
+/// The capacity of a key that an insert makes, where no setting says otherwise. It takes 1.8 KB and
+/// grows to 131 072 items; one of 1024 items takes 8.9 KB and grows to 1 048 576.
+pub const DEFAULT_CAPACITY: usize = 256;
+
+/// The least capacity of a key, with the default bucket size.
+pub const MIN_CAPACITY: i64 = 4;
+
 /// The largest capacity that a client may ask for.
-const MAX_CAPACITY: i64 = 1 << 30;
+pub const MAX_CAPACITY: i64 = 1 << 30;
+
+/// The largest `EXPANSION`.
+pub const MAX_EXPANSION: u16 = 32_768;
 
 /// The most items that a client may let a filter grow to. No rate allows the library more than
 /// 6 items in each of 2^32 buckets, and a client that asks for too many is told how many do fit.
 const MAX_MAX_CAPACITY: i64 = 6 << 32;
 
 /// The lowest rate of the library.
-const MIN_RATE: f64 = 2e-9;
+pub const MIN_RATE: f64 = 2e-9;
 
 /// The most seconds of a window: a hundred years.
 const MAX_WINDOW: i64 = 100 * 365 * 86_400;
@@ -42,7 +52,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            capacity: 1024,
+            capacity: DEFAULT_CAPACITY,
             rate: DEFAULT_RATE,
             bucket_size: 2,
             max_iterations: 20,
@@ -130,7 +140,7 @@ pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Rep
     if let Some(bucket_size) = in_range(pairs, "BUCKETSIZE", 1, 255)? {
         options.bucket_size = bucket_size as u8;
     }
-    if let Some(expansion) = in_range(pairs, "EXPANSION", 0, 32_768)? {
+    if let Some(expansion) = in_range(pairs, "EXPANSION", 0, MAX_EXPANSION)? {
         options.expansion = expansion;
     }
     if let Some(rate) = value(pairs, "ERROR") {

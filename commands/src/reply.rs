@@ -51,6 +51,18 @@ impl Reply {
         Self::Bulk(bytes.as_ref().to_vec())
     }
 
+    /// As [`bulk`](Self::bulk), or an error if there is no memory for the copy.
+    #[must_use]
+    pub fn try_bulk(bytes: &[u8]) -> Self {
+        match try_with_capacity(bytes.len()) {
+            Ok(mut copy) => {
+                copy.extend_from_slice(bytes);
+                Self::Bulk(copy)
+            }
+            Err(refusal) => refusal,
+        }
+    }
+
     /// A number; saturated, should it not fit.
     #[must_use]
     pub fn count(number: usize) -> Self {
@@ -94,5 +106,27 @@ impl Reply {
     #[must_use]
     pub const fn is_error(&self) -> bool {
         matches!(self, Self::Error(_))
+    }
+}
+
+/// A vector with room for the parts of a reply.
+pub(crate) fn try_with_capacity<T>(parts: usize) -> Result<Vec<T>, Reply> {
+    let mut vector = Vec::new();
+    match vector.try_reserve_exact(parts) {
+        Ok(()) => Ok(vector),
+        Err(_) => Err(Reply::error("OOM there is no memory for the reply")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_without_memory_is_an_error() {
+        let refusal = try_with_capacity::<u64>(usize::MAX / 16).unwrap_err();
+        assert!(refusal.is_error(), "{refusal:?}");
+        assert_eq!(try_with_capacity::<u64>(5).map(|it| it.capacity()), Ok(5));
+        assert_eq!(Reply::try_bulk(b"a"), Reply::bulk("a"));
     }
 }

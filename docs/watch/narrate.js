@@ -175,7 +175,7 @@ function narrate(filter, operation, word, { last, claim = "" } = {}) {
       case "Freeze":
       case "Copy":
       case "Cut":
-      case "Sweep":
+      case "MovePointer":
       case "Complete":
         push(GROWTH_STEPS[step](where, after.words[index]), index === undefined ? {} : wrote);
         break;
@@ -202,6 +202,6 @@ const GROWTH_STEPS = {
   Freeze: (where) => `The word of ${where} is frozen: from here on no thread changes it, so each thread that continues the split computes the same two words.`,
   Copy: (where, word) => word.slots.every((stored) => stored === 0) ? `No fingerprint there has its lowest stored bit set, so ${where} is made, and is empty.` : `What has its lowest stored bit set is copied to ${where}, without that bit: the place says it now. ${shortened(word, 1)} It does not count there yet.`,
   Cut: (where, word) => word.slots.every((stored) => stored === 0) ? `Nothing stays in ${where}. Now both words count, each for its own.` : `What stays is packed again in ${where}, one bit shorter. ${shortened(word, 0)} Now both words count, each for its own.`,
-  Sweep: () => `The split pointer advances: all words before it are split.`,
+  MovePointer: () => `The split pointer advances: all words before it are split.`,
   Complete: () => `All words are split. The hint says so, and from now on lookups go to the new places at once.`,
 };

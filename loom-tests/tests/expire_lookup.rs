@@ -83,7 +83,7 @@ fn refreshed_too_late() -> Expires {
     })
     .thread(move |filter| {
         let found = filter.contains(x);
-        assert!(found || filter.step() > 1, "{LIVE}");
+        assert!(found || filter.epoch() > 1, "{LIVE}");
         found
     })
     .thread(move |filter| filter.refresh(x) == Ok(true))
@@ -150,7 +150,7 @@ fn two_steps() -> Expires {
     .thread(Expiring::advance)
     .law(move |filter, results| {
         let steps = results[0] + results[1];
-        assert_eq!(filter.step(), 5 + steps as u64, "steps");
+        assert_eq!(filter.epoch(), 5 + steps as u64, "steps");
         // What is dead may be left in a word that one thread had marked when the other passed.
         assert_eq!(is_live(filter, x), steps == 1, "{REST}");
         assert!(!is_live(filter, y) && !is_live(filter, z), "{BACK}");
@@ -229,7 +229,7 @@ fn each_step_is_swept_before_the_next_one_begins() {
 fn each_ordering_of_a_lookup_against_time_counts() {
     refreshed_too_late().must_fail(Step::Empty, LIVE);
     refreshed_in_the_next_step().must_fail(Step::Renew, LIVE);
-    gone(P).must_fail(Step::Now, BACK);
+    gone(P).must_fail(Step::ReadEpoch, BACK);
     gone(P).must_fail(Step::Tick, BACK);
 }
 

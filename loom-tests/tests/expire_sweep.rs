@@ -23,9 +23,9 @@ fn begun_beside_a_sweep(bucket: usize) -> Sweeps {
     let name = format!("a sweep of {bucket} while a step begins");
     Scenario::new(&name, move || Expiring::new(1, &one(bucket, &[(x, 0)])))
         .thread(Expiring::sweep)
-        .thread(Expiring::begin_step)
+        .thread(Expiring::begin_epoch)
         .thread(|filter| {
-            let is_swept = filter.step() == 2 && filter.is_swept();
+            let is_swept = filter.epoch() == 2 && filter.is_swept();
             assert!(!is_swept || !filter.holds_dead(), "{LEFT}");
             is_swept
         })
@@ -47,7 +47,7 @@ fn begun_after_a_sweep(bucket: usize) -> Sweeps {
     .thread(move |filter| {
         let is_swept = filter.is_swept();
         if is_swept {
-            assert!(filter.begin_step());
+            assert!(filter.begin_epoch());
             assert!(!filter.contains(x), "{BACK}");
         }
         is_swept
@@ -64,7 +64,7 @@ fn begun_after_a_sweep(bucket: usize) -> Sweeps {
 fn swept_by_both() -> Sweeps {
     let (x, y) = (even(0), even(1));
     let step = |filter: &Expiring<2>| {
-        let begun = filter.begin_step();
+        let begun = filter.begin_epoch();
         filter.sweep();
         begun
     };
@@ -75,7 +75,7 @@ fn swept_by_both() -> Sweeps {
     .thread(step)
     .law(move |filter, results| {
         let steps = (results[0] + results[1]) as u64;
-        assert_eq!(filter.step(), 2 + steps, "steps");
+        assert_eq!(filter.epoch(), 2 + steps, "steps");
         assert!(filter.is_swept(), "{LEFT}");
         // What one thread had marked when the other passed may be left, and lives again.
         assert!(steps == 2 || filter.ages_at_rest(x).is_empty(), "{LEFT}");

@@ -85,7 +85,7 @@ fn on_demand() -> Growth {
                 assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
             }
             filter.finish_growth();
-            assert_eq!(filter.grown_at_rest().len(), 5, "after the sweep");
+            assert_eq!(filter.grown_at_rest().len(), 5, "after the splits");
         })
         .outcomes(&[[1, 1]])
 }
@@ -101,7 +101,7 @@ fn two_on_demand() -> Growth {
                 assert_eq!(filter.copies_when_grown(item), 1, "copies at rest");
             }
             filter.finish_growth();
-            assert_eq!(filter.grown_at_rest().len(), 6, "after the sweep");
+            assert_eq!(filter.grown_at_rest().len(), 6, "after the splits");
         })
         .mains(&[0])
         .large()

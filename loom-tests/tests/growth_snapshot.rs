@@ -82,10 +82,10 @@ fn copies_come_and_go(ahead: usize, chunk: usize) -> Growth {
         .outcomes(&[[1, 1], [2, 1]])
 }
 
-/// The same by a call that goes on with the sweep, while another thread does so, too.
+/// The same by a call that goes on with the splits, while another thread does so, too.
 fn copies_come_and_go_while_swept(ahead: usize) -> Growth {
     let x = ending(GOES, 0);
-    let name = format!("snapshot, insert and remove, sweep, bucket {ahead} is split");
+    let name = format!("snapshot, insert and remove, splits, bucket {ahead} is split");
     Growth::new(&name, move || split_ahead(x, ahead, 2))
         .thread(move |filter| scanned(filter, x))
         .thread(move |filter| {

@@ -1,7 +1,7 @@
 //! What operators set: in the engine's file, by `CONFIG SET`, or as arguments of the module.
 
 use crate::engine::{Context, Fraction, Number, SettingError};
-use guira_commands::Options;
+use guira_commands::{DEFAULT_CAPACITY as CAPACITY, Options};
 use thiserror::Error;
 
 const MIB: i64 = 1 << 20;
@@ -19,7 +19,7 @@ const DEFAULTS: Defaults = Defaults {
     max_filter_bytes: 128 * MIB,
     offload_items: 2000,
     threads: 2,
-    default_capacity: 1024,
+    default_capacity: CAPACITY as i64,
     default_error_rate: 0.01,
     allows_large: false,
 };

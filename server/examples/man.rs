@@ -1,9 +1,115 @@
 //! Prints the manual page: `cargo run -p guira-server --example man > guira-server.1`.
 
 use clap::CommandFactory;
+use clap_mangen::{
+    Man,
+    roff::{Roff, roman},
+};
 use guira_server::config::Config;
-use std::io;
+use std::io::{self, Write};
+
+/// What the options do not say.
+const SECTIONS: [(&str, &[(&str, &str)]); 4] = [
+    (
+        "ENVIRONMENT",
+        &[
+            (
+                "GUIRA_NAME",
+                "The option --name, in capitals and with underscores: GUIRA_MAX_OUTPUT is --max-output. \
+                 The command line has precedence over the environment, and the environment over the \
+                 file that --config names.",
+            ),
+            (
+                "NOTIFY_SOCKET",
+                "Where systemd is told that the server is ready, and that it ends.",
+            ),
+            (
+                "RUST_BACKTRACE",
+                "If it is 1, the log has a backtrace of each panic.",
+            ),
+        ],
+    ),
+    (
+        "SIGNALS",
+        &[
+            (
+                "SIGTERM, SIGINT",
+                "Saves if there is a --dir, finishes what is in flight, and exits with 0. If the save \
+                 fails, the server continues; a second SIGTERM then tries once more and ends it in any \
+                 case, and a second SIGINT ends it at once.",
+            ),
+            (
+                "SIGHUP",
+                "Reads the certificates of --tls-port again. The server outlives its terminal.",
+            ),
+        ],
+    ),
+    (
+        "FILES",
+        &[
+            (
+                "DIRECTORY/guira.save",
+                "The last complete save, which only the user of the server can read.",
+            ),
+            ("DIRECTORY/guira.save.tmp", "A save that is being written."),
+            (
+                "DIRECTORY/guira.lock",
+                "Locked by the server that uses the directory.",
+            ),
+        ],
+    ),
+    (
+        "EXIT STATUS",
+        &[
+            ("0", "The server was ended as it should be."),
+            (
+                "1",
+                "It could not start, could not save when it ended, was ended by a second signal, or one \
+                 of its tasks panicked.",
+            ),
+            ("2", "The settings are wrong."),
+        ],
+    ),
+];
 
 fn main() -> io::Result<()> {
-    clap_mangen::Man::new(Config::command()).render(&mut io::stdout().lock())
+    io::stdout().write_all(&page()?)
+}
+
+pub(crate) fn page() -> io::Result<Vec<u8>> {
+    let mut page = Vec::new();
+    let command = Config::command();
+    let man = Man::new(command.clone());
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    Man::new(command.override_usage(synopsis())).render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    for (title, entries) in SECTIONS {
+        let mut section = Roff::new();
+        section.control("SH", [title]);
+        for (name, text) in entries {
+            section.control("TP", []);
+            section.text([roman(*name)]);
+            section.text([roman(*text)]);
+        }
+        section.to_writer(&mut page)?;
+    }
+    man.render_extra_section(&mut page)?;
+    man.render_version_section(&mut page)?;
+    Ok(page)
+}
+
+/// Every option with its value.
+fn synopsis() -> String {
+    let mut text = String::from("guira-server");
+    for option in Config::command().get_opts() {
+        let values = option.get_value_names().unwrap_or_default();
+        let value = values.first().map_or("", |name| name.as_str());
+        text.push_str(&format!(
+            " [--{} {value}]",
+            option.get_id().as_str().replace('_', "-")
+        ));
+    }
+    text
 }

@@ -1,9 +1,11 @@
 //! The settings. [`settings`](crate::settings) reads them.
 
-use crate::{commands, resp::Limits};
+use crate::{commands, logging, resp::Limits};
 use clap::{ArgAction, Parser, ValueEnum};
+use guira_commands::{MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, MIN_RATE, Options};
 use std::{fmt, net::IpAddr, num::NonZeroUsize, path::PathBuf, time::Duration};
 use subtle::ConstantTimeEq;
+use tracing_subscriber::filter::Targets;
 
 const AFTER_HELP: &str = r#"Sizes are bytes, or end in kb, mb or gb (powers of 1024). Times are seconds, or end in s, m or h.
 
@@ -22,8 +24,13 @@ Examples:
   guira-server --tcp false --unixsocket /run/guira/guira.sock --unixsocketperm 770
       Is reachable through this socket only.
 
-Signals: SIGTERM and SIGINT save if there is a --dir, finish what is in flight, and exit 0. If
-the save fails the server goes on; a second SIGINT ends it at once, without one."#;
+Signals:
+  SIGTERM, SIGINT
+      Saves if there is a --dir, finishes what is in flight, and exits with 0. If the save
+      fails, the server continues. A second SIGTERM tries once more and ends it in any case;
+      a second SIGINT ends it at once. The exit code is then 1.
+  SIGHUP
+      Reads the certificates of --tls-port again. The server outlives its terminal."#;
 
 /// A cuckoo filter server: the CF.* commands of the Redis protocol, on any number of cores.
 #[derive(Clone, Debug, Parser)]
@@ -108,6 +115,36 @@ pub struct Config {
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set, help_heading = "Saving")]
     pub save_on_exit: bool,
 
+    /// Distinct items that fit into a key that an insert makes, before it grows.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = Options::default().capacity as u32,
+        value_parser = clap::value_parser!(u32).range(MIN_CAPACITY..=MAX_CAPACITY),
+        help_heading = "Keys that inserts make"
+    )]
+    pub default_capacity: u32,
+
+    /// The largest share of absent items for which such a key says yes, at every size.
+    #[arg(
+        long,
+        value_name = "RATE",
+        default_value_t = Options::default().rate,
+        value_parser = rate,
+        help_heading = "Keys that inserts make"
+    )]
+    pub default_error_rate: f64,
+
+    /// Whether such a key grows: 0 if its size is fixed.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = Options::default().expansion,
+        value_parser = clap::value_parser!(u16).range(0..=i64::from(MAX_EXPANSION)),
+        help_heading = "Keys that inserts make"
+    )]
+    pub default_expansion: u16,
+
     /// Bytes for all filters together; 0 for no limit. CF.RESERVE beyond it is an
     /// error, and so are inserts once filters have grown beyond it.
     #[arg(long, value_name = "SIZE", default_value = "1gb", value_parser = size, help_heading = "Limits")]
@@ -186,15 +223,16 @@ pub struct Config {
     )]
     pub metrics_filters: usize,
 
-    /// What to log: error, warn, info, debug, trace, or a list such as
+    /// What to log: off, error, warn, info, debug, trace, or a list such as
     /// warn,guira_server::persist=debug.
     #[arg(
         long,
         value_name = "FILTER",
         default_value = "info",
+        value_parser = logging::filter,
         help_heading = "Seeing into it"
     )]
-    pub log: String,
+    pub log: Targets,
 
     /// How to write the log, to the standard error output.
     #[arg(
@@ -311,6 +349,17 @@ impl Config {
         }
     }
 
+    /// The options of keys that inserts make.
+    #[must_use]
+    pub fn default_options(&self) -> Options {
+        Options {
+            capacity: self.default_capacity as usize,
+            rate: self.default_error_rate,
+            expansion: self.default_expansion,
+            ..Options::default()
+        }
+    }
+
     /// What `CONFIG GET` shows.
     #[must_use]
     pub fn settings(&self) -> Vec<(&'static str, String)> {
@@ -323,6 +372,9 @@ impl Config {
             ("appendonly", "no".into()),
             ("bind", self.bind.to_string()),
             ("databases", "1".into()),
+            ("default-capacity", self.default_capacity.to_string()),
+            ("default-error-rate", self.default_error_rate.to_string()),
+            ("default-expansion", self.default_expansion.to_string()),
             ("dir", path(&self.dir)),
             ("io-threads", self.threads().to_string()),
             ("maxclients", self.maxclients.to_string()),
@@ -393,6 +445,12 @@ pub(crate) fn password(text: &str) -> Result<Password, String> {
 fn count(text: &str) -> Result<NonZeroUsize, String> {
     text.parse()
         .map_err(|_| format!("not a count: give a number from 1 to {}", usize::MAX))
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok();
+    rate.filter(|rate| (MIN_RATE..1.0).contains(rate))
+        .ok_or_else(|| format!("not a rate: give a number from {MIN_RATE:.9} to less than 1"))
 }
 
 fn command(name: &str) -> Result<&'static str, String> {

@@ -4,7 +4,8 @@
 //! From the inside out: [`keyspace`] holds the filters, [`commands`]
 //! turn arguments into replies and know of no socket, [`resp`] is the notation,
 //! [`persist`] writes files, [`net`] owns the sockets, [`metrics`], [`stats`] and
-//! [`process`] show what goes on, and [`slow`] does what takes long. `docs/SERVER.md` in the repository is the manual.
+//! [`process`] show what goes on, [`slow`] does what takes long, and [`panics`] says what becomes of
+//! panics. `docs/SERVER.md` in the repository is the manual.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -12,12 +13,16 @@
 pub mod clients;
 pub mod commands;
 pub mod config;
+#[doc(hidden)]
+pub mod fault;
 pub mod files;
 pub mod guesses;
 pub mod keyspace;
 mod limited;
+pub mod logging;
 pub mod metrics;
 pub mod net;
+pub mod panics;
 pub mod persist;
 pub mod process;
 pub mod resp;

@@ -5,11 +5,13 @@
 mod allocator;
 
 use guira_server::{
-    config::{Config, LogFormat},
+    config::Config,
+    fault::Fault,
     files,
     keyspace::Lane,
-    metrics,
+    logging, metrics,
     net::{self, Listener, Stop, Tls},
+    panics::{self, Essential},
     persist::Saver,
     server::Server,
     settings::{self, SettingsError},
@@ -20,18 +22,21 @@ use std::{
     env,
     error::Error,
     io::{self, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
     process::{self, ExitCode},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 use tokio::{
     net::TcpListener,
-    signal::unix::{SignalKind, signal},
-    task::spawn_blocking,
-    time::{MissedTickBehavior, interval},
+    signal::unix::{Signal, SignalKind, signal},
+    task::JoinHandle,
+    time::{MissedTickBehavior, interval, timeout},
 };
 use tracing::{debug, error, info, warn};
-use tracing_subscriber::EnvFilter;
+
+/// How long connections have to end after a panic, before the last save.
+const LAST_CONNECTIONS: Duration = Duration::from_secs(5);
 
 /// Dumps and loads with which nobody has gone on for so long end.
 const IDLE: Duration = Duration::from_secs(600);
@@ -44,15 +49,12 @@ fn main() -> ExitCode {
     let config = match settings::load(env::args_os(), |name| env::var_os(name)) {
         Ok(config) => config,
         Err(SettingsError::CommandLine(error)) => error.exit(),
-        Err(error) => {
-            eprintln!("guira-server: {error}");
-            return ExitCode::from(2);
-        }
+        Err(error) => return refuse(&error),
     };
-    if let Err(error) = start_log(&config) {
-        eprintln!("guira-server: --log: {error}");
-        return ExitCode::from(2);
+    if let Err(error) = logging::start(config.log.clone(), config.log_format) {
+        return refuse(&error);
     }
+    panics::log_and_count();
     match run(config) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -62,16 +64,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn start_log(config: &Config) -> Result<(), Box<dyn Error>> {
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::try_new(&config.log)?)
-        .with_writer(io::stderr)
-        .with_ansi(io::IsTerminal::is_terminal(&io::stderr()));
-    match config.log_format {
-        LogFormat::Text => builder.init(),
-        LogFormat::Json => builder.json().init(),
-    }
-    Ok(())
+/// Says why the server is not started.
+fn refuse(error: &dyn Error) -> ExitCode {
+    // The exit code tells it, too: `eprintln!` would panic if this cannot be written.
+    let _ = writeln!(io::stderr(), "guira-server: {error}");
+    ExitCode::from(2)
 }
 
 fn run(mut config: Config) -> Result<(), Box<dyn Error>> {
@@ -92,15 +89,16 @@ fn run(mut config: Config) -> Result<(), Box<dyn Error>> {
         .on_thread_start(allocator::share)
         .enable_all()
         .build()?;
-    let result = runtime.block_on(serve(server));
-    // Not to wait for a save that nobody wants any more.
+    let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(serve(server))));
+    // Does not wait for a save that has been given up.
     runtime.shutdown_background();
-    result
+    result.unwrap_or_else(|_| Err("it has panicked".into()))
 }
 
 async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
     let tls = Tls::open(&server.config)?.map(Arc::new);
-    tokio::spawn(reload_at_signal(tls.clone())?);
+    let mut tasks = Essential::default();
+    tasks.spawn("SIGHUP", reload_at_signal(tls.clone())?);
     let listeners = Listener::all(&server.config, tls).await?;
     let stop = Stop::default();
     if let Some(address) = server.config.metrics {
@@ -108,17 +106,21 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
             .await
             .map_err(|error| format!("cannot show metrics on {address}: {error}"))?;
         info!(address = %listener.local_addr()?, "metrics are shown");
-        tokio::spawn(metrics::serve(listener, server.clone(), stop.clone()));
+        tasks.spawn("metrics", metrics::serve(listener, server.clone()));
     }
     if let Some(every) = server.config.save_every() {
-        tokio::spawn(save_every(every, server.clone()));
+        tasks.spawn("saves at an interval", save_every(every, server.clone()));
     }
-    tokio::spawn(expire(server.clone()));
-    tokio::spawn(server.clone().sweep());
+    tasks.spawn("abandoned dumps and loads", expire(server.clone()));
+    tasks.spawn("expired keys", server.clone().sweep());
     for lane in Lane::ALL {
-        tokio::spawn(server.clone().tick(lane));
+        tasks.spawn("epochs of filters", server.clone().tick(lane));
     }
-    tokio::spawn(stop_at_signal(stop.clone(), server.clone())?);
+    tasks.spawn(
+        "SIGTERM and SIGINT",
+        stop_at_signal(stop.clone(), server.clone())?,
+    );
+    tasks.spawn("readiness", unready_at(stop.clone(), server.clone()));
     if let Some(port) = listeners.iter().find_map(Listener::port) {
         server.listening.get_or_init(|| port);
     }
@@ -128,19 +130,86 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
     for listener in &listeners {
         info!(%listener, "listens");
     }
+    let place = listeners.first().map(place_of).transpose();
+    let mut serving = tokio::spawn(net::serve(listeners, server.clone(), stop.clone()));
+    server.is_ready.store(true, Relaxed);
     info!(threads = server.config.threads(), "ready");
     tell_systemd(NotifyState::Ready);
-    if let Some(first) = listeners.first()
-        && let Err(error) = welcome(first)
-    {
+    if let Err(error) = place.and_then(|place| place.map_or(Ok(()), welcome)) {
         // Whoever started it may not be listening.
         debug!(%error, "no welcome");
     }
-    net::serve(listeners, server.clone(), stop).await;
+    let failed = tokio::select! {
+        served = &mut serving => served.err().map(|_| "clients"),
+        task = tasks.failed() => Some(task),
+    };
     tell_systemd(NotifyState::Stopping);
-    last_save(server).await?;
+    let failed = match failed {
+        Some(task) => Some(task),
+        None => tokio::select! {
+            saved = last_save(server.clone()) => {
+                saved?;
+                None
+            }
+            task = tasks.failed() => Some(task),
+        },
+    };
+    if let Some(task) = failed {
+        drop(tasks);
+        return Err(end_after_panic(task, server, stop, serving).await.into());
+    }
     info!("the server has ended");
     Ok(())
+}
+
+/// What is lost without this task would be noticed late, or never: the server ends, so that it can
+/// be started again. Returns the reason.
+async fn end_after_panic(
+    task: &'static str,
+    server: Arc<Server>,
+    stop: Stop,
+    serving: JoinHandle<()>,
+) -> String {
+    // The task that handled signals has gone.
+    let (mut terminate, mut interrupt) = match ending_signals() {
+        Ok(signals) => signals,
+        Err(error) => return format!("{}, and {error}", panicked(task)),
+    };
+    error!(task, "a task has panicked: the server saves and ends");
+    let end = async {
+        // First, so that the save has what these clients were answered.
+        stop.now();
+        if !serving.is_finished() && timeout(LAST_CONNECTIONS, serving).await.is_err() {
+            warn!("some connections did not end");
+        }
+        match last_save(server).await {
+            Ok(()) => panicked(task),
+            Err(error) => format!("{}, and {error}", panicked(task)),
+        }
+    };
+    tokio::select! {
+        reason = end => reason,
+        _ = terminate.recv() => format!("{}, and SIGTERM ended the save", panicked(task)),
+        _ = interrupt.recv() => format!("{}, and SIGINT ended the save", panicked(task)),
+    }
+}
+
+fn panicked(task: &str) -> String {
+    format!("the task for {task} has panicked")
+}
+
+/// SIGTERM and SIGINT.
+fn ending_signals() -> io::Result<(Signal, Signal)> {
+    Ok((
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+    ))
+}
+
+/// Tells probes that the server ends.
+async fn unready_at(stop: Stop, server: Arc<Server>) {
+    stop.wait().await;
+    server.is_ready.store(false, Relaxed);
 }
 
 /// Tells systemd, if that has started this and wants to know.
@@ -150,9 +219,9 @@ fn tell_systemd(state: NotifyState<'_>) {
     }
 }
 
-/// What to do next, for whoever sees this for the first time.
-fn welcome(listener: &Listener) -> io::Result<()> {
-    let (place, option) = match listener {
+/// Where a listener is, and the options with which `redis-cli` reaches it.
+fn place_of(listener: &Listener) -> io::Result<(String, String)> {
+    Ok(match listener {
         Listener::Tcp(listener) => {
             let port = listener.local_addr()?.port();
             (format!("on port {port}"), format!("-p {port}"))
@@ -162,7 +231,11 @@ fn welcome(listener: &Listener) -> io::Result<()> {
             (format!("on port {port}"), format!("--tls -p {port}"))
         }
         Listener::Unix(_, file) => (format!("at {file}"), format!("-s {file}")),
-    };
+    })
+}
+
+/// Says what to do next, to people who see the server for the first time.
+fn welcome((place, option): (String, String)) -> io::Result<()> {
     let mut out = io::stdout();
     writeln!(
         out,
@@ -178,23 +251,23 @@ fn welcome(listener: &Listener) -> io::Result<()> {
     out.flush()
 }
 
-/// SIGTERM and SIGINT end the server, if what it has can be saved. A SIGINT after that
-/// ends it at once.
+/// SIGTERM and SIGINT end the server, if what it has can be saved. After a save in vain a second
+/// SIGINT ends it at once, and a second SIGTERM after one more attempt.
 fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Output = ()>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let (mut terminate, mut interrupt) = ending_signals()?;
     Ok(async move {
-        let mut in_vain = false;
+        let mut failed = false;
         loop {
-            tokio::select! {
-                _ = terminate.recv() => info!("SIGTERM"),
-                _ = interrupt.recv() => {
-                    info!("SIGINT");
-                    // A save may have succeeded since.
-                    if in_vain && server.saver.status().last_failed {
-                        end_at_once();
-                    }
-                }
+            let is_interrupt = tokio::select! {
+                _ = terminate.recv() => false,
+                _ = interrupt.recv() => true,
+            };
+            info!("{}", if is_interrupt { "SIGINT" } else { "SIGTERM" });
+            Fault::Signals.reach();
+            // A save may have succeeded since.
+            let again = failed && server.saver.status().last_failed;
+            if again && is_interrupt {
+                end_at_once();
             }
             // A save may hang, and the next signal is still to be heard.
             let saved = tokio::select! {
@@ -203,13 +276,17 @@ fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Out
             };
             match saved {
                 Ok(()) => break,
+                Err(error) if again => {
+                    error!(error, "the second signal ends the server, without a save");
+                    process::exit(1);
+                }
                 Err(error) => error!(
                     error,
-                    "what is not saved would be lost, so the server goes on: SHUTDOWN NOSAVE or a \
-                     second SIGINT ends it"
+                    "what is not saved would be lost, so the server continues: SHUTDOWN NOSAVE or \
+                     a second signal ends it"
                 ),
             }
-            in_vain = true;
+            failed = true;
         }
         // It is saved once more when all clients have gone, with what they did meanwhile.
         stop.now();
@@ -224,6 +301,7 @@ fn reload_at_signal(tls: Option<Arc<Tls>>) -> io::Result<impl Future<Output = ()
     let mut hangup = signal(SignalKind::hangup())?;
     Ok(async move {
         while hangup.recv().await.is_some() {
+            Fault::Hangup.reach();
             match tls.as_ref().map(|tls| tls.reload()) {
                 Some(Ok(())) => info!("SIGHUP: the certificates were read again"),
                 Some(Err(error)) => error!(%error, "SIGHUP: the certificates stay as they were"),
@@ -235,10 +313,9 @@ fn reload_at_signal(tls: Option<Arc<Tls>>) -> io::Result<impl Future<Output = ()
 
 /// [`Server::last_save`], apart from the threads that serve.
 async fn last_save(server: Arc<Server>) -> Result<(), String> {
-    let saved = spawn_blocking(move || server.last_save()).await;
-    saved
-        .map_err(|error| error.to_string())?
-        .map_err(|error| error.to_string())
+    let saved = slow::run_beside(move || server.last_save()).await;
+    let saved = saved.ok_or("the server ends already")?;
+    saved.map_err(|error| error.to_string())
 }
 
 fn end_at_once() -> ! {
@@ -252,9 +329,7 @@ async fn expire(server: Arc<Server>) {
     loop {
         ticks.tick().await;
         let server = server.clone();
-        if let Err(error) = spawn_blocking(move || server.store.expire(IDLE)).await {
-            error!(%error, "dumps were not ended");
-        }
+        slow::run_beside(move || server.store.expire(IDLE)).await;
     }
 }
 
@@ -265,6 +340,7 @@ async fn save_every(every: Duration, server: Arc<Server>) {
     ticks.tick().await;
     loop {
         ticks.tick().await;
+        Fault::SaveEvery.reach();
         if let Err(error) = server.save_in_background() {
             warn!(%error, "no save was started");
         }

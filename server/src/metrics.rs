@@ -1,108 +1,24 @@
 //! Metrics for Prometheus.
 
+mod format;
+mod http;
+
+pub use http::serve;
+
 use crate::{
     keyspace::Entry,
-    net::{ACCEPT_PAUSE, Stop},
-    process,
+    panics, process,
     server::Server,
     stats::{BOUNDS, Calls},
 };
 use guira_commands::Windowed;
-use http_body_util::Full;
-use hyper::{
-    Method, Request, Response, StatusCode,
-    body::Bytes,
-    header::{CONTENT_TYPE, HeaderValue},
-    server::conn::http1,
-    service::service_fn,
-};
-use hyper_util::rt::TokioIo;
 use prometheus_client::{
     collector::Collector,
-    encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, text::encode},
+    encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder},
     metrics::{MetricType, counter::ConstCounter, gauge::ConstGauge},
-    registry::{Registry, Unit},
+    registry::Unit,
 };
-use std::{cmp::Reverse, fmt, sync::Arc, time::Duration};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
-};
-use tracing::debug;
-
-const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// A scrape may take so long.
-const SCRAPE: Duration = Duration::from_secs(10);
-
-/// So many at a time: each takes a file descriptor.
-const SCRAPES: usize = 8;
-
-/// Answers scrapes until `stop` says so.
-pub async fn serve(listener: TcpListener, server: Arc<Server>, stop: Stop) {
-    let mut registry = Registry::default();
-    registry.register_collector(Box::new(Exposed(server.clone())));
-    let registry = Arc::new(registry);
-    let scrapes = Arc::new(Semaphore::new(SCRAPES));
-    loop {
-        let accepted = tokio::select! {
-            accepted = accept(&listener, &scrapes) => accepted,
-            () = stop.wait() => return,
-        };
-        let Some((stream, permit)) = accepted else {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
-        };
-        let (server, registry) = (server.clone(), registry.clone());
-        tokio::spawn(async move {
-            let service = service_fn(|request| {
-                let (server, registry) = (server.clone(), registry.clone());
-                async move {
-                    let answered = server.slow.run(move || answer(&registry, &request));
-                    answered.await.ok_or("the server ends")
-                }
-            });
-            let connection = http1::Builder::new()
-                .keep_alive(false)
-                .serve_connection(TokioIo::new(stream), service);
-            if let Ok(Err(error)) = timeout(SCRAPE, connection).await {
-                debug!(%error, "a scrape failed");
-            }
-            drop(permit);
-        });
-    }
-}
-
-/// The next scrape, when there is room for it.
-async fn accept(
-    listener: &TcpListener,
-    scrapes: &Arc<Semaphore>,
-) -> Option<(TcpStream, OwnedSemaphorePermit)> {
-    // It is never closed.
-    let permit = scrapes.clone().acquire_owned().await.ok()?;
-    let (stream, _) = listener.accept().await.ok()?;
-    Some((stream, permit))
-}
-
-fn answer<B>(registry: &Registry, request: &Request<B>) -> Response<Full<Bytes>> {
-    let (status, body) = match (request.method(), request.uri().path()) {
-        (&Method::GET, "/metrics") => {
-            let mut text = String::new();
-            match encode(&mut text, registry) {
-                Ok(()) => (StatusCode::OK, text),
-                Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()),
-            }
-        }
-        _ => (StatusCode::NOT_FOUND, "see /metrics\n".into()),
-    };
-    let mut response = Response::new(Full::new(Bytes::from(body)));
-    *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(TEXT));
-    response
-}
+use std::{cmp::Reverse, fmt, sync::Arc};
 
 /// No labels beside the command's.
 type NoLabels = [(&'static str, &'static str); 0];
@@ -248,7 +164,22 @@ fn memory_and_saves(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt
     for (name, help, value) in gauges {
         gauge(encoder, name, help, value)?;
     }
-    Ok(())
+    // Without a directory there is nothing to wait for.
+    if server.saver.directory().is_some() {
+        gauge(
+            encoder,
+            "guira_last_save_age_seconds",
+            "Time since the last complete save, or since the start",
+            status.age.as_secs_f64(),
+        )?;
+    }
+    let panics = encoder.encode_descriptor(
+        "guira_panics",
+        "Panics, each of which is a defect",
+        None,
+        MetricType::Counter,
+    )?;
+    ConstCounter::new(panics::count()).encode(panics)
 }
 
 /// By the names that all clients of Prometheus give them.
@@ -427,4 +358,86 @@ fn windows(filters: &[Shown], encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
 fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> fmt::Result {
     let metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
     ConstGauge::new(value).encode(metric)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{format::Format, *};
+    use crate::{config::Config, persist::Saver};
+    use clap::Parser;
+    use guira_commands::{Options, Store as _, Wanted, Window};
+    use prometheus_client::registry::Registry;
+    use std::{
+        collections::{HashMap, HashSet},
+        time::Duration,
+    };
+
+    /// Metrics of a server with every kind of filter, after a command.
+    fn encoded(format: Format) -> String {
+        let directory = tempfile::TempDir::new().unwrap();
+        let saver = Saver::open(Some(directory.path())).unwrap();
+        let server = Server::new(Config::parse_from([""]), saver);
+        let plain = Wanted::from(Options::default());
+        let window = Window {
+            length: Duration::from_secs(60),
+            steps: None,
+        };
+        let windowed = Wanted {
+            options: Options {
+                expansion: 0,
+                ..Options::default()
+            },
+            window: Some(window),
+            ..plain
+        };
+        server.store.make(b"plain # HELP", &plain).unwrap();
+        server.store.make(b"windowed", &windowed).unwrap();
+        server.stats.count(0, 1, 0, Duration::from_millis(1));
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Exposed(Arc::new(server))));
+        format.encode(&registry).unwrap()
+    }
+
+    /// The family of a sample: counters and histograms have suffixes.
+    fn family<'a>(sample: &'a str, types: &HashMap<&str, &str>, format: Format) -> &'a str {
+        let name = sample.split(['{', ' ']).next().unwrap();
+        let suffixes: &[&str] = match format {
+            Format::OpenMetrics => &["_total", "_bucket", "_sum", "_count"],
+            Format::Text => &["_bucket", "_sum", "_count"],
+        };
+        let stripped = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix));
+        stripped
+            .filter(|stripped| types.contains_key(stripped))
+            .unwrap_or(name)
+    }
+
+    #[test]
+    fn every_family_has_help_and_a_type_in_both_formats() {
+        for format in [Format::OpenMetrics, Format::Text] {
+            let text = encoded(format);
+            let described = |what: &str| -> HashMap<&str, &str> {
+                let lines = text.lines().filter_map(|line| line.strip_prefix(what));
+                lines.map(|line| line.split_once(' ').unwrap()).collect()
+            };
+            let (helps, types) = (described("# HELP "), described("# TYPE "));
+            let samples = text.lines().filter(|line| !line.starts_with('#'));
+            let families: HashSet<_> = samples.map(|line| family(line, &types, format)).collect();
+            assert!(families.len() > 40, "{families:?}");
+            for name in families {
+                assert!(
+                    helps.get(name).is_some_and(|help| !help.is_empty()),
+                    "{name}"
+                );
+                assert!(types.contains_key(name), "{name}");
+                // As promtool wants it.
+                let is_counter = types[name] == "counter";
+                let has_suffix = name.ends_with("_total");
+                assert_eq!(has_suffix, is_counter && format == Format::Text, "{name}");
+            }
+            assert_eq!(text.ends_with("# EOF\n"), format == Format::OpenMetrics);
+            for name in ["guira_last_save_age_seconds", "guira_filter_window_seconds"] {
+                assert_eq!(types[name], "gauge");
+            }
+        }
+    }
 }

@@ -4,10 +4,11 @@ use crate::{
     clients::Clients,
     commands::{self, Command, SlowLog, Store},
     config::Config,
+    fault::Fault,
     guesses::Guesses,
     keyspace::Lane,
     persist::{SaveError, Saver},
-    slow::SlowWork,
+    slow::{SlowWork, run_beside},
     stats::Stats,
 };
 use std::{
@@ -19,11 +20,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tokio::{
-    task::spawn_blocking,
-    time::{MissedTickBehavior, interval},
-};
-use tracing::error;
+use tokio::time::{MissedTickBehavior, interval};
 
 /// How often keys that have expired are taken away.
 const SWEEP: Duration = Duration::from_millis(100);
@@ -62,6 +59,8 @@ pub struct Server {
     pub save_at_end: AtomicBool,
     /// `SHUTDOWN NOSAVE` was said, which has the last word.
     pub skip_last_save: AtomicBool,
+    /// The filters are loaded, and clients are accepted.
+    pub is_ready: AtomicBool,
 }
 
 impl Server {
@@ -69,7 +68,8 @@ impl Server {
     #[must_use]
     pub fn new(config: Config, saver: Saver) -> Self {
         Self {
-            store: Store::new(config.memory_limit(), config.dir.clone()),
+            store: Store::new(config.memory_limit(), config.dir.clone())
+                .with_defaults(config.default_options()),
             saver,
             stats: Stats::default(),
             guesses: Guesses::default(),
@@ -85,6 +85,7 @@ impl Server {
             started: Instant::now(),
             save_at_end: AtomicBool::new(config.save_on_exit),
             skip_last_save: AtomicBool::new(false),
+            is_ready: AtomicBool::new(false),
             config,
         }
     }
@@ -111,6 +112,7 @@ impl Server {
             if !self.store.keyspace.has_expired() {
                 continue;
             }
+            Fault::Sweep.reach();
             let server = self.clone();
             // To free a large filter takes long.
             let sweep = move || {
@@ -121,8 +123,8 @@ impl Server {
                     begun = Instant::now();
                 }
             };
-            if let Err(error) = spawn_blocking(sweep).await {
-                error!(%error, "keys that have expired are still there");
+            if run_beside(sweep).await.is_none() {
+                return;
             }
         }
     }
@@ -131,6 +133,7 @@ impl Server {
     pub async fn tick(self: Arc<Self>, lane: Lane) {
         loop {
             self.store.keyspace.wait_for_tick(lane).await;
+            Fault::Tick.reach();
             let server = self.clone();
             let tick = move || server.store.keyspace.tick_some(lane);
             if self.slow.run(tick).await.is_none() {

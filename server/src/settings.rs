@@ -216,12 +216,11 @@ fn text_of(value: &DeValue<'_>) -> Result<String, &'static str> {
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Boolean(value) => Ok(value.to_string()),
         DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
+        DeValue::Float(number) => Ok(number.as_str().to_owned()),
         DeValue::Integer(_) => Err("give numbers in decimal, or what else is meant in quotes"),
         DeValue::Array(_) => Err("this setting has one value, not a list of them"),
         DeValue::Table(_) => Err("there are no tables: each setting is a line, name = value"),
-        DeValue::Float(_) | DeValue::Datetime(_) => {
-            Err("give a whole number, true, false, or a text in quotes")
-        }
+        DeValue::Datetime(_) => Err("give a number, true, false, or a text in quotes"),
     }
 }
 

@@ -28,18 +28,27 @@ impl SlowWork {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         let place = self.0.clone().acquire_owned().await.ok()?;
-        let done = spawn_blocking(move || {
+        run_beside(move || {
             let done = work();
             drop(place);
             done
-        });
-        match done.await {
-            Ok(done) => Some(done),
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => resume_unwind(panic),
-                Err(_) => None,
-            },
-        }
+        })
+        .await
+    }
+}
+
+/// Does `work` on another thread. `None` if the server ends before that.
+///
+/// # Panics
+///
+/// As `work`.
+pub async fn run_beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    match spawn_blocking(work).await {
+        Ok(done) => Some(done),
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            Err(_) => None,
+        },
     }
 }
 

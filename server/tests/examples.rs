@@ -8,6 +8,36 @@ use common::{Protocol, Server, ask, refusal};
 #[allow(dead_code)]
 mod move_filter;
 
+#[path = "../examples/man.rs"]
+#[allow(dead_code)]
+mod man;
+
+#[test]
+fn the_manual_page_has_every_section_and_the_values_of_options() {
+    let page = String::from_utf8(man::page().unwrap()).unwrap();
+    let sections: Vec<_> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix(".SH "))
+        .map(|title| title.trim_matches('"'))
+        .collect();
+    for title in [
+        "SYNOPSIS",
+        "OPTIONS",
+        "ENVIRONMENT",
+        "SIGNALS",
+        "FILES",
+        "EXIT STATUS",
+    ] {
+        assert!(sections.contains(&title), "{title} is not in {sections:?}");
+    }
+    let synopsis = page.split("SYNOPSIS").nth(1).unwrap();
+    let synopsis = synopsis.split(".SH").next().unwrap().replace("\\-", "-");
+    for option in ["[--dir DIRECTORY]", "[--save-every TIME]", "[--bind IP]"] {
+        assert!(synopsis.contains(option), "{synopsis}");
+    }
+    assert!(page.contains("SIGHUP") && page.contains("guira.save"));
+}
+
 /// What is done to it in either place is there in the other one.
 #[test]
 fn a_filter_goes_from_the_server_into_a_program_and_back() {

@@ -4,8 +4,7 @@ mod common;
 
 use common::{Protocol, Server, ask, command, refusal};
 use std::{
-    io::{Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::SocketAddr,
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -16,11 +15,7 @@ fn start(arguments: &[&str]) -> (Server, SocketAddr) {
 }
 
 fn get(address: SocketAddr, path: &str) -> String {
-    let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    text
+    common::get(address, path, "application/openmetrics-text;version=1.0.0")
 }
 
 fn value(text: &str, name: &str) -> f64 {
@@ -122,4 +117,61 @@ fn only_the_largest_filters_have_metrics_of_their_own() {
         value(&text, &format!("guira_filter_items{{key=\"large:{key}\"}}"));
     }
     assert!(!text.contains("small:"), "{text}");
+}
+
+#[test]
+fn probes_and_both_formats_are_answered() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().to_str().unwrap();
+    let (server, address) = start(&["--dir", path]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.ADD k a");
+    for (path, body) in [("/healthz", "ok\n"), ("/readyz", "ready\n")] {
+        let text = get(address, path);
+        assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
+        assert!(text.ends_with(&format!("\r\n\r\n{body}")), "{text}");
+    }
+    let text = common::get(address, "/metrics", "text/plain;version=0.0.4");
+    assert!(
+        text.contains("content-type: text/plain; version=0.0.4; charset=utf-8\r\n"),
+        "{text}"
+    );
+    assert!(text.contains("\n# HELP guira_commands_total "), "{text}");
+    assert!(!text.contains("# EOF"), "{text}");
+    assert!(
+        get(address, "/metrics").contains("content-type: application/openmetrics-text;"),
+        "{text}"
+    );
+    assert_eq!(value(&text, "guira_panics_total") as u64, 0);
+}
+
+/// A save begins the age anew, and one that fails does not.
+#[test]
+fn the_age_is_of_the_last_good_save() {
+    const AGE: &str = "guira_last_save_age_seconds";
+    let since = Instant::now();
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().to_str().unwrap();
+    let (server, address) = start(&["--dir", path]);
+    let mut client = server.client(Protocol::Resp2);
+    let text = get(address, "/metrics");
+    assert!(value(&text, AGE) <= since.elapsed().as_secs_f64(), "{text}");
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let saved = Instant::now();
+    ask::<()>(&mut client, "SAVE");
+    let age = value(&get(address, "/metrics"), AGE);
+    // It is kept in milliseconds.
+    assert!(age <= saved.elapsed().as_secs_f64() + 0.002, "{age}");
+    let least = Instant::now();
+    std::fs::create_dir(directory.path().join("guira.save.tmp")).unwrap();
+    refusal(&mut client, "SAVE");
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    let least = least.elapsed().as_secs_f64();
+    let text = get(address, "/metrics");
+    assert!(value(&text, AGE) >= least, "{text}");
+    assert_eq!(value(&text, "guira_last_save_failed") as u64, 1);
+    // The server still serves.
+    assert!(get(address, "/readyz").starts_with("HTTP/1.1 200 OK"));
+    let (_server, address) = start(&[]);
+    assert!(!get(address, "/metrics").contains(AGE));
 }

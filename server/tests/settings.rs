@@ -67,6 +67,9 @@ fn a_file_has_every_setting() {
             timeout = "1h"
             metrics = "127.0.0.1:9121"
             disable-command = ["keys", "FLUSHALL"]
+            default-capacity = 5_000
+            default-error-rate = 0.001
+            default-expansion = 0
             log = "warn"
             log-format = "json"
             "#,
@@ -87,7 +90,10 @@ fn a_file_has_every_setting() {
     assert_eq!((config.maxclients.get(), config.max_output), (5, 1024));
     assert_eq!(config.timeout, Duration::from_secs(3_600));
     assert_eq!(config.metrics.unwrap().port(), 9121);
-    assert_eq!(config.log, "warn");
+    assert_eq!(config.log.to_string(), "warn");
+    let defaults = config.default_options();
+    assert_eq!((defaults.capacity, defaults.expansion), (5_000, 0));
+    assert_eq!(defaults.rate.to_bits(), 0.001_f64.to_bits());
     assert_eq!(config.disable_command, ["KEYS", "FLUSHALL"]);
 }
 
@@ -157,6 +163,24 @@ fn faults_in_a_file_have_a_line() {
              from 1 to 18446744073709551615",
         ),
         (
+            "log = \"inof\"",
+            "guira.toml:1: invalid value 'inof' for '--log <FILTER>': 'inof' is not a level: give off, \
+             error, warn, info, debug or trace, or a list such as warn,guira_server::persist=debug",
+        ),
+        (
+            "default-capacity = 3",
+            "guira.toml:1: invalid value '3' for '--default-capacity <N>': 3 is not in 4..=1073741824",
+        ),
+        (
+            "default-error-rate = 1",
+            "guira.toml:1: invalid value '1' for '--default-error-rate <RATE>': not a rate: give a \
+             number from 0.000000002 to less than 1",
+        ),
+        (
+            "default-expansion = 32769",
+            "guira.toml:1: invalid value '32769' for '--default-expansion <N>': 32769 is not in 0..=32768",
+        ),
+        (
             "log-format = \"xml\"",
             "guira.toml:1: invalid value 'xml' for '--log-format <FORMAT>'; \
              [possible values: text, json]",
@@ -181,7 +205,11 @@ fn faults_in_a_file_have_a_line() {
         ),
         (
             "port = 1.5",
-            "guira.toml:1: port: give a whole number, true, false, or a text in quotes",
+            "guira.toml:1: invalid value '1.5' for '--port <PORT>': invalid digit found in string",
+        ),
+        (
+            "port = 2026-01-01",
+            "guira.toml:1: port: give a number, true, false, or a text in quotes",
         ),
         (
             "unixsocketperm = 0o770",
@@ -258,6 +286,41 @@ fn a_server_is_started_with_a_file_and_the_environment() {
     let config: HashMap<String, String> = ask(&mut client, "CONFIG GET max*");
     assert_eq!(config["maxclients"], "7");
     assert_eq!(config["maxmemory"], (5 << 20).to_string());
+}
+
+#[test]
+fn keys_that_inserts_make_are_as_the_settings_say() {
+    let server = Server::start(&[
+        "--default-capacity",
+        "5000",
+        "--default-error-rate",
+        "0.0001",
+        "--default-expansion",
+        "0",
+    ]);
+    let mut client = server.client(common::Protocol::Resp2);
+    ask::<()>(&mut client, "CF.ADD added a");
+    ask::<()>(&mut client, "CF.INSERT inserted ITEMS a");
+    ask::<()>(&mut client, "CF.INSERT sized CAPACITY 100 ITEMS a");
+    ask::<()>(
+        &mut client,
+        "CF.RESERVE reserved 5000 ERROR 0.0001 EXPANSION 0",
+    );
+    ask::<()>(&mut client, "CF.RESERVE small 100 ERROR 0.0001 EXPANSION 0");
+    ask::<()>(&mut client, "CF.ADD reserved a");
+    ask::<()>(&mut client, "CF.ADD small a");
+    let mut info = |key: &str| {
+        let info: HashMap<String, i64> = ask(&mut client, &format!("CF.INFO {key}"));
+        info
+    };
+    let reserved = info("reserved");
+    assert_eq!(info("added"), reserved);
+    assert_eq!(info("inserted"), reserved);
+    assert_eq!(info("sized"), info("small"));
+    let config: HashMap<String, String> = ask(&mut client, "CONFIG GET default-*");
+    assert_eq!(config["default-capacity"], "5000");
+    assert_eq!(config["default-error-rate"], "0.0001");
+    assert_eq!(config["default-expansion"], "0");
 }
 
 #[test]

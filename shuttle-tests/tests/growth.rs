@@ -53,8 +53,8 @@ fn insert(filter: &Growing<SLOTS>, items: &[Item], left: &mut Left) {
     }
 }
 
-/// Four threads: two insert, and sweep by that; one removes and inserts again, and
-/// sweeps, too; one looks. All of them want to insert one and the same item once.
+/// Four threads: two insert, and split by that; one removes and inserts again, and
+/// splits, too; one looks. All of them want to insert one and the same item once.
 fn growth(memory: bool) -> impl Fn(&Seen) {
     move |seen| {
         let buckets = one_of(&[2, 4]);
@@ -181,7 +181,7 @@ controls! {
     a_split_copies_before_it_cuts: law, CutFirst;
     the_phase_is_compared: law, PhaseIgnored;
     the_hint_is_not_early: law, HintEarly;
-    the_sweep_looks: law, SweepBlindly;
+    the_pointer_looks: law, MovePointerBlindly;
     a_path_fills_its_own_plane: law, FillAnyPlane;
     a_reservation_ends_with_the_word: law, ReservationKept;
     a_block_comes_before_its_words: law_without_memory, PublishLate;

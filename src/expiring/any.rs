@@ -5,53 +5,53 @@ use crate::{
     raw::RawFilter,
     table::{
         Levels,
-        layout::{E9x5, E11x4, E16x3, E26x2, PackedLayout},
-        time::Steps,
+        layout::{self, PackedLayout, layouts},
+        time::Epochs,
     },
 };
 
-/// One variant for each layout.
-pub(super) enum AnyExpiring {
-    E9x5(RawFilter<E9x5>),
-    E11x4(RawFilter<E11x4>),
-    E16x3(RawFilter<E16x3>),
-    E26x2(RawFilter<E26x2>),
-}
-
-/// Runs `$body` with `$raw` bound to the raw filter, in each layout.
-macro_rules! with_layout {
-    ($any:expr, $raw:ident => $body:expr) => {{
-        use $crate::expiring::any::AnyExpiring as Any;
-        match $any {
-            Any::E9x5($raw) => $body,
-            Any::E11x4($raw) => $body,
-            Any::E16x3($raw) => $body,
-            Any::E26x2($raw) => $body,
+/// Makes from the list of layouts what those of expiring filters need.
+macro_rules! any_expiring {
+    (
+        ($d:tt)
+        fixed $_fixed:tt
+        semi_sorted $_semi:tt
+        expiring { $($expiring:ident($bits:literal $($_expiring:tt)*))* }
+    ) => {
+        /// One variant for each layout.
+        pub(super) enum AnyExpiring {
+            $($expiring(RawFilter<layout::$expiring>),)*
         }
-    }};
-}
 
-/// The variant of a fingerprint, made by `$make`, in which `$layout` is its layout.
-macro_rules! of_bits {
-    ($bits:expr, $layout:ident => $make:expr) => {{
-        use $crate::{expiring::any::AnyExpiring as Any, table::layout};
-        macro_rules! of {
-            ($name:ident) => {{
-                type $layout = layout::$name;
-                Any::$name($make)
+        /// Runs `$body` with `$raw` bound to the raw filter, in each layout.
+        macro_rules! with_layout {
+            ($d any:expr, $d raw:ident => $d body:expr) => {{
+                use $crate::expiring::any::AnyExpiring as Any;
+                match $d any {
+                    $(Any::$expiring($d raw) => $d body,)*
+                }
             }};
         }
-        match $bits {
-            9 => of!(E9x5),
-            11 => of!(E11x4),
-            16 => of!(E16x3),
-            26 => of!(E26x2),
-            bits => unreachable!("no expiring layout has {bits} bits"),
+
+        /// The variant of a fingerprint, made by `$make`, in which `$layout` is its layout.
+        macro_rules! of_bits {
+            ($d bits:expr, $d layout:ident => $d make:expr) => {{
+                use $crate::{expiring::any::AnyExpiring as Any, table::layout};
+                match $d bits {
+                    $($bits => {
+                        type $d layout = layout::$expiring;
+                        Any::$expiring($d make)
+                    })*
+                    bits => unreachable!("no expiring layout has {bits} bits"),
+                }
+            }};
         }
-    }};
+
+        pub(super) use {of_bits, with_layout};
+    };
 }
 
-pub(super) use {of_bits, with_layout};
+layouts!(any_expiring, $);
 
 impl AnyExpiring {
     /// An empty filter whose copies are live up to an age of `oldest`; `None` if there is no
@@ -65,10 +65,10 @@ impl AnyExpiring {
 }
 
 /// The filter in the step `step`, with copies that are live up to an age of `oldest`.
-pub(super) fn in_steps<L: PackedLayout<Time = Steps>>(
+pub(super) fn in_steps<L: PackedLayout<Time = Epochs>>(
     raw: RawFilter<L>,
     oldest: u32,
     step: u64,
 ) -> RawFilter<L> {
-    raw.with_time(Steps::new(oldest.into()).at(step))
+    raw.with_time(Epochs::new(oldest.into()).at(step))
 }

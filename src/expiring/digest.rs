@@ -6,8 +6,9 @@ use crate::{
     raw::RawFilter,
     table::{
         class::Class,
+        entry::Fingerprint,
         layout::{Layout, PackedLayout},
-        time::{Moment, Now, Steps},
+        time::{Epochs, Moment, Now},
         word::{Bucket, Word},
     },
 };
@@ -50,7 +51,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     }
 }
 
-impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
+impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// The ages of live copies, each with the sum over its copies.
     fn sums_by_age(&self, start: State, oldest: u64) -> Vec<(u64, u128)> {
         let buckets = self.table.buckets();
@@ -58,9 +59,12 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
         let mut sums: BTreeMap<u64, u128> = BTreeMap::new();
         let mut first = 0;
         let Ok(end) = self.scan_in_steps(|words, step| {
-            let now = Now { step, oldest };
+            let now = Now {
+                epoch: step,
+                oldest,
+            };
             for (bucket, &bits) in (first..).zip(words) {
-                for entry in Word::<L>::unpack(bits).residents(0) {
+                for entry in Word::<L>::unpack(bits).residents(Fingerprint::NONE) {
                     let class = Class::of_resident(L::fingerprint(entry), bucket, buckets);
                     // Of a hostile snapshot it may be before the first one.
                     let seen = step.wrapping_sub(Moment::<L>::age(now, entry));

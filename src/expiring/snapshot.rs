@@ -19,7 +19,7 @@ use crate::{
         Levels, Table,
         layout::PackedLayout,
         scan::Restored,
-        time::{Moment, Now, Steps},
+        time::{Epochs, Moment, Now},
         word::{Bits, Bucket, Word},
     },
 };
@@ -247,7 +247,7 @@ impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
     }
 }
 
-impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
+impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// Hands chunk by chunk to `sink`, each with the step in which it was read, and without the
     /// copies that were dead then. The result is the step at the end.
     pub(super) fn scan_in_steps<E>(
@@ -258,14 +258,14 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
         let mut scan = self.begin_scan(None);
         let mut words = Vec::new();
         while let Some(Chunk { image, .. }) = scan.next() {
-            let step = image.step;
-            let now = Now { step, oldest };
+            let epoch = image.epoch;
+            let now = Now { epoch, oldest };
             let live = |&word: &u64| Word::<L>::unpack(word).without_dead(now).pack();
             words.clear();
             words.extend(image.words.iter().map(live));
-            sink(&words, step)?;
+            sink(&words, epoch)?;
         }
-        Ok(self.moment().step)
+        Ok(self.moment().epoch)
     }
 
     fn image_in_steps(&self) -> Image {
@@ -293,7 +293,10 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
         } = image;
         let oldest = u64::from(oldest);
         for ((chunk, words), step) in words.chunks_mut(CHUNK).enumerate().zip(steps) {
-            let then = Now { step, oldest };
+            let then = Now {
+                epoch: step,
+                oldest,
+            };
             for (index, bits) in words.iter_mut().enumerate() {
                 let word = Word::<L>::unpack(*bits);
                 if !Word::<L>::is_image(Bits(*bits)) || word.without_dead(then) != word {

@@ -88,14 +88,14 @@ impl<S> ExpiringFilter<S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn begin_step(&self) -> bool {
-        with_layout!(&self.raw, raw => raw.begin_step().is_some())
+        with_layout!(&self.raw, raw => raw.begin_epoch().is_some())
     }
 
     /// [`tick`](Self::tick) in two parts: [`begin_step`](Self::begin_step), if the present step has
     /// lasted for [`step_length`](Self::step_length) by your clock.
     pub fn begin_due_step(&self, elapsed: impl Fn() -> Duration) -> bool {
         let length = self.step_length();
-        with_layout!(&self.raw, raw => raw.begin_due_step(length, elapsed).is_some())
+        with_layout!(&self.raw, raw => raw.begin_due_epoch(length, elapsed).is_some())
     }
 
     /// Sweeps out what is dead in the present step. False if that was done already.
@@ -168,7 +168,7 @@ impl<S> ExpiringFilter<S> {
     /// The number of the present step, from 0.
     #[must_use]
     pub fn step(&self) -> u64 {
-        with_layout!(&self.raw, raw => raw.moment().step)
+        with_layout!(&self.raw, raw => raw.moment().epoch)
     }
 
     /// The time for which an item is kept at least.

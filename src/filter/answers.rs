@@ -4,7 +4,7 @@ use crate::{
     filter::CuckooFilter,
     raw::{
         any::with_layout,
-        batch::{GROUP, Row},
+        batch::{GROUP, InFlight},
     },
 };
 use arrayvec::ArrayVec;
@@ -18,7 +18,7 @@ struct Answers<'a, S, H> {
     filter: &'a CuckooFilter<S>,
     hashes: Fuse<H>,
     /// The classes to look at next. Their words are on the way into the cache.
-    ahead: Row,
+    ahead: InFlight,
     /// The answers that are there already, the next one in the lowest bit.
     answers: u32,
     /// How many these are.
@@ -30,12 +30,13 @@ impl<S, H: Iterator<Item = u64>> Answers<'_, S, H> {
     fn look_up_row(&mut self) {
         if self.ahead.is_empty() {
             let hashes = self.next_hashes();
-            self.ahead = with_layout!(&self.filter.raw, raw => raw.first_row(&hashes));
+            self.ahead = with_layout!(&self.filter.raw, raw => raw.first_in_flight(&hashes));
         }
         let hashes = self.next_hashes();
         self.ready = self.ahead.len();
         let ahead = &mut self.ahead;
-        self.answers = with_layout!(&self.filter.raw, raw => raw.contains_row(ahead, &hashes));
+        self.answers =
+            with_layout!(&self.filter.raw, raw => raw.contains_in_flight(ahead, &hashes));
     }
 
     fn next_hashes(&mut self) -> ArrayVec<u64, GROUP> {
@@ -102,7 +103,7 @@ impl<S> CuckooFilter<S> {
         Answers {
             filter: self,
             hashes: hashes.into_iter().fuse(),
-            ahead: Row::new(),
+            ahead: InFlight::new(),
             answers: 0,
             ready: 0,
         }

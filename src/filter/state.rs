@@ -92,7 +92,7 @@ impl<S> CuckooFilter<S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn finish_growth(&self) {
-        with_layout!(&self.raw, raw => raw.table.sweep_all());
+        with_layout!(&self.raw, raw => raw.table.finish_level());
     }
 
     /// The share of slots that are used, from 0 to 1. While the filter doubles it is a little off,

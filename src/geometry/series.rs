@@ -2,10 +2,7 @@
 
 use crate::table::{
     Levels, SPLITS_PER_INSERT,
-    layout::{
-        E9x5, E11x4, E16x3, E26x2, F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout, Masks,
-        PackedLayout, S7x7, S8x6, S9x5, S12x4, S17x3,
-    },
+    layout::{self, Growing, Layout, Masks, PackedLayout, layouts},
     word::semi::SemiSorted,
 };
 use std::ops::Range;
@@ -48,31 +45,26 @@ struct Words {
     margin: f64,
 }
 
-/// Measured: see `docs/design/headroom.md`.
-static FIXED: [Words; 5] = [
-    Words::of::<F10x6>(),
-    Words::of::<F12x5>(),
-    Words::of::<F15x4>(),
-    Words::of::<F20x3>(),
-    Words::of::<F30x2>(),
-];
+/// Makes from the list of layouts what is known of their words.
+macro_rules! words {
+    (
+        ($_d:tt)
+        fixed { $($fixed:ident $_fixed:tt)* }
+        semi_sorted { $($semi:ident $_semi:tt)* }
+        expiring { $($expiring:ident $_expiring:tt)* }
+    ) => {
+        /// Measured: see `docs/design/headroom.md`.
+        static FIXED: &[Words] = &[$(Words::of::<layout::$fixed>()),*];
 
-/// Those whose words are semi-sorted.
-static SEMI_SORTED: [Words; 5] = [
-    Words::semi_sorted::<S7x7>(),
-    Words::semi_sorted::<S8x6>(),
-    Words::semi_sorted::<S9x5>(),
-    Words::semi_sorted::<S12x4>(),
-    Words::semi_sorted::<S17x3>(),
-];
+        /// Those whose words are semi-sorted.
+        static SEMI_SORTED: &[Words] = &[$(Words::semi_sorted::<layout::$semi>()),*];
 
-/// Those of expiring filters. No fingerprint has as many bits as one of [`FIXED`].
-static EXPIRING: [Expiring; 4] = [
-    Expiring::of::<E9x5>(),
-    Expiring::of::<E11x4>(),
-    Expiring::of::<E16x3>(),
-    Expiring::of::<E26x2>(),
-];
+        /// Those of expiring filters. No fingerprint has as many bits as one of [`FIXED`].
+        static EXPIRING: &[Expiring] = &[$(Expiring::of::<layout::$expiring>()),*];
+    };
+}
+
+layouts!(words, $);
 
 /// Words whose slots have tags.
 struct Expiring {
@@ -183,7 +175,7 @@ impl Series {
     /// The words at a level.
     fn at(self, level: u32) -> Words {
         let expiring = EXPIRING.iter().map(|it| &it.words);
-        let mut all = FIXED.iter().chain(&SEMI_SORTED).chain(expiring);
+        let mut all = FIXED.iter().chain(SEMI_SORTED).chain(expiring);
         let mut fixed = || all.find(|it| Self::of(it) == self);
         match self.levels {
             0 => *fixed().expect("one of the fixed layouts"),
@@ -289,13 +281,13 @@ impl Series {
     }
 
     /// The items with which the level after `level` is to begin.
-    pub(super) fn due(self, buckets: usize, level: u32) -> usize {
-        let inserts_of_sweep = match level {
+    pub(super) fn grow_at(self, buckets: usize, level: u32) -> usize {
+        let inserts_of_splits = match level {
             0 => 0,
             _ => (buckets << level) / SPLITS_PER_INSERT,
         };
         let room = self.room(buckets, level);
-        room.saturating_sub(inserts_of_sweep)
+        room.saturating_sub(inserts_of_splits)
     }
 
     /// The buckets of a plane, for `capacity` items at `rate` at a level;
@@ -339,13 +331,13 @@ fn deviations(level: u32) -> f64 {
 
 /// The items with which the level after `level` is to begin, in a filter that goes through
 /// `levels`.
-pub(crate) fn due(buckets: usize, levels: Levels, level: u32) -> usize {
+pub(crate) fn grow_at(buckets: usize, levels: Levels, level: u32) -> usize {
     let series = Series {
         fingerprint_bits: Growing::LONGEST - levels.first,
         prefixes: 0,
         levels: levels.more,
     };
-    series.due(buckets, level - levels.first)
+    series.grow_at(buckets, level - levels.first)
 }
 
 /// The least number of `range`, or its end, that is `enough`, as all greater ones are. It is found

@@ -7,8 +7,9 @@ use crate::{
     step::Step,
     table::{
         Levels,
+        entry::Fingerprint,
         layout::{Lanes, Layout, PackedLayout},
-        time::{Moment, Now, Steps},
+        time::{Epochs, Moment, Now},
         word::{Bucket, Word},
     },
 };
@@ -21,10 +22,10 @@ impl<const SLOTS: usize> PackedLayout for Tagged<SLOTS> {
     const LEVELS: &'static [Lanes] = &[Lanes::new(10, SLOTS, 10)];
     const PHASE_BITS: u32 = 0;
     const TAG_BITS: u32 = 2;
-    type Time = Steps;
+    type Time = Epochs;
 }
 
-/// An expiring filter of a few buckets with `SLOTS` slots each. A copy is live in the step in
+/// An expiring filter of a few buckets with `SLOTS` slots each. A copy is live in the epoch in
 /// which it was last seen and in the next `E` ones, dead in those after them; then its tag begins
 /// anew.
 pub struct Expiring<const SLOTS: usize, const E: u64 = 1>(RawFilter<Tagged<SLOTS>>);
@@ -40,9 +41,9 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
     /// E: the age of the oldest live copies.
     pub const OLDEST: u64 = E;
 
-    /// A filter in its step `step`, in which each bucket holds the given items, last seen in the
-    /// given steps.
-    pub fn new(step: u64, residents: &[&[(Item, u64)]]) -> Self {
+    /// A filter in its epoch `epoch`, in which each bucket holds the given items, last seen in the
+    /// given epochs.
+    pub fn new(epoch: u64, residents: &[&[(Item, u64)]]) -> Self {
         let levels = Levels::FIXED;
         #[cfg_attr(not(guira_loom), expect(unused_mut))]
         let mut raw =
@@ -51,18 +52,20 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         {
             raw.frontiers.unused = true;
         }
-        let raw = raw.with_time(Steps::new(Self::OLDEST).at(step));
+        let raw = raw.with_time(Epochs::new(Self::OLDEST).at(epoch));
         for (bucket, items) in residents.iter().enumerate() {
             for &(item, seen) in *items {
                 assert!(item.buckets().contains(&bucket), "{item:?} in {bucket}");
                 let then = Now {
-                    step: seen,
+                    epoch: seen,
                     oldest: Self::OLDEST,
                 };
-                let entry = Moment::<Tagged<SLOTS>>::entry(then, item.fingerprint());
-                let put = raw.table.update(Step::Claim, entry, bucket, |word| {
-                    word.has_vacancy().then(|| word.plus(entry))
-                });
+                let entry = Moment::<Tagged<SLOTS>>::entry(then, item.0.fingerprint);
+                let put = raw
+                    .table
+                    .update(Step::Claim, item.0.fingerprint, bucket, |word| {
+                        word.has_vacancy().then(|| word.plus(entry))
+                    });
                 assert!(put, "bucket {bucket} is full");
                 raw.len.add(1);
             }
@@ -70,9 +73,9 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         Self(raw)
     }
 
-    /// The step.
-    pub fn step(&self) -> u64 {
-        self.0.moment().step
+    /// The epoch.
+    pub fn epoch(&self) -> u64 {
+        self.0.moment().epoch
     }
 
     /// `ExpiringFilter::contains`.
@@ -131,9 +134,9 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         self.0.advance()
     }
 
-    /// `ExpiringFilter::begin_step`.
-    pub fn begin_step(&self) -> bool {
-        self.0.begin_step().is_some()
+    /// `ExpiringFilter::begin_epoch`.
+    pub fn begin_epoch(&self) -> bool {
+        self.0.begin_epoch().is_some()
     }
 
     /// `ExpiringFilter::sweep`.
@@ -150,19 +153,20 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
     pub fn holds_dead(&self) -> bool {
         let now = self.0.moment();
         (0..self.0.table.buckets()).any(|bucket| {
-            let word: Word<Tagged<SLOTS>> = self.0.table.load(Step::ReadP, 0, bucket);
+            let word: Word<Tagged<SLOTS>> =
+                self.0.table.load(Step::ReadP, Fingerprint::NONE, bucket);
             Moment::<Tagged<SLOTS>>::dead_in(now, word).is_some()
         })
     }
 
-    /// One relocation of a copy of `item` last seen in the step `seen`; false if it was given up.
+    /// One relocation of a copy of `item` last seen in the epoch `seen`; false if it was given up.
     pub fn relocate(&self, item: Item, seen: u64, from: usize) -> bool {
         let then = Now {
-            step: seen,
+            epoch: seen,
             oldest: Self::OLDEST,
         };
         let mut hop = hop(item, from);
-        hop.fingerprint = Moment::<Tagged<SLOTS>>::entry(then, item.fingerprint());
+        hop.entry = Moment::<Tagged<SLOTS>>::entry(then, item.0.fingerprint);
         self.0.move_resident(hop, false, Fill::Hole).is_some()
     }
 
@@ -172,7 +176,8 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         let now = self.0.moment();
         let mut found = Vec::new();
         for bucket in 0..self.0.table.buckets() {
-            let word: Word<Tagged<SLOTS>> = self.0.table.load(Step::ReadP, 0, bucket);
+            let word: Word<Tagged<SLOTS>> =
+                self.0.table.load(Step::ReadP, Fingerprint::NONE, bucket);
             assert!(
                 word.is_unmarked(),
                 "a mark is left in bucket {bucket}: {word:?}"
@@ -181,9 +186,10 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
                 !word.is_reserved(),
                 "a reservation is left in bucket {bucket}: {word:?}"
             );
-            found.extend(word.residents(0).map(|entry| {
+            found.extend(word.residents(Fingerprint::NONE).map(|entry| {
                 let age = Moment::<Tagged<SLOTS>>::age(now, entry);
-                (bucket, <Tagged<SLOTS> as Layout>::fingerprint(entry), age)
+                let fingerprint = <Tagged<SLOTS> as Layout>::fingerprint(entry);
+                (bucket, fingerprint.bits(), age)
             }));
         }
         assert_eq!(self.0.len.sum(), found.len(), "len and the words disagree");

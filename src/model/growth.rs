@@ -1,9 +1,15 @@
-//! Growth in the hands of the models: splits and sweeps one by one.
+//! Growth in the hands of the models: splits, one by one.
 
 use super::{Item, Model, Small, hop, item};
 use crate::{
-    error::InsertError, raw::moves::Fill, raw::moves::Hop, step::Step, table::class::Class,
-    table::layout::Layout, table::low_bits, table::word::Bucket,
+    error::InsertError,
+    raw::moves::Fill,
+    raw::moves::Hop,
+    step::Step,
+    table::class::Class,
+    table::entry::{Fingerprint, low_bits},
+    table::layout::Layout,
+    table::word::Bucket,
 };
 
 /// The highest level that a word of a model can have: something is left of each fingerprint.
@@ -40,7 +46,11 @@ impl<const SLOTS: usize> Growing<SLOTS> {
     /// `item` alone, if it took the word for one at level 0.
     pub fn mistaken_for(item: Item) -> Item {
         let Class { fingerprint, p, q } = item.0;
-        Item(Class::of_pair(fingerprint >> 1, p, q))
+        Item(Class::of_pair(
+            Fingerprint::new(fingerprint.bits() >> 1),
+            p,
+            q,
+        ))
     }
 
     /// Levels that are complete.
@@ -52,7 +62,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
     pub fn split(&self, item: Item, bucket: usize, level: u32) {
         let table = &self.0.table;
         table.begin_level(level).expect("a few bytes");
-        table.split(low_bits(item.fingerprint(), level), bucket, level);
+        table.split(item.0.fingerprint.low_bits(level), bucket, level);
     }
 
     /// Begins the level after `level`, if nobody has.
@@ -62,13 +72,13 @@ impl<const SLOTS: usize> Growing<SLOTS> {
 
     /// Splits a word of `level`, `lead` words ahead of the split pointer, and
     /// moves the pointer on.
-    pub fn sweep(&self, level: u32, lead: usize) {
-        self.0.table.sweep(level, lead);
+    pub fn split_run(&self, level: u32, lead: usize) {
+        self.0.table.split_run(level, lead);
     }
 
     /// `CuckooFilter::finish_growth`.
     pub fn finish_growth(&self) {
-        self.0.table.sweep_all();
+        self.0.table.finish_level();
     }
 
     /// `CuckooFilter::insert`, with its error.
@@ -85,9 +95,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
     /// `new` into the slot of the last.
     pub fn relocate_path(&self, path: &[(Item, usize)], new: Item) -> bool {
         let hops: Vec<Hop> = path.iter().map(|&(item, from)| hop(item, from)).collect();
-        let moved = self
-            .0
-            .relocate(hops.into_iter(), Fill::Item(new.fingerprint()));
+        let moved = self.0.relocate(hops.into_iter(), Fill::Item(new.entry()));
         if moved {
             self.0.len.add(1);
         }
@@ -108,13 +116,14 @@ impl<const SLOTS: usize> Growing<SLOTS> {
             assert!(!word.is_reserved(), "a reservation is left in {place}");
             assert!(word.level() >= level, "the hint is {level}, but in {place}");
             assert!(word.level() <= max, "a level beyond the last in {place}");
-            for fingerprint in word.residents(plane) {
-                let routed = self.0.table.load(Step::ReadP, fingerprint, bucket);
+            for entry in word.residents(table.one_of_plane(plane)) {
+                let fingerprint = Small::<SLOTS, PHASE_BITS>::fingerprint(entry);
+                let routed = table.load(Step::ReadP, fingerprint, bucket);
                 assert!(
                     routed == word,
-                    "{fingerprint:#b} is looked for elsewhere than in {place}"
+                    "{fingerprint:?} is looked for elsewhere than in {place}"
                 );
-                found.push((bucket, fingerprint));
+                found.push((bucket, fingerprint.bits()));
             }
         }
         assert_eq!(
@@ -140,7 +149,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
     pub fn level_of(&self, item: Item, bucket: usize) -> u32 {
         self.0
             .table
-            .load_for_update(item.fingerprint(), bucket)
+            .load_for_update(item.0.fingerprint, bucket)
             .word()
             .level()
     }

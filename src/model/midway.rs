@@ -16,17 +16,17 @@ impl<const SLOTS: usize> Model<SLOTS> {
     /// destination, T in the source.
     #[must_use]
     pub fn decided(self, item: Item, from: usize) -> Self {
-        let (fingerprint, hop) = (item.fingerprint(), hop(item, from));
+        let (fingerprint, entry, hop) = (item.0.fingerprint, item.entry(), hop(item, from));
         let table = &self.0.table;
         let outlined = table.update(Step::Outline, fingerprint, hop.to, |word| {
-            word.plus_marked(fingerprint, Mark::Outline)
+            word.plus_marked(entry, Mark::Outline)
         });
         let held = self.0.versions.of(item.0).advance();
         let shadowed = table.update(Step::Shadow, fingerprint, hop.to, |word| {
             Some(word.remarked(Mark::Shadow))
         });
         let decided = table.update(Step::Decide, fingerprint, hop.from, |word| {
-            word.with_mark(fingerprint, Mark::Trailing)
+            word.with_mark(entry, Mark::Trailing)
         });
         assert!(outlined && !held && shadowed && decided, "nobody else runs");
         self
@@ -38,19 +38,19 @@ impl<const SLOTS: usize> Model<SLOTS> {
     ///
     /// Stands for all ways in which the copy can get back to where it came from.
     pub fn take_and_replace(&self, item: Item, from: usize) -> bool {
-        let (fingerprint, hop) = (item.fingerprint(), hop(item, from));
+        let (fingerprint, entry, hop) = (item.0.fingerprint, item.entry(), hop(item, from));
         let table = &self.0.table;
         // Deliver and Kill in one: S is the own move's, and its T stands.
         let taken = table.update(Step::Kill, fingerprint, hop.to, |word| {
-            word.is_marked(Mark::Shadow, fingerprint)
+            word.is_marked(Mark::Shadow, entry)
                 .then(|| word.remarked(Mark::Killed))
         });
         table.update(Step::Erase, fingerprint, hop.from, |word| {
-            assert!(word.is_marked(Mark::Trailing, fingerprint), "the own T");
+            assert!(word.is_marked(Mark::Trailing, entry), "the own T");
             Some(word.unmarked())
         });
         table.update(Step::Settle, fingerprint, hop.to, |word| {
-            assert!(word.is_marked(Mark::Killed, fingerprint), "the own K");
+            assert!(word.is_marked(Mark::Killed, entry), "the own K");
             Some(word.without_marked())
         });
         self.0.len.add(1);

@@ -211,8 +211,8 @@ impl<L: Layout> Operations for RawFilter<L> {
     fn put(&self, item: Item, bucket: usize) -> bool {
         let put = self
             .table
-            .update(Step::Claim, item.fingerprint(), bucket, |word| {
-                word.has_vacancy().then(|| word.plus(item.fingerprint()))
+            .update(Step::Claim, item.0.fingerprint, bucket, |word| {
+                word.has_vacancy().then(|| word.plus(item.entry()))
             });
         if put {
             self.len.add(1);
@@ -251,7 +251,7 @@ impl<L: Layout> Operations for RawFilter<L> {
     }
 
     fn finish_growth(&self) {
-        self.table.sweep_all();
+        self.table.finish_level();
     }
 
     fn doublings(&self) -> u32 {

@@ -1,15 +1,15 @@
 //! The time of an expiring filter goes on.
 //!
-//! Each step begins only after all words have been swept in the one before it, by whichever thread.
-//! So two sweeps meet a dead copy before its tag could mean a later step, but for those that
+//! Each epoch begins only after all words have been swept in the one before it, by whichever thread.
+//! So two sweeps meet a dead copy before its tag could mean a later epoch, but for those that
 //! `docs/design/expiry.md` names.
 
 use super::RawFilter;
 use crate::{
-    fault::instead,
+    fault::faulty,
     table::{
         layout::PackedLayout,
-        time::{Now, Steps, Time},
+        time::{Epochs, Now, Time},
     },
 };
 use std::time::Duration;
@@ -17,32 +17,32 @@ use std::time::Duration;
 /// Buckets after which a sweep counts what it has emptied.
 const COUNTED: usize = 1 << 12;
 
-impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
-    /// Begins the next step, and empties what is dead by it. False if another thread began it
+impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
+    /// Begins the next epoch, and empties what is dead by it. False if another thread began it
     /// meanwhile. O(words); nobody waits for it.
     pub(crate) fn advance(&self) -> bool {
-        self.begin_step().map(|now| self.sweep_all(now)).is_some()
+        self.begin_epoch().map(|now| self.sweep_all(now)).is_some()
     }
 
-    /// [`advance`](Self::advance), if the present step has lasted for `length` by the clock
+    /// [`advance`](Self::advance), if the present epoch has lasted for `length` by the clock
     /// `elapsed`.
     pub(crate) fn tick(&self, length: Duration, elapsed: impl Fn() -> Duration) -> bool {
-        let begun = self.begin_due_step(length, elapsed);
+        let begun = self.begin_due_epoch(length, elapsed);
         begun.map(|now| self.sweep_all(now)).is_some()
     }
 
-    /// Begins the next step, in which somebody has to [`sweep`](Self::sweep); `None` if another
+    /// Begins the next epoch, in which somebody has to [`sweep`](Self::sweep); `None` if another
     /// thread began it meanwhile.
-    pub(crate) fn begin_step(&self) -> Option<Now> {
-        // Before the step begins: a reading of the clock must never be taken for one of a later
-        // step with the same low bits.
+    pub(crate) fn begin_epoch(&self) -> Option<Now> {
+        // Before the epoch begins: a reading of the clock must never be taken for one of a later
+        // epoch with the same low bits.
         self.time.forget_beginning();
         self.begin_after(self.moment())
     }
 
-    /// [`begin_step`](Self::begin_step), if the present step has lasted for `length` by the clock
+    /// [`begin_epoch`](Self::begin_epoch), if the present epoch has lasted for `length` by the clock
     /// `elapsed`.
-    pub(crate) fn begin_due_step(
+    pub(crate) fn begin_due_epoch(
         &self,
         length: Duration,
         elapsed: impl Fn() -> Duration,
@@ -52,11 +52,11 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
             return None;
         }
         let begun = self.begin_after(now)?;
-        self.time.has_begun(begun, &elapsed);
+        self.time.record_beginning(begun, &elapsed);
         Some(begun)
     }
 
-    /// Empties what is dead in the present step, unless that has been done. True if it was left to
+    /// Empties what is dead in the present epoch, unless that has been done. True if it was left to
     /// this call.
     pub(crate) fn sweep(&self) -> bool {
         let now = self.moment();
@@ -67,30 +67,30 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
         !is_swept
     }
 
-    /// True if all words have been swept in the present step.
+    /// True if all words have been swept in the present epoch.
     pub(crate) fn is_swept(&self) -> bool {
         self.time.is_swept(self.moment())
     }
 
-    /// The step, as it is now.
+    /// The epoch, as it is now.
     pub(crate) fn moment(&self) -> Now {
         Time::<L>::now(&self.time)
     }
 
-    /// The step after `now`, if this thread begins it.
+    /// The epoch after `now`, if this thread begins it.
     fn begin_after(&self, now: Now) -> Option<Now> {
-        // As a rule that has been done since this step began.
+        // As a rule that has been done since this epoch began.
         let is_swept = self.time.is_swept(now);
-        if !instead!(is(AdvanceUnswept) => true, is_swept) {
+        if !faulty!(is_swept, AdvanceUnswept => true) {
             self.sweep_all(now);
         }
         self.time.tick(now).then(|| now.next())
     }
 
-    /// Empties the dead copies of all words but those that are marked, in the step `now` or later.
+    /// Empties the dead copies of all words but those that are marked, in the epoch `now` or later.
     ///
     /// Further steps may begin meanwhile. Words that have been passed by then have not been swept in
-    /// those, so this counts as a sweep of the step that was read before the first word.
+    /// those, so this counts as a sweep of the epoch that was read before the first word.
     fn sweep_all(&self, now: Now) {
         let view = self.table.view();
         let buckets = view.buckets();
@@ -99,7 +99,7 @@ impl<L: PackedLayout<Time = Steps>> RawFilter<L> {
             let emptied = run.map(|bucket| self.expire(&view, bucket, now)).sum();
             self.len.subtract(emptied);
         }
-        let swept = instead!(is(SweptLate) => self.moment(), now);
+        let swept = faulty!(now, SweptLate => self.moment());
         self.time.sweep_ends(swept);
     }
 }

@@ -1,11 +1,12 @@
 //! Batches as a pipeline: the words of an item are prefetched some items before it is looked
 //! at, so that cache misses overlap. Then each item is treated as one by one.
 
-use super::{RawFilter, len::Len, lookup::Reader};
+use super::{RawFilter, len::Len, lookup::Lookups};
 use crate::{
     error::{BatchError, InsertError},
     table::{
         class::{Class, alternate},
+        entry::Fingerprint,
         layout::Layout,
         word::{Bucket, Word},
     },
@@ -23,9 +24,9 @@ const HALF: usize = GROUP / 2;
 const _: () = assert!(GROUP <= u32::BITS as usize, "an answer is a bit");
 
 /// Classes of which the words are on the way into the cache.
-pub(crate) type Row = ArrayVec<Class, GROUP>;
+pub(crate) type InFlight = ArrayVec<Class, GROUP>;
 
-impl<L: Layout> Reader<'_, L> {
+impl<L: Layout> Lookups<'_, L> {
     /// The class of a hash, whose words are on the way into the cache from now on.
     #[inline(always)]
     fn prefetched(&self, hash: u64) -> Class {
@@ -106,32 +107,35 @@ impl<L: Layout> RawFilter<L> {
         hash: impl Fn(&T) -> u64,
         results: &mut [bool],
     ) {
-        let reader = self.reader();
-        reader.for_each(items, hash, results, |class| reader.contains(class));
+        let lookups = self.lookups();
+        lookups.for_each(items, hash, results, |class| lookups.contains(class));
     }
 
-    /// Whether each class of `row` is present, the first one in the lowest bit. `hashes` are at
+    /// Whether each class of `in_flight` is present, the first one in the lowest bit. `hashes` are at
     /// most as many: their classes replace it, with their words on the way into the cache.
     #[inline(always)]
-    pub(crate) fn contains_row(&self, row: &mut Row, hashes: &[u64]) -> u32 {
-        let reader = self.reader();
-        let answer = |place: usize, class| u32::from(reader.contains(class)) << place;
+    pub(crate) fn contains_in_flight(&self, in_flight: &mut InFlight, hashes: &[u64]) -> u32 {
+        let lookups = self.lookups();
+        let answer = |place: usize, class| u32::from(lookups.contains(class)) << place;
         let mut answers = 0;
-        for (place, (class, &hash)) in row.iter_mut().zip(hashes).enumerate() {
-            let next = reader.prefetched(hash);
+        for (place, (class, &hash)) in in_flight.iter_mut().zip(hashes).enumerate() {
+            let next = lookups.prefetched(hash);
             answers |= answer(place, std::mem::replace(class, next));
         }
-        for (place, &class) in row.iter().enumerate().skip(hashes.len()) {
+        for (place, &class) in in_flight.iter().enumerate().skip(hashes.len()) {
             answers |= answer(place, class);
         }
-        row.truncate(hashes.len());
+        in_flight.truncate(hashes.len());
         answers
     }
 
     /// The classes of `hashes`, with their words on the way into the cache.
-    pub(crate) fn first_row(&self, hashes: &[u64]) -> Row {
-        let reader = self.reader();
-        hashes.iter().map(|&hash| reader.prefetched(hash)).collect()
+    pub(crate) fn first_in_flight(&self, hashes: &[u64]) -> InFlight {
+        let lookups = self.lookups();
+        hashes
+            .iter()
+            .map(|&hash| lookups.prefetched(hash))
+            .collect()
     }
 
     /// Inserts the classes of `items` up to the first one that fails; an error comes with its
@@ -176,10 +180,10 @@ impl<L: Layout> RawFilter<L> {
         results: &mut [R],
         mut insert: impl FnMut(Class, &mut R) -> Result<(), InsertError>,
     ) -> Result<(), BatchError> {
-        let reader = self.reader();
-        let halfway = |class| self.prefetch_ways(&reader, class);
+        let lookups = self.lookups();
+        let halfway = |class| self.prefetch_ways(&lookups, class);
         let mut index = 0;
-        reader.in_pipeline(items, hash, results, halfway, |class, result| {
+        lookups.in_pipeline(items, hash, results, halfway, |class, result| {
             insert(class, result).map_err(|error| BatchError { index, error })?;
             index += 1;
             Ok(())
@@ -195,7 +199,7 @@ impl<L: Layout> RawFilter<L> {
         results: &mut [bool],
     ) {
         let mut tally = Tally::of(self);
-        self.reader().for_each(items, hash, results, |class| {
+        self.lookups().for_each(items, hash, results, |class| {
             let removed = self.remove_uncounted(class);
             tally.count_removed(removed);
             removed
@@ -204,8 +208,8 @@ impl<L: Layout> RawFilter<L> {
 
     /// Prefetches the words that a search for a path will look at first, if `class` needs one.
     #[inline(always)]
-    fn prefetch_ways(&self, reader: &Reader<'_, L>, class: Class) {
-        let (p, q, _) = reader.view.load_pair_at_hint(class);
+    fn prefetch_ways(&self, lookups: &Lookups<'_, L>, class: Class) {
+        let (p, q, _) = lookups.view.load_pair_at_hint(class);
         let [p, q] = [p, q].map(|bits| Word::<L>::unpack(bits.0).without_reservation());
         if !p.has_vacancy() && !q.has_vacancy() {
             self.prefetch_alternates(class.fingerprint, class.p, p);
@@ -216,9 +220,9 @@ impl<L: Layout> RawFilter<L> {
     /// Brings the alternates of the residents of a bucket into the cache: of the word to which
     /// the fingerprint `one` belongs.
     #[cold]
-    fn prefetch_alternates(&self, one: u64, bucket: usize, word: Word<L>) {
-        for fingerprint in word.residents(one) {
-            let to = alternate(L::fingerprint(fingerprint), bucket, self.table.buckets());
+    fn prefetch_alternates(&self, one: Fingerprint, bucket: usize, word: Word<L>) {
+        for fingerprint in word.residents(one).map(L::fingerprint) {
+            let to = alternate(fingerprint, bucket, self.table.buckets());
             self.table.prefetch(fingerprint, to);
         }
     }

@@ -1,8 +1,9 @@
 //! What counts as a copy of a class at a moment, in one word and in both.
 
 use crate::{
-    fault::instead,
+    fault::faulty,
     table::{
+        entry::{Entry, Fingerprint},
         layout::Layout,
         time::Moment,
         word::{Bucket, Mark, Word},
@@ -11,7 +12,11 @@ use crate::{
 
 /// True if the word holds a live copy by itself: unmarked, D or W.
 #[inline]
-pub(super) fn holds_copy<L: Layout>(word: Word<L>, fingerprint: u64, now: impl Moment<L>) -> bool {
+pub(super) fn holds_copy<L: Layout>(
+    word: Word<L>,
+    fingerprint: Fingerprint,
+    now: impl Moment<L>,
+) -> bool {
     now.is_in(word, fingerprint) | holds_marked(word, fingerprint, now)
 }
 
@@ -19,15 +24,15 @@ pub(super) fn holds_copy<L: Layout>(word: Word<L>, fingerprint: u64, now: impl M
 #[inline]
 pub(super) fn holds_marked<L: Layout>(
     word: Word<L>,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
     now: impl Moment<L>,
 ) -> bool {
     if !L::EXPIRES {
-        return word.is_marked(Mark::Delivered, fingerprint);
+        return word.is_marked(Mark::Delivered, Entry::untagged(fingerprint));
     }
     let stands = match word.mark_of(fingerprint) {
         Some(Mark::Delivered) => true,
-        Some(Mark::Withheld) => instead!(is(WithheldOverlooked) => false, true),
+        Some(Mark::Withheld) => faulty!(true, WithheldOverlooked => false),
         _ => false,
     };
     stands && now.is_live(word.marked_entry())
@@ -39,7 +44,7 @@ pub(super) fn holds_marked<L: Layout>(
 pub(super) fn copies<L: Layout>(
     p: Word<L>,
     q: Word<L>,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
     now: impl Moment<L>,
 ) -> Option<usize> {
     let unmarked = now.count_in(p, fingerprint) + now.count_in(q, fingerprint);
@@ -54,7 +59,7 @@ pub(super) fn copies<L: Layout>(
 fn both_marked_copies<L: Layout>(
     p: Word<L>,
     q: Word<L>,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
     now: impl Moment<L>,
 ) -> Option<usize> {
     let of = |here, there| marked_copies(here, there, fingerprint, now);
@@ -65,13 +70,13 @@ fn both_marked_copies<L: Layout>(
 fn marked_copies<L: Layout>(
     here: Word<L>,
     there: Word<L>,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
     now: impl Moment<L>,
 ) -> Option<usize> {
     let live = || usize::from(now.is_live(here.marked_entry()));
     match (here.mark_of(fingerprint), there.mark_of(fingerprint)) {
         (Some(Mark::Delivered), _) => Some(live()),
-        (Some(Mark::Withheld), _) => Some(instead!(is(WithheldOverlooked) => 0, live())),
+        (Some(Mark::Withheld), _) => Some(faulty!(live(), WithheldOverlooked => 0)),
         // Both have one tag: a move is decided for an original with the tag of its outline.
         (Some(Mark::Trailing), Some(Mark::Shadow)) => Some(live()),
         // The item is, or was until it was taken, at the other end.

@@ -1,7 +1,7 @@
 //! Dead copies, and how their slots become empty.
 //!
 //! An exchange that empties a slot knows of its copy only the bits. By the time it succeeds a
-//! younger copy may have the same ones: tags begin anew after 2^t steps. So the copy is withheld
+//! younger copy may have the same ones: tags begin anew after 2^t epochs. So the copy is withheld
 //! first, which takes nothing from anybody: it counts as before, and nobody else changes it. Then
 //! the time is read, and only if the copy is dead by that it goes.
 
@@ -10,11 +10,12 @@ mod wrong;
 
 use super::{Now, RawFilter};
 use crate::{
-    fault::instead,
+    fault::faulty,
     step::Step,
     sync,
     table::{
         class::Class,
+        entry::{Entry, Fingerprint},
         layout::Layout,
         route::View,
         time::{Moment, Time},
@@ -52,19 +53,19 @@ impl<L: Layout> RawFilter<L> {
         emptied > 0
     }
 
-    /// Empties the copies of a bucket that are dead in the step `now` or later, unless its word is
+    /// Empties the copies of a bucket that are dead in the epoch `now` or later, unless its word is
     /// marked, and says how many. The caller counts them.
     ///
     /// As a rule there are none. `now` may be past: it only says where to look closer.
     #[inline(always)]
     pub(super) fn expire(&self, view: &View<'_, L>, bucket: usize, now: Now<L>) -> u64 {
         let nothing = now
-            .dead_in(view.load_for_update(0, bucket).word())
+            .dead_in(view.load_for_update(Fingerprint::NONE, bucket).word())
             .is_none();
-        if instead!(is(SweepMarked) => false, nothing) {
+        if faulty!(nothing, SweepMarked => false) {
             return 0;
         }
-        instead!(wrong::is_on() => wrong::expire_dead(self, bucket), self.expire_dead(bucket))
+        faulty!(self.expire_dead(bucket), in Expire => wrong::expire_dead(self, bucket))
     }
 
     #[inline(never)]
@@ -72,7 +73,7 @@ impl<L: Layout> RawFilter<L> {
         let mut emptied = 0;
         loop {
             let now = self.time.now();
-            let loaded = self.table.load_for_update(0, bucket);
+            let loaded = self.table.load_for_update(Fingerprint::NONE, bucket);
             let withheld = |entry| loaded.word().with_mark(entry, Mark::Withheld);
             let Some(withheld) = now.dead_in(loaded.word()).and_then(withheld) else {
                 return emptied;
@@ -88,8 +89,8 @@ impl<L: Layout> RawFilter<L> {
 
     /// Ends what began with W on this entry: the copy goes if it is dead. True if it went, and was
     /// not taken by a remove, which counts it itself.
-    pub(super) fn empty_or_release(&self, bucket: usize, entry: u64) -> bool {
-        // The copy is not younger than this step: whoever put it there had read its own step
+    pub(super) fn empty_or_release(&self, bucket: usize, entry: Entry) -> bool {
+        // The copy is not younger than this epoch: whoever put it there had read its own epoch
         // before, and the exchange to W has seen that.
         let dead = !self.time.now().is_live(entry);
         let step = if dead { Step::Empty } else { Step::Release };
@@ -109,19 +110,20 @@ impl<L: Layout> RawFilter<L> {
         &self,
         step: Step,
         bucket: usize,
-        entry: u64,
+        entry: Entry,
         end: impl Fn(Word<L>) -> Word<L>,
     ) -> bool {
         let mut taken = false;
-        self.table.update(step, entry, bucket, |word| {
-            taken = word.is_marked(Mark::Killed, entry);
-            debug_assert!(taken || word.is_marked(Mark::Withheld, entry));
-            Some(if taken {
-                word.without_marked()
-            } else {
-                end(word)
-            })
-        });
+        self.table
+            .update(step, L::fingerprint(entry), bucket, |word| {
+                taken = word.is_marked(Mark::Killed, entry);
+                debug_assert!(taken || word.is_marked(Mark::Withheld, entry));
+                Some(if taken {
+                    word.without_marked()
+                } else {
+                    end(word)
+                })
+            });
         !taken
     }
 }

@@ -15,7 +15,7 @@ mod pass;
 mod registry;
 pub(crate) mod scan;
 
-use crate::sync::{AtomicU32, Ordering, fence_after_exchange};
+use crate::sync::{AtomicU64, Ordering, fence_after_exchange};
 use pass::Pass;
 use registry::{Found, Registry};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(crate) const fn chunk_buckets(levels: u32) -> usize {
 pub(crate) struct Frontiers {
     chunk_buckets: u32,
     /// How many scans run: more than 0 before one is in `scans`, and until it is not.
-    running: AtomicU32,
+    running: AtomicU64,
     /// The first pass of each.
     scans: Registry,
     /// In a model without snapshots: each look would only multiply its interleavings.
@@ -52,7 +52,7 @@ impl Frontiers {
     pub(crate) fn new(chunk_buckets: usize) -> Self {
         Self {
             chunk_buckets: chunk_buckets as u32,
-            running: AtomicU32::new(0),
+            running: AtomicU64::new(0),
             scans: Registry::default(),
             #[cfg(guira_loom)]
             unused: false,
@@ -67,7 +67,7 @@ impl Frontiers {
 
     /// True if no scan is between the two buckets, or at one of them. To be
     /// asked after the outline stands in one of them.
-    pub(crate) fn permit(&self, from: usize, to: usize) -> bool {
+    pub(crate) fn may_cross(&self, from: usize, to: usize) -> bool {
         #[cfg(guira_loom)]
         if self.unused {
             return true;
@@ -84,7 +84,7 @@ impl Frontiers {
         if self.unused {
             return true;
         }
-        // Relaxed: a hint; in `permit` the fences order it.
+        // Relaxed: a hint; in `may_cross` the fences order it.
         self.running.load(Ordering::Relaxed) == 0
     }
 
@@ -103,12 +103,33 @@ impl Frontiers {
 
     /// Registers a scan, until the result is dropped.
     pub(crate) fn register(&self, buckets: usize, level: Option<u32>) -> Registered<'_> {
+        let first = self.add(buckets, level);
+        Registered { all: self, first }
+    }
+
+    /// Adds a scan to those that run: its first pass.
+    fn add(&self, buckets: usize, level: Option<u32>) -> Arc<Pass> {
         let pass = Pass::new(buckets, self.chunk_buckets as usize, level);
         let first = Arc::new(scan::expect_memory(pass));
         // Relaxed: whoever finds the pass has acquired it, and this with it.
         self.running.fetch_add(1, Ordering::Relaxed);
         let with_this = |list: &[Arc<Pass>]| [list, &[first.clone()]].concat();
         self.scans.update(with_this);
+        first
+    }
+
+    /// Registers a scan whose thread stops before its first chunk.
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    pub(crate) fn register_stopped(&self, buckets: usize, level: Option<u32>) {
+        self.add(buckets, level);
+    }
+
+    /// The scan whose thread has stopped.
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    fn stopped(&self) -> Registered<'_> {
+        let found = self.scans.load();
+        let first = found.as_ref().and_then(|list| list.first());
+        let first = first.expect("a scan").clone();
         Registered { all: self, first }
     }
 }
@@ -121,7 +142,7 @@ impl Look {
         self.0.iter().flat_map(|list| list.iter()).map(|pass| &**pass)
     }
 
-    /// [`Frontiers::permit`]; without a fence before it a hint.
+    /// [`Frontiers::may_cross`]; without a fence before it a hint.
     pub(crate) fn permits(&self, from: usize, to: usize) -> bool {
         self.passes().all(|pass| pass.permits(from, to))
     }

@@ -3,12 +3,13 @@
 use super::RawFilter;
 use crate::{
     error::InsertError,
-    fault::instead,
+    fault::faulty,
     step::Step,
     table::{
         class::Class,
+        entry::Entry,
         layout::Layout,
-        time::Time,
+        time::{Moment, Time},
         word::{Bucket, Word},
     },
 };
@@ -27,46 +28,46 @@ impl<L: Layout> RawFilter<L> {
     #[inline(always)]
     pub(super) fn insert_uncounted(&self, class: Class) -> Result<(), InsertError> {
         let now = self.time.now();
-        self.put(Self::seen(class, now))?;
+        self.put(class, now.entry(class.fingerprint))?;
         let in_time = self.time.is_still(now);
-        if instead!(is(InsertNoSecondNow) => true, in_time) {
+        if faulty!(in_time, InsertNoSecondNow => true) {
             Ok(())
         } else {
             self.insert_later(class)
         }
     }
 
-    /// A step has begun meanwhile: the copy would be gone too soon. It stays, and dies by itself.
+    /// An epoch has begun meanwhile: the copy would be gone too soon. It stays, and dies by itself.
     #[cold]
     fn insert_later(&self, class: Class) -> Result<(), InsertError> {
         loop {
             self.len.add(1);
             let now = self.time.now();
-            self.put(Self::seen(class, now))?;
+            self.put(class, now.entry(class.fingerprint))?;
             if self.time.is_still(now) {
                 return Ok(());
             }
         }
     }
 
-    /// Puts what `class` has as fingerprint into one of its buckets.
+    /// Puts `entry` into one of the buckets of its class.
     #[inline(always)]
-    fn put(&self, class: Class) -> Result<(), InsertError> {
-        if !self.claim(class) {
-            self.insert_by_relocation(class)
+    fn put(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
+        if !self.claim(class, entry) {
+            self.insert_by_relocation(class, entry)
                 .map_err(|error| self.count_failure(error))?;
         }
-        self.table.sweep_some();
+        self.table.split_some();
         Ok(())
     }
 
-    /// Claims an empty slot in the emptier bucket; false if both are full.
+    /// Claims an empty slot for `entry` in the emptier bucket; false if both are full.
     #[inline]
-    pub(super) fn claim(&self, class: Class) -> bool {
+    pub(super) fn claim(&self, class: Class, entry: Entry) -> bool {
         let view = self.table.view();
         loop {
             let (one, other) = view.load_pair_for_claim(class);
-            let claim = Word::<L>::plus_in_emptier(one.bits, other.bits, class.fingerprint);
+            let claim = Word::<L>::plus_in_emptier(one.bits, other.bits, entry);
             let Some((in_other, new)) = claim else {
                 return false;
             };

@@ -9,11 +9,12 @@ use super::{
     version::Stripes,
 };
 use crate::{
-    fault::{self, instead},
+    fault::{self, faulty},
     step::Step,
     sync,
     table::{
         class::Class,
+        entry::Fingerprint,
         layout::Layout,
         route::View,
         time::{Moment, Time},
@@ -25,18 +26,18 @@ use crate::{
 pub(super) const ATTEMPTS: usize = 8;
 
 /// A filter for a row of lookups, with the place of its words and versions at hand.
-pub(crate) struct Reader<'a, L: Layout> {
+pub(crate) struct Lookups<'a, L: Layout> {
     raw: &'a RawFilter<L>,
     pub(super) view: View<'a, L>,
     stripes: Stripes<'a>,
 }
 
-impl<L: Layout> Reader<'_, L> {
+impl<L: Layout> Lookups<'_, L> {
     /// True if the class is present. Wait-free; writes nothing but the counters of the
     /// rare cases.
     #[inline(always)]
     pub(crate) fn contains(&self, class: Class) -> bool {
-        instead!(wrong::is_on() => wrong::contains(self.raw, class), self.look_up(class))
+        faulty!(self.look_up(class), in Lookup => wrong::contains(self.raw, class))
     }
 
     /// If both words are settled and the version is unchanged, the comparison is the answer.
@@ -62,10 +63,10 @@ impl<L: Layout> Reader<'_, L> {
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// [`Reader::contains`] for one lookup.
+    /// [`Lookups::contains`] for one lookup.
     #[inline(always)]
     pub(crate) fn contains(&self, class: Class) -> bool {
-        self.reader().contains(class)
+        self.lookups().contains(class)
     }
 
     /// [`contains`](Self::contains) by hash. Not inlined: so the compiler saves only those registers
@@ -77,8 +78,8 @@ impl<L: Layout> RawFilter<L> {
 
     /// The filter for a row of lookups.
     #[inline(always)]
-    pub(crate) fn reader(&self) -> Reader<'_, L> {
-        Reader {
+    pub(crate) fn lookups(&self) -> Lookups<'_, L> {
+        Lookups {
             raw: self,
             view: self.table.view(),
             stripes: self.versions.at_hand(),
@@ -93,7 +94,7 @@ impl<L: Layout> RawFilter<L> {
     #[cold]
     fn look_up_beside_writers(
         &self,
-        fingerprint: u64,
+        fingerprint: Fingerprint,
         p: usize,
         q: usize,
         in_p: Bits,
@@ -109,19 +110,19 @@ impl<L: Layout> RawFilter<L> {
             }
         }
         let class = Class { fingerprint, p, q };
-        // A sweep under way is no disturbance, so this attempt is not counted.
+        // A level that is being split is no disturbance, so this attempt is not counted.
         let [in_p, in_q] = [in_p, in_q].map(|bits| Word::<L>::unpack(bits.0));
-        let swept = !Word::<L>::both_in_phase(in_p, in_q, self.table.hint());
-        if swept && let Some(present) = self.try_look_up(class) {
+        let splitting = !Word::<L>::both_in_phase(in_p, in_q, self.table.hint());
+        if splitting && let Some(present) = self.try_look_up(class) {
             return present;
         }
-        self.look_up_in_attempts(class, 1 + usize::from(swept))
+        self.look_up_in_attempts(class, 1 + usize::from(splitting))
     }
 
     /// [`look_up_beside_writers`](Self::look_up_beside_writers) in an expiring filter. What was
     /// read stays behind: the fewer values are kept for a rare case, the faster is the other one.
     #[cold]
-    fn look_up_again(&self, fingerprint: u64, p: usize, q: usize) -> bool {
+    fn look_up_again(&self, fingerprint: Fingerprint, p: usize, q: usize) -> bool {
         self.look_up_in_attempts(Class { fingerprint, p, q }, 1)
     }
 
@@ -161,8 +162,7 @@ impl<L: Layout> RawFilter<L> {
     /// moved meanwhile (PROOF, section 11).
     pub(crate) fn count(&self, class: Class) -> usize {
         loop {
-            let copies =
-                instead!(wrong::is_on() => wrong::try_count(self, class), self.try_count(class));
+            let copies = faulty!(self.try_count(class), in Lookup => wrong::try_count(self, class));
             if let Some(copies) = copies {
                 return copies;
             }
@@ -193,8 +193,8 @@ impl<L: Layout> RawFilter<L> {
             && self.load(Step::RereadQ, class.fingerprint, class.q) == q
     }
 
-    /// A reader's load, without another thread's reservation.
-    fn load(&self, step: Step, fingerprint: u64, bucket: usize) -> Word<L> {
+    /// A lookups's load, without another thread's reservation.
+    fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
         self.table
             .load(step, fingerprint, bucket)
             .without_reservation()

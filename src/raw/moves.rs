@@ -5,22 +5,22 @@ mod wrong;
 
 use super::{RawFilter, frontier::Frontiers, version::Stripe};
 use crate::{
-    fault::instead,
+    fault::faulty,
     step::Step,
     table::{
         Table,
         class::{Class, alternate},
+        entry::{Entry, Fingerprint},
         layout::Layout,
-        low_bits,
         word::{Bucket, Mark, Word},
     },
 };
 
-/// One relocation: of a resident fingerprint to its alternate bucket.
+/// One relocation: of a resident to its alternate bucket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
-    /// The resident fingerprint; of an expiring filter the whole entry.
-    pub(crate) fingerprint: u64,
+    /// The resident.
+    pub(crate) entry: Entry,
     /// Where it stands.
     pub(crate) from: usize,
     /// Its alternate bucket.
@@ -28,8 +28,8 @@ pub(crate) struct Hop {
 }
 
 impl Hop {
-    pub(crate) fn class(self) -> Class {
-        Class::of_pair(self.fingerprint, self.from, self.to)
+    pub(crate) fn class<L: Layout>(self) -> Class {
+        Class::of_pair(L::fingerprint(self.entry), self.from, self.to)
     }
 }
 
@@ -38,10 +38,10 @@ impl Hop {
 pub(crate) enum Fill {
     /// Nothing.
     Hole,
-    /// The outline of the next hop's fingerprint.
-    Outline(u64),
-    /// The fingerprint for which the path was made.
-    Item(u64),
+    /// The outline of the next hop's entry.
+    Outline(Entry),
+    /// The entry for which the path was made.
+    Item(Entry),
 }
 
 /// What a move has left in the slot that it vacated.
@@ -56,12 +56,12 @@ pub(crate) enum Left {
 /// A move of a class from one bucket of its pair to the other, by the thread that makes it.
 ///
 /// Each method is one step. Only this thread moves its marks on, but for S or D to K by a
-/// remove; it finds them by state and fingerprint, wherever the slots have gone.
+/// remove; it finds them by state and entry, wherever the slots have gone.
 pub(super) struct Move<'a, L> {
     table: &'a Table<L>,
     frontiers: &'a Frontiers,
     stripe: Stripe<'a>,
-    fingerprint: u64,
+    entry: Entry,
     from: usize,
     to: usize,
 }
@@ -71,26 +71,25 @@ impl<L: Layout> RawFilter<L> {
     /// `None` if it was given up, with everything as it was.
     pub(crate) fn move_resident(&self, hop: Hop, outlined: bool, fill: Fill) -> Option<Left> {
         debug_assert!(
-            hop.to
-                == alternate(
-                    L::fingerprint(hop.fingerprint),
-                    hop.from,
-                    self.table.buckets()
-                )
+            hop.to == alternate(L::fingerprint(hop.entry), hop.from, self.table.buckets())
         );
         let resident = Move {
             table: &self.table,
             frontiers: &self.frontiers,
-            stripe: self.versions.of(hop.class()),
-            fingerprint: hop.fingerprint,
+            stripe: self.versions.of(hop.class::<L>()),
+            entry: hop.entry,
             from: hop.from,
             to: hop.to,
         };
-        instead!(wrong::is_on() => wrong::make(&resident, outlined, fill), resident.make(outlined, fill))
+        faulty!(resident.make(outlined, fill), in Move => wrong::make(&resident, outlined, fill))
     }
 }
 
 impl<L: Layout> Move<'_, L> {
+    fn fingerprint(&self) -> Fingerprint {
+        L::fingerprint(self.entry)
+    }
+
     /// All steps in their order. `None` if the move was given up.
     fn make(&self, outlined: bool, fill: Fill) -> Option<Left> {
         if !(outlined || self.is_movable() && self.outline()) {
@@ -110,34 +109,34 @@ impl<L: Layout> Move<'_, L> {
         Some(left)
     }
 
-    /// True if the source holds the fingerprint, and no mark. Only then is an outline worth while.
+    /// True if the source holds the resident, and no mark. Only then is an outline worth while.
     fn is_movable(&self) -> bool {
-        let source = self.table.load_for_update(self.fingerprint, self.from);
+        let source = self.table.load_for_update(self.fingerprint(), self.from);
         self.is_movable_in(source.word())
     }
 
     fn is_movable_in(&self, source: Word<L>) -> bool {
-        source.is_unmarked() && source.holds(self.fingerprint)
+        source.is_unmarked() && source.holds(self.entry)
     }
 
     /// Step 1, Outline: an empty slot of the destination becomes O. False if there is none, or
     /// the word is marked.
     fn outline(&self) -> bool {
         self.update(Step::Outline, self.to, |word| {
-            word.plus_marked(self.fingerprint, Mark::Outline)
+            word.plus_marked(self.entry, Mark::Outline)
         })
     }
 
     /// Step 2, Advance: tells the readers that have passed P. False if the move has to give way,
     /// to whoever holds the stripe, or to a snapshot between the two buckets.
     fn advance(&self) -> bool {
-        !self.stripe.advance() && self.frontiers.permit(self.from, self.to)
+        !self.stripe.advance() && self.frontiers.may_cross(self.from, self.to)
     }
 
     /// Step 3, Shadow: O becomes S. A remove may kill it from here on.
     fn shadow(&self) {
         self.update(Step::Shadow, self.to, |word| {
-            debug_assert!(word.is_marked(Mark::Outline, self.fingerprint));
+            debug_assert!(word.is_marked(Mark::Outline, self.entry));
             Some(word.remarked(Mark::Shadow))
         });
     }
@@ -146,7 +145,7 @@ impl<L: Layout> Move<'_, L> {
     /// original is gone, or its word is marked.
     fn decide(&self) -> bool {
         self.update(Step::Decide, self.from, |word| {
-            word.with_mark(self.fingerprint, Mark::Trailing)
+            word.with_mark(self.entry, Mark::Trailing)
         })
     }
 
@@ -154,8 +153,8 @@ impl<L: Layout> Move<'_, L> {
     fn retract(&self) {
         self.update(Step::Retract, self.to, |word| {
             debug_assert!(
-                word.is_marked(Mark::Outline, self.fingerprint)
-                    || word.is_marked(Mark::Shadow, self.fingerprint)
+                word.is_marked(Mark::Outline, self.entry)
+                    || word.is_marked(Mark::Shadow, self.entry)
             );
             Some(word.without_marked())
         });
@@ -164,7 +163,7 @@ impl<L: Layout> Move<'_, L> {
     /// Step 5, Deliver: S becomes D, unless a remove has killed it.
     fn deliver(&self) {
         self.update(Step::Deliver, self.to, |word| {
-            word.is_marked(Mark::Shadow, self.fingerprint)
+            word.is_marked(Mark::Shadow, self.entry)
                 .then(|| word.remarked(Mark::Delivered))
         });
     }
@@ -173,14 +172,15 @@ impl<L: Layout> Move<'_, L> {
     /// same plane of the bucket.
     fn erase(&self, fill: Fill) -> Left {
         self.erase_where(fill, |word, other| {
-            low_bits(self.fingerprint ^ other, word.level()) == 0
+            let low_bits = |fingerprint: Fingerprint| fingerprint.low_bits(word.level());
+            low_bits(self.fingerprint()) == low_bits(L::fingerprint(other))
         })
     }
 
-    fn erase_where(&self, fill: Fill, fits: impl Fn(Word<L>, u64) -> bool) -> Left {
+    fn erase_where(&self, fill: Fill, fits: impl Fn(Word<L>, Entry) -> bool) -> Left {
         let mut left = Left::Hole;
         self.update(Step::Erase, self.from, |word| {
-            debug_assert!(word.is_marked(Mark::Trailing, self.fingerprint));
+            debug_assert!(word.is_marked(Mark::Trailing, self.entry));
             let (new, leaves) = match fill {
                 Fill::Outline(next) if fits(word, next) => {
                     (word.marked_instead(next, Mark::Outline), Left::Filled)
@@ -199,10 +199,10 @@ impl<L: Layout> Move<'_, L> {
     /// Step 7, Settle: D becomes unmarked, K becomes empty.
     fn settle(&self) {
         self.update(Step::Settle, self.to, |word| {
-            if word.is_marked(Mark::Delivered, self.fingerprint) {
+            if word.is_marked(Mark::Delivered, self.entry) {
                 Some(word.unmarked())
             } else {
-                word.is_marked(Mark::Killed, self.fingerprint)
+                word.is_marked(Mark::Killed, self.entry)
                     .then(|| word.without_marked())
             }
         });
@@ -214,7 +214,7 @@ impl<L: Layout> Move<'_, L> {
         bucket: usize,
         change: impl FnMut(Word<L>) -> Option<Word<L>>,
     ) -> bool {
-        self.table.update(step, self.fingerprint, bucket, change)
+        self.table.update(step, self.fingerprint(), bucket, change)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::{
     hash::SeededState,
     step::Step,
     table::{
+        entry::Fingerprint,
         layout::{F10x6, F15x4, S7x7, S8x6, S9x5, S12x4, S17x3},
         scan::Restored,
         word::Bucket,
@@ -18,7 +19,7 @@ use std::{collections::HashMap, convert::Infallible, hash::BuildHasher};
 type Counts = HashMap<(u64, usize), usize>;
 
 fn key(class: Class) -> (u64, usize) {
-    (class.fingerprint, class.p)
+    (class.fingerprint.bits(), class.p)
 }
 
 /// A row of numbers as good as random: the hashes of those from 1 on.
@@ -64,7 +65,10 @@ impl<L: Layout> Checked<L> {
     fn refused(&self, class: Class, error: InsertError) {
         assert_eq!(error, InsertError::Full);
         for bucket in [class.p, class.q] {
-            let word = self.raw.table.load(Step::ReadP, 1, bucket);
+            let word = self
+                .raw
+                .table
+                .load(Step::ReadP, Fingerprint::new(1), bucket);
             assert!(!word.has_vacancy(), "{class:?}: {word:?}");
         }
     }
@@ -113,7 +117,10 @@ impl<L: Layout> Checked<L> {
     fn is_at_rest(&self) {
         assert_eq!(self.raw.len.sum(), self.items());
         for bucket in 0..self.raw.table.buckets() {
-            let word = self.raw.table.load(Step::ReadP, 1, bucket);
+            let word = self
+                .raw
+                .table
+                .load(Step::ReadP, Fingerprint::new(1), bucket);
             assert!(word.is_unmarked() && !word.is_reserved(), "{word:?}");
         }
         let mut found = Counts::new();

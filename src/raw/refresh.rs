@@ -9,11 +9,12 @@ mod wrong;
 use super::{Now, RawFilter, remove::PATIENCE};
 use crate::{
     error::InsertError,
-    fault::instead,
+    fault::faulty,
     step::Step,
     sync,
     table::{
         class::Class,
+        entry::Entry,
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
@@ -29,9 +30,9 @@ impl<L: Layout> RawFilter<L> {
     pub(crate) fn refresh(&self, class: Class) -> Result<bool, InsertError> {
         let mut patience = PATIENCE;
         loop {
-            let attempt = instead!(
-                wrong::is_on() => wrong::try_refresh(self, class),
-                self.try_refresh(class, &mut patience)
+            let attempt = faulty!(
+                self.try_refresh(class, &mut patience),
+                in Refresh => wrong::try_refresh(self, class)
             );
             if let Some(present) = attempt? {
                 return Ok(present);
@@ -53,7 +54,7 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// One attempt: `None` if another thread was faster, or a step began.
+    /// One attempt: `None` if another thread was faster, or an epoch began.
     #[inline]
     fn try_refresh(&self, class: Class, patience: &mut usize) -> Result<Option<bool>, InsertError> {
         let fingerprint = class.fingerprint;
@@ -66,7 +67,7 @@ impl<L: Layout> RawFilter<L> {
             .filter_map(|place| Some((now.oldest_in(place.0.word(), fingerprint)?, place)))
             .max_by_key(|&(entry, _)| now.age(entry));
         // Else an older copy may have gone from the word that was read last to the other one, or
-        // ages by this step may be wrong.
+        // ages by this epoch may be wrong.
         if !(version.validate() && self.time.is_still(now)) {
             return Ok(None);
         }
@@ -96,8 +97,8 @@ impl<L: Layout> RawFilter<L> {
         &self,
         bucket: usize,
         loaded: Loaded<'_, L>,
-        entry: u64,
-        young: impl FnOnce(Now<L>) -> u64,
+        entry: Entry,
+        young: impl FnOnce(Now<L>) -> Entry,
     ) -> Option<Now<L>> {
         let withheld = loaded.word().with_mark(entry, Mark::Withheld)?;
         if !loaded.replace(Step::Withhold, withheld) {
@@ -117,7 +118,7 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// A word with a live copy is marked: of each word only one copy can be withheld. So another
-    /// copy is added, once in a step.
+    /// copy is added, once in an epoch.
     #[cold]
     fn refresh_beside_marks(&self, class: Class) -> Result<Option<bool>, InsertError> {
         let now = self.time.now();

@@ -7,9 +7,16 @@ use super::{
 };
 use crate::{
     error::InsertError,
-    fault::instead,
+    fault::faulty,
     sync,
-    table::{Refusal, class::Class, layout::Layout, word::Bucket},
+    table::{
+        Refusal,
+        class::Class,
+        entry::{Entry, Fingerprint},
+        layout::Layout,
+        time::{Always, Moment},
+        word::Bucket,
+    },
 };
 
 /// Words that a search probes before it counts the filter's items: to count them
@@ -36,11 +43,15 @@ const SLOTS_FOR_AN_ITEM: usize = 16;
 impl<L: Layout> RawFilter<L> {
     /// [`claim`](Self::claim) with both buckets full.
     #[cold]
-    pub(crate) fn insert_by_relocation(&self, class: Class) -> Result<(), InsertError> {
-        if self.expire_pair(class) && self.claim(class) {
+    pub(crate) fn insert_by_relocation(
+        &self,
+        class: Class,
+        entry: Entry,
+    ) -> Result<(), InsertError> {
+        if self.expire_pair(class) && self.claim(class, entry) {
             return Ok(());
         }
-        self.make_room(class, Fill::Item(class.fingerprint), || self.claim(class))
+        self.make_room(class, Fill::Item(entry), || self.claim(class, entry))
     }
 
     /// Empties a slot of one of the buckets of the class, which were full.
@@ -55,16 +66,16 @@ impl<L: Layout> RawFilter<L> {
         })
     }
 
-    /// Rounds, until one leaves `last` in one of the buckets of the class, or `or_else` holds
+    /// Rounds, until one leaves `fill` in one of the buckets of the class, or `until` holds
     /// after one.
     fn make_room(
         &self,
         class: Class,
-        last: Fill,
-        or_else: impl Fn() -> bool,
+        fill: Fill,
+        until: impl Fn() -> bool,
     ) -> Result<(), InsertError> {
         for round in 0..MAX_ROUNDS {
-            if self.round(round, class, last)? || or_else() {
+            if self.round(round, class, fill)? || until() {
                 return Ok(());
             }
         }
@@ -72,28 +83,28 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// True if there is an empty slot for `fingerprint` in `bucket`.
-    fn has_vacancy(&self, fingerprint: u64, bucket: usize) -> bool {
+    fn has_vacancy(&self, fingerprint: Fingerprint, bucket: usize) -> bool {
         self.table
             .load_for_update(fingerprint, bucket)
             .word()
             .has_vacancy()
     }
 
-    /// One search, and the moves or the splits that it leads to. True if `last`
+    /// One search, and the moves or the splits that it leads to. True if `fill`
     /// is in one of the buckets of the class.
-    fn round(&self, round: usize, class: Class, last: Fill) -> Result<bool, InsertError> {
+    fn round(&self, round: usize, class: Class, fill: Fill) -> Result<bool, InsertError> {
         let roots = [class.p, class.q];
         let mut search = Search::default();
         let wary = round > 0;
         let mut found = search.run(self, class.fingerprint, &roots, wary);
         let nothing = found == Found::Nothing;
-        if instead!(is(FullUnchecked) => false, nothing) {
+        if faulty!(nothing, FullUnchecked => false) {
             // The search probes a word and goes on: behind it a slot may have been
             // emptied, while the one on the path before it was filled.
             found = search.run(self, class.fingerprint, &roots, wary);
         }
         if found == Found::Path {
-            if self.relocate(search.hops(), last) {
+            if self.relocate(search.hops(), fill) {
                 if search.visited() >= LONG_SEARCH {
                     self.grow_in_time(search.level);
                 }
@@ -123,23 +134,24 @@ impl<L: Layout> RawFilter<L> {
     fn may_grow_when_blocked(&self, round: usize, search: &Search) -> bool {
         let level = search.level;
         self.table.is_growing(level)
-            || round >= PATIENT_ROUNDS && !(search.parted && self.len.sum() < self.due_at(level))
+            || round >= PATIENT_ROUNDS
+                && level != self.table.levels().last()
+                && (!search.parted || self.len.sum() >= self.grow_at_level(level))
     }
 
     /// The number of items with which the level after `level` is to begin.
-    fn due_at(&self, level: u32) -> usize {
-        (self.due)(self.table.buckets(), self.table.levels(), level)
+    fn grow_at_level(&self, level: u32) -> usize {
+        (self.grow_at)(self.table.buckets(), self.table.levels(), level)
     }
 
     /// A path, but a long search: begins a level, if the filter holds as many items
     /// as it should. To fill it up to the last path would cost many such searches.
     #[cold]
     fn grow_in_time(&self, level: u32) {
-        let levels = self.table.levels();
-        if level == levels.last() || self.table.is_growing(level) {
+        if level == self.table.levels().last() || self.table.is_growing(level) {
             return;
         }
-        if self.len.sum() >= self.due_at(level) {
+        if self.len.sum() >= self.grow_at_level(level) {
             // Without memory the filter fills up, and an insert says so then.
             let _ = self.table.begin_level(level);
             self.len.grow(self.table.words());
@@ -150,7 +162,7 @@ impl<L: Layout> RawFilter<L> {
     fn grow(&self, round: usize, search: &Search, class: Class) -> Result<(), Refusal> {
         let full_of_class = |bucket| {
             let word = self.table.load_for_update(class.fingerprint, bucket).word();
-            word.count(class.fingerprint) == word.slots()
+            Moment::<L>::count_in(Always, word, class.fingerprint) == word.slots()
         };
         if full_of_class(class.p) && full_of_class(class.q) {
             return Err(Refusal::Full);
@@ -165,7 +177,7 @@ impl<L: Layout> RawFilter<L> {
         let runs = 1 << (round % PATIENT_ROUNDS);
         let split = self
             .table
-            .split_reached(runs, search.level, search.reached(), enough);
+            .split_reached(runs, search.level, search.reached::<L>(), enough);
         self.len.grow(self.table.words());
         split
     }
@@ -178,9 +190,7 @@ impl<L: Layout> RawFilter<L> {
         let (mut length, mut filled) = (0, matches!(last, Fill::Hole));
         let mut outlined = false;
         while let Some(hop) = hops.next() {
-            let fill = hops
-                .peek()
-                .map_or(last, |next| Fill::Outline(next.fingerprint));
+            let fill = hops.peek().map_or(last, |next| Fill::Outline(next.entry));
             let Some(moved) = self.move_resident(hop, outlined, fill) else {
                 filled = false;
                 break;

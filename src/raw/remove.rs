@@ -9,11 +9,12 @@ pub(super) use oldest::PATIENCE;
 
 use super::{RawFilter, copies::holds_copy, version::Version};
 use crate::{
-    fault::instead,
+    fault::faulty,
     step::Step,
     sync,
     table::{
         class::Class,
+        entry::Entry,
         layout::Layout,
         loaded::Loaded,
         time::Always,
@@ -41,7 +42,7 @@ impl<L: Layout> RawFilter<L> {
             let attempt = if L::EXPIRES {
                 self.try_remove_oldest(class, &mut patience)
             } else {
-                instead!(wrong::is_on() => wrong::try_remove(self, class), self.try_remove(class))
+                faulty!(self.try_remove(class), in Remove => wrong::try_remove(self, class))
             };
             if let Some(removed) = attempt {
                 return removed;
@@ -56,10 +57,10 @@ impl<L: Layout> RawFilter<L> {
     /// still find in Q what is left.
     #[inline]
     fn try_remove(&self, class: Class) -> Option<bool> {
-        let fingerprint = class.fingerprint;
+        let entry = class.untagged();
         let version = self.versions.of(class).observe();
         let (p, q) = self.table.view().load_pair_for_update(class);
-        match Word::<L>::minus_in_first(p.bits, q.bits, fingerprint) {
+        match Word::<L>::minus_in_first(p.bits, q.bits, entry) {
             Minus::Marked => self.remove_among_marks(class, version, p, q),
             Minus::Nothing => version.validate().then_some(false),
             Minus::Taken { in_p, new } => {
@@ -79,47 +80,58 @@ impl<L: Layout> RawFilter<L> {
         q: Loaded<'_, L>,
     ) -> Option<bool> {
         let fingerprint = class.fingerprint;
+        let entry = class.untagged();
         for word in [p, q] {
             if holds_copy::<L>(word.word(), fingerprint, Always) {
-                return take(word, fingerprint);
+                return take(word, entry);
             }
         }
         match [p, q].map(|loaded| loaded.word().mark_of(fingerprint)) {
-            [Some(Mark::Shadow), Some(Mark::Trailing)] => self.kill_shadow(class, class.p, class.q),
-            [Some(Mark::Trailing), Some(Mark::Shadow)] => self.kill_shadow(class, class.q, class.p),
+            [Some(Mark::Shadow), Some(Mark::Trailing)] => {
+                self.kill_shadow(class, entry, class.p, class.q)
+            }
+            [Some(Mark::Trailing), Some(Mark::Shadow)] => {
+                self.kill_shadow(class, entry, class.q, class.p)
+            }
             // Without a mark of the class the version says enough.
             [None, None] => version.validate().then_some(false),
             _ => (self.unchanged(class, p.word(), q.word()) && version.validate()).then_some(false),
         }
     }
 
-    /// Takes an item whose move is decided but not delivered: T stands in `from`, and the
-    /// item is the S in `to`, which becomes K.
+    /// Takes the copy with this entry, whose move is decided but not delivered: T stands in
+    /// `from`, and the copy is the S in `to`, which becomes K.
     ///
     /// The exchange sees only S. That T stands, of the same move, is known by the
     /// order: hold, S, T. Had another mover set the S that is exchanged, or the T,
     /// it would have set its outline after S was read here, and would have found
     /// the stripe held when it announced itself (PROOF, L6).
-    pub(super) fn kill_shadow(&self, class: Class, to: usize, from: usize) -> Option<bool> {
+    pub(super) fn kill_shadow(
+        &self,
+        class: Class,
+        entry: Entry,
+        to: usize,
+        from: usize,
+    ) -> Option<bool> {
         let hold = self.versions.of(class).hold()?;
-        let killed = self.kill_if_decided(class.fingerprint, to, from);
+        let killed = self.kill_if_decided(class, entry, to, from);
         drop(hold);
         killed.then_some(true)
     }
 
-    fn kill_if_decided(&self, fingerprint: u64, to: usize, from: usize) -> bool {
-        let shadow = self.table.load_for_update(fingerprint, to);
+    fn kill_if_decided(&self, class: Class, entry: Entry, to: usize, from: usize) -> bool {
+        let shadow = self.table.load_for_update(class.fingerprint, to);
         let is_trailing = || {
-            let original = self.table.load_for_update(fingerprint, from);
-            original.word().is_marked(Mark::Trailing, fingerprint)
+            let original = self.table.load_for_update(class.fingerprint, from);
+            original.word().is_marked(Mark::Trailing, entry)
         };
-        shadow.word().is_marked(Mark::Shadow, fingerprint) && is_trailing() && kill(shadow)
+        shadow.word().is_marked(Mark::Shadow, entry) && is_trailing() && kill(shadow)
     }
 }
 
 /// Takes the copy that the word holds: unmarked becomes empty, D or W becomes K.
-fn take<L: Layout>(loaded: Loaded<'_, L>, fingerprint: u64) -> Option<bool> {
-    let new = loaded.word().minus(fingerprint);
+fn take<L: Layout>(loaded: Loaded<'_, L>, entry: Entry) -> Option<bool> {
+    let new = loaded.word().minus(entry);
     let taken = if new == loaded.word() {
         kill(loaded)
     } else {

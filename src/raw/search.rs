@@ -2,10 +2,11 @@
 
 use super::{RawFilter, moves::Hop};
 use crate::{
-    fault::instead,
+    fault::faulty,
     sync,
     table::{
         class::alternate,
+        entry::{Entry, Fingerprint},
         layout::{Layout, MAX_SLOTS},
         time::Time,
         word::Bucket,
@@ -52,11 +53,17 @@ pub(crate) enum Found {
 #[derive(Clone, Copy)]
 struct Node {
     bucket: usize,
-    /// The resident of the parent's bucket whose alternate this bucket is; of a
-    /// root, the fingerprint that wants in.
-    fingerprint: u32,
+    /// The bits of the parent's resident whose alternate this bucket is; of a root, those of the
+    /// fingerprint that wants in. Entries have 32 bits at most.
+    entry: u32,
     /// Index of the parent; its own index for a root.
     parent: u32,
+}
+
+impl Node {
+    fn entry(&self) -> Entry {
+        Entry::new(self.entry.into())
+    }
 }
 
 /// Breadth-first search over the words that relocations can reach.
@@ -83,7 +90,7 @@ impl Search {
     pub(crate) fn run<L: Layout>(
         &mut self,
         raw: &RawFilter<L>,
-        fingerprint: u64,
+        fingerprint: Fingerprint,
         roots: &[usize],
         wary: bool,
     ) -> Found {
@@ -99,7 +106,7 @@ impl Search {
         let (view, now) = (table.view(), raw.time.now());
         for &bucket in roots {
             let root = self.nodes.len();
-            self.push(bucket, fingerprint, root);
+            self.push(bucket, Entry::untagged(fingerprint), root);
             if view
                 .load_for_update(fingerprint, bucket)
                 .word()
@@ -110,25 +117,23 @@ impl Search {
         }
         let scans = (!raw.frontiers.are_idle()).then(|| raw.frontiers.look());
         self.parted = false;
-        let is_held = |hop: Hop| raw.versions.of(hop.class()).is_held();
+        let is_held = |hop: Hop| raw.versions.of(hop.class::<L>()).is_held();
         let mut blocked = false;
         let (mut next, mut probes) = (0, 0);
         while next < self.nodes.len() && probes < max_probes {
             let (parent, from) = (next, self.nodes[next]);
             next += 1;
-            let word = view
-                .load_for_update(from.fingerprint.into(), from.bucket)
-                .word();
+            let one = L::fingerprint(from.entry());
+            let word = view.load_for_update(one, from.bucket).word();
             if !word.is_unmarked() {
                 blocked = true;
                 continue;
             }
-            let one = from.fingerprint.into();
-            let residents =
-                instead!(is(SearchForgetsPlane) => word.residents(0), word.residents(one));
-            for fingerprint in residents {
+            let residents = faulty!(word.residents(one), SearchForgetsPlane => word.residents(Fingerprint::NONE));
+            for entry in residents {
                 probes += 1;
-                let to = alternate(L::fingerprint(fingerprint), from.bucket, view.buckets());
+                let fingerprint = L::fingerprint(entry);
+                let to = alternate(fingerprint, from.bucket, view.buckets());
                 raw.expire_on_the_way(&view, to, now);
                 let word = view.load_for_update(fingerprint, to).word();
                 // A move that a scan would refuse, or a held stripe, gets no further
@@ -138,7 +143,7 @@ impl Search {
                     .is_some_and(|scans| !scans.permits(from.bucket, to));
                 self.parted |= parted;
                 let hop = Hop {
-                    fingerprint,
+                    entry,
                     from: from.bucket,
                     to,
                 };
@@ -152,7 +157,7 @@ impl Search {
                 if known {
                     continue;
                 }
-                self.push(to, fingerprint, parent);
+                self.push(to, entry, parent);
                 if word.has_vacancy() {
                     if !self.hops().any(is_held) {
                         return Found::Path;
@@ -174,10 +179,10 @@ impl Search {
     }
 
     #[inline(always)]
-    fn push(&mut self, bucket: usize, fingerprint: u64, parent: usize) {
+    fn push(&mut self, bucket: usize, entry: Entry, parent: usize) {
         self.nodes.push(Node {
             bucket,
-            fingerprint: fingerprint as u32,
+            entry: entry.bits() as u32,
             parent: parent as u32,
         });
     }
@@ -241,9 +246,9 @@ impl Search {
 
     /// The words that the search has reached: each by a fingerprint that led there, and
     /// its bucket.
-    pub(crate) fn reached(&self) -> impl Iterator<Item = (u64, usize)> + Clone {
+    pub(crate) fn reached<L: Layout>(&self) -> impl Iterator<Item = (Fingerprint, usize)> + Clone {
         let nodes = self.nodes.iter();
-        nodes.map(|node| (node.fingerprint.into(), node.bucket))
+        nodes.map(|node| (L::fingerprint(node.entry()), node.bucket))
     }
 
     /// The hops of the path that was found, the last one first.
@@ -253,7 +258,7 @@ impl Search {
             let node = &self.nodes[index];
             let parent = node.parent as usize;
             let hop = Hop {
-                fingerprint: node.fingerprint.into(),
+                entry: node.entry(),
                 from: self.nodes[parent].bucket,
                 to: node.bucket,
             };

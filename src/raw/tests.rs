@@ -12,6 +12,7 @@ use crate::{
     sync::loads,
     table::{
         Levels,
+        entry::{Entry, Fingerprint},
         layout::{F10x6, F30x2, Growing, S7x7, S8x6, S9x5, S12x4, S17x3},
         word::{Bucket, Mark, Word},
     },
@@ -27,19 +28,24 @@ use std::{
 const MAX_LOADS: usize = 4 + (ATTEMPTS - 1) * 6;
 
 pub(crate) fn put<L: Layout>(raw: &RawFilter<L>, bucket: usize, word: Word<L>) {
-    assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
+    assert!(
+        raw.table
+            .update(Step::Claim, Fingerprint::new(1), bucket, |_| Some(word))
+    );
 }
 
 pub(crate) fn word_at<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> Word<L> {
-    raw.table.load_for_update(1, bucket).word()
+    raw.table
+        .load_for_update(Fingerprint::new(1), bucket)
+        .word()
 }
 
 /// The levels of a growable filter for tests: 13 bits × 4 slots, and after one doubling 12 × 4.
 pub(crate) const GROWN: Levels = Levels { first: 14, more: 2 };
 
-/// Its fingerprint with these lower bits. The highest one is set in all of them.
-pub(crate) const fn grown(fingerprint: u64) -> u64 {
-    fingerprint << GROWN.first | 1 << 26
+/// The bits of its fingerprint with these lower bits. The highest one is set in all of them.
+pub(crate) const fn grown(lower: u64) -> u64 {
+    lower << GROWN.first | 1 << 26
 }
 
 /// Such a filter, that can double `more` times.
@@ -50,25 +56,25 @@ pub(crate) fn growing(buckets: usize, more: u32) -> RawFilter<Growing> {
 /// A filter of 8 buckets and a class whose pair is two buckets of it.
 pub(crate) fn filter_and_class<L: Layout>() -> (RawFilter<L>, Class) {
     let raw = RawFilter::new(8, Levels::FIXED).expect("a few bytes");
-    (raw, Class::of_resident(1, 0, 8))
+    (raw, Class::of_resident(Fingerprint::new(1), 0, 8))
 }
 
 /// The class under a mark, and nothing else.
 pub(crate) fn marked<L: Layout>(class: &Class, mark: Mark) -> Word<L> {
-    let marked = Word::<L>::EMPTY.plus_marked(class.fingerprint, mark);
+    let marked = Word::<L>::EMPTY.plus_marked(class.untagged(), mark);
     marked.expect("slots")
 }
 
 /// A class whose lower bucket is `p`.
 pub(crate) fn from_lower(p: usize) -> Class {
-    Class::of_pair(1, p, p + 1)
+    Class::of_pair(Fingerprint::new(1), p, p + 1)
 }
 
 /// Doubles an empty filter so many times.
 pub(crate) fn double<L: Layout>(raw: &RawFilter<L>, times: u32) {
     for _ in 0..times {
         raw.table.begin_level(raw.table.level()).expect("memory");
-        raw.table.sweep_all();
+        raw.table.finish_level();
     }
 }
 
@@ -134,9 +140,9 @@ fn a_lookup_that_never_sees_a_sound_pair_answers_true_after_its_last_attempt() {
 fn a_lookup_in_a_level_that_is_swept_takes_a_bounded_number_of_loads() {
     let raw = growing(8, 1);
     // Even: after a doubling it is still in plane 0.
-    let class = Class::of_resident(grown(2), 0, 8);
+    let class = Class::of_resident(Fingerprint::new(grown(2)), 0, 8);
     let ahead = Word::<Growing>::at_level(GROWN.first + 1);
-    let torn = ahead.plus_marked(class.fingerprint, Mark::Trailing);
+    let torn = ahead.plus_marked(class.untagged(), Mark::Trailing);
     put(&raw, class.p, torn.expect("slots"));
     put(&raw, class.q, ahead);
     assert_eq!(
@@ -145,7 +151,7 @@ fn a_lookup_in_a_level_that_is_swept_takes_a_bounded_number_of_loads() {
     );
     // An absent one is not answered before its words are found.
     let absent = Class {
-        fingerprint: grown(4),
+        fingerprint: Fingerprint::new(grown(4)),
         ..class
     };
     assert_eq!(
@@ -164,10 +170,10 @@ fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
 
     let (raw, class) = filter_and_class::<F10x6>();
     let absent = Class {
-        fingerprint: class.fingerprint + 1,
+        fingerprint: Fingerprint::new(class.fingerprint.bits() + 1),
         ..class
     };
-    put(&raw, class.p, Word::<F10x6>::EMPTY.plus(class.fingerprint));
+    put(&raw, class.p, Word::<F10x6>::EMPTY.plus(class.untagged()));
     let done = AtomicBool::new(false);
     let (mut lookups, mut retried, mut most, mut missed) = (0_u64, 0, 0, false);
     let start = Instant::now();
@@ -177,7 +183,7 @@ fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
             while !done.load(Ordering::Relaxed) {
                 for (from, to) in [(class.p, class.q), (class.q, class.p)] {
                     let hop = Hop {
-                        fingerprint: class.fingerprint,
+                        entry: class.untagged(),
                         from,
                         to,
                     };
@@ -273,7 +279,7 @@ fn a_move_under_way_leaves_other_copies_alone() {
             for resident_in_p in [true, false] {
                 let (raw, class) = marked_pair::<F10x6>(p, q);
                 let bucket = if resident_in_p { class.p } else { class.q };
-                put(&raw, bucket, word_at(&raw, bucket).plus(class.fingerprint));
+                put(&raw, bucket, word_at(&raw, bucket).plus(class.untagged()));
                 raw.len.add(moving + 1);
                 assert_eq!(raw.count(class) as u64, moving + 1, "{p:?} {q:?}");
                 assert!(raw.contains(class));
@@ -318,7 +324,7 @@ fn a_shadow_is_killed_only_with_its_trailing_original() {
     ] {
         let (raw, class) = marked_pair::<F10x6>(p, q);
         let before = word_at(&raw, class.p);
-        let killed = raw.kill_shadow(class, class.p, class.q);
+        let killed = raw.kill_shadow(class, class.untagged(), class.p, class.q);
         assert_eq!(killed == Some(true), kills, "{p:?} {q:?}");
         assert_eq!(word_at(&raw, class.p) != before, kills, "{p:?} {q:?}");
     }
@@ -329,15 +335,21 @@ fn a_shadow_is_killed_only_with_its_trailing_original() {
 #[test]
 fn a_shadow_is_not_killed_without_a_hold() {
     let raw = RawFilter::<F10x6>::new(64, Levels::FIXED).expect("a few bytes");
-    let class = Class::of_pair(500, 9, 30);
+    let class = Class::of_pair(Fingerprint::new(500), 9, 30);
     put(&raw, class.p, marked::<F10x6>(&class, Mark::Shadow));
     put(&raw, class.q, marked::<F10x6>(&class, Mark::Trailing));
     let holds: Vec<_> = iter::from_fn(|| raw.versions.of(class).hold()).collect();
     assert_eq!(holds.len(), 4095);
-    assert_eq!(raw.kill_shadow(class, class.p, class.q), None);
-    assert!(word_at(&raw, class.p).is_marked(Mark::Shadow, class.fingerprint));
+    assert_eq!(
+        raw.kill_shadow(class, class.untagged(), class.p, class.q),
+        None
+    );
+    assert!(word_at(&raw, class.p).is_marked(Mark::Shadow, class.untagged()));
     drop(holds);
-    assert_eq!(raw.kill_shadow(class, class.p, class.q), Some(true));
+    assert_eq!(
+        raw.kill_shadow(class, class.untagged(), class.p, class.q),
+        Some(true)
+    );
 }
 
 /// Beside the mark of another class a copy is seen by itself: no version is validated, and
@@ -346,8 +358,8 @@ fn a_shadow_is_not_killed_without_a_hold() {
 fn a_copy_beside_a_mark_is_found_with_seven_loads() {
     let (raw, class) = filter_and_class::<F10x6>();
     let word = Word::<F10x6>::EMPTY
-        .plus(class.fingerprint)
-        .plus_marked(class.fingerprint + 1, Mark::Shadow)
+        .plus(class.untagged())
+        .plus_marked(Entry::new(class.fingerprint.bits() + 1), Mark::Shadow)
         .expect("slots");
     for bucket in [class.p, class.q] {
         put(&raw, bucket, word);
@@ -414,7 +426,8 @@ fn a_stopped_remove_delays_nobody() {
 fn a_path_goes_round_a_held_stripe() {
     const BUCKETS: usize = 16;
     let raw = RawFilter::<F30x2>::new(BUCKETS, Levels::FIXED).expect("a few bytes");
-    let residents = |bucket| (1..).map(move |f| Class::of_resident(f, bucket, BUCKETS));
+    let residents =
+        |bucket| (1..).map(move |f| Class::of_resident(Fingerprint::new(f), bucket, BUCKETS));
     let class = residents(0).next().expect("any will do");
     // Of 4 stripes, moves out of bucket 0 are all on stripe 0.
     let out_of_p = residents(0).filter(|other| other.q != class.q);
@@ -423,7 +436,7 @@ fn a_path_goes_round_a_held_stripe() {
         .chain(out_of_q.take(2).map(|other| (other, class.q)))
     {
         let word = word_at(&raw, bucket);
-        put(&raw, bucket, word.plus(resident.fingerprint));
+        put(&raw, bucket, word.plus(resident.untagged()));
     }
     let _hold = raw.versions.of(from_lower(0)).hold();
     assert_eq!(raw.insert(class), Ok(()));
@@ -470,7 +483,9 @@ fn every_change_of_a_word_takes_the_reservation_away() {
         }
 
         fn is_reserved<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> bool {
-            raw.table.load(Step::ReadP, 1, bucket).is_reserved()
+            raw.table
+                .load(Step::ReadP, Fingerprint::new(1), bucket)
+                .is_reserved()
         }
 
         // Take, from either word; and Kill, of S and of D.
@@ -486,7 +501,7 @@ fn every_change_of_a_word_takes_the_reservation_away() {
             let bucket = [class.p, class.q][from];
             let mut word = word_at(&raw, bucket);
             if marks[from].is_none() {
-                word = word.plus(class.fingerprint);
+                word = word.plus(class.untagged());
             }
             put(&raw, bucket, reserved::<L>(word));
             raw.len.add(1);
@@ -510,7 +525,7 @@ fn every_change_of_a_word_takes_the_reservation_away() {
         assert_eq!(count(), 1);
         let from = usize::from(word_at(&raw, class.p) == Word::<L>::EMPTY);
         let hop = Hop {
-            fingerprint: class.fingerprint,
+            entry: class.untagged(),
             from: buckets[from],
             to: buckets[1 - from],
         };
@@ -533,7 +548,7 @@ fn at_rest_no_word_is_marked() {
             "the fill needed relocations"
         );
         for bucket in 0..32 {
-            let word = raw.table.load(Step::ReadP, 1, bucket);
+            let word = raw.table.load(Step::ReadP, Fingerprint::new(1), bucket);
             assert!(
                 word.is_unmarked() && !word.is_reserved(),
                 "bucket {bucket}: {word:?}"

@@ -11,6 +11,15 @@
 //! reads. One of the two words is the *home* of the class ([`Class::home`]), and a call in the home
 //! has the right of way: it takes away a reservation in the other word, and a call there gives way
 //! to one in the home.
+//!
+//! So the two words have two pairs of names. Home and away belong to the class and never change;
+//! own and other belong to the call, which chooses its own word.
+//!
+//! ```text
+//!                      home             away
+//! a call at home:      own   ─ reads →  other    evicts a reservation there
+//! a call away:         other  ← reads ─ own      gives way to a reservation there
+//! ```
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
@@ -22,7 +31,7 @@ use super::{
 };
 use crate::{
     error::InsertError,
-    fault::instead,
+    fault::faulty,
     step::Step,
     sync,
     table::{
@@ -104,7 +113,7 @@ impl<'a, L: Layout> Vacancy<'a, L> {
     fn reserve(self) -> Option<Loaded<'a, L>> {
         self.own
             .replace_bits(Step::Reserve, self.reserved)
-            .then(|| self.own.now_bits(self.reserved))
+            .then(|| self.own.replaced_by_bits(self.reserved))
     }
 }
 
@@ -164,7 +173,7 @@ impl<L: Layout> RawFilter<L> {
                 at_home,
                 now,
             };
-            let reserve = instead!(wrong::is_on() => wrong::reserve, Self::reserve_and_confirm);
+            let reserve = faulty!(Self::reserve_and_confirm, in Unique => wrong::reserve);
             match reserve(self, class, vacancy, &mut patience) {
                 Ok(inserted) => return Ok(inserted),
                 Err(Lost::Word) => {}
@@ -185,7 +194,7 @@ impl<L: Layout> RawFilter<L> {
         // Of two calls that reserve in different words one sees the other's reservation.
         sync::fence_after_exchange();
         let seen = self.read_other(class, vacancy, patience);
-        // In another step words that seem to hold none may hold a younger copy.
+        // In another epoch words that seem to hold none may hold a younger copy.
         let Some(seen) = seen.filter(|_| self.time.is_still(vacancy.now)) else {
             // If it fails, another thread has taken the reservation away.
             own.replace(Step::Cancel, vacancy.own.word());
@@ -234,16 +243,16 @@ impl<L: Layout> RawFilter<L> {
         }
         if absent {
             self.len.add(1);
-            self.table.sweep_some();
+            self.table.split_some();
             let in_time = self.time.is_still(now);
-            if !instead!(is(UniqueConfirmedEarly) => true, in_time) {
+            if !faulty!(in_time, UniqueConfirmedEarly => true) {
                 self.confirmed_too_early(class);
             }
         }
         Ok(absent)
     }
 
-    /// A step has begun meanwhile: the copy would be gone too soon, and is made younger. Another
+    /// An epoch has begun meanwhile: the copy would be gone too soon, and is made younger. Another
     /// call may have seen it already, so this one has added the class whatever happens from here
     /// on.
     #[cold]

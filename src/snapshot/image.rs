@@ -81,7 +81,7 @@ impl<L: Layout> RawFilter<L> {
         let raw = raw.ok_or(SnapshotError::Memory {
             buckets: buckets << doublings,
         })?;
-        Ok(raw.growing_when(geometry::due))
+        Ok(raw.growing_at(geometry::grow_at))
     }
 
     /// After all images are stored.
@@ -99,7 +99,7 @@ impl<L: Layout> RawFilter<L> {
             let table = Table::of_image(levels, words, &mut restored)?;
             Self::with_table(table)
                 .ok_or(SnapshotError::Memory { buckets })?
-                .growing_when(geometry::due)
+                .growing_at(geometry::grow_at)
         } else {
             let raw = Self::for_images(geometry, doublings)?;
             let mut rest = &words[..];

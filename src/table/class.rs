@@ -1,13 +1,16 @@
 //! From a hash to a class: a fingerprint and its pair of buckets. Pure.
 
-use super::layout::Layout;
+use super::{
+    entry::{Entry, Fingerprint},
+    layout::Layout,
+};
 use std::{hint::select_unpredictable, marker::PhantomData};
 
 /// All that the table knows of an item: its fingerprint and its two buckets.
 /// Two items of one class cannot be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     /// The lower bucket of the pair.
     pub(crate) p: usize,
     /// The higher bucket of the pair.
@@ -17,7 +20,7 @@ pub(crate) struct Class {
 impl Class {
     /// A place for a class.
     pub(crate) const NONE: Self = Self {
-        fingerprint: 0,
+        fingerprint: Fingerprint::NONE,
         p: 0,
         q: 0,
     };
@@ -47,12 +50,18 @@ impl Class {
 
     /// The class of a fingerprint with these two buckets.
     #[inline(always)]
-    pub(crate) fn of_pair(fingerprint: u64, one: usize, other: usize) -> Self {
+    pub(crate) fn of_pair(fingerprint: Fingerprint, one: usize, other: usize) -> Self {
         Self {
             fingerprint,
             p: one.min(other),
             q: one.max(other),
         }
+    }
+
+    /// The entry of the copies of the class in a filter without time.
+    #[inline(always)]
+    pub(crate) fn untagged(self) -> Entry {
+        Entry::untagged(self.fingerprint)
     }
 
     /// Both buckets, the one first in which a claim goes if their words are equally full.
@@ -71,7 +80,7 @@ impl Class {
     /// so that the load stays even whichever bucket is preferred by it.
     #[inline(always)]
     fn lasting_bit<L: Layout>(self) -> u64 {
-        self.fingerprint >> L::MAX_LEVEL & 1
+        self.fingerprint.bits() >> L::MAX_LEVEL & 1
     }
 
     #[inline(always)]
@@ -95,7 +104,7 @@ impl Class {
 
     /// The class of the fingerprint `fingerprint` that stands in `bucket`.
     #[inline(always)]
-    pub(crate) fn of_resident(fingerprint: u64, bucket: usize, buckets: usize) -> Self {
+    pub(crate) fn of_resident(fingerprint: Fingerprint, bucket: usize, buckets: usize) -> Self {
         Self::of_pair(fingerprint, bucket, alternate(fingerprint, bucket, buckets))
     }
 }
@@ -128,16 +137,17 @@ impl<L: Layout> Fingerprints<L> {
     /// Those below the least one are brought to it, so some fingerprints are twice as likely as
     /// the others.
     #[inline(always)]
-    fn of_hash(self, hash: u64) -> u64 {
+    fn of_hash(self, hash: u64) -> Fingerprint {
         if const { !(L::LARGEST + 1).is_power_of_two() } {
-            return 1 + (((hash & u64::from(u32::MAX)) * L::LARGEST) >> 32);
+            let scaled = ((hash & u64::from(u32::MAX)) * L::LARGEST) >> 32;
+            return Fingerprint::new(1 + scaled);
         }
         let low = hash & self.mask;
-        if low >= Self::LEAST {
+        Fingerprint::new(if low >= Self::LEAST {
             low
         } else {
             Self::raised(low)
-        }
+        })
     }
 
     /// Apart, as it is rare: the branch is foreseen, and what follows need not wait for the
@@ -161,7 +171,7 @@ const fn scale(hash: u64, buckets: usize) -> usize {
 /// (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §3.1, use b xor a hash of the fingerprint, which
 /// needs a power of two.)
 #[inline(always)]
-pub(crate) const fn alternate(fingerprint: u64, bucket: usize, buckets: usize) -> usize {
+pub(crate) const fn alternate(fingerprint: Fingerprint, bucket: usize, buckets: usize) -> usize {
     let sum = 2 * half_sum(fingerprint, buckets) + 1;
     if sum >= bucket {
         sum - bucket
@@ -174,8 +184,11 @@ pub(crate) const fn alternate(fingerprint: u64, bucket: usize, buckets: usize) -
 /// modulo m. Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4), scaled
 /// onto the numbers below m/2.
 #[inline(always)]
-const fn half_sum(fingerprint: u64, buckets: usize) -> usize {
-    scale(fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15), buckets / 2)
+const fn half_sum(fingerprint: Fingerprint, buckets: usize) -> usize {
+    scale(
+        fingerprint.bits().wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        buckets / 2,
+    )
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! Levels, splits and the sweep, without other threads.
+//! Levels, splits and runs of them, without other threads.
 
 use super::{
-    OnceSegment, Refusal, SPLITS_PER_INSERT, Segment, Table, class::Class, layout::Growing,
-    loaded::Loaded, low_bits, word::Bucket,
+    OnceSegment, Refusal, SPLITS_PER_INSERT, Segment, Table, class::Class, entry::low_bits,
+    layout::Growing, loaded::Loaded, word::Bucket,
 };
+use crate::table::entry::{Entry, Fingerprint};
 use crate::{
     raw::tests::{GROWN, growing, grown},
     step::Step,
@@ -33,7 +34,7 @@ fn each_level_doubles_the_words() {
         assert!(table.is_growing(level));
         assert_eq!(table.words(), 8 << doubling);
         assert_eq!(table.words_to_split(), 4 << doubling);
-        table.sweep_all();
+        table.finish_level();
         assert_eq!((table.level(), table.words_to_split()), (level + 1, 0));
         assert_eq!(table.doublings(), doubling + 1);
     }
@@ -78,9 +79,9 @@ fn a_split_takes_each_item_along() {
                 assert!(!raw.remove(class), "{class:?} at word {word} of {level}");
             }
         }
-        // The hint is the sweep's.
+        // The hint belongs to `split_run`.
         assert_eq!(table.level(), level);
-        table.sweep_all();
+        table.finish_level();
         assert_eq!(table.level(), level + 1);
     }
     assert_eq!(raw.len.sum(), present.len());
@@ -95,7 +96,7 @@ fn small_table() -> Table<Growing> {
     Table::new(64, GROWN).expect("a few bytes")
 }
 
-/// For each word of the table below `level`, in the order of the sweep: is it split?
+/// For each word of the table below `level`, in the order in which runs are split: is it split?
 fn split_words(table: &Table<Growing>, level: u32) -> Vec<bool> {
     let word = |number: usize| {
         let atomic = table.atomic((number / 64) as u64, number % 64);
@@ -113,20 +114,20 @@ fn count_split(table: &Table<Growing>, level: u32) -> usize {
 #[test]
 fn a_level_is_swept_run_by_run() {
     let table = small_table();
-    table.sweep_some();
+    table.split_some();
     assert_eq!((table.level(), table.words()), (FIRST, 64));
     for level in [FIRST, FIRST + 1] {
         table.begin_level(level).expect("a few bytes");
         let words = table.words_at(level);
         for run in 1..words / SPLITS_PER_INSERT {
-            table.sweep_some();
+            table.split_some();
             assert_eq!(count_split(&table, level), run * SPLITS_PER_INSERT);
             let split = split_words(&table, level);
             let pointer = split.iter().take_while(|&&split| split).count();
             assert_eq!(table.words_to_split(), words - pointer);
             assert_eq!(table.level(), level);
         }
-        table.sweep_some();
+        table.split_some();
         assert_eq!((table.level(), table.words_to_split()), (level + 1, 0));
     }
 }
@@ -136,22 +137,24 @@ fn a_level_is_swept_run_by_run() {
 fn the_split_pointer_stops_at_the_first_word_to_come() {
     let table = small_table();
     table.begin_level(FIRST).expect("a few bytes");
-    table.sweep_all();
+    table.finish_level();
     table.begin_level(FIRST + 1).expect("a few bytes");
     for bucket in 0..64 {
         table.split(0, bucket, FIRST + 1);
     }
     table.split(1, 2, FIRST + 1);
-    table.sweep(FIRST + 1, 0);
+    table.split_run(FIRST + 1, 0);
     assert_eq!(table.words_to_split(), 64);
-    table.sweep(FIRST + 1, 0);
+    table.split_run(FIRST + 1, 0);
     assert_eq!(table.words_to_split(), 64 - SPLITS_PER_INSERT);
 }
 
 #[test]
 fn room_is_made_where_it_is_wanted() {
     let table = small_table();
-    let wanted = |buckets: std::ops::Range<usize>| buckets.map(|bucket| (grown(5), bucket));
+    let wanted = |buckets: std::ops::Range<usize>| {
+        buckets.map(|bucket| (Fingerprint::new(grown(5)), bucket))
+    };
     let refused = table.split_reached(1, FIRST, wanted(0..1), |_| false);
     assert_eq!(refused, Err(Refusal::Full), "not worth while");
     assert!(!table.is_growing(FIRST));
@@ -169,7 +172,7 @@ fn room_is_made_where_it_is_wanted() {
     let split = split_words(&table, FIRST);
     assert_eq!(count_split(&table, FIRST), 1 + SPLITS_PER_INSERT);
     assert!(split[25..34].iter().all(|&split| split));
-    // All of them are split: the sweep goes on.
+    // All of them are split: the next run is.
     let mut before = 1 + SPLITS_PER_INSERT;
     for runs in [1, 2] {
         assert_eq!(
@@ -199,7 +202,7 @@ fn room_is_made_where_it_is_wanted() {
     );
     assert!(!table.is_growing(FIRST + 1));
     table.begin_level(FIRST + 1).expect("a few bytes");
-    table.sweep_all();
+    table.finish_level();
     let refused = table.split_reached(1, FIRST + 2, wanted(0..1), |_| true);
     assert_eq!(refused, Err(Refusal::Full), "the largest size");
 }
@@ -210,7 +213,7 @@ fn a_writer_completes_a_split() {
     for inserts in [true, false] {
         let raw = growing(8, 1);
         let table = &raw.table;
-        let class = Class::of_resident(grown(7), 0, 8);
+        let class = Class::of_resident(Fingerprint::new(grown(7)), 0, 8);
         assert_eq!(raw.insert(class), Ok(()));
         table.begin_level(FIRST).expect("a few bytes");
         for bucket in [class.p, class.q] {
@@ -240,21 +243,30 @@ fn a_split_is_completed_once() {
     table.begin_level(FIRST).expect("a few bytes");
     let load_for_update = |plane| Loaded::<Growing>::load(table.atomic(plane, 3));
     let loaded = load_for_update(0);
-    let word = loaded.word().plus(grown(6)).plus(grown(7));
+    let word = loaded
+        .word()
+        .plus(Entry::new(grown(6)))
+        .plus(Entry::new(grown(7)));
     assert!(loaded.replace(Step::Claim, word));
     let loaded = load_for_update(0);
     let frozen = loaded.word().frozen();
     assert!(loaded.replace(Step::Freeze, frozen));
-    let frozen = loaded.now(frozen);
+    let frozen = loaded.replaced_by(frozen);
     table.complete_split(0, 3, frozen);
     for (plane, fingerprint) in [(0, 8), (1, 9)] {
         let loaded = load_for_update(plane);
-        assert!(loaded.replace(Step::Claim, loaded.word().plus(grown(fingerprint))));
+        assert!(loaded.replace(
+            Step::Claim,
+            loaded.word().plus(Entry::new(grown(fingerprint)))
+        ));
     }
     table.complete_split(0, 3, frozen);
     for (plane, residents) in [(0, [6, 8]), (1, [7, 9])] {
         let word = load_for_update(plane).word();
-        let found = word.residents(grown(plane));
-        assert!(found.eq(residents.map(grown)), "{plane}");
+        let found = word.residents(Fingerprint::new(grown(plane)));
+        assert!(
+            found.eq(residents.map(|it| Entry::new(grown(it)))),
+            "{plane}"
+        );
     }
 }

@@ -4,7 +4,8 @@
 //! filter every mask below is a constant in the compiled code.
 
 use super::{
-    time::{Steps, Time, Timeless},
+    entry::{Entry, Fingerprint},
+    time::{Epochs, Time, Timeless},
     word::{Bucket, packed::Packed},
 };
 
@@ -29,7 +30,7 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     fn slots_at(level: u32) -> usize;
 
     /// The fingerprint of a copy with this entry: what its slot holds.
-    fn fingerprint(entry: u64) -> u64;
+    fn fingerprint(entry: Entry) -> Fingerprint;
 }
 
 /// The division of a packed word into slots and control bits.
@@ -64,12 +65,12 @@ impl<L: PackedLayout> Layout for L {
     }
 
     #[inline(always)]
-    fn fingerprint(entry: u64) -> u64 {
-        if Self::TAG_BITS == 0 {
-            entry
+    fn fingerprint(entry: Entry) -> Fingerprint {
+        Fingerprint::new(if Self::TAG_BITS == 0 {
+            entry.bits()
         } else {
-            entry & Self::FINGERPRINT
-        }
+            entry.bits() & Self::FINGERPRINT
+        })
     }
 }
 
@@ -198,51 +199,6 @@ pub(crate) const fn deposit(bits: u64, mask: u64) -> u64 {
     result
 }
 
-macro_rules! fixed {
-    ($(
-        $(#[$doc:meta])*
-        $name:ident: $bits:literal x $slots:literal, lane $lane:literal, $time:ident $($tag:literal)?;
-    )*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug)]
-        pub(crate) struct $name;
-
-        impl PackedLayout for $name {
-            const LEVELS: &'static [Lanes] = &[Lanes::new($bits, $slots, $lane)];
-            const PHASE_BITS: u32 = 0;
-            $(const TAG_BITS: u32 = $tag;)?
-            type Time = $time;
-        }
-    )*};
-}
-
-// Fixed filters: 60 payload bits, 4 control bits. Where 64 / S is a whole
-// number of bytes the slots are aligned to it and carry the control bits on top.
-fixed! {
-    /// 10 bits × 6 slots.
-    F10x6: 10 x 6, lane 10, Timeless;
-    /// 12 bits × 5 slots.
-    F12x5: 12 x 5, lane 12, Timeless;
-    /// 15 bits × 4 slots, in aligned 16-bit lanes.
-    F15x4: 15 x 4, lane 16, Timeless;
-    /// 20 bits × 3 slots.
-    F20x3: 20 x 3, lane 20, Timeless;
-    /// 30 bits × 2 slots, in aligned 32-bit lanes.
-    F30x2: 30 x 2, lane 32, Timeless;
-}
-
-// Expiring filters: the same slots, of which each holds a tag as well.
-fixed! {
-    /// 9 bits and a tag of 3 × 5 slots.
-    E9x5: 12 x 5, lane 12, Steps 3;
-    /// 11 bits and a tag of 4 × 4 slots, in aligned 16-bit lanes.
-    E11x4: 15 x 4, lane 16, Steps 4;
-    /// 16 bits and a tag of 4 × 3 slots.
-    E16x3: 20 x 3, lane 20, Steps 4;
-    /// 26 bits and a tag of 4 × 2 slots, in aligned 32-bit lanes.
-    E26x2: 30 x 2, lane 32, Steps 4;
-}
-
 /// Makes `$layout` one of [`semi_sorted_words`](super::word::semi::semi_sorted_words).
 macro_rules! semi_sorted {
     ($layout:ty: $raw:literal raw bits x $slots:literal, $prefixes:literal prefixes, $sets:literal sets) => {
@@ -265,8 +221,10 @@ macro_rules! semi_sorted {
             }
 
             #[inline(always)]
-            fn fingerprint(entry: u64) -> u64 {
-                entry
+            fn fingerprint(
+                entry: $crate::table::entry::Entry,
+            ) -> $crate::table::entry::Fingerprint {
+                $crate::table::entry::Fingerprint::new(entry.bits())
             }
         }
     };
@@ -275,32 +233,88 @@ macro_rules! semi_sorted {
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub(crate) use semi_sorted;
 
-macro_rules! fixed_semi_sorted {
-    ($(
-        $(#[$doc:meta])*
-        $name:ident: $raw:literal x $slots:literal, $prefixes:literal, $sets:literal;
-    )*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) struct $name;
-
-        semi_sorted!($name: $raw raw bits x $slots, $prefixes prefixes, $sets sets);
-    )*};
+/// Every layout but [`Growing`]: the only list of them. It is handed to the macro `$then`, with a
+/// dollar sign for macros that define others.
+///
+/// - Fixed filters have 60 payload bits and 4 control bits. Where 64 / S is a whole number of bytes,
+///   the slots are aligned to it and carry the control bits on top.
+/// - Semi-sorted words make tables smaller.
+/// - Expiring filters have the slots of fixed ones, of which each holds a tag as well.
+macro_rules! layouts {
+    ($then:ident, $dollar:tt) => {
+        $then! {
+            ($dollar)
+            fixed {
+                F10x6(10 bits x 6, lane 10)
+                F12x5(12 bits x 5, lane 12)
+                F15x4(15 bits x 4, lane 16)
+                F20x3(20 bits x 3, lane 20)
+                F30x2(30 bits x 2, lane 32)
+            }
+            semi_sorted {
+                S7x7(7 raw bits x 7, 5 prefixes, 330 sets)
+                S8x6(8 raw bits x 6, 8 prefixes, 1716 sets)
+                S9x5(9 raw bits x 5, 17 prefixes, 20_349 sets)
+                S12x4(12 raw bits x 4, 15 prefixes, 3060 sets)
+                S17x3(17 raw bits x 3, 14 prefixes, 560 sets)
+            }
+            expiring {
+                E9x5(9 bits and 3 of a tag x 5, lane 12)
+                E11x4(11 bits and 4 of a tag x 4, lane 16)
+                E16x3(16 bits and 4 of a tag x 3, lane 20)
+                E26x2(26 bits and 4 of a tag x 2, lane 32)
+            }
+        }
+    };
 }
 
-// Fixed filters whose tables are to be small.
-fixed_semi_sorted! {
-    /// 7 bits and 5 prefixes × 7 slots: 9.3 bits.
-    S7x7: 7 x 7, 5, 330;
-    /// 8 bits and 8 prefixes × 6 slots: 11 bits.
-    S8x6: 8 x 6, 8, 1716;
-    /// 9 bits and 17 prefixes × 5 slots: 13.1 bits.
-    S9x5: 9 x 5, 17, 20_349;
-    /// 12 bits and 15 prefixes × 4 slots: 15.9 bits.
-    S12x4: 12 x 4, 15, 3060;
-    /// 17 bits and 14 prefixes × 3 slots: 20.8 bits.
-    S17x3: 17 x 3, 14, 560;
+pub(crate) use layouts;
+
+macro_rules! define {
+    (
+        ($dollar:tt)
+        fixed { $($fixed:ident($bits:literal bits x $slots:literal, lane $lane:literal))* }
+        semi_sorted { $($semi:ident($($division:tt)*))* }
+        expiring {
+            $($expiring:ident(
+                $short:literal bits and $tag:literal of a tag x $tagged:literal, lane $wide:literal
+            ))*
+        }
+    ) => {
+        $(
+            #[doc = concat!($bits, " bits × ", $slots, " slots.")]
+            #[derive(Clone, Copy, Debug)]
+            pub(crate) struct $fixed;
+
+            impl PackedLayout for $fixed {
+                const LEVELS: &'static [Lanes] = &[Lanes::new($bits, $slots, $lane)];
+                const PHASE_BITS: u32 = 0;
+                type Time = Timeless;
+            }
+        )*
+        $(
+            #[doc = concat!("Semi-sorted: ", stringify!($($division)*), ".")]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub(crate) struct $semi;
+
+            semi_sorted!($semi: $($division)*);
+        )*
+        $(
+            #[doc = concat!($short, " bits and a tag of ", $tag, " × ", $tagged, " slots.")]
+            #[derive(Clone, Copy, Debug)]
+            pub(crate) struct $expiring;
+
+            impl PackedLayout for $expiring {
+                const LEVELS: &'static [Lanes] = &[Lanes::new($short + $tag, $tagged, $wide)];
+                const PHASE_BITS: u32 = 0;
+                const TAG_BITS: u32 = $tag;
+                type Time = Epochs;
+            }
+        )*
+    };
 }
+
+layouts!(define, $);
 
 /// Growable filters: words that are packed anew at each level. At level k a slot holds 27 − k
 /// bits of a fingerprint, and there are as many slots as fit into 54 bits.

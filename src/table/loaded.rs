@@ -8,7 +8,7 @@ use super::{
     word::{Bits, Bucket, Word},
 };
 use crate::{
-    fault::{self, instead},
+    fault::{self, faulty},
     step::Step,
     sync::{self, AtomicU64, Ordering},
 };
@@ -61,9 +61,9 @@ impl<'a, L: Layout> Loaded<'a, L> {
     /// [`replace`](Self::replace) for who has the bits of the new word at hand.
     #[inline(always)]
     pub(crate) fn replace_bits(self, step: Step, new: Bits) -> bool {
-        instead!(
-            wrong::is_on() => wrong::replace(self, step, Word::<L>::unpack(new.0)),
-            self.exchange(step, new)
+        faulty!(
+            self.exchange(step, new),
+            in Exchange => wrong::replace(self, step, Word::<L>::unpack(new.0))
         )
     }
 
@@ -92,13 +92,13 @@ impl<'a, L: Layout> Loaded<'a, L> {
 
     /// The same place after it was exchanged for `new`.
     #[inline]
-    pub(crate) fn now(self, new: Word<L>) -> Self {
-        self.now_bits(Bits(new.pack()))
+    pub(crate) fn replaced_by(self, new: Word<L>) -> Self {
+        self.replaced_by_bits(Bits(new.pack()))
     }
 
-    /// [`now`](Self::now) for who has the bits of the new word at hand.
+    /// [`replaced_by`](Self::replaced_by) for who has the bits of the new word at hand.
     #[inline]
-    pub(crate) fn now_bits(self, bits: Bits) -> Self {
+    pub(crate) fn replaced_by_bits(self, bits: Bits) -> Self {
         Self { bits, ..self }
     }
 

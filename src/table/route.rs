@@ -3,14 +3,14 @@
 use super::{
     Table,
     class::Class,
+    entry::{Fingerprint, low_bits},
     layout::Layout,
     loaded::Loaded,
-    low_bits,
     planes::{Plane, Planes},
     word::{Bits, Bucket, Word},
 };
 use crate::{
-    fault::{self, instead},
+    fault::{self, faulty},
     step::Step,
     sync::{AtomicU64, Ordering, count_load},
 };
@@ -56,7 +56,7 @@ impl<'a, L: Layout> View<'a, L> {
     /// [`Table::load`]. Between two levels all words are at the level of the hint: a comparison
     /// shows it.
     #[inline(always)]
-    pub(crate) fn load(&self, step: Step, fingerprint: u64, bucket: usize) -> Word<L> {
+    pub(crate) fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
         let load = |atomic: &_| Word::<L>::unpack(load_bits(step, atomic).0);
         let hint = self.table.hint();
         let word = load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
@@ -80,7 +80,7 @@ impl<'a, L: Layout> View<'a, L> {
 
     /// [`Table::load_for_update`].
     #[inline(always)]
-    pub(crate) fn load_for_update(&self, fingerprint: u64, bucket: usize) -> Loaded<'a, L> {
+    pub(crate) fn load_for_update(&self, fingerprint: Fingerprint, bucket: usize) -> Loaded<'a, L> {
         let hint = self.table.hint();
         let loaded = Loaded::<L>::load(self.plane_of_hint(hint, fingerprint).atomic(bucket));
         if !L::GROWS || loaded.word().is_in_phase(hint) {
@@ -107,7 +107,7 @@ impl<'a, L: Layout> View<'a, L> {
     #[inline(always)]
     pub(crate) fn load_both_for_update(
         &self,
-        fingerprint: u64,
+        fingerprint: Fingerprint,
         one: usize,
         other: usize,
     ) -> (Loaded<'a, L>, Loaded<'a, L>) {
@@ -128,11 +128,11 @@ impl<'a, L: Layout> View<'a, L> {
     /// The plane that counts for `fingerprint` if its words are at the level of the
     /// hint. Without a branch that depends on the fingerprint: nobody could foresee it.
     #[inline(always)]
-    fn plane_of_hint(&self, hint: Word<L>, fingerprint: u64) -> Plane<'a> {
+    fn plane_of_hint(&self, hint: Word<L>, fingerprint: Fingerprint) -> Plane<'a> {
         if !L::GROWS {
             return Plane::of(self.first);
         }
-        let plane = (fingerprint & hint.pack()) >> self.table.first_level();
+        let plane = (fingerprint.bits() & hint.pack()) >> self.table.first_level();
         // The length of the plane's number is the number of its segment.
         let number = (plane << 1 | 1).ilog2();
         let segment = self.table.growth.segments[number as usize].get();
@@ -160,13 +160,13 @@ impl<L: Layout> Table<L> {
     /// Acquire: pairs with the Release of every exchange, so that whoever sees
     /// the effect of a relocation's step sees all that came before it.
     #[inline(always)]
-    pub(crate) fn load(&self, step: Step, fingerprint: u64, bucket: usize) -> Word<L> {
+    pub(crate) fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
         self.view().load(step, fingerprint, bucket)
     }
 
     /// A writer's load of that word: of one that is not frozen.
     #[inline(always)]
-    pub(crate) fn load_for_update(&self, fingerprint: u64, bucket: usize) -> Loaded<'_, L> {
+    pub(crate) fn load_for_update(&self, fingerprint: Fingerprint, bucket: usize) -> Loaded<'_, L> {
         self.view().load_for_update(fingerprint, bucket)
     }
 
@@ -176,7 +176,7 @@ impl<L: Layout> Table<L> {
     pub(crate) fn update(
         &self,
         step: Step,
-        fingerprint: u64,
+        fingerprint: Fingerprint,
         bucket: usize,
         mut change: impl FnMut(Word<L>) -> Option<Word<L>>,
     ) -> bool {
@@ -191,16 +191,16 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Brings a word into the cache: while a level is being swept, the one that
+    /// Brings a word into the cache: while a level is being split, the one that
     /// counted before it or the one that counts now.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, fingerprint: u64, bucket: usize) {
+    pub(crate) fn prefetch(&self, fingerprint: Fingerprint, bucket: usize) {
         self.view()
             .plane_of_hint(self.hint(), fingerprint)
             .prefetch(bucket);
     }
 
-    /// A level is being swept, and `seen` stood in the plane of the hint: from plane to plane, with
+    /// A level is being split, and `seen` stood in the plane of the hint: from plane to plane, with
     /// one load and one for each level above the hint, at most.
     ///
     /// Nearly all words are at the level of the hint or at the next one. Which of the two nobody can
@@ -210,7 +210,7 @@ impl<L: Layout> Table<L> {
         &self,
         hint: Word<L>,
         seen: Word<L>,
-        fingerprint: u64,
+        fingerprint: Fingerprint,
         bucket: usize,
         load: impl Fn(&AtomicU64) -> Word<L>,
     ) -> Word<L> {
@@ -231,14 +231,14 @@ impl<L: Layout> Table<L> {
     fn load_for_update_from(
         &self,
         hint: Word<L>,
-        fingerprint: u64,
+        fingerprint: Fingerprint,
         bucket: usize,
     ) -> Loaded<'_, L> {
         let mut plane = self.plane_at(hint.level(), fingerprint);
         loop {
             let loaded = Loaded::<L>::load(self.atomic(plane, bucket));
             let frozen = loaded.word().is_frozen();
-            if instead!(is(FrozenIgnored) => false, frozen) {
+            if faulty!(frozen, FrozenIgnored => false) {
                 self.complete_split(plane, bucket, loaded);
             } else if self.plane_at(loaded.word().level(), fingerprint) == plane {
                 return loaded;
@@ -273,8 +273,8 @@ impl<L: Layout> Table<L> {
     /// The next plane on the way of a fingerprint that went from `plane` at a later
     /// split: cut just above its next bit that is set.
     #[inline(always)]
-    fn next_plane(&self, fingerprint: u64, plane: u64) -> u64 {
-        let bits = fingerprint >> self.first_level();
+    fn next_plane(&self, fingerprint: Fingerprint, plane: u64) -> u64 {
+        let bits = fingerprint.bits() >> self.first_level();
         let length = u64::BITS - plane.leading_zeros();
         low_bits(bits, length + (bits >> length).trailing_zeros() + 1)
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::SnapshotError,
-    fault::{self, instead},
+    fault::{self, faulty},
     step::Step,
     sync::{self, AtomicU64, Ordering},
 };
@@ -29,12 +29,12 @@ impl<L: Layout> Table<L> {
     /// none that counts. False if there are planes beyond.
     ///
     /// Of each pair the lower bucket is loaded first (PROOF, L8).
-    pub(crate) fn scan(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
-        let scan = instead!(wrong::is_on() => wrong::scan, Self::scan_in_order);
-        scan(self, buckets, level, image)
+    pub(crate) fn read_chunk(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
+        let read = faulty!(Self::read_chunk_in_order, in Scan => wrong::read_chunk);
+        read(self, buckets, level, image)
     }
 
-    fn scan_in_order(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
+    fn read_chunk_in_order(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
         self.scan_by_plane(buckets.clone(), level, image, Word::<L>::image)
             && (self.is_at_one_level(image, buckets.len())
                 || self.scan_by_bucket(buckets, level, image, Word::<L>::image))
@@ -104,7 +104,7 @@ impl<L: Layout> Table<L> {
         Some(table)
     }
 
-    /// Stores an image that [`scan`](Self::scan) made of `buckets`. An error is a
+    /// Stores an image that [`read_chunk`](Self::read_chunk) made of `buckets`. An error is a
     /// word that no scan can have made.
     pub(crate) fn store_image(
         &self,

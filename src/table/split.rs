@@ -23,7 +23,7 @@ impl<L: Layout> Table<L> {
                 if !loaded.replace(Step::Freeze, frozen) {
                     continue;
                 }
-                loaded.now(frozen)
+                loaded.replaced_by(frozen)
             };
             self.complete_split(plane, bucket, frozen);
         }

@@ -4,6 +4,7 @@ use super::*;
 use crate::{
     sync::loads,
     table::{
+        entry::{Entry, Fingerprint},
         layout::F10x6,
         word::{Bucket, Mark},
     },
@@ -16,7 +17,7 @@ fn table(buckets: usize) -> Table<F10x6> {
 
 /// Puts `word` into `bucket`, whatever was there.
 fn put(table: &Table<F10x6>, bucket: usize, word: Word<F10x6>) {
-    assert!(table.update(Step::Claim, 7, bucket, |_| Some(word)));
+    assert!(table.update(Step::Claim, Fingerprint::new(7), bucket, |_| Some(word)));
 }
 
 #[test]
@@ -24,7 +25,10 @@ fn a_new_table_is_empty() {
     let table = table(6);
     assert_eq!((table.buckets(), table.bytes()), (6, 48));
     for bucket in 0..6 {
-        assert_eq!(table.load(Step::ReadP, 7, bucket), Word::<F10x6>::EMPTY);
+        assert_eq!(
+            table.load(Step::ReadP, Fingerprint::new(7), bucket),
+            Word::<F10x6>::EMPTY
+        );
     }
 }
 
@@ -37,12 +41,18 @@ fn a_table_beyond_the_address_space_is_refused() {
 #[test]
 fn replace_succeeds_only_on_the_loaded_word() {
     let table = table(2);
-    let loaded = table.load_for_update(7, 1);
-    assert!(loaded.replace(Step::Claim, loaded.word().plus(7)));
-    assert!(!loaded.replace(Step::Claim, loaded.word().plus(8)), "stale");
-    assert_eq!(table.load(Step::ReadP, 7, 1), Word::<F10x6>::EMPTY.plus(7));
+    let loaded = table.load_for_update(Fingerprint::new(7), 1);
+    assert!(loaded.replace(Step::Claim, loaded.word().plus(Entry::new(7))));
+    assert!(
+        !loaded.replace(Step::Claim, loaded.word().plus(Entry::new(8))),
+        "stale"
+    );
     assert_eq!(
-        table.load(Step::ReadP, 7, 0),
+        table.load(Step::ReadP, Fingerprint::new(7), 1),
+        Word::<F10x6>::EMPTY.plus(Entry::new(7))
+    );
+    assert_eq!(
+        table.load(Step::ReadP, Fingerprint::new(7), 0),
         Word::<F10x6>::EMPTY,
         "the other bucket"
     );
@@ -51,37 +61,40 @@ fn replace_succeeds_only_on_the_loaded_word() {
 #[test]
 fn a_writer_drops_a_reservation_and_its_owner_notices() {
     let table = table(2);
-    let owner = table.load_for_update(7, 0);
+    let owner = table.load_for_update(Fingerprint::new(7), 0);
     let reserved = owner.word().with_reservation(500).expect("six slots");
     assert!(owner.replace(Step::Reserve, reserved));
-    let owner = owner.now(reserved);
+    let owner = owner.replaced_by(reserved);
 
-    let writer = table.load_for_update(7, 0);
+    let writer = table.load_for_update(Fingerprint::new(7), 0);
     assert!(writer.is_reserved());
     assert!(
         !writer.word().is_reserved(),
         "writers compute with a word that is free of it"
     );
-    assert!(writer.replace(Step::Claim, writer.word().plus(7)));
+    assert!(writer.replace(Step::Claim, writer.word().plus(Entry::new(7))));
     assert!(
-        !owner.replace(Step::Confirm, owner.word().plus(9)),
+        !owner.replace(Step::Confirm, owner.word().plus(Entry::new(9))),
         "it was taken away"
     );
-    assert_eq!(table.load(Step::ReadP, 7, 0), Word::<F10x6>::EMPTY.plus(7));
+    assert_eq!(
+        table.load(Step::ReadP, Fingerprint::new(7), 0),
+        Word::<F10x6>::EMPTY.plus(Entry::new(7))
+    );
 }
 
 #[test]
 fn a_writer_that_puts_back_what_was_there_still_drops_the_reservation() {
     let table = table(2);
-    let owner = table.load_for_update(7, 0);
+    let owner = table.load_for_update(Fingerprint::new(7), 0);
     let reserved = owner.word().with_reservation(500).expect("six slots");
     assert!(owner.replace(Step::Reserve, reserved));
-    put(&table, 0, Word::<F10x6>::EMPTY.plus(7));
+    put(&table, 0, Word::<F10x6>::EMPTY.plus(Entry::new(7)));
     put(&table, 0, Word::<F10x6>::EMPTY);
     assert!(
         !owner
-            .now(reserved)
-            .replace(Step::Confirm, Word::<F10x6>::EMPTY.plus(9))
+            .replaced_by(reserved)
+            .replace(Step::Confirm, Word::<F10x6>::EMPTY.plus(Entry::new(9)))
     );
 }
 
@@ -89,14 +102,14 @@ fn a_writer_that_puts_back_what_was_there_still_drops_the_reservation() {
 fn update_leaves_the_word_when_change_gives_up() {
     let table = table(2);
     let word = Word::<F10x6>::EMPTY
-        .plus_marked(7, Mark::Shadow)
+        .plus_marked(Entry::new(7), Mark::Shadow)
         .expect("six slots");
     put(&table, 0, word);
-    assert!(!table.update(Step::Erase, 7, 0, |seen| {
+    assert!(!table.update(Step::Erase, Fingerprint::new(7), 0, |seen| {
         assert_eq!(seen, word);
         None
     }));
-    assert_eq!(table.load(Step::ReadP, 7, 0), word);
+    assert_eq!(table.load(Step::ReadP, Fingerprint::new(7), 0), word);
 }
 
 /// No update is lost and none is done twice.
@@ -110,14 +123,17 @@ fn updates_are_atomic() {
                 scope.spawn(move || {
                     let mut taken = 0;
                     for _ in 0..5_000 {
-                        let with =
-                            |word: Word<F10x6>| word.has_vacancy().then(|| word.plus(fingerprint));
-                        let without = |word: Word<F10x6>| {
-                            word.holds(fingerprint).then(|| word.minus(fingerprint))
+                        let with = |word: Word<F10x6>| {
+                            word.has_vacancy()
+                                .then(|| word.plus(Entry::new(fingerprint)))
                         };
-                        if table.update(Step::Claim, 7, 0, with) {
+                        let without = |word: Word<F10x6>| {
+                            word.holds(Entry::new(fingerprint))
+                                .then(|| word.minus(Entry::new(fingerprint)))
+                        };
+                        if table.update(Step::Claim, Fingerprint::new(7), 0, with) {
                             assert!(
-                                table.update(Step::Take, 7, 0, without),
+                                table.update(Step::Take, Fingerprint::new(7), 0, without),
                                 "lost {fingerprint}"
                             );
                             taken += 1;
@@ -133,17 +149,23 @@ fn updates_are_atomic() {
             .sum()
     });
     assert!(taken > 0);
-    assert_eq!(table.load(Step::ReadP, 7, 0), Word::<F10x6>::EMPTY);
+    assert_eq!(
+        table.load(Step::ReadP, Fingerprint::new(7), 0),
+        Word::<F10x6>::EMPTY
+    );
 }
 
 #[test]
 fn clear_empties_every_bucket() {
     let mut table = table(4);
-    put(&table, 0, Word::<F10x6>::EMPTY.plus(7));
+    put(&table, 0, Word::<F10x6>::EMPTY.plus(Entry::new(7)));
     put(&table, 2, Word::<F10x6>::unpack(u64::MAX));
     table.clear();
     for bucket in 0..4 {
-        assert_eq!(table.load(Step::ReadP, 7, bucket), Word::<F10x6>::EMPTY);
+        assert_eq!(
+            table.load(Step::ReadP, Fingerprint::new(7), bucket),
+            Word::<F10x6>::EMPTY
+        );
     }
 }
 
@@ -151,10 +173,10 @@ fn clear_empties_every_bucket() {
 fn loads_of_this_thread_are_counted() {
     let table = table(2);
     let ((), loads) = loads::during(|| {
-        table.load(Step::ReadP, 7, 0);
-        table.load(Step::ReadQ, 7, 1);
+        table.load(Step::ReadP, Fingerprint::new(7), 0);
+        table.load(Step::ReadQ, Fingerprint::new(7), 1);
         thread::scope(|scope| {
-            scope.spawn(|| table.load(Step::ReadP, 7, 0));
+            scope.spawn(|| table.load(Step::ReadP, Fingerprint::new(7), 0));
         });
     });
     assert_eq!(loads, 2);

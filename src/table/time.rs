@@ -1,13 +1,14 @@
-//! Time, as a filter knows it: none, or a row of steps in which copies grow old.
+//! Time, as a filter knows it: none, or a row of epochs in which copies grow old.
 //!
-//! In an expiring filter each copy has a tag, which says in which step its item was last seen. The
-//! *age* of a copy in step n is the number of steps since then, modulo 2^t for tags of t bits. A
+//! In an expiring filter each copy has a tag, which says in which epoch its item was last seen. The
+//! *age* of a copy in epoch n is the number of epochs since then, modulo 2^t for tags of t bits. A
 //! copy is *live* while its age is at most E, and *dead* from then on. Only live copies count.
 //!
 //! A filter without time has one moment, in which all copies are live: of all that is said here
 //! nothing is left in its compiled code.
 
 use super::{
+    entry::{Entry, Fingerprint},
     layout::{Layout, Masks, PackedLayout},
     word::{Bits, Bucket, Word},
 };
@@ -34,30 +35,36 @@ pub(crate) trait Time<L: Layout>: Default + Send + Sync {
 /// A moment: it says which copies count.
 pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
     /// What a slot holds of a copy that is seen at this moment: its *entry*.
-    fn entry(self, fingerprint: u64) -> u64;
+    fn entry(self, fingerprint: Fingerprint) -> Entry;
 
-    /// The age of the copy with this entry, in steps.
-    fn age(self, entry: u64) -> u64;
+    /// The age of the copy with this entry, in epochs.
+    fn age(self, entry: Entry) -> u64;
 
     /// True if the copy with this entry counts.
-    fn is_live(self, entry: u64) -> bool;
+    fn is_live(self, entry: Entry) -> bool;
 
     /// [`Bucket::match_settled`], where only live copies match.
-    fn match_settled(self, p: Bits, q: Bits, fingerprint: u64, hint: Word<L>) -> (bool, bool);
+    fn match_settled(
+        self,
+        p: Bits,
+        q: Bits,
+        fingerprint: Fingerprint,
+        hint: Word<L>,
+    ) -> (bool, bool);
 
     /// True if an unmarked slot holds a live copy.
-    fn is_in(self, word: Word<L>, fingerprint: u64) -> bool;
+    fn is_in(self, word: Word<L>, fingerprint: Fingerprint) -> bool;
 
     /// How many unmarked slots hold a live copy.
-    fn count_in(self, word: Word<L>, fingerprint: u64) -> usize;
+    fn count_in(self, word: Word<L>, fingerprint: Fingerprint) -> usize;
 
     /// The entry of the oldest live copy in an unmarked slot.
-    fn oldest_in(self, word: Word<L>, fingerprint: u64) -> Option<u64>;
+    fn oldest_in(self, word: Word<L>, fingerprint: Fingerprint) -> Option<Entry>;
 
     /// The entry of a dead copy of whatever class, if the word is unmarked.
-    fn dead_in(self, word: Word<L>) -> Option<u64>;
+    fn dead_in(self, word: Word<L>) -> Option<Entry>;
 
-    /// The number of the step.
+    /// The number of the epoch.
     fn number(self) -> u64;
 }
 
@@ -85,42 +92,49 @@ impl<L: Layout> Time<L> for Timeless {
 
 impl<L: Layout> Moment<L> for Always {
     #[inline(always)]
-    fn entry(self, fingerprint: u64) -> u64 {
-        fingerprint
+    fn entry(self, fingerprint: Fingerprint) -> Entry {
+        Entry::untagged(fingerprint)
     }
 
     #[inline(always)]
-    fn age(self, _entry: u64) -> u64 {
+    fn age(self, _entry: Entry) -> u64 {
         0
     }
 
     #[inline(always)]
-    fn is_live(self, _entry: u64) -> bool {
+    fn is_live(self, _entry: Entry) -> bool {
         true
     }
 
     #[inline(always)]
-    fn match_settled(self, p: Bits, q: Bits, fingerprint: u64, hint: Word<L>) -> (bool, bool) {
+    fn match_settled(
+        self,
+        p: Bits,
+        q: Bits,
+        fingerprint: Fingerprint,
+        hint: Word<L>,
+    ) -> (bool, bool) {
         Word::<L>::match_settled(p, q, fingerprint, hint)
     }
 
     #[inline(always)]
-    fn is_in(self, word: Word<L>, fingerprint: u64) -> bool {
-        word.holds(fingerprint)
+    fn is_in(self, word: Word<L>, fingerprint: Fingerprint) -> bool {
+        word.holds(Entry::untagged(fingerprint))
     }
 
     #[inline(always)]
-    fn count_in(self, word: Word<L>, fingerprint: u64) -> usize {
-        word.count(fingerprint)
+    fn count_in(self, word: Word<L>, fingerprint: Fingerprint) -> usize {
+        word.count(Entry::untagged(fingerprint))
     }
 
     #[inline]
-    fn oldest_in(self, word: Word<L>, fingerprint: u64) -> Option<u64> {
-        word.holds(fingerprint).then_some(fingerprint)
+    fn oldest_in(self, word: Word<L>, fingerprint: Fingerprint) -> Option<Entry> {
+        let entry = Entry::untagged(fingerprint);
+        word.holds(entry).then_some(entry)
     }
 
     #[inline(always)]
-    fn dead_in(self, _word: Word<L>) -> Option<u64> {
+    fn dead_in(self, _word: Word<L>) -> Option<Entry> {
         None
     }
 
@@ -130,21 +144,21 @@ impl<L: Layout> Moment<L> for Always {
     }
 }
 
-/// Steps, one after the other. Which one it is, the filter's user says.
+/// Epochs, one after the other. Which one it is, the filter's user says.
 #[derive(Debug, Default)]
-pub(crate) struct Steps {
-    /// The number of the step. On a line of its own, as all calls read it.
-    step: CachePadded<AtomicU64>,
-    /// The last step in which all words have been swept.
+pub(crate) struct Epochs {
+    /// The number of the epoch. On a line of its own, as all calls read it.
+    epoch: CachePadded<AtomicU64>,
+    /// The last epoch in which all words have been swept.
     swept: AtomicU64,
-    /// When the step began, as [`is_due`](Self::is_due) writes it.
+    /// When the epoch began, as [`is_due`](Self::is_due) writes it.
     began: AtomicU64,
     /// E: the age of the oldest live copies.
     oldest: u64,
 }
 
-impl Steps {
-    /// The first step of a time in which copies up to an age of `oldest` are live.
+impl Epochs {
+    /// The first epoch of a time in which copies up to an age of `oldest` are live.
     pub(crate) fn new(oldest: u64) -> Self {
         Self {
             oldest,
@@ -153,64 +167,64 @@ impl Steps {
         .at(0)
     }
 
-    /// The step `step` instead.
-    pub(crate) fn at(self, step: u64) -> Self {
+    /// The epoch `epoch` instead.
+    pub(crate) fn at(self, epoch: u64) -> Self {
         Self {
-            step: CachePadded::new(AtomicU64::new(step)),
+            epoch: CachePadded::new(AtomicU64::new(epoch)),
             began: AtomicU64::new(Self::UNKNOWN),
             ..self
         }
     }
 
-    /// Begins the step after `now`; false if another thread has.
+    /// Begins the epoch after `now`; false if another thread has.
     ///
-    /// AcqRel: Release pairs with the Acquire of `now`: who sees a step sees what was swept before
+    /// AcqRel: Release pairs with the Acquire of `now`: who sees an epoch sees what was swept before
     /// it.
     pub(crate) fn tick(&self, now: Now) -> bool {
         let order = fault::order(Step::Tick, Ordering::AcqRel);
-        self.step
-            .compare_exchange(now.step, now.step + 1, order, Ordering::Relaxed)
+        self.epoch
+            .compare_exchange(now.epoch, now.epoch + 1, order, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// True if all words have been swept in the step `now`, by whichever thread.
+    /// True if all words have been swept in the epoch `now`, by whichever thread.
     pub(crate) fn is_swept(&self, now: Now) -> bool {
         // Acquire: pairs with the Release of `sweep_ends`.
         self.swept
             .load(fault::order(Step::Swept, Ordering::Acquire))
-            >= now.step
+            >= now.epoch
     }
 
-    /// All words have been swept in the step `now`.
+    /// All words have been swept in the epoch `now`.
     pub(crate) fn sweep_ends(&self, now: Now) {
         let order = fault::order(Step::Swept, Ordering::AcqRel);
-        self.swept.fetch_max(now.step, order);
+        self.swept.fetch_max(now.epoch, order);
     }
 }
 
-// A clock says how long it runs, in milliseconds. When the present step began is a time of this
-// clock that was read after it began, with the number of the step: its low bits, below the time.
-// A time read before, or that of another step, would make the step too short, and copies die too
+// A clock says how long it runs, in milliseconds. When the present epoch began is a time of this
+// clock that was read after it began, with the number of the epoch: its low bits, below the time.
+// A time read before, or that of another epoch, would make the epoch too short, and copies die too
 // early.
-impl Steps {
+impl Epochs {
     const NUMBER_BITS: u32 = 16;
 
-    /// Nobody knows when the step began.
+    /// Nobody knows when the epoch began.
     const UNKNOWN: u64 = u64::MAX;
 
-    /// The low bits of the number of a step.
-    fn number(step: u64) -> u64 {
-        step & ((1 << Self::NUMBER_BITS) - 1)
+    /// The low bits of the number of an epoch.
+    fn number(epoch: u64) -> u64 {
+        epoch & ((1 << Self::NUMBER_BITS) - 1)
     }
 
-    /// The time `elapsed` as the beginning of the step `now`: rounded up.
+    /// The time `elapsed` as the beginning of the epoch `now`: rounded up.
     fn beginning(now: Now, elapsed: Duration) -> u64 {
         let millis = u64::try_from(elapsed.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
         let latest = (u64::MAX >> Self::NUMBER_BITS) - 1;
-        millis.min(latest) << Self::NUMBER_BITS | Self::number(now.step)
+        millis.min(latest) << Self::NUMBER_BITS | Self::number(now.epoch)
     }
 
-    /// True if the step `now` has lasted for `length`, as far as is known. If nobody knows when it
+    /// True if the epoch `now` has lasted for `length`, as far as is known. If nobody knows when it
     /// began, it begins now.
     pub(crate) fn is_due(
         &self,
@@ -227,7 +241,7 @@ impl Steps {
         age.is_some_and(|age| age >= length)
     }
 
-    /// How long the step `now` has lasted at the reading `elapsed`; `None` if nobody knows when it
+    /// How long the epoch `now` has lasted at the reading `elapsed`; `None` if nobody knows when it
     /// began.
     pub(crate) fn age(&self, now: Now, elapsed: Duration) -> Option<Duration> {
         Self::age_since(self.began(), now, elapsed)
@@ -239,20 +253,20 @@ impl Steps {
         self.began.load(order)
     }
 
-    /// The time from `began` to `elapsed`, if the step `now` is that which began then.
+    /// The time from `began` to `elapsed`, if the epoch `now` is that which began then.
     fn age_since(began: u64, now: Now, elapsed: Duration) -> Option<Duration> {
-        let is_known = began != Self::UNKNOWN && Self::number(began) == Self::number(now.step);
+        let is_known = began != Self::UNKNOWN && Self::number(began) == Self::number(now.epoch);
         let since = Duration::from_millis(began >> Self::NUMBER_BITS);
         is_known.then(|| elapsed.saturating_sub(since))
     }
 
-    /// The step `now` has begun by this thread: its time is read.
-    pub(crate) fn has_begun(&self, now: Now, elapsed: impl Fn() -> Duration) {
+    /// Writes down when the epoch `now` began, which this thread has begun: the clock is read.
+    pub(crate) fn record_beginning(&self, now: Now, elapsed: impl Fn() -> Duration) {
         let began = self.began.load(Ordering::Relaxed);
         self.begin(began, Self::beginning(now, elapsed()));
     }
 
-    /// When the step began is not known any more.
+    /// When the epoch began is not known any more.
     pub(crate) fn forget_beginning(&self) {
         // Release: as in `begin`.
         self.began
@@ -261,98 +275,106 @@ impl Steps {
 
     fn begin(&self, began: u64, beginning: u64) {
         let order = fault::order(Step::Began, Ordering::AcqRel);
-        // If it fails, another thread has set a time of this step or a later one.
+        // If it fails, another thread has set a time of this epoch or a later one.
         let _ = self
             .began
             .compare_exchange(began, beginning, order, Ordering::Relaxed);
     }
 }
 
-impl<L: PackedLayout> Time<L> for Steps {
+impl<L: PackedLayout> Time<L> for Epochs {
     type Now = Now;
 
     #[inline(always)]
     fn now(&self) -> Now {
         // Acquire: pairs with the Release of `tick`.
-        let order = fault::order(Step::Now, Ordering::Acquire);
+        let order = fault::order(Step::ReadEpoch, Ordering::Acquire);
         Now {
-            step: self.step.load(order),
+            epoch: self.epoch.load(order),
             oldest: self.oldest,
         }
     }
 
-    /// Relaxed: who empties a copy that was live in the step `now` has read a later step, and
-    /// releases the word. Who has read that word reads a later step here, too.
+    /// Relaxed: who empties a copy that was live in the epoch `now` has read a later epoch, and
+    /// releases the word. Who has read that word reads a later epoch here, too.
     #[inline(always)]
     fn is_still(&self, now: Now) -> bool {
-        let order = fault::order(Step::NowAgain, Ordering::Relaxed);
-        self.step.load(order) == now.step
+        let order = fault::order(Step::RereadEpoch, Ordering::Relaxed);
+        self.epoch.load(order) == now.epoch
     }
 }
 
 impl Now {
-    /// The step after this one.
+    /// The epoch after this one.
     pub(crate) fn next(self) -> Self {
         Self {
-            step: self.step + 1,
+            epoch: self.epoch + 1,
             ..self
         }
     }
 }
 
-/// A step, and how old a live copy may be in it.
+/// An epoch, and how old a live copy may be in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Now {
-    /// The number of the step.
-    pub(crate) step: u64,
+    /// The number of the epoch.
+    pub(crate) epoch: u64,
     /// E: the age of the oldest live copies.
     pub(crate) oldest: u64,
 }
 
 impl<L: PackedLayout> Moment<L> for Now {
     #[inline(always)]
-    fn entry(self, fingerprint: u64) -> u64 {
-        fingerprint | (self.step & L::LAST_TAG) << L::FINGERPRINT_BITS
+    fn entry(self, fingerprint: Fingerprint) -> Entry {
+        let tag = self.epoch & L::LAST_TAG;
+        Entry::new(fingerprint.bits() | tag << L::FINGERPRINT_BITS)
     }
 
     #[inline]
-    fn age(self, entry: u64) -> u64 {
-        self.step.wrapping_sub(entry >> L::FINGERPRINT_BITS) & L::LAST_TAG
+    fn age(self, entry: Entry) -> u64 {
+        let tag = entry.bits() >> L::FINGERPRINT_BITS;
+        self.epoch.wrapping_sub(tag) & L::LAST_TAG
     }
 
     #[inline]
-    fn is_live(self, entry: u64) -> bool {
+    fn is_live(self, entry: Entry) -> bool {
         <Self as Moment<L>>::age(self, entry) <= self.oldest
     }
 
     #[inline(always)]
-    fn match_settled(self, p: Bits, q: Bits, fingerprint: u64, hint: Word<L>) -> (bool, bool) {
+    fn match_settled(
+        self,
+        p: Bits,
+        q: Bits,
+        fingerprint: Fingerprint,
+        hint: Word<L>,
+    ) -> (bool, bool) {
         Word::<L>::match_settled_live(p, q, fingerprint, hint, self)
     }
 
     #[inline(always)]
-    fn is_in(self, word: Word<L>, fingerprint: u64) -> bool {
+    fn is_in(self, word: Word<L>, fingerprint: Fingerprint) -> bool {
         word.count_live(fingerprint, self) != 0
     }
 
     #[inline(always)]
-    fn count_in(self, word: Word<L>, fingerprint: u64) -> usize {
+    fn count_in(self, word: Word<L>, fingerprint: Fingerprint) -> usize {
         word.count_live(fingerprint, self)
     }
 
     #[inline]
-    fn oldest_in(self, word: Word<L>, fingerprint: u64) -> Option<u64> {
+    fn oldest_in(self, word: Word<L>, fingerprint: Fingerprint) -> Option<Entry> {
         word.oldest_live(fingerprint, self)
     }
 
     #[inline(always)]
-    fn dead_in(self, word: Word<L>) -> Option<u64> {
+    fn dead_in(self, word: Word<L>) -> Option<Entry> {
         word.dead(self)
     }
 
     #[inline(always)]
     fn number(self) -> u64 {
-        self.step
+        self.epoch
     }
 }
 

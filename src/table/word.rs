@@ -12,7 +12,10 @@ mod mark;
 pub(crate) mod packed;
 pub(crate) mod semi;
 
-use super::layout::Layout;
+use super::{
+    entry::{Entry, Fingerprint},
+    layout::Layout,
+};
 use std::{fmt::Debug, hint::select_unpredictable};
 
 pub(crate) use mark::Mark;
@@ -29,7 +32,7 @@ pub(crate) struct Bits(pub(crate) u64);
 pub(crate) enum Minus {
     /// A copy goes: of P or else of Q.
     Taken { in_p: bool, new: Bits },
-    /// Neither holds the fingerprint.
+    /// Neither holds the entry.
     Nothing,
     /// A mark, or else what takes longer to look at: it is not said what the words hold.
     Marked,
@@ -37,8 +40,9 @@ pub(crate) enum Minus {
 
 /// One bucket: what one atomic 64-bit word stands for.
 ///
-/// Fingerprints are whole ones, whatever a word stores of them; in an expiring filter they are
-/// entries, except where it says otherwise. What a word *holds* stands there without a mark.
+/// Fingerprints and entries are whole ones, whatever a word stores of them. Writers name the entry
+/// that they put or take, and readers ask for a fingerprint, whatever its tag. What a word *holds*
+/// stands there without a mark.
 pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// No fingerprint, no mark, no reservation, phase 0. Its representation is 0.
     const EMPTY: Self;
@@ -59,25 +63,25 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// another level a slot says something else.
     ///
     /// The caller combines the answers, so that neither is branched on here.
-    fn match_settled(p: Bits, q: Bits, fingerprint: u64, hint: Self) -> (bool, bool);
+    fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Self) -> (bool, bool);
 
-    /// What an insert asks: into which word `fingerprint` goes, true for `other`, which is the emptier
+    /// What an insert asks: into which word `entry` goes, true for `other`, which is the emptier
     /// one, and that word with it. `None` if both are full. The words may be reserved; what comes is
     /// without that.
     #[inline(always)]
-    fn plus_in_emptier(one: Bits, other: Bits, fingerprint: u64) -> Option<(bool, Bits)> {
-        plus_in_emptier::<Self>(one, other, fingerprint)
+    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
+        plus_in_emptier::<Self>(one, other, entry)
     }
 
-    /// What a remove asks: the first word that holds `fingerprint`, without one of it. The words may
-    /// be reserved; what comes is without that.
+    /// What a remove asks: the first word that holds `entry`, without one of it. The words may be
+    /// reserved; what comes is without that.
     #[inline(always)]
-    fn minus_in_first(p: Bits, q: Bits, fingerprint: u64) -> Minus {
+    fn minus_in_first(p: Bits, q: Bits, entry: Entry) -> Minus {
         let [p, q] = [p, q].map(|bits| Self::unpack(bits.0).without_reservation());
         if !(p.is_unmarked() && q.is_unmarked()) {
             return Minus::Marked;
         }
-        let (of_p, of_q) = (p.minus(fingerprint), q.minus(fingerprint));
+        let (of_p, of_q) = (p.minus(entry), q.minus(entry));
         let in_p = of_p != p;
         let (from, new) = select_unpredictable(in_p, (p, of_p), (q, of_q));
         match new == from {
@@ -89,13 +93,13 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
         }
     }
 
-    // Fingerprints. The word must not be reserved.
+    // Entries. The word must not be reserved.
 
-    /// True if it holds `fingerprint`.
-    fn holds(self, fingerprint: u64) -> bool;
+    /// True if it holds `entry`.
+    fn holds(self, entry: Entry) -> bool;
 
-    /// How often it holds `fingerprint`.
-    fn count(self, fingerprint: u64) -> usize;
+    /// How often it holds `entry`.
+    fn count(self, entry: Entry) -> usize;
 
     /// True if there is an empty slot.
     fn has_vacancy(self) -> bool;
@@ -109,15 +113,15 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// only a full one is fuller.
     fn is_fuller_than(self, other: Self) -> bool;
 
-    /// The word with `fingerprint`; the same word if it is full.
-    fn plus(self, fingerprint: u64) -> Self;
+    /// The word with `entry`; the same word if it is full.
+    fn plus(self, entry: Entry) -> Self;
 
-    /// The word without one `fingerprint`; the same word if it holds none.
-    fn minus(self, fingerprint: u64) -> Self;
+    /// The word without one `entry`; the same word if it holds none.
+    fn minus(self, entry: Entry) -> Self;
 
-    /// The fingerprints that it holds. Their low bits, which it does not store, are those of `one`,
-    /// a fingerprint that belongs into it.
-    fn residents(self, one: u64) -> impl Iterator<Item = u64>;
+    /// The entries that it holds. Their low bits, which it does not store, are those of `one`, a
+    /// fingerprint that belongs into it.
+    fn residents(self, one: Fingerprint) -> impl Iterator<Item = Entry>;
 
     /// What is in each slot, 0 if that is empty: what is marked first, and a token last. Only to be
     /// looked at.
@@ -128,14 +132,14 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The mark, if any.
     fn mark(self) -> Option<Mark>;
 
-    /// The mark, if it is on `fingerprint`, whatever its tag.
-    fn mark_of(self, fingerprint: u64) -> Option<Mark>;
+    /// The mark, if it is on a copy of `fingerprint`.
+    fn mark_of(self, fingerprint: Fingerprint) -> Option<Mark>;
 
-    /// What is marked: of an expiring filter, where this is the whole entry.
-    fn marked_entry(self) -> u64;
+    /// The entry that is marked, in a filter that cannot grow.
+    fn marked_entry(self) -> Entry;
 
-    /// True if `fingerprint` is under `mark`.
-    fn is_marked(self, mark: Mark, fingerprint: u64) -> bool;
+    /// True if `entry` is under `mark`.
+    fn is_marked(self, mark: Mark, entry: Entry) -> bool;
 
     /// True if neither word is marked.
     fn both_unmarked(p: Self, q: Self) -> bool;
@@ -143,24 +147,24 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// True if there is no mark.
     fn is_unmarked(self) -> bool;
 
-    /// The word with one `fingerprint` marked; `None` if it holds none, or has a mark already. It
+    /// The word with one `entry` marked; `None` if it holds none, or has a mark already. It
     /// must not be reserved.
-    fn with_mark(self, fingerprint: u64, mark: Mark) -> Option<Self>;
+    fn with_mark(self, entry: Entry, mark: Mark) -> Option<Self>;
 
-    /// The word with `fingerprint` under `mark` beside what is there; `None` if there is no empty
+    /// The word with `entry` under `mark` beside what is there; `None` if there is no empty
     /// slot, or a mark already. It must not be reserved.
-    fn plus_marked(self, fingerprint: u64, mark: Mark) -> Option<Self>;
+    fn plus_marked(self, entry: Entry, mark: Mark) -> Option<Self>;
 
-    /// The marked word with `fingerprint` under `mark` in place of what is marked.
-    fn marked_instead(self, fingerprint: u64, mark: Mark) -> Self;
+    /// The marked word with `entry` under `mark` in place of what is marked.
+    fn marked_instead(self, entry: Entry, mark: Mark) -> Self;
 
     /// The word with the mark replaced.
     fn remarked(self, mark: Mark) -> Self;
 
-    /// The word with the mark taken off and its fingerprint left.
+    /// The word with the mark taken off and its entry left.
     fn unmarked(self) -> Self;
 
-    /// The word without the mark and its fingerprint.
+    /// The word without the mark and its entry.
     fn without_marked(self) -> Self;
 
     // The reservation.
@@ -232,11 +236,11 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
 
 /// [`Bucket::plus_in_emptier`] by way of what the words hold.
 #[inline(always)]
-fn plus_in_emptier<W: Bucket>(one: Bits, other: Bits, fingerprint: u64) -> Option<(bool, Bits)> {
+fn plus_in_emptier<W: Bucket>(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
     let [one, other] = [one, other].map(|bits| W::unpack(bits.0).without_reservation());
     let in_other = one.is_fuller_than(other);
     let into = select_unpredictable(in_other, other, one);
-    let new = into.plus(fingerprint);
+    let new = into.plus(entry);
     (new != into).then(|| (in_other, Bits(new.pack())))
 }
 

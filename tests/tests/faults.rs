@@ -8,7 +8,7 @@
 //! | `NoAdvance`, `NoRetract`, `RemoveNoValidate` | caught | caught | caught | |
 //! | `ContainsNoValidate`, `RemoveIgnoresMarks` | caught | | caught | |
 //! | `AdvanceLate`, `ContainsNoReread`, `CountNoRereadP`, `RemoveNoReread` | caught | | | |
-//! | `ContainsAnyPlane`, `FrozenIgnored`, `CutFirst`, `MarkDropped`, `NoFreeze`, `HintEarly`, `SweepBlindly`, `PublishLate`, `FillAnyPlane` | | | | caught |
+//! | `ContainsAnyPlane`, `FrozenIgnored`, `CutFirst`, `MarkDropped`, `NoFreeze`, `HintEarly`, `MovePointerBlindly`, `PublishLate`, `FillAnyPlane` | | | | caught |
 //!
 //! Empty: not tried, not noticed in a few seconds, or only in nearly a minute, so nothing that a
 //! test could insist on. Not here at all, for the same reason:
@@ -224,7 +224,7 @@ faults! {
     mark_dropped: MarkDropped;
     no_freeze: NoFreeze;
     hint_early: HintEarly;
-    sweep_blindly: SweepBlindly;
+    move_pointer_blindly: MovePointerBlindly;
     publish_late: PublishLate;
     fill_any_plane: FillAnyPlane;
 }

@@ -138,8 +138,8 @@ fn a_writer_that_sleeps_makes_nothing_expire_early() {
     let seen = sleep_everywhere();
     println!("{} sleeps", seen.len());
     for step in [
-        Step::Now,
-        Step::NowAgain,
+        Step::ReadEpoch,
+        Step::RereadEpoch,
         Step::Claim,
         Step::Reserve,
         Step::Confirm,

@@ -338,8 +338,8 @@ fn before_every_step_of_the_time() {
         }
     }
     for step in [
-        Step::Now,
-        Step::NowAgain,
+        Step::ReadEpoch,
+        Step::RereadEpoch,
         Step::Withhold,
         Step::Empty,
         Step::Renew,

@@ -1,7 +1,7 @@
 //! From a request to the command that it names.
 
 use super::{Args, Command, Kind, Reply, multi};
-use crate::{server::Server, session::Session};
+use crate::{fault::Fault, server::Server, session::Session};
 use std::sync::Arc;
 
 /// Bytes of a name that an error repeats.
@@ -14,6 +14,7 @@ pub fn call(
     command: &'static Command,
     args: Args<'_>,
 ) -> Reply {
+    Fault::Command.reach();
     if !session.authenticated && command.kind != Kind::Open {
         return Reply::error("NOAUTH Authentication required.");
     }

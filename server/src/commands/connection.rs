@@ -24,7 +24,7 @@ const WRONG_PASSWORD: Reply =
 pub(super) fn ping(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
     match args {
         [_] => Reply::Status("PONG"),
-        [_, message] => Reply::bulk(message),
+        [_, message] => Reply::try_bulk(message),
         _ => Reply::wrong_arity(b"ping"),
     }
 }
@@ -32,7 +32,7 @@ pub(super) fn ping(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
 /// `ECHO message`
 pub(super) fn echo(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
     match args {
-        [_, message] => Reply::bulk(message),
+        [_, message] => Reply::try_bulk(message),
         _ => Reply::wrong_arity(b"echo"),
     }
 }

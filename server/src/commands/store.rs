@@ -3,7 +3,7 @@
 use super::Loads;
 use crate::keyspace::{Entry, Keyspace, ReserveError, check_key};
 use guira_commands::{
-    Answer, MakeError, Reply, Wanted,
+    Answer, MakeError, Options, Reply, Wanted,
     dump::{DumpError, Dumps},
 };
 use std::{collections::HashSet, path::PathBuf, sync::Arc, thread, time::Duration};
@@ -22,6 +22,8 @@ pub struct Store {
     pub dumps: Dumps,
     /// Dumps that clients are writing.
     pub loads: Loads,
+    /// The options of keys that inserts make.
+    defaults: Options,
 }
 
 impl Store {
@@ -33,7 +35,14 @@ impl Store {
             keyspace: Keyspace::new(memory_limit),
             dumps: Dumps::new(directory),
             loads: Loads::default(),
+            defaults: Options::default(),
         }
+    }
+
+    /// With other options for keys that inserts make.
+    #[must_use]
+    pub fn with_defaults(self, defaults: Options) -> Self {
+        Self { defaults, ..self }
     }
 
     /// Ends the dumps and loads with which nobody has gone on for `idle`, and gives their
@@ -76,6 +85,11 @@ impl guira_commands::Store for Store {
                 ReserveError::Exists => MakeError::Exists,
                 error => MakeError::Refused(error.into()),
             })
+    }
+
+    #[inline]
+    fn defaults(&self) -> Options {
+        self.defaults
     }
 
     #[inline]

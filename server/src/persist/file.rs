@@ -1,5 +1,6 @@
 //! The bytes of a save; `docs/SERVER.md` describes them.
 
+use super::buffered::Buffered;
 use crate::keyspace::{self, Entry};
 use guira::SnapshotError;
 use guira_commands::{
@@ -8,7 +9,7 @@ use guira_commands::{
 };
 use std::{
     collections::HashSet,
-    io::{self, BufReader, BufWriter, Read, Write},
+    io::{self, BufReader, Read, Write},
     sync::Arc,
     time::Duration,
 };
@@ -26,7 +27,7 @@ const WINDOWED: u8 = 2;
 /// After the last one.
 const END: u8 = 0;
 
-/// Bytes that are read and written at a time.
+/// Bytes that are read at a time.
 const BUFFER: usize = 1 << 20;
 
 /// A save cannot be loaded.
@@ -130,7 +131,7 @@ pub(super) fn write(
     file: impl Write,
     entries: impl IntoIterator<Item = Shared>,
 ) -> io::Result<Size> {
-    let mut out = Summed::new(BufWriter::with_capacity(BUFFER, file));
+    let mut out = Summed::new(Buffered::new(file)?);
     out.write_all(MAGIC)?;
     out.write_all(&VERSION.to_le_bytes())?;
     let mut filters = 0_u64;

@@ -1,13 +1,19 @@
 //! Saves: when they are made, and that they are made one at a time.
 
+mod buffered;
 mod file;
 
-use crate::keyspace::{self, Keyspace};
+use crate::{
+    fault::{self, Fault},
+    keyspace::{self, Keyspace},
+};
 pub use file::LoadError;
 use file::{Size, read, write};
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{self, File, OpenOptions, Permissions, TryLockError},
     io,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -28,6 +34,9 @@ const SAVE: &str = "guira.save";
 /// What a save is written to; a save that was cut off leaves it behind.
 const TEMPORARY: &str = "guira.save.tmp";
 
+/// A save holds the seeds of its filters: with them, others could choose items that collide.
+const MODE: u32 = 0o600;
+
 /// How often the last save looks whether another one has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -39,9 +48,12 @@ const LOCK: &str = "guira.lock";
 pub struct Saver {
     directory: Option<Directory>,
     /// A save is being made.
-    saving: AtomicBool,
+    saving: Arc<AtomicBool>,
     /// The time of the last complete save, or of the start; in seconds since 1970.
     last_completed: AtomicI64,
+    /// The same by a clock that is never set, in milliseconds since `started`.
+    last_good: AtomicU64,
+    started: Instant,
     last_failed: AtomicBool,
     completed: AtomicU64,
 }
@@ -58,6 +70,8 @@ struct Directory {
 pub struct Status {
     /// The time of the last complete save, or of the start; in seconds since 1970.
     pub last_completed: i64,
+    /// The time since the last complete save, or since the start.
+    pub age: Duration,
     /// The last save failed.
     pub last_failed: bool,
     /// Complete saves since the start.
@@ -84,6 +98,30 @@ pub enum SaveError {
         /// What happened.
         error: io::Error,
     },
+    /// A defect of the server.
+    #[error("saving to {0} failed by a panic: see the log")]
+    Panic(String),
+}
+
+/// A save failed.
+enum Failure {
+    Io(io::Error),
+    Panic,
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// The right to make a save, given back however that ends.
+struct Claim(Arc<AtomicBool>);
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.0.store(false, Release);
+    }
 }
 
 /// The directory cannot be used.
@@ -123,8 +161,10 @@ impl Saver {
         let directory = path.map(open_directory).transpose()?;
         Ok(Self {
             directory,
-            saving: AtomicBool::new(false),
+            saving: Arc::default(),
             last_completed: AtomicI64::new(now()),
+            last_good: AtomicU64::new(0),
+            started: Instant::now(),
             last_failed: AtomicBool::new(false),
             completed: AtomicU64::new(0),
         })
@@ -166,8 +206,10 @@ impl Saver {
     /// How saving goes.
     #[must_use]
     pub fn status(&self) -> Status {
+        let last_good = Duration::from_millis(self.last_good.load(Relaxed));
         Status {
             last_completed: self.last_completed.load(Relaxed),
+            age: self.started.elapsed().saturating_sub(last_good),
             last_failed: self.last_failed.load(Relaxed),
             completed: self.completed.load(Relaxed),
             in_progress: self.saving.load(Relaxed),
@@ -182,10 +224,8 @@ impl Saver {
     /// [`SaveError`]
     pub fn save(&self, keyspace: &Keyspace) -> Result<(), SaveError> {
         let directory = self.directory.as_ref().ok_or(SaveError::NoDirectory)?;
-        self.claim()?;
-        let result = self.save_to(&directory.path, keyspace);
-        self.saving.store(false, Release);
-        result
+        let _claim = self.claim()?;
+        self.save_to(&directory.path, keyspace)
     }
 
     /// As [`save`](Self::save), but waits for one that is being made.
@@ -195,18 +235,19 @@ impl Saver {
     /// As [`save`](Self::save).
     pub fn save_last(&self, keyspace: &Keyspace) -> Result<(), SaveError> {
         let directory = self.directory.as_ref().ok_or(SaveError::NoDirectory)?;
-        while self.claim().is_err() {
-            thread::sleep(PAUSE);
-        }
-        let result = self.save_to(&directory.path, keyspace);
-        self.saving.store(false, Release);
-        result
+        let _claim = loop {
+            match self.claim() {
+                Ok(claim) => break claim,
+                Err(_) => thread::sleep(PAUSE),
+            }
+        };
+        self.save_to(&directory.path, keyspace)
     }
 
-    /// From here on no other save begins.
-    fn claim(&self) -> Result<(), SaveError> {
+    /// No other save begins until the claim is dropped.
+    fn claim(&self) -> Result<Claim, SaveError> {
         match self.saving.swap(true, Acquire) {
-            false => Ok(()),
+            false => Ok(Claim(self.saving.clone())),
             true => Err(SaveError::InProgress),
         }
     }
@@ -225,18 +266,18 @@ impl Saver {
         let (saver, _) = parts(owner);
         let directory = saver.directory.as_ref().ok_or(SaveError::NoDirectory)?;
         let path = directory.path.clone();
-        saver.claim()?;
-        let owner = owner.clone();
+        let claim = saver.claim()?;
+        let shared = owner.clone();
         let save = move || {
-            let (saver, keyspace) = parts(&owner);
+            let _claim = claim;
+            let (saver, keyspace) = parts(&shared);
             if let Err(error) = saver.save_to(&path, keyspace) {
                 error!(%error, "background save failed");
             }
-            saver.saving.store(false, Release);
         };
         let thread = thread::Builder::new().name("guira-save".into()).spawn(save);
         thread.map(drop).map_err(|error| {
-            saver.saving.store(false, Release);
+            saver.last_failed.store(true, Relaxed);
             SaveError::Io {
                 path: "a thread".into(),
                 error,
@@ -251,25 +292,41 @@ impl Saver {
         match result {
             Ok(Size { bytes, filters }) => {
                 self.last_completed.store(now(), Relaxed);
+                let since_start = self.started.elapsed().as_millis() as u64;
+                self.last_good.store(since_start, Relaxed);
                 self.completed.fetch_add(1, Relaxed);
                 let milliseconds = begun.elapsed().as_millis() as u64;
                 info!(filters, bytes, milliseconds, "saved");
                 Ok(())
             }
-            Err(error) => Err(SaveError::Io {
-                path: directory.join(SAVE).display().to_string(),
-                error,
-            }),
+            Err(failure) => {
+                let path = directory.join(SAVE).display().to_string();
+                Err(match failure {
+                    Failure::Io(error) => SaveError::Io { path, error },
+                    Failure::Panic => SaveError::Panic(path),
+                })
+            }
         }
     }
 }
 
 /// Replaces the save by what `write` writes, in such an order that whatever is
 /// cut off, the file is the old one or the new one.
-fn replace(directory: &Path, write: impl FnOnce(&File) -> io::Result<Size>) -> io::Result<Size> {
+fn replace(
+    directory: &Path,
+    write: impl FnOnce(&File) -> io::Result<Size>,
+) -> Result<Size, Failure> {
     let temporary = directory.join(TEMPORARY);
-    let file = File::create(&temporary)?;
-    let written = write(&file).and_then(|size| file.sync_all().map(|()| size));
+    let file = create(&temporary)?;
+    // Nothing outlives a panic but the file, and filters are shared with others in any case.
+    let written = catch_unwind(AssertUnwindSafe(|| {
+        fault::hold_save();
+        Fault::Save.reach();
+        let size = write(&file)?;
+        file.sync_all()?;
+        Ok(size)
+    }));
+    let written = written.unwrap_or(Err(Failure::Panic));
     if written.is_err() {
         // Best effort: the next save begins with an empty one in any case.
         let _ = fs::remove_file(&temporary);
@@ -281,10 +338,38 @@ fn replace(directory: &Path, write: impl FnOnce(&File) -> io::Result<Size>) -> i
     Ok(size)
 }
 
+/// A new file, which only the user of the server can read, whatever the umask says.
+fn create(path: &Path) -> io::Result<File> {
+    // Another user might have opened one that is still there.
+    remove(path)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(MODE)
+        .open(path)?;
+    file.set_permissions(Permissions::from_mode(MODE))?;
+    Ok(file)
+}
+
+/// Removes a file: false if there was none.
+fn remove(path: &Path) -> io::Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 fn open_directory(path: &Path) -> Result<Directory, OpenError> {
     fs::create_dir_all(path).map_err(io_error(path))?;
     let lock_path = path.join(LOCK);
-    let lock = File::create(&lock_path).map_err(io_error(&lock_path))?;
+    let lock = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(MODE)
+        .open(&lock_path)
+        .map_err(io_error(&lock_path))?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
@@ -292,10 +377,9 @@ fn open_directory(path: &Path) -> Result<Directory, OpenError> {
         }
         Err(TryLockError::Error(error)) => return Err(io_error(&lock_path)(error)),
     }
-    match fs::remove_file(path.join(TEMPORARY)) {
-        Ok(()) => info!("removed what a save that was cut off had left"),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(io_error(&path.join(TEMPORARY))(error)),
+    let temporary = path.join(TEMPORARY);
+    if remove(&temporary).map_err(io_error(&temporary))? {
+        info!("removed what a save that was cut off had left");
     }
     Ok(Directory {
         path: path.to_path_buf(),

@@ -262,6 +262,19 @@ pub(crate) fn shut_down(client: &mut Connection, words: &str) {
     }
 }
 
+/// What the listener for metrics answers, with the headers.
+pub(crate) fn get(address: SocketAddr, path: &str, accept: &str) -> String {
+    let mut stream = TcpStream::connect(address).expect("it is there");
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: {accept}\r\n\r\n"
+    )
+    .expect("it reads");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("it writes text");
+    text
+}
+
 /// A number of `INFO memory`, whose name ends in a colon.
 pub(crate) fn memory(client: &mut Connection, name: &str) -> usize {
     let info: String = ask(client, "INFO memory");

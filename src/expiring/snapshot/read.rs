@@ -7,7 +7,7 @@ use crate::{
 };
 use std::io::Read;
 
-/// Steps from this one on are refused: none is ever reached, and they could not be counted on.
+/// Epochs from this one on are refused: none is ever reached, and they could not be counted on.
 const END_OF_TIME: u64 = 1 << 63;
 
 /// A reader that keeps the checksum of what came through it.

@@ -6,26 +6,19 @@ use crate::{
     step::Step,
     sync,
     table::{
+        entry::Fingerprint,
         layout::Layout,
         time::{Moment, Time},
         word::{Bucket, Mark},
     },
 };
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::ExpireAtOnce | Fault::ExpireTrustsOldNow | Fault::SweepMarked | Fault::Rehearsed
-    )
-}
-
 /// [`RawFilter::expire_dead`] with the fault that is switched on.
 pub(super) fn expire_dead<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> u64 {
     let mut emptied = 0;
     loop {
         let now = raw.time.now();
-        let loaded = raw.table.load_for_update(0, bucket);
+        let loaded = raw.table.load_for_update(Fingerprint::NONE, bucket);
         let word = loaded.word();
         if fault::is(Fault::SweepMarked) && !word.is_unmarked() {
             let dead = !now.is_live(word.marked_entry());
@@ -42,7 +35,9 @@ pub(super) fn expire_dead<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> u64 {
             false
         } else if fault::is(Fault::ExpireTrustsOldNow) {
             raw.table
-                .update(Step::Empty, 0, bucket, |word| Some(word.without_marked()))
+                .update(Step::Empty, Fingerprint::NONE, bucket, |word| {
+                    Some(word.without_marked())
+                })
         } else {
             raw.empty_or_release(bucket, withheld.marked_entry())
         };

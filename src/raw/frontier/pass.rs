@@ -2,7 +2,7 @@
 
 use super::once::{NoMemory, Once};
 use crate::{
-    fault::{self, instead},
+    fault::{self, faulty},
     step::Step,
     sync::{self, AtomicU64, Ordering},
 };
@@ -15,8 +15,8 @@ pub(crate) struct Image {
     pub(crate) words: Vec<u64>,
     /// The level whose planes were read.
     pub(crate) level: u32,
-    /// In an expiring filter the step in which they were read.
-    pub(crate) step: u64,
+    /// In an expiring filter the epoch in which they were read.
+    pub(crate) epoch: u64,
 }
 
 /// A pass over all chunks, in ascending order, by one thread or several.
@@ -108,7 +108,7 @@ impl Pass {
     /// Enters a chunk. The caller has seen an image of the one before it.
     pub(super) fn enter(&self, chunk: usize) {
         self.enter_unfenced(chunk);
-        // Pairs with the fence of `Frontiers::permit`.
+        // Pairs with the fence of `Frontiers::may_cross`.
         sync::full_fence();
     }
 
@@ -131,7 +131,7 @@ impl Pass {
 
     /// True if both buckets are scanned, or both are still to come.
     pub(super) fn permits(&self, from: usize, to: usize) -> bool {
-        let last: &Self = instead!(is(RestartOverlooked) => self, self.last());
+        let last: &Self = faulty!(self.last(), RestartOverlooked => self);
         // Relaxed: the fences order it.
         let entered = last.entered.load(Ordering::Relaxed) as usize;
         let side = |bucket: usize| {

@@ -9,7 +9,7 @@ use super::{
     pass::{Image, Pass},
 };
 use crate::{
-    fault::instead,
+    fault::faulty,
     raw::RawFilter,
     table::{
         layout::Layout,
@@ -50,9 +50,19 @@ impl<L: Layout> RawFilter<L> {
     /// A scan of all words. With a `level` all chunks have the planes of one level, and the scan
     /// starts again where these do not suffice.
     pub(crate) fn begin_scan(&self, level: Option<u32>) -> Scan<'_, L> {
+        self.scan_of(self.frontiers.register(self.table.buckets(), level))
+    }
+
+    /// The scan whose thread has stopped before its first chunk.
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    pub(crate) fn resume_scan(&self) -> Scan<'_, L> {
+        self.scan_of(self.frontiers.stopped())
+    }
+
+    fn scan_of<'a>(&'a self, registered: Registered<'a>) -> Scan<'a, L> {
         Scan {
             raw: self,
-            registered: self.frontiers.register(self.table.buckets(), level),
+            registered,
             void: 0,
             chunk: 0,
             own: Image::default(),
@@ -69,7 +79,7 @@ impl<L: Layout> RawFilter<L> {
     fn load_chunk_of(&self, pass: &Pass, chunk: usize, image: &mut Image) -> Read {
         let buckets = pass.buckets(chunk);
         loop {
-            // Higher each time, so it ends: what `scan` found is published.
+            // Higher each time, so it ends: what `read_chunk` found is published.
             let level = pass.level.unwrap_or_else(|| self.table.scan_level());
             let words = buckets.len() * self.table.planes_at(level);
             image.words.clear();
@@ -80,12 +90,12 @@ impl<L: Layout> RawFilter<L> {
             // A thread that is stopped in a chunk cannot tell of tags that it has read from which
             // turn they are.
             let now = self.time.now();
-            if !self.table.scan(buckets.clone(), level, &mut image.words) {
+            if !self.table.read_chunk(buckets.clone(), level, &mut image.words) {
                 if pass.level.is_some() {
                     return Read::Beyond;
                 }
             } else if self.time.is_still(now) {
-                (image.level, image.step) = (level, now.number());
+                (image.level, image.epoch) = (level, now.number());
                 return Read::Whole;
             }
         }
@@ -117,7 +127,7 @@ impl<L: Layout> RawFilter<L> {
                 return helped > 0;
             }
             let mut image = Image::default();
-            let read = instead!(wrong::is_on() => wrong::read(self, pass, chunk, &mut image), self.read_chunk_of(pass, chunk, &mut image));
+            let read = faulty!(self.read_chunk_of(pass, chunk, &mut image), in Help => wrong::read(self, pass, chunk, &mut image));
             let has_memory = match read {
                 Read::Whole => pass.publish(chunk, image).is_ok(),
                 Read::Beyond => self.restart(pass).is_ok(),
@@ -159,7 +169,7 @@ impl<L: Layout> Scan<'_, L> {
                     Read::NoMemory => expect_memory(Err(NoMemory)),
                 }
                 is_own = expect_memory(pass.publish(chunk, Image::default()));
-                is_own = instead!(is(HelpOverwritten) => true, is_own);
+                is_own = faulty!(is_own, HelpOverwritten => true);
             }
             self.chunk += 1;
             let image = if is_own { None } else { pass.image(chunk) };

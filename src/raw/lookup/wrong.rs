@@ -17,27 +17,6 @@ use crate::{
     },
 };
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::ContainsAnyPlane
-            | Fault::ContainsMatchesFirst
-            | Fault::ContainsTrustsMarks
-            | Fault::ContainsNoValidate
-            | Fault::ContainsNoReread
-            | Fault::ContainsWrongStripe
-            | Fault::CountNoRereadP
-            | Fault::CountNoRereadQ
-            | Fault::CountNoValidate
-            | Fault::CountWrongStripe
-            | Fault::CountNoSecondNow
-            | Fault::ContainsNoSecondNow
-            | Fault::ContainsReadsNowLate
-            | Fault::Rehearsed
-    )
-}
-
 /// [`RawFilter::contains`] with the fault that is switched on.
 pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
     let early = raw.time.now();
@@ -61,11 +40,11 @@ pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
     if any_level && quiet && found {
         return true;
     }
-    let swept = !Word::<L>::both_in_phase(p, q, hint);
-    if swept && let Some(present) = try_look_up(raw, class) {
+    let splitting = !Word::<L>::both_in_phase(p, q, hint);
+    if splitting && let Some(present) = try_look_up(raw, class) {
         return present;
     }
-    look_up_again(raw, class, 1 + usize::from(swept))
+    look_up_again(raw, class, 1 + usize::from(splitting))
 }
 
 fn look_up_again<L: Layout>(raw: &RawFilter<L>, class: Class, attempt: usize) -> bool {

@@ -3,7 +3,11 @@
 use super::*;
 use crate::{
     raw::tests::{double, filter_and_class, growing, grown, marked, put, word_at},
-    table::{Levels, layout::F10x6},
+    table::{
+        Levels,
+        entry::{Entry, Fingerprint},
+        layout::F10x6,
+    },
 };
 
 /// A stripe that is held, or a snapshot between the two buckets: a move is given up, and
@@ -13,11 +17,14 @@ fn a_move_gives_way() {
     let (raw, class) = filter_and_class::<F10x6>();
     // Behind slots that are empty again.
     let empty = Word::<F10x6>::EMPTY;
-    let word = empty.plus(700).plus(701).plus(class.fingerprint);
-    let word = word.minus(700).minus(701);
+    let word = empty
+        .plus(Entry::new(700))
+        .plus(Entry::new(701))
+        .plus(class.untagged());
+    let word = word.minus(Entry::new(700)).minus(Entry::new(701));
     put(&raw, class.p, word);
     let hop = Hop {
-        fingerprint: class.fingerprint,
+        entry: class.untagged(),
         from: class.p,
         to: class.q,
     };
@@ -48,11 +55,12 @@ fn a_move_gives_way() {
 /// What is to be in the slot next is put there if it belongs into the same plane.
 #[test]
 fn a_move_leaves_behind_what_belongs_there() {
-    fn check<L: Layout>(raw: &RawFilter<L>, fingerprint: u64, other: u64, fits: bool) {
+    fn check<L: Layout>(raw: &RawFilter<L>, resident: u64, other: u64, fits: bool) {
         let levels = raw.table.doublings();
-        let class = Class::of_resident(fingerprint, 0, 8);
+        let class = Class::of_resident(Fingerprint::new(resident), 0, 8);
+        let entry = class.untagged();
         let hop = Hop {
-            fingerprint,
+            entry,
             from: class.p,
             to: class.q,
         };
@@ -62,17 +70,24 @@ fn a_move_leaves_behind_what_belongs_there() {
             ..hop
         };
         let left = if fits { Left::Filled } else { Left::Hole };
-        let place = format!("{other} after {fingerprint} at level {levels}");
-        let put = |word: Word<L>| Some(word.plus(fingerprint));
-        assert!(raw.table.update(Step::Claim, fingerprint, class.p, put));
-        let moved = raw.move_resident(hop, false, Fill::Item(other));
+        let place = format!("{other} after {resident} at level {levels}");
+        let put = |word: Word<L>| Some(word.plus(entry));
+        assert!(
+            raw.table
+                .update(Step::Claim, class.fingerprint, class.p, put)
+        );
+        let moved = raw.move_resident(hop, false, Fill::Item(Entry::new(other)));
         assert_eq!(moved, Some(left), "{place}");
-        let word = raw.table.load_for_update(fingerprint, class.p).word();
-        assert_eq!(word.count(other), usize::from(fits), "{place}");
-        let moved = raw.move_resident(back, false, Fill::Outline(other));
+        let word = raw.table.load_for_update(class.fingerprint, class.p).word();
+        assert_eq!(word.count(Entry::new(other)), usize::from(fits), "{place}");
+        let moved = raw.move_resident(back, false, Fill::Outline(Entry::new(other)));
         assert_eq!(moved, Some(left), "{place}");
-        let word = raw.table.load_for_update(fingerprint, class.q).word();
-        assert_eq!(word.is_marked(Mark::Outline, other), fits, "{place}");
+        let word = raw.table.load_for_update(class.fingerprint, class.q).word();
+        assert_eq!(
+            word.is_marked(Mark::Outline, Entry::new(other)),
+            fits,
+            "{place}"
+        );
         assert_eq!(raw.count(class), 1, "{place}");
     }
     let fixed = RawFilter::<F10x6>::new(8, Levels::FIXED).expect("a few bytes");

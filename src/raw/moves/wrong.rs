@@ -5,30 +5,11 @@ use crate::{
     fault::{self, Fault},
     step::Step,
     table::{
+        entry::Entry,
         layout::Layout,
         word::{Bucket, Mark},
     },
 };
-
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::NoAdvance
-            | Fault::AdvanceLate
-            | Fault::EraseFirst
-            | Fault::NoTrailing
-            | Fault::SettleEarly
-            | Fault::NoRetract
-            | Fault::DecideBlindly
-            | Fault::HoldIgnored
-            | Fault::HoldSeenEarly
-            | Fault::FrontierIgnored
-            | Fault::FillAnyPlane
-            | Fault::DecideAnyTag
-            | Fault::Rehearsed
-    )
-}
 
 /// The move with the fault that is switched on.
 pub(super) fn make<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> Option<Left> {
@@ -41,7 +22,7 @@ pub(super) fn make<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> O
             if !(outlined || it.is_movable() && it.outline()) {
                 return None;
             }
-            let permitted = || it.frontiers.permit(it.from, it.to);
+            let permitted = || it.frontiers.may_cross(it.from, it.to);
             let free = match fault {
                 Fault::NoAdvance | Fault::AdvanceLate => !it.stripe.is_held() && permitted(),
                 Fault::HoldIgnored => {
@@ -93,7 +74,7 @@ pub(super) fn make<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> O
 /// Erases the original before it brings in the copy.
 fn erase_first<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
     it.update(Step::Erase, it.from, |word| {
-        it.is_movable_in(word).then(|| word.minus(it.fingerprint))
+        it.is_movable_in(word).then(|| word.minus(it.entry))
     });
     if !outlined && !it.outline() {
         return None;
@@ -114,7 +95,7 @@ fn no_trailing<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
     let decided = it.advance() && {
         it.shadow();
         it.update(Step::Decide, it.from, |word| {
-            it.is_movable_in(word).then(|| word.minus(it.fingerprint))
+            it.is_movable_in(word).then(|| word.minus(it.entry))
         })
     };
     if !decided {
@@ -145,9 +126,9 @@ fn decide_blindly<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> Op
 /// Decides for any original of the class, which then goes by the tag of the outline.
 fn decide_any_tag<L: Layout>(it: &Move<'_, L>) -> bool {
     it.update(Step::Decide, it.from, |word| {
-        let is_of_class = |&entry: &u64| L::fingerprint(entry) == L::fingerprint(it.fingerprint);
-        let original = word.residents(it.fingerprint).find(is_of_class)?;
+        let is_of_class = |&entry: &Entry| L::fingerprint(entry) == it.fingerprint();
+        let original = word.residents(it.fingerprint()).find(is_of_class)?;
         let trailing = word.with_mark(original, Mark::Trailing)?;
-        Some(trailing.marked_instead(it.fingerprint, Mark::Trailing))
+        Some(trailing.marked_instead(it.entry, Mark::Trailing))
     })
 }

@@ -7,26 +7,13 @@ use crate::{
     step::Step,
     table::{
         class::Class,
+        entry::Entry,
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
         word::{Bucket, Mark, Word},
     },
 };
-
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::RefreshNoSecondNow
-            | Fault::RefreshNoValidate
-            | Fault::RefreshAtOnce
-            | Fault::RefreshTrustsOldNow
-            | Fault::RefreshMarked
-            | Fault::WithheldByAnother
-            | Fault::Rehearsed
-    )
-}
 
 /// [`RawFilter::try_refresh`] with the fault that is switched on.
 pub(super) fn try_refresh<L: Layout>(
@@ -74,7 +61,7 @@ fn renew<L: Layout>(
     class: Class,
     bucket: usize,
     loaded: Loaded<'_, L>,
-    entry: u64,
+    entry: Entry,
     now: Now<L>,
 ) -> Option<Now<L>> {
     let young = now.entry(class.fingerprint);
@@ -86,9 +73,10 @@ fn renew<L: Layout>(
         Fault::RefreshTrustsOldNow => {
             let withheld = loaded.word().with_mark(entry, Mark::Withheld)?;
             let renew = || {
-                raw.table.update(Step::Renew, entry, bucket, |word| {
-                    Some(word.without_marked().plus(young))
-                })
+                raw.table
+                    .update(Step::Renew, class.fingerprint, bucket, |word| {
+                        Some(word.without_marked().plus(young))
+                    })
             };
             (loaded.replace(Step::Withhold, withheld) && renew()).then_some(now)
         }

@@ -6,6 +6,7 @@ use crate::{
     sync::loads,
     table::{
         Levels,
+        entry::{Entry, Fingerprint},
         layout::{F10x6, F15x4, Growing},
         word::{Bucket, Mark, Word},
     },
@@ -22,7 +23,7 @@ fn inserts_refused_for_want_of_room_are_counted() {
 
 #[test]
 fn a_level_begins_when_it_is_due() {
-    let raw = growing(8, 2).growing_when(|_, levels, level| match level - levels.first {
+    let raw = growing(8, 2).growing_at(|_, levels, level| match level - levels.first {
         0 => 10,
         _ => 20,
     });
@@ -33,13 +34,13 @@ fn a_level_begins_when_it_is_due() {
     raw.len.add(1);
     raw.grow_in_time(first);
     assert!(raw.table.is_growing(first));
-    raw.table.sweep_all();
+    raw.table.finish_level();
     raw.grow_in_time(first + 1);
     assert!(!raw.table.is_growing(first + 1));
     raw.len.add(10);
     raw.grow_in_time(first + 1);
     assert!(raw.table.is_growing(first + 1));
-    raw.table.sweep_all();
+    raw.table.finish_level();
     // There is no level more.
     raw.grow_in_time(first + 2);
     assert_eq!(raw.table.doublings(), 2);
@@ -48,9 +49,9 @@ fn a_level_begins_when_it_is_due() {
 /// A filter of 64 buckets, and many classes of one pair and one plane, whatever the level.
 fn crowd() -> (RawFilter<Growing>, Vec<Class>) {
     let raw = growing(64, 2);
-    let q = Class::of_resident(grown(4), 0, 64).q;
+    let q = Class::of_resident(Fingerprint::new(grown(4)), 0, 64).q;
     let classes = (1..1 << 11)
-        .map(|number| Class::of_resident(grown(4 * number), 0, 64))
+        .map(|number| Class::of_resident(Fingerprint::new(grown(4 * number)), 0, 64))
         .filter(|class| class.q == q);
     (raw, classes.collect())
 }
@@ -102,9 +103,9 @@ fn an_insert_that_is_refused_has_looked_twice() {
     let raw = RawFilter::<F15x4>::new(2, Levels::FIXED).expect("a few bytes");
     let class = |fingerprint| Class::of_resident(fingerprint, 0, 2);
     for fingerprint in 1..=8 {
-        assert_eq!(raw.insert(class(fingerprint)), Ok(()));
+        assert_eq!(raw.insert(class(Fingerprint::new(fingerprint))), Ok(()));
     }
-    let (answer, loads) = loads::during(|| raw.insert(class(9)));
+    let (answer, loads) = loads::during(|| raw.insert(class(Fingerprint::new(9))));
     assert_eq!(answer, Err(InsertError::Full));
     // A search comes back to both words some fifty times before it keeps a list of what it knows;
     // 64 rounds are thousands of loads.
@@ -117,12 +118,12 @@ fn a_level_begins_late_where_only_a_move_is_in_the_way() {
     let raw = growing(2, 1);
     for bucket in [0, 1] {
         let empty = Word::<Growing>::at_level(raw.table.level());
-        let full = (2..6).map(grown).fold(empty, Bucket::plus);
-        let marked = full.with_mark(grown(2), Mark::Trailing);
+        let full = (2..6).map(grown).map(Entry::new).fold(empty, Bucket::plus);
+        let marked = full.with_mark(Entry::new(grown(2)), Mark::Trailing);
         put(&raw, bucket, marked.expect("it is there"));
     }
     raw.len.add(8);
-    let class = Class::of_resident(grown(9), 0, 2);
+    let class = Class::of_resident(Fingerprint::new(grown(9)), 0, 2);
     let (answer, loads) = loads::during(|| raw.insert(class));
     assert_eq!(answer, Ok(()));
     assert!(raw.table.doublings() > 0 || raw.table.is_growing(raw.table.level()));

@@ -5,11 +5,12 @@
 
 use super::take;
 use crate::{
-    fault::instead,
+    fault::{faulty, when_faulty},
     raw::{Now, RawFilter, copies::holds_marked},
     sync,
     table::{
         class::Class,
+        entry::{Entry, Fingerprint},
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
@@ -34,10 +35,10 @@ impl<L: Layout> RawFilter<L> {
         let unchanged =
             !(is_marked(p) || is_marked(q)) || self.unchanged(class, p.word(), q.word());
         let together = unchanged && version.validate();
-        // In a later step ages by this one may be wrong.
+        // In a later epoch ages by this one may be wrong.
         let in_time = self.time.is_still(now);
-        if !(instead!(is(OldestNoValidate) => true, together)
-            && instead!(is(OldestNoSecondNow) => true, in_time))
+        if !(faulty!(together, OldestNoValidate => true)
+            && faulty!(in_time, OldestNoSecondNow => true))
         {
             return None;
         }
@@ -48,14 +49,10 @@ impl<L: Layout> RawFilter<L> {
             if beside_p && !self.announce(class, patience) {
                 return None;
             }
-            let class = Class {
-                fingerprint: entry,
-                ..class
-            };
-            return self.kill_shadow(class, to, from);
+            return self.kill_shadow(class, entry, to, from);
         }
         match (in_p, in_q) {
-            (Some((age, young)), Some((older, entry))) if instead!(is(RemoveYoungest) => false, older > age) => {
+            (Some((age, young)), Some((older, entry))) if faulty!(older > age, RemoveYoungest => false) => {
                 self.take_beside_p(class, (p, young), (q, entry), patience)
             }
             (Some((_, entry)), _) => take(p, entry),
@@ -73,13 +70,11 @@ impl<L: Layout> RawFilter<L> {
     fn take_beside_p(
         &self,
         class: Class,
-        (p, young): (Loaded<'_, L>, u64),
-        (q, entry): (Loaded<'_, L>, u64),
+        (p, young): (Loaded<'_, L>, Entry),
+        (q, entry): (Loaded<'_, L>, Entry),
         patience: &mut usize,
     ) -> Option<bool> {
-        if instead!(is(OldestFromQ) => true, false) {
-            return take(q, entry);
-        }
+        when_faulty!(OldestFromQ, return take(q, entry));
         if !q.word().is_unmarked() {
             return if self.announce(class, patience) {
                 take(q, entry)
@@ -116,7 +111,11 @@ impl<L: Layout> RawFilter<L> {
 }
 
 /// Age and entry of the oldest live copy that the word holds by itself.
-fn oldest_in<L: Layout>(word: Word<L>, fingerprint: u64, now: Now<L>) -> Option<(u64, u64)> {
+fn oldest_in<L: Layout>(
+    word: Word<L>,
+    fingerprint: Fingerprint,
+    now: Now<L>,
+) -> Option<(u64, Entry)> {
     let unmarked = now.oldest_in(word, fingerprint);
     let marked = holds_marked(word, fingerprint, now).then(|| word.marked_entry());
     let entries = unmarked.into_iter().chain(marked);
@@ -130,7 +129,7 @@ fn moving<L: Layout>(
     p: Loaded<'_, L>,
     q: Loaded<'_, L>,
     now: Now<L>,
-) -> Option<(u64, usize, usize)> {
+) -> Option<(Entry, usize, usize)> {
     let mark = |loaded: Loaded<'_, L>| loaded.word().mark_of(class.fingerprint);
     let (to, buckets) = match (mark(p), mark(q)) {
         (Some(Mark::Shadow), Some(Mark::Trailing)) => (p, (class.p, class.q)),

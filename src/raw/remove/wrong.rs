@@ -12,22 +12,6 @@ use crate::{
     },
 };
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::RemoveHigherFirst
-            | Fault::RemoveReadsHigherFirst
-            | Fault::RemoveIgnoresMarks
-            | Fault::RemoveNoReread
-            | Fault::RemoveNoValidate
-            | Fault::RemoveWrongStripe
-            | Fault::KillNoHold
-            | Fault::KillWrongStripe
-            | Fault::Rehearsed
-    )
-}
-
 /// [`RawFilter::try_remove`] with the fault that is switched on.
 pub(super) fn try_remove<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
     let fingerprint = class.fingerprint;
@@ -54,7 +38,7 @@ pub(super) fn try_remove<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<
     };
     for word in order {
         if holds_copy::<L>(word.word(), fingerprint, Always) {
-            return take(word, fingerprint);
+            return take(word, class.untagged());
         }
     }
     let marks = [p, q].map(|loaded| loaded.word().mark_of(fingerprint));
@@ -87,7 +71,7 @@ fn kill_shadow<L: Layout>(
         Fault::KillWrongStripe => Some(raw.versions.of(class.swapped()).hold()?),
         _ => Some(raw.versions.of(class).hold()?),
     };
-    let killed = raw.kill_if_decided(class.fingerprint, to, from);
+    let killed = raw.kill_if_decided(class, class.untagged(), to, from);
     drop(hold);
     killed.then_some(true)
 }

@@ -14,7 +14,7 @@ use crate::{
 /// A fingerprint with this pair of buckets, whose sum is odd.
 fn between<L: PackedLayout>(buckets: usize, one: usize, other: usize) -> u64 {
     (1..=L::LEVELS[0].largest)
-        .find(|&fingerprint| alternate(fingerprint, one, buckets) == other)
+        .find(|&fingerprint| alternate(Fingerprint::new(fingerprint), one, buckets) == other)
         .expect("every pair with an odd sum has some")
 }
 
@@ -22,12 +22,16 @@ fn between<L: PackedLayout>(buckets: usize, one: usize, other: usize) -> u64 {
 fn fill<L: PackedLayout>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]) {
     let residents = alternates
         .iter()
-        .map(|&alternate| between::<L>(raw.table.buckets(), bucket, alternate));
+        .map(|&alternate| between::<L>(raw.table.buckets(), bucket, alternate))
+        .map(Entry::new);
     let word = residents
         .cycle()
         .take(L::SLOTS)
         .fold(Word::<L>::EMPTY, Bucket::plus);
-    assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
+    assert!(
+        raw.table
+            .update(Step::Claim, Fingerprint::new(1), bucket, |_| Some(word))
+    );
 }
 
 /// A filter whose buckets are full of copies that lead from each of these to the next,
@@ -38,7 +42,10 @@ fn chain<L: PackedLayout>(buckets: usize, length: usize) -> (RawFilter<L>, Class
         fill(&raw, bucket, &[bucket + 1]);
     }
     let fingerprint = between::<L>(buckets, 0, 1);
-    (raw, Class::of_resident(fingerprint, 0, buckets))
+    (
+        raw,
+        Class::of_resident(Fingerprint::new(fingerprint), 0, buckets),
+    )
 }
 
 fn search<L: Layout>(raw: &RawFilter<L>, class: Class, wary: bool) -> (Found, Search) {
@@ -85,7 +92,11 @@ fn ways_that_meet_do_not_use_up_the_search() {
             }
         }
         let root = layer(0)[0];
-        let class = Class::of_resident(between::<L>(buckets, root, layer(1)[0]), root, buckets);
+        let class = Class::of_resident(
+            Fingerprint::new(between::<L>(buckets, root, layer(1)[0])),
+            root,
+            buckets,
+        );
         let (found, search) = search(&raw, class, true);
         assert_eq!(found, Found::Path);
         assert!(search.visited() <= 2 * layers + FEW);
@@ -111,10 +122,13 @@ fn a_search_among_full_words_that_lead_to_one_another_ends() {
     for (bucket, alternate) in [(10, 11), (11, 12), (12, 13), (13, 12)] {
         fill(&raw, bucket, &[alternate]);
     }
-    let class = Class::of_resident(between::<F10x6>(64, 10, 11), 10, 64);
+    let class = Class::of_resident(Fingerprint::new(between::<F10x6>(64, 10, 11)), 10, 64);
     let (found, mut search) = search(&raw, class, true);
     assert_eq!(found, Found::Nothing);
-    let reached: Vec<usize> = search.reached().map(|(_, bucket)| bucket).collect();
+    let reached: Vec<usize> = search
+        .reached::<F10x6>()
+        .map(|(_, bucket)| bucket)
+        .collect();
     // Copies are some ways each, as long as the nodes are few.
     assert!(
         [10, 11, 12, 13]
@@ -127,7 +141,9 @@ fn a_search_among_full_words_that_lead_to_one_another_ends() {
     let resident = between::<F10x6>(64, 13, 12);
     assert!(
         raw.table
-            .update(Step::Claim, 1, 13, |word| Some(word.minus(resident)))
+            .update(Step::Claim, Fingerprint::new(1), 13, |word| Some(
+                word.minus(Entry::new(resident))
+            ))
     );
     let found = search.run(&raw, class.fingerprint, &[class.p, class.q], false);
     assert_eq!(found, Found::Path);
@@ -159,11 +175,11 @@ fn a_held_way_does_not_hide_another() {
 fn a_mark_in_the_way_is_not_no_path() {
     let (raw, class) = chain::<F10x6>(64, 5);
     let resident = between::<F10x6>(64, 3, 4);
-    let mark = |word: Word<F10x6>| word.with_mark(resident, Mark::Trailing);
-    assert!(raw.table.update(Step::Claim, 1, 3, mark));
+    let mark = |word: Word<F10x6>| word.with_mark(Entry::new(resident), Mark::Trailing);
+    assert!(raw.table.update(Step::Claim, Fingerprint::new(1), 3, mark));
     let (found, search) = search(&raw, class, true);
     assert_eq!(found, Found::Blocked);
-    assert!(search.reached().all(|(_, bucket)| bucket < 3));
+    assert!(search.reached::<F10x6>().all(|(_, bucket)| bucket < 3));
 }
 
 /// The same of the words in which a search begins: it looks for a mark in a word when it goes on
@@ -173,11 +189,14 @@ fn a_mark_in_the_first_words_is_not_no_path() {
     let raw = RawFilter::<F10x6>::new(64, Levels::FIXED).expect("memory");
     fill(&raw, 0, &[1]);
     fill(&raw, 1, &[0]);
-    let class = Class::of_resident(between::<F10x6>(64, 0, 1), 0, 64);
+    let class = Class::of_resident(Fingerprint::new(between::<F10x6>(64, 0, 1)), 0, 64);
     assert_eq!(search(&raw, class, true).0, Found::Nothing);
-    let mark = |word: Word<F10x6>| word.with_mark(class.fingerprint, Mark::Trailing);
+    let mark = |word: Word<F10x6>| word.with_mark(class.untagged(), Mark::Trailing);
     for bucket in [0, 1] {
-        assert!(raw.table.update(Step::Claim, 1, bucket, mark));
+        assert!(
+            raw.table
+                .update(Step::Claim, Fingerprint::new(1), bucket, mark)
+        );
     }
     let (found, search) = search(&raw, class, true);
     assert_eq!((found, search.visited()), (Found::Blocked, 2));
@@ -189,7 +208,7 @@ fn a_snapshot_in_the_way_is_not_no_path() {
     let raw = RawFilter::<F15x4>::new(2048, Levels::FIXED).expect("memory");
     fill(&raw, 0, &[1]);
     fill(&raw, 1, &[600]);
-    let class = Class::of_resident(between::<F15x4>(2048, 0, 1), 0, 2048);
+    let class = Class::of_resident(Fingerprint::new(between::<F15x4>(2048, 0, 1)), 0, 2048);
     let found = || search(&raw, class, true).0;
     assert_eq!(found(), Found::Path);
     let _snapshot = raw.frontiers.register(2048, None);
@@ -211,7 +230,7 @@ fn a_way_does_not_cross_itself() {
     let raw = RawFilter::<F10x6>::new(2, Levels::FIXED).expect("memory");
     fill(&raw, 0, &[1]);
     fill(&raw, 1, &[0]);
-    let (found, search) = search(&raw, Class::of_resident(1, 0, 2), false);
+    let (found, search) = search(&raw, Class::of_resident(Fingerprint::new(1), 0, 2), false);
     assert_eq!((found, search.visited()), (Found::Nothing, 2 + 2 * 6));
 }
 
@@ -227,11 +246,18 @@ fn a_search_among_very_many_full_words_ends_at_its_bound() {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            word.plus((random >> 33) % F30x2::LEVELS[0].largest + 1)
+            word.plus(Entry::new((random >> 33) % F30x2::LEVELS[0].largest + 1))
         });
-        assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
+        assert!(
+            raw.table
+                .update(Step::Claim, Fingerprint::new(1), bucket, |_| Some(word))
+        );
     }
-    let (found, search) = search(&raw, Class::of_resident(5, 77, BUCKETS), false);
+    let (found, search) = search(
+        &raw,
+        Class::of_resident(Fingerprint::new(5), 77, BUCKETS),
+        false,
+    );
     assert_eq!(found, Found::NotSoFar);
     let reached = search.visited();
     assert!(

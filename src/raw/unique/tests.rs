@@ -1,5 +1,6 @@
 //! Answers of `insert_unique` while a mover is stopped half way.
 
+use crate::table::entry::{Entry, Fingerprint};
 use crate::{
     error::InsertError,
     raw::{
@@ -17,16 +18,19 @@ use crate::{
 /// A filter of two buckets, in which all pairs are the same, and a class.
 fn filter_and_class() -> (RawFilter<F10x6>, Class) {
     let raw = RawFilter::new(2, Levels::FIXED).expect("a few bytes");
-    (raw, Class::of_resident(700, 0, 2))
+    (raw, Class::of_resident(Fingerprint::new(700), 0, 2))
 }
 
 fn put(raw: &RawFilter<F10x6>, bucket: usize, word: Word<F10x6>) {
-    assert!(raw.table.update(Step::Claim, 1, bucket, |_| Some(word)));
+    assert!(
+        raw.table
+            .update(Step::Claim, Fingerprint::new(1), bucket, |_| Some(word))
+    );
 }
 
 /// Full of other items, but for what it holds already.
 fn full_but_for(first: Word<F10x6>) -> Word<F10x6> {
-    (1..6).fold(first, Bucket::plus)
+    (1..6).map(Entry::new).fold(first, Bucket::plus)
 }
 
 /// A reservation beside these items.
@@ -34,6 +38,7 @@ fn reserved(items: &[u64]) -> Word<F10x6> {
     let word = items
         .iter()
         .copied()
+        .map(Entry::new)
         .fold(Word::<F10x6>::EMPTY, Bucket::plus);
     word.with_reservation(77).expect("six slots")
 }
@@ -87,7 +92,7 @@ fn an_absent_item_is_refused_where_a_move_of_it_fills_its_home() {
 fn wide() -> (RawFilter<F10x6>, Class) {
     let raw = RawFilter::new(64, Levels::FIXED).expect("a few bytes");
     let class = (100..)
-        .map(|fingerprint| Class::of_resident(fingerprint, 0, 64))
+        .map(|fingerprint| Class::of_resident(Fingerprint::new(fingerprint), 0, 64))
         .find(|class| class.home::<F10x6>() == (class.p, class.q));
     (raw, class.expect("every second one"))
 }
@@ -96,7 +101,7 @@ fn home_is_either_bucket_for_half<L: Layout>(fingerprint: impl Fn(u64) -> u64) {
     let mut lower = 0;
     for bucket in 0..64 {
         for number in 1..=100 {
-            let class = Class::of_resident(fingerprint(number), bucket, 64);
+            let class = Class::of_resident(Fingerprint::new(fingerprint(number)), bucket, 64);
             let (home, other) = class.home::<L>();
             assert_eq!((home.min(other), home.max(other)), (class.p, class.q));
             lower += u32::from(home == class.p);
@@ -121,7 +126,7 @@ fn an_absent_item_is_added_to_its_home() {
     }
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
     let word = raw.table.load_for_update(class.fingerprint, class.p);
-    assert_eq!(word.word(), Word::<F10x6>::EMPTY.plus(class.fingerprint));
+    assert_eq!(word.word(), Word::<F10x6>::EMPTY.plus(class.untagged()));
     assert!(!word.is_reserved());
 }
 
@@ -147,7 +152,7 @@ fn a_reservation_left_standing_is_taken_away() {
 #[test]
 fn room_is_made_where_both_words_are_full() {
     let (raw, class) = wide();
-    let others = (class.fingerprint + 1..).take(6);
+    let others = (class.fingerprint.bits() + 1..).map(Entry::new).take(6);
     let full = others.fold(Word::<F10x6>::EMPTY, Bucket::plus);
     put(&raw, class.p, full);
     put(&raw, class.q, full);
@@ -160,11 +165,11 @@ fn room_is_made_where_both_words_are_full() {
 #[test]
 fn an_absent_item_is_added_to_the_emptier_word() {
     let (raw, class) = wide();
-    put(&raw, class.p, Word::<F10x6>::EMPTY.plus(700));
+    put(&raw, class.p, Word::<F10x6>::EMPTY.plus(Entry::new(700)));
     assert_eq!(raw.insert_unique(class), Ok(true));
     let word = |bucket| raw.table.load_for_update(class.fingerprint, bucket).word();
-    assert_eq!(word(class.q), Word::<F10x6>::EMPTY.plus(class.fingerprint));
-    assert_eq!(word(class.p), Word::<F10x6>::EMPTY.plus(700));
+    assert_eq!(word(class.q), Word::<F10x6>::EMPTY.plus(class.untagged()));
+    assert_eq!(word(class.p), Word::<F10x6>::EMPTY.plus(Entry::new(700)));
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
 }
 
@@ -189,7 +194,7 @@ fn a_reservation_in_the_other_word_is_taken_away() {
             );
         }
         let home = raw.table.load_for_update(class.fingerprint, class.p).word();
-        assert!(home.holds(class.fingerprint));
+        assert!(home.holds(class.untagged()));
         assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
     }
 }
@@ -199,10 +204,10 @@ fn a_reservation_in_the_other_word_is_taken_away() {
 fn a_present_item_moves_nothing_where_both_words_are_full() {
     for in_home in [true, false] {
         let (raw, class) = wide();
-        let copy = Word::<F10x6>::EMPTY.plus(class.fingerprint);
+        let copy = Word::<F10x6>::EMPTY.plus(class.untagged());
         let (first, other) = match in_home {
-            true => (copy, Word::<F10x6>::EMPTY.plus(700)),
-            false => (Word::<F10x6>::EMPTY.plus(700), copy),
+            true => (copy, Word::<F10x6>::EMPTY.plus(Entry::new(700))),
+            false => (Word::<F10x6>::EMPTY.plus(Entry::new(700)), copy),
         };
         put(&raw, class.p, full_but_for(first));
         put(&raw, class.q, full_but_for(other));
@@ -219,7 +224,7 @@ fn each_item_added_splits_some_words() {
     raw.table
         .begin_level(raw.table.level())
         .expect("a few bytes");
-    let class = Class::of_resident(grown(700), 0, 8);
+    let class = Class::of_resident(Fingerprint::new(grown(700)), 0, 8);
     assert_eq!(raw.insert_unique(class), Ok(true));
     assert_eq!(raw.table.doublings(), 1);
     assert_eq!(raw.count(class), 1);

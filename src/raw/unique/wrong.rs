@@ -8,26 +8,13 @@ use crate::{
     sync,
     table::{
         class::Class,
+        entry::Entry,
         layout::Layout,
         loaded::Loaded,
         time::{Moment, Time},
         word::{Bits, Bucket, Word},
     },
 };
-
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::UniqueNoReservation
-            | Fault::UniqueSharedToken
-            | Fault::UniqueReadsEarly
-            | Fault::UniqueOverlooksTokens
-            | Fault::UniqueNoSecondNow
-            | Fault::UniqueRevives
-            | Fault::Rehearsed
-    )
-}
 
 /// [`RawFilter::reserve_and_confirm`] with the fault that is switched on.
 pub(super) fn reserve<L: Layout>(
@@ -75,7 +62,7 @@ pub(super) fn reserve<L: Layout>(
 fn revive<L: Layout>(raw: &RawFilter<L>, class: Class, now: Now<L>) -> bool {
     [class.p, class.q].into_iter().any(|bucket| {
         let loaded = raw.table.load_for_update(class.fingerprint, bucket);
-        let is_of_class = |&entry: &u64| L::fingerprint(entry) == class.fingerprint;
+        let is_of_class = |&entry: &Entry| L::fingerprint(entry) == class.fingerprint;
         let dead = now.dead_in(loaded.word()).filter(is_of_class);
         dead.is_some_and(|entry| {
             let young = now.entry(class.fingerprint);

@@ -1,6 +1,7 @@
 //! A stripe that wraps forgets no hold and takes no advance for none.
 
 use super::*;
+use crate::table::entry::Fingerprint;
 
 /// One stripe, on the last version that there is.
 fn about_to_wrap() -> Versions {
@@ -11,7 +12,7 @@ fn about_to_wrap() -> Versions {
 
 /// A class on that stripe.
 const CLASS: Class = Class {
-    fingerprint: 1,
+    fingerprint: Fingerprint::new(1),
     p: 0,
     q: 1,
 };

@@ -34,9 +34,12 @@ fn alternate_is_its_own_inverse_for_every_small_table() {
     for buckets in (2..200).step_by(2) {
         for fingerprint in 1..=fixed::<EightBits>().1 {
             for bucket in 0..buckets {
-                let other = alternate(fingerprint, bucket, buckets);
+                let other = alternate(Fingerprint::new(fingerprint), bucket, buckets);
                 assert!(other < buckets, "{fingerprint} in {bucket} of {buckets}");
-                assert_eq!(alternate(fingerprint, other, buckets), bucket);
+                assert_eq!(
+                    alternate(Fingerprint::new(fingerprint), other, buckets),
+                    bucket
+                );
             }
         }
     }
@@ -51,9 +54,9 @@ proptest! {
     ) {
         let buckets = 2 * pairs;
         let bucket = scale(at, buckets);
-        let other = alternate(fingerprint, bucket, buckets);
+        let other = alternate(Fingerprint::new(fingerprint), bucket, buckets);
         prop_assert!(other < buckets);
-        prop_assert_eq!(alternate(fingerprint, other, buckets), bucket);
+        prop_assert_eq!(alternate(Fingerprint::new(fingerprint), other, buckets), bucket);
     }
 
     /// A relocation must find the class that the item's hash gave.
@@ -63,7 +66,7 @@ proptest! {
         let (fingerprints, largest) = fixed::<F15x4>();
         let class = Class::of_hash(hash, fingerprints, buckets);
         prop_assert!(class.p < class.q && class.q < buckets);
-        prop_assert!((1..=largest).contains(&class.fingerprint));
+        prop_assert!((1..=largest).contains(&class.fingerprint.bits()));
         for bucket in [class.p, class.q] {
             prop_assert_eq!(Class::of_resident(class.fingerprint, bucket, buckets), class);
         }
@@ -76,13 +79,13 @@ fn the_ends_of_the_hash_range_are_in_range() {
         for hash in [0, 1, u64::from(u32::MAX), u64::MAX - 1, u64::MAX] {
             let (fingerprints, largest) = fixed::<F30x2>();
             let class = Class::of_hash(hash, fingerprints, buckets);
-            assert!((1..=largest).contains(&class.fingerprint));
+            assert!((1..=largest).contains(&class.fingerprint.bits()));
             assert!(class.q < buckets);
         }
     }
     let (fingerprints, largest) = fixed::<F10x6>();
-    assert_eq!(fingerprints.of_hash(0), 1);
-    assert_eq!(fingerprints.of_hash(u64::MAX), largest);
+    assert_eq!(fingerprints.of_hash(0), Fingerprint::new(1));
+    assert_eq!(fingerprints.of_hash(u64::MAX), Fingerprint::new(largest));
     assert_eq!(scale(u64::MAX, 1000), 999);
 }
 
@@ -92,7 +95,7 @@ fn the_two_buckets_of_a_pair_differ() {
     for buckets in (2..200).step_by(2) {
         for fingerprint in 1..=fixed::<EightBits>().1 {
             for bucket in 0..buckets {
-                let other = alternate(fingerprint, bucket, buckets);
+                let other = alternate(Fingerprint::new(fingerprint), bucket, buckets);
                 assert_eq!(
                     bucket % 2 + other % 2,
                     1,
@@ -131,7 +134,8 @@ fn fingerprints_are_uniform_and_never_zero() {
     for seed in [0, 42] {
         let state = SeededState::new(seed);
         let (fingerprints, _) = fixed::<F10x6>();
-        let values = (0..HASHES).map(|item| fingerprints.of_hash(state.hash_one(item)) as usize);
+        let values =
+            (0..HASHES).map(|item| fingerprints.of_hash(state.hash_one(item)).bits() as usize);
         let histogram = histogram(1024, values);
         assert_eq!(histogram[0], 0, "fingerprint 0 means an empty slot");
         let deviation = deviation_from_uniform(&histogram[2..]);
@@ -147,14 +151,14 @@ fn fingerprints_of_semi_sorted_words_are_uniform_and_never_zero() {
     fn check<L: Layout>() {
         let fingerprints = Fingerprints::<L>::new(0);
         let state = SeededState::new(42);
-        let of_item = |item: u64| fingerprints.of_hash(state.hash_one(item));
+        let of_item = |item: u64| fingerprints.of_hash(state.hash_one(item)).bits();
         assert!((0..HASHES).all(|item| (1..=L::LARGEST).contains(&of_item(item))));
         let values = (0..HASHES).map(|item| of_item(item) as usize);
         let histogram = histogram(L::LARGEST as usize + 1, values);
         // Where the low bits are taken as they are, 1 is twice as likely.
         let deviation = deviation_from_uniform(&histogram[2..]);
         assert!(deviation.abs() < 4.0, "{deviation}");
-        let ends = [0, u64::MAX].map(|hash| fingerprints.of_hash(hash));
+        let ends = [0, u64::MAX].map(|hash| fingerprints.of_hash(hash).bits());
         assert_eq!(ends, [1, L::LARGEST]);
     }
     check::<S8x6>();
@@ -189,7 +193,9 @@ fn pairs_are_uniform() {
     let mut pairs = std::collections::HashMap::<(u64, usize), u64>::new();
     for item in 0..HASHES {
         let class = Class::of_hash(state.hash_one(item), fixed::<EightBits>().0, BUCKETS);
-        *pairs.entry((class.fingerprint, class.p)).or_default() += 1;
+        *pairs
+            .entry((class.fingerprint.bits(), class.p))
+            .or_default() += 1;
     }
     pairs.retain(|&(fingerprint, _), _| fingerprint != 1);
     assert_eq!(pairs.len() as u64, (fixed::<EightBits>().1 - 1) * 32);
@@ -205,7 +211,7 @@ fn bucket_and_fingerprint_are_independent() {
     let state = SeededState::new(42);
     let values = (0..HASHES).map(|item| {
         let hash = state.hash_one(item);
-        scale(hash, 32) * 32 + (fixed::<F10x6>().0.of_hash(hash) as usize) % 32
+        scale(hash, 32) * 32 + (fixed::<F10x6>().0.of_hash(hash).bits() as usize) % 32
     });
     // Residue 0 has one fingerprint less, and residue 1 that one's items. Leave them out.
     let histogram = histogram(1024, values);
@@ -224,7 +230,7 @@ fn fingerprints_last_until_the_last_level() {
     let state = SeededState::new(42);
     for first in [0, 9, 17] {
         let fingerprints = Fingerprints::<Growing>::new(first);
-        let all = || (0..HASHES).map(|item| fingerprints.of_hash(state.hash_one(item)));
+        let all = || (0..HASHES).map(|item| fingerprints.of_hash(state.hash_one(item)).bits());
         assert!(all().all(|it| it >> 18 != 0 && it < 1 << 27));
         assert!(all().all(|it| it.trailing_zeros() >= first));
         let planes = 1 << (18 - first).min(10);

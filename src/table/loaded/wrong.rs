@@ -11,24 +11,6 @@ use crate::{
     },
 };
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::ClaimUnchecked
-            | Fault::ReservationKept
-            | Fault::RemoveNoKilled
-            | Fault::NoDelivered
-            | Fault::MarkDropped
-            | Fault::PhaseWraps
-            | Fault::PhaseIgnored
-            | Fault::NoFreeze
-            | Fault::CutFirst
-            | Fault::PackedAsBefore
-            | Fault::Rehearsed
-    )
-}
-
 /// [`Loaded::replace`] with the fault that is switched on.
 pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>) -> bool {
     let splits = matches!(step, Step::Freeze | Step::Copy | Step::Cut);
@@ -56,7 +38,7 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
         (Fault::NoFreeze, Step::Freeze) => exchange(loaded, step, loaded.word()),
         (Fault::NoFreeze, Step::Cut) => {
             let thawed = old.with_phase(old.phase() - 1);
-            let cut = exchange(loaded.now(thawed), step, new);
+            let cut = exchange(loaded.replaced_by(thawed), step, new);
             if !cut {
                 // The splitter begins again: not before another thread has gone on.
                 sync::yield_in_model();
@@ -67,7 +49,11 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
             // Relaxed: done wrong on purpose, it only has to be a recent phase.
             let now = Word::<L>::unpack(loaded.atomic.load(Ordering::Relaxed));
             let recent = old.with_phase(now.phase());
-            exchange(loaded.now(recent), step, new.with_phase(now.phase()))
+            exchange(
+                loaded.replaced_by(recent),
+                step,
+                new.with_phase(now.phase()),
+            )
         }
         _ => exchange(loaded, step, new),
     }

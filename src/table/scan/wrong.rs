@@ -10,16 +10,8 @@ use crate::{
 };
 use std::ops::Range;
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::ScanByPlane | Fault::ScanNoShadows | Fault::Rehearsed
-    )
-}
-
-/// [`Table::scan`] with the fault that is switched on.
-pub(super) fn scan<L: Layout>(
+/// [`Table::read_chunk`] with the fault that is switched on.
+pub(super) fn read_chunk<L: Layout>(
     table: &Table<L>,
     buckets: Range<usize>,
     level: u32,

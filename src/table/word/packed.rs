@@ -24,8 +24,8 @@ mod tag;
 
 use super::{Bits, Bucket, Mark};
 use crate::table::{
+    entry::{Entry, Fingerprint},
     layout::{Layout, Masks, PackedLayout},
-    low_bits,
 };
 use std::{fmt, marker::PhantomData};
 
@@ -93,20 +93,20 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     }
 
     #[inline(always)]
-    fn match_settled(p: Bits, q: Bits, fingerprint: u64, hint: Self) -> (bool, bool) {
+    fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Self) -> (bool, bool) {
         let (p, q) = (Self::unpack(p.0), Self::unpack(q.0));
         let matches = Self::either_matches(p, q, fingerprint, hint);
         (Self::both_settled(p, q, hint), matches)
     }
 
     #[inline]
-    fn holds(self, fingerprint: u64) -> bool {
-        self.unmarked_matches(fingerprint) != 0
+    fn holds(self, entry: Entry) -> bool {
+        self.unmarked_matches(entry) != 0
     }
 
     #[inline]
-    fn count(self, fingerprint: u64) -> usize {
-        self.unmarked_matches(fingerprint).count_ones() as usize
+    fn count(self, entry: Entry) -> usize {
+        self.unmarked_matches(entry).count_ones() as usize
     }
 
     #[inline(always)]
@@ -135,26 +135,26 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     }
 
     #[inline(always)]
-    fn plus(self, fingerprint: u64) -> Self {
+    fn plus(self, entry: Entry) -> Self {
         debug_assert!(!self.is_reserved());
         let place = self.place(self.empty_slots());
-        Self::from_bits(self.bits | (self.number_of(fingerprint) * place))
+        Self::from_bits(self.bits | (self.number_of(entry) * place))
     }
 
     #[inline(always)]
-    fn minus(self, fingerprint: u64) -> Self {
-        let place = self.place(self.unmarked_matches(fingerprint));
-        Self::from_bits(self.bits ^ (self.stored(fingerprint) * place))
+    fn minus(self, entry: Entry) -> Self {
+        let place = self.place(self.unmarked_matches(entry));
+        Self::from_bits(self.bits ^ (self.stored(entry) * place))
     }
 
-    fn residents(self, one: u64) -> impl Iterator<Item = u64> {
+    fn residents(self, one: Fingerprint) -> impl Iterator<Item = Entry> {
         debug_assert!(!self.is_reserved());
         let (first, level) = (usize::from(self.mark().is_some()), self.level());
-        let low = low_bits(one, level);
+        let low = one.low_bits(level);
         (first..self.slots())
             .map(move |slot| self.slot(slot))
             .filter(|&stored| stored != 0)
-            .map(move |stored| stored << level | low)
+            .map(move |stored| Entry::new(stored << level | low))
     }
 
     fn shown(self) -> Vec<u64> {
@@ -168,22 +168,24 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         Mark::ALL.into_iter().find(|&mark| bits == Self::code(mark))
     }
 
-    fn mark_of(self, fingerprint: u64) -> Option<Mark> {
-        if L::fingerprint(self.slot(0)) == self.stored(fingerprint) {
+    fn mark_of(self, fingerprint: Fingerprint) -> Option<Mark> {
+        if L::fingerprint(Entry::new(self.slot(0))).bits()
+            == self.stored(Entry::untagged(fingerprint))
+        {
             self.mark()
         } else {
             None
         }
     }
 
-    fn marked_entry(self) -> u64 {
+    fn marked_entry(self) -> Entry {
         debug_assert!(!self.is_unmarked());
-        self.slot(0)
+        Entry::new(self.slot(0))
     }
 
     #[inline]
-    fn is_marked(self, mark: Mark, fingerprint: u64) -> bool {
-        self.bits & L::MARK == Self::code(mark) && self.slot(0) == self.stored(fingerprint)
+    fn is_marked(self, mark: Mark, entry: Entry) -> bool {
+        self.bits & L::MARK == Self::code(mark) && self.slot(0) == self.stored(entry)
     }
 
     #[inline]
@@ -197,29 +199,29 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     }
 
     #[inline]
-    fn with_mark(self, fingerprint: u64, mark: Mark) -> Option<Self> {
+    fn with_mark(self, entry: Entry, mark: Mark) -> Option<Self> {
         if !self.is_unmarked() {
             return None;
         }
-        let place = self.place(self.unmarked_matches(fingerprint));
-        let stored = self.stored(fingerprint);
+        let place = self.place(self.unmarked_matches(entry));
+        let stored = self.stored(entry);
         (place != 0).then(|| self.with_first(stored, place).remarked(mark))
     }
 
-    fn plus_marked(self, fingerprint: u64, mark: Mark) -> Option<Self> {
+    fn plus_marked(self, entry: Entry, mark: Mark) -> Option<Self> {
         debug_assert!(!self.is_reserved());
         if !self.is_unmarked() {
             return None;
         }
         let place = self.place(self.empty_slots());
-        let number = self.number_of(fingerprint);
+        let number = self.number_of(entry);
         let with = Self::from_bits(self.bits | (number * place));
         (place != 0).then(|| with.with_first(number, place).remarked(mark))
     }
 
-    fn marked_instead(self, fingerprint: u64, mark: Mark) -> Self {
+    fn marked_instead(self, entry: Entry, mark: Mark) -> Self {
         debug_assert!(!self.is_unmarked());
-        self.set(0, self.number_of(fingerprint)).remarked(mark)
+        self.set(0, self.number_of(entry)).remarked(mark)
     }
 
     #[inline]

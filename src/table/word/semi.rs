@@ -33,7 +33,10 @@ mod contents;
 pub(crate) mod sets;
 
 use super::Mark;
-use crate::table::layout::{Growing, MAX_SLOTS};
+use crate::table::{
+    entry::{Entry, Fingerprint},
+    layout::{Growing, MAX_SLOTS},
+};
 #[cfg(target_feature = "sse2")]
 use safe_arch::{
     bitand_m128i, cmp_eq_mask_i8_m128i, move_mask_i8_m128i, set_i64_m128i, set_splat_i8_m128i,
@@ -80,7 +83,7 @@ const TOKENS: u64 = 1 << Growing::SHORTEST;
 /// Kinds of marks: all but the one of words whose copies have tags.
 const MARKS: u64 = Mark::ALL.len() as u64 - 1;
 
-// No head says that a copy is withheld. Nothing withholds one here: the time of a filter has steps
+// No head says that a copy is withheld. Nothing withholds one here: the time of a filter has epochs
 // only if its words are packed.
 const _: () = assert!(Mark::Withheld as u64 == MARKS + 1);
 
@@ -148,7 +151,11 @@ fn quiet_prefixes<L: SemiSorted>(bits: u64) -> Option<u64> {
 
 /// True if either word holds `fingerprint`; `None` if one of them is not quiet.
 #[inline(always)]
-pub(crate) fn either_holds<L: SemiSorted>(p: u64, q: u64, fingerprint: u64) -> Option<bool> {
+pub(crate) fn either_holds<L: SemiSorted>(
+    p: u64,
+    q: u64,
+    fingerprint: Fingerprint,
+) -> Option<bool> {
     let (of_p, of_q) = (quiet_prefixes::<L>(p)?, quiet_prefixes::<L>(q)?);
     #[cfg(target_feature = "sse2")]
     if L::RAW_BITS == 8 {
@@ -158,8 +165,8 @@ pub(crate) fn either_holds<L: SemiSorted>(p: u64, q: u64, fingerprint: u64) -> O
             fingerprint,
         ));
     }
-    let raw = (fingerprint & L::LANE) * L::ONES;
-    let prefix = (fingerprint >> L::RAW_BITS) * L::ONES;
+    let (raw, prefix) = Contents::<L>::parts(Entry::untagged(fingerprint));
+    let (raw, prefix) = (raw * L::ONES, prefix * L::ONES);
     // As for packed words: exact for the lowest lane that is 0. What is above the lanes borrows
     // from none of them.
     let zero = |bits: u64| bits.wrapping_sub(L::ONES) & !bits;
@@ -174,11 +181,11 @@ pub(crate) fn either_holds<L: SemiSorted>(p: u64, q: u64, fingerprint: u64) -> O
 fn either_matches_in_vector<L: SemiSorted>(
     words: [u64; 2],
     of: [u64; 2],
-    fingerprint: u64,
+    fingerprint: Fingerprint,
 ) -> bool {
     let both = |[p, q]: [u64; 2]| set_i64_m128i(q as i64, p as i64);
-    let raw = set_splat_i8_m128i(fingerprint as i8);
-    let prefix = set_splat_i8_m128i((fingerprint >> 8) as i8);
+    let raw = set_splat_i8_m128i(fingerprint.bits() as i8);
+    let prefix = set_splat_i8_m128i((fingerprint.bits() >> 8) as i8);
     let same_raw = cmp_eq_mask_i8_m128i(both(words), raw);
     let same_prefix = cmp_eq_mask_i8_m128i(both(of), prefix);
     // Above the lanes there is the head.

@@ -7,6 +7,7 @@ use super::{
     *,
 };
 use crate::table::{
+    entry::{Entry, Fingerprint},
     layout::{Lanes, PackedLayout},
     time::Timeless,
 };
@@ -66,11 +67,11 @@ impl Change {
         let for_writers = word.without_reservation();
         let is_marked = !word.is_unmarked();
         match self {
-            Plus(it) => Some(for_writers.plus(it)),
-            Minus(it) => Some(for_writers.minus(it)),
-            WithMark(it, mark) => for_writers.with_mark(it, mark),
-            PlusMarked(it, mark) => for_writers.plus_marked(it, mark),
-            MarkedInstead(it, mark) => is_marked.then(|| word.marked_instead(it, mark)),
+            Plus(it) => Some(for_writers.plus(Entry::new(it))),
+            Minus(it) => Some(for_writers.minus(Entry::new(it))),
+            WithMark(it, mark) => for_writers.with_mark(Entry::new(it), mark),
+            PlusMarked(it, mark) => for_writers.plus_marked(Entry::new(it), mark),
+            MarkedInstead(it, mark) => is_marked.then(|| word.marked_instead(Entry::new(it), mark)),
             Remarked(mark) => is_marked.then(|| word.remarked(mark)),
             Unmarked => Some(word.unmarked()),
             WithoutMarked => is_marked.then(|| word.without_marked()),
@@ -92,14 +93,17 @@ const MARKS: [Mark; 5] = [
 /// All that a word says, but for its token, of which a short slot keeps a part.
 fn said<W: Bucket>(word: W, fingerprints: &[u64]) -> String {
     let for_writers = word.without_reservation();
-    let mut residents: Vec<u64> = for_writers.residents(0).collect();
+    let mut residents: Vec<Entry> = for_writers.residents(Fingerprint::NONE).collect();
     residents.sort_unstable();
     let held: Vec<_> = fingerprints
         .iter()
         .map(|&it| {
-            let marked = MARKS.map(|mark| word.is_marked(mark, it));
-            let counted = (for_writers.holds(it), for_writers.count(it));
-            (counted, word.mark_of(it), marked)
+            let marked = MARKS.map(|mark| word.is_marked(mark, Entry::new(it)));
+            let counted = (
+                for_writers.holds(Entry::new(it)),
+                for_writers.count(Entry::new(it)),
+            );
+            (counted, word.mark_of(Fingerprint::new(it)), marked)
         })
         .collect();
     let marked = word.mark().map(|mark| (mark, word.marked_entry()));
@@ -127,19 +131,27 @@ fn same<L: SemiSorted + PackedLayout>((packed, semi): Both<L>, fingerprints: &[u
 
 /// What is asked of two words.
 #[track_caller]
-fn pair_is_same<L: SemiSorted + PackedLayout>(p: Both<L>, q: Both<L>, fingerprint: u64) {
+fn pair_is_same<L: SemiSorted + PackedLayout>(p: Both<L>, q: Both<L>, number: u64) {
     let asked = |settled, found| (settled, settled && found);
     let bits = |word: Packed<L>| Bits(word.pack());
-    let (settled, found) =
-        Packed::match_settled(bits(p.0), bits(q.0), fingerprint, Packed::<L>::EMPTY);
+    let (settled, found) = Packed::match_settled(
+        bits(p.0),
+        bits(q.0),
+        Fingerprint::new(number),
+        Packed::<L>::EMPTY,
+    );
     let of_packed = asked(settled, found);
     let bits = |word: Contents<L>| Bits(word.pack());
-    let (settled, found) =
-        Contents::match_settled(bits(p.1), bits(q.1), fingerprint, Contents::<L>::EMPTY);
+    let (settled, found) = Contents::match_settled(
+        bits(p.1),
+        bits(q.1),
+        Fingerprint::new(number),
+        Contents::<L>::EMPTY,
+    );
     assert_eq!(
         asked(settled, found),
         of_packed,
-        "{fingerprint} in {p:?} and {q:?}"
+        "{number} in {p:?} and {q:?}"
     );
 
     let unmarked = Packed::both_unmarked(p.0, q.0);

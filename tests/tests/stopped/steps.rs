@@ -22,9 +22,9 @@ all! {
     Outline Advance Shadow Decide Deliver Erase Settle Retract
     Take Kill Hold
     Reserve Evict Confirm Cancel
-    Hint Freeze Copy Cut Sweep Complete
+    Hint Freeze Copy Cut MovePointer Complete
     Enter Scan;
-    Now NowAgain Withhold Empty Release Renew Tick Swept Began
+    ReadEpoch RereadEpoch Withhold Empty Release Renew Tick Swept Began
 }
 
 /// At most so many of an operation's equal steps are stopped before.

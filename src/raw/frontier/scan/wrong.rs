@@ -7,14 +7,6 @@ use crate::{
     table::layout::Layout,
 };
 
-/// True if one of the faults of this file is switched on.
-pub(super) fn is_on() -> bool {
-    matches!(
-        fault::now(),
-        Fault::HelpUnfenced | Fault::HelpLoadsFirst | Fault::Rehearsed
-    )
-}
-
 /// Enters a chunk and loads its words, with the fault that is switched on.
 pub(super) fn read<L: Layout>(
     raw: &RawFilter<L>,

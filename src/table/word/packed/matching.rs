@@ -1,7 +1,10 @@
 //! The matching of fingerprints on the fast path of a lookup.
 
 use super::Packed;
-use crate::table::layout::{Layout, Masks, PackedLayout};
+use crate::table::{
+    entry::{Entry, Fingerprint},
+    layout::{Layout, Masks, PackedLayout},
+};
 #[cfg(target_feature = "sse2")]
 use safe_arch::{
     cmp_eq_mask_i16_m128i, cmp_eq_mask_i32_m128i, move_mask_i8_m128i, set_i64_m128i,
@@ -18,13 +21,13 @@ impl<L: PackedLayout> Packed<L> {
 
     /// True if any slot of either word holds `fingerprint`, if both words are settled.
     #[inline(always)]
-    pub(super) fn either_matches(p: Self, q: Self, fingerprint: u64, hint: Self) -> bool {
+    pub(super) fn either_matches(p: Self, q: Self, fingerprint: Fingerprint, hint: Self) -> bool {
         #[cfg(target_feature = "sse2")]
         if !L::GROWS && matches!(L::LEVELS[0].distance, 16 | 32) {
             return Self::either_matches_in_vector(p, q, fingerprint);
         }
         let lanes = hint.lanes();
-        let broadcast = hint.stored(fingerprint) * lanes.ones;
+        let broadcast = hint.stored(Entry::untagged(fingerprint)) * lanes.ones;
         let (p, q) = (p.bits ^ broadcast, q.bits ^ broadcast);
         if const { !L::GROWS && L::LEVELS[0].distance > L::LEVELS[0].bits } {
             Self::either_matches_in_lanes(p, q)
@@ -40,11 +43,11 @@ impl<L: PackedLayout> Packed<L> {
     /// compare for the slots of both words.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_matches_in_vector(p: Self, q: Self, fingerprint: u64) -> bool {
+    fn either_matches_in_vector(p: Self, q: Self, fingerprint: Fingerprint) -> bool {
         let words = set_i64_m128i(q.bits as i64, p.bits as i64);
         let equal = match L::LEVELS[0].distance {
-            16 => cmp_eq_mask_i16_m128i(words, set_splat_i16_m128i(fingerprint as i16)),
-            _ => cmp_eq_mask_i32_m128i(words, set_splat_i32_m128i(fingerprint as i32)),
+            16 => cmp_eq_mask_i16_m128i(words, set_splat_i16_m128i(fingerprint.bits() as i16)),
+            _ => cmp_eq_mask_i32_m128i(words, set_splat_i32_m128i(fingerprint.bits() as i32)),
         };
         move_mask_i8_m128i(equal) != 0
     }

@@ -1,7 +1,10 @@
 //! Where the slots of a word lie, and what is in them.
 
 use super::{Bucket, Mark, Packed};
-use crate::table::layout::{Lanes, Masks, PackedLayout, deposit};
+use crate::table::{
+    entry::Entry,
+    layout::{Lanes, Masks, PackedLayout, deposit},
+};
 
 impl<L: PackedLayout> Packed<L> {
     /// How the slots of this word lie.
@@ -10,17 +13,17 @@ impl<L: PackedLayout> Packed<L> {
         &L::LEVELS[self.level() as usize]
     }
 
-    /// What this word stores of a fingerprint: all but the bits that its plane says.
+    /// What this word stores of an entry: all but the bits that its plane says.
     #[inline(always)]
-    pub(super) fn stored(self, fingerprint: u64) -> u64 {
-        fingerprint >> self.level()
+    pub(super) fn stored(self, entry: Entry) -> u64 {
+        entry.bits() >> self.level()
     }
 
-    /// [`stored`](Self::stored) of a fingerprint that comes in. It is never 0, which would be an
+    /// [`stored`](Self::stored) of an entry that comes in. It is never 0, which would be an
     /// empty slot.
     #[inline(always)]
-    pub(super) fn number_of(self, fingerprint: u64) -> u64 {
-        let stored = self.stored(fingerprint);
+    pub(super) fn number_of(self, entry: Entry) -> u64 {
+        let stored = self.stored(entry);
         debug_assert!(stored != 0 && stored <= self.lanes().largest);
         stored
     }
@@ -49,13 +52,13 @@ impl<L: PackedLayout> Packed<L> {
         (((bits & lanes.lows) + lanes.lows) | bits) & lanes.tops
     }
 
-    /// The top bit of every unmarked slot that holds `fingerprint`.
+    /// The top bit of every unmarked slot that holds `entry`.
     /// The word must not be reserved.
     #[inline(always)]
-    pub(super) fn unmarked_matches(self, fingerprint: u64) -> u64 {
+    pub(super) fn unmarked_matches(self, entry: Entry) -> u64 {
         debug_assert!(!self.is_reserved());
         let lanes = self.lanes();
-        let different = self.bits ^ (self.stored(fingerprint) * lanes.ones);
+        let different = self.bits ^ (self.stored(entry) * lanes.ones);
         let matches = Self::used(different, lanes) ^ lanes.tops;
         if self.bits & L::MARK == 0 {
             matches

@@ -1,13 +1,14 @@
-//! Tags: in an expiring filter each copy says in which step it was last seen.
+//! Tags: in an expiring filter each copy says in which epoch it was last seen.
 //!
-//! A slot holds the *entry* of a copy: its fingerprint, and above that its tag. Moves, removes and
-//! searches take an entry for a fingerprint, so a move carries a tag as it carries the rest. What
-//! is here looks at fingerprint and tag apart.
+//! A slot holds the *entry* of a copy: its fingerprint, and above that its tag. Moves, removes
+//! and searches handle whole entries, so a move carries a tag as it carries the rest. What is here
+//! looks at fingerprint and tag apart.
 //!
 //! Tags, ages and what is live: [`time`](crate::table::time).
 
 use super::{Bits, Bucket, Packed};
 use crate::table::{
+    entry::{Entry, Fingerprint},
     layout::{Masks, PackedLayout},
     time::{Moment, Now},
 };
@@ -44,41 +45,41 @@ impl<L: PackedLayout> Places<L> {
 /// What a lookup adds to all slots of two words, or takes from them, by a tag or an age. To load it
 /// takes fewer instructions than to make it.
 #[cfg(target_feature = "sse2")]
-struct Rows<L>(L);
+struct Splats<L>(L);
 
 #[cfg(target_feature = "sse2")]
-impl<L: PackedLayout> Rows<L> {
+impl<L: PackedLayout> Splats<L> {
     /// Each tag, with the bit above it.
-    const STEPS: [[u64; 2]; 16] = rows(Places::<L>::ABOVE, Places::<L>::TAG_ONES);
+    const TAGS: [[u64; 2]; 16] = splats(Places::<L>::ABOVE, Places::<L>::TAG_ONES);
     /// What carries into the bit above a tag when it is added to a larger age.
-    const CARRIES: [[u64; 2]; 16] = rows(Places::<L>::TAGS, Places::<L>::TAG_ONES.wrapping_neg());
+    const CARRIES: [[u64; 2]; 16] = splats(Places::<L>::TAGS, Places::<L>::TAG_ONES.wrapping_neg());
     /// Each age in the upper bits of lanes of 16 bits.
-    const AGES_IN_16: [[u64; 2]; 16] = rows(0, Places::<L>::ONES << 12);
+    const AGES_IN_16: [[u64; 2]; 16] = splats(0, Places::<L>::ONES << 12);
     /// Each age in the upper bits of lanes of 32 bits, below the sign.
-    const AGES_IN_32: [[u64; 2]; 16] = rows(0, Places::<L>::ONES << 27);
+    const AGES_IN_32: [[u64; 2]; 16] = splats(0, Places::<L>::ONES << 27);
 
     #[inline(always)]
-    fn at(rows: &'static [[u64; 2]; 16], number: u64) -> m128i {
-        m128i::from(rows[(number & L::LAST_TAG) as usize % 16])
+    fn at(splats: &'static [[u64; 2]; 16], number: u64) -> m128i {
+        m128i::from(splats[(number & L::LAST_TAG) as usize % 16])
     }
 }
 
 #[cfg(target_feature = "sse2")]
-const fn rows(first: u64, distance: u64) -> [[u64; 2]; 16] {
-    let (mut rows, mut row) = ([[first; 2]; 16], 1);
-    while row < rows.len() {
-        rows[row] = [rows[row - 1][0].wrapping_add(distance); 2];
-        row += 1;
+const fn splats(first: u64, distance: u64) -> [[u64; 2]; 16] {
+    let (mut splats, mut number) = ([[first; 2]; 16], 1);
+    while number < splats.len() {
+        splats[number] = [splats[number - 1][0].wrapping_add(distance); 2];
+        number += 1;
     }
-    rows
+    splats
 }
 
 impl<L: PackedLayout> Packed<L> {
     /// The top bit of each fingerprint that is `fingerprint`, whatever the tag, and also if there
     /// is a mark. The word must not be reserved.
     #[inline(always)]
-    fn with_fingerprint(self, fingerprint: u64) -> u64 {
-        let different = self.bits ^ (fingerprint * Places::<L>::ONES);
+    fn with_fingerprint(self, fingerprint: Fingerprint) -> u64 {
+        let different = self.bits ^ (fingerprint.bits() * Places::<L>::ONES);
         // As in `used`: exact for each slot.
         let (lows, tops) = (Places::<L>::LOWS, Places::<L>::TOPS);
         (((different & lows) + lows) | different) & tops ^ tops
@@ -91,8 +92,8 @@ impl<L: PackedLayout> Packed<L> {
     #[inline(always)]
     fn carries_if_dead(self, now: Now) -> u64 {
         let (ones, all, above) = (Places::<L>::TAG_ONES, Places::<L>::TAGS, Places::<L>::ABOVE);
-        let step = (now.step & L::LAST_TAG) * ones;
-        let age = ((step | above) - (self.bits & all)) & all;
+        let epoch = (now.epoch & L::LAST_TAG) * ones;
+        let age = ((epoch | above) - (self.bits & all)) & all;
         age + (L::LAST_TAG - now.oldest) * ones
     }
 
@@ -114,7 +115,7 @@ impl<L: PackedLayout> Packed<L> {
     /// The top bit of the fingerprint of each unmarked slot that holds a copy of `fingerprint`,
     /// live if `live`, else dead.
     #[inline(always)]
-    fn unmarked_of(self, fingerprint: u64, now: Now, live: bool) -> u64 {
+    fn unmarked_of(self, fingerprint: Fingerprint, now: Now, live: bool) -> u64 {
         let alive = self.with_live_tag(now);
         let wanted = if live { alive } else { !alive };
         let found = self.with_fingerprint(fingerprint) & wanted;
@@ -130,7 +131,7 @@ impl<L: PackedLayout> Packed<L> {
     pub(crate) fn match_settled_live(
         p: Bits,
         q: Bits,
-        fingerprint: u64,
+        fingerprint: Fingerprint,
         hint: Self,
         now: Now,
     ) -> (bool, bool) {
@@ -141,7 +142,7 @@ impl<L: PackedLayout> Packed<L> {
 
     /// True if any slot of either word holds a live copy of `fingerprint`. Both must be quiet.
     #[inline(always)]
-    fn either_holds_live(p: Self, q: Self, fingerprint: u64, now: Now) -> bool {
+    fn either_holds_live(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
         #[cfg(target_feature = "sse2")]
         if const { L::TAG_BITS == 4 } {
             match const { (L::LEVELS[0].distance, L::LEVELS[0].bits) } {
@@ -154,7 +155,7 @@ impl<L: PackedLayout> Packed<L> {
         if const { L::LEVELS[0].distance == L::LEVELS[0].bits } {
             return Self::either_holds_live_packed(p, q, fingerprint, now);
         }
-        let fingerprints = fingerprint * Places::<L>::ONES;
+        let fingerprints = fingerprint.bits() * Places::<L>::ONES;
         let not = |word: Self| word.carries_unless(fingerprints) | word.carries_if_dead(now);
         not(p) & not(q) & Places::<L>::ABOVE != Places::<L>::ABOVE
     }
@@ -163,20 +164,20 @@ impl<L: PackedLayout> Packed<L> {
     /// once.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_holds_live_packed(p: Self, q: Self, fingerprint: u64, now: Now) -> bool {
+    fn either_holds_live_packed(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
         let splat = |bits: u64| set_splat_i64_m128i(bits as i64);
         let words = set_i64_m128i(q.bits as i64, p.bits as i64);
         let above = splat(Places::<L>::ABOVE);
         // As in `carries_unless`.
         let all = splat(Places::<L>::FINGERPRINTS);
-        let different = (words ^ splat(fingerprint * Places::<L>::ONES)) & all;
+        let different = (words ^ splat(fingerprint.bits() * Places::<L>::ONES)) & all;
         let up = set_i64_m128i(0, L::TAG_BITS.into());
         let different = shl_all_u64_m128i(add_i64_m128i(different, all), up);
         // As in `carries_if_dead`.
         let all = splat(Places::<L>::TAGS);
-        let step = Rows::<L>::at(&Rows::<L>::STEPS, now.step);
-        let age = sub_i64_m128i(step, words & all) & all;
-        let carry = Rows::<L>::at(&Rows::<L>::CARRIES, now.oldest);
+        let epoch = Splats::<L>::at(&Splats::<L>::TAGS, now.epoch);
+        let age = sub_i64_m128i(epoch, words & all) & all;
+        let carry = Splats::<L>::at(&Splats::<L>::CARRIES, now.oldest);
         let dead = add_i64_m128i(age, carry);
         let none = cmp_eq_mask_i32_m128i((different | dead) & above, above);
         move_mask_i8_m128i(none) != 0xffff
@@ -189,12 +190,12 @@ impl<L: PackedLayout> Packed<L> {
     /// [`either_holds_live`](Self::either_holds_live) for 15 bits in lanes of 16.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_holds_live_in_16(p: Self, q: Self, fingerprint: u64, now: Now) -> bool {
+    fn either_holds_live_in_16(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
         let words = set_i64_m128i(q.bits as i64, p.bits as i64);
-        let new = set_splat_i16_m128i(Moment::<L>::entry(now, fingerprint) as i16);
+        let new = set_splat_i16_m128i(Moment::<L>::entry(now, fingerprint).bits() as i16);
         let ages = shl_imm_u16_m128i::<1>(sub_i16_m128i(new, words));
         let different = shl_imm_u16_m128i::<4>(ages);
-        let oldest = Rows::<L>::at(&Rows::<L>::AGES_IN_16, now.oldest);
+        let oldest = Splats::<L>::at(&Splats::<L>::AGES_IN_16, now.oldest);
         let dead = sub_saturating_u16_m128i(ages, oldest);
         let live = cmp_eq_mask_i16_m128i(different | dead, zeroed_m128i());
         move_mask_i8_m128i(live) != 0
@@ -203,13 +204,13 @@ impl<L: PackedLayout> Packed<L> {
     /// [`either_holds_live`](Self::either_holds_live) for 30 bits in lanes of 32.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_holds_live_in_32(p: Self, q: Self, fingerprint: u64, now: Now) -> bool {
+    fn either_holds_live_in_32(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
         let words = set_i64_m128i(q.bits as i64, p.bits as i64);
-        let new = set_splat_i32_m128i(Moment::<L>::entry(now, fingerprint) as i32);
+        let new = set_splat_i32_m128i(Moment::<L>::entry(now, fingerprint).bits() as i32);
         let ages = shl_imm_u32_m128i::<2>(sub_i32_m128i(new, words));
         let different = shl_imm_u32_m128i::<4>(ages);
         // Compared as signed numbers: a bit must be free above.
-        let oldest = Rows::<L>::at(&Rows::<L>::AGES_IN_32, now.oldest);
+        let oldest = Splats::<L>::at(&Splats::<L>::AGES_IN_32, now.oldest);
         let dead = cmp_gt_mask_i32_m128i(shr_imm_u32_m128i::<1>(ages), oldest);
         let live = cmp_eq_mask_i32_m128i(different | dead, zeroed_m128i());
         move_mask_i8_m128i(live) != 0
@@ -217,24 +218,24 @@ impl<L: PackedLayout> Packed<L> {
 
     /// How many unmarked slots hold a live copy of `fingerprint`.
     #[inline]
-    pub(crate) fn count_live(self, fingerprint: u64, now: Now) -> usize {
+    pub(crate) fn count_live(self, fingerprint: Fingerprint, now: Now) -> usize {
         self.unmarked_of(fingerprint, now, true).count_ones() as usize
     }
 
     /// The entry of the oldest live copy of `fingerprint` that is unmarked.
-    pub(crate) fn oldest_live(self, fingerprint: u64, now: Now) -> Option<u64> {
+    pub(crate) fn oldest_live(self, fingerprint: Fingerprint, now: Now) -> Option<Entry> {
         self.entries(self.unmarked_of(fingerprint, now, true))
             .max_by_key(|&entry| Moment::<L>::age(now, entry))
     }
 
     /// The entry of a dead copy, if the word has no mark. The word must not be reserved.
     #[inline(always)]
-    pub(crate) fn dead(self, now: Now) -> Option<u64> {
+    pub(crate) fn dead(self, now: Now) -> Option<Entry> {
         // No copy has the fingerprint 0.
         let dead = self.carries_if_dead(now) & self.carries_unless(0) & Places::<L>::ABOVE;
         if dead != 0 && self.is_unmarked() {
             let slot = (dead.trailing_zeros() - 1) / Places::<L>::LANES.distance;
-            Some(self.slot(slot as usize))
+            Some(Entry::new(self.slot(slot as usize)))
         } else {
             None
         }
@@ -251,20 +252,20 @@ impl<L: PackedLayout> Packed<L> {
     }
 
     /// The word, which is at rest, without the copies with such entries.
-    pub(crate) fn without_entries(self, such: impl Fn(u64) -> bool) -> Self {
-        let has = |&slot: &usize| self.slot(slot) != 0 && such(self.slot(slot));
+    pub(crate) fn without_entries(self, such: impl Fn(Entry) -> bool) -> Self {
+        let has = |&slot: &usize| self.slot(slot) != 0 && such(Entry::new(self.slot(slot)));
         let without = |word: Self, slot| word.set(slot, 0);
         (0..self.slots()).filter(has).fold(self, without)
     }
 
     /// What stands in the slots whose fingerprints have these top bits.
-    fn entries(self, tops: u64) -> impl Iterator<Item = u64> {
+    fn entries(self, tops: u64) -> impl Iterator<Item = Entry> {
         let mut rest = tops;
         std::iter::from_fn(move || {
             let slot = rest.trailing_zeros() / Places::<L>::LANES.distance;
             let found = rest != 0;
             rest &= rest.wrapping_sub(1);
-            found.then(|| self.slot(slot as usize))
+            found.then(|| Entry::new(self.slot(slot as usize)))
         })
     }
 }

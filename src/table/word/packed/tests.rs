@@ -132,7 +132,7 @@ fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u6
         for (stored, fingerprint) in fingerprints() {
             let expected = naive.mark == Some(mark) && naive.slots[0] == stored;
             assert_eq!(
-                word.is_marked(mark, fingerprint),
+                word.is_marked(mark, Entry::new(fingerprint)),
                 expected,
                 "{mark:?} on {naive:?}"
             );
@@ -145,7 +145,7 @@ fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u6
             None
         };
         assert_eq!(
-            word.mark_of(fingerprint),
+            word.mark_of(Fingerprint::new(fingerprint)),
             expected,
             "mark_of {fingerprint} in {naive:?}"
         );
@@ -179,12 +179,12 @@ fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u6
     for (stored, fingerprint) in fingerprints() {
         let places = naive.places(stored);
         assert_eq!(
-            word.holds(fingerprint),
+            word.holds(Entry::new(fingerprint)),
             !places.is_empty(),
             "holds {fingerprint} in {naive:?}"
         );
         assert_eq!(
-            word.count(fingerprint),
+            word.count(Entry::new(fingerprint)),
             places.len(),
             "count {fingerprint} in {naive:?}"
         );
@@ -193,7 +193,7 @@ fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u6
             less.slots[slot] = 0;
         }
         assert_eq!(
-            word.minus(fingerprint),
+            word.minus(Entry::new(fingerprint)),
             less.word(),
             "{naive:?} minus {fingerprint}"
         );
@@ -208,7 +208,7 @@ fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u6
                     marked.word()
                 });
             assert_eq!(
-                word.with_mark(fingerprint, mark),
+                word.with_mark(Entry::new(fingerprint), mark),
                 marked,
                 "{mark:?} on {fingerprint} in {naive:?}"
             );
@@ -231,7 +231,7 @@ fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u6
             more.slots[slot] = stored;
         }
         assert_eq!(
-            word.plus(fingerprint),
+            word.plus(Entry::new(fingerprint)),
             more.word(),
             "{naive:?} plus {fingerprint}"
         );
@@ -246,7 +246,7 @@ fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u6
                     marked.word()
                 });
             assert_eq!(
-                word.plus_marked(fingerprint, mark),
+                word.plus_marked(Entry::new(fingerprint), mark),
                 marked,
                 "{naive:?} plus {fingerprint} under {mark:?}"
             );
@@ -255,7 +255,7 @@ fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u6
                 instead.slots[0] = stored;
                 instead.mark = Some(mark);
                 assert_eq!(
-                    word.marked_instead(fingerprint, mark),
+                    word.marked_instead(Entry::new(fingerprint), mark),
                     instead.word(),
                     "{fingerprint} under {mark:?} in {naive:?}"
                 );
@@ -263,15 +263,15 @@ fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u6
         }
     }
     let first = usize::from(naive.mark.is_some());
-    let residents: Vec<u64> = naive.slots[first..]
+    let residents: Vec<Entry> = naive.slots[first..]
         .iter()
         .copied()
         .filter(|&stored| stored != 0)
-        .map(|stored| naive.whole(stored))
+        .map(|stored| Entry::new(naive.whole(stored)))
         .collect();
     let one = 1 << L::FINGERPRINT_BITS | naive.whole(1);
     assert_eq!(
-        word.residents(one).collect::<Vec<_>>(),
+        word.residents(Fingerprint::new(one)).collect::<Vec<_>>(),
         residents,
         "residents of {naive:?}"
     );
@@ -419,26 +419,26 @@ fn all_operations_agree<L: PackedLayout>() {
 fn match_settled_agrees<L: PackedLayout>(
     p: Packed<L>,
     q: Packed<L>,
-    fingerprint: u64,
+    number: u64,
     (settled, matches): (bool, bool),
 ) {
     let hint = Packed::<L>::EMPTY.with_phase(p.phase());
     let [of_p, of_q] = [p, q].map(|word| Bits(word.pack()));
-    let answers = Packed::match_settled(of_p, of_q, fingerprint, hint);
+    let answers = Packed::match_settled(of_p, of_q, Fingerprint::new(number), hint);
     assert_eq!(answers.0, settled, "{p:?}, {q:?}");
     if !settled {
         return;
     }
-    assert_eq!(answers.1, matches, "{fingerprint} in {p:?}, {q:?}");
+    assert_eq!(answers.1, matches, "{number} in {p:?}, {q:?}");
     // The other ways to match that the layout allows, which this processor does not take.
     let lanes = p.lanes();
-    let broadcast = p.stored(fingerprint) * lanes.ones;
+    let broadcast = p.stored(Entry::new(number)) * lanes.ones;
     let [p, q] = [p, q].map(|word| word.pack() ^ broadcast);
     let used = Packed::<L>::used(p, lanes) & Packed::<L>::used(q, lanes);
-    assert_eq!(used != lanes.tops, matches, "{fingerprint} in words");
+    assert_eq!(used != lanes.tops, matches, "{number} in words");
     if lanes.distance > lanes.bits {
         let in_lanes = Packed::<L>::either_matches_in_lanes(p, q);
-        assert_eq!(in_lanes, matches, "{fingerprint} in lanes");
+        assert_eq!(in_lanes, matches, "{number} in lanes");
     }
 }
 
@@ -619,7 +619,7 @@ fn hints_say_plane_and_phase() {
                     (fingerprint & ((1 << level) - 1)) >> first,
                     "level {level}"
                 );
-                let word = Hint::at_level(level).plus(fingerprint);
+                let word = Hint::at_level(level).plus(Entry::new(fingerprint));
                 assert!(word.is_in_phase(hint) && !word.frozen().is_in_phase(hint));
                 for (other, &later) in (first..).zip(&hints) {
                     assert_eq!(Packed::both_in_phase(word, word, later), other == level);
@@ -633,13 +633,18 @@ fn hints_say_plane_and_phase() {
 fn an_empty_word_is_all_zero() {
     assert_eq!(Packed::<F10x6>::EMPTY.pack(), 0);
     assert_eq!(Packed::<F10x6>::EMPTY.occupied(), 0);
-    assert!(Packed::<F15x4>::EMPTY.residents(1).next().is_none());
+    assert!(
+        Packed::<F15x4>::EMPTY
+            .residents(Fingerprint::new(1))
+            .next()
+            .is_none()
+    );
 }
 
 #[test]
 fn debug_shows_what_a_word_holds() {
     let word = Packed::<F30x2>::EMPTY
-        .plus_marked(77, Mark::Delivered)
+        .plus_marked(Entry::new(77), Mark::Delivered)
         .expect("two slots");
     assert_eq!(
         format!("{word:?}"),

@@ -7,7 +7,10 @@ mod lanes;
 mod packing;
 
 use super::{Heads, SemiSorted, TOKENS, either_holds};
-use crate::table::word::{Bits, Bucket, Mark, Minus, plus_in_emptier};
+use crate::table::{
+    entry::{Entry, Fingerprint},
+    word::{Bits, Bucket, Mark, Minus, plus_in_emptier},
+};
 use lanes::low;
 use std::{fmt, hint::select_unpredictable, marker::PhantomData};
 
@@ -42,12 +45,8 @@ impl<L: SemiSorted> Contents<L> {
     /// [`plus_in_emptier`](Bucket::plus_in_emptier) where a word is marked or reserved.
     #[cold]
     #[inline(never)]
-    fn plus_in_emptier_among_marks(
-        one: Bits,
-        other: Bits,
-        fingerprint: u64,
-    ) -> Option<(bool, Bits)> {
-        plus_in_emptier::<Self>(one, other, fingerprint)
+    fn plus_in_emptier_among_marks(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
+        plus_in_emptier::<Self>(one, other, entry)
     }
 
     /// This one, or if `is_other` the other one. Both are quiet.
@@ -91,7 +90,7 @@ impl<L: SemiSorted> Bucket for Contents<L> {
 
     /// The bounds of the table say that a word is quiet, and so that it is settled.
     #[inline(always)]
-    fn match_settled(p: Bits, q: Bits, fingerprint: u64, _hint: Self) -> (bool, bool) {
+    fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, _hint: Self) -> (bool, bool) {
         match either_holds::<L>(p.0, q.0, fingerprint) {
             Some(found) => (true, found),
             None => (false, false),
@@ -99,25 +98,22 @@ impl<L: SemiSorted> Bucket for Contents<L> {
     }
 
     #[inline(always)]
-    fn plus_in_emptier(one: Bits, other: Bits, fingerprint: u64) -> Option<(bool, Bits)> {
+    fn plus_in_emptier(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
         let (Some(of_one), Some(of_other)) = (Self::quiet(one), Self::quiet(other)) else {
-            return Self::plus_in_emptier_among_marks(one, other, fingerprint);
+            return Self::plus_in_emptier_among_marks(one, other, entry);
         };
         let in_other = of_one.is_fuller_than(of_other);
         let into = of_one.or(in_other, of_other);
         let has_vacancy = into.has_vacancy();
-        has_vacancy.then(|| (in_other, into.put(fingerprint).quiet_bits()))
+        has_vacancy.then(|| (in_other, into.put(entry).quiet_bits()))
     }
 
     #[inline(always)]
-    fn minus_in_first(p: Bits, q: Bits, fingerprint: u64) -> Minus {
+    fn minus_in_first(p: Bits, q: Bits, entry: Entry) -> Minus {
         let (Some(p), Some(q)) = (Self::quiet(p), Self::quiet(q)) else {
             return Minus::Marked;
         };
-        let (found_in_p, found_in_q) = (
-            p.unmarked_matches(fingerprint),
-            q.unmarked_matches(fingerprint),
-        );
+        let (found_in_p, found_in_q) = (p.unmarked_matches(entry), q.unmarked_matches(entry));
         if found_in_p | found_in_q == 0 {
             return Minus::Nothing;
         }
@@ -131,13 +127,13 @@ impl<L: SemiSorted> Bucket for Contents<L> {
     // Fingerprints.
 
     #[inline]
-    fn holds(self, fingerprint: u64) -> bool {
-        self.unmarked_matches(fingerprint) != 0
+    fn holds(self, entry: Entry) -> bool {
+        self.unmarked_matches(entry) != 0
     }
 
     #[inline]
-    fn count(self, fingerprint: u64) -> usize {
-        self.unmarked_matches(fingerprint).count_ones() as usize
+    fn count(self, entry: Entry) -> usize {
+        self.unmarked_matches(entry).count_ones() as usize
     }
 
     #[inline]
@@ -158,19 +154,19 @@ impl<L: SemiSorted> Bucket for Contents<L> {
     }
 
     #[inline(always)]
-    fn plus(self, fingerprint: u64) -> Self {
-        debug_assert!(fingerprint != 0);
+    fn plus(self, entry: Entry) -> Self {
+        debug_assert!(entry != Entry::EMPTY);
         if self.has_vacancy() {
-            self.put(fingerprint)
+            self.put(entry)
         } else {
             self
         }
     }
 
     #[inline(always)]
-    fn minus(self, fingerprint: u64) -> Self {
+    fn minus(self, entry: Entry) -> Self {
         debug_assert!(!self.is_reserved());
-        let found = self.unmarked_matches(fingerprint);
+        let found = self.unmarked_matches(entry);
         if found == 0 {
             self
         } else {
@@ -178,17 +174,17 @@ impl<L: SemiSorted> Bucket for Contents<L> {
         }
     }
 
-    fn residents(self, _one: u64) -> impl Iterator<Item = u64> {
+    fn residents(self, _one: Fingerprint) -> impl Iterator<Item = Entry> {
         (usize::from(!self.is_unmarked())..L::SLOTS)
             .map(move |lane| self.entry(lane))
-            .filter(|&entry| entry != 0)
+            .filter(|&entry| entry != Entry::EMPTY)
     }
 
     fn shown(self) -> Vec<u64> {
         let first = usize::from(!self.is_unmarked());
-        let marked = (0..first).map(|lane| self.entry(lane));
+        let marked = (0..first).map(|lane| self.entry(lane).bits());
         // The largest first, as words that are packed have their empty slots last.
-        let others = (first..L::SLOTS).rev().map(|lane| self.entry(lane));
+        let others = (first..L::SLOTS).rev().map(|lane| self.entry(lane).bits());
         let mut shown: Vec<u64> = marked.chain(others).collect();
         if let (Some(token), Some(last)) = (self.token, shown.last_mut()) {
             *last = token.into();
@@ -213,39 +209,40 @@ impl<L: SemiSorted> Bucket for Contents<L> {
         p.is_unmarked() && q.is_unmarked()
     }
 
-    fn mark_of(self, fingerprint: u64) -> Option<Mark> {
-        self.mark.filter(|_| self.entry(0) == fingerprint)
+    fn mark_of(self, fingerprint: Fingerprint) -> Option<Mark> {
+        self.mark
+            .filter(|_| self.entry(0) == Entry::untagged(fingerprint))
     }
 
-    fn marked_entry(self) -> u64 {
+    fn marked_entry(self) -> Entry {
         debug_assert!(!self.is_unmarked());
         self.entry(0)
     }
 
     #[inline]
-    fn is_marked(self, mark: Mark, fingerprint: u64) -> bool {
-        self.mark_of(fingerprint) == Some(mark)
+    fn is_marked(self, mark: Mark, entry: Entry) -> bool {
+        self.mark.filter(|_| self.entry(0) == entry) == Some(mark)
     }
 
-    fn with_mark(self, fingerprint: u64, mark: Mark) -> Option<Self> {
+    fn with_mark(self, entry: Entry, mark: Mark) -> Option<Self> {
         debug_assert!(!self.is_reserved());
-        let found = self.unmarked_matches(fingerprint);
+        let found = self.unmarked_matches(entry);
         let is_free = self.is_unmarked() && found != 0;
         is_free.then(|| {
             let rest = self.taken(found & found.wrapping_neg());
-            rest.with_first(fingerprint).remarked(mark)
+            rest.with_first(entry).remarked(mark)
         })
     }
 
-    fn plus_marked(self, fingerprint: u64, mark: Mark) -> Option<Self> {
-        debug_assert!(fingerprint != 0);
+    fn plus_marked(self, entry: Entry, mark: Mark) -> Option<Self> {
+        debug_assert!(entry != Entry::EMPTY);
         let is_free = self.is_unmarked() && self.has_vacancy();
-        is_free.then(|| self.with_first(fingerprint).remarked(mark))
+        is_free.then(|| self.with_first(entry).remarked(mark))
     }
 
-    fn marked_instead(self, fingerprint: u64, mark: Mark) -> Self {
-        debug_assert!(!self.is_unmarked() && fingerprint != 0);
-        self.with_first(fingerprint).remarked(mark)
+    fn marked_instead(self, entry: Entry, mark: Mark) -> Self {
+        debug_assert!(!self.is_unmarked() && entry != Entry::EMPTY);
+        self.with_first(entry).remarked(mark)
     }
 
     #[inline]
@@ -269,7 +266,7 @@ impl<L: SemiSorted> Bucket for Contents<L> {
     fn without_marked(self) -> Self {
         debug_assert!(!self.is_unmarked());
         let unmarked = Self { mark: None, ..self };
-        unmarked.with_first(0)
+        unmarked.with_first(Entry::EMPTY)
     }
 
     // The reservation.

@@ -5,6 +5,7 @@ mod naive;
 
 use super::*;
 use crate::table::{
+    entry::{Entry, Fingerprint},
     layout::{S7x7, S8x6, S9x5, S12x4, S17x3},
     word::{Bits, Bucket, Minus},
 };
@@ -64,23 +65,39 @@ fn operations_agree<L: SemiSorted>(naive: &Naive, fingerprints: &[u64], tokens: 
     assert_eq!(contents.mark(), naive.marked.map(|(mark, _)| mark));
     assert_eq!(contents.is_unmarked(), naive.marked.is_none());
     assert_eq!(contents.is_reserved(), naive.token.is_some());
-    assert!(contents.residents(0).eq(naive.rest.iter().copied()));
+    assert!(
+        contents
+            .residents(Fingerprint::NONE)
+            .eq(naive.rest.iter().copied().map(Entry::new))
+    );
     assert_eq!(contents.occupied() as usize, naive.slots_used());
     same(contents.without_reservation(), &naive.with_token(None));
     for &fingerprint in fingerprints {
         let copies = naive.rest.iter().filter(|&&it| it == fingerprint).count();
-        assert_eq!(contents.holds(fingerprint), copies > 0, "{naive:?}");
-        assert_eq!(contents.count(fingerprint), copies, "{naive:?}");
+        assert_eq!(
+            contents.holds(Entry::new(fingerprint)),
+            copies > 0,
+            "{naive:?}"
+        );
+        assert_eq!(contents.count(Entry::new(fingerprint)), copies, "{naive:?}");
         let mark = naive.marked.filter(|&(_, marked)| marked == fingerprint);
         let mark = mark.map(|(mark, _)| mark);
-        assert_eq!(contents.mark_of(fingerprint), mark, "{naive:?}");
+        assert_eq!(
+            contents.mark_of(Fingerprint::new(fingerprint)),
+            mark,
+            "{naive:?}"
+        );
         for kind in MARKED {
             let expected = mark == Some(kind);
-            assert_eq!(contents.is_marked(kind, fingerprint), expected, "{naive:?}");
+            assert_eq!(
+                contents.is_marked(kind, Entry::new(fingerprint)),
+                expected,
+                "{naive:?}"
+            );
         }
     }
     if let Some((_, marked)) = naive.marked {
-        assert_eq!(contents.marked_entry(), marked);
+        assert_eq!(contents.marked_entry(), Entry::new(marked));
         same(contents.without_marked(), &naive.with_mark(None));
         same(contents.unmarked(), &naive.with_mark(None).plus(marked));
         for kind in MARKED {
@@ -89,7 +106,7 @@ fn operations_agree<L: SemiSorted>(naive: &Naive, fingerprints: &[u64], tokens: 
                 &naive.with_mark(Some((kind, marked))),
             );
             for &fingerprint in fingerprints {
-                let instead = contents.marked_instead(fingerprint, kind);
+                let instead = contents.marked_instead(Entry::new(fingerprint), kind);
                 same(instead, &naive.with_mark(Some((kind, fingerprint))));
             }
         }
@@ -126,19 +143,22 @@ fn operations_agree<L: SemiSorted>(naive: &Naive, fingerprints: &[u64], tokens: 
         } else {
             naive.clone()
         };
-        same(contents.plus(fingerprint), &more);
+        same(contents.plus(Entry::new(fingerprint)), &more);
         let less = naive.minus(fingerprint);
-        same(contents.minus(fingerprint), less.as_ref().unwrap_or(naive));
+        same(
+            contents.minus(Entry::new(fingerprint)),
+            less.as_ref().unwrap_or(naive),
+        );
         for kind in MARKED {
             let marked = Some((kind, fingerprint));
             let unmarked = naive.marked.is_none();
             let expected = less.as_ref().filter(|_| unmarked);
-            let with_mark = contents.with_mark(fingerprint, kind);
+            let with_mark = contents.with_mark(Entry::new(fingerprint), kind);
             assert_eq!(with_mark.is_some(), expected.is_some(), "{naive:?}");
             if let (Some(with_mark), Some(less)) = (with_mark, expected) {
                 same(with_mark, &less.with_mark(marked));
             }
-            let brought = contents.plus_marked(fingerprint, kind);
+            let brought = contents.plus_marked(Entry::new(fingerprint), kind);
             assert_eq!(brought.is_some(), unmarked && vacant, "{naive:?}");
             if let Some(brought) = brought {
                 same(brought, &naive.with_mark(marked));
@@ -154,7 +174,7 @@ fn pair_agrees<L: SemiSorted>(p: &Naive, q: &Naive, fingerprints: &[u64]) {
     for &fingerprint in fingerprints {
         let expected = p.holds(fingerprint) || q.holds(fingerprint);
         assert_eq!(
-            either_holds::<L>(words[0], words[1], fingerprint),
+            either_holds::<L>(words[0], words[1], Fingerprint::new(fingerprint)),
             (quiet == [true; 2]).then_some(expected),
             "{fingerprint} in {p:?} and {q:?}"
         );
@@ -178,7 +198,7 @@ fn writes_agree<L: SemiSorted>(p: &Naive, q: &Naive, fingerprints: &[u64]) {
     let [p, q] = [p, q].map(|it| it.with_token(None));
     let vacant = [&p, &q].map(|it| it.slots_used() < L::SLOTS);
     for &fingerprint in fingerprints {
-        let plus = Contents::<L>::plus_in_emptier(words[0], words[1], fingerprint);
+        let plus = Contents::<L>::plus_in_emptier(words[0], words[1], Entry::new(fingerprint));
         assert_eq!(plus.is_some(), vacant != [false; 2], "{p:?} and {q:?}");
         if let Some((in_q, Bits(new))) = plus {
             let into = if in_q { &q } else { &p };
@@ -193,7 +213,7 @@ fn writes_agree<L: SemiSorted>(p: &Naive, q: &Naive, fingerprints: &[u64]) {
         let less = p.minus(fingerprint).map(|it| (true, it));
         let less = less.or_else(|| Some((false, q.minus(fingerprint)?)));
         let less = less.map(|(in_p, it)| (in_p, Bits(it.word::<L>())));
-        match Contents::<L>::minus_in_first(words[0], words[1], fingerprint) {
+        match Contents::<L>::minus_in_first(words[0], words[1], Entry::new(fingerprint)) {
             Minus::Taken { in_p, new } => assert_eq!(Some((in_p, new)), less),
             Minus::Nothing => assert_eq!(less, None, "{fingerprint} in {p:?} and {q:?}"),
             Minus::Marked => assert!(!quiet, "{p:?} and {q:?}"),

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::table::{
-    layout::{E9x5, E11x4, E16x3, E26x2, Lanes},
-    time::Steps,
+    entry::{Entry, Fingerprint},
+    layout::{E9x5, E11x4, E16x3, E26x2, Lanes, Layout},
+    time::Epochs,
     word::Mark,
 };
 use proptest::prelude::*;
@@ -16,23 +17,28 @@ impl PackedLayout for Tiny {
     const LEVELS: &'static [Lanes] = &[Lanes::new(4, 3, 4)];
     const PHASE_BITS: u32 = 0;
     const TAG_BITS: u32 = 2;
-    type Time = Steps;
+    type Time = Epochs;
 }
 
 /// The unmarked slots that hold a copy of `fingerprint`, live or dead.
-fn naive<L: PackedLayout>(word: Packed<L>, fingerprint: u64, now: Now, live: bool) -> Vec<u64> {
+fn naive<L: PackedLayout>(
+    word: Packed<L>,
+    fingerprint: Fingerprint,
+    now: Now,
+    live: bool,
+) -> Vec<Entry> {
     (usize::from(!word.is_unmarked())..word.slots())
-        .map(|slot| word.slot(slot))
-        .filter(|entry| entry & L::FINGERPRINT == fingerprint)
+        .map(|slot| Entry::new(word.slot(slot)))
+        .filter(|&entry| L::fingerprint(entry) == fingerprint)
         .filter(|&entry| Moment::<L>::is_live(now, entry) == live)
         .collect()
 }
 
-fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: u64, now: Now) {
-    let context = format!("{fingerprint} in {word:?}, {now:?}");
+fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint, now: Now) {
+    let context = format!("{fingerprint:?} in {word:?}, {now:?}");
     let live = naive(word, fingerprint, now, true);
     assert_eq!(word.count_live(fingerprint, now), live.len(), "{context}");
-    let ages = |entries: &[u64]| {
+    let ages = |entries: &[Entry]| {
         entries
             .iter()
             .map(|&entry| Moment::<L>::age(now, entry))
@@ -58,8 +64,10 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: u64, now: Now) {
 }
 
 fn dead_agrees<L: PackedLayout>(word: Packed<L>, now: Now) {
-    let dead = |entry: u64| entry & L::FINGERPRINT != 0 && !Moment::<L>::is_live(now, entry);
-    let any = (0..word.slots()).any(|slot| dead(word.slot(slot)));
+    let dead = |entry: Entry| {
+        L::fingerprint(entry) != Fingerprint::NONE && !Moment::<L>::is_live(now, entry)
+    };
+    let any = (0..word.slots()).any(|slot| dead(Entry::new(word.slot(slot))));
     let found = word.dead(now);
     assert_eq!(
         found.is_some(),
@@ -89,12 +97,12 @@ fn every_tiny_word_agrees() {
         let entries = (0..3).map(|slot| entries >> (4 * slot) & 0b1111);
         for mark in [None, Some(Mark::Trailing)] {
             let word = word_of::<Tiny>(entries.clone(), mark);
-            for step in 0..5 {
+            for epoch in 0..5 {
                 for oldest in 0..3 {
-                    let now = Now { step, oldest };
+                    let now = Now { epoch, oldest };
                     dead_agrees(word, now);
                     for fingerprint in 1..4 {
-                        agrees(word, fingerprint, now);
+                        agrees(word, Fingerprint::new(fingerprint), now);
                     }
                 }
             }
@@ -116,15 +124,15 @@ macro_rules! words_agree {
             fn $name(
                 entries in prop::collection::vec(entry::<$layout>(), <$layout>::LEVELS[0].slots),
                 marked: bool,
-                step: u64,
+                epoch: u64,
                 oldest in 0..(1_u64 << <$layout>::TAG_BITS) - 2,
             ) {
-                let now = Now { step, oldest };
+                let now = Now { epoch, oldest };
                 let mark = marked.then_some(Mark::Delivered);
                 let word = word_of::<$layout>(entries.iter().copied(), mark);
                 dead_agrees(word, now);
                 for entry in entries {
-                    agrees(word, (entry & <$layout>::FINGERPRINT).max(1), now);
+                    agrees(word, Fingerprint::new((entry & <$layout>::FINGERPRINT).max(1)), now);
                 }
             }
         }
@@ -139,13 +147,13 @@ words_agree! {
 }
 
 #[test]
-fn a_copy_is_live_for_e_steps_after_its_own() {
-    for step in [0, 3, u64::MAX - 5] {
-        let entry = Moment::<E11x4>::entry(Now { step, oldest: 12 }, 7);
-        assert_eq!(entry & E11x4::FINGERPRINT, 7);
+fn a_copy_is_live_for_e_epochs_after_its_own() {
+    for epoch in [0, 3, u64::MAX - 5] {
+        let entry = Moment::<E11x4>::entry(Now { epoch, oldest: 12 }, Fingerprint::new(7));
+        assert_eq!(E11x4::fingerprint(entry), Fingerprint::new(7));
         for later in 0..16 {
             let now = Now {
-                step: step.wrapping_add(later),
+                epoch: epoch.wrapping_add(later),
                 oldest: 12,
             };
             assert_eq!(Moment::<E11x4>::age(now, entry), later);

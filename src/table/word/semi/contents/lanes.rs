@@ -1,7 +1,7 @@
 //! The lanes of raw bits and of prefixes: what is in order, and what moves.
 
 use super::{Contents, Heads, SemiSorted};
-use crate::table::word::Bucket;
+use crate::table::{entry::Entry, word::Bucket};
 
 /// The lowest bits of a word, so many.
 #[inline(always)]
@@ -16,17 +16,22 @@ impl<L: SemiSorted> Contents<L> {
         if self.is_unmarked() { 0 } else { L::RAW_BITS }
     }
 
-    /// The fingerprint in a lane; 0 if it is empty.
-    pub(super) fn entry(self, lane: usize) -> u64 {
+    /// The entry in a lane.
+    pub(super) fn entry(self, lane: usize) -> Entry {
         let shift = L::RAW_BITS * lane as u32;
-        (self.prefixes >> shift & L::LANE) << L::RAW_BITS | self.raws >> shift & L::LANE
+        let (prefix, raw) = (
+            self.prefixes >> shift & L::LANE,
+            self.raws >> shift & L::LANE,
+        );
+        Entry::new(prefix << L::RAW_BITS | raw)
     }
 
-    /// The raw bits and the prefix of a fingerprint.
+    /// The raw bits and the prefix of an entry.
     #[inline(always)]
-    pub(super) fn parts(fingerprint: u64) -> (u64, u64) {
-        debug_assert!(fingerprint >> L::RAW_BITS < L::PREFIXES);
-        (fingerprint & L::LANE, fingerprint >> L::RAW_BITS)
+    pub(in crate::table::word::semi) fn parts(entry: Entry) -> (u64, u64) {
+        let bits = entry.bits();
+        debug_assert!(bits >> L::RAW_BITS < L::PREFIXES);
+        (bits & L::LANE, bits >> L::RAW_BITS)
     }
 
     /// The top bit of every lane of `lanes` that is not 0.
@@ -61,18 +66,18 @@ impl<L: SemiSorted> Contents<L> {
         !((self.prefixes | L::TOPS) - (prefix * L::ONES) - borrows) & L::TOPS
     }
 
-    /// The top bit of every unmarked lane that holds `fingerprint`.
+    /// The top bit of every unmarked lane that holds `entry`.
     #[inline(always)]
-    pub(super) fn unmarked_matches(self, fingerprint: u64) -> u64 {
-        let (raw, prefix) = Self::parts(fingerprint);
+    pub(super) fn unmarked_matches(self, entry: Entry) -> u64 {
+        let (raw, prefix) = Self::parts(entry);
         let different = (self.raws ^ (raw * L::ONES)) | (self.prefixes ^ (prefix * L::ONES));
         Self::zeros(different) & !low(self.first())
     }
 
-    /// With `fingerprint` in its place, and the first lane in order, which is empty, gone.
+    /// With `entry` in its place, and the first lane in order, which is empty, gone.
     #[inline(always)]
-    pub(super) fn put(self, fingerprint: u64) -> Self {
-        let (raw, prefix) = Self::parts(fingerprint);
+    pub(super) fn put(self, entry: Entry) -> Self {
+        let (raw, prefix) = Self::parts(entry);
         // Those before it are a run from the first lane on. The entry comes into the last lane of
         // it; the others move down.
         let first = low(self.first());
@@ -82,7 +87,7 @@ impl<L: SemiSorted> Contents<L> {
         let moved = (place - 1) & !first;
         let kept = first | !(last << 1).wrapping_sub(1);
         let shift =
-            |lanes: u64, entry: u64| lanes & kept | lanes >> L::RAW_BITS & moved | (entry * place);
+            |lanes: u64, part: u64| lanes & kept | lanes >> L::RAW_BITS & moved | (part * place);
         self.with_lanes(shift(self.raws, raw), shift(self.prefixes, prefix))
     }
 
@@ -108,10 +113,10 @@ impl<L: SemiSorted> Contents<L> {
         }
     }
 
-    /// With `fingerprint` in lane 0, whatever was there.
+    /// With `entry` in lane 0, whatever was there.
     #[inline(always)]
-    pub(super) fn with_first(self, fingerprint: u64) -> Self {
-        let (raw, prefix) = Self::parts(fingerprint);
+    pub(super) fn with_first(self, entry: Entry) -> Self {
+        let (raw, prefix) = Self::parts(entry);
         Self {
             raws: self.raws & !L::LANE | raw,
             prefixes: self.prefixes & !L::LANE | prefix,
@@ -133,6 +138,6 @@ impl<L: SemiSorted> Contents<L> {
     /// from outside may be in disorder, or have a mark on nothing.
     #[cfg(test)]
     pub(crate) fn is_sound(self) -> bool {
-        self.is_in_order() && (self.is_unmarked() || self.marked_entry() != 0)
+        self.is_in_order() && (self.is_unmarked() || self.marked_entry() != Entry::EMPTY)
     }
 }

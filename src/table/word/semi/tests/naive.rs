@@ -44,7 +44,7 @@ impl Naive {
     /// The word, as the table in `semi.rs` says.
     pub(super) fn word<L: SemiSorted>(&self) -> u64 {
         let (slots, raw_bits, prefixes) = (L::SLOTS, L::RAW_BITS, L::PREFIXES);
-        let raw = |fingerprint: u64| fingerprint % (1 << raw_bits);
+        let raw = |number: u64| number % (1 << raw_bits);
         let taken = usize::from(self.marked.is_some()) + usize::from(self.token.is_some());
         let mut in_order = vec![0; slots - taken - self.rest.len()];
         in_order.extend(&self.rest);
@@ -90,12 +90,12 @@ impl Naive {
         changed
     }
 
-    pub(super) fn plus(&self, fingerprint: u64) -> Self {
-        self.with_rest(|rest| rest.push(fingerprint))
+    pub(super) fn plus(&self, number: u64) -> Self {
+        self.with_rest(|rest| rest.push(number))
     }
 
-    pub(super) fn minus(&self, fingerprint: u64) -> Option<Self> {
-        let place = self.rest.iter().position(|&it| it == fingerprint)?;
+    pub(super) fn minus(&self, number: u64) -> Option<Self> {
+        let place = self.rest.iter().position(|&it| it == number)?;
         Some(self.with_rest(|rest| {
             rest.remove(place);
         }))
@@ -115,7 +115,7 @@ impl Naive {
         }
     }
 
-    pub(super) fn holds(&self, fingerprint: u64) -> bool {
-        self.rest.contains(&fingerprint)
+    pub(super) fn holds(&self, number: u64) -> bool {
+        self.rest.contains(&number)
     }
 }

@@ -1,14 +1,14 @@
-//! Sweeps done wrong, for negative controls.
+//! Levels begun wrong, for negative controls.
 
 use crate::{
     step::Step,
-    table::{Table, layout::Layout, word::Bucket},
+    table::{Table, entry::Fingerprint, layout::Layout, word::Bucket},
 };
 
 /// Freezes the first word that was reached before the level has begun.
 pub(super) fn freeze_first<L: Layout>(
     table: &Table<L>,
-    reached: impl Iterator<Item = (u64, usize)>,
+    reached: impl Iterator<Item = (Fingerprint, usize)>,
 ) {
     for (fingerprint, bucket) in reached.take(1) {
         let loaded = table.load_for_update(fingerprint, bucket);

@@ -5,11 +5,12 @@ mod wrong;
 
 use super::{
     Segment, Table,
+    entry::Fingerprint,
     layout::Layout,
     word::{Bucket, Word},
 };
 use crate::{
-    fault::{self, instead},
+    fault::{self, faulty, when_faulty},
     step::Step,
     sync::{self, Ordering},
     threads::thread_number,
@@ -20,7 +21,7 @@ use std::ops::Range;
 pub(crate) const SPLITS_PER_INSERT: usize = if sync::IN_MODEL { 1 } else { 8 };
 
 /// Words over which one insert moves the split pointer on, at most: a filter that was
-/// restored in the middle of a sweep has many that are split, and its pointer at the first.
+/// restored in the middle of a level has many that are split, and its pointer at the first.
 const MAX_STRIDE: usize = 64 * SPLITS_PER_INSERT;
 
 /// Why a filter does not grow.
@@ -39,13 +40,13 @@ impl<L: Layout> Table<L> {
     ///
     /// `reached` are the words that a search at `level` has seen to be full, nearest first:
     /// where the split of a pair leaves it full, that of its neighbours helps. Where
-    /// all of them are split the next level might help, so the sweep goes on, by `runs` runs.
+    /// all of them are split the next level might help, so `runs` runs are split.
     #[cold]
     pub(crate) fn split_reached(
         &self,
         runs: usize,
         level: u32,
-        reached: impl Iterator<Item = (u64, usize)> + Clone,
+        reached: impl Iterator<Item = (Fingerprint, usize)> + Clone,
         worthwhile: impl Fn(u32) -> bool,
     ) -> Result<(), Refusal> {
         if self.level() != level {
@@ -56,7 +57,7 @@ impl<L: Layout> Table<L> {
             if level == self.levels().last() || !worthwhile(level) {
                 return Err(Refusal::Full);
             }
-            instead!(is(PublishLate) => wrong::freeze_first(self, reached.clone()), ());
+            when_faulty!(PublishLate, wrong::freeze_first(self, reached.clone()));
             self.begin_level(level).ok_or(Refusal::Memory)?;
         }
         let unsplit = reached.filter(|&(fingerprint, bucket)| {
@@ -72,7 +73,7 @@ impl<L: Layout> Table<L> {
                 if self.level() != level {
                     break;
                 }
-                self.sweep(level, lead());
+                self.split_run(level, lead());
             }
         }
         Ok(())
@@ -80,24 +81,24 @@ impl<L: Layout> Table<L> {
 
     /// Splits a few words, if the filter is between two levels.
     #[inline(always)]
-    pub(crate) fn sweep_some(&self) {
+    pub(crate) fn split_some(&self) {
         if L::GROWS && self.is_growing(self.level()) {
-            self.sweep(self.level(), lead());
+            self.split_run(self.level(), lead());
         }
     }
 
     /// Completes the level that was begun, if any.
-    pub(crate) fn sweep_all(&self) {
+    pub(crate) fn finish_level(&self) {
         while self.is_growing(self.level()) {
-            self.sweep(self.level(), lead());
+            self.split_run(self.level(), lead());
         }
     }
 
-    /// Words that the sweep has not passed yet; 0 between levels.
+    /// Words that the split pointer has not passed yet; 0 between levels.
     pub(crate) fn words_to_split(&self) -> usize {
         let level = self.level();
         self.segment(level).map_or(0, |segment| {
-            // Acquire: as in `sweep`.
+            // Acquire: as in `split_run`.
             self.words_at(level) - segment.split_pointer.load(Ordering::Acquire) as usize
         })
     }
@@ -108,7 +109,7 @@ impl<L: Layout> Table<L> {
     /// Nobody owns a run: the pointer moves on when the words say that they are
     /// split, so a thread that stops in the middle delays nobody.
     #[cold]
-    pub(crate) fn sweep(&self, level: u32, lead: usize) {
+    pub(crate) fn split_run(&self, level: u32, lead: usize) {
         let Some(segment) = self.segment(level) else {
             return;
         };
@@ -129,7 +130,7 @@ impl<L: Layout> Table<L> {
             .places(pointer..words.min(pointer + MAX_STRIDE))
             .take_while(|&place| is_split(place));
         let to = pointer + more.count();
-        let to = instead!(is(SweepBlindly) => end, to);
+        let to = faulty!(to, MovePointerBlindly => end);
         self.move_split_pointer(segment, level, to);
     }
 
@@ -137,10 +138,10 @@ impl<L: Layout> Table<L> {
     /// they are all there are.
     fn move_split_pointer(&self, segment: &Segment, level: u32, to: usize) {
         // AcqRel: whoever reads the pointer finds all words before it split.
-        let order = fault::order(Step::Sweep, Ordering::AcqRel);
+        let order = fault::order(Step::MovePointer, Ordering::AcqRel);
         segment.split_pointer.fetch_max(to as u64, order);
         let complete = to == self.words_at(level);
-        if instead!(is(HintEarly) => true, complete) {
+        if faulty!(complete, HintEarly => true) {
             self.complete_level(level);
         }
     }
@@ -153,7 +154,7 @@ impl<L: Layout> Table<L> {
         self.growth.hint.fetch_max(hint.pack(), order);
     }
 
-    /// Plane and bucket of these words, in the order of the sweep.
+    /// Plane and bucket of these words, in the order in which runs are split.
     fn places(&self, words: Range<usize>) -> impl Iterator<Item = (u64, usize)> {
         // Divisions are slow: one for all of them.
         let (mut plane, mut bucket) = (words.start / self.buckets(), words.start % self.buckets());
@@ -175,7 +176,7 @@ impl<L: Layout> Table<L> {
     }
 }
 
-/// How many runs ahead a thread sweeps: threads keep out of each other's way.
+/// How many runs ahead a thread splits: threads keep out of each other's way.
 fn lead() -> usize {
     // In a model the thread's number says nothing: those choose.
     if cfg!(guira_loom) {

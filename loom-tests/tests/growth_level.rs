@@ -1,4 +1,4 @@
-//! The sweep completes a level, and the hint is never early.
+//! Runs of splits complete a level, and the hint is never early.
 #![cfg(guira_loom)]
 
 mod common {
@@ -16,9 +16,9 @@ use guira_loom_tests::{
     growth::{Growth, UNMADE, ending, growing, split},
 };
 
-/// Two threads sweep a level, the second a word ahead; a lookup, and an insert
-/// after its own sweep.
-fn two_sweepers(lead: usize, with_lookup: bool) -> Growth {
+/// Two threads split the runs of a level, the second a word ahead; a lookup, and an insert
+/// after its own run.
+fn two_splitters(lead: usize, with_lookup: bool) -> Growth {
     let (x, y) = (ending(0b111, 0), ending(0b101, 0));
     let setup = move || {
         // More levels than one, for the controls: see `growing`.
@@ -26,13 +26,13 @@ fn two_sweepers(lead: usize, with_lookup: bool) -> Growth {
         filter.begin_level(0);
         filter
     };
-    let scenario = Growth::new(&format!("two sweepers, lead {lead}, {with_lookup}"), setup)
+    let scenario = Growth::new(&format!("two splitters, lead {lead}, {with_lookup}"), setup)
         .thread(move |filter| {
-            filter.sweep(0, 0);
+            filter.split_run(0, 0);
             0_usize
         })
         .thread(move |filter| {
-            filter.sweep(0, lead);
+            filter.split_run(0, lead);
             0_usize
         })
         .law(move |filter, _| {
@@ -63,7 +63,7 @@ fn two_sweepers(lead: usize, with_lookup: bool) -> Growth {
 /// A thread completes a level and begins the next one; a lookup.
 fn levels(levels: u32) -> Growth {
     let x = ending(0b111, 0);
-    let name = format!("lookup, sweeps of {levels} levels");
+    let name = format!("lookup, splits of {levels} levels");
     let lookup =
         Growth::new(&name, move || growing(Q, &[x], levels)).thread(move |filter| find(filter, x));
     while_levels_complete(lookup, x, levels)
@@ -204,11 +204,11 @@ fn unique(present: bool, uniques: usize) -> Growth {
 }
 
 #[test]
-fn nobody_owns_a_part_of_the_sweep() {
-    two_sweepers(0, false).holds();
-    two_sweepers(1, false).holds();
-    two_sweepers(0, true).holds();
-    two_sweepers(1, true).holds();
+fn no_thread_owns_a_run() {
+    two_splitters(0, false).holds();
+    two_splitters(1, false).holds();
+    two_splitters(0, true).holds();
+    two_splitters(1, true).holds();
 }
 
 #[test]
@@ -246,8 +246,8 @@ fn insert_unique_is_exact_while_its_words_are_split() {
 
 #[test]
 fn the_hint_is_never_early() {
-    two_sweepers(1, true).must_fail(Fault::HintEarly, UNMADE);
-    two_sweepers(1, true).must_fail(Fault::SweepBlindly, UNMADE);
+    two_splitters(1, true).must_fail(Fault::HintEarly, UNMADE);
+    two_splitters(1, true).must_fail(Fault::MovePointerBlindly, UNMADE);
 }
 
 #[test]
@@ -257,8 +257,8 @@ fn the_hint_carries_what_it_promises() {
 }
 
 #[test]
-fn the_mark_of_the_sweep_carries_what_it_promises() {
-    two_sweepers(0, true).must_fail(Step::Sweep, UNMADE);
+fn the_split_pointer_carries_what_it_promises() {
+    two_splitters(0, true).must_fail(Step::MovePointer, UNMADE);
 }
 
 #[test]

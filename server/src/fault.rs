@@ -1,0 +1,92 @@
+//! Panics on purpose, for tests of what becomes of them. Builds without the feature `faults` have
+//! none.
+
+/// Where to panic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Any command of a client.
+    Command,
+    /// A save that has begun.
+    Save,
+    /// The task that handles SIGTERM and SIGINT.
+    Signals,
+    /// The task that handles SIGHUP.
+    Hangup,
+    /// The task that starts saves at an interval.
+    SaveEvery,
+    /// The task that evicts expired keys.
+    Sweep,
+    /// The task that begins the epochs of expiring filters.
+    Tick,
+    /// The task that accepts scrapes.
+    Scrapes,
+}
+
+#[cfg(feature = "faults")]
+mod injected {
+    use super::Fault;
+    use std::{
+        env,
+        path::PathBuf,
+        sync::atomic::{AtomicBool, Ordering},
+        thread,
+        time::Duration,
+    };
+
+    impl Fault {
+        fn name(self) -> &'static str {
+            match self {
+                Self::Command => "command",
+                Self::Save => "save",
+                Self::Signals => "signals",
+                Self::Hangup => "hangup",
+                Self::SaveEvery => "save-every",
+                Self::Sweep => "sweep",
+                Self::Tick => "tick",
+                Self::Scrapes => "scrapes",
+            }
+        }
+
+        /// Panics once, if `GUIRA_FAULT` names this place and the file of `GUIRA_FAULT_WHEN` exists.
+        ///
+        /// # Panics
+        ///
+        /// That is what it is for.
+        pub fn reach(self) {
+            static DONE: AtomicBool = AtomicBool::new(false);
+            if env::var("GUIRA_FAULT").is_ok_and(|name| name == self.name())
+                && file("GUIRA_FAULT_WHEN").is_some_and(|file| file.exists())
+                && !DONE.swap(true, Ordering::Relaxed)
+            {
+                panic!("on purpose: {}", self.name());
+            }
+        }
+    }
+
+    /// Waits as long as the file of `GUIRA_HOLD_SAVE` exists.
+    pub(crate) fn hold_save() {
+        while file("GUIRA_HOLD_SAVE").is_some_and(|file| file.exists()) {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn file(variable: &str) -> Option<PathBuf> {
+        env::var_os(variable).map(PathBuf::from)
+    }
+}
+
+#[cfg(not(feature = "faults"))]
+mod injected {
+    use super::Fault;
+
+    impl Fault {
+        /// Nothing.
+        #[inline(always)]
+        pub const fn reach(self) {}
+    }
+
+    #[inline(always)]
+    pub(crate) const fn hold_save() {}
+}
+
+pub(crate) use injected::hold_save;
