@@ -82,8 +82,8 @@ impl<L: Layout> RawFilter<L> {
             // Higher each time, so it ends: what `read_chunk` found is published.
             let level = pass.level.unwrap_or_else(|| self.table.scan_level());
             let words = buckets.len() * self.table.planes_at(level);
-            image.words.clear();
-            if image.words.try_reserve(words).is_err() {
+            let more = words.saturating_sub(image.words.len());
+            if image.words.try_reserve(more).is_err() {
                 return Read::NoMemory;
             }
             image.words.resize(words, 0);
