@@ -5,19 +5,19 @@
 #[cfg(guira_loom)]
 pub(crate) mod traced;
 
-#[cfg(any(guira_loom, guira_shuttle))]
-use checker::sync::atomic::fence;
 #[cfg(guira_shuttle)]
 pub(crate) use checker::sync::atomic::AtomicU64;
+#[cfg(any(guira_loom, guira_shuttle))]
+use checker::sync::atomic::fence;
 #[cfg(guira_loom)]
 use loom as checker;
 #[cfg(guira_shuttle)]
 use shuttle as checker;
+#[cfg(not(any(guira_loom, guira_shuttle)))]
+pub(crate) use std::sync::atomic::AtomicU64;
 pub(crate) use std::sync::atomic::Ordering;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 use std::sync::atomic::fence;
-#[cfg(not(any(guira_loom, guira_shuttle)))]
-pub(crate) use std::sync::atomic::AtomicU64;
 #[cfg(guira_loom)]
 pub(crate) use traced::AtomicU64;
 

@@ -13,7 +13,10 @@ use super::{
 use crate::{
     error::SnapshotError,
     hash::SeededState,
-    raw::{RawFilter, frontier::{chunk_buckets, scan::Chunk}},
+    raw::{
+        RawFilter,
+        frontier::{chunk_buckets, scan::Chunk},
+    },
     snapshot::{summed::Summed, whole},
     table::{
         Levels, Table,

@@ -33,7 +33,12 @@ where
         // The image goes chunk by chunk, and in a chunk plane by plane.
         for (chunk, words) in image.chunks(size * planes).enumerate() {
             let start = chunk * size;
-            Self::count_copies(start..start + words.len() / planes, words, items, &mut copies);
+            Self::count_copies(
+                start..start + words.len() / planes,
+                words,
+                items,
+                &mut copies,
+            );
         }
         copies
     }

@@ -139,7 +139,10 @@ pub(crate) struct Look(Found);
 
 impl Look {
     fn passes(&self) -> impl Iterator<Item = &Pass> {
-        self.0.iter().flat_map(|list| list.iter()).map(|pass| &**pass)
+        self.0
+            .iter()
+            .flat_map(|list| list.iter())
+            .map(|pass| &**pass)
     }
 
     /// [`Frontiers::may_cross`]; without a fence before it a hint.

@@ -35,18 +35,20 @@ fn stands_still(name: &str, builder: Builder, capacity: usize) {
         filter.insert(&item).expect("room");
     }
     let half = filter.to_bytes().len() / 2;
-    let (mut written, mut next) = (0, before);
-    let mut bytes = Vec::new();
-    let fill = |length: usize| {
+    let (mut written, mut next, mut bytes) = (0, before, Vec::new());
+    let mut slow = Slow(|length| {
+        let was_before = written <= half;
         written += length;
-        while written > half && next < capacity && filter.insert(&next).is_ok() {
-            next += 1;
+        if was_before && written > half {
+            while next < capacity && filter.insert(&next).is_ok() {
+                next += 1;
+            }
         }
-    };
-    let mut slow = Slow(fill);
+    });
     filter
         .write_to(Tee(&mut slow, &mut bytes))
         .expect("a vector takes all bytes");
+    assert_ne!(next, before, "{name}: it stood still");
     assert!(
         next >= capacity * 95 / 100,
         "{name}: the first refusal was at {next} of {capacity}"
@@ -55,9 +57,16 @@ fn stands_still(name: &str, builder: Builder, capacity: usize) {
     let copy = CuckooFilter::from_bytes(&bytes).expect("a snapshot");
     for item in 0..before {
         let (in_copy, most) = (copy.count(&item), filter.count(&item));
-        assert!((1..=most).contains(&in_copy), "{name}: {item}, {in_copy} times");
+        assert!(
+            (1..=most).contains(&in_copy),
+            "{name}: {item}, {in_copy} times"
+        );
     }
-    assert!((before..=next).contains(&copy.len()), "{name}: {}", copy.len());
+    assert!(
+        (before..=next).contains(&copy.len()),
+        "{name}: {}",
+        copy.len()
+    );
 }
 
 /// Writes to both, to the first one first.
@@ -100,9 +109,9 @@ fn a_writer_that_stands_still_refuses_no_insert_in_semi_sorted_words() {
     stands_still("space", space.false_positive_rate(0.01), CAPACITY);
 }
 
-/// A filter that has doubled 5 times, with 82 % of the items with which it would double again, and
-/// these items.
-fn grown() -> (CuckooFilter, VecDeque<u64>) {
+/// A filter that has doubled 5 times, with so many percent of the items with which it would double
+/// again, and these items.
+fn grown(percent: u64) -> (CuckooFilter, VecDeque<u64>) {
     let builder = builder().capacity(300).max_capacity(1_000_000);
     let fill = |items: u64| {
         let filter = builder.clone().build().expect("a filter");
@@ -117,9 +126,12 @@ fn grown() -> (CuckooFilter, VecDeque<u64>) {
         filter.insert(&items).expect("it grows");
         items += 1;
     }
-    let items = items * 82 / 100;
+    let items = items * percent / 100;
     let filter = fill(items);
-    assert_eq!((filter.stats().level, filter.stats().buckets_to_split), (5, 0));
+    assert_eq!(
+        (filter.stats().level, filter.stats().buckets_to_split),
+        (5, 0)
+    );
     (filter, (0..items).collect())
 }
 
@@ -128,7 +140,9 @@ fn replace(filter: &CuckooFilter, items: &mut VecDeque<u64>, times: usize, next:
     for _ in 0..times {
         let old = items.pop_front().expect("items");
         filter.remove(&old);
-        filter.insert(&*next).expect("room for as many items as before");
+        filter
+            .insert(&*next)
+            .expect("room for as many items as before");
         items.push_back(*next);
         *next += 1;
     }
@@ -136,20 +150,28 @@ fn replace(filter: &CuckooFilter, items: &mut VecDeque<u64>, times: usize, next:
 
 #[test]
 fn a_slow_writer_does_not_make_a_filter_double() {
-    let (filter, mut items) = grown();
-    let buckets = filter.buckets();
-    let mut next = 1 << 32;
-    let mut slow = Slow(|_| replace(&filter, &mut items, 200, &mut next));
-    filter.write_to(&mut slow).expect("all bytes");
-    assert!(next > (1 << 32) + 100_000, "many pieces were written");
-    assert_eq!(filter.buckets(), buckets);
-    assert!(items.iter().all(|item| filter.contains(item)));
+    for percent in [51, 82] {
+        let (filter, mut items) = grown(percent);
+        let buckets = filter.buckets();
+        let (mut next, mut pieces) = (1 << 32, 0);
+        let mut slow = Slow(|_| {
+            pieces += 1;
+            replace(&filter, &mut items, 3_000, &mut next);
+        });
+        filter.write_to(&mut slow).expect("all bytes");
+        assert!(
+            pieces > 10,
+            "{percent} %: it was written in {pieces} pieces"
+        );
+        assert_eq!(filter.buckets(), buckets, "{percent} %");
+        assert!(items.iter().all(|item| filter.contains(item)));
+    }
 }
 
 /// Scans the filter again and again while two threads replace items.
 fn beside_writers(scan: impl Fn(&CuckooFilter)) {
     const SCANS: usize = 100;
-    let (filter, mut items) = grown();
+    let (filter, mut items) = grown(82);
     let buckets = filter.buckets();
     let done = AtomicBool::new(false);
     let half = items.split_off(items.len() / 2);

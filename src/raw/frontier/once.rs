@@ -62,9 +62,9 @@ impl<T> Once<T> {
 
     pub(super) fn publish(&self, value: T) -> Result<bool, NoMemory> {
         use crate::sync::Ordering;
-        let exchanged =
-            self.published
-                .compare_exchange(0, 1, Ordering::Release, Ordering::Acquire);
+        let exchanged = self
+            .published
+            .compare_exchange(0, 1, Ordering::Release, Ordering::Acquire);
         // Before the next access that loom knows of.
         Ok(exchanged.is_ok() && self.value.set(Box::new(value)).is_ok())
     }

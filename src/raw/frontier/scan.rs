@@ -90,7 +90,10 @@ impl<L: Layout> RawFilter<L> {
             // A thread that is stopped in a chunk cannot tell of tags that it has read from which
             // turn they are.
             let now = self.time.now();
-            if !self.table.read_chunk(buckets.clone(), level, &mut image.words) {
+            if !self
+                .table
+                .read_chunk(buckets.clone(), level, &mut image.words)
+            {
                 if pass.level.is_some() {
                     return Read::Beyond;
                 }

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 /// The buckets of 16 to which a move from `from` may go.
 fn permitted(frontiers: &Frontiers, from: usize) -> Range<usize> {
-    let to: Vec<usize> = (0..16).filter(|&to| frontiers.may_cross(from, to)).collect();
+    let to: Vec<usize> = (0..16)
+        .filter(|&to| frontiers.may_cross(from, to))
+        .collect();
     let seeming = (0..16).filter(|&to| frontiers.look().permits(from, to));
     assert!(seeming.eq(to.iter().copied()));
     let (Some(first), Some(last)) = (to.first(), to.last()) else {
