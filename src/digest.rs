@@ -23,8 +23,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// Beside writers it is the digest of the filter of a snapshot that was
     /// [written](Self::write_to) at the same time. The filter may have held just that at no
-    /// moment. As with a snapshot, an insert into a filter that is well filled may be told
-    /// meanwhile that it is full.
+    /// moment.
     ///
     /// ```
     /// use guira::CuckooFilter;

@@ -306,8 +306,8 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// * [`InsertError::Full`]: there is no room for the item. With up to `capacity` distinct
     ///   items this does not happen in practice, with two exceptions: a thread is stopped in
-    ///   the middle of a relocation at the very place, or a snapshot, merge or digest of this filter is under way, as
-    ///   [`write_to`](Self::write_to) says.
+    ///   the middle of a relocation at the very place; or during a snapshot, merge, digest or clear
+    ///   of this filter there is no memory, as [`write_to`](Self::write_to) says.
     /// * [`InsertError::Memory`]: the filter would have to grow, and the allocator refuses.
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {

@@ -47,11 +47,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// twice, or once though it was removed just before. So `self` never lacks an item, but may
     /// hold copies that nobody will remove. While nobody writes to `other` the copies are exact.
     ///
-    /// While it runs, no relocation in `other` crosses the place where it is, so that an insert into
-    /// a well filled `other` may be told that it is full. In memory it needs some KiB, or more where
-    /// `other` has doubled more than six times: 70 KiB after ten doublings. No step waits for another thread, and two filters may be
-    /// merged into each other at once: what comes into either meanwhile may be merged back
-    /// and so have further copies.
+    /// It needs as much memory as [a snapshot](Self::write_to), and half of it where `other` has
+    /// doubled more than six times: 70 KiB after ten doublings. No step waits for another thread.
+    /// Two filters may be merged into each other at once: what is inserted into either during the
+    /// call may be merged back and so have further copies.
     ///
     /// # Errors
     ///

@@ -39,12 +39,15 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// yet been given up.
     /// With no writers the snapshot is exact, down to the place of each fingerprint.
     ///
-    /// The call needs some KiB of memory beyond the filter; where the filter has doubled more than
-    /// six times, 140 bytes for each word that a bucket has by then: 140 KiB after ten doublings.
-    /// While it runs, no relocation crosses the place where it is,
-    /// so an insert into a well-filled filter may get [`Full`](crate::InsertError::Full).
-    /// Where `writer` is slow, rather write what [`to_bytes`](Self::to_bytes)
-    /// gives: it is done in about a second a GiB, or three if the filter has doubled often.
+    /// While the call runs, no relocation crosses the place where it is. An insert that has no other
+    /// way reads the next part of the filter in place of the call: at most all that is left, which
+    /// takes about a second a GiB. So inserts do not fail because `writer` is slow.
+    ///
+    /// The call needs some KiB of memory beyond the filter, and 60 bytes for each 4 KiB of it. Where
+    /// the filter has doubled more than six times, it needs 140 bytes for each word that a bucket has
+    /// by then: 140 KiB after ten doublings. What inserts have read stays in memory until the call
+    /// ends: at most as many bytes as the filter has, and none unless an insert needs it. An insert
+    /// that gets no memory for it may answer [`Full`](crate::InsertError::Full).
     ///
     /// Wrap `writer` to observe the progress. All but about
     /// 1 % of the bytes come in proportion to the buckets scanned. For a

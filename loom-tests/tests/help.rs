@@ -345,7 +345,11 @@ fn a_stopped_snapshot_has_what_is_moved() {
 fn helpers_meet() {
     for from in ENDS {
         two_helpers(from).outcomes(&[[1, 0], [1, 1]]).holds();
-        two_helpers_and_mover(from).outcomes(&[[1, 1, 1]]).holds();
+        let who_helped = [[0, 1], [1, 0], [1, 1]];
+        let outcomes = who_helped.map(|[one, other]| [[one, other, 0], [one, other, 1]]);
+        two_helpers_and_mover(from)
+            .outcomes(outcomes.as_flattened())
+            .holds();
     }
 }
 

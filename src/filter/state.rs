@@ -239,8 +239,7 @@ impl<S> CuckooFilter<S> {
     ///
     /// When it returns, no copy is left of those that were in the filter when it began. One that is
     /// inserted meanwhile may be removed, too. So beside this call `Ok` of an insert does not mean
-    /// that the item stays. Lock-free; it scans the filter as [`write_to`](Self::write_to) does, so
-    /// an insert into a well filled filter may get [`Full`](crate::InsertError::Full) meanwhile.
+    /// that the item stays. Lock-free; it scans the filter as [`write_to`](Self::write_to) does.
     ///
     /// O(buckets), and a remove for each item. A filter that has grown keeps its size. Where you
     /// have the filter for yourself, [`reset`](Self::reset) is faster; where you can exchange it

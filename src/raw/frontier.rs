@@ -113,7 +113,7 @@ impl Frontiers {
         let first = Arc::new(scan::expect_memory(pass));
         // Relaxed: whoever finds the pass has acquired it, and this with it.
         self.running.fetch_add(1, Ordering::Relaxed);
-        let with_this = |list: &[Arc<Pass>]| [list, &[first.clone()]].concat();
+        let with_this = |list: &[Arc<Pass>]| [list, std::slice::from_ref(&first)].concat();
         self.scans.update(with_this);
         first
     }

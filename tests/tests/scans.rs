@@ -216,3 +216,59 @@ fn merges_do_not_make_the_other_filter_double() {
 fn clears_do_not_make_a_filter_double() {
     beside_writers(CuckooFilter::clear);
 }
+
+/// The writers are the thread of the scan itself, before each chunk that it reads.
+///
+/// Run with `RUSTFLAGS="--cfg guira_faults" cargo test --test scans`.
+#[cfg(guira_faults)]
+mod before_each_chunk {
+    use super::{grown, replace};
+    use guira::{
+        CuckooFilter,
+        model::{Step, unwatch, watch},
+    };
+    use std::{cell::Cell, rc::Rc, sync::Arc};
+
+    fn check(scan: impl Fn(&CuckooFilter)) {
+        for percent in [51, 82] {
+            let (filter, mut items) = grown(percent);
+            let (filter, chunks) = (Arc::new(filter), Rc::new(Cell::new(0)));
+            let (of_watcher, counter, mut next) = (filter.clone(), chunks.clone(), 1 << 32);
+            watch(move |step| {
+                if step == Step::Enter {
+                    counter.set(counter.get() + 1);
+                    replace(&of_watcher, &mut items, 3_000, &mut next);
+                }
+            });
+            let buckets = filter.buckets();
+            scan(&filter);
+            unwatch();
+            assert!(chunks.get() > 10, "{percent} %: {} chunks", chunks.get());
+            assert_eq!(filter.buckets(), buckets, "{percent} %");
+            assert_eq!(filter.stats().failed_inserts, 0, "{percent} %");
+        }
+    }
+
+    #[test]
+    fn a_snapshot_does_not_make_a_filter_double() {
+        check(|filter| assert!(!filter.to_bytes().is_empty()));
+    }
+
+    #[test]
+    fn a_digest_does_not_make_a_filter_double() {
+        check(|filter| assert_ne!(filter.digest(), 0));
+    }
+
+    #[test]
+    fn a_merge_does_not_make_the_other_filter_double() {
+        check(|filter| {
+            let into = CuckooFilter::from_header(&filter.header(), 1 << 26).expect("a header");
+            into.merge(filter).expect("room");
+        });
+    }
+
+    #[test]
+    fn a_clear_does_not_make_a_filter_double() {
+        check(CuckooFilter::clear);
+    }
+}
