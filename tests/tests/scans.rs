@@ -243,7 +243,8 @@ mod before_each_chunk {
             let buckets = filter.buckets();
             scan(&filter);
             unwatch();
-            assert!(chunks.get() > 10, "{percent} %: {} chunks", chunks.get());
+            // The inserts read the others.
+            assert!(chunks.get() > 1, "{percent} %: {} chunks", chunks.get());
             assert_eq!(filter.buckets(), buckets, "{percent} %");
             assert_eq!(filter.stats().failed_inserts, 0, "{percent} %");
         }
