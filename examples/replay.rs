@@ -85,7 +85,7 @@ impl Receiver {
 
     /// Any number of threads may call this at a time: of equal messages one passes.
     fn receive(&self, now: Duration, message: &Message<'_>) -> Verdict {
-        self.seen.tick(|| now);
+        self.seen.tick_at(|| now);
         if now.abs_diff(message.stamp) > SKEW {
             return Verdict::Stale;
         }

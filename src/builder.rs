@@ -43,8 +43,51 @@ pub struct Builder<S = SeededState> {
     hasher: S,
 }
 
+impl CuckooFilter {
+    /// A filter for `capacity` distinct items, with a false-positive rate of at most 0.1 % and a
+    /// random seed: about 2 bytes per item.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(10_000);
+    /// assert_eq!(filter.capacity(), 10_000);
+    /// assert!(filter.false_positive_rate() <= 0.001);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `capacity` is 0 or too large, or if there is no memory.
+    /// [`Builder::build`] returns an error instead.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        match Self::builder().capacity(capacity).build() {
+            Ok(filter) => filter,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Configures a filter.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::builder()
+    ///     .capacity(10_000)
+    ///     .max_capacity(1_000_000)
+    ///     .false_positive_rate(0.01)
+    ///     .build()?;
+    /// assert_eq!(filter.max_capacity(), 1_000_000);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+}
+
 impl Builder {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         Self {
             capacity: 1024,
             max_capacity: None,
@@ -65,12 +108,12 @@ impl Builder {
     /// use guira::CuckooFilter;
     ///
     /// let bytes = || {
-    ///     let mut filter = CuckooFilter::builder().seed(42).build()?;
-    ///     filter.extend(&["ani", "koel"]);
-    ///     Ok::<_, guira::BuildError>(filter.to_bytes())
+    ///     let filter = CuckooFilter::builder().seed(42).build()?;
+    ///     filter.try_extend(["ani", "koel"])?;
+    ///     Ok::<_, Box<dyn std::error::Error>>(filter.to_bytes())
     /// };
     /// assert_eq!(bytes()?, bytes()?);
-    /// # Ok::<(), guira::BuildError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
@@ -294,6 +337,9 @@ impl<S> Builder<S> {
     ///
     /// [`BuildError`] names what cannot be met, and what can.
     pub fn build(self) -> Result<CuckooFilter<S>, BuildError> {
+        if self.capacity == 0 {
+            return Err(BuildError::ZeroCapacity);
+        }
         let rate = rate_asked(self.rate, self.fingerprint_bits);
         let (capacity, bits) = (self.capacity, self.fingerprint_bits);
         let geometry = match (self.max_capacity, self.prefer) {

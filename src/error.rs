@@ -1,9 +1,15 @@
-//! What can go wrong, and the values it went wrong with.
+//! What can go wrong. Each error is printed once: its text does not repeat that of its source.
 
-use std::{io, time::Duration};
-use thiserror::Error;
+mod build;
+mod snapshot;
 
-/// An item was not inserted; no other one has come or gone.
+pub use build::BuildError;
+pub use snapshot::SnapshotError;
+use std::{error::Error, fmt, time::Duration};
+
+/// An item was not inserted. No other item was added or removed.
+///
+/// [`is_transient`](Self::is_transient) says whether it is worthwhile to try again.
 ///
 /// ```
 /// use guira::{CuckooFilter, InsertError};
@@ -11,284 +17,203 @@ use thiserror::Error;
 /// let filter = CuckooFilter::with_capacity(1_000);
 /// let refused = (0..).find_map(|item: u64| filter.insert(&item).err());
 /// assert_eq!(refused, Some(InsertError::Full));
+///
+/// let copies = CuckooFilter::with_capacity(1_000);
+/// let refused = (0..).find_map(|_: u64| copies.insert("ani").err());
+/// assert_eq!(refused, Some(InsertError::TooManyCopies));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InsertError {
-    /// No room was found for the item. There is no empty slot in its two buckets. A search of
-    /// bounded length found no chain of relocations that empties one, or other threads were in
-    /// the way of each that it found.
-    #[error("the filter is full")]
+    /// No room was found: both buckets of the item are full, and a search of bounded length found no
+    /// chain of relocations that empties a slot. Rarely, other threads were in the way of every
+    /// chain that it found.
     Full,
-    /// The call found no free reservation token. As many calls of `insert_unique` are in
-    /// flight in this process, all filters taken together, as there are tokens, or up to 128
-    /// fewer: threads keep so many tokens for their next calls. `insert` does not need one.
-    #[error("too many calls of insert_unique are in flight: there are 512 tokens")]
+    /// Both buckets of the item are full of copies of the item, or of items that hash alike. Only a
+    /// remove makes room.
+    TooManyCopies,
+    /// A snapshot, merge, digest or clear of the filter is in progress and forbids relocations that
+    /// might make room, and the allocator refuses the memory to move it on. Transient: try again when
+    /// it has ended.
+    BlockedByScan,
+    /// All reservation tokens are in use. Transient. Only `insert_unique` and `insert_or_refresh`
+    /// need a token. The process has 512 for all its filters, and idle threads keep at most 128.
     TooManyInFlight,
-    /// The filter would have to grow, and the allocator refused the memory. The filter
-    /// goes on at its present size, and later inserts try again.
-    #[error("no memory for the filter to grow")]
+    /// The filter has to grow, and the allocator refuses the memory. The filter remains usable at
+    /// its size, and later inserts try again.
     Memory,
 }
 
-/// A batch of inserts ended at an item that got an error.
+impl InsertError {
+    /// True if the cause ends by itself: the same call may succeed soon, though nothing is removed.
+    ///
+    /// ```
+    /// use guira::InsertError;
+    ///
+    /// assert!(InsertError::BlockedByScan.is_transient());
+    /// assert!(!InsertError::Full.is_transient());
+    /// ```
+    #[must_use]
+    pub const fn is_transient(self) -> bool {
+        matches!(self, Self::BlockedByScan | Self::TooManyInFlight)
+    }
+}
+
+impl fmt::Display for InsertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "the filter is full",
+            Self::TooManyCopies => "the filter is full of copies of this item",
+            Self::BlockedByScan => "the filter has no room while it is being scanned: try again",
+            Self::TooManyInFlight => "more than 512 calls of insert_unique are in flight",
+            Self::Memory => "no memory for the filter to grow",
+        })
+    }
+}
+
+impl Error for InsertError {}
+
+/// A batch of inserts ended at an item that was not inserted. Its source is the error of that item.
 ///
-/// The items before it are decided, and none from it on was inserted by this call.
-/// To go on behind it, hand in the rest.
+/// The items before it are decided, and this call inserted none from it on. To continue after it,
+/// pass the rest.
 ///
 /// ```
-/// use guira::{BatchError, CuckooFilter};
+/// use guira::CuckooFilter;
 ///
 /// let filter = CuckooFilter::builder().capacity(100).build()?;
 /// let items: Vec<u32> = (0..1_000).collect();
 /// let (mut rest, mut refused) = (&items[..], 0);
-/// while let Err(BatchError { index, .. }) = filter.insert_batch(rest) {
+/// while let Err(error) = filter.insert_batch(rest) {
 ///     refused += 1;
-///     rest = &rest[index + 1..];
+///     rest = &rest[error.index + 1..];
 /// }
 /// assert_eq!(filter.len(), items.len() - refused);
 /// # Ok::<(), guira::BuildError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("item {index} of the batch was not inserted: {error}")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BatchError {
-    /// The index of the item that got the error, so the number of items that are decided.
+    /// The index of the item that was not inserted: the number of items that are decided.
     ///
-    /// Decided means: in the filter; of
-    /// [`insert_unique_batch`](crate::CuckooFilter::insert_unique_batch), in the filter
-    /// or found to be present.
+    /// An item is decided if it is in the filter; for
+    /// [`insert_unique_batch`](crate::CuckooFilter::insert_unique_batch), also if it was already
+    /// present.
     pub index: usize,
     /// The error of this item.
-    #[source]
     pub error: InsertError,
 }
 
-/// A filter was not merged into another one, or in part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+impl fmt::Display for BatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "item {} of the batch was not inserted", self.index)
+    }
+}
+
+impl Error for BatchError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// A filter was not merged into another one, or only in part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// Both filters are one and the same: its copies would be merged again and again.
-    #[error("a filter cannot be merged into itself")]
+    /// Both filters are the same one: its copies would be merged again and again.
     SameFilter,
-    /// An item has one place in this filter and another in the other one.
-    #[error("the filters differ in {what}: {this} in this one, {other} in the one to be merged")]
-    Geometry {
-        /// What differs.
-        what: &'static str,
-        /// Its value in the filter into which the other one was to be merged.
-        this: usize,
-        /// Its value in the other filter.
-        other: usize,
-    },
-    /// The filters hash their items differently: their seeds or their hashers differ.
-    #[error(
-        "the filters differ in their hashers: this one hashes the probe to {this:#x}, the one to \
-         be merged to {other:#x}"
-    )]
+    /// The filters differ in a property on which the places of items depend.
+    Geometry(Mismatch),
+    /// The filters hash items differently: their seeds or their hashers differ.
     Hasher {
-        /// The probe's hash in the filter into which the other one was to be merged.
+        /// The hash of a fixed probe in the filter that the other one was to be merged into.
         this: u64,
-        /// The probe's hash in the other filter.
+        /// The hash of the probe in the other filter.
         other: u64,
     },
-    /// A copy was not inserted. Those before it are in, and nothing else has come or gone.
-    #[error("{merged} copies were merged, and the next one was not: {error}")]
+    /// A copy was not inserted. The copies before it were, and nothing else was added or removed.
     Insert {
-        /// How many copies were inserted.
+        /// The number of copies that were inserted.
         merged: usize,
-        /// Why the next one was not.
-        #[source]
+        /// Why the next one was not: the source of this error.
         error: InsertError,
     },
 }
 
-/// A filter cannot be built as asked.
-///
-/// ```
-/// use guira::{BuildError, CuckooFilter};
-///
-/// let error = CuckooFilter::builder().capacity(100).max_capacity(10).build();
-/// let expected = BuildError::MaxCapacity { asked: 10, capacity: 100 };
-/// assert_eq!(error.err(), Some(expected));
-/// ```
-#[derive(Clone, Debug, PartialEq, Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// The capacity needs more buckets than a filter can have.
-    #[error(
-        "capacity {asked} is too large: with {fingerprint_bits}-bit fingerprints at most {max} items fit"
-    )]
-    Capacity {
-        /// The capacity asked for; of a filter that can grow, the largest one.
-        asked: usize,
-        /// The fingerprint bits asked for, or of the layout with the most room.
-        fingerprint_bits: u32,
-        /// The largest capacity allowed.
-        max: usize,
-    },
-    /// The false-positive rate is no rate, or no layout reaches it.
-    #[error("false-positive rate {asked} is not in the range [{min}, 1)")]
-    FalsePositiveRate {
-        /// The rate asked for.
-        asked: f64,
-        /// The lowest rate that any layout reaches.
-        min: f64,
-    },
-    /// There is no layout with fingerprints of this size.
-    #[error("{asked} fingerprint bits are not on offer: choose one of {allowed:?}")]
-    FingerprintBits {
-        /// The number of bits asked for.
-        asked: u32,
-        /// The numbers of bits that there are.
-        allowed: Vec<u32>,
-    },
-    /// Fingerprints of the size asked for, or else the longest that such a filter can
-    /// have, do not reach the rate asked for.
-    #[error(
-        "{fingerprint_bits}-bit fingerprints do not reach a false-positive rate of {asked}: allowed is [{min}, 1)"
-    )]
-    RateOfFingerprint {
-        /// The rate asked for.
-        asked: f64,
-        /// The number of bits.
-        fingerprint_bits: u32,
-        /// The lowest rate that this fingerprint allows.
-        min: f64,
-    },
-    /// A filter that may grow was asked to prefer space. Only one that does not grow can.
-    #[error(
-        "a filter that may grow, to max_capacity {max_capacity}, cannot prefer space: \
-         it may prefer speed"
-    )]
-    GrowthInSpace {
-        /// The maximal capacity asked for.
-        max_capacity: usize,
-    },
-    /// The filter is to grow to less than it starts with.
-    #[error("max_capacity {asked} is less than the capacity, {capacity}")]
-    MaxCapacity {
-        /// The maximal capacity asked for.
-        asked: usize,
-        /// The capacity asked for.
-        capacity: usize,
-    },
-    /// No layout can double often enough at this rate.
-    #[error(
-        "a filter for {asked} items cannot grow to {max_capacity} at a false-positive rate of \
-         {rate}: it must start with a capacity of at least {min}"
-    )]
-    Growth {
-        /// The capacity asked for.
-        asked: usize,
-        /// The maximal capacity asked for.
-        max_capacity: usize,
-        /// The rate asked for.
-        rate: f64,
-        /// The least capacity from which the filter can grow as far.
-        min: usize,
-    },
-    /// A TTL cannot have so many steps.
-    #[error("a TTL of {asked} steps is not on offer: it has 1 to {max}")]
-    Steps {
-        /// The number of steps asked for.
-        asked: u32,
-        /// The largest number of steps; with the fingerprint bits asked for, if any.
-        max: u32,
-    },
-    /// The steps of the TTL would be too short.
-    #[error("a TTL of {asked:?} is too short for its steps: {min:?} at least")]
-    Ttl {
-        /// The TTL asked for.
-        asked: Duration,
-        /// The shortest TTL with so many steps.
-        min: Duration,
-    },
-    /// The allocator refused the memory for the table.
-    #[error("no memory for {buckets} buckets of 8 bytes")]
-    Memory {
-        /// Buckets of the table.
-        buckets: usize,
-    },
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SameFilter => f.write_str("a filter cannot be merged into itself"),
+            Self::Geometry(mismatch) => mismatch.fmt(f),
+            Self::Hasher { this, other } => write!(
+                f,
+                "the filters have different hashers: the probe hashes to {this:#x} in this one and \
+                 to {other:#x} in the other one"
+            ),
+            Self::Insert { merged, .. } => {
+                write!(f, "{merged} copies were merged, and the next one was not")
+            }
+        }
+    }
 }
 
-/// Bytes are not a snapshot, or not a header, that can be read.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SnapshotError {
-    /// The reader failed.
-    #[error("the snapshot could not be read: {0}")]
-    Io(#[from] io::Error),
-    /// The bytes end before the snapshot does.
-    #[error("the snapshot is truncated")]
-    Truncated,
-    /// The bytes go on after the snapshot.
-    #[error("{count} bytes follow the snapshot")]
-    TrailingBytes {
-        /// How many.
-        count: usize,
-    },
-    /// The bytes do not begin as a snapshot does.
-    #[error("this is not a snapshot: it does not begin with the magic number")]
-    Magic,
-    /// The snapshot has a format that this release does not know.
-    #[error("the snapshot has format version {found}; this release reads version {supported}")]
-    Version {
-        /// The version of the snapshot.
-        found: u32,
-        /// The version that can be read.
-        supported: u32,
-    },
-    /// The bytes were changed.
-    #[error(
-        "the snapshot is damaged: its checksum is {stored:#010x}, that of its bytes {computed:#010x}"
-    )]
-    Checksum {
-        /// The checksum in the snapshot.
-        stored: u32,
-        /// The checksum of the bytes before it.
-        computed: u32,
-    },
-    /// The snapshot's filter hashed its items with another hasher.
-    #[error(
-        "the snapshot was made with another hasher: that one hashes the probe to {found:#x}, this one to \
-         {expected:#x}; `read_from_with_hasher` takes a hasher of your own"
-    )]
-    Hasher {
-        /// The probe's hash in the snapshot.
-        found: u64,
-        /// The probe's hash by the hasher at hand.
-        expected: u64,
-    },
-    /// The snapshot describes no filter: in its header, or in what comes before its words.
-    #[error("the snapshot describes an impossible filter: {what} {found}")]
-    Geometry {
-        /// What cannot be.
-        what: &'static str,
-        /// Its value.
-        found: u64,
-    },
-    /// A bucket holds what no filter can have written.
-    #[error("bucket {bucket} of plane {plane} cannot hold the word {bits:#018x}")]
-    Word {
-        /// The bucket.
-        bucket: usize,
-        /// The plane; 0 unless the filter has grown.
-        plane: usize,
-        /// The word.
-        bits: u64,
-    },
-    /// The filter that a header describes is larger than the caller allows.
-    #[error("the filter's buckets take up {asked} bytes: {allowed} are allowed")]
-    TooLarge {
-        /// The bytes of its buckets.
-        asked: usize,
-        /// The bytes allowed.
-        allowed: usize,
-    },
-    /// The allocator refused the memory for the filter.
-    #[error("no memory for {buckets} buckets of 8 bytes")]
-    Memory {
-        /// Buckets of the filter.
-        buckets: usize,
-    },
+impl Error for MergeError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Insert { error, .. } => Some(error),
+            _ => None,
+        }
+    }
 }
+
+/// A property in which two filters differ: `this`, that the `other` was to be merged into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs)] // Each variant has the same two fields, which the line above describes.
+pub enum Mismatch {
+    /// The size of fingerprints in bits.
+    FingerprintBits { this: u32, other: u32 },
+    /// Whether words are semi-sorted, as with [`Prefer::Space`](crate::Prefer::Space).
+    SemiSorted { this: bool, other: bool },
+    /// Whether the filter can grow.
+    Growth { this: bool, other: bool },
+    /// The number of buckets before growth.
+    Buckets { this: usize, other: usize },
+    /// The TTL.
+    Ttl { this: Duration, other: Duration },
+    /// The number of epochs in a TTL.
+    Epochs { this: u32, other: u32 },
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, this, other): (_, &dyn fmt::Debug, &dyn fmt::Debug) = match self {
+            Self::FingerprintBits { this, other } => ("fingerprint bits", this, other),
+            Self::SemiSorted { this, other } => ("whether words are semi-sorted", this, other),
+            Self::Growth { this, other } => ("whether they can grow", this, other),
+            Self::Buckets { this, other } => ("buckets before growth", this, other),
+            Self::Ttl { this, other } => ("TTL", this, other),
+            Self::Epochs { this, other } => ("epochs of a TTL", this, other),
+        };
+        write!(
+            f,
+            "the filters differ in {what}: {this:?} in this one, {other:?} in the other one"
+        )
+    }
+}
+
+/// The allocator refused the memory for a copy of a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MemoryError {
+    /// Buckets of the filter, 8 bytes each.
+    pub buckets: usize,
+}
+
+impl fmt::Display for MemoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no memory for {} buckets of 8 bytes", self.buckets)
+    }
+}
+
+impl Error for MemoryError {}

@@ -3,96 +3,116 @@
 mod any;
 mod batch;
 mod builder;
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+mod clock;
 mod digest;
 mod hashes;
 mod header;
+mod merge;
 mod snapshot;
 mod state;
+mod time;
 
 use crate::{error::InsertError, geometry::Geometry, hash::SeededState};
-use any::AnyExpiring;
+pub(crate) use any::AnyExpiring;
 pub use builder::ExpiringBuilder;
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+use clock::Clock;
+pub use snapshot::decoder::ExpiringSnapshotDecoder;
 use std::{
     fmt,
     hash::{BuildHasher, Hash},
     time::Duration,
 };
 
-/// A set that many threads share, and that forgets each item some time after it was last seen.
+/// A concurrent set that forgets each item some time after it was last seen.
 ///
-/// It answers "have I seen this in the last hour?" for a stream of events: deduplication,
-/// idempotency keys, replay protection. It is one table, as a
-/// [`CuckooFilter`](crate::CuckooFilter) is, so a lookup looks at two buckets, whatever the time
-/// has done, and no thread waits for another.
+/// It answers "have I seen this within the last hour?" for a stream of events: deduplication,
+/// idempotency keys, replay protection. It is a single table, like a
+/// [`CuckooFilter`](crate::CuckooFilter): a lookup reads two buckets, and no thread waits for
+/// another.
+///
+/// **Nothing expires unless you call [`tick`](Self::tick)**, from any thread, several times per
+/// [epoch](Self::epoch_length):
 ///
 /// ```
 /// use guira::ExpiringFilter;
-/// use std::time::{Duration, Instant};
+/// use std::{sync::Arc, thread, time::Duration};
 ///
 /// let seen = ExpiringFilter::builder(Duration::from_secs(3600))
-///     .capacity(100_000)
+///     .capacity(100_000) // distinct items per hour
 ///     .build()?;
+/// let seen = Arc::new(seen);
+///
+/// // Lets time pass in the filter, until the filter is dropped.
+/// let ticked = Arc::downgrade(&seen);
+/// thread::spawn(move || {
+///     while let Some(filter) = ticked.upgrade() {
+///         filter.tick();
+///         thread::sleep(filter.epoch_length() / 4);
+///     }
+/// });
+///
 /// assert!(seen.insert_unique("event 1")?);
 /// assert!(!seen.insert_unique("event 1")?);
-///
-/// // The time comes from outside: some thread calls this now and then.
-/// let start = Instant::now();
-/// seen.tick(|| start.elapsed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Time
 ///
-/// The time of the filter is a row of steps. The [TTL](ExpiringBuilder), the time for which an
-/// item is kept at least, is a number of steps, E; [`steps`](ExpiringBuilder::steps) sets it. With
-/// each copy of an item the filter keeps the step in which it was last seen. A copy is *live* in
-/// this step and in the E steps after it, and *dead* from then on: it does not count any more.
+/// The filter divides its TTL into *epochs*: E of them, set by
+/// [`epochs`](ExpiringBuilder::epochs). Each copy of an item stores the epoch in which it was last
+/// seen. The copy is *live* in that epoch and in the E epochs after it. Then it is *dead*: lookups
+/// no longer find it.
 ///
-/// A step begins when somebody says so: by [`tick`](Self::tick), with a clock of your own, or by
-/// [`advance`](Self::advance). Two steps must begin TTL/E apart, at least: `tick` sees to this, and
-/// whoever calls `advance` has to. It does no harm if a step begins late, but that items live
-/// longer by that.
+/// An epoch begins only when you call [`tick`](Self::tick) or [`advance`](Self::advance). Two epochs
+/// must begin at least TTL/E apart. `tick` ensures this; if you call `advance`, you must. A late
+/// epoch is harmless: items live longer by the delay.
 ///
-/// | | |
+/// | promise | |
 /// |---|---|
-/// | an item is found | for the TTL, at least, from the moment at which [`insert`](Self::insert), [`insert_unique`](Self::insert_unique) or [`refresh`](Self::refresh) returned |
-/// | it is gone, up to false positives | after TTL · (1 + 1/E), if the steps begin in time |
-/// | nothing expires early | also not what a thread inserts that is stopped in the middle of its call, for however many steps: it puts its item in again |
+/// | An item is found | for at least the TTL after [`insert`](Self::insert), [`insert_unique`](Self::insert_unique) or [`refresh`](Self::refresh) returned |
+/// | It is gone, apart from false positives | after at most TTL · (1 + 1/E), if epochs begin on time |
+/// | Nothing expires early | even if the inserting thread is preempted for many epochs: it then inserts again |
 ///
-/// A dead copy takes up its slot until it is swept out. Whoever begins a step does that: it
-/// takes O(buckets), and nobody waits for it. With [`begin_step`](Self::begin_step) it is left to
+/// A dead copy occupies its slot until it is swept. The thread that begins an epoch also sweeps:
+/// O(buckets), and no thread waits for it. [`begin_epoch`](Self::begin_epoch) leaves the sweep to
 /// another thread, which calls [`sweep`](Self::sweep). An insert that finds both its buckets full
-/// sweeps them, too.
+/// sweeps these two.
 ///
 /// # Copies
 ///
-/// As in a [`CuckooFilter`](crate::CuckooFilter#copies), each [`insert`](Self::insert) adds a copy,
-/// which has its own time. [`remove`](Self::remove) takes the oldest one. Two items whose hashes
-/// agree in fingerprint and buckets are of one *class*, and to the filter one item. So whoever
-/// removes items must only remove those that were inserted, and have not expired. And
-/// `insert_unique = false` or a [`refresh`](Self::refresh) that rest on the copy of another item of
-/// the class say nothing once that one is removed: where items are removed that others rely on,
-/// use `insert`, and no `refresh`. A call that a step crosses may leave two copies of its item, of
-/// which a remove takes one; the other one dies by itself.
+/// The filter is a multiset, like a [`CuckooFilter`](crate::CuckooFilter#copies). Each
+/// [`insert`](Self::insert) adds a copy with a time of its own, and [`remove`](Self::remove) takes
+/// the oldest. Items whose hashes agree in fingerprint and buckets form a *class*: the filter cannot
+/// tell them apart. Therefore:
 ///
-/// # What a stopped thread holds up
+/// * Remove only items that were inserted and have not expired.
+/// * If `insert_unique` returned `false` (or [`refresh`](Self::refresh) succeeded) because of a
+///   colliding item, removing that item removes yours, too. If you remove items on which others
+///   rely, use `insert` and do not refresh.
+/// * A call during which an epoch begins may leave two copies of its item. A remove takes one, and
+///   the other expires.
 ///
-/// Nobody waits for a thread that is stopped in the middle of a call, wherever that is. But in the
-/// buckets in which it is at work, which are two at most, copies are not swept: their slots stay
-/// taken, and if the thread does not go on for as long as tags tell steps apart (8 steps with
-/// 9-bit fingerprints, and 16 with others), they seem to be live again for some of these steps.
-/// That is late, not early. With as many [`steps`](ExpiringBuilder::steps) as a layout has at most, it
-/// can also happen to a copy that other calls are at work beside, just when each of two sweeps comes
-/// by.
+/// # Preempted threads
+///
+/// No thread waits for a preempted one, wherever it stopped. In the at most two buckets where that
+/// thread was at work, dead copies are not swept until it continues. If it stays preempted for as
+/// many epochs as tags distinguish (8 with 9-bit fingerprints, otherwise 16), these copies become
+/// live again for some epochs: they expire late, never early. With the maximum number of
+/// [`epochs`](ExpiringBuilder::epochs), the same can happen to a copy whose bucket is in use during
+/// each of two sweeps.
 pub struct ExpiringFilter<S = SeededState> {
     hasher: S,
     raw: AnyExpiring,
     geometry: Geometry,
     window: Window,
+    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+    clock: Clock,
 }
 
-/// The shortest step: clocks are read in milliseconds.
-const MIN_STEP: Duration = Duration::from_millis(1);
+/// The shortest epoch: clocks are read in milliseconds.
+const MIN_EPOCH: Duration = Duration::from_millis(1);
 
 /// What a filter was asked to remember.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,50 +120,48 @@ struct Window {
     /// Items within a TTL.
     capacity: usize,
     ttl: Duration,
-    /// E: how many steps a TTL has.
-    steps: u32,
+    /// E: how many epochs a TTL has.
+    epochs: u32,
 }
 
 impl Window {
-    /// The time between two steps, rounded up.
-    fn step_length(self) -> Duration {
-        let nanos = self.ttl.as_nanos().div_ceil(u128::from(self.steps));
+    /// The shortest time between two epochs, rounded up.
+    fn epoch_length(self) -> Duration {
+        let nanos = self.ttl.as_nanos().div_ceil(u128::from(self.epochs));
         let seconds = (nanos / 1_000_000_000) as u64;
         Duration::new(seconds, (nanos % 1_000_000_000) as u32)
     }
 }
 
-impl ExpiringFilter {
-    /// The way to a filter that remembers each item for `ttl`, at least.
-    ///
-    /// ```
-    /// use guira::ExpiringFilter;
-    /// use std::time::Duration;
-    ///
-    /// let filter = ExpiringFilter::builder(Duration::from_secs(600))
-    ///     .capacity(10_000)
-    ///     .false_positive_rate(0.001)
-    ///     .build()?;
-    /// assert_eq!(filter.ttl(), Duration::from_secs(600));
-    /// # Ok::<(), guira::BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn builder(ttl: Duration) -> ExpiringBuilder {
-        ExpiringBuilder::new(ttl)
+impl<S> ExpiringFilter<S> {
+    /// The filter of these parts, with a clock that starts now.
+    fn from_parts(hasher: S, raw: AnyExpiring, geometry: Geometry, window: Window) -> Self {
+        Self {
+            hasher,
+            raw,
+            geometry,
+            window,
+            #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+            clock: Clock::start(),
+        }
+    }
+
+    pub(crate) fn raw(&self) -> &AnyExpiring {
+        &self.raw
     }
 }
 
 impl<S: BuildHasher> ExpiringFilter<S> {
-    /// Adds a copy of `item`, seen now. Lock-free. O(1) until the filter is nearly full, and bounded
+    /// Adds a copy of `item`, seen now. Lock-free; O(1) until the filter is nearly full, and bounded
     /// then.
     ///
-    /// If a step begins during the call, it may add more than one copy.
+    /// If an epoch begins during the call, the call may add more than one copy.
     ///
     /// ```
     /// use guira::ExpiringFilter;
     /// use std::time::Duration;
     ///
-    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).steps(6).build()?;
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).epochs(6).build()?;
     /// filter.insert("ani")?;
     /// for _ in 0..6 {
     ///     filter.advance();
@@ -156,9 +174,9 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`InsertError::Full`] as in [`CuckooFilter::insert`](crate::CuckooFilter::insert): no item
-    /// has come or gone. But a copy that the call has added may be left, if a step began during
-    /// the call: it may make the item found for some steps.
+    /// [`InsertError`] says why there was no room. No item was added or removed, with one
+    /// exception: if an epoch began during the call, a copy that the call has added may remain, and
+    /// the item may be found for some epochs.
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
         self.insert_hash(self.hasher.hash_one(item))
@@ -166,12 +184,14 @@ impl<S: BuildHasher> ExpiringFilter<S> {
 
     /// Adds `item` unless it is present: "first seen within the TTL".
     ///
-    /// * `Ok(true)`: it was absent, or had expired, and this call has added it.
-    /// * `Ok(false)`: it was present at a moment of the call. Its time goes on as before:
-    ///   [`insert_or_refresh`](Self::insert_or_refresh) begins it anew.
+    /// * `Ok(true)`: the item was absent or had expired, and this call added it.
+    /// * `Ok(false)`: the item was present at some moment of the call. Its time is not reset; use
+    ///   [`insert_or_refresh`](Self::insert_or_refresh) for that. An absent item can get this
+    ///   answer, too: with a probability of at most the
+    ///   [false-positive rate](Self::false_positive_rate).
     ///
-    /// Of any number of threads that race to add one absent item, exactly one
-    /// gets `Ok(true)`, also if a step begins meanwhile. None does only if all get an error.
+    /// When threads race to add the same absent item, exactly one gets `Ok(true)`, even if an epoch
+    /// begins during the race. If every call fails, none does.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -183,11 +203,11 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Obstruction-free, as [`CuckooFilter::insert_unique`](crate::CuckooFilter::insert_unique).
-    /// If steps begin between the moment at which the call judged the item absent and its end, the
-    /// call makes the item younger. If it cannot, because another call is at work in the very bucket
-    /// just then or the item has died already, it adds a copy. Only if there is no room for that
-    /// either, the item expires by these steps too early, and the answer is `Ok(true)` all the same.
+    /// Obstruction-free, like [`CuckooFilter::insert_unique`](crate::CuckooFilter::insert_unique).
+    /// If epochs begin before the call ends, it refreshes the copy that it added. If it cannot,
+    /// because another call is at work in that bucket or the copy is already dead, it adds a second
+    /// copy. If there is no room for a second copy either, the item expires early by these epochs,
+    /// and the result is still `Ok(true)`.
     ///
     /// # Errors
     ///
@@ -197,17 +217,17 @@ impl<S: BuildHasher> ExpiringFilter<S> {
         self.insert_unique_hash(self.hasher.hash_one(item))
     }
 
-    /// If `item` is present, its time begins anew. False if it is absent, or has expired.
+    /// Resets the time of `item` if it is present. False if it is absent or has expired.
     ///
-    /// Lock-free, O(1). An item is written at most once in a step: a call for one that was seen
-    /// in this step only reads. While a relocation is under way in the bucket of the item, it
-    /// adds a copy in place of a change.
+    /// Lock-free, O(1). An item is written at most once per epoch: a call for an item that was
+    /// already seen in this epoch only reads. If a relocation is in progress in the item's bucket,
+    /// the call adds a copy instead of changing one.
     ///
     /// ```
     /// use guira::ExpiringFilter;
     /// use std::time::Duration;
     ///
-    /// let sessions = ExpiringFilter::builder(Duration::from_secs(60)).steps(2).build()?;
+    /// let sessions = ExpiringFilter::builder(Duration::from_secs(60)).epochs(2).build()?;
     /// sessions.insert("ani")?;
     /// for _ in 0..10 {
     ///     sessions.advance();
@@ -219,25 +239,25 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`InsertError::Full`]: the item is present and stays as it is, as its copy could not be
-    /// changed just now, and there is no room for another one.
+    /// [`InsertError`] if a copy had to be added and there was no room. The item is present, and its
+    /// time has not changed.
     #[inline]
     pub fn refresh<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
         self.refresh_hash(self.hasher.hash_one(item))
     }
 
-    /// Adds `item`, seen now, if it is absent; if it is present, its time begins anew. `Ok(true)`: it
-    /// was absent, or had expired, and this call has added it.
+    /// Adds `item` if it is absent, and resets its time if it is present: a sliding window.
     ///
-    /// So the item is present from now on for the TTL, at least: a window that slides.
-    /// Of any number of threads that race to add one absent item by this method or by
-    /// [`insert_unique`](Self::insert_unique), exactly one gets `Ok(true)`.
+    /// `Ok(true)` means that the item was absent or had expired, and that this call added it. Either
+    /// way the item is present for at least the TTL from now on. When threads race to add the same
+    /// absent item by this method or [`insert_unique`](Self::insert_unique), exactly one gets
+    /// `Ok(true)`.
     ///
     /// ```
     /// use guira::ExpiringFilter;
     /// use std::time::Duration;
     ///
-    /// let names = ExpiringFilter::builder(Duration::from_secs(60)).steps(2).build()?;
+    /// let names = ExpiringFilter::builder(Duration::from_secs(60)).epochs(2).build()?;
     /// assert!(names.insert_or_refresh("ani")?);
     /// for _ in 0..10 {
     ///     names.advance();
@@ -255,12 +275,12 @@ impl<S: BuildHasher> ExpiringFilter<S> {
         self.insert_or_refresh_hash(self.hasher.hash_one(item))
     }
 
-    /// True if `item` is present and has not expired, and false if at some moment of the call it
-    /// surely was not. For an absent item the answer is wrongly true with a probability of at most
-    /// [`false_positive_rate`](Self::false_positive_rate), as long as no more than
-    /// [`capacity`](Self::capacity) items come within a TTL.
+    /// True if `item` is present and has not expired.
     ///
-    /// Wait-free, O(1). At rest it takes 6 loads.
+    /// False means that it was surely absent at some moment of the call. For an absent item the
+    /// result is wrongly true with a probability of at most
+    /// [`false_positive_rate`](Self::false_positive_rate), while no more than
+    /// [`capacity`](Self::capacity) distinct items arrive per TTL. Wait-free, O(1).
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -277,9 +297,9 @@ impl<S: BuildHasher> ExpiringFilter<S> {
         self.contains_hash(self.hasher.hash_one(item))
     }
 
-    /// Takes the oldest live copy of `item` out. True if there was one. Lock-free, O(1).
+    /// Removes the oldest live copy of `item`. True if there was one. Lock-free, O(1).
     ///
-    /// Only remove what was inserted and has not expired: see [Copies](Self#copies).
+    /// Remove only items that were inserted and have not expired: see [Copies](Self#copies).
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -287,7 +307,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     ///
     /// let keys = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
     /// assert!(keys.insert_unique("request 4711")?);
-    /// // The work failed: the key may come again.
+    /// // The work failed: allow the client to retry.
     /// assert!(keys.remove("request 4711"));
     /// assert!(keys.insert_unique("request 4711")?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -297,7 +317,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
         self.remove_hash(self.hasher.hash_one(item))
     }
 
-    /// The number of live copies of `item`, and of items that share its class. Lock-free, O(1).
+    /// The number of live copies of `item`, and of items of its class. Lock-free, O(1).
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -322,7 +342,7 @@ impl<S> fmt::Debug for ExpiringFilter<S> {
             .field("len", &self.len())
             .field("capacity", &self.capacity())
             .field("ttl", &self.ttl())
-            .field("step", &self.step())
+            .field("epoch", &self.epoch())
             .field("fingerprint_bits", &self.fingerprint_bits())
             .field("buckets", &self.buckets())
             .finish_non_exhaustive()

@@ -1,12 +1,10 @@
 //! The public filter: hashes items and hands them to the protocol of its layout.
 
-mod answers;
 mod batch;
-mod extend;
+mod shrink;
 mod state;
 
 use crate::{
-    builder::Builder,
     error::InsertError,
     geometry::Geometry,
     hash::SeededState,
@@ -116,49 +114,6 @@ pub struct CuckooFilter<S = SeededState> {
     pub(crate) hasher: S,
     pub(crate) raw: AnyFilter,
     pub(crate) geometry: Geometry,
-}
-
-impl CuckooFilter {
-    /// A filter for `capacity` distinct items with a false-positive rate of at
-    /// most 0.1 % and a random seed, in about 2 bytes an item.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::with_capacity(10_000);
-    /// assert_eq!(filter.capacity(), 10_000);
-    /// assert!(filter.false_positive_rate() <= 0.001);
-    /// ```
-    ///
-    /// # Panics
-    ///
-    /// If the capacity is too large or there is no memory for it.
-    /// [`Builder::build`] returns an error instead.
-    #[must_use]
-    pub fn with_capacity(capacity: usize) -> Self {
-        match Self::builder().capacity(capacity).build() {
-            Ok(filter) => filter,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// The way to all other configurations.
-    ///
-    /// ```
-    /// use guira::CuckooFilter;
-    ///
-    /// let filter = CuckooFilter::builder()
-    ///     .capacity(10_000)
-    ///     .max_capacity(1_000_000)
-    ///     .false_positive_rate(0.01)
-    ///     .build()?;
-    /// # assert_eq!(filter.max_capacity(), 1_000_000);
-    /// # Ok::<(), guira::BuildError>(())
-    /// ```
-    #[must_use]
-    pub fn builder() -> Builder {
-        Builder::new()
-    }
 }
 
 impl<S> CuckooFilter<S> {

@@ -62,27 +62,27 @@ impl Geometry {
         Self::smallest(all, capacity, rate, bits)
     }
 
-    /// The most steps of a TTL.
-    pub(crate) const MAX_STEPS: u32 = Series::MAX_STEPS;
+    /// The most epochs of a TTL.
+    pub(crate) const MAX_EPOCHS: u32 = Series::MAX_EPOCHS;
 
-    /// The smallest table of an expiring filter to which `items` come in a TTL of `steps`
-    /// steps. Its capacity is what is in it at most.
+    /// The smallest table of an expiring filter to which `items` come in a TTL of `epochs`
+    /// epochs. Its capacity is what is in it at most.
     pub(crate) fn expiring(
         items: usize,
-        steps: u32,
+        epochs: u32,
         rate: f64,
         bits: Option<u32>,
     ) -> Result<Self, BuildError> {
-        let standing = Self::standing(items as u64, steps);
+        let standing = Self::standing(items as u64, epochs);
         let capacity = usize::try_from(standing).unwrap_or(usize::MAX);
-        Self::smallest(Series::expiring(steps), capacity, rate, bits)
+        Self::smallest(Series::expiring(epochs), capacity, rate, bits)
     }
 
     /// The geometry that the snapshot of an expiring filter says it has, if there can be such a
-    /// one: by the bits of a fingerprint, the slots of a bucket and the steps of a TTL, and by the
+    /// one: by the bits of a fingerprint, the slots of a bucket and the epochs of a TTL, and by the
     /// buckets and the items of a TTL.
     pub(crate) fn from_expiring_snapshot(
-        (fingerprint_bits, slots, steps): (u32, usize, u32),
+        (fingerprint_bits, slots, epochs): (u32, usize, u32),
         [buckets, items]: [u64; 2],
     ) -> Result<Self, SnapshotError> {
         let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
@@ -90,9 +90,9 @@ impl Geometry {
         if !Series::expiring(1).any(|series| of_bits(&series)) {
             return refuse("fingerprint bits", u64::from(fingerprint_bits));
         }
-        let series = Series::expiring(steps).find(of_bits);
-        let Some(series) = series.filter(|_| steps > 0) else {
-            return refuse("steps", u64::from(steps));
+        let series = Series::expiring(epochs).find(of_bits);
+        let Some(series) = series.filter(|_| epochs > 0) else {
+            return refuse("epochs", u64::from(epochs));
         };
         if slots != series.slots(0) {
             return refuse("slots of a bucket", slots as u64);
@@ -100,7 +100,7 @@ impl Geometry {
         if buckets == 0 || buckets % 2 != 0 || buckets > MAX_BUCKETS as u64 {
             return refuse("buckets", buckets);
         }
-        let capacity = Self::standing(items, steps);
+        let capacity = Self::standing(items, epochs);
         if capacity > slots as u64 * buckets {
             return refuse("capacity", items);
         }
@@ -112,10 +112,10 @@ impl Geometry {
         })
     }
 
-    /// What is in an expiring filter at most to which `items` come in a TTL of `steps` steps, at an
-    /// even pace: those of a TTL, of a step more, and of half a step while that is swept.
-    fn standing(items: u64, steps: u32) -> u64 {
-        let more = (u128::from(items) * 3).div_ceil(2 * u128::from(steps));
+    /// What is in an expiring filter at most to which `items` come in a TTL of `epochs` epochs, at an
+    /// even pace: those of a TTL, of an epoch more, and of half an epoch while that is swept.
+    fn standing(items: u64, epochs: u32) -> u64 {
+        let more = (u128::from(items) * 3).div_ceil(2 * u128::from(epochs));
         u64::try_from(u128::from(items) + more).unwrap_or(u64::MAX)
     }
 

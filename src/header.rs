@@ -34,7 +34,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// The empty filter that a [header](Self::header) describes, which hashes with `hasher`.
     ///
     /// A header of a few bytes can ask for 32 GiB, so the caller says how many bytes the buckets
-    /// may take up, at 8 bytes each. A filter that can grow starts with these, and takes more as
+    /// may take up, at 8 bytes each. Unlike a decoder of snapshots, it allocates all of them at once.
+    /// It takes as long as [`build`]: O(buckets).
+    ///
+    /// [`build`]: crate::Builder::build A filter that can grow starts with these, and takes more as
     /// items are inserted: how often it may double, up to 18 times, is in the header, too.
     ///
     /// ```

@@ -1,9 +1,9 @@
-//! A cuckoo filter that many threads share without a lock.
+//! For Rust programs that share an approximate set between threads.
 //!
-//! A filter answers whether an item is in a set: "surely not", or "probably". It takes 1.4 to
-//! 7.5 bytes per item, whatever the size of the items; fewer bytes mean more false positives.
-//! Unlike a Bloom filter it can forget items again. This one is for servers: any number of
-//! threads insert, look up and remove in one filter at the same time.
+//! guira is a concurrent cuckoo filter: approximate set membership with deletion, growth and expiry.
+//! A lookup answers "certainly absent" or "probably present". A full filter takes 1.2 to 4.7 bytes per
+//! item, whatever the size of the items; fewer bytes mean more false positives. Threads share a filter
+//! through `&self`, and never wait for each other.
 //!
 //! ```
 //! use guira::CuckooFilter;
@@ -19,69 +19,117 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! New to cuckoo filters? [A page in the repository][watch] shows this one at work, step by step. It
-//! opens in any browser, and runs the code of this crate:
-//!
-//! [![Two threads side by side, one checks a word and one moves it; below, two buckets, in which
-//! the word is marked S and T][picture]][watch]
-//!
-//! [watch]: https://github.com/guira-rs/guira/tree/main/docs/watch
-//! [picture]: https://raw.githubusercontent.com/guira-rs/guira/main/docs/watch/picture.png
-//!
-//! # What it promises
+//! # What is where
 //!
 //! | | |
 //! |---|---|
-//! | [`contains`](CuckooFilter::contains) | Wait-free. If an item is present during the whole call, the answer is true, whatever other threads do. The call makes a bounded number of loads. It stores nothing, unless other threads make it read again: it counts that. |
-//! | [`insert`](CuckooFilter::insert) | Lock-free\*. After `Ok` the item is in. After an error no item has come or gone: none is ever dropped for another. |
-//! | [`insert_unique`](CuckooFilter::insert_unique) | Obstruction-free. Of any number of threads that race to add an absent item, exactly one is told that it did. If all of them get an error, none is. |
-//! | [`remove`](CuckooFilter::remove) | Lock-free\*. Of n copies exactly n removes get true. A remove of a present item gets true. |
-//! | [`count`](CuckooFilter::count) | Lock-free\*. It counts each copy once, also while copies are being relocated. |
-//! | [batches](CuckooFilter::insert_batch) | Each item is treated as by a call of its own, in order. |
-//! | [`len`](CuckooFilter::len) | Exact while no thread writes, and otherwise off by at most the writes that overlap the call. |
-//! | time | `contains`, `remove` and `count` are O(1). So is an insert, until the filter is nearly full; its search for room is bounded then. |
-//! | a stopped thread | Delays nobody, wherever it stops. |
+//! | [`CuckooFilter`] | a filter of a fixed size, or one that [grows](#growth); made by [`Builder`] |
+//! | [`ExpiringFilter`] | a filter whose items [expire](#expiry); made by [`ExpiringBuilder`] |
+//! | [`InsertError`], [`BatchError`], [`BuildError`], [`MergeError`], [`SnapshotError`] | what can go wrong, with the values involved |
+//! | [`SnapshotDecoder`] | builds a filter from a snapshot that arrives in pieces |
+//! | [`Stats`] | what a filter has done, for metrics |
+//! | [`SeededState`] | the default hasher |
+//! | [SIZING.md], [OPERATING.md] | which settings to choose, and how to run a filter in a service |
+//! | [a page to watch][watch] | this crate's code at work in a browser, step by step |
+//! | [DESIGN.md], [PROOF.md], [VERIFICATION.md] | the protocol, why it is correct, and what checks it |
+//!
+//! # Choosing
+//!
+//! | if | use |
+//! |---|---|
+//! | items must expire | [`ExpiringFilter`] |
+//! | the number of items is known | [`capacity`](Builder::capacity) |
+//! | it is not known within a factor of 2 | [`max_capacity`](Builder::max_capacity), which lets the filter grow |
+//! | a wrong answer costs a read | a [rate](Builder::false_positive_rate) of about 0.01 |
+//! | a wrong answer loses an item | a rate of 10⁻⁶ or less |
+//! | memory matters more than speed | [`Prefer::Space`], without growth |
+//! | each item is counted once | [`insert_unique`](CuckooFilter::insert_unique) instead of [`insert`](CuckooFilter::insert) |
+//! | many items are looked up at once | [batches](CuckooFilter::contains_batch), or [`contains_iter`](CuckooFilter::contains_iter) |
+//! | attackers choose items and can read snapshots | a cryptographic [hasher](Builder::hasher) with a secret key |
+//!
+//! # Growth
+//!
+//! ```
+//! use guira::CuckooFilter;
+//!
+//! let seen = CuckooFilter::builder()
+//!     .capacity(1_000) // distinct items before the first doubling
+//!     .max_capacity(100_000) // after the last one
+//!     .build()?;
+//! let at_first = seen.memory_usage();
+//! for user in 0..50_000_u32 {
+//!     seen.insert(&user)?; // some inserts split a few buckets
+//! }
+//! assert!(seen.memory_usage() > 10 * at_first);
+//! assert!((0..50_000_u32).all(|user| seen.contains(&user)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The false-positive rate is kept at every size, and a lookup reads two buckets at every size.
+//!
+//! # Expiry
+//!
+//! ```
+//! use guira::ExpiringFilter;
+//! use std::time::Duration;
+//!
+//! let seen = ExpiringFilter::builder(Duration::from_secs(3600)) // the TTL
+//!     .capacity(1_000_000) // distinct items per TTL
+//!     .build()?;
+//! assert!(seen.insert_unique("event-1")?); // the first time within an hour
+//! assert!(!seen.insert_unique("event-1")?); // a repeat
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Items expire only if some thread calls [`tick`](ExpiringFilter::tick) periodically. Its promises are
+//! [its own](ExpiringFilter#time).
+//!
+//! # Promises
+//!
+//! | | |
+//! |---|---|
+//! | [`contains`](CuckooFilter::contains) | Wait-free. Returns `true` if the item is present during the whole call, whatever other threads do. It writes nothing, except a statistics counter if it has to read again. |
+//! | [`insert`](CuckooFilter::insert) | Lock-free\*. After `Ok` the item is present. After an error no item has been added or removed; no item is ever evicted for another one. |
+//! | [`insert_unique`](CuckooFilter::insert_unique) | Obstruction-free. When threads race to add an absent item, exactly one call returns `true`, unless all of them fail. At the false-positive rate it returns `false` for an absent item. |
+//! | [`remove`](CuckooFilter::remove) | Lock-free\*. Of n copies, exactly n calls return `true`. Removing an item that was never inserted [can remove another one](CuckooFilter#removing). |
+//! | [`count`](CuckooFilter::count) | Lock-free\*. Counts each copy once, also during relocations. |
+//! | [batches](CuckooFilter::insert_batch) | Equivalent to one call per item, in order. |
+//! | [`len`](CuckooFilter::len) | Exact while no thread writes; otherwise off by at most the number of concurrent writes. |
+//! | time | `contains`, `remove` and `count` are O(1). So is an insert until the filter is nearly full; then its search for a free slot is bounded. |
+//! | a stopped thread | Delays no other thread, wherever it stops. |
 //! | [memory ordering](CuckooFilter#memory-ordering) | An insert that returned `Ok` happens before every call that finds its copy. |
-//! | [capacity](Builder::capacity) | So many distinct items fit. It is not rounded to a power of two. |
+//! | [capacity](Builder::capacity) | Holds at least this number of distinct items. Not rounded up to a power of two. |
 //! | [false-positive rate](Builder::false_positive_rate) | Kept up to the capacity, and at every size of a filter that [grows](Builder::max_capacity). |
-//! | [determinism](CuckooFilter#determinism) | With a seed the same calls in one thread make the same filter, down to the bytes of its snapshot. |
-//! | [snapshots](CuckooFilter::write_to) | Hold every item that was present during the whole call, though all threads go on. |
-//! | [merge](CuckooFilter::merge) | Adds every copy that is in the other filter throughout, though all threads go on in both. |
-//! | bytes from outside | Give a typed error, or a filter. They never make it panic. |
-//! | panics | Where a method can panic, its documentation says so. |
+//! | [determinism](CuckooFilter#determinism) | With a seed, the same calls in one thread make the same filter, down to the bytes of its snapshot. |
+//! | [snapshots](CuckooFilter::write_to) | Contain every item that was present during the whole call, while other threads write. |
+//! | [merge](CuckooFilter::merge) | Adds every copy that was in the other filter during the whole call, while threads use both. |
+//! | untrusted bytes | Result in a filter or a typed error, never in a panic. |
+//! | panics | A method that can panic says so. |
 //!
-//! \* As long as no two calls of `insert_unique` take each other's reservations in the very
-//! buckets without end. Each gives the other twice as much time after each loss, so in
-//! practice they do not.
-//!
-//! A lookup reads again when it meets a relocation or an `insert_unique` that is under way
-//! in its two buckets. So it does for a relocation in one of the pairs of buckets that share
-//! a version with them.
-//!
-//! `docs/DESIGN.md` in the repository has the protocol. For each promise it names the model
-//! that checks it, and the negative control that shows that the model can fail.
-//! `docs/PROOF.md` has the proof.
-//!
-//! [`ExpiringFilter`] is such a filter whose items are forgotten some time after they were last
-//! seen. Its promises are [its own](ExpiringFilter#time).
+//! \* Except that two `insert_unique` calls on the same buckets could remove each other's reservation
+//! forever. Exponential backoff makes this practically impossible.
 //!
 //! # When not to use it
 //!
-//! * When an answer "probably" is not enough: use a concurrent hash set.
-//! * When nothing is ever removed and space is what counts: at most rates a Bloom
-//!   filter is smaller.
-//! * When you must remove items that may never have been inserted: see
-//!   [Removing](CuckooFilter#removing).
-//! * On platforms without 64-bit atomics, such as ARMv5 and 32-bit MIPS, PowerPC and
-//!   RISC-V: it does not compile there.
+//! * You need exact answers: use a concurrent hash set.
+//! * You never remove items, and only space matters: a Bloom filter is smaller at most rates.
+//! * You must remove items that may never have been inserted: see [Removing](CuckooFilter#removing).
+//! * Your target has no 64-bit atomics, such as ARMv5, and 32-bit MIPS, PowerPC and RISC-V.
 //!
 //! # Features
 //!
-//! * `serde`: `Serialize` and `Deserialize` for [`SeededState`], as its seed, and for
-//!   [`CuckooFilter`] and [`ExpiringFilter`], as the hasher and the bytes of a snapshot. A hasher of
-//!   your own needs to have them, too.
-//! * `wasm_js`: on `wasm32-unknown-unknown`, random seeds come from JavaScript. Without it the
-//!   build for that target asks for another source of randomness.
+//! * `serde`: `Serialize` and `Deserialize` for [`SeededState`], as its seed, and for [`CuckooFilter`]
+//!   and [`ExpiringFilter`], as the hasher and the bytes of a snapshot. A hasher of your own has to
+//!   implement them, too.
+//! * `wasm_js`: on `wasm32-unknown-unknown`, random seeds come from JavaScript. Without it, builds for
+//!   that target have to provide another source of randomness.
+//!
+//! [SIZING.md]: https://github.com/guira-rs/guira/blob/v0.1.0/docs/SIZING.md
+//! [OPERATING.md]: https://github.com/guira-rs/guira/blob/v0.1.0/docs/OPERATING.md
+//! [DESIGN.md]: https://github.com/guira-rs/guira/blob/v0.1.0/docs/DESIGN.md
+//! [PROOF.md]: https://github.com/guira-rs/guira/blob/v0.1.0/docs/PROOF.md
+//! [VERIFICATION.md]: https://github.com/guira-rs/guira/blob/v0.1.0/docs/VERIFICATION.md
+//! [watch]: https://github.com/guira-rs/guira/tree/v0.1.0/docs/watch
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -91,15 +139,25 @@ compile_error!(
     "guira needs 64-bit atomics, which this target does not have: a bucket is one 64-bit word"
 );
 
-/// The example in there is compiled and run.
+/// The examples of these pages are compiled and run.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod pages {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../docs/SIZING.md")]
+    struct Sizing;
+    #[doc = include_str!("../docs/OPERATING.md")]
+    struct Operating;
+}
 
 mod builder;
+#[cfg(all(test, not(any(guira_loom, guira_shuttle))))]
+mod concurrent_tests;
+mod contains_iter;
 mod digest;
 mod error;
 mod expiring;
+mod extend;
 mod fault;
 mod filter;
 mod geometry;
@@ -120,8 +178,11 @@ mod threads;
 
 pub use crate::{
     builder::{Builder, Prefer},
-    error::{BatchError, BuildError, InsertError, MergeError, SnapshotError},
-    expiring::{ExpiringBuilder, ExpiringFilter},
+    contains_iter::{ContainsHashIter, ContainsIter},
+    error::{
+        BatchError, BuildError, InsertError, MemoryError, MergeError, Mismatch, SnapshotError,
+    },
+    expiring::{ExpiringBuilder, ExpiringFilter, ExpiringSnapshotDecoder},
     filter::CuckooFilter,
     hash::{SeededHasher, SeededState},
     snapshot::decoder::SnapshotDecoder,

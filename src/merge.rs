@@ -1,7 +1,10 @@
 //! merge: adds what another filter holds, while all threads go on in both.
 
 use crate::{
-    error::MergeError, filter::CuckooFilter, geometry::Geometry, raw::any::with_layout,
+    error::{MergeError, Mismatch},
+    filter::CuckooFilter,
+    geometry::Geometry,
+    raw::any::with_layout,
     snapshot::header::probe,
 };
 use std::{hash::BuildHasher, ptr};
@@ -73,28 +76,8 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         if ptr::eq(self, other) {
             return Err(MergeError::SameFilter);
         }
-        let (of_this, of_other) = (self.geometry, other.geometry);
-        let grows = |geometry: Geometry| usize::from(geometry.series.levels > 0);
-        let facts = [
-            (
-                "fingerprint bits",
-                of_this.series.fingerprint_bits as usize,
-                of_other.series.fingerprint_bits as usize,
-            ),
-            (
-                "prefixes of fingerprints",
-                of_this.series.prefixes as usize,
-                of_other.series.prefixes as usize,
-            ),
-            (
-                "whether it can grow (1) or not (0)",
-                grows(of_this),
-                grows(of_other),
-            ),
-            ("buckets before growth", of_this.buckets, of_other.buckets),
-        ];
-        if let Some(&(what, this, other)) = facts.iter().find(|(_, this, other)| this != other) {
-            return Err(MergeError::Geometry { what, this, other });
+        if let Some(mismatch) = mismatch(self.geometry, other.geometry) {
+            return Err(MergeError::Geometry(mismatch));
         }
         let [this, other] = [self, other].map(|filter| probe(filter.hasher()));
         if this != other {
@@ -102,4 +85,32 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         }
         Ok(())
     }
+}
+
+/// What differs between two filters that place items differently.
+pub(crate) fn mismatch(this: Geometry, other: Geometry) -> Option<Mismatch> {
+    let (series, of_other) = (this.series, other.series);
+    if series.bits() != of_other.bits() {
+        return Some(Mismatch::FingerprintBits {
+            this: series.bits(),
+            other: of_other.bits(),
+        });
+    }
+    if series.prefixes != of_other.prefixes {
+        // For each size of fingerprints there is at most one layout of semi-sorted words.
+        return Some(Mismatch::SemiSorted {
+            this: series.prefixes > 0,
+            other: of_other.prefixes > 0,
+        });
+    }
+    if (series.levels > 0) != (of_other.levels > 0) {
+        return Some(Mismatch::Growth {
+            this: series.levels > 0,
+            other: of_other.levels > 0,
+        });
+    }
+    (this.buckets != other.buckets).then_some(Mismatch::Buckets {
+        this: this.buckets,
+        other: other.buckets,
+    })
 }

@@ -83,7 +83,7 @@ impl<H: BuildHasher + Serialize + 'static> Serialize for ExpiringFilter<H> {
 
 /// By [`from_bytes_with_hasher`](ExpiringFilter::from_bytes_with_hasher): the hasher must be the one
 /// that the snapshot was made with, which its probe says, and the bytes may be hostile. How long
-/// they have lain somewhere, [`age`](ExpiringFilter::age) is to be told.
+/// they have lain somewhere, [`elapse`](ExpiringFilter::elapse) is to be told.
 impl<'de, H: BuildHasher + Deserialize<'de> + 'static> Deserialize<'de> for ExpiringFilter<H> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_tuple(2, Pair(Self::from_bytes_with_hasher))

@@ -4,30 +4,32 @@
 //! fingerprints move meanwhile is in [`crate::raw::frontier`] and, for growth, in
 //! [`Table::scan`](crate::table::Table::scan).
 
+pub(crate) mod assembly;
 mod classes;
+pub(crate) mod decode;
 pub(crate) mod decoder;
 pub(crate) mod header;
 mod image;
+mod place;
 mod stream;
 pub(crate) mod summed;
 
 use crate::{
-    error::SnapshotError,
+    error::{MemoryError, SnapshotError},
     filter::CuckooFilter,
-    geometry::Geometry,
     hash::SeededState,
-    raw::RawFilter,
-    raw::any::{of_series, with_layout},
+    raw::any::with_layout,
 };
+use decode::Decoder;
+use decoder::Passes;
 use header::Header;
-use image::Image;
-pub(crate) use image::chunks;
+use place::Copying;
 use std::{
     hash::BuildHasher,
     io::{self, Read, Write},
 };
+use stream::Encoder;
 pub(crate) use stream::fill_from;
-use stream::{Encoder, decode};
 
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// Writes a snapshot of the filter, while any number of threads go on.
@@ -116,10 +118,12 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`SnapshotError`] says what is wrong with the bytes. No more memory is
-    /// allocated than twice as many bytes as were read, and some KiB.
+    /// [`SnapshotError`] says what is wrong with the bytes. Memory grows with the bytes that are
+    /// read: at most 5 bytes for each of them, besides some KiB. [`SnapshotDecoder`] takes a limit.
+    ///
+    /// [`SnapshotDecoder`]: crate::SnapshotDecoder
     pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
-        Self::read(reader, |_| hasher)
+        Decoder::<Passes>::read(reader)?.finish(|_| hasher)
     }
 
     /// The filter of the snapshot that `bytes` are, whose filter hashed with `hasher`.
@@ -141,20 +145,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
     pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
-        whole(bytes, |reader| Self::read_from_with_hasher(reader, hasher))
-    }
-
-    fn read<R: Read>(reader: R, hasher: impl FnOnce(u64) -> S) -> Result<Self, SnapshotError> {
-        decode(reader)?.finish_with(hasher)
-    }
-
-    fn from_image(hasher: S, geometry: Geometry, image: Image) -> Result<Self, SnapshotError> {
-        let raw = of_series!(geometry.series, L => RawFilter::<L>::from_image(geometry, image)?);
-        Ok(Self {
-            hasher,
-            raw,
-            geometry,
-        })
+        Decoder::<Passes>::whole(bytes, |passes| passes.finish(|_| hasher))
     }
 }
 
@@ -180,7 +171,7 @@ impl CuckooFilter {
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
     pub fn read_from<R: Read>(reader: R) -> Result<Self, SnapshotError> {
-        Self::read(reader, SeededState::new)
+        Decoder::<Passes>::read(reader)?.finish(SeededState::new)
     }
 
     /// The filter of the snapshot that `bytes` are.
@@ -204,45 +195,49 @@ impl CuckooFilter {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        whole(bytes, |reader| Self::read_from(reader))
-    }
-}
-
-/// What `read` makes of `bytes`, if it takes them all.
-pub(crate) fn whole<T>(
-    mut bytes: &[u8],
-    read: impl FnOnce(&mut &[u8]) -> Result<T, SnapshotError>,
-) -> Result<T, SnapshotError> {
-    let value = read(&mut bytes)?;
-    match bytes.len() {
-        0 => Ok(value),
-        count => Err(SnapshotError::TrailingBytes { count }),
+        Decoder::<Passes>::whole(bytes, |passes| passes.finish(SeededState::new))
     }
 }
 
 impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
-    /// A filter with the items of this one, which other threads may use
-    /// meanwhile: as by [`write_to`](Self::write_to) and back.
+    /// [`try_clone`](Self::try_clone), with a panic in place of the error.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for the copy.
+    fn clone(&self) -> Self {
+        match self.try_clone() {
+            Ok(clone) => clone,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl<S: Clone + BuildHasher + 'static> CuckooFilter<S> {
+    /// A filter with the items of this one, while any number of threads use it: as by
+    /// [`write_to`](Self::write_to) and [`read_from`](CuckooFilter::read_from).
     ///
     /// ```
     /// use guira::CuckooFilter;
     ///
     /// let filter = CuckooFilter::with_capacity(1_000);
     /// filter.insert("ani")?;
-    /// let copy = filter.clone();
+    /// let copy = filter.try_clone()?;
     /// assert!(filter.remove("ani"));
     /// assert!(copy.contains("ani") && !filter.contains("ani"));
-    /// # Ok::<(), guira::InsertError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If there is no memory for it. As with a `Vec`, the process may be aborted instead.
-    fn clone(&self) -> Self {
-        let image = with_layout!(&self.raw, raw => raw.image());
-        match Self::from_image(self.hasher.clone(), self.geometry, image) {
-            Ok(clone) => clone,
-            Err(error) => panic!("{error}"),
+    /// [`MemoryError`] if there is no memory for the copy.
+    pub fn try_clone(&self) -> Result<Self, MemoryError> {
+        let mut copying = Copying::new(self.geometry);
+        let scanned = with_layout!(&self.raw, raw => raw.scan(&mut copying));
+        match scanned.and_then(|()| copying.finish(self.hasher.clone())) {
+            Ok(clone) => Ok(clone),
+            Err(SnapshotError::Memory { buckets }) => Err(MemoryError { buckets }),
+            Err(error) => unreachable!("an image of this filter: {error}"),
         }
     }
 }

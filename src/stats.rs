@@ -1,6 +1,7 @@
 //! What a filter says of itself.
 
-/// What a filter has been through; see [`CuckooFilter::stats`](crate::CuckooFilter::stats).
+/// The counters of a filter. Returned by [`CuckooFilter::stats`](crate::CuckooFilter::stats) and
+/// [`ExpiringFilter::stats`](crate::ExpiringFilter::stats).
 ///
 /// ```
 /// use guira::CuckooFilter;
@@ -16,25 +17,24 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Items in the filter, as [`len`](crate::CuckooFilter::len) gives them.
+    /// Copies in the filter, as [`len`](crate::CuckooFilter::len).
     pub items: usize,
-    /// The share of slots that are used, from 0 to 1.
+    /// The share of slots in use, from 0 to 1.
     pub load_factor: f64,
-    /// The bytes that the filter takes up.
+    /// The bytes that the filter occupies.
     pub memory_usage: usize,
-    /// How often the filter has doubled.
-    pub level: u32,
-    /// Buckets that the doubling that has begun has yet to look at, most of which it has
-    /// to split; 0 if none has.
+    /// How many times the filter has doubled.
+    pub doublings: u32,
+    /// Buckets that the current doubling has yet to visit; 0 if no doubling is in progress.
     pub buckets_to_split: usize,
-    /// Residents moved to their alternate bucket to make room.
+    /// Copies moved to their other bucket to make room.
     pub relocations: u64,
-    /// Relocations that the longest path so far took.
+    /// The most relocations that one insert has needed.
     pub longest_path: u64,
-    /// Inserts that were answered with `Full`.
+    /// Inserts that found no room.
     pub failed_inserts: u64,
-    /// Lookups that a relocation, or an `insert_unique` under way, made read again.
+    /// Lookups that read again because of a relocation or an `insert_unique` in progress.
     pub retried_lookups: u64,
-    /// Lookups that answered true without proof, after their last attempt.
+    /// Lookups that returned true without proof, after their last attempt.
     pub conservative_lookups: u64,
 }

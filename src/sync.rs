@@ -88,21 +88,37 @@ pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {
 }
 
 /// Brings a word into the cache, without waiting for it.
-#[inline(always)]
-pub(crate) fn prefetch(words: &[AtomicU64], index: usize) {
-    // Where `prefetch_index` has an instruction for it; elsewhere it does nothing.
-    if cfg!(any(
+#[cfg(all(
+    not(miri),
+    any(
+        target_arch = "aarch64",
         all(
             any(target_arch = "x86", target_arch = "x86_64"),
             target_feature = "sse"
-        ),
-        target_arch = "aarch64"
-    )) {
-        prefetch_index::prefetch_index(words, index);
-    } else {
-        // Relaxed: nobody uses the value, so nothing waits for it.
-        words[index].load(Ordering::Relaxed);
-    }
+        )
+    )
+))]
+#[inline(always)]
+pub(crate) fn prefetch(words: &[AtomicU64], index: usize) {
+    prefetch_index::prefetch_index(words, index);
+}
+
+/// Brings a word into the cache. No instruction for it is at hand, so this is a load. Nothing waits
+/// for its value.
+#[cfg(not(all(
+    not(miri),
+    any(
+        target_arch = "aarch64",
+        all(
+            any(target_arch = "x86", target_arch = "x86_64"),
+            target_feature = "sse"
+        )
+    )
+)))]
+#[inline(always)]
+pub(crate) fn prefetch(words: &[AtomicU64], index: usize) {
+    // Relaxed: the value is not used.
+    words[index].load(Ordering::Relaxed);
 }
 
 /// `len` atomics, all 0.

@@ -162,7 +162,7 @@ fn against_fixed(effort: Effort, log_slots: u32) -> Table {
                 guira.0.finish_growth();
                 let bits = guira.0.memory_usage() as f64 * 8.0 / count as f64;
                 table.push(row, 5, bits);
-                table.push(row, 7, f64::from(guira.0.stats().level));
+                table.push(row, 7, f64::from(guira.0.stats().doublings));
                 guira
             });
             let filled: Vec<Guira> = filled.collect();

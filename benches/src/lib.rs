@@ -1,5 +1,5 @@
 //! guira and its peers, measured side by side: the workloads, the peers, and
-//! the report. See `BENCHMARKS.md` for what comes out.
+//! the report. `BENCHMARKS.md` summarizes the results.
 //!
 //! Competitors take turns within a run, and every figure is the median of the
 //! rounds: what disturbs the machine disturbs all of them.

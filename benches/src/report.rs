@@ -1,4 +1,4 @@
-//! `BENCHMARKS.md` and its plots.
+//! The report of a machine, its plots, and the summary in `BENCHMARKS.md`.
 
 mod expiring;
 mod losses;
@@ -8,6 +8,7 @@ mod page;
 mod plots;
 mod space;
 mod space_speed;
+mod summary;
 
 use crate::{
     contention, curves,
@@ -22,7 +23,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What can be measured by itself. The page has the parts in this order.
+pub use machine::name as machine_name;
+
+/// What can be measured by itself. The report has the parts in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Part {
     /// The targets of filters that do not grow
@@ -64,10 +67,10 @@ impl Part {
         }
     }
 
-    /// As the page has it.
+    /// As the report has it.
     fn title(self) -> &'static str {
         match self {
-            Self::Targets => "What guira aims at",
+            Self::Targets => "Targets",
             Self::OneThread => "One thread",
             Self::Lookups => "Lookups by load and by the share of hits",
             Self::Threads => "Many threads",
@@ -84,28 +87,37 @@ impl Part {
 /// Where the report is written.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The directory of `BENCHMARKS.md`.
+    /// The root of the repository.
     pub root: PathBuf,
-    /// That of the plots, from `root` on.
+    /// The name of the machine: its pages are in `docs/bench/<machine>`.
+    pub machine: String,
+    /// The directory of the plots, relative to `root`.
     pub plots: PathBuf,
-    /// What is to be known of this run beside what the machine says of itself.
+    /// A remark on this run, in addition to what the machine reports about itself.
     pub note: Option<String>,
     /// How much is measured.
     pub effort: Effort,
 }
 
 impl Report {
-    /// Measures these parts and writes `BENCHMARKS.md` and the plots to which it links; what the
-    /// page has of the other parts stays. The table of the server is that of
-    /// `docs/server-throughput.md`. Prints the targets; tells `say` what comes next.
+    /// Measures these parts, and writes `report.md` and `targets.md` of the machine, the plots, and
+    /// the summary in `BENCHMARKS.md`. The pages keep what they have of the other parts. Without
+    /// parts nothing is measured, and the pages are only rendered again. Prints the targets, and
+    /// passes each title to `say` before its part begins.
     ///
     /// # Errors
     ///
-    /// If a file cannot be read or written, or the page has no part that is not measured.
+    /// If a file cannot be read or written, or the report lacks a part that is not measured.
     pub fn write(&self, parts: &[Part], say: impl Fn(&str)) -> io::Result<()> {
-        let path = self.root.join("BENCHMARKS.md");
-        // Before all is measured in vain.
-        let mut contributions = others(read(&path)?.as_deref(), parts)?;
+        let folder = self.root.join("docs/bench").join(&self.machine);
+        let (report, targets) = (folder.join("report.md"), folder.join("targets.md"));
+        // Before anything is measured in vain.
+        let before = match (read(&report)?, read(&targets)?) {
+            (Some(report), targets) => Some(report + &targets.unwrap_or_default()),
+            (None, _) => None,
+        };
+        let mut contributions = others(before.as_deref(), parts)?;
+        fs::create_dir_all(&folder)?;
         fs::create_dir_all(self.root.join(&self.plots))?;
         let run = self.run();
         for &part in parts {
@@ -116,9 +128,18 @@ impl Report {
                 fs::write(file, svg.map_err(io::Error::other)?)?;
             }
         }
-        let server = read(&self.root.join("docs/server-throughput.md"))?;
-        let server = server.as_deref().unwrap_or("Not measured here.\n");
-        fs::write(path, page::write(&contributions, &self.plots, server))
+        fs::write(report, page::report(&contributions))?;
+        fs::write(targets, page::targets(&contributions))?;
+        let front = self.root.join("BENCHMARKS.md");
+        match read(&front)?.and_then(|text| summary::renewed(&text, &contributions)) {
+            Some(text) => fs::write(front, text),
+            None => Ok(()),
+        }
+    }
+
+    /// The plots, as the pages of a machine link to them.
+    fn linked_plots(&self) -> PathBuf {
+        Path::new("../../..").join(&self.plots)
     }
 
     /// The facts of a run that begins now.
@@ -130,7 +151,8 @@ impl Report {
     }
 
     fn measure(&self, part: Part, run: &str, say: &impl Fn(&str)) -> (Contribution, Plots) {
-        let (effort, plots) = (self.effort, self.plots.as_path());
+        let (effort, plots) = (self.effort, self.linked_plots());
+        let plots = plots.as_path();
         let mut it = Contribution {
             run: run.to_owned(),
             ..Contribution::default()
@@ -235,20 +257,20 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// What a page has of the parts other than these. No page lacks nothing: it is made of these
-/// parts only.
-fn others(page: Option<&str>, parts: &[Part]) -> io::Result<Contributions> {
+/// What the pages have of the parts other than these. Without pages there is nothing to keep:
+/// they are made of these parts only.
+fn others(pages: Option<&str>, parts: &[Part]) -> io::Result<Contributions> {
     let others = Part::value_variants()
         .iter()
         .filter(|part| !parts.contains(part));
     let find = |&part: &Part| {
-        let found = page.map(|page| page::read(page, part).ok_or(part));
+        let found = pages.map(|pages| page::read(pages, part).ok_or(part));
         found.map(|found| found.map(|contribution| (part, contribution)))
     };
     let found: Result<Contributions, Part> = others.filter_map(find).collect();
     found.map_err(|part| {
         io::Error::other(format!(
-            "BENCHMARKS.md has no part `{0}` that could stay: name {0} in --only, too",
+            "the report has no part `{0}` to keep: name {0} in --only, too",
             part.name()
         ))
     })

@@ -47,7 +47,7 @@ fn insert_one<S: Store>(
         store.added(key, kept, added.into_iter());
         match result {
             Ok(inserted) => Ok(Reply::Bool(inserted)),
-            Err(error) => Err(full(filter, item, error)),
+            Err(error) => Err(full(filter, error)),
         }
     };
     match store.with(key, insert)? {
@@ -92,28 +92,30 @@ pub(crate) fn room<S: Store>(store: &S, filter: &Filter) -> usize {
 
 /// Why `item` was not inserted.
 #[cold]
-pub(crate) fn full(filter: &Filter, item: &[u8], error: InsertError) -> Reply {
+pub(crate) fn full(filter: &Filter, error: InsertError) -> Reply {
     match error {
-        InsertError::Full if filter.is_full_of(item) => {
+        InsertError::TooManyCopies => {
             let most = 2 * filter.bucket_slots();
             Reply::Error(
                 format!("Filter is full of copies of this item: {most} is the most").into(),
             )
         }
-        InsertError::Full if !filter.has_grown_full() && filter.is_being_saved() => {
+        InsertError::BlockedByScan if !filter.has_grown_full() => {
             Reply::error("Filter is full while it is being saved: try again")
         }
         // As many distinct items as this would have fitted.
         InsertError::Full if !filter.has_grown_full() => {
             Reply::error("Filter is full of copies of items that share the buckets of this one")
         }
-        InsertError::Full if filter.window().is_some() => {
-            Reply::error("Filter is full: more items came within its window than its capacity")
+        InsertError::Full | InsertError::BlockedByScan => {
+            Reply::error(if filter.window().is_some() {
+                "Filter is full: more items came within its window than its capacity"
+            } else if filter.options().expansion > 0 {
+                "Maximum expansions reached"
+            } else {
+                "Filter is full"
+            })
         }
-        InsertError::Full if filter.options().expansion > 0 => {
-            Reply::error("Maximum expansions reached")
-        }
-        InsertError::Full => Reply::error("Filter is full"),
         error => Reply::Error(format!("OOM {error}").into()),
     }
 }
@@ -171,13 +173,13 @@ pub fn add_together<S: Store>(
         let filter = filter_of(kept);
         let mut refused = Vec::new();
         let mut indices = 0..;
-        insert_all(store, filter, items, |item, result| {
+        insert_all(store, filter, items, |_, result| {
             let index = indices.next();
             answer(match result {
                 Ok(()) => Reply::Bool(true),
                 Err(error) => {
                     refused.extend(index);
-                    full(filter, item, error)
+                    full(filter, error)
                 }
             });
         });
@@ -363,10 +365,10 @@ pub(crate) fn info<S: Store>(store: &S, args: Args<'_>) -> Answer {
     if let Some(window) = filter.window() {
         fields.extend([
             ("Window in seconds", window.length().as_secs() as usize),
-            ("Steps of the window", window.steps() as usize),
+            ("Epochs of the window", window.epochs() as usize),
             (
-                "Age of the step in milliseconds",
-                window.step_age().as_millis() as usize,
+                "Age of the epoch in milliseconds",
+                window.epoch_age().as_millis() as usize,
             ),
         ]);
     }
@@ -384,12 +386,12 @@ pub(crate) fn debug<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let (options, stats) = (filter.options(), filter.stats());
     let window = filter.window().map_or_else(String::new, |window| {
         format!(
-            " window:{} steps:{} step:{} step_length:{:.3} step_age:{:.3}",
+            " window:{} epochs:{} epoch:{} epoch_length:{:.3} epoch_age:{:.3}",
             window.length().as_secs(),
-            window.steps(),
-            window.step(),
-            window.step_length().as_secs_f64(),
-            window.step_age().as_secs_f64(),
+            window.epochs(),
+            window.epoch(),
+            window.epoch_length().as_secs_f64(),
+            window.epoch_age().as_secs_f64(),
         )
     });
     Ok(Reply::bulk(format!(
@@ -406,7 +408,7 @@ pub(crate) fn debug<S: Store>(store: &S, args: Args<'_>) -> Answer {
         filter.capacity(),
         filter.max_capacity(),
         options.rate,
-        stats.level,
+        stats.doublings,
         stats.buckets_to_split,
         stats.load_factor,
         stats.relocations,

@@ -1,12 +1,14 @@
 //! The filter of a key, and what its client asked for.
 
 mod any;
+mod decoder;
 
 use crate::{
     Clock, Growth, Options, Window, Windowed,
     dump::{Header, Kind},
 };
 use any::{Any, in_either};
+pub use decoder::FilterDecoder;
 use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, Stats};
 use std::{
     io::{self, Read, Write},
@@ -36,14 +38,27 @@ pub struct Filter {
 }
 
 /// There is no memory for a copy of a filter.
+// The texts include the causes, so `source` does not return them.
 #[derive(Debug, Error)]
 pub enum DuplicateError {
     /// Nor for a snapshot.
     #[error("there is no memory for a snapshot of the filter: {0}")]
-    Snapshot(#[from] io::Error),
+    Snapshot(io::Error),
     /// For what the snapshot holds.
     #[error("the filter could not be copied: {0}")]
-    Copy(#[from] SnapshotError),
+    Copy(SnapshotError),
+}
+
+impl From<io::Error> for DuplicateError {
+    fn from(error: io::Error) -> Self {
+        Self::Snapshot(error)
+    }
+}
+
+impl From<SnapshotError> for DuplicateError {
+    fn from(error: SnapshotError) -> Self {
+        Self::Copy(error)
+    }
 }
 
 /// A vector of bytes that refuses them where there is no memory, and does not abort.
@@ -109,7 +124,7 @@ impl Filter {
     }
 
     /// The filter of a snapshot that [`write_to`](Self::write_to) wrote, which is `like` the filter
-    /// that wrote it. Reads no further. If it has a window, it goes by `clock`, and its last step
+    /// that wrote it. Reads no further. If it has a window, it goes by `clock`, and its last epoch
     /// begins now; see [`make_older`](Windowed::make_older) and [`catch_up`](Windowed::catch_up).
     ///
     /// # Errors
@@ -151,7 +166,7 @@ impl Filter {
     pub fn insert(&self, item: &[u8], wait: impl FnMut() -> bool) -> Result<(), InsertError> {
         in_either!(&self.any, filter => filter
             .insert(item)
-            .or_else(|error| self.again(item, error, wait, || filter.insert(item))))
+            .or_else(|error| self.again(error, wait, || filter.insert(item))))
     }
 
     /// Adds `item` if it is absent; whether it was.
@@ -167,7 +182,7 @@ impl Filter {
     ) -> Result<bool, InsertError> {
         in_either!(&self.any, filter => filter
             .insert_unique(item)
-            .or_else(|error| self.again(item, error, wait, || filter.insert_unique(item))))
+            .or_else(|error| self.again(error, wait, || filter.insert_unique(item))))
     }
 
     /// Begins the time of `item` anew, if it is present; whether it is. `None` if the filter has no
@@ -183,7 +198,7 @@ impl Filter {
     ) -> Option<Result<bool, InsertError>> {
         let filter = self.window()?.filter();
         let refresh = || filter.refresh(item);
-        Some(refresh().or_else(|error| self.again(item, error, wait, refresh)))
+        Some(refresh().or_else(|error| self.again(error, wait, refresh)))
     }
 
     /// Adds `item` if it is absent, and begins its time anew if it is present; whether it was
@@ -199,7 +214,7 @@ impl Filter {
     ) -> Option<Result<bool, InsertError>> {
         let filter = self.window()?.filter();
         let insert = || filter.insert_or_refresh(item);
-        Some(insert().or_else(|error| self.again(item, error, wait, insert)))
+        Some(insert().or_else(|error| self.again(error, wait, insert)))
     }
 
     /// Adds a copy of each of `items`, at once.
@@ -254,13 +269,13 @@ impl Filter {
     #[cold]
     fn again<T>(
         &self,
-        item: &[u8],
         error: InsertError,
         wait: impl FnMut() -> bool,
         insert: impl FnMut() -> Result<T, InsertError>,
     ) -> Result<T, InsertError> {
         let is_full = || self.has_grown_full() && !self.is_unswept();
-        if error != InsertError::Full || is_full() || self.is_full_of(item) {
+        let may_end = matches!(error, InsertError::Full | InsertError::BlockedByScan);
+        if !may_end || is_full() {
             return Err(error);
         }
         self.when_free(wait, insert)
@@ -281,7 +296,7 @@ impl Filter {
             let is_in_the_way = || self.is_being_saved() || self.is_unswept();
             let was_in_the_way = is_in_the_way();
             let result = insert();
-            let goes_on = matches!(result, Err(InsertError::Full))
+            let goes_on = matches!(result, Err(InsertError::Full | InsertError::BlockedByScan))
                 && (was_in_the_way || is_in_the_way())
                 && others < WAITING
                 && Instant::now() < until;
@@ -318,8 +333,8 @@ impl Filter {
         match self.window() {
             None => Self::read_from(&*snapshot.0, Header::of(self), Clock::Process),
             Some(window) => {
-                // After the snapshot: a step may have begun meanwhile.
-                let age = window.step_age();
+                // After the snapshot: an epoch may have begun meanwhile.
+                let age = window.epoch_age();
                 Windowed::read_from(&*snapshot.0, window.clock().clone()).map(|copy| {
                     copy.make_older(age);
                     if window.has_begun() {
@@ -330,12 +345,6 @@ impl Filter {
             }
         }
         .map_err(DuplicateError::Copy)
-    }
-
-    /// True if there are as many copies of `item` as fit.
-    #[must_use]
-    pub fn is_full_of(&self, item: &[u8]) -> bool {
-        self.count(item) >= 2 * self.bucket_slots()
     }
 
     /// True if there are as many items as it promises to hold.
@@ -413,9 +422,9 @@ impl Filter {
     }
 
     /// Lets so much time pass at once for a filter with a window, in which nobody wrote.
-    pub fn age(&self, elapsed: Duration) {
+    pub fn elapse(&self, elapsed: Duration) {
         if let Any::Windowed(windowed) = &self.any {
-            windowed.age(elapsed);
+            windowed.elapse(elapsed);
         }
     }
 
@@ -461,7 +470,7 @@ impl Filter {
     }
 
     /// A number that is the same for filters with one [header](Self::header) that hold the same;
-    /// with a window, seen as many steps ago.
+    /// with a window, seen as many epochs ago.
     #[must_use]
     pub fn digest(&self) -> u128 {
         match &self.any {
@@ -475,5 +484,19 @@ impl AsRef<Self> for Filter {
     #[inline]
     fn as_ref(&self) -> &Self {
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::error::Error as _;
+
+    #[test]
+    fn an_error_is_printed_once() {
+        let cause = io::Error::other("the cause");
+        let error = DuplicateError::from(cause);
+        assert!(error.to_string().contains("the cause"));
+        assert!(error.source().is_none());
     }
 }

@@ -34,7 +34,7 @@ pub struct Growth {
 #[derive(Debug, Error)]
 pub enum GrowthError {
     /// The library refused.
-    #[error("{0}")]
+    #[error(transparent)]
     Build(#[from] BuildError),
     /// It would need too much memory when it has grown.
     #[error("the filter would grow to {needed} bytes")]

@@ -21,7 +21,7 @@ mod touch;
 mod window;
 
 pub use command::{Answer, Args, Argument, ArgumentKind, Command, Kind, takes};
-pub use filter::{DuplicateError, Filter};
+pub use filter::{DuplicateError, Filter, FilterDecoder};
 pub use growth::{Growth, GrowthError};
 pub use options::{
     DEFAULT_CAPACITY, DEFAULT_RATE, MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, MIN_RATE, Options,

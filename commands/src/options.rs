@@ -31,7 +31,7 @@ pub const MIN_RATE: f64 = 2e-9;
 /// The most seconds of a window: a hundred years.
 const MAX_WINDOW: i64 = 100 * 365 * 86_400;
 
-/// The most steps of a window that the library has.
+/// The most epochs of a window that the library has.
 const MAX_STEPS: i64 = 13;
 
 /// What `CF.RESERVE` was asked for.
@@ -99,7 +99,7 @@ enum MaxCapacityError {
     Fixed,
 }
 
-/// What `WINDOW` and `STEPS` say cannot be.
+/// What `WINDOW` and `EPOCHS` say cannot be.
 #[derive(Debug, Error)]
 enum WindowError {
     #[error("{name}: value must be in the range [1, {most}], and is {value}")]
@@ -110,8 +110,8 @@ enum WindowError {
     },
     #[error("WINDOW and {0} exclude each other: with WINDOW the size is fixed")]
     Growth(&'static str),
-    #[error("STEPS is for filters with a WINDOW")]
-    Steps,
+    #[error("EPOCHS is for filters with a WINDOW")]
+    Epochs,
 }
 
 /// What `CF.RESERVE key capacity [option value]...` asks for, checked in the
@@ -127,7 +127,7 @@ pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Rep
         "ERROR",
         "MAXCAPACITY",
         "WINDOW",
-        "STEPS",
+        "EPOCHS",
     ];
     let is_known = |name: &[u8]| {
         known
@@ -172,7 +172,7 @@ pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Rep
     })
 }
 
-/// What `WINDOW seconds` and `STEPS n` ask for.
+/// What `WINDOW seconds` and `EPOCHS n` ask for.
 fn window(pairs: &[[&[u8]; 2]]) -> Result<Option<Window>, Reply> {
     let refuse = |error: WindowError| Reply::Error(error.to_string().into());
     let up_to = |name: &'static str, most: i64| {
@@ -186,10 +186,10 @@ fn window(pairs: &[[&[u8]; 2]]) -> Result<Option<Window>, Reply> {
         }
     };
     let seconds = up_to("WINDOW", MAX_WINDOW)?;
-    let steps = up_to("STEPS", MAX_STEPS)?;
+    let epochs = up_to("EPOCHS", MAX_STEPS)?;
     let Some(seconds) = seconds else {
-        return match steps {
-            Some(_) => Err(refuse(WindowError::Steps)),
+        return match epochs {
+            Some(_) => Err(refuse(WindowError::Epochs)),
             None => Ok(None),
         };
     };
@@ -202,7 +202,7 @@ fn window(pairs: &[[&[u8]; 2]]) -> Result<Option<Window>, Reply> {
     }
     Ok(Some(Window {
         length: Duration::from_secs(seconds.unsigned_abs()),
-        steps: steps.map(|steps| steps as u32),
+        epochs: epochs.map(|epochs| epochs as u32),
     }))
 }
 
@@ -307,13 +307,13 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_of_a_length_and_steps() {
+    fn a_window_is_of_a_length_and_epochs() {
         let plain = wanted("100 ERROR 0.001").unwrap();
         assert_eq!(plain.window, None);
-        let wanted = wanted("100 window 3600 EXPANSION 0 steps 6 BUCKETSIZE 4").unwrap();
+        let wanted = wanted("100 window 3600 EXPANSION 0 epochs 6 BUCKETSIZE 4").unwrap();
         let window = Window {
             length: Duration::from_secs(3600),
-            steps: Some(6),
+            epochs: Some(6),
         };
         assert_eq!(wanted.window, Some(window));
         assert_eq!(wanted.options.expansion, 0);
@@ -332,11 +332,11 @@ mod tests {
             ),
             ("9 WINDOW 1.5", "Couldn't parse WINDOW"),
             (
-                "9 WINDOW 9 STEPS 14",
-                "STEPS: value must be in the range [1, 13], and is 14",
+                "9 WINDOW 9 EPOCHS 14",
+                "EPOCHS: value must be in the range [1, 13], and is 14",
             ),
-            ("9 WINDOW 9 STEPS x", "Couldn't parse STEPS"),
-            ("9 STEPS 4", "STEPS is for filters with a WINDOW"),
+            ("9 WINDOW 9 EPOCHS x", "Couldn't parse EPOCHS"),
+            ("9 EPOCHS 4", "EPOCHS is for filters with a WINDOW"),
             (
                 "9 WINDOW 9 EXPANSION 2",
                 "WINDOW and EXPANSION exclude each other: with WINDOW the size is fixed",
@@ -352,13 +352,13 @@ mod tests {
 
     /// The library says the same.
     #[test]
-    fn as_many_steps_as_the_library_has_are_allowed() {
+    fn as_many_epochs_as_the_library_has_are_allowed() {
         let options = Options::default();
         for (window, is_built) in
-            [(MAX_STEPS, true), (MAX_STEPS + 1, false)].map(|(steps, built)| {
+            [(MAX_STEPS, true), (MAX_STEPS + 1, false)].map(|(epochs, built)| {
                 let length = Duration::from_secs(MAX_WINDOW.unsigned_abs());
-                let steps = Some(steps as u32);
-                (Window { length, steps }, built)
+                let epochs = Some(epochs as u32);
+                (Window { length, epochs }, built)
             })
         {
             let built = Filter::build_window(options, window, Clock::Process);

@@ -4,7 +4,7 @@ use crate::{Answer, Args, MakeError, Options, Reply, Store, options, store::get}
 use std::sync::Arc;
 
 /// `CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [ERROR rate]
-/// [MAXCAPACITY n] [WINDOW seconds [STEPS n]]`
+/// [MAXCAPACITY n] [WINDOW seconds [EPOCHS n]]`
 pub(crate) fn reserve<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let [name, key, capacity, pairs @ ..] = args else {
         return Err(Reply::wrong_arity(args[0]));

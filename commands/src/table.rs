@@ -33,7 +33,7 @@ const RESERVE: &[Argument] = &[
     Argument::option("ERROR", "rate", Float),
     Argument::option("MAXCAPACITY", "maxcapacity", Integer),
     Argument::option("WINDOW", "seconds", Integer),
-    Argument::option("STEPS", "steps", Integer),
+    Argument::option("EPOCHS", "epochs", Integer),
 ];
 const LOAD: &[Argument] = &[KEY, POSITION, Argument::one("data", Bytes)];
 

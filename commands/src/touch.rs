@@ -20,7 +20,7 @@ pub(crate) fn touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let touch = |kept: &Arc<S::Kept>| {
         let filter = filter_of(kept);
         let refreshed = filter.refresh(item, || store.wait()).ok_or(NO_WINDOW)?;
-        let was_present = refreshed.map_err(|error| full(filter, item, error))?;
+        let was_present = refreshed.map_err(|error| full(filter, error))?;
         if was_present {
             store.touched(key, kept, item);
         }
@@ -48,7 +48,7 @@ pub(crate) fn add_touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
         }
         match result {
             Ok(was_absent) => Ok(Reply::Bool(was_absent)),
-            Err(error) => Err(full(filter, item, error)),
+            Err(error) => Err(full(filter, error)),
         }
     };
     // It would have to guess the window.

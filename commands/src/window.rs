@@ -12,8 +12,8 @@ use std::{io::Read, time::Duration};
 pub struct Window {
     /// For so long, at least.
     pub length: Duration,
-    /// The steps in which it moves on; `None`: as many as the library chooses.
-    pub steps: Option<u32>,
+    /// The epochs in which it moves on; `None`: as many as the library chooses.
+    pub epochs: Option<u32>,
 }
 
 /// A filter with a window, which moves on when somebody calls [`tick`](Self::tick).
@@ -34,8 +34,8 @@ impl Windowed {
         let mut builder = ExpiringFilter::builder(window.length)
             .capacity(capacity)
             .false_positive_rate(rate);
-        if let Some(steps) = window.steps {
-            builder = builder.steps(steps);
+        if let Some(epochs) = window.epochs {
+            builder = builder.epochs(epochs);
         }
         Ok(Self::new(builder.build()?, clock))
     }
@@ -55,21 +55,21 @@ impl Windowed {
         Ok(Self::new(filter, clock))
     }
 
-    /// `filter`, whose present step begins now, or with [`begin`](Self::begin).
-    fn new(filter: ExpiringFilter, clock: Clock) -> Self {
+    /// `filter`, whose present epoch begins now, or with [`begin`](Self::begin).
+    pub(crate) fn new(filter: ExpiringFilter, clock: Clock) -> Self {
         let windowed = Self {
             filter,
             clock: Own::new(clock),
         };
-        // The library takes note that the step begins now: the clock stands still.
-        windowed.filter.tick(|| windowed.now());
+        // The library takes note that the epoch begins now: the clock stands still.
+        windowed.filter.tick_at(|| windowed.now());
         if matches!(windowed.clock.source(), Clock::Process) {
             windowed.begin();
         }
         windowed
     }
 
-    /// Its present step is older by so much than was said. With a clock that is told, this is to be
+    /// Its present epoch is older by so much than was said. With a clock that is told, this is to be
     /// said before it [begins](Self::begin).
     pub fn make_older(&self, age: Duration) {
         // After that all is forgotten.
@@ -93,35 +93,35 @@ impl Windowed {
     }
 
     /// Lets so much time pass at once, in which nobody wrote.
-    pub(crate) fn age(&self, elapsed: Duration) {
+    pub(crate) fn elapse(&self, elapsed: Duration) {
         self.make_older(elapsed);
         self.catch_up();
         self.sweep();
     }
 
-    /// Begins as many steps as are due by now, and leaves the last one to be [swept](Self::sweep).
+    /// Begins as many epochs as are due by now, and leaves the last one to be [swept](Self::sweep).
     /// To be called only if nobody has written since the first of them was due.
     pub fn catch_up(&self) {
-        let (length, now) = (self.step_length(), self.now());
-        let age = self.filter.step_age(now).unwrap_or_default();
-        let steps = age.as_nanos() / length.as_nanos();
+        let (length, now) = (self.epoch_length(), self.now());
+        let age = self.filter.epoch_age_at(now).unwrap_or_default();
+        let epochs = age.as_nanos() / length.as_nanos();
         // After so many nothing is left, and what more there are changes nothing.
-        let most = u128::from(self.steps() + 1);
-        for _ in 0..steps.min(most) {
-            self.filter.begin_step();
+        let most = u128::from(self.epochs() + 1);
+        for _ in 0..epochs.min(most) {
+            self.filter.begin_epoch();
         }
-        if steps > 0 {
+        if epochs > 0 {
             let rest = age.as_nanos() % length.as_nanos();
             let rest = Duration::new((rest / 1_000_000_000) as u64, (rest % 1_000_000_000) as u32);
             let at = now.saturating_sub(rest);
-            // The library takes note that the step began then.
-            self.filter.tick(|| at);
+            // The library takes note that the epoch began then.
+            self.filter.tick_at(|| at);
         }
     }
 
     /// After so long nothing is left of what it holds.
     fn longest(&self) -> Duration {
-        self.step_length().saturating_mul(self.steps() + 2)
+        self.epoch_length().saturating_mul(self.epochs() + 2)
     }
 
     #[inline]
@@ -129,19 +129,19 @@ impl Windowed {
         &self.filter
     }
 
-    /// Begins the next step, if it is time; whether it has. That takes O(buckets), and nobody waits
-    /// for it. To be called [then](Self::until_next_step), or often.
+    /// Begins the next epoch, if it is time; whether it has. That takes O(buckets), and nobody waits
+    /// for it. To be called [then](Self::until_next_epoch), or often.
     pub fn tick(&self) -> bool {
-        self.filter.tick(|| self.now())
+        self.filter.tick_at(|| self.now())
     }
 
     /// The same without the sweep at its end, which is left to a call of [`sweep`](Self::sweep). If
-    /// nobody has swept the present step, that comes first.
-    pub fn begin_due_step(&self) -> bool {
-        self.filter.begin_due_step(|| self.now())
+    /// nobody has swept the present epoch, that comes first.
+    pub fn begin_due_epoch(&self) -> bool {
+        self.filter.begin_due_epoch_at(|| self.now())
     }
 
-    /// Empties what has been forgotten, unless that was done in this step; whether it was left to
+    /// Empties what has been forgotten, unless that was done in this epoch; whether it was left to
     /// this call. That takes O(buckets), on whichever thread, and nobody waits for it.
     pub fn sweep(&self) -> bool {
         self.filter.sweep()
@@ -159,50 +159,50 @@ impl Windowed {
         self.filter.ttl()
     }
 
-    /// In how many steps it moves on.
+    /// In how many epochs it moves on.
     #[must_use]
-    pub fn steps(&self) -> u32 {
-        self.filter.steps()
+    pub fn epochs(&self) -> u32 {
+        self.filter.epochs()
     }
 
-    /// How long a step lasts, at least.
+    /// How long an epoch lasts, at least.
     #[must_use]
-    pub fn step_length(&self) -> Duration {
-        self.filter.step_length()
+    pub fn epoch_length(&self) -> Duration {
+        self.filter.epoch_length()
     }
 
-    /// The number of the present step.
+    /// The number of the present epoch.
     #[must_use]
-    pub fn step(&self) -> u64 {
-        self.filter.step()
+    pub fn epoch(&self) -> u64 {
+        self.filter.epoch()
     }
 
-    /// How long the present step has lasted, at least.
+    /// How long the present epoch has lasted, at least.
     #[must_use]
-    pub fn step_age(&self) -> Duration {
+    pub fn epoch_age(&self) -> Duration {
         // If nobody knows when it began, it has just begun.
-        self.filter.step_age(self.now()).unwrap_or_default()
+        self.filter.epoch_age_at(self.now()).unwrap_or_default()
     }
 
-    /// The same for a save, after which time may pass that is counted in one piece. A step that is
+    /// The same for a save, after which time may pass that is counted in one piece. An epoch that is
     /// late counts as one that is due just now: what has come since it was due is to live for the
     /// window, too.
     #[must_use]
-    pub fn step_age_for_a_save(&self) -> Duration {
-        self.step_age().min(self.step_length())
+    pub fn epoch_age_for_a_save(&self) -> Duration {
+        self.epoch_age().min(self.epoch_length())
     }
 
-    /// How long it is until the next step may begin.
+    /// How long it is until the next epoch may begin.
     #[must_use]
-    pub fn until_next_step(&self) -> Duration {
-        self.step_length().saturating_sub(self.step_age())
+    pub fn until_next_epoch(&self) -> Duration {
+        self.epoch_length().saturating_sub(self.epoch_age())
     }
 
     /// Copies that are in it at one time, if as many items as its capacity come in every window, at
-    /// an even pace. They live longer by a step, and some lie dead for half a step.
+    /// an even pace. They live longer by an epoch, and some lie dead for half an epoch.
     pub(crate) fn most_items(&self) -> usize {
-        let steps = u128::from(self.steps());
-        let most = self.filter.capacity() as u128 * (2 * steps + 3) / (2 * steps);
+        let epochs = u128::from(self.epochs());
+        let most = self.filter.capacity() as u128 * (2 * epochs + 3) / (2 * epochs);
         usize::try_from(most).unwrap_or(usize::MAX)
     }
 
@@ -220,15 +220,15 @@ mod tests {
     use super::*;
     use std::{thread, time::Instant};
 
-    const STEPS: u32 = 4;
+    const EPOCHS: u32 = 4;
 
     /// Of which a test takes no part.
     const HOUR: Duration = Duration::from_secs(3600);
 
-    fn with_an_item(step: Duration) -> Windowed {
+    fn with_an_item(epoch: Duration) -> Windowed {
         let window = Window {
-            length: STEPS * step,
-            steps: Some(STEPS),
+            length: EPOCHS * epoch,
+            epochs: Some(EPOCHS),
         };
         let windowed = Windowed::build(100, 0.01, window, Clock::Process).unwrap();
         windowed.filter().insert(&b"a"[..]).unwrap();
@@ -241,83 +241,83 @@ mod tests {
 
     #[test]
     fn an_item_lives_for_the_window() {
-        const STEP: Duration = Duration::from_millis(100);
+        const EPOCH: Duration = Duration::from_millis(100);
         let start = Instant::now();
-        let windowed = with_an_item(STEP);
-        assert_eq!((windowed.length(), windowed.steps()), (4 * STEP, 4));
-        assert!(windowed.until_next_step() <= STEP);
+        let windowed = with_an_item(EPOCH);
+        assert_eq!((windowed.length(), windowed.epochs()), (4 * EPOCH, 4));
+        assert!(windowed.until_next_epoch() <= EPOCH);
         // It is ticked often.
         while holds(&windowed) {
             windowed.tick();
             thread::sleep(Duration::from_millis(1));
         }
-        // It came in the first step, and went as the one after the window began.
-        let age = windowed.step_age();
+        // It came in the first epoch, and went as the one after the window began.
+        let age = windowed.epoch_age();
         let since = start.elapsed();
-        assert!(since >= (STEPS + 1) * STEP + age, "{since:?}, {age:?}");
+        assert!(since >= (EPOCHS + 1) * EPOCH + age, "{since:?}, {age:?}");
     }
 
-    /// What is left of a step counts: a filter that is saved again and again in a step ages, too.
+    /// What is left of an epoch counts: a filter that is saved again and again in an epoch ages, too.
     #[test]
-    fn time_that_passed_counts_with_the_parts_of_steps() {
+    fn time_that_passed_counts_with_the_parts_of_epochs() {
         let windowed = with_an_item(HOUR);
         for part in 1..=9 {
-            windowed.age(HOUR / 2);
-            assert_eq!(windowed.filter().step(), part / 2);
+            windowed.elapse(HOUR / 2);
+            assert_eq!(windowed.filter().epoch(), part / 2);
         }
-        // 4.5 steps have passed.
+        // 4.5 epochs have passed.
         assert!(holds(&windowed));
-        assert!(windowed.step_age() >= HOUR / 2);
-        windowed.age(HOUR / 2);
+        assert!(windowed.epoch_age() >= HOUR / 2);
+        windowed.elapse(HOUR / 2);
         assert!(!holds(&windowed));
         let gone = with_an_item(HOUR);
-        gone.age(Duration::MAX);
-        assert!(!holds(&gone) && gone.until_next_step() <= HOUR);
+        gone.elapse(Duration::MAX);
+        assert!(!holds(&gone) && gone.until_next_epoch() <= HOUR);
     }
 
     #[test]
-    fn a_step_can_begin_without_a_sweep() {
+    fn an_epoch_can_begin_without_a_sweep() {
         // Beginnings are rounded up to milliseconds.
-        const STEP: Duration = HOUR.saturating_add(Duration::from_millis(1));
+        const EPOCH: Duration = HOUR.saturating_add(Duration::from_millis(1));
         let windowed = with_an_item(HOUR);
         let items = || windowed.filter().len();
-        for step in 1..=STEPS + 1 {
-            windowed.make_older(STEP);
-            assert!(windowed.begin_due_step() && !windowed.begin_due_step());
+        for epoch in 1..=EPOCHS + 1 {
+            windowed.make_older(EPOCH);
+            assert!(windowed.begin_due_epoch() && !windowed.begin_due_epoch());
             assert!(!windowed.is_swept());
-            assert_eq!((holds(&windowed), items()), (step <= STEPS, 1));
+            assert_eq!((holds(&windowed), items()), (epoch <= EPOCHS, 1));
             assert!(windowed.sweep() && !windowed.sweep() && windowed.is_swept());
         }
         assert_eq!(items(), 0);
-        windowed.make_older(2 * STEP);
+        windowed.make_older(2 * EPOCH);
         windowed.catch_up();
-        assert!(!windowed.is_swept(), "the last step is left");
-        windowed.age(STEP);
+        assert!(!windowed.is_swept(), "the last epoch is left");
+        windowed.elapse(EPOCH);
         assert!(windowed.is_swept());
     }
 
-    /// The ages of steps are not those of the steps before.
+    /// The ages of epochs are not those of the epochs before.
     #[test]
-    fn a_step_that_somebody_else_has_begun_is_new() {
+    fn an_epoch_that_somebody_else_has_begun_is_new() {
         let windowed = with_an_item(HOUR);
         thread::sleep(Duration::from_millis(12));
-        assert!(windowed.step_age() >= Duration::from_millis(10));
+        assert!(windowed.epoch_age() >= Duration::from_millis(10));
         assert!(windowed.filter().advance());
-        assert_eq!(windowed.step_age(), Duration::ZERO);
+        assert_eq!(windowed.epoch_age(), Duration::ZERO);
         assert!(!windowed.tick());
     }
 
     #[test]
-    fn a_step_that_is_late_is_saved_as_due() {
+    fn an_epoch_that_is_late_is_saved_as_due() {
         let windowed = with_an_item(HOUR);
-        assert!(windowed.step_age_for_a_save() < HOUR);
+        assert!(windowed.epoch_age_for_a_save() < HOUR);
         windowed.make_older(HOUR * 3 / 2);
-        assert!(windowed.step_age() >= HOUR * 3 / 2);
-        assert_eq!(windowed.step_age_for_a_save(), HOUR);
+        assert!(windowed.epoch_age() >= HOUR * 3 / 2);
+        assert_eq!(windowed.epoch_age_for_a_save(), HOUR);
     }
 
     #[test]
-    fn there_is_room_for_what_a_window_and_a_step_and_a_half_bring() {
+    fn there_is_room_for_what_a_window_and_an_epoch_and_a_half_bring() {
         assert_eq!(with_an_item(HOUR).most_items(), 137);
     }
 }

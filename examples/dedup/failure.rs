@@ -11,7 +11,7 @@ pub(crate) enum Failure {
     #[error("cannot write to standard output: {0}")]
     Write(io::Error),
     #[error("cannot make the filter: {0}")]
-    Build(#[from] BuildError),
+    Build(BuildError),
     #[error(
         "the filter is full: it has room for {capacity} distinct lines, and there are more; \
          run again with a larger --capacity, or for a stream with a higher --false-positive-rate"
@@ -19,6 +19,12 @@ pub(crate) enum Failure {
     Full { capacity: usize },
     #[error("{0}")]
     Insert(InsertError),
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        Self::Build(error)
+    }
 }
 
 impl Failure {

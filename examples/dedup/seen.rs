@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crossbeam_channel::{Receiver, RecvTimeoutError};
 use guira::{CuckooFilter, ExpiringFilter, InsertError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(crate) enum Seen {
     Ever(Box<CuckooFilter>),
@@ -40,15 +40,14 @@ impl Seen {
         })
     }
 
-    /// Lets the time go on until the other end of the channel is gone.
+    /// Lets time pass in the filter until the other end of the channel is gone.
     pub(crate) fn tick_until(&self, over: &Receiver<()>) {
         let Self::Lately(filter) = self else {
             return;
         };
-        let start = Instant::now();
-        let pause = filter.step_length() / 4;
+        let pause = filter.epoch_length() / 4;
         while let Err(RecvTimeoutError::Timeout) = over.recv_timeout(pause) {
-            filter.tick(|| start.elapsed());
+            filter.tick();
         }
     }
 

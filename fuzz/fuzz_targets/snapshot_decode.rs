@@ -6,11 +6,24 @@
 //! ```
 #![no_main]
 
+use guira::{CuckooFilter, SnapshotDecoder};
+use guira_hostile::{Counting, assert_bounded};
 use libfuzzer_sys::fuzz_target;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 #[path = "../../tests/tests/snapshot/common/works.rs"]
 mod works;
 
 fuzz_target!(|bytes: &[u8]| {
+    assert_bounded(bytes, || drop(CuckooFilter::from_bytes(bytes)));
+    assert_bounded(bytes, || {
+        let mut decoder = SnapshotDecoder::new(usize::MAX);
+        let mut pieces = bytes.chunks(100);
+        if pieces.all(|piece| decoder.feed(piece).is_ok()) {
+            drop(decoder.finish());
+        }
+    });
     works::check(bytes);
 });

@@ -1,7 +1,10 @@
 //! The value of a key.
 
+#[cfg(test)]
+mod cost;
 mod pieces;
 mod rdb;
+mod room;
 
 use crate::{
     engine::{self, Rewrite, Save, Value},
@@ -22,6 +25,7 @@ use std::{
 use thiserror::Error;
 
 pub(crate) use rdb::ReadError;
+pub(crate) use room::{NoRoom, Room};
 
 /// A filter, or one that is being loaded. [`totals`] has it as long as it is there.
 #[derive(Debug)]
@@ -47,6 +51,8 @@ pub(crate) enum EntryError {
     Duplicate(#[from] DuplicateError),
     #[error(transparent)]
     Load(#[from] LoadError),
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
 }
 
 /// All values together.
@@ -120,7 +126,7 @@ impl Value for Entry {
     const VERSION: c_int = rdb::VERSION;
 
     fn load(from: &mut impl engine::Load, version: c_int) -> Result<Self, EntryError> {
-        Ok(rdb::read(from, version, windows::of_engine()).map(Self::new)?)
+        Ok(rdb::read(from, version, windows::of_engine(), Room::of_engine()).map(Self::new)?)
     }
 
     fn save(&self, to: &mut impl Save) {
@@ -169,12 +175,17 @@ impl Value for Entry {
     fn copy(&self) -> Result<Self, EntryError> {
         let content = match &self.content {
             Content::Filter(filter) => {
+                Room::of_engine().admit(filter.memory_usage())?;
                 let copy = Arc::new(filter.duplicate()?);
                 windows::of_engine().add(&copy);
                 Content::Filter(copy)
             }
             Content::Loading(loading) => {
-                let copy = Loading::restore(loading.header(), loading.pieces(), loading.clock())?;
+                Room::of_engine().admit(loading.memory_usage())?;
+                let mut copy = Loading::restore(loading.header(), loading.clock())?;
+                loading
+                    .pieces()
+                    .try_for_each(|piece| copy.restore_piece(piece))?;
                 Content::Loading(Box::new(copy))
             }
         };
@@ -208,7 +219,7 @@ pub(crate) mod tests {
     pub(crate) fn some_window_of(windows: &windows::Windows, items: u32) -> Filter {
         let window = Window {
             length: Duration::from_secs(3600),
-            steps: None,
+            epochs: None,
         };
         let options = Options {
             capacity: items.max(100) as usize,

@@ -13,6 +13,8 @@ pub(crate) enum Fault {
     ForgetClock,
     /// All memory is taken for aligned.
     Misaligned,
+    /// A value that is saved panics after its header.
+    PanicInSave,
 }
 
 /// True in an engine in whose environment there is a variable for this fault.
@@ -28,6 +30,7 @@ pub(crate) fn is(fault: Fault) -> bool {
             (c"GUIRA_FAULT_FORGET_CLOCK", Fault::ForgetClock),
             (c"GUIRA_FAULT_NO_SLOT_MIGRATION", Fault::NoSlotMigration),
             (c"GUIRA_FAULT_MISALIGNED", Fault::Misaligned),
+            (c"GUIRA_FAULT_PANIC_IN_SAVE", Fault::PanicInSave),
         ];
         let found = all
             .into_iter()

@@ -270,6 +270,7 @@ impl<K: Slot> Store for Host<'_, K> {
     }
 
     fn go_on_load(&self, _: &[u8], position: u64, piece: &[u8]) -> Answer {
+        let room = self.room();
         let mut key = self.key.borrow_mut();
         let content = match key.get_mut() {
             Found::Nothing => return Err(NOT_FOUND),
@@ -280,7 +281,7 @@ impl<K: Slot> Store for Host<'_, K> {
             return Err(refusal(&LoadError::Position));
         };
         let before = loading.memory_usage();
-        let taken = loading.take(position, piece);
+        let taken = loading.take(position, piece, room);
         let taken_more = loading.memory_usage().saturating_sub(before + piece.len());
         let taken = match taken {
             Err(error @ LoadError::Position) => return Err(refusal(&error)),

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Engine, FAULT, ask, digest, dump, is_skipped, load, refusal, text, try_ask, until};
+use redis::Value;
 
 fn follow(replica: &Engine, primary: &Engine) {
     ask::<()>(
@@ -53,7 +54,7 @@ fn to_forget_the_time_is_wrong() {
     }
     let work = |primary: &Engine| {
         let mut client = primary.client();
-        ask::<()>(&mut client, "CF.RESERVE k 100 WINDOW 1 STEPS 2");
+        ask::<()>(&mut client, "CF.RESERVE k 100 WINDOW 1 EPOCHS 2");
         ask::<i64>(&mut client, "CF.ADD k a");
         until("the item is forgotten", || {
             ask::<i64>(&mut client, "CF.EXISTS k a") == 0
@@ -125,6 +126,48 @@ fn memory_is_not_aligned_by_itself() {
     let (count, is_libc) = misaligned("MISALIGNED");
     // jemalloc happens to align what is as large as its alignment.
     assert_eq!(count > 1000, is_libc, "{count} of 2000");
+}
+
+/// A panic in the midst of a value ends the process that writes it: neither a client nor a file gets
+/// half a value.
+#[test]
+fn half_a_value_is_never_saved() {
+    if is_skipped() {
+        return;
+    }
+    let mut engine = Engine::start(&[]);
+    ask::<i64>(&mut engine.client(), "CF.ADD k a");
+    let before = digest(&mut engine.client());
+    ask::<()>(&mut engine.client(), "SAVE");
+    engine.kill();
+    let arguments = [FAULT, "PANIC_IN_SAVE"];
+    for words in ["DUMP k", "SAVE", "DEBUG RELOAD", "SHUTDOWN SAVE"] {
+        let mut engine = Engine::start_in(engine.copy_of_file(), &arguments);
+        let mut client = engine.client();
+        assert_eq!(digest(&mut client), before);
+        let answer = try_ask::<Value>(&mut client, words);
+        let error = answer.expect_err("half a value is no answer");
+        assert!(error.is_io_error(), "{words}: {error}");
+        until("the engine ends", || !engine.is_alive());
+        assert!(engine.log().contains("a filter was written in part only"));
+        // What was saved before is still there.
+        let engine = Engine::start_in(engine.copy_of_file(), &[]);
+        assert_eq!(digest(&mut engine.client()), before, "{words}");
+    }
+    // A child ends alone.
+    for (words, failed) in [
+        ("BGSAVE", "rdb_last_bgsave_status:err"),
+        ("BGREWRITEAOF", "aof_last_bgrewrite_status:err"),
+    ] {
+        let mut engine = Engine::start_in(engine.copy_of_file(), &arguments);
+        let mut client = engine.client();
+        ask::<String>(&mut client, words);
+        until("the engine says so", || {
+            ask::<String>(&mut client, "INFO persistence").contains(failed)
+        });
+        assert!(engine.is_alive());
+        assert_eq!(digest(&mut client), before);
+    }
 }
 
 /// The faults are in no other build.

@@ -143,7 +143,7 @@ fn commands_describe_their_arguments() {
             "ERROR rate double optional",
             "MAXCAPACITY maxcapacity integer optional",
             "WINDOW seconds integer optional",
-            "STEPS steps integer optional",
+            "EPOCHS epochs integer optional",
         ]
     );
     assert_eq!(

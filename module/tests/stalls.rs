@@ -7,7 +7,6 @@ use common::{Engine, ask, dump, info, is_skipped, is_sound, until};
 use redis::{Connection, Value};
 use std::{
     collections::HashMap,
-    fs,
     time::{Duration, Instant},
 };
 
@@ -22,19 +21,11 @@ const SOME: usize = 1_000;
 
 const REPEATS: usize = 5;
 
-/// The time that the main thread has worked. What other processes do is not in it.
-fn worked(engine: &Engine) -> Duration {
-    let path = format!("/proc/{0}/task/{0}/schedstat", engine.id());
-    let times = fs::read_to_string(path).expect("there is a /proc");
-    let time = times.split(' ').next().expect("it has three numbers");
-    Duration::from_nanos(time.parse().expect("it is a number"))
-}
-
 /// What the main thread does for a command, with what the client does else.
 fn cost<R>(engine: &Engine, command: impl FnOnce() -> R) -> (Duration, R) {
-    let before = worked(engine);
+    let before = engine.worked();
     let result = command();
-    (worked(engine) - before, result)
+    (engine.worked() - before, result)
 }
 
 /// The least cost of a few times: other processes make a processor slower.
@@ -52,7 +43,7 @@ fn exec(client: &mut Connection, words: &redis::Cmd) -> Value {
 }
 
 /// A window of 130 MB with steps of a second.
-const WINDOWED: &str = "CF.RESERVE w 55000000 WINDOW 12 STEPS 12";
+const WINDOWED: &str = "CF.RESERVE w 55000000 WINDOW 12 EPOCHS 12";
 
 /// What the main thread works for a command and for what comes up beside it, while a large window
 /// moves on by many steps and items come and are forgotten.
@@ -85,7 +76,7 @@ fn steps_do_not_hold_up_others() {
     costs.sort_unstable();
     let most = costs[costs.len() - 1];
     println!(
-        "steps of a window of {bytes} bytes: {:.2} ms at most, {:.2} ms as a rule, in {} looks",
+        "epochs of a window of {bytes} bytes: {:.2} ms at most, {:.2} ms as a rule, in {} looks",
         milliseconds(most),
         milliseconds(costs[costs.len() / 2]),
         costs.len()

@@ -25,7 +25,7 @@ fn has(client: &mut Connection, words: &str) -> bool {
 }
 
 fn reserve(client: &mut Connection, key: &str) {
-    ask::<()>(client, &format!("CF.RESERVE {key} 1000 WINDOW 1 STEPS 4"));
+    ask::<()>(client, &format!("CF.RESERVE {key} 1000 WINDOW 1 EPOCHS 4"));
 }
 
 /// Adds an item to a key, and returns a moment before which it must not be forgotten.
@@ -196,7 +196,7 @@ fn digests_after_sweeps(seed: u64) -> [Vec<String>; 3] {
     follow(&replica, &primary);
     let mut client = primary.client();
     // A sweep takes some milliseconds.
-    ask::<()>(&mut client, "CF.RESERVE large 1500000 WINDOW 1 STEPS 13");
+    ask::<()>(&mut client, "CF.RESERVE large 1500000 WINDOW 1 EPOCHS 13");
     let mut random = random(seed);
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(if long() { 60 } else { 4 }) {

@@ -17,9 +17,21 @@ use std::{
 };
 use tokio::sync::Notify;
 
+type ByNumber = BTreeMap<u64, Arc<Client>>;
+
 /// All clients by number.
 #[derive(Debug, Default)]
-pub struct Clients(Mutex<BTreeMap<u64, Arc<Client>>>);
+pub struct Clients {
+    all: Mutex<ByNumber>,
+    unauthenticated: Mutex<ByNumber>,
+}
+
+/// One of the lists of clients.
+#[derive(Clone, Copy, Debug)]
+enum List {
+    All,
+    Unauthenticated,
+}
 
 /// What others may know of a client.
 #[derive(Debug)]
@@ -37,6 +49,10 @@ pub struct Client {
     last_command: AtomicUsize,
     /// Milliseconds after `since` when it last sent something.
     last_active: AtomicU64,
+    /// Bytes of replies that it has not read, if they are many.
+    unread: AtomicUsize,
+    /// It does not count any more.
+    gone: AtomicBool,
     killed: AtomicBool,
     kill: Notify,
 }
@@ -55,20 +71,66 @@ pub struct Names {
 impl Clients {
     /// Lists a client as long as the value lives that is returned.
     pub fn enter<O: AsRef<Self>>(owner: Arc<O>, client: &Arc<Client>) -> Listed<O> {
+        Self::enter_in(List::All, owner, client)
+    }
+
+    /// Lists a client among those that have not authenticated as long as the value lives that is
+    /// returned.
+    pub fn enter_unauthenticated<O: AsRef<Self>>(owner: Arc<O>, client: &Arc<Client>) -> Listed<O> {
+        Self::enter_in(List::Unauthenticated, owner, client)
+    }
+
+    fn enter_in<O: AsRef<Self>>(list: List, owner: Arc<O>, client: &Arc<Client>) -> Listed<O> {
         let id = client.id;
-        (*owner).as_ref().lock().insert(id, client.clone());
-        Listed { owner, id }
+        (*owner).as_ref().lock(list).insert(id, client.clone());
+        Listed { owner, list, id }
     }
 
     /// All clients, the oldest first.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<Client>> {
-        self.lock().values().cloned().collect()
+        self.lock(List::All).values().cloned().collect()
+    }
+
+    /// How many have not authenticated.
+    #[must_use]
+    pub fn unauthenticated(&self) -> usize {
+        self.lock(List::Unauthenticated).len()
+    }
+
+    /// Ends the connection of the client that has been without authentication for the longest time.
+    pub fn kill_oldest_unauthenticated(&self) -> Option<Arc<Client>> {
+        let (_, client) = self.lock(List::Unauthenticated).pop_first()?;
+        client.kill();
+        Some(client)
+    }
+
+    /// Ends the connection of the client that has the most unread replies, if `excess` bytes are
+    /// more than what clients have whose connections are about to end. Linear in all clients.
+    pub fn kill_largest(&self, excess: usize) -> Option<Arc<Client>> {
+        let all = self.lock(List::All);
+        let (mut ending, mut largest) = (0, None);
+        for client in all.values() {
+            let unread = client.unread.load(Relaxed);
+            if client.was_killed() {
+                ending += unread;
+            } else if unread > largest.map_or(0, |(unread, _)| unread) {
+                largest = Some((unread, client));
+            }
+        }
+        let (_, client) = largest.filter(|_| excess > ending)?;
+        // Under the lock, so that another caller counts it among those about to end.
+        client.kill();
+        Some(client.clone())
     }
 
     /// A panic while the lock was held leaves nothing half-done here.
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Client>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self, list: List) -> MutexGuard<'_, ByNumber> {
+        let list = match list {
+            List::All => &self.all,
+            List::Unauthenticated => &self.unauthenticated,
+        };
+        list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -76,12 +138,13 @@ impl Clients {
 #[derive(Debug)]
 pub struct Listed<O: AsRef<Clients>> {
     owner: Arc<O>,
+    list: List,
     id: u64,
 }
 
 impl<O: AsRef<Clients>> Drop for Listed<O> {
     fn drop(&mut self) {
-        (*self.owner).as_ref().lock().remove(&self.id);
+        (*self.owner).as_ref().lock(self.list).remove(&self.id);
     }
 }
 
@@ -98,6 +161,8 @@ impl Client {
             speaks_resp3: AtomicBool::new(false),
             last_command: AtomicUsize::new(usize::MAX),
             last_active: AtomicU64::new(0),
+            unread: AtomicUsize::new(0),
+            gone: AtomicBool::new(false),
             killed: AtomicBool::new(false),
             kill: Notify::new(),
         }
@@ -121,6 +186,16 @@ impl Client {
         let since = now.saturating_duration_since(self.since).as_millis();
         self.last_active
             .store(u64::try_from(since).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// It has so many bytes of replies that it has not read.
+    pub fn set_unread(&self, bytes: usize) {
+        self.unread.store(bytes, Relaxed);
+    }
+
+    /// It does not count among the connected clients from now on: true the first time.
+    pub fn leave(&self) -> bool {
+        !self.gone.swap(true, Relaxed)
     }
 
     /// It has sent this command.
@@ -158,7 +233,7 @@ impl Client {
     pub fn kill(&self) {
         // Release: pairs with the Acquire of `was_killed`.
         self.killed.store(true, Release);
-        self.kill.notify_one();
+        self.kill.notify_waiters();
     }
 
     /// True if its connection is to end.
@@ -169,8 +244,76 @@ impl Client {
 
     /// Waits until its connection is to end.
     pub async fn killed(&self) {
-        while !self.was_killed() {
-            self.kill.notified().await;
+        loop {
+            // It hears of each `kill` from here on.
+            let notified = self.kill.notified();
+            if self.was_killed() {
+                return;
+            }
+            notified.await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Owner(Clients);
+
+    impl AsRef<Clients> for Owner {
+        fn as_ref(&self) -> &Clients {
+            &self.0
+        }
+    }
+
+    fn client(owner: &Arc<Owner>, id: u64, unread: usize) -> (Arc<Client>, Listed<Owner>) {
+        let client = Arc::new(Client::new(id, String::new()));
+        client.set_unread(unread);
+        let listed = Clients::enter(owner.clone(), &client);
+        (client, listed)
+    }
+
+    #[test]
+    fn the_largest_go_first_and_no_more_than_needed() {
+        let owner = Arc::new(Owner(Clients::default()));
+        let all = [(1, 10), (2, 30), (3, 20)].map(|(id, unread)| client(&owner, id, unread));
+        let kill = |excess| owner.0.kill_largest(excess).map(|client| client.id);
+        assert_eq!(kill(0), None);
+        assert_eq!(kill(25), Some(2));
+        // What it has is enough.
+        assert_eq!(kill(25), None);
+        assert_eq!(kill(31), Some(3));
+        assert_eq!(kill(60), Some(1));
+        assert_eq!(kill(61), None);
+        drop(all);
+        assert!(owner.0.all().is_empty());
+    }
+
+    #[test]
+    fn the_oldest_unauthenticated_client_goes_first() {
+        let owner = Arc::new(Owner(Clients::default()));
+        let clients = [3, 1, 2].map(|id| Arc::new(Client::new(id, String::new())));
+        let listed: Vec<_> = clients
+            .iter()
+            .map(|client| Clients::enter_unauthenticated(owner.clone(), client))
+            .collect();
+        assert_eq!(owner.0.unauthenticated(), 3);
+        let killed = owner.0.kill_oldest_unauthenticated().unwrap();
+        assert_eq!((killed.id, killed.was_killed()), (1, true));
+        assert_eq!(owner.0.unauthenticated(), 2);
+        drop(listed);
+        assert!(owner.0.kill_oldest_unauthenticated().is_none());
+    }
+
+    #[tokio::test]
+    async fn all_who_wait_for_the_end_of_a_connection_hear_of_it() {
+        let client = Client::new(1, String::new());
+        let both = async { tokio::join!(client.killed(), client.killed()) };
+        tokio::join!(both, async {
+            tokio::task::yield_now().await;
+            client.kill();
+        });
+        client.killed().await;
     }
 }

@@ -1,9 +1,12 @@
 //! The settings. [`settings`](crate::settings) reads them.
 
 use crate::{commands, logging, resp::Limits};
-use clap::{ArgAction, Parser, ValueEnum};
+use clap::{
+    ArgAction, Parser, ValueEnum,
+    builder::{BoolishValueParser, NonEmptyStringValueParser},
+};
 use guira_commands::{MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, MIN_RATE, Options};
-use std::{fmt, net::IpAddr, num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{fmt, num::NonZeroUsize, path::PathBuf, time::Duration};
 use subtle::ConstantTimeEq;
 use tracing_subscriber::filter::Targets;
 
@@ -40,9 +43,26 @@ pub struct Config {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
-    /// Address to listen on. Anything but loopback should have a --requirepass.
-    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
-    pub bind: IpAddr,
+    /// Address or host name to listen on; more than once, or with commas between them, for more.
+    #[arg(
+        long,
+        value_name = "HOST",
+        default_value = "127.0.0.1",
+        value_delimiter = ',',
+        value_parser = NonEmptyStringValueParser::new()
+    )]
+    pub bind: Vec<String>,
+
+    /// Whether to refuse to start if other machines could connect without a password or a
+    /// certificate: yes or no.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        default_value = "yes",
+        value_parser = BoolishValueParser::new(),
+        action = ArgAction::Set
+    )]
+    pub protected_mode: bool,
 
     /// TCP port; 0 lets the system choose one, which is printed.
     #[arg(long, value_name = "PORT", default_value_t = 6379)]
@@ -56,7 +76,7 @@ pub struct Config {
     #[arg(long, value_name = "PATH")]
     pub unixsocket: Option<PathBuf>,
 
-    /// Permissions of the Unix socket, in octal; as the umask says unless given.
+    /// Permissions of the Unix socket, in octal; 600 unless given.
     #[arg(long, value_name = "MODE", value_parser = permissions)]
     pub unixsocketperm: Option<u32>,
 
@@ -150,7 +170,7 @@ pub struct Config {
     #[arg(long, value_name = "SIZE", default_value = "1gb", value_parser = size, help_heading = "Limits")]
     pub maxmemory: usize,
 
-    /// Clients at a time.
+    /// Clients at a time. Half of them at most may be ones that have not authenticated.
     #[arg(
         long,
         value_name = "N",
@@ -171,14 +191,14 @@ pub struct Config {
     pub max_arguments: NonZeroUsize,
 
     /// Bytes of one argument. Pieces of dumps are up to 1 MiB.
-    #[arg(long, value_name = "SIZE", default_value = "16mb", value_parser = size, help_heading = "Limits")]
+    #[arg(long, value_name = "SIZE", default_value = "16mb", value_parser = request_size, help_heading = "Limits")]
     pub max_argument_size: usize,
 
     /// Bytes of a command with all its arguments.
-    #[arg(long, value_name = "SIZE", default_value = "64mb", value_parser = size, help_heading = "Limits")]
+    #[arg(long, value_name = "SIZE", default_value = "64mb", value_parser = request_size, help_heading = "Limits")]
     pub max_request_size: usize,
 
-    /// Bytes of requests that have come in part, of all clients together; a client whose
+    /// Bytes of requests that have come in part or wait, of all clients together; a client whose
     /// request makes it more is disconnected.
     #[arg(long, value_name = "SIZE", default_value = "256mb", value_parser = size, help_heading = "Limits")]
     pub max_requests_memory: usize,
@@ -186,6 +206,16 @@ pub struct Config {
     /// Bytes of replies that a client has not read; one with more is disconnected.
     #[arg(long, value_name = "SIZE", default_value = "64mb", value_parser = size, help_heading = "Limits")]
     pub max_output: usize,
+
+    /// Bytes of replies that clients have not read, of all clients together; if they are more,
+    /// the client with the most is disconnected.
+    #[arg(long, value_name = "SIZE", default_value = "256mb", value_parser = size, help_heading = "Limits")]
+    pub max_replies_memory: usize,
+
+    /// Disconnects clients that have not authenticated within this time, if there is a
+    /// password; 0 for never.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Limits")]
+    pub authentication_timeout: Duration,
 
     /// Disconnects clients that have been idle for so long; 0 for never.
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = duration, help_heading = "Limits")]
@@ -314,11 +344,18 @@ impl Config {
         }
     }
 
-    /// True if anybody can reach the server from elsewhere and use it.
+    /// True if a port needs neither a password nor a certificate, and `--protected-mode` forbids
+    /// that other machines reach it.
     #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub fn is_protected(&self) -> bool {
         let tls = self.tls_port.is_some() && self.tls_auth_clients != AuthClients::Yes;
-        (self.tcp || tls) && !self.bind.is_loopback() && self.requirepass.is_none()
+        self.protected_mode && (self.tcp || tls) && self.requirepass.is_none()
+    }
+
+    /// Clients that may be there without having authenticated.
+    #[must_use]
+    pub fn unauthenticated_clients(&self) -> usize {
+        self.maxclients.get().div_ceil(2)
     }
 
     /// Worker threads.
@@ -370,7 +407,7 @@ impl Config {
         };
         vec![
             ("appendonly", "no".into()),
-            ("bind", self.bind.to_string()),
+            ("bind", self.bind.join(" ")),
             ("databases", "1".into()),
             ("default-capacity", self.default_capacity.to_string()),
             ("default-error-rate", self.default_error_rate.to_string()),
@@ -381,6 +418,10 @@ impl Config {
             ("maxmemory", self.maxmemory.to_string()),
             ("maxmemory-policy", "noeviction".into()),
             ("port", self.port.to_string()),
+            (
+                "protected-mode",
+                if self.protected_mode { "yes" } else { "no" }.into(),
+            ),
             ("proto-max-bulk-len", self.max_argument_size.to_string()),
             (
                 "save",
@@ -471,6 +512,15 @@ fn size(text: &str) -> Result<usize, String> {
     quantity(&lower, &units)
         .and_then(|bytes| usize::try_from(bytes).ok())
         .ok_or_else(|| "not a size: give bytes, or a number with kb, mb or gb".into())
+}
+
+/// A size of a request or of a part of it, in which places are numbers of 32 bits.
+fn request_size(text: &str) -> Result<usize, String> {
+    let most = u32::MAX as usize;
+    match size(text)? {
+        bytes if bytes <= most => Ok(bytes),
+        _ => Err(format!("too large: at most {most} bytes")),
+    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -566,6 +616,11 @@ mod tests {
         assert_eq!(size("2GB"), Ok(2 << 30));
         assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
+        assert_eq!(request_size("1gb"), Ok(1 << 30));
+        assert_eq!(
+            request_size("4gb").unwrap_err(),
+            "too large: at most 4294967295 bytes"
+        );
         for bad in ["", "x", "-1", "1.5gb", "99999999999999999999"] {
             assert!(size(bad).is_err() && duration(bad).is_err(), "{bad}");
         }

@@ -82,7 +82,7 @@ pub enum ReserveError {
     Key(usize),
     /// The library refused.
     #[error("ERR {0}")]
-    Build(#[from] BuildError),
+    Build(BuildError),
     /// The memory limit is in the way of its growth.
     #[error("OOM with MAXCAPACITY items the filter needs {needed} bytes, and maxmemory is {limit}")]
     Growth {
@@ -103,6 +103,12 @@ pub enum ReserveError {
         /// What is left of it.
         free: usize,
     },
+}
+
+impl From<BuildError> for ReserveError {
+    fn from(error: BuildError) -> Self {
+        Self::Build(error)
+    }
 }
 
 impl Keyspace {

@@ -4,8 +4,8 @@
 //! From the inside out: [`keyspace`] holds the filters, [`commands`]
 //! turn arguments into replies and know of no socket, [`resp`] is the notation,
 //! [`persist`] writes files, [`net`] owns the sockets, [`metrics`], [`stats`] and
-//! [`process`] show what goes on, [`slow`] does what takes long, and [`panics`] says what becomes of
-//! panics. `docs/SERVER.md` in the repository is the manual.
+//! [`process`] report on the server, [`slow`] runs long work, and [`panics`] decides what a panic
+//! ends. `docs/server/operations.md` in the repository is the manual.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -24,6 +24,7 @@ pub mod metrics;
 pub mod net;
 pub mod panics;
 pub mod persist;
+pub mod pools;
 pub mod process;
 pub mod resp;
 pub mod server;

@@ -124,9 +124,6 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
     if let Some(port) = listeners.iter().find_map(Listener::port) {
         server.listening.get_or_init(|| port);
     }
-    if server.config.is_open() {
-        warn!("others can reach this server, and there is no --requirepass");
-    }
     for listener in &listeners {
         info!(%listener, "listens");
     }

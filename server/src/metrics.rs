@@ -111,6 +111,11 @@ fn clients(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
             stats.output_limit(),
         ),
         (
+            "guira_unauthenticated_disconnections",
+            "Clients that were disconnected before they had authenticated",
+            stats.unauthenticated_disconnections(),
+        ),
+        (
             "guira_wrong_passwords",
             "Passwords that were wrong",
             stats.refused_passwords(),
@@ -138,6 +143,21 @@ fn memory_and_saves(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt
             "guira_memory_used_bytes",
             "Bytes of all filters",
             keyspace.used() as f64,
+        ),
+        (
+            "guira_requests_memory_bytes",
+            "Bytes of requests that have come in part, or wait",
+            server.pools.requests.bytes() as f64,
+        ),
+        (
+            "guira_replies_memory_bytes",
+            "Bytes of replies that clients have not read",
+            server.pools.replies.bytes() as f64,
+        ),
+        (
+            "guira_unauthenticated_memory_bytes",
+            "Bytes of requests and replies of clients that have not authenticated",
+            server.pools.unauthenticated.bytes() as f64,
         ),
         (
             "guira_memory_limit_bytes",
@@ -279,7 +299,7 @@ fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
         (
             "guira_filter_doublings",
             "How often it has doubled",
-            |stats, _| f64::from(stats.level),
+            |stats, _| f64::from(stats.doublings),
         ),
     ];
     for (name, help, of) in gauges {
@@ -329,19 +349,19 @@ fn windows(filters: &[Shown], encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
             |window| window.length().as_secs_f64(),
         ),
         (
-            "guira_filter_window_steps",
-            "In how many steps its window moves on",
-            |window| f64::from(window.steps()),
+            "guira_filter_window_epochs",
+            "Epochs in its window",
+            |window| f64::from(window.epochs()),
         ),
         (
-            "guira_filter_step",
-            "The number of its present step",
-            |window| window.step() as f64,
+            "guira_filter_epoch",
+            "Number of its current epoch",
+            |window| window.epoch() as f64,
         ),
         (
-            "guira_filter_step_age_seconds",
-            "How long its present step has lasted",
-            |window| window.step_age().as_secs_f64(),
+            "guira_filter_epoch_age_seconds",
+            "Age of its current epoch",
+            |window| window.epoch_age().as_secs_f64(),
         ),
     ];
     for (name, help, of) in gauges {
@@ -380,7 +400,7 @@ mod tests {
         let plain = Wanted::from(Options::default());
         let window = Window {
             length: Duration::from_secs(60),
-            steps: None,
+            epochs: None,
         };
         let windowed = Wanted {
             options: Options {

@@ -8,6 +8,7 @@ use crate::{
     guesses::Guesses,
     keyspace::Lane,
     persist::{SaveError, Saver},
+    pools::Pools,
     slow::{SlowWork, run_beside},
     stats::Stats,
 };
@@ -15,7 +16,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -47,8 +48,8 @@ pub struct Server {
     pub slow_log: SlowLog,
     /// Where commands are done that take long.
     pub slow: SlowWork,
-    /// Bytes of requests that are not there as a whole, of all clients.
-    pub request_bytes: AtomicUsize,
+    /// Memory of requests and replies, of all clients.
+    pub pools: Pools,
     /// When it was started.
     pub started: Instant,
     /// 40 hexadecimal digits that no other run has.
@@ -81,7 +82,7 @@ impl Server {
             run_id: run_id(),
             listening: OnceLock::new(),
             slow: SlowWork::default(),
-            request_bytes: AtomicUsize::new(0),
+            pools: Pools::new(config.max_requests_memory, config.max_replies_memory),
             started: Instant::now(),
             save_at_end: AtomicBool::new(config.save_on_exit),
             skip_last_save: AtomicBool::new(false),

@@ -1,7 +1,12 @@
 //! What the server knows of one connection; no socket.
 
-use crate::{clients::Client, commands::Transaction, resp::Protocol};
-use std::sync::Arc;
+use crate::{
+    clients::{Client, Clients, Listed},
+    commands::Transaction,
+    resp::Protocol,
+    server::Server,
+};
+use std::{sync::Arc, time::Instant};
 
 /// What is to be done after a reply was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,10 +33,19 @@ pub struct Session {
     pub protocol: Protocol,
     /// It may use all commands.
     pub authenticated: bool,
+    /// Its place among those that have not authenticated.
+    unauthenticated: Option<Unauthenticated>,
     /// What it watches and has queued.
     pub transaction: Option<Box<Transaction>>,
     /// What is to be done after the reply.
     pub after: After,
+}
+
+/// The place of a client that is still to authenticate.
+#[derive(Debug)]
+struct Unauthenticated {
+    _listed: Listed<Server>,
+    since: Instant,
 }
 
 impl Session {
@@ -44,9 +58,31 @@ impl Session {
             address,
             protocol: Protocol::default(),
             authenticated,
+            unauthenticated: None,
             transaction: None,
             after: After::default(),
         }
+    }
+
+    /// Lists the client among those that have not authenticated.
+    pub fn await_authentication(&mut self, server: &Arc<Server>) {
+        let listed = Clients::enter_unauthenticated(server.clone(), &self.client);
+        self.unauthenticated = Some(Unauthenticated {
+            _listed: listed,
+            since: Instant::now(),
+        });
+    }
+
+    /// Since when it is to authenticate.
+    #[must_use]
+    pub fn unauthenticated_since(&self) -> Option<Instant> {
+        self.unauthenticated.as_ref().map(|it| it.since)
+    }
+
+    /// The client has authenticated.
+    pub fn authenticate(&mut self) {
+        self.authenticated = true;
+        self.unauthenticated = None;
     }
 
     /// Makes it as if it had not said anything.

@@ -35,6 +35,7 @@ pub struct Stats {
     rejected: AtomicU64,
     protocol_errors: AtomicU64,
     output_limit: AtomicU64,
+    unauthenticated: AtomicU64,
     refused_passwords: AtomicU64,
     commands: Commands,
     unknown: AtomicU64,
@@ -99,6 +100,7 @@ impl Stats {
             &self.rejected,
             &self.protocol_errors,
             &self.output_limit,
+            &self.unauthenticated,
             &self.refused_passwords,
             &self.unknown,
         ] {
@@ -133,18 +135,21 @@ impl Stats {
             })
     }
 
-    /// Counts a client in, unless there are `most`; its number.
-    pub fn admit(&self, most: usize) -> Option<u64> {
+    /// Counts a client in, if there are less than `most` or `make_room` says that one has gone; its
+    /// number.
+    pub fn admit(&self, most: usize, mut make_room: impl FnMut() -> bool) -> Option<u64> {
         self.connections.fetch_add(1, Relaxed);
         let number = self.last_client.fetch_add(1, Relaxed) + 1;
         let one_more = |clients: usize| (clients < most).then_some(clients + 1);
-        if self
+        while self
             .clients
             .fetch_update(Relaxed, Relaxed, one_more)
             .is_err()
         {
-            self.rejected.fetch_add(1, Relaxed);
-            return None;
+            if !make_room() {
+                self.rejected.fetch_add(1, Relaxed);
+                return None;
+            }
         }
         Some(number)
     }
@@ -187,6 +192,17 @@ impl Stats {
     /// Clients that did not read their replies.
     pub fn output_limit(&self) -> u64 {
         self.output_limit.load(Relaxed)
+    }
+
+    /// A client that had not authenticated was disconnected: it took too long, did not read, or
+    /// made room for another one.
+    pub fn unauthenticated_disconnected(&self) {
+        self.unauthenticated.fetch_add(1, Relaxed);
+    }
+
+    /// Clients that were disconnected before they had authenticated.
+    pub fn unauthenticated_disconnections(&self) -> u64 {
+        self.unauthenticated.load(Relaxed)
     }
 
     /// A password was wrong.

@@ -32,7 +32,7 @@ fn metrics_show_what_goes_on() {
     let (server, address) = start(&[]);
     let mut client = server.client(Protocol::Resp3);
     ask::<()>(&mut client, "CF.RESERVE k 100");
-    ask::<()>(&mut client, "CF.RESERVE w 50 WINDOW 3600 STEPS 6");
+    ask::<()>(&mut client, "CF.RESERVE w 50 WINDOW 3600 EPOCHS 6");
     for item in 0..5_000 {
         ask::<()>(&mut client, &format!("CF.ADD k {item}"));
     }
@@ -61,8 +61,8 @@ fn metrics_show_what_goes_on() {
         ("guira_clients", 1.0),
         ("guira_keys", 2.0),
         ("guira_filter_window_seconds{key=\"w\"}", 3600.0),
-        ("guira_filter_window_steps{key=\"w\"}", 6.0),
-        ("guira_filter_step{key=\"w\"}", 0.0),
+        ("guira_filter_window_epochs{key=\"w\"}", 6.0),
+        ("guira_filter_epoch{key=\"w\"}", 0.0),
     ];
     for (name, expected) in exact {
         assert!(
@@ -80,10 +80,10 @@ fn metrics_show_what_goes_on() {
     let files = value(&text, "process_open_fds");
     assert!(files > 3.0 && value(&text, "process_max_fds") > files);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let age = value(&text, "guira_filter_step_age_seconds{key=\"w\"}");
+    let age = value(&text, "guira_filter_epoch_age_seconds{key=\"w\"}");
     let most = since.elapsed().as_secs_f64();
     assert!((0.0..=most).contains(&age), "{age}");
-    assert!(!text.contains("guira_filter_step{key=\"k\"}"), "{text}");
+    assert!(!text.contains("guira_filter_epoch{key=\"k\"}"), "{text}");
     let age = now.as_secs_f64() - value(&text, "process_start_time_seconds");
     let most = 2.0 + since.elapsed().as_secs_f64();
     assert!((-1.0..=most).contains(&age), "{age}");

@@ -64,7 +64,7 @@ fn command() -> impl Strategy<Value = String> {
         "FLUSHALL",
         "INFO",
         "KEYS *",
-        "CF.RESERVE k 100 WINDOW 1 STEPS 13",
+        "CF.RESERVE k 100 WINDOW 1 EPOCHS 13",
         "CF.RESERVE l 100 WINDOW 3600",
         "WATCH k",
         "WATCH l m",

@@ -52,7 +52,10 @@ fn a_file_has_every_setting() {
         Some(
             r#"
             # A comment.
-            bind = "0.0.0.0"
+            bind = ["0.0.0.0", "::1"]
+            protected-mode = false
+            authentication-timeout = "5s"
+            max-replies-memory = "7mb"
             port = 7_000
             threads = 3
             requirepass = "secret"
@@ -76,7 +79,10 @@ fn a_file_has_every_setting() {
         ),
     )
     .unwrap();
-    assert_eq!(config.bind.to_string(), "0.0.0.0");
+    assert_eq!(config.bind, ["0.0.0.0", "::1"]);
+    assert!(!config.protected_mode);
+    assert_eq!(config.authentication_timeout, Duration::from_secs(5));
+    assert_eq!(config.max_replies_memory, 7 << 20);
     assert_eq!((config.port, config.threads()), (7_000, 3));
     assert!(config.password().unwrap().is(b"secret"));
     assert_eq!(
@@ -325,13 +331,13 @@ fn keys_that_inserts_make_are_as_the_settings_say() {
 
 #[test]
 fn a_server_with_wrong_settings_is_not_started() {
-    let (_directory, path) = file("bind = \"nowhere\"");
+    let (_directory, path) = file("timeout = \"nowhen\"");
     let mut start = command(&["--config", path.to_str().unwrap()]);
     let output = start.stderr(std::process::Stdio::piped()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(
-        text.contains("guira.toml:1: invalid value 'nowhere' for '--bind <IP>'"),
+        text.contains("guira.toml:1: invalid value 'nowhen' for '--timeout <TIME>'"),
         "{text}"
     );
 }

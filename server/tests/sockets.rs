@@ -36,12 +36,7 @@ fn failed(arguments: &[&str]) -> String {
 #[test]
 fn a_unix_socket_is_served_beside_tcp() {
     let (_directory, path) = place();
-    let server = Server::start(&[
-        "--unixsocket",
-        path.to_str().unwrap(),
-        "--unixsocketperm",
-        "600",
-    ]);
+    let server = Server::start(&["--unixsocket", path.to_str().unwrap()]);
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     let mut local = client(&path);
     assert!(ask::<bool>(&mut local, "CF.ADD k a"));
@@ -57,6 +52,15 @@ fn a_unix_socket_is_served_beside_tcp() {
     assert_eq!(ask::<String>(&mut local, &format!("ECHO {long}")), long);
     assert!(server.terminate().success());
     assert!(!path.exists());
+}
+
+#[test]
+fn the_permissions_of_a_unix_socket_can_be_chosen() {
+    let (_directory, path) = place();
+    let text = path.to_str().unwrap();
+    let _server = Server::start(&["--unixsocket", text, "--unixsocketperm", "660"]);
+    assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o660);
+    ask::<()>(&mut client(&path), "PING");
 }
 
 #[test]

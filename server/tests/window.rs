@@ -43,12 +43,12 @@ fn a_window_is_checked_and_shown() {
                 format!("{window} 3153600001"),
             ),
             (
-                "CF.RESERVE k 9 WINDOW 9 STEPS 14",
-                "STEPS: value must be in the range [1, 13], and is 14".into(),
+                "CF.RESERVE k 9 WINDOW 9 EPOCHS 14",
+                "EPOCHS: value must be in the range [1, 13], and is 14".into(),
             ),
             (
-                "CF.RESERVE k 9 STEPS 3",
-                "STEPS is for filters with a WINDOW".into(),
+                "CF.RESERVE k 9 EPOCHS 3",
+                "EPOCHS is for filters with a WINDOW".into(),
             ),
             (
                 "CF.RESERVE k 9 WINDOW 9 EXPANSION 1",
@@ -88,9 +88,9 @@ fn a_window_is_checked_and_shown() {
         assert_eq!(shown["Expansion rate"], 0);
         assert!((0..300_000).contains(&shown["Age of the step in milliseconds"]));
         assert_eq!(debug(client, "k", "window"), "3600");
-        assert_eq!(debug(client, "k", "steps"), "12");
-        assert_eq!(debug(client, "k", "step"), "0");
-        assert_eq!(debug(client, "k", "step_length"), "300.000");
+        assert_eq!(debug(client, "k", "epochs"), "12");
+        assert_eq!(debug(client, "k", "epoch"), "0");
+        assert_eq!(debug(client, "k", "epoch_length"), "300.000");
         assert_eq!(debug(client, "k", "capacity"), "1000");
         let size: i64 = ask(client, "MEMORY USAGE k");
         assert_eq!(size, shown["Size"]);
@@ -104,7 +104,7 @@ fn a_window_is_checked_and_shown() {
     });
 }
 
-/// As `docs/SERVER.md` says.
+/// As `docs/server/commands.md` says.
 #[test]
 fn a_window_takes_up_so_much_memory() {
     in_both(|_, client| {
@@ -181,13 +181,13 @@ fn outlive(client: &mut Connection, key: &str, item: &str) {
 
 /// Beside small keys, and one that is large.
 #[test]
-fn items_are_forgotten_after_the_window_and_a_step() {
+fn items_are_forgotten_after_the_window_and_an_epoch() {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp3);
     for (key, capacity) in [("k", 100), ("large", 1_000_000)] {
         ask::<()>(
             &mut client,
-            &format!("CF.RESERVE {key} {capacity} WINDOW 1 STEPS 4"),
+            &format!("CF.RESERVE {key} {capacity} WINDOW 1 EPOCHS 4"),
         );
     }
     ask::<()>(&mut client, "CF.RESERVE other 100 WINDOW 3600");
@@ -205,14 +205,14 @@ fn items_are_forgotten_after_the_window_and_a_step() {
         assert!(has(&mut client, &format!("CF.ADDNX {key} a")));
     }
     assert!(has(&mut client, "CF.EXISTS other a") && has(&mut client, "CF.EXISTS plain a"));
-    assert_eq!(debug(&mut client, "other", "step"), "0");
+    assert_eq!(debug(&mut client, "other", "epoch"), "0");
     // A new name changes nothing.
     ask::<()>(&mut client, "RENAME k renamed");
     let since = Instant::now();
-    let before: u64 = debug(&mut client, "renamed", "step").parse().unwrap();
+    let before: u64 = debug(&mut client, "renamed", "epoch").parse().unwrap();
     ask::<()>(&mut client, "CF.ADD renamed b");
     outlive(&mut client, "renamed", "b");
-    let begun = debug(&mut client, "renamed", "step")
+    let begun = debug(&mut client, "renamed", "epoch")
         .parse::<u64>()
         .unwrap()
         - before;
@@ -229,7 +229,7 @@ fn a_touch_begins_the_time_of_an_item_anew() {
         // No item is taken for another one.
         ask::<()>(
             client,
-            "CF.RESERVE k 100000 ERROR 0.0000002 WINDOW 1 STEPS 4",
+            "CF.RESERVE k 100000 ERROR 0.0000002 WINDOW 1 EPOCHS 4",
         );
         let answer = |client: &mut Connection, line: &str| ask::<Value>(client, line);
         let [yes, no] = [true, false].map(|answer| protocol.boolean(answer));
@@ -318,7 +318,7 @@ fn nothing_is_charged_for_keys_that_have_gone() {
         for key in 0..50 {
             ask::<()>(
                 &mut client,
-                &format!("CF.RESERVE {key} 100 WINDOW 1 STEPS 13"),
+                &format!("CF.RESERVE {key} 100 WINDOW 1 EPOCHS 13"),
             );
             ask::<()>(&mut client, &format!("CF.ADD {key} a"));
         }
@@ -339,14 +339,14 @@ fn nothing_is_charged_for_keys_that_have_gone() {
 fn a_copy_has_the_times_of_its_items() {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp3);
-    ask::<()>(&mut client, "CF.RESERVE k 100 WINDOW 1 STEPS 2");
+    ask::<()>(&mut client, "CF.RESERVE k 100 WINDOW 1 EPOCHS 2");
     let since = Instant::now();
     ask::<()>(&mut client, "CF.ADD k a");
-    until("a step begins", || debug(&mut client, "k", "step") != "0");
+    until("a step begins", || debug(&mut client, "k", "epoch") != "0");
     assert!(has(&mut client, "COPY k copy"));
     assert_eq!(debug(&mut client, "copy", "window"), "1");
     // It goes on from the step of the other one, and does not begin anew.
-    let step: u64 = debug(&mut client, "copy", "step").parse().unwrap();
+    let step: u64 = debug(&mut client, "copy", "epoch").parse().unwrap();
     assert!(step >= 1);
     outlive(&mut client, "copy", "a");
     assert!(since.elapsed() >= Duration::from_secs(1));
@@ -379,7 +379,7 @@ fn load(client: &mut Connection, key: &str, position: u64, piece: &[u8]) -> Resu
 fn a_dump_is_of_its_kind() {
     in_both(|_, client| {
         // More than one piece.
-        ask::<()>(client, "CF.RESERVE k 400000 WINDOW 3600 STEPS 6");
+        ask::<()>(client, "CF.RESERVE k 400000 WINDOW 3600 EPOCHS 6");
         let items: Vec<u32> = (0..10_000).collect();
         let mut insert = redis::cmd("CF.INSERT");
         let _: Value = insert
@@ -466,9 +466,9 @@ fn a_restarted_server_goes_on_with_its_windows() {
     let mut client = server.client(Protocol::Resp3);
     ask::<()>(
         &mut client,
-        "CF.RESERVE short 100 WINDOW 2 STEPS 4 ERROR 0.001",
+        "CF.RESERVE short 100 WINDOW 2 EPOCHS 4 ERROR 0.001",
     );
-    ask::<()>(&mut client, "CF.RESERVE long 100 WINDOW 3600 STEPS 6");
+    ask::<()>(&mut client, "CF.RESERVE long 100 WINDOW 3600 EPOCHS 6");
     ask::<()>(&mut client, "CF.RESERVE plain 100");
     let since = Instant::now();
     for key in ["short", "long", "plain"] {

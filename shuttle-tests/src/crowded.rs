@@ -47,7 +47,7 @@ pub fn eight_buckets<S: BuildHasher + 'static>(builder: Builder<S>) -> Vec<u8> {
 pub fn grown() -> Filled {
     fill(growable(4, 2), |filter| {
         let stats = filter.stats();
-        stats.level == 1 && stats.buckets_to_split > 0
+        stats.doublings == 1 && stats.buckets_to_split > 0
     })
 }
 

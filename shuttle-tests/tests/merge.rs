@@ -32,7 +32,7 @@ fn merge(filled: fn() -> Filled) -> impl Fn(&Seen) {
         } = filled();
         let filter = CuckooFilter::from_header(&other.header(), 1 << 20).expect("a header");
         let (filter, other) = (Arc::new(filter), Arc::new(other));
-        let level = other.stats().level;
+        let level = other.stats().doublings;
         let mut parts: Vec<Part<Meanwhile>> = Vec::new();
         for new in newcomers[..4].chunks_exact(2) {
             let own = [residents.pop(), residents.pop()].map(|own| own.expect("residents"));
@@ -69,7 +69,7 @@ fn merge(filled: fn() -> Filled) -> impl Fn(&Seen) {
                 whole: true,
                 moved: after.relocations > before.relocations,
                 split: after.buckets_to_split < before.buckets_to_split,
-                doubled: after.level > before.level,
+                doubled: after.doublings > before.doublings,
             }
         }));
         let results = at_once(parts);

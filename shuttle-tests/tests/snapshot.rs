@@ -69,8 +69,8 @@ fn snapshot(filled: fn() -> Filled) -> impl Fn(&Seen) {
         seen.note("moved meanwhile", moved);
         seen.note("by bytes", by_bytes);
         seen.note("by clone", !by_bytes);
-        if before.level > 0 {
-            seen.note("a second doubling", after.level > before.level);
+        if before.doublings > 0 {
+            seen.note("a second doubling", after.doublings > before.doublings);
             seen.note("split meanwhile", split);
         }
     }

@@ -2,10 +2,10 @@
 
 use crate::{
     geometry::Geometry,
-    raw::RawFilter,
+    raw::{RawFilter, batch::InFlight},
     table::{
         Levels,
-        layout::{self, PackedLayout, layouts},
+        layout::{self, layouts},
         time::Epochs,
     },
 };
@@ -19,7 +19,7 @@ macro_rules! any_expiring {
         expiring { $($expiring:ident($bits:literal $($_expiring:tt)*))* }
     ) => {
         /// One variant for each layout.
-        pub(super) enum AnyExpiring {
+        pub(crate) enum AnyExpiring {
             $($expiring(RawFilter<layout::$expiring>),)*
         }
 
@@ -47,7 +47,7 @@ macro_rules! any_expiring {
             }};
         }
 
-        pub(super) use {of_bits, with_layout};
+        pub(crate) use with_layout;
     };
 }
 
@@ -59,16 +59,17 @@ impl AnyExpiring {
     pub(super) fn new(geometry: &Geometry, oldest: u32) -> Option<Self> {
         Some(of_bits!(geometry.series.fingerprint_bits, L => {
             let raw = RawFilter::<L>::new(geometry.buckets, Levels::FIXED)?;
-            in_steps(raw, oldest, 0)
+            raw.with_time(Epochs::new(oldest.into()))
         }))
     }
-}
 
-/// The filter in the step `step`, with copies that are live up to an age of `oldest`.
-pub(super) fn in_steps<L: PackedLayout<Time = Epochs>>(
-    raw: RawFilter<L>,
-    oldest: u32,
-    step: u64,
-) -> RawFilter<L> {
-    raw.with_time(Epochs::new(oldest.into()).at(step))
+    /// [`RawFilter::first_in_flight`].
+    pub(crate) fn first_in_flight(&self, hashes: &[u64]) -> InFlight {
+        with_layout!(self, raw => raw.first_in_flight(hashes))
+    }
+
+    /// [`RawFilter::contains_in_flight`].
+    pub(crate) fn contains_in_flight(&self, row: &mut InFlight, hashes: &[u64]) -> u32 {
+        with_layout!(self, raw => raw.contains_in_flight(row, hashes))
+    }
 }

@@ -4,9 +4,10 @@ use super::{ExpiringFilter, any::with_layout};
 use crate::error::BatchError;
 use std::hash::{BuildHasher, Hash};
 
+/// Operations on many items. Each does what one call per item would do, in order. The cache misses
+/// of neighbouring items overlap, which saves time if the filter is larger than the caches.
 impl<S: BuildHasher> ExpiringFilter<S> {
-    /// Stores for each of `items` whether it is present, as [`contains`](Self::contains) says.
-    /// Faster than one by one where the filter is larger than the caches.
+    /// [`contains`](Self::contains) for many items: `results[i]` becomes the answer for `items[i]`.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -23,42 +24,12 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     /// # Panics
     ///
     /// If the slices differ in length.
-    pub fn contains_batch<T: Hash>(&self, items: &[T], found: &mut [bool]) {
+    pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
         let hash = |item: &T| self.hasher.hash_one(item);
-        with_layout!(&self.raw, raw => raw.contains_all(items, hash, found));
+        with_layout!(&self.raw, raw => raw.contains_all(items, hash, results));
     }
 
-    /// Adds those of `items` that are absent, each as [`insert_unique`](Self::insert_unique) does,
-    /// in order, and stores which were.
-    ///
-    /// ```
-    /// use guira::ExpiringFilter;
-    /// use std::time::Duration;
-    ///
-    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
-    /// let mut first = [false; 3];
-    /// filter.insert_unique_batch(&["ani", "koel", "ani"], &mut first)?;
-    /// assert_eq!(first, [true, true, false]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`BatchError`] at the first item that gets an error: those before it are decided.
-    ///
-    /// # Panics
-    ///
-    /// If the slices differ in length.
-    pub fn insert_unique_batch<T: Hash>(
-        &self,
-        items: &[T],
-        inserted: &mut [bool],
-    ) -> Result<(), BatchError> {
-        let hash = |item: &T| self.hasher.hash_one(item);
-        with_layout!(&self.raw, raw => raw.insert_unique_all(items, hash, inserted))
-    }
-
-    /// Adds a copy of each of `items`, seen now, in order.
+    /// [`insert`](Self::insert) for many items, in order.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -72,9 +43,211 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`BatchError`] at the first item that gets an error: those before it are in.
+    /// [`BatchError`] gives the index of the first item that could not be inserted. The items before
+    /// it are inserted, and none from it on.
     pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
         let hash = |item: &T| self.hasher.hash_one(item);
         with_layout!(&self.raw, raw => raw.insert_all(items, hash))
+    }
+
+    /// [`insert_unique`](Self::insert_unique) for many items, in order: `inserted[i]` becomes true if
+    /// this call added `items[i]`, and false if the item was present.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// let mut inserted = [false; 3];
+    /// filter.insert_unique_batch(&["ani", "koel", "ani"], &mut inserted)?;
+    /// assert_eq!(inserted, [true, true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BatchError`] gives the index of the first item with an error. The items before it are
+    /// decided, and from it on `inserted` is unchanged.
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn insert_unique_batch<T: Hash>(
+        &self,
+        items: &[T],
+        inserted: &mut [bool],
+    ) -> Result<(), BatchError> {
+        let hash = |item: &T| self.hasher.hash_one(item);
+        with_layout!(&self.raw, raw => raw.insert_unique_all(items, hash, inserted))
+    }
+
+    /// [`insert_or_refresh`](Self::insert_or_refresh) for many items, in order: `inserted[i]` becomes
+    /// true if this call added `items[i]`, and false if it refreshed the item.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// let mut inserted = [false; 2];
+    /// filter.insert_or_refresh_batch(&["ani", "koel"], &mut inserted)?;
+    /// assert_eq!(inserted, [false, true]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_unique_batch`](Self::insert_unique_batch).
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn insert_or_refresh_batch<T: Hash>(
+        &self,
+        items: &[T],
+        inserted: &mut [bool],
+    ) -> Result<(), BatchError> {
+        let hash = |item: &T| self.hasher.hash_one(item);
+        with_layout!(&self.raw, raw => raw.insert_or_refresh_all(items, hash, inserted))
+    }
+
+    /// [`refresh`](Self::refresh) for many items, in order: `present[i]` becomes the answer for
+    /// `items[i]`.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// let mut present = [false; 2];
+    /// filter.refresh_batch(&["ani", "koel"], &mut present)?;
+    /// assert_eq!(present, [true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BatchError`] gives the index of the first item with an error. The items before it are
+    /// refreshed or absent, and from it on `present` is unchanged.
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn refresh_batch<T: Hash>(
+        &self,
+        items: &[T],
+        present: &mut [bool],
+    ) -> Result<(), BatchError> {
+        let hash = |item: &T| self.hasher.hash_one(item);
+        with_layout!(&self.raw, raw => raw.refresh_all(items, hash, present))
+    }
+
+    /// [`remove`](Self::remove) for many items, in order: `results[i]` becomes the answer for
+    /// `items[i]`.
+    ///
+    /// Remove only items that were inserted and have not expired: see [Copies](Self#copies).
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// let mut removed = [false; 2];
+    /// filter.remove_batch(&["ani", "ani"], &mut removed);
+    /// assert_eq!(removed, [true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn remove_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
+        let hash = |item: &T| self.hasher.hash_one(item);
+        with_layout!(&self.raw, raw => raw.remove_all(items, hash, results));
+    }
+}
+
+/// The batches by hash, for callers that have hashes. All 64 bits of a hash must be as good as
+/// random. Errors and panics are those of the method without `hash`.
+impl<S> ExpiringFilter<S> {
+    /// [`contains_batch`](Self::contains_batch) by hash.
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
+        with_layout!(&self.raw, raw => raw.contains_all(hashes, |&hash| hash, results));
+    }
+
+    /// [`insert_batch`](Self::insert_batch) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_batch`](Self::insert_batch).
+    pub fn insert_hash_batch(&self, hashes: &[u64]) -> Result<(), BatchError> {
+        with_layout!(&self.raw, raw => raw.insert_all(hashes, |&hash| hash))
+    }
+
+    /// [`insert_unique_batch`](Self::insert_unique_batch) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_unique_batch`](Self::insert_unique_batch).
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn insert_unique_hash_batch(
+        &self,
+        hashes: &[u64],
+        inserted: &mut [bool],
+    ) -> Result<(), BatchError> {
+        with_layout!(&self.raw, raw => raw.insert_unique_all(hashes, |&hash| hash, inserted))
+    }
+
+    /// [`insert_or_refresh_batch`](Self::insert_or_refresh_batch) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert_or_refresh_batch`](Self::insert_or_refresh_batch).
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn insert_or_refresh_hash_batch(
+        &self,
+        hashes: &[u64],
+        inserted: &mut [bool],
+    ) -> Result<(), BatchError> {
+        with_layout!(&self.raw, raw => raw.insert_or_refresh_all(hashes, |&hash| hash, inserted))
+    }
+
+    /// [`refresh_batch`](Self::refresh_batch) by hash.
+    ///
+    /// # Errors
+    ///
+    /// As [`refresh_batch`](Self::refresh_batch).
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn refresh_hash_batch(
+        &self,
+        hashes: &[u64],
+        present: &mut [bool],
+    ) -> Result<(), BatchError> {
+        with_layout!(&self.raw, raw => raw.refresh_all(hashes, |&hash| hash, present))
+    }
+
+    /// [`remove_batch`](Self::remove_batch) by hash.
+    ///
+    /// # Panics
+    ///
+    /// If the slices differ in length.
+    pub fn remove_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
+        with_layout!(&self.raw, raw => raw.remove_all(hashes, |&hash| hash, results));
     }
 }

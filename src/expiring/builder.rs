@@ -1,6 +1,6 @@
 //! The configuration of an expiring filter.
 
-use super::{ExpiringFilter, MIN_STEP, Window, any::AnyExpiring};
+use super::{ExpiringFilter, MIN_EPOCH, Window, any::AnyExpiring};
 use crate::{
     error::BuildError,
     geometry::{Geometry, rate_asked},
@@ -8,11 +8,11 @@ use crate::{
 };
 use std::time::Duration;
 
-/// The steps of a TTL, unless another number is asked for: an item lives by a twelfth too long at
-/// most, and the sweep of a step takes few enough of them.
-const DEFAULT_STEPS: u32 = 12;
+/// The epochs of a TTL by default: an item expires at most 1/12 of the TTL late, and the sweeps cost
+/// little.
+const DEFAULT_EPOCHS: u32 = 12;
 
-/// Configures an [`ExpiringFilter`]; made by [`ExpiringFilter::builder`].
+/// Configures an [`ExpiringFilter`]. Made by [`ExpiringFilter::builder`].
 ///
 /// ```
 /// use guira::ExpiringFilter;
@@ -21,10 +21,10 @@ const DEFAULT_STEPS: u32 = 12;
 /// let filter = ExpiringFilter::builder(Duration::from_secs(3600))
 ///     .capacity(1_000_000)
 ///     .false_positive_rate(0.0001)
-///     .steps(6)
+///     .epochs(6)
 ///     .build()?;
 /// assert_eq!(filter.capacity(), 1_000_000);
-/// assert_eq!(filter.step_length(), Duration::from_secs(600));
+/// assert_eq!(filter.epoch_length(), Duration::from_secs(600));
 /// # Ok::<(), guira::BuildError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -35,13 +35,57 @@ pub struct ExpiringBuilder<S = SeededState> {
     hasher: S,
 }
 
+impl ExpiringFilter {
+    /// Configures a filter that keeps each item for at least `ttl` after it was last seen.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(600))
+    ///     .capacity(10_000)
+    ///     .false_positive_rate(0.001)
+    ///     .build()?;
+    /// assert_eq!(filter.ttl(), Duration::from_secs(600));
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn builder(ttl: Duration) -> ExpiringBuilder {
+        ExpiringBuilder::new(ttl)
+    }
+
+    /// A filter that keeps each item for at least `ttl`, with room for `capacity` distinct items per
+    /// TTL, a false-positive rate of at most 0.1 % and a random seed.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::with_capacity(10_000, Duration::from_secs(600));
+    /// assert_eq!(filter.capacity(), 10_000);
+    /// assert!(filter.false_positive_rate() <= 0.001);
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `capacity` is 0 or too large, if `ttl` is shorter than 12 ms, or if there is no memory.
+    /// [`ExpiringBuilder::build`] returns an error instead.
+    #[must_use]
+    pub fn with_capacity(capacity: usize, ttl: Duration) -> Self {
+        match Self::builder(ttl).capacity(capacity).build() {
+            Ok(filter) => filter,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 impl ExpiringBuilder {
-    pub(super) fn new(ttl: Duration) -> Self {
+    fn new(ttl: Duration) -> Self {
         Self {
             window: Window {
                 capacity: 1024,
                 ttl,
-                steps: DEFAULT_STEPS,
+                epochs: DEFAULT_EPOCHS,
             },
             rate: None,
             fingerprint_bits: None,
@@ -49,8 +93,8 @@ impl ExpiringBuilder {
         }
     }
 
-    /// As [`Builder::seed`](crate::Builder::seed). With replay protection the seed must be a
-    /// secret.
+    /// Seeds the default hasher, as [`Builder::seed`](crate::Builder::seed). The default is a random
+    /// seed. For replay protection, keep the seed secret.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -68,11 +112,10 @@ impl ExpiringBuilder {
 }
 
 impl<S> ExpiringBuilder<S> {
-    /// How many distinct items come within a TTL. Without this call 1024 do.
+    /// The number of distinct items that arrive per TTL, at least 1. The default is 1024.
     ///
-    /// There is room for what lives longer than the TTL by a step, and half a step more, if the
-    /// items come at an even pace. If there may be twice as many at one time, ask for twice as
-    /// many.
+    /// The filter has room for the items of the TTL and of 1.5 epochs more, if items arrive at an
+    /// even pace. If up to twice as many may arrive at times, request twice the capacity.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -88,33 +131,32 @@ impl<S> ExpiringBuilder<S> {
         self
     }
 
-    /// How many steps the TTL has, E: from 1 to 13. Without this call 12.
+    /// The number of epochs in the TTL, E: from 1 to 13. The default is 12.
     ///
-    /// An item lives for TTL · (1 + 1/E) at most, and so many more items are in the filter at any
-    /// time. With up to 5 steps there is a smaller layout for rates from some 2 % on.
+    /// An item lives for at most TTL · (1 + 1/E), and the table is larger by the items of an epoch.
+    /// With at most 5 epochs there is a smaller layout for rates of about 2 % and more.
     ///
     /// ```
     /// use guira::{BuildError, ExpiringFilter};
     /// use std::time::Duration;
     ///
-    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).steps(5).build()?;
-    /// assert_eq!(filter.step_length(), Duration::from_secs(12));
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).epochs(5).build()?;
+    /// assert_eq!(filter.epoch_length(), Duration::from_secs(12));
     ///
-    /// let error = ExpiringFilter::builder(Duration::from_secs(60)).steps(20).build();
-    /// assert_eq!(error.err(), Some(BuildError::Steps { asked: 20, max: 13 }));
+    /// let error = ExpiringFilter::builder(Duration::from_secs(60)).epochs(20).build();
+    /// assert_eq!(error.err(), Some(BuildError::Epochs { asked: 20, max: 13 }));
     /// # Ok::<(), BuildError>(())
     /// ```
     #[must_use]
-    pub fn steps(mut self, steps: u32) -> Self {
-        self.window.steps = steps;
+    pub fn epochs(mut self, epochs: u32) -> Self {
+        self.window.epochs = epochs;
         self
     }
 
-    /// The share of absent items, at most, for which the filter answers true while it holds what
-    /// comes in a TTL and a step. Without this call it is 0.001, or with
-    /// [`fingerprint_bits`](Self::fingerprint_bits) whatever rate these have.
+    /// The highest share of absent items for which the filter may answer true, from 3·10⁻⁸ to less
+    /// than 1, while [`capacity`](Self::capacity) items arrive per TTL.
     ///
-    /// It is from 3·10⁻⁸ up to, but not including, 1.
+    /// The default is 0.001, or with [`fingerprint_bits`](Self::fingerprint_bits) the rate of these.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -131,7 +173,8 @@ impl<S> ExpiringBuilder<S> {
         self
     }
 
-    /// The bits of a fingerprint, and with them the layout: 9 (with up to 5 steps), 11, 16 or 26.
+    /// The size of a fingerprint in bits, which determines the layout: 9 (with at most 5 epochs), 11,
+    /// 16 or 26. By default the rate determines it.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -148,8 +191,7 @@ impl<S> ExpiringBuilder<S> {
         self
     }
 
-    /// Hashes items with `hasher` instead of the default one: as
-    /// [`Builder::hasher`](crate::Builder::hasher).
+    /// Hashes items with `hasher`, as [`Builder::hasher`](crate::Builder::hasher).
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -176,14 +218,14 @@ impl<S> ExpiringBuilder<S> {
         }
     }
 
-    /// Makes the filter, in its step 0: O(buckets).
+    /// Makes the filter, in epoch 0: O(buckets).
     ///
     /// ```
     /// use guira::{BuildError, ExpiringFilter};
     /// use std::time::Duration;
     ///
     /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
-    /// assert!(filter.is_empty() && filter.step() == 0);
+    /// assert!(filter.is_empty() && filter.epoch() == 0);
     ///
     /// let error = ExpiringFilter::builder(Duration::from_millis(11)).build();
     /// assert!(matches!(error, Err(BuildError::Ttl { .. })));
@@ -192,30 +234,33 @@ impl<S> ExpiringBuilder<S> {
     ///
     /// # Errors
     ///
-    /// [`BuildError`] names what cannot be met, and what can.
+    /// [`BuildError`] names the setting that cannot be met, and the allowed range.
     pub fn build(self) -> Result<ExpiringFilter<S>, BuildError> {
         let rate = rate_asked(self.rate, self.fingerprint_bits);
         let window = self.window;
-        let (asked, max) = (window.steps, Geometry::MAX_STEPS);
-        if !(1..=max).contains(&asked) {
-            return Err(BuildError::Steps { asked, max });
+        if window.capacity == 0 {
+            return Err(BuildError::ZeroCapacity);
         }
-        if window.step_length() < MIN_STEP {
+        let (asked, max) = (window.epochs, Geometry::MAX_EPOCHS);
+        if !(1..=max).contains(&asked) {
+            return Err(BuildError::Epochs { asked, max });
+        }
+        if window.epoch_length() < MIN_EPOCH {
             return Err(BuildError::Ttl {
                 asked: window.ttl,
-                min: MIN_STEP * asked,
+                min: MIN_EPOCH * asked,
             });
         }
         let geometry =
-            Geometry::expiring(window.capacity, window.steps, rate, self.fingerprint_bits)?;
-        let raw = AnyExpiring::new(&geometry, window.steps);
-        Ok(ExpiringFilter {
-            hasher: self.hasher,
-            raw: raw.ok_or(BuildError::Memory {
-                buckets: geometry.buckets,
-            })?,
+            Geometry::expiring(window.capacity, window.epochs, rate, self.fingerprint_bits)?;
+        let buckets = geometry.buckets;
+        let raw =
+            AnyExpiring::new(&geometry, window.epochs).ok_or(BuildError::Memory { buckets })?;
+        Ok(ExpiringFilter::from_parts(
+            self.hasher,
+            raw,
             geometry,
             window,
-        })
+        ))
     }
 }

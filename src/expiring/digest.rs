@@ -17,8 +17,8 @@ use std::{collections::BTreeMap, convert::Infallible, hash::BuildHasher};
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// A number for what the filter holds. Two filters of one [header](Self::header) that hold
     /// equally many live copies of each class and age have the same digest, in whatever order these
-    /// came, wherever they are now, and whatever the numbers of the filters' steps are. An age is
-    /// the number of steps since the copy was last seen.
+    /// came, wherever they are now, and whatever the numbers of the filters' epochs are. An age is
+    /// the number of epochs since the copy was last seen.
     ///
     /// The rest is as for [`CuckooFilter::digest`](crate::CuckooFilter::digest).
     ///
@@ -39,7 +39,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     #[must_use]
     pub fn digest(&self) -> u128 {
         let start = State::of_header(&Header::of(self).to_bytes());
-        let oldest = self.window.steps.into();
+        let oldest = self.window.epochs.into();
         let of_ages = with_layout!(&self.raw, raw => raw.sums_by_age(start, oldest));
         of_ages
             .into_iter()
@@ -58,7 +58,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         // By the step in which they were seen: further steps may begin while they are read.
         let mut sums: BTreeMap<u64, u128> = BTreeMap::new();
         let mut first = 0;
-        let Ok(end) = self.scan_in_steps(|words, step| {
+        let Ok(end) = self.scan_by_epoch(|words, step| {
             let now = Now {
                 epoch: step,
                 oldest,

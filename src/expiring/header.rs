@@ -10,7 +10,7 @@ use std::hash::BuildHasher;
 
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// The bytes that an empty filter like this one can be made from: its layout, its buckets, its
-    /// capacity, its TTL and steps, and the seed of the default hasher.
+    /// capacity, its TTL and epochs, and the seed of the default hasher.
     ///
     /// They begin like a [snapshot](Self::write_to). `docs/FORMAT.md` in the repository
     /// describes them.
@@ -33,10 +33,13 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     }
 
     /// The empty filter that a [header](Self::header) describes, which hashes with `hasher`. It is
-    /// in its first step.
+    /// in its first epoch.
     ///
     /// A header of a few bytes can ask for 32 GiB, so the caller says how many bytes the buckets
-    /// may take up, at 8 bytes each.
+    /// may take up, at 8 bytes each. Unlike a decoder of snapshots, it allocates all of them at once.
+    /// It takes as long as [`build`]: O(buckets).
+    ///
+    /// [`build`]: crate::ExpiringBuilder::build
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -75,13 +78,9 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         } = header;
         let buckets = geometry.buckets;
         check_size(buckets, max_bytes)?;
-        let raw = AnyExpiring::new(&geometry, window.steps);
-        Ok(Self {
-            hasher,
-            raw: raw.ok_or(SnapshotError::Memory { buckets })?,
-            geometry,
-            window,
-        })
+        let raw = AnyExpiring::new(&geometry, window.epochs);
+        let raw = raw.ok_or(SnapshotError::Memory { buckets })?;
+        Ok(Self::from_parts(hasher, raw, geometry, window))
     }
 }
 

@@ -1,35 +1,31 @@
 //! Snapshots of an expiring filter, taken while all threads go on, and restored.
 //!
-//! `docs/FORMAT.md` describes the bytes. A tag says a step only modulo 2^t, and a scan may take
-//! many steps. So with each chunk of words there is the step in which it was read.
+//! `docs/FORMAT.md` describes the bytes. A tag says an epoch only modulo 2^t, and a scan may take
+//! many epochs. So with each chunk of words there is the epoch in which it was read.
 
+pub(crate) mod decoder;
 pub(super) mod header;
-mod read;
+mod place;
 
-use super::{
-    ExpiringFilter,
-    any::{in_steps, of_bits, with_layout},
-};
+use super::{ExpiringFilter, any::with_layout};
 use crate::{
-    error::SnapshotError,
+    error::{MemoryError, SnapshotError},
     hash::SeededState,
     raw::{
         RawFilter,
         frontier::{chunk_buckets, scan::Chunk},
     },
-    snapshot::{summed::Summed, whole},
+    snapshot::{assembly::Place as _, decode::Decoder, summed::Summed},
     table::{
-        Levels, Table,
         layout::PackedLayout,
-        scan::Restored,
-        time::{Epochs, Moment, Now},
-        word::{Bits, Bucket, Word},
+        time::{Epochs, Now},
+        word::{Bucket, Word},
     },
 };
+use decoder::Chunks;
 use header::Header;
-use read::Reader;
+use place::Place;
 use std::{
-    convert::Infallible,
     hash::BuildHasher,
     io::{self, Read, Write},
     time::Duration,
@@ -37,16 +33,6 @@ use std::{
 
 /// Words in a chunk, but for the last one.
 const CHUNK: usize = chunk_buckets(0);
-
-/// The words of a filter, as a snapshot has them.
-struct Image {
-    /// Chunk by chunk.
-    words: Vec<u64>,
-    /// For each chunk the step in which it was read.
-    steps: Vec<u64>,
-    /// The step after the last chunk was read.
-    end: u64,
-}
 
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// Writes a snapshot of the filter, while any number of threads go on.
@@ -60,7 +46,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// use guira::ExpiringFilter;
     /// use std::time::Duration;
     ///
-    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).steps(2).build()?;
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).epochs(2).build()?;
     /// filter.insert("ani")?;
     /// filter.advance();
     /// let mut file = Vec::new();
@@ -81,7 +67,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     pub fn write_to<W: Write>(&self, writer: W) -> io::Result<()> {
         let mut out = Summed::new(writer);
         out.put(&Header::of(self).to_bytes())?;
-        let end = with_layout!(&self.raw, raw => raw.scan_in_steps(|words, step| {
+        let end = with_layout!(&self.raw, raw => raw.scan_by_epoch(|words, step| {
             out.put_numbers([words, &[step]])
         }))?;
         out.put(&end.to_le_bytes())?;
@@ -114,10 +100,13 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`SnapshotError`] says what is wrong with the bytes. No more memory is allocated than twice
-    /// as many bytes as were read, and some KiB.
+    /// [`SnapshotError`] says what is wrong with the bytes. Memory grows with the bytes that are
+    /// read: at most 5 bytes for each of them, besides some KiB. [`ExpiringSnapshotDecoder`] takes a
+    /// limit.
+    ///
+    /// [`ExpiringSnapshotDecoder`]: crate::ExpiringSnapshotDecoder
     pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
-        Self::read(reader, |_| hasher)
+        Decoder::<Chunks>::read(reader)?.finish(|_| hasher)
     }
 
     /// The filter of the snapshot that `bytes` are, whose filter hashed with `hasher`.
@@ -140,11 +129,12 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
     pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
-        whole(bytes, |reader| Self::read_from_with_hasher(reader, hasher))
+        Decoder::<Chunks>::whole(bytes, |chunks| chunks.finish(|_| hasher))
     }
 
-    /// Lets the time pass that the filter was not in use: that a snapshot lay on a disk, say. It
-    /// begins as many whole steps as `elapsed` has, so items live longer by a step at most.
+    /// Lets `elapsed` pass at once: time in which the filter was not in use, such as the time that a
+    /// snapshot was stored. It begins as many epochs as fit into `elapsed`, rounded down, so items
+    /// live at most one epoch longer.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -152,40 +142,19 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     ///
     /// let mut filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
     /// filter.insert("ani")?;
-    /// filter.age(Duration::from_secs(59));
+    /// filter.elapse(Duration::from_secs(59));
     /// assert!(filter.contains("ani"));
-    /// filter.age(Duration::from_secs(3600));
+    /// filter.elapse(Duration::from_secs(3600));
     /// assert!(!filter.contains("ani"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn age(&mut self, elapsed: Duration) {
-        let steps = elapsed.as_nanos() / self.step_length().as_nanos();
+    pub fn elapse(&mut self, elapsed: Duration) {
+        let epochs = elapsed.as_nanos() / self.epoch_length().as_nanos();
         // After so many all is dead, and what more there are changes nothing.
-        let most = u128::from(self.steps()) + 1;
-        for _ in 0..steps.min(most) {
+        let most = u128::from(self.epochs()) + 1;
+        for _ in 0..epochs.min(most) {
             self.advance();
         }
-    }
-
-    fn read<R: Read>(reader: R, hasher: impl FnOnce(u64) -> S) -> Result<Self, SnapshotError> {
-        let mut reader = Reader::new(reader);
-        let header = Header::from_bytes(&reader.take()?)?;
-        let image = reader.image(header.geometry.buckets)?;
-        let hasher = header.hashing.hasher(hasher)?;
-        Self::from_image(hasher, &header, image)
-    }
-
-    fn from_image(hasher: S, header: &Header, image: Image) -> Result<Self, SnapshotError> {
-        let (geometry, window) = (header.geometry, header.window);
-        let raw = of_bits!(geometry.series.fingerprint_bits, L => {
-            RawFilter::<L>::from_steps(image, window.steps)?
-        });
-        Ok(Self {
-            hasher,
-            raw,
-            geometry,
-            window,
-        })
     }
 }
 
@@ -196,7 +165,7 @@ impl ExpiringFilter {
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
     pub fn read_from<R: Read>(reader: R) -> Result<Self, SnapshotError> {
-        Self::read(reader, SeededState::new)
+        Decoder::<Chunks>::read(reader)?.finish(SeededState::new)
     }
 
     /// The filter of the snapshot that `bytes` are.
@@ -217,13 +186,27 @@ impl ExpiringFilter {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        whole(bytes, |reader| Self::read_from(reader))
+        Decoder::<Chunks>::whole(bytes, |chunks| chunks.finish(SeededState::new))
     }
 }
 
 impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
-    /// A filter with the items of this one and their times, which other threads may use meanwhile:
-    /// as by [`write_to`](Self::write_to) and back.
+    /// [`try_clone`](Self::try_clone), with a panic in place of the error.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for the copy.
+    fn clone(&self) -> Self {
+        match self.try_clone() {
+            Ok(clone) => clone,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
+    /// A filter with the items of this one and their times, while any number of threads use it: as by
+    /// [`write_to`](Self::write_to) and [`read_from`](ExpiringFilter::read_from).
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -231,29 +214,38 @@ impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
     ///
     /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
     /// filter.insert("ani")?;
-    /// let copy = filter.clone();
+    /// let copy = filter.try_clone()?;
     /// assert!(filter.remove("ani"));
     /// assert!(copy.contains("ani") && !filter.contains("ani"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Panics
+    /// # Errors
     ///
-    /// If there is no memory for it.
-    fn clone(&self) -> Self {
-        let image = with_layout!(&self.raw, raw => raw.image_in_steps());
-        let header = Header::of(self);
-        match Self::from_image(self.hasher.clone(), &header, image) {
-            Ok(filter) => filter,
-            Err(error) => panic!("{error}"),
+    /// [`MemoryError`] if there is no memory for the copy.
+    pub fn try_clone(&self) -> Result<Self, MemoryError> {
+        let copy = || {
+            let mut place = Place::new(self.geometry, self.window)?;
+            let mut start = 0;
+            let end = with_layout!(&self.raw, raw => raw.scan_by_epoch(|words, epoch| {
+                let buckets = start..start + words.len();
+                start = buckets.end;
+                place.put(buckets, words, epoch)
+            }))?;
+            place.finish(self.hasher.clone(), end)
+        };
+        match copy() {
+            Ok(clone) => Ok(clone),
+            Err(SnapshotError::Memory { buckets }) => Err(MemoryError { buckets }),
+            Err(error) => unreachable!("an image of this filter: {error}"),
         }
     }
 }
 
 impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
-    /// Hands chunk by chunk to `sink`, each with the step in which it was read, and without the
-    /// copies that were dead then. The result is the step at the end.
-    pub(super) fn scan_in_steps<E>(
+    /// Hands chunk by chunk to `sink`, each with the epoch in which it was read, and without the
+    /// copies that were dead then. The result is the epoch at the end.
+    pub(super) fn scan_by_epoch<E>(
         &self,
         mut sink: impl FnMut(&[u64], u64) -> Result<(), E>,
     ) -> Result<u64, E> {
@@ -269,60 +261,5 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
             sink(&words, epoch)?;
         }
         Ok(self.moment().epoch)
-    }
-
-    fn image_in_steps(&self) -> Image {
-        let mut image = Image {
-            words: Vec::with_capacity(self.table.buckets()),
-            steps: Vec::new(),
-            end: 0,
-        };
-        let Ok(end) = self.scan_in_steps(|words, step| {
-            image.words.extend_from_slice(words);
-            image.steps.push(step);
-            Ok::<(), Infallible>(())
-        });
-        image.end = end;
-        image
-    }
-
-    /// The filter of an image, with copies that are live up to an age of `oldest`. What has died
-    /// since its chunk was read is left out. An error is a word that no scan can have made.
-    fn from_steps(image: Image, oldest: u32) -> Result<Self, SnapshotError> {
-        let Image {
-            mut words,
-            steps,
-            end,
-        } = image;
-        let oldest = u64::from(oldest);
-        for ((chunk, words), step) in words.chunks_mut(CHUNK).enumerate().zip(steps) {
-            let then = Now {
-                epoch: step,
-                oldest,
-            };
-            for (index, bits) in words.iter_mut().enumerate() {
-                let word = Word::<L>::unpack(*bits);
-                if !Word::<L>::is_image(Bits(*bits)) || word.without_dead(then) != word {
-                    return Err(SnapshotError::Word {
-                        bucket: chunk * CHUNK + index,
-                        plane: 0,
-                        bits: *bits,
-                    });
-                }
-                // In whole numbers: since `step` more steps may have begun than tags tell apart.
-                let since = end - step;
-                let is_dead = |entry| Moment::<L>::age(then, entry) + since > oldest;
-                *bits = word.without_entries(is_dead).pack();
-            }
-        }
-        let buckets = words.len();
-        let mut restored = Restored::new(0, 0);
-        let table = Table::of_image(Levels::FIXED, words, &mut restored)?;
-        let raw = Self::with_table(table).ok_or(SnapshotError::Memory { buckets })?;
-        raw.len.add(restored.items);
-        let raw = in_steps(raw, oldest as u32, end);
-        // What is dead has been left out.
-        raw.time.sweep_ends(raw.moment());
-        Ok(raw)
     }
 }

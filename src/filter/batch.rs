@@ -154,19 +154,19 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// until then, [`len`](Self::len) is without them.
     ///
     /// ```
-    /// use guira::{BatchError, CuckooFilter, InsertError};
+    /// use guira::{CuckooFilter, InsertError};
     ///
-    /// let mut filter = CuckooFilter::with_capacity(100);
+    /// let filter = CuckooFilter::with_capacity(100);
     /// filter.insert_batch(&["ani", "koel"])?;
     /// assert_eq!(filter.len(), 2);
     ///
     /// filter.clear();
     /// // Of one item only some copies fit.
     /// let index = 2 * filter.bucket_slots();
-    /// let answer = filter.insert_batch(&["guira"; 100]);
-    /// assert_eq!(answer, Err(BatchError { index, error: InsertError::Full }));
+    /// let error = filter.insert_batch(&["guira"; 100]).unwrap_err();
+    /// assert_eq!((error.index, error.error), (index, InsertError::TooManyCopies));
     /// assert_eq!(filter.len(), index);
-    /// # Ok::<(), BatchError>(())
+    /// # Ok::<(), guira::BatchError>(())
     /// ```
     ///
     /// # Errors

@@ -52,7 +52,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.geometry.capacity_at(self.level())
+        self.geometry.capacity_at(self.doublings())
     }
 
     /// The number of distinct items that fit when the filter has grown as far as
@@ -88,7 +88,7 @@ impl<S> CuckooFilter<S> {
     /// }
     /// filter.finish_growth();
     /// assert_eq!(filter.stats().buckets_to_split, 0);
-    /// assert_eq!(filter.stats().level, 1);
+    /// assert_eq!(filter.stats().doublings, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn finish_growth(&self) {
@@ -143,7 +143,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn false_positive_rate(&self) -> f64 {
-        self.geometry.rate_at(self.level())
+        self.geometry.rate_at(self.doublings())
     }
 
     /// The bits of a fingerprint; in a filter that [prefers space](crate::Prefer::Space) rounded
@@ -173,7 +173,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn bucket_slots(&self) -> usize {
-        self.geometry.series.slots(self.level())
+        self.geometry.series.slots(self.doublings())
     }
 
     /// The number of buckets, each of 8 bytes.
@@ -191,7 +191,7 @@ impl<S> CuckooFilter<S> {
     }
 
     /// How often the filter has doubled.
-    fn level(&self) -> u32 {
+    fn doublings(&self) -> u32 {
         with_layout!(&self.raw, raw => raw.table.doublings())
     }
 
@@ -215,7 +215,7 @@ impl<S> CuckooFilter<S> {
             items: self.len(),
             load_factor: self.load_factor(),
             memory_usage: self.memory_usage(),
-            level: self.level(),
+            doublings: self.doublings(),
             buckets_to_split: raw.table.words_to_split(),
             ..raw.counters.stats()
         })

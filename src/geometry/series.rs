@@ -69,18 +69,18 @@ layouts!(words, $);
 /// Words whose slots have tags.
 struct Expiring {
     words: Words,
-    /// The most steps for which a copy can be live.
-    max_steps: u32,
+    /// The most epochs for which a copy can be live.
+    max_epochs: u32,
 }
 
 impl Expiring {
     /// Of the 2^t ages of a tag two at least are dead ones, beside that of a copy seen now: a sweep
-    /// passes by a word that it finds marked, and empties it in the next step
+    /// passes by a word that it finds marked, and empties it in the next epoch
     /// (`docs/design/expiry.md`).
     const fn of<L: PackedLayout>() -> Self {
         Self {
             words: Words::of::<L>(),
-            max_steps: (1 << L::TAG_BITS) - 3,
+            max_epochs: (1 << L::TAG_BITS) - 3,
         }
     }
 }
@@ -163,14 +163,14 @@ impl Series {
         self.fingerprint_bits + self.prefixes.max(1).ilog2()
     }
 
-    /// Those of expiring filters whose copies are live for so many steps.
-    pub(super) fn expiring(steps: u32) -> impl DoubleEndedIterator<Item = Self> + Clone {
-        let possible = EXPIRING.iter().filter(move |it| steps <= it.max_steps);
+    /// Those of expiring filters whose copies are live for so many epochs.
+    pub(super) fn expiring(epochs: u32) -> impl DoubleEndedIterator<Item = Self> + Clone {
+        let possible = EXPIRING.iter().filter(move |it| epochs <= it.max_epochs);
         possible.map(|it| Self::of(&it.words))
     }
 
-    /// The most steps for which a copy can be live, in any expiring filter.
-    pub(super) const MAX_STEPS: u32 = 13;
+    /// The most epochs for which a copy can be live, in any expiring filter.
+    pub(super) const MAX_EPOCHS: u32 = 13;
 
     /// The words at a level.
     fn at(self, level: u32) -> Words {

@@ -26,7 +26,7 @@ where
     pub fn scan<const ITEMS: usize>(&self, items: [Item; ITEMS]) -> [usize; ITEMS] {
         #[cfg(guira_loom)]
         assert!(!self.0.frontiers.unused, "say scanned_by");
-        let image = self.0.image().words;
+        let image = self.0.image();
         let (buckets, size) = (self.0.table.buckets(), self.0.frontiers.chunk_buckets());
         let planes = image.len() / buckets;
         let mut copies = [0; ITEMS];

@@ -170,6 +170,34 @@ impl<L: Layout> RawFilter<L> {
         })
     }
 
+    /// [`refresh`](Self::refresh) for each item; stores which were present.
+    #[inline(always)]
+    pub(crate) fn refresh_all<T>(
+        &self,
+        items: &[T],
+        hash: impl Fn(&T) -> u64,
+        present: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.insert_each(items, hash, present, |class, present| {
+            *present = self.refresh(class)?;
+            Ok(())
+        })
+    }
+
+    /// [`insert_or_refresh`](Self::insert_or_refresh) for each item; stores which were inserted.
+    #[inline(always)]
+    pub(crate) fn insert_or_refresh_all<T>(
+        &self,
+        items: &[T],
+        hash: impl Fn(&T) -> u64,
+        inserted: &mut [bool],
+    ) -> Result<(), BatchError> {
+        self.insert_each(items, hash, inserted, |class, inserted| {
+            *inserted = self.insert_or_refresh(class)?;
+            Ok(())
+        })
+    }
+
     /// Hands each class to `insert` up to the first one that fails. For those that need room the
     /// words are prefetched that a search will look at first.
     #[inline(always)]

@@ -50,6 +50,21 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
+    /// Adds a copy that was last seen `age` epochs ago, and counts it.
+    ///
+    /// If an epoch begins during the call, the copy may expire one epoch too early: as in
+    /// [`insert_later`](Self::insert_later), another one is added.
+    pub(crate) fn insert_aged(&self, class: Class, age: u64) -> Result<(), InsertError> {
+        loop {
+            let now = self.time.now();
+            self.put(class, now.aged_entry(class.fingerprint, age))?;
+            self.len.add(1);
+            if self.time.is_still(now) {
+                return Ok(());
+            }
+        }
+    }
+
     /// Puts `entry` into one of the buckets of its class.
     #[inline(always)]
     fn put(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
@@ -82,7 +97,7 @@ impl<L: Layout> RawFilter<L> {
     /// The error with which a call ends.
     #[cold]
     pub(super) fn count_failure(&self, error: InsertError) -> InsertError {
-        if error == InsertError::Full {
+        if error != InsertError::Memory {
             self.counters.failed();
         }
         error

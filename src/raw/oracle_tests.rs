@@ -63,7 +63,8 @@ impl<L: Layout> Checked<L> {
 
     /// Only a filter that has no room in either word of a class may refuse it.
     fn refused(&self, class: Class, error: InsertError) {
-        assert_eq!(error, InsertError::Full);
+        let expected = [InsertError::Full, InsertError::TooManyCopies];
+        assert!(expected.contains(&error), "{error}");
         for bucket in [class.p, class.q] {
             let word = self
                 .raw
@@ -137,9 +138,11 @@ impl<L: Layout> Checked<L> {
 
     /// The filter that a snapshot of this one makes.
     fn restored(&self) -> Self {
-        let words = self.raw.image().words;
+        let words = self.raw.image();
         let mut restored = Restored::new(0, 0);
-        let table = Table::of_image(Levels::FIXED, words, &mut restored).expect("an image");
+        let table = Table::for_images(words.len(), Levels::FIXED, 0).expect("a few bytes");
+        let stored = table.store_image(0..words.len(), &words, &mut restored);
+        stored.expect("an image");
         let raw = RawFilter::with_table(table).expect("a few bytes");
         raw.len.add(restored.items);
         Self {

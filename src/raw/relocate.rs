@@ -14,7 +14,7 @@ use crate::{
         class::Class,
         entry::{Entry, Fingerprint},
         layout::Layout,
-        time::{Always, Moment},
+        time::{Moment, Time},
         word::Bucket,
     },
 };
@@ -74,12 +74,37 @@ impl<L: Layout> RawFilter<L> {
         fill: Fill,
         until: impl Fn() -> bool,
     ) -> Result<(), InsertError> {
+        let mut search = Search::default();
         for round in 0..MAX_ROUNDS {
-            if self.round(round, class, fill)? || until() {
-                return Ok(());
+            match self.round(&mut search, round, class, fill) {
+                Ok(false) if !until() => {}
+                Ok(_) => return Ok(()),
+                Err(Refusal::Memory) => return Err(InsertError::Memory),
+                Err(Refusal::Full) => return Err(self.why_full(class)),
             }
         }
-        Err(InsertError::Full)
+        Err(match self.why_full(class) {
+            InsertError::Full if search.was_parted() => InsertError::BlockedByScan,
+            error => error,
+        })
+    }
+
+    /// Why there is no room for the class: copies of it fill both words, or the filter is full.
+    #[cold]
+    fn why_full(&self, class: Class) -> InsertError {
+        match self.is_full_of_copies(class) {
+            true => InsertError::TooManyCopies,
+            false => InsertError::Full,
+        }
+    }
+
+    /// True if live copies of the class fill both of its words.
+    fn is_full_of_copies(&self, class: Class) -> bool {
+        let now = self.time.now();
+        [class.p, class.q].into_iter().all(|bucket| {
+            let word = self.table.load_for_update(class.fingerprint, bucket).word();
+            now.count_in(word, class.fingerprint) == word.slots()
+        })
     }
 
     /// True if there is an empty slot for `fingerprint` in `bucket`.
@@ -92,9 +117,14 @@ impl<L: Layout> RawFilter<L> {
 
     /// One search, and the moves or the splits that it leads to. True if `fill`
     /// is in one of the buckets of the class.
-    fn round(&self, round: usize, class: Class, fill: Fill) -> Result<bool, InsertError> {
+    fn round(
+        &self,
+        search: &mut Search,
+        round: usize,
+        class: Class,
+        fill: Fill,
+    ) -> Result<bool, Refusal> {
         let roots = [class.p, class.q];
-        let mut search = Search::default();
         let wary = round > 0;
         let mut found = search.run(self, class.fingerprint, &roots, wary);
         let nothing = found == Found::Nothing;
@@ -111,16 +141,15 @@ impl<L: Layout> RawFilter<L> {
                 return Ok(true);
             }
         } else {
-            if found != Found::Blocked || self.may_grow_when_blocked(round, &search) {
-                match (self.grow(round, &search, class), found) {
+            if found != Found::Blocked || self.may_grow_when_blocked(round, search) {
+                match (self.grow(round, search, class), found) {
                     (Ok(()), _) => return Ok(false),
-                    (Err(Refusal::Memory), _) => return Err(InsertError::Memory),
                     (Err(Refusal::Full), Found::Blocked) => {}
-                    (Err(Refusal::Full), _) => return Err(InsertError::Full),
+                    (Err(refusal), _) => return Err(refusal),
                 }
             }
             // Twice as far in each round: where that does not help, no frontier is left.
-            if search.parted && self.help_scans(1 << round.min(MOST_HELPED)) {
+            if search.was_parted() && self.help_scans(1 << round.min(MOST_HELPED)) {
                 return Ok(false);
             }
         }
@@ -136,7 +165,7 @@ impl<L: Layout> RawFilter<L> {
         self.table.is_growing(level)
             || round >= PATIENT_ROUNDS
                 && level != self.table.levels().last()
-                && (!search.parted || self.len.sum() >= self.grow_at_level(level))
+                && (!search.was_parted() || self.len.sum() >= self.grow_at_level(level))
     }
 
     /// The number of items with which the level after `level` is to begin.
@@ -160,11 +189,7 @@ impl<L: Layout> RawFilter<L> {
 
     /// No path: splits words that the search has seen, if that can help.
     fn grow(&self, round: usize, search: &Search, class: Class) -> Result<(), Refusal> {
-        let full_of_class = |bucket| {
-            let word = self.table.load_for_update(class.fingerprint, bucket).word();
-            Moment::<L>::count_in(Always, word, class.fingerprint) == word.slots()
-        };
-        if full_of_class(class.p) && full_of_class(class.q) {
+        if self.is_full_of_copies(class) {
             return Err(Refusal::Full);
         }
         let enough = |level: u32| {

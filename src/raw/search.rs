@@ -79,8 +79,8 @@ pub(crate) struct Search {
     last: ArrayVec<u16, HASHES>,
     /// The filter's level before the search.
     pub(crate) level: u32,
-    /// True if a scan was in the way.
-    pub(crate) parted: bool,
+    /// A scan in progress forbids a move that the search looked at.
+    parted: bool,
 }
 
 impl Search {
@@ -97,6 +97,7 @@ impl Search {
         let table = &raw.table;
         self.nodes.clear();
         self.last.clear();
+        self.parted = false;
         self.level = table.level();
         let max_probes = if table.is_growing(self.level) {
             MAX_PROBES_TO_SPLIT
@@ -116,7 +117,6 @@ impl Search {
             }
         }
         let scans = (!raw.frontiers.are_idle()).then(|| raw.frontiers.look());
-        self.parted = false;
         let is_held = |hop: Hop| raw.versions.of(hop.class::<L>()).is_held();
         let mut blocked = false;
         let (mut next, mut probes) = (0, 0);
@@ -141,12 +141,12 @@ impl Search {
                 let parted = scans
                     .as_ref()
                     .is_some_and(|scans| !scans.permits(from.bucket, to));
-                self.parted |= parted;
                 let hop = Hop {
                     entry,
                     from: from.bucket,
                     to,
                 };
+                self.parted |= parted;
                 let held = wary && is_held(hop);
                 if parted || held || !word.is_unmarked() {
                     blocked = true;
@@ -237,6 +237,11 @@ impl Search {
             }
         }
         self.nodes.truncate(kept);
+    }
+
+    /// True if a scan in progress was in the way.
+    pub(super) fn was_parted(&self) -> bool {
+        self.parted
     }
 
     /// How many words the search has reached.

@@ -95,9 +95,10 @@ impl<L: Layout> Table<L> {
         })
     }
 
-    /// An empty filter that has room for the images of the planes of `level`.
+    /// A filter that has room for the images of the planes of `level`. Its words are 0, in memory
+    /// that has not been touched: all of plane 0 is to be stored.
     pub(crate) fn for_images(buckets: usize, levels: Levels, level: u32) -> Option<Self> {
-        let table = Self::new(buckets, levels)?;
+        let table = Self::with_first(Planes::first(sync::zeroed(buckets)?), levels);
         for level in levels.first..level {
             table.begin_level(level)?;
         }
@@ -130,30 +131,17 @@ impl<L: Layout> Table<L> {
         Ok(())
     }
 
-    /// The filter that has not grown, with the image of its only plane.
-    pub(crate) fn of_image(
-        levels: Levels,
-        image: Vec<u64>,
-        restored: &mut Restored,
-    ) -> Result<Self, SnapshotError> {
-        let stored = |(bucket, bits)| {
-            restored.check::<Word<L>>(0, bucket, Bits(bits))?;
-            Ok::<_, SnapshotError>(AtomicU64::new(bits))
-        };
-        let len = image.len();
-        let words = image.into_iter().enumerate().map(stored);
-        let first = if align_of::<AtomicU64>() == align_of::<u64>() {
-            // The standard library collects these in place: the bytes are not copied.
-            words.collect::<Result<Vec<_>, _>>()?.into_boxed_slice()
-        } else {
-            // As on 32-bit x86, where it cannot.
-            let mut first = sync::zeroed(len).ok_or(SnapshotError::Memory { buckets: len })?;
-            for (place, word) in first.iter_mut().zip(words) {
-                *place = word?;
-            }
-            first
-        };
-        Ok(Self::with_first(Planes::first(first), levels))
+    /// Replaces the words of plane 0 in `buckets`, which other threads do not have yet.
+    pub(crate) fn rewrite(
+        &self,
+        buckets: Range<usize>,
+        mut replace: impl FnMut(Word<L>) -> Word<L>,
+    ) {
+        for stored in self.plane(0).row(buckets) {
+            // Relaxed: nobody else has the filter yet.
+            let word = Word::<L>::unpack(stored.load(Ordering::Relaxed));
+            stored.store(replace(word).pack(), Ordering::Relaxed);
+        }
     }
 
     /// After all images are stored: takes the lowest level of their words as hint.

@@ -37,6 +37,9 @@ pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
     /// What a slot holds of a copy that is seen at this moment: its *entry*.
     fn entry(self, fingerprint: Fingerprint) -> Entry;
 
+    /// What a slot holds of a copy that was last seen `age` epochs before this moment.
+    fn aged_entry(self, fingerprint: Fingerprint, age: u64) -> Entry;
+
     /// The age of the copy with this entry, in epochs.
     fn age(self, entry: Entry) -> u64;
 
@@ -93,6 +96,10 @@ impl<L: Layout> Time<L> for Timeless {
 impl<L: Layout> Moment<L> for Always {
     #[inline(always)]
     fn entry(self, fingerprint: Fingerprint) -> Entry {
+        Entry::untagged(fingerprint)
+    }
+
+    fn aged_entry(self, fingerprint: Fingerprint, _age: u64) -> Entry {
         Entry::untagged(fingerprint)
     }
 
@@ -328,6 +335,14 @@ impl<L: PackedLayout> Moment<L> for Now {
     fn entry(self, fingerprint: Fingerprint) -> Entry {
         let tag = self.epoch & L::LAST_TAG;
         Entry::new(fingerprint.bits() | tag << L::FINGERPRINT_BITS)
+    }
+
+    fn aged_entry(self, fingerprint: Fingerprint, age: u64) -> Entry {
+        let then = Self {
+            epoch: self.epoch.wrapping_sub(age),
+            ..self
+        };
+        Moment::<L>::entry(then, fingerprint)
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! A single thread sees a filter that forgets as a map from items to the steps in which their
+//! A single thread sees a filter that forgets as a map from items to the epochs in which their
 //! copies were last seen: any sequence of operations answers as that would.
 
 use guira::{BatchError, BuildError, ExpiringFilter, InsertError};
@@ -7,7 +7,7 @@ use std::{collections::HashMap, time::Duration};
 
 const TTL: Duration = Duration::from_secs(60);
 
-/// The fingerprint sizes, each of which stands for a layout, and the most steps with each.
+/// The fingerprint sizes, each of which stands for a layout, and the most epochs with each.
 const LAYOUTS: [(u32, u32); 4] = [(9, 5), (11, 13), (16, 13), (26, 13)];
 
 const ITEMS: usize = 24;
@@ -51,16 +51,16 @@ struct Oracle {
     filter: ExpiringFilter,
     /// No two of them are of one class.
     items: Vec<u64>,
-    /// The steps in which the live copies of each item were last seen.
+    /// The epochs in which the live copies of each item were last seen.
     copies: HashMap<usize, Vec<u64>>,
     now: u64,
 }
 
 impl Oracle {
-    fn new(bits: u32, steps: u32, capacity: usize, seed: u64) -> Self {
+    fn new(bits: u32, epochs: u32, capacity: usize, seed: u64) -> Self {
         let filter = ExpiringFilter::builder(TTL)
             .fingerprint_bits(bits)
-            .steps(steps)
+            .epochs(epochs)
             .capacity(capacity)
             .seed(seed)
             .build()
@@ -77,7 +77,7 @@ impl Oracle {
             }
         }
         filter.clear();
-        let now = filter.step();
+        let now = filter.epoch();
         Self {
             filter,
             items,
@@ -98,7 +98,7 @@ impl Oracle {
         self.copies.entry(item).or_default().push(self.now);
     }
 
-    /// The step of the oldest copy.
+    /// The epoch of the oldest copy.
     fn oldest(&mut self, item: usize) -> Option<&mut u64> {
         self.copies.get_mut(&item)?.iter_mut().min()
     }
@@ -150,9 +150,9 @@ impl Oracle {
     fn advance(&mut self) {
         assert!(self.filter.advance());
         self.now += 1;
-        let last = self.now.saturating_sub(self.filter.steps().into());
-        for steps in self.copies.values_mut() {
-            steps.retain(|&step| step >= last);
+        let last = self.now.saturating_sub(self.filter.epochs().into());
+        for epochs in self.copies.values_mut() {
+            epochs.retain(|&epoch| epoch >= last);
         }
     }
 
@@ -184,9 +184,9 @@ impl Oracle {
                 let removed = self.filter.remove(&self.items[item]);
                 let oldest = self.oldest(item).copied();
                 assert_eq!(removed, oldest.is_some(), "remove of {item}");
-                if let (Some(oldest), Some(steps)) = (oldest, self.copies.get_mut(&item)) {
-                    let place = steps.iter().position(|&step| step == oldest);
-                    steps.swap_remove(place.expect("the oldest is one of them"));
+                if let (Some(oldest), Some(epochs)) = (oldest, self.copies.get_mut(&item)) {
+                    let place = epochs.iter().position(|&epoch| epoch == oldest);
+                    epochs.swap_remove(place.expect("the oldest is one of them"));
                 }
             }
             Operation::Look(item) => self.look(item),
@@ -205,14 +205,14 @@ impl Oracle {
                 let expected: Vec<bool> = batch.iter().map(|&item| self.count(item) > 0).collect();
                 assert_eq!(found, expected);
             }
-            Operation::Advance(steps) => (0..steps).for_each(|_| self.advance()),
+            Operation::Advance(epochs) => (0..epochs).for_each(|_| self.advance()),
             Operation::Clear => {
                 self.filter.clear();
                 self.copies.clear();
             }
         }
-        assert_eq!(self.filter.step(), self.now);
-        // A step begins with a sweep, and nobody else is at work.
+        assert_eq!(self.filter.epoch(), self.now);
+        // An epoch begins with a sweep, and nobody else is at work.
         assert_eq!(self.filter.len(), self.len(), "dead copies are swept out");
         assert_eq!(self.filter.is_empty(), self.len() == 0);
     }
@@ -222,13 +222,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn answers_are_those_of_a_map_of_steps(
-        (bits, steps) in prop::sample::select(&LAYOUTS[..]).prop_flat_map(|(bits, most)| (Just(bits), 1..=most)),
+    fn answers_are_those_of_a_map_of_epochs(
+        (bits, epochs) in prop::sample::select(&LAYOUTS[..]).prop_flat_map(|(bits, most)| (Just(bits), 1..=most)),
         capacity in 8_usize..60,
         seed: u64,
         operations in prop::collection::vec(operation(), 1..300),
     ) {
-        let mut oracle = Oracle::new(bits, steps, capacity, seed);
+        let mut oracle = Oracle::new(bits, epochs, capacity, seed);
         for operation in operations {
             oracle.run(operation);
         }
@@ -236,7 +236,7 @@ proptest! {
             oracle.look(item);
         }
         // It forgets whatever is left, and all slots are there again.
-        for _ in 0..=steps {
+        for _ in 0..=epochs {
             oracle.advance();
         }
         prop_assert_eq!((oracle.len(), oracle.filter.len()), (0, 0));
@@ -244,20 +244,20 @@ proptest! {
 }
 
 #[test]
-fn an_item_is_there_for_its_steps_and_then_gone() {
+fn an_item_is_there_for_its_epochs_and_then_gone() {
     for (bits, most) in LAYOUTS {
-        for steps in 1..=most {
+        for epochs in 1..=most {
             let builder = ExpiringFilter::builder(TTL).fingerprint_bits(bits);
-            let filter = builder.steps(steps).seed(1).build().expect("a filter");
+            let filter = builder.epochs(epochs).seed(1).build().expect("a filter");
             // Over all tags twice.
             for item in 0..40_u64 {
                 assert_eq!(filter.insert_unique(&item), Ok(true));
-                for age in 0..=steps {
-                    assert!(filter.contains(&item), "{bits} bits, age {age} of {steps}");
+                for age in 0..=epochs {
+                    assert!(filter.contains(&item), "{bits} bits, age {age} of {epochs}");
                     assert_eq!(filter.insert_unique(&item), Ok(false));
                     filter.advance();
                 }
-                assert!(!filter.contains(&item), "{bits} bits, {steps} steps");
+                assert!(!filter.contains(&item), "{bits} bits, {epochs} epochs");
                 assert_eq!((filter.count(&item), filter.remove(&item)), (0, false));
                 assert_eq!(filter.refresh(&item), Ok(false));
                 assert_eq!(filter.len(), 0);
@@ -270,15 +270,15 @@ fn an_item_is_there_for_its_steps_and_then_gone() {
 fn the_builder_refuses_what_cannot_be_met() {
     let builder = || ExpiringFilter::builder(TTL);
     for asked in [0, 14, u32::MAX] {
-        let refused = builder().steps(asked).build().err();
-        assert_eq!(refused, Some(BuildError::Steps { asked, max: 13 }));
+        let refused = builder().epochs(asked).build().err();
+        assert_eq!(refused, Some(BuildError::Epochs { asked, max: 13 }));
     }
-    for (asked, steps, least) in [(11, 12, 12), (0, 12, 12), (0, 1, 1), (12, 13, 13)] {
+    for (asked, epochs, least) in [(11, 12, 12), (0, 12, 12), (0, 1, 1), (12, 13, 13)] {
         let asked = Duration::from_millis(asked);
         let min = Duration::from_millis(least);
-        let refused = ExpiringFilter::builder(asked).steps(steps).build().err();
+        let refused = ExpiringFilter::builder(asked).epochs(epochs).build().err();
         assert_eq!(refused, Some(BuildError::Ttl { asked, min }));
-        assert!(ExpiringFilter::builder(min).steps(steps).build().is_ok());
+        assert!(ExpiringFilter::builder(min).epochs(epochs).build().is_ok());
     }
     for bits in [0, 10, 12, 15, 27, u32::MAX] {
         let refused = builder().fingerprint_bits(bits).build().err();
@@ -313,28 +313,28 @@ fn the_builder_refuses_what_cannot_be_met() {
     );
 }
 
-/// With up to 5 steps there are tags of 3 bits, and longer fingerprints beside them.
+/// With up to 5 epochs there are tags of 3 bits, and longer fingerprints beside them.
 #[test]
-fn short_tags_are_for_few_steps() {
-    let builder = |steps| ExpiringFilter::builder(TTL).steps(steps);
-    for steps in 1..=5 {
-        let filter = builder(steps)
+fn short_tags_are_for_few_epochs() {
+    let builder = |epochs| ExpiringFilter::builder(TTL).epochs(epochs);
+    for epochs in 1..=5 {
+        let filter = builder(epochs)
             .fingerprint_bits(9)
             .build()
             .expect("a filter");
         assert_eq!(filter.bucket_slots(), 5);
     }
-    for steps in 6..=13 {
-        assert!(builder(steps).fingerprint_bits(9).build().is_err());
+    for epochs in 6..=13 {
+        assert!(builder(epochs).fingerprint_bits(9).build().is_err());
     }
 }
 
 #[test]
 fn a_remove_takes_the_oldest_of_three_copies() {
     for seed in 0..200 {
-        let builder = ExpiringFilter::builder(TTL).capacity(40).steps(3);
+        let builder = ExpiringFilter::builder(TTL).capacity(40).epochs(3);
         let filter = builder.seed(seed).build().expect("a small filter");
-        // Others of the first step, so that the copies of "x" come into either word.
+        // Others of the first epoch, so that the copies of "x" come into either word.
         (0..30_u64).for_each(|other| filter.insert(&other).expect("there is room"));
         filter.insert("x").expect("there is room");
         filter.insert("x").expect("there is room");

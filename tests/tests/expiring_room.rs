@@ -6,7 +6,7 @@
 use guira::ExpiringFilter;
 use std::{env, time::Duration};
 
-/// The fingerprint sizes, and the steps tried with each.
+/// The fingerprint sizes, and the epochs tried with each.
 const LAYOUTS: [(u32, &[u32]); 4] = [
     (9, &[1, 2, 5]),
     (11, &[1, 5, 12, 13]),
@@ -22,15 +22,15 @@ fn long() -> bool {
 struct Stream {
     filter: ExpiringFilter,
     next: u64,
-    step: u64,
+    epoch: u64,
     /// The most copies that were in the filter.
     most: usize,
 }
 
 impl Stream {
-    fn new(bits: Option<u32>, rate: f64, steps: u32, capacity: usize, seed: u64) -> Self {
+    fn new(bits: Option<u32>, rate: f64, epochs: u32, capacity: usize, seed: u64) -> Self {
         let builder = ExpiringFilter::builder(Duration::from_secs(60))
-            .steps(steps)
+            .epochs(epochs)
             .capacity(capacity)
             .false_positive_rate(rate)
             .seed(seed);
@@ -41,21 +41,21 @@ impl Stream {
         Self {
             filter: builder.build().expect("a filter"),
             next: 0,
-            step: 0,
+            epoch: 0,
             most: 0,
         }
     }
 
-    /// The items of a step, and then the next one begins. Of E + 2 steps one begins late by half
-    /// a step, in which items go on to come. Errs if one is refused.
-    fn step(&mut self) -> Result<(), String> {
-        let (capacity, steps) = (
+    /// The items of an epoch, and then the next one begins. Of E + 2 epochs one begins late by half
+    /// an epoch, in which items go on to come. Errs if one is refused.
+    fn epoch(&mut self) -> Result<(), String> {
+        let (capacity, epochs) = (
             self.filter.capacity() as u64,
-            u64::from(self.filter.steps()),
+            u64::from(self.filter.epochs()),
         );
-        self.step += 1;
-        let late = self.step / (steps + 2);
-        let end = capacity * (2 * self.step + late) / (2 * steps);
+        self.epoch += 1;
+        let late = self.epoch / (epochs + 2);
+        let end = capacity * (2 * self.epoch + late) / (2 * epochs);
         while self.next < end {
             let added = self.filter.insert(&self.next);
             added.map_err(|error| {
@@ -92,13 +92,13 @@ fn a_steady_stream_is_never_refused() {
         ]);
     }
     let mut failures = Vec::new();
-    for (bits, all_steps) in LAYOUTS {
-        for &steps in all_steps {
+    for (bits, all_epochs) in LAYOUTS {
+        for &epochs in all_epochs {
             let mut loads = Vec::new();
             for &(capacity, seeds, ttls) in &plan {
                 for seed in 0..seeds {
-                    let mut stream = Stream::new(Some(bits), 0.5, steps, capacity, seed);
-                    let refused = (0..steps * ttls).find_map(|_| stream.step().err());
+                    let mut stream = Stream::new(Some(bits), 0.5, epochs, capacity, seed);
+                    let refused = (0..epochs * ttls).find_map(|_| stream.epoch().err());
                     failures.extend(refused);
                     loads.push((capacity, stream.load()));
                 }
@@ -108,7 +108,7 @@ fn a_steady_stream_is_never_refused() {
                 large.map(|&(_, load)| load).fold(0.0, f64::max)
             };
             let (all, large) = (most(0), most(10_000));
-            println!("{bits} bits, {steps} steps: loads up to {all:.3}, large ones {large:.3}");
+            println!("{bits} bits, {epochs} epochs: loads up to {all:.3}, large ones {large:.3}");
         }
     }
     assert!(
@@ -119,14 +119,14 @@ fn a_steady_stream_is_never_refused() {
     );
 }
 
-/// Of the items a large filter holds at the end of a step, and the half step beyond, nothing is
+/// Of the items a large filter holds at the end of an epoch, and the half epoch beyond, nothing is
 /// wasted: the load is that of a plain filter.
 #[test]
 fn a_large_filter_is_nearly_full_at_its_capacity() {
     for ((bits, _), load) in LAYOUTS.into_iter().zip([0.94, 0.93, 0.9, 0.82]) {
         let builder = ExpiringFilter::builder(Duration::from_secs(60)).capacity(1_000_000);
         let filter = builder
-            .steps(5)
+            .epochs(5)
             .fingerprint_bits(bits)
             .build()
             .expect("a filter");
@@ -156,31 +156,31 @@ fn found_among(filter: &ExpiringFilter, absent: u64) -> u64 {
 fn the_rate_asked_for_is_kept() {
     const ABSENT: u64 = 400 * 4096;
     for asked in [0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 1e-5] {
-        for (steps, capacity) in [(1, 1_000), (5, 3_000), (12, 10_000), (13, 100)] {
-            let mut stream = Stream::new(None, asked, steps, capacity, 3);
-            for _ in 0..3 * steps {
-                stream.step().expect("room");
+        for (epochs, capacity) in [(1, 1_000), (5, 3_000), (12, 10_000), (13, 100)] {
+            let mut stream = Stream::new(None, asked, epochs, capacity, 3);
+            for _ in 0..3 * epochs {
+                stream.epoch().expect("room");
             }
             let found = found_among(&stream.filter, ABSENT) as f64;
             let most = ABSENT as f64 * asked;
             assert!(
                 found <= most + tolerance(most),
-                "{asked}, {steps} steps: {found} of {ABSENT}"
+                "{asked}, {epochs} epochs: {found} of {ABSENT}"
             );
             assert!(stream.filter.false_positive_rate() <= asked * (1.0 + 1e-12));
         }
     }
 }
 
-/// It is told for what comes in a TTL, a step, and half a step.
+/// It is told for what comes in a TTL, an epoch, and half an epoch.
 #[test]
 fn the_rate_told_is_that_of_all_that_is_in_the_filter() {
     for (bits, absent) in [(9, 1_000), (11, 1_000), (16, 4_000)] {
         let mut stream = Stream::new(Some(bits), 0.5, 5, 50_000, 1);
         for _ in 0..12 {
-            stream.step().expect("room");
+            stream.epoch().expect("room");
         }
-        // The step that has begun has no items yet: 5 of the 6.5 are there.
+        // The epoch that has begun has no items yet: 5 of the 6.5 are there.
         let share = stream.filter.len() as f64 / (50_000.0 * 6.5 / 5.0);
         let expected = (absent * 4096) as f64 * stream.filter.false_positive_rate() * share;
         let found = found_among(&stream.filter, absent * 4096) as f64;

@@ -1,4 +1,4 @@
-//! A step begins when its caller says so, and is swept by whichever thread has the time: answers do
+//! An epoch begins when its caller says so, and is swept by whichever thread has the time: answers do
 //! not depend on it.
 
 use guira::ExpiringFilter;
@@ -12,28 +12,30 @@ use std::{
 
 const TTL: Duration = Duration::from_secs(60);
 
-/// The fingerprint sizes, each of which stands for a layout, and the most steps with each: where
+/// The fingerprint sizes, each of which stands for a layout, and the most epochs with each: where
 /// two sweeps that miss a copy bring it back.
 const LAYOUTS: [(u32, u32); 4] = [(9, 5), (11, 13), (16, 13), (26, 13)];
 
-fn filter(bits: u32, steps: u32, capacity: usize) -> ExpiringFilter {
-    let builder = ExpiringFilter::builder(TTL).steps(steps).capacity(capacity);
+fn filter(bits: u32, epochs: u32, capacity: usize) -> ExpiringFilter {
+    let builder = ExpiringFilter::builder(TTL)
+        .epochs(epochs)
+        .capacity(capacity);
     let builder = builder.fingerprint_bits(bits).seed(1);
     builder.build().expect("a filter")
 }
 
 #[test]
 fn what_is_dead_stays_until_somebody_sweeps() {
-    for (bits, steps) in LAYOUTS {
-        let filter = filter(bits, steps, 1_000);
+    for (bits, epochs) in LAYOUTS {
+        let filter = filter(bits, epochs, 1_000);
         (0..500_u64).for_each(|item| filter.insert(&item).expect("there is room"));
-        let held = |step| (0..500_u64).all(|item| filter.contains(&item) == (step <= steps));
-        for step in 1..=steps + 1 {
-            assert!(filter.begin_step() && !filter.is_swept());
-            assert_eq!(filter.step(), u64::from(step));
-            assert!(step > steps || held(step), "step {step}");
+        let held = |epoch| (0..500_u64).all(|item| filter.contains(&item) == (epoch <= epochs));
+        for epoch in 1..=epochs + 1 {
+            assert!(filter.begin_epoch() && !filter.is_swept());
+            assert_eq!(filter.epoch(), u64::from(epoch));
+            assert!(epoch > epochs || held(epoch), "epoch {epoch}");
             // As late as may be.
-            if step <= steps {
+            if epoch <= epochs {
                 assert!(filter.sweep() && filter.is_swept() && !filter.sweep());
             }
         }
@@ -44,59 +46,59 @@ fn what_is_dead_stays_until_somebody_sweeps() {
     }
 }
 
-/// As `advance`, which has swept the step before.
+/// As `advance`, which has swept the epoch before.
 #[test]
-fn a_step_that_nobody_swept_is_swept_before_the_next_one() {
-    for (bits, steps) in LAYOUTS {
-        let filter = filter(bits, steps, 1_000);
+fn an_epoch_that_nobody_swept_is_swept_before_the_next_one() {
+    for (bits, epochs) in LAYOUTS {
+        let filter = filter(bits, epochs, 1_000);
         (0..500_u64).for_each(|item| filter.insert(&item).expect("there is room"));
         // Tags begin anew twice.
-        for step in 1..=3 * steps {
-            assert!(filter.begin_step());
+        for epoch in 1..=3 * epochs {
+            assert!(filter.begin_epoch());
             let found = (0..500_u64).any(|item| filter.contains(&item));
-            assert_eq!(found, step <= steps, "step {step} of {steps}");
+            assert_eq!(found, epoch <= epochs, "epoch {epoch} of {epochs}");
         }
         assert_eq!(filter.len(), 0);
     }
 }
 
 #[test]
-fn a_step_is_due_by_the_clock_of_tick() {
+fn an_epoch_is_due_by_the_clock_of_tick() {
     let filter = filter(11, 12, 100);
     let second = Duration::from_secs;
-    assert!(!filter.begin_due_step(|| second(100)));
-    assert!(!filter.begin_due_step(|| second(104)));
-    assert!(filter.begin_due_step(|| second(105)));
-    assert_eq!(filter.step_age(second(107)), Some(second(2)));
-    assert!(!filter.tick(|| second(109)) && !filter.is_swept());
-    assert!(filter.tick(|| second(110)) && filter.is_swept());
-    assert!(filter.begin_due_step(|| second(115)) && !filter.is_swept());
-    assert_eq!(filter.step(), 3);
+    assert!(!filter.begin_due_epoch_at(|| second(100)));
+    assert!(!filter.begin_due_epoch_at(|| second(104)));
+    assert!(filter.begin_due_epoch_at(|| second(105)));
+    assert_eq!(filter.epoch_age_at(second(107)), Some(second(2)));
+    assert!(!filter.tick_at(|| second(109)) && !filter.is_swept());
+    assert!(filter.tick_at(|| second(110)) && filter.is_swept());
+    assert!(filter.begin_due_epoch_at(|| second(115)) && !filter.is_swept());
+    assert_eq!(filter.epoch(), 3);
 }
 
 #[test]
 fn a_filter_that_was_restored_is_swept() {
     let filter = filter(11, 5, 100);
     filter.insert("old").expect("there is room");
-    (0..7).for_each(|_| assert!(filter.begin_step()));
+    (0..7).for_each(|_| assert!(filter.begin_epoch()));
     filter.insert("new").expect("there is room");
     assert!(!filter.is_swept());
     let copy = ExpiringFilter::from_bytes(&filter.to_bytes()).expect("a filter");
     assert!(copy.is_swept() && copy.contains("new"));
-    assert_eq!((copy.step(), copy.len()), (7, 1));
+    assert_eq!((copy.epoch(), copy.len()), (7, 1));
 }
 
 /// A search for room comes by words with dead copies. It does not move them, past a sweep perhaps.
 #[test]
 fn dead_copies_make_room_before_they_are_swept() {
-    for (bits, steps) in LAYOUTS {
-        let filter = filter(bits, steps, 10_000);
+    for (bits, epochs) in LAYOUTS {
+        let filter = filter(bits, epochs, 10_000);
         let old = filter.capacity() / 20;
         (0..old).for_each(|item| filter.insert(&item).expect("there is room"));
         assert!(filter.advance());
         let full = (old..).find(|item| filter.insert(item).is_err());
         let full = full.expect("it is full some time");
-        (0..steps).for_each(|_| assert!(filter.begin_step()));
+        (0..epochs).for_each(|_| assert!(filter.begin_epoch()));
         assert_eq!((filter.len(), filter.is_swept()), (full, false));
         let more = (full..).find(|item| filter.insert(item).is_err());
         let more = more.expect("it is full some time") - full;
@@ -123,30 +125,30 @@ fn operate(filter: &ExpiringFilter, random: &mut SmallRng, kinds: Range<u32>) ->
 /// same afterwards. One is swept at once, and `beside` is swept otherwise, as `sweeps` says before
 /// each of the operations.
 fn hold_the_same(beside: &ExpiringFilter, kinds: Range<u32>, mut sweeps: impl FnMut()) {
-    let steps = beside.steps();
-    let at_once = filter(beside.fingerprint_bits(), steps, CAPACITY);
-    let [mut one, mut other] = [(); 2].map(|()| SmallRng::seed_from_u64(steps.into()));
+    let epochs = beside.epochs();
+    let at_once = filter(beside.fingerprint_bits(), epochs, CAPACITY);
+    let [mut one, mut other] = [(); 2].map(|()| SmallRng::seed_from_u64(epochs.into()));
     // Half of the operations add, and so many are alive at a time.
-    let per_step = 2 * CAPACITY / steps as usize;
-    for step in 0..4 * steps {
-        assert!(at_once.advance() && beside.begin_step());
-        for nth in 0..per_step {
+    let per_epoch = 2 * CAPACITY / epochs as usize;
+    for epoch in 0..4 * epochs {
+        assert!(at_once.advance() && beside.begin_epoch());
+        for nth in 0..per_epoch {
             sweeps();
             let answer = operate(&at_once, &mut one, kinds.clone());
             let found = operate(beside, &mut other, kinds.clone());
-            assert_eq!(found, answer, "operation {nth} of step {step}");
+            assert_eq!(found, answer, "operation {nth} of epoch {epoch}");
         }
-        assert_eq!(beside.digest(), at_once.digest(), "step {step}");
+        assert_eq!(beside.digest(), at_once.digest(), "epoch {epoch}");
     }
 }
 
 #[test]
 fn a_sweep_at_any_time_changes_no_answer() {
-    for (bits, steps) in LAYOUTS {
-        let beside = filter(bits, steps, CAPACITY);
+    for (bits, epochs) in LAYOUTS {
+        let beside = filter(bits, epochs, CAPACITY);
         let mut random = SmallRng::seed_from_u64(bits.into());
-        // In two of three steps, and some time in them.
-        let rare = f64::from(steps) / 2.0 / CAPACITY as f64;
+        // In two of three epochs, and some time in them.
+        let rare = f64::from(epochs) / 2.0 / CAPACITY as f64;
         hold_the_same(&beside, 0..8, || {
             if random.random_bool(rare) {
                 beside.sweep();
@@ -167,8 +169,8 @@ impl Drop for Ends<'_> {
 /// All but refreshes: one that meets a sweep which has come to rest in its word adds a copy.
 #[test]
 fn a_sweep_by_another_thread_changes_no_answer() {
-    for (bits, steps) in LAYOUTS {
-        let beside = filter(bits, steps, CAPACITY);
+    for (bits, epochs) in LAYOUTS {
+        let beside = filter(bits, epochs, CAPACITY);
         let ends = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {

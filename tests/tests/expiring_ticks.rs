@@ -1,4 +1,4 @@
-//! `tick` begins a step when it is due by the caller's clock: never earlier, one at a time, and
+//! `tick` begins an epoch when it is due by the caller's clock: never earlier, one at a time, and
 //! nothing is caught up.
 
 use guira::ExpiringFilter;
@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 
-const STEP: Duration = Duration::from_millis(5);
+const EPOCH: Duration = Duration::from_millis(5);
 
 fn filter() -> ExpiringFilter {
-    let builder = ExpiringFilter::builder(3 * STEP).steps(3).seed(1);
+    let builder = ExpiringFilter::builder(3 * EPOCH).epochs(3).seed(1);
     builder.build().expect("a filter")
 }
 
@@ -24,78 +24,78 @@ const fn ms(millis: u64) -> Duration {
 fn the_first_call_only_notes_the_time() {
     for first in [0, 1, 4, 5, 1_000_000] {
         let filter = filter();
-        assert!(!filter.tick(|| ms(first)));
-        assert!(!filter.tick(|| ms(first + 4)));
-        assert_eq!(filter.step(), 0);
-        assert!(filter.tick(|| ms(first + 5)));
-        assert_eq!(filter.step(), 1);
+        assert!(!filter.tick_at(|| ms(first)));
+        assert!(!filter.tick_at(|| ms(first + 4)));
+        assert_eq!(filter.epoch(), 0);
+        assert!(filter.tick_at(|| ms(first + 5)));
+        assert_eq!(filter.epoch(), 1);
     }
 }
 
 #[test]
 fn a_late_call_does_not_catch_up() {
     let filter = filter();
-    assert!(!filter.tick(|| ms(0)));
-    assert!(filter.tick(|| ms(1_000)));
+    assert!(!filter.tick_at(|| ms(0)));
+    assert!(filter.tick_at(|| ms(1_000)));
     for soon in [1_000, 1_001, 1_004] {
-        assert!(!filter.tick(|| ms(soon)), "{soon}");
+        assert!(!filter.tick_at(|| ms(soon)), "{soon}");
     }
-    assert!(filter.tick(|| ms(1_005)));
-    assert_eq!(filter.step(), 2);
+    assert!(filter.tick_at(|| ms(1_005)));
+    assert_eq!(filter.epoch(), 2);
 }
 
 #[test]
 fn a_part_of_a_millisecond_is_not_taken_off() {
     let filter = filter();
     let micros = Duration::from_micros;
-    assert!(!filter.tick(|| micros(100)));
-    assert!(!filter.tick(|| micros(5_100 - 1)));
-    assert!(filter.tick(|| micros(6_000)));
+    assert!(!filter.tick_at(|| micros(100)));
+    assert!(!filter.tick_at(|| micros(5_100 - 1)));
+    assert!(filter.tick_at(|| micros(6_000)));
     // It begins by the reading after it, rounded up.
-    assert!(!filter.tick(|| micros(11_000 - 1)));
-    assert!(filter.tick(|| micros(11_000)));
+    assert!(!filter.tick_at(|| micros(11_000 - 1)));
+    assert!(filter.tick_at(|| micros(11_000)));
 }
 
 #[test]
-fn the_clock_is_read_after_the_step_has_begun() {
+fn the_clock_is_read_after_the_epoch_has_begun() {
     let filter = filter();
-    assert!(!filter.tick(|| ms(0)));
-    // The call is stopped for as long as this after it has found that a step is due.
+    assert!(!filter.tick_at(|| ms(0)));
+    // The call is stopped for as long as this after it has found that an epoch is due.
     let readings = Cell::new(0);
-    assert!(filter.tick(|| {
+    assert!(filter.tick_at(|| {
         readings.set(readings.get() + 1);
-        if filter.step() == 0 { ms(7) } else { ms(300) }
+        if filter.epoch() == 0 { ms(7) } else { ms(300) }
     }));
     assert!(readings.get() >= 2);
-    assert!(!filter.tick(|| ms(304)));
-    assert!(filter.tick(|| ms(305)));
+    assert!(!filter.tick_at(|| ms(304)));
+    assert!(filter.tick_at(|| ms(305)));
 }
 
 #[test]
 fn a_clock_that_went_back_begins_nothing() {
     let filter = filter();
-    assert!(!filter.tick(|| ms(100)));
-    assert!(!filter.tick(|| ms(3)));
-    assert!(!filter.tick(|| ms(104)));
-    assert!(filter.tick(|| ms(105)));
+    assert!(!filter.tick_at(|| ms(100)));
+    assert!(!filter.tick_at(|| ms(3)));
+    assert!(!filter.tick_at(|| ms(104)));
+    assert!(filter.tick_at(|| ms(105)));
 }
 
 #[test]
-fn a_step_that_somebody_else_began_lasts_its_time() {
+fn an_epoch_that_somebody_else_began_lasts_its_time() {
     let filter = filter();
-    assert!(!filter.tick(|| ms(0)));
+    assert!(!filter.tick_at(|| ms(0)));
     filter.advance();
     // When that was, nobody knows: it counts from now.
-    assert!(!filter.tick(|| ms(100)));
-    assert!(!filter.tick(|| ms(104)));
-    assert!(filter.tick(|| ms(105)));
-    assert_eq!(filter.step(), 2);
+    assert!(!filter.tick_at(|| ms(100)));
+    assert!(!filter.tick_at(|| ms(104)));
+    assert!(filter.tick_at(|| ms(105)));
+    assert_eq!(filter.epoch(), 2);
 }
 
-/// All threads see one clock, which goes on with each reading. Whoever begins a step knows bounds
+/// All threads see one clock, which goes on with each reading. Whoever begins an epoch knows bounds
 /// of when.
 #[test]
-fn of_racing_calls_one_begins_a_step() {
+fn of_racing_calls_one_begins_a_epoch() {
     const THREADS: u64 = 8;
     const READINGS: u64 = 40_000;
     let (filter, clock) = (filter(), AtomicU64::new(0));
@@ -104,7 +104,7 @@ fn of_racing_calls_one_begins_a_step() {
         let mut begun = Vec::new();
         for _ in 0..READINGS / THREADS {
             let before = read();
-            if filter.tick(read) {
+            if filter.tick_at(read) {
                 begun.push((before, read()));
             }
         }
@@ -119,34 +119,34 @@ fn of_racing_calls_one_begins_a_step() {
     });
     assert_eq!(
         begun.len() as u64,
-        filter.step(),
-        "each step has one beginner"
+        filter.epoch(),
+        "each epoch has one beginner"
     );
     begun.sort_unstable();
-    assert!(begun.len() > 20, "{} steps", begun.len());
+    assert!(begun.len() > 20, "{} epochs", begun.len());
     let last = clock.load(Ordering::SeqCst) * 1_000 / 5_000_000;
     assert!(
         begun.len() as u64 <= last,
-        "{} steps in the time of {last}",
+        "{} epochs in the time of {last}",
         begun.len()
     );
     for pair in begun.windows(2) {
         // From some time after the first reading of one to some time before the last of the next.
-        assert!(pair[1].1 - pair[0].0 >= STEP, "{pair:?}");
+        assert!(pair[1].1 - pair[0].0 >= EPOCH, "{pair:?}");
     }
 }
 
-/// A tick knows a step by the low 16 bits of its number.
+/// A tick knows an epoch by the low 16 bits of its number.
 #[test]
-fn steps_without_a_clock_do_not_make_the_next_one_short() {
+fn epochs_without_a_clock_do_not_make_the_next_one_short() {
     let filter = ExpiringFilter::builder(Duration::from_secs(12)).build();
     let filter = filter.expect("a filter");
-    assert!(!filter.tick(|| Duration::ZERO));
+    assert!(!filter.tick_at(|| Duration::ZERO));
     for _ in 0..1 << 16 {
         filter.advance();
     }
     let later = Duration::from_secs(1_000_000);
-    assert!(!filter.tick(|| later), "the step has just begun");
-    assert!(!filter.tick(|| later + Duration::from_millis(999)));
-    assert!(filter.tick(|| later + Duration::from_secs(1)));
+    assert!(!filter.tick_at(|| later), "the epoch has just begun");
+    assert!(!filter.tick_at(|| later + Duration::from_millis(999)));
+    assert!(filter.tick_at(|| later + Duration::from_secs(1)));
 }

@@ -43,7 +43,7 @@ fn filter(bits: u32, capacity: usize) -> CuckooFilter {
 #[test]
 fn the_smallest_filters_do_everything() {
     for bits in BITS.into_iter().chain(GROWABLE_BITS) {
-        for capacity in [0, 1, 2, 3] {
+        for capacity in [1, 2, 3] {
             let filter = filter(bits, capacity);
             let items = || 0..capacity as u64;
             for item in items() {
@@ -119,7 +119,7 @@ fn a_hundred_threads_share_a_filter() {
         let winners: usize = winners.iter().sum();
         assert!((ROUNDS * 9 / 10..=ROUNDS).contains(&winners), "{winners}");
         assert_eq!(filter.len(), kept + winners, "{bits} bits");
-        assert_eq!(filter.stats().level > 0, max.is_some());
+        assert_eq!(filter.stats().doublings > 0, max.is_some());
     }
 }
 

@@ -36,7 +36,7 @@ fn keys_of_one_class_fill_their_pair_and_harm_nothing_else() {
         }
         let full = keys
             .iter()
-            .filter(|key| filter.insert(*key) == Err(InsertError::Full))
+            .filter(|key| filter.insert(*key) == Err(InsertError::TooManyCopies))
             .count();
         assert_eq!(full, 10, "{bits} bits: all but 2 S copies");
         assert_eq!(filter.count(&keys[0]), most, "{bits} bits");
@@ -171,7 +171,7 @@ fn keys_of_one_pair_make_a_filter_grow_to_sixteen_times_its_slots_at_most() {
         assert_eq!(filter.insert(&item), Ok(()));
     }
     let before = filter.stats();
-    assert_eq!((before.level, before.buckets_to_split), (0, 0));
+    assert_eq!((before.doublings, before.buckets_to_split), (0, 0));
     // Enough to fill the pair in each of sixteen planes.
     let keys = pair(bits, max, 16 * 2 * filter.bucket_slots() + 40);
     let (mut inserted, mut refused) = (Vec::new(), 0);
@@ -190,7 +190,7 @@ fn keys_of_one_pair_make_a_filter_grow_to_sixteen_times_its_slots_at_most() {
     );
     assert!(refused > 0, "and no longer");
     filter.finish_growth();
-    let level = filter.stats().level;
+    let level = filter.stats().doublings;
     assert!((1..=4).contains(&level), "level {level}");
     assert!((0..items).all(|item| filter.contains(&item)));
     assert!(inserted.into_iter().all(|key| filter.contains(key)));

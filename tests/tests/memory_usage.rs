@@ -48,9 +48,9 @@ fn main() {
         let mut level = 0;
         for item in 0..max_capacity {
             filter.insert(&item).unwrap();
-            if filter.stats().level != level || item % 1_000 == 0 {
+            if filter.stats().doublings != level || item % 1_000 == 0 {
                 check(item + 1);
-                level = filter.stats().level;
+                level = filter.stats().doublings;
             }
         }
         check(max_capacity);

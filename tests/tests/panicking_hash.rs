@@ -87,14 +87,17 @@ fn in_batches() {
     }
 }
 
-/// As for a batch. `Extend` hashes a group of items before it inserts it, and a batch each item
+/// As for a batch. `try_extend` hashes a group of items before it inserts it, and a batch each item
 /// when the one that is 32 before it has its turn.
 #[test]
 fn in_batches_of_other_kinds() {
     type Insert = fn(&CuckooFilter, Vec<Moody>);
     type Inserted = fn(i64) -> i64;
     let kinds: [(Insert, Inserted); 2] = [
-        (|mut filter, items| filter.extend(items), |at| at / 32 * 32),
+        (
+            |filter, items| filter.try_extend(items).unwrap(),
+            |at| at / 32 * 32,
+        ),
         (
             |filter, items| {
                 let mut inserted = vec![false; items.len()];

@@ -1,7 +1,7 @@
 //! Filters that prefer space keep all promises: what is in them is found, at the rate asked for, and
 //! goes through snapshots, headers and merges.
 
-use guira::{Builder, CuckooFilter, MergeError, Prefer, SnapshotError};
+use guira::{Builder, CuckooFilter, MergeError, Mismatch, Prefer, SnapshotError};
 
 /// A rate for each layout, with its slots.
 const LAYOUTS: [(f64, usize); 5] = [
@@ -148,13 +148,24 @@ fn filters_of_other_fingerprints_are_not_merged() {
         .unwrap()
         .merge(&builder(other).build().unwrap());
     assert!(
-        matches!(refused, Err(MergeError::Geometry { .. })),
+        matches!(
+            refused,
+            Err(MergeError::Geometry(Mismatch::FingerprintBits { .. }))
+        ),
         "{refused:?}"
     );
-    let plain = builder(one).prefer(Prefer::Speed).build().unwrap();
-    let refused = builder(one).build().unwrap().merge(&plain);
+    let of_15_bits = CuckooFilter::builder().fingerprint_bits(15).seed(1);
+    let packed = of_15_bits.clone().build().unwrap();
+    let semi_sorted = of_15_bits
+        .prefer(Prefer::Space)
+        .false_positive_rate(0.000_14);
+    let semi_sorted = semi_sorted.build().unwrap();
+    let refused = semi_sorted.merge(&packed);
     assert!(
-        matches!(refused, Err(MergeError::Geometry { .. })),
+        matches!(
+            refused,
+            Err(MergeError::Geometry(Mismatch::SemiSorted { .. }))
+        ),
         "{refused:?}"
     );
 }

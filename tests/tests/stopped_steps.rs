@@ -60,12 +60,12 @@ impl Case {
     fn build(&self) -> Arc<ExpiringFilter> {
         let filter = ExpiringFilter::builder(Duration::from_secs(60))
             .fingerprint_bits(self.bits)
-            .steps(self.steps)
+            .epochs(self.steps)
             .capacity(CAPACITY)
             .seed(7)
             .build()
             .expect("a small filter");
-        filter.tick(|| Duration::ZERO);
+        filter.tick_at(|| Duration::ZERO);
         if let Some(age) = self.age {
             filter.insert(&ITEM).expect("room");
             (0..age).for_each(|_| _ = filter.advance());
@@ -155,8 +155,8 @@ fn unhindered(work: impl FnOnce() + Send + 'static) {
 /// Every step some items come, in all ways, and are there until they expire.
 fn others(filter: &ExpiringFilter, name: &str) {
     let (steps, each) = (
-        u64::from(filter.steps()),
-        (CAPACITY / 2) as u64 / u64::from(filter.steps()),
+        u64::from(filter.epochs()),
+        (CAPACITY / 2) as u64 / u64::from(filter.epochs()),
     );
     let items = |step: u64| -> Range<u64> { (step + 1) << 32..((step + 1) << 32) + each };
     let mut refused = 0;
@@ -250,13 +250,13 @@ fn stop(case: &Case, step: Step, nth: usize) {
     stopped.resume();
     if case.adds {
         // Its time begins when the call ends, for however many steps that took.
-        for _ in 0..=filter.steps() {
+        for _ in 0..=filter.epochs() {
             assert!(filter.contains(&ITEM), "{name}: it is gone too early");
             filter.advance();
         }
     }
     // What was kept may live again in the next step, for as long as if it came in that.
-    (0..=filter.steps() + 1).for_each(|_| _ = filter.advance());
+    (0..=filter.epochs() + 1).for_each(|_| _ = filter.advance());
     assert_eq!(filter.len(), 0, "{name}: a copy too many");
     for item in 0..1_000_000_u64 {
         if filter.len() == CAPACITY {
@@ -304,14 +304,14 @@ fn cases(bits: u32, steps: u32) -> Vec<Case> {
         case("contains", Some(0), |filter| _ = filter.contains(&ITEM)),
         case("count", Some(0), |filter| _ = filter.count(&ITEM)),
         sweeping("advance", |filter| _ = filter.advance()),
-        sweeping("begin_step and sweep", |filter| {
-            filter.begin_step();
+        sweeping("begin_epoch and sweep", |filter| {
+            filter.begin_epoch();
             filter.sweep();
         }),
         sweeping("tick", |filter| {
             let hour = Duration::from_secs(3_600);
-            filter.tick(|| hour);
-            filter.tick(|| hour * 2);
+            filter.tick_at(|| hour);
+            filter.tick_at(|| hour * 2);
         }),
         crowded("inserts in a crowd", |filter| {
             for item in 0..20 {

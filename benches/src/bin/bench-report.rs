@@ -1,10 +1,11 @@
-//! Measures everything, and writes `BENCHMARKS.md` and its plots.
+//! Measures everything, and writes the report of this machine, its plots, and the summary in
+//! `BENCHMARKS.md`.
 
 use clap::{Parser, ValueEnum};
 use guira_benches::{
     effort::Effort,
     growth,
-    report::{Part, Report},
+    report::{Part, Report, machine_name},
     snapshot,
     targets::{self, Target},
 };
@@ -16,19 +17,25 @@ struct Options {
     /// Takes a minute: shows that all of it works, not how fast it is.
     #[arg(long)]
     quick: bool,
-    /// Measures these parts only; what `BENCHMARKS.md` has of the others stays.
+    /// Measures these parts only, and keeps the others.
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
+    /// Measures nothing, and writes the pages again.
+    #[arg(long, conflicts_with_all = ["only", "targets"])]
+    render: bool,
     /// Measures the targets only, and prints them.
     #[arg(long, conflicts_with = "only")]
     targets: bool,
-    /// Where `BENCHMARKS.md` is written.
+    /// The root of the repository.
     #[arg(long, default_value = ".")]
     root: PathBuf,
-    /// Where the plots are written, from the root on.
+    /// The directory of the report below `docs/bench` [default: the processor's name].
+    #[arg(long)]
+    machine: Option<String>,
+    /// The directory of the plots, relative to the root.
     #[arg(long, default_value = "docs/plots", value_parser = relative)]
     plots: PathBuf,
-    /// What is to be known of this run beside what the machine says of itself.
+    /// A remark on this run, in addition to what the machine reports about itself.
     #[arg(long)]
     note: Option<String>,
 }
@@ -36,7 +43,7 @@ struct Options {
 fn relative(path: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
     let relative = path.is_relative().then_some(path);
-    relative.ok_or_else(|| "it must be a relative path, which begins at the root".to_owned())
+    relative.ok_or_else(|| "it must be a path relative to the root".to_owned())
 }
 
 fn main() -> ExitCode {
@@ -71,13 +78,15 @@ fn run() -> io::Result<()> {
     }
     let report = Report {
         root: options.root,
+        machine: options.machine.unwrap_or_else(machine_name),
         plots: options.plots,
         note: options.note,
         effort,
     };
-    let parts = match options.only.is_empty() {
-        true => Part::value_variants(),
-        false => &options.only,
+    let parts = match (options.render, options.only.is_empty()) {
+        (true, _) => &[],
+        (false, true) => Part::value_variants(),
+        (false, false) => &options.only,
     };
     let start = Instant::now();
     report.write(parts, |what| {

@@ -81,14 +81,14 @@ pub(super) fn measure(effort: Effort) -> Advance {
     thread::scope(|scope| {
         scope.spawn(|| {
             // As long as all live.
-            while !stop.load(Ordering::Relaxed) && filter.step() < u64::from(filter.steps()) {
+            while !stop.load(Ordering::Relaxed) && filter.epoch() < u64::from(filter.epochs()) {
                 filter.advance();
             }
         });
         look(&filter, count, effort, &mut beside);
         stop.store(true, Ordering::Relaxed);
     });
-    while filter.step() < u64::from(filter.steps()) {
+    while filter.epoch() < u64::from(filter.epochs()) {
         filter.advance();
     }
     let before = filter.len();

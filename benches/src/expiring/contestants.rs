@@ -76,7 +76,7 @@ pub fn contestants() -> [Contestant; 5] {
 fn expiring(items: usize) -> ExpiringFilter {
     let builder = ExpiringFilter::builder(Duration::from_secs(3600))
         .capacity(items)
-        .steps(STEPS)
+        .epochs(STEPS)
         .fingerprint_bits(16)
         .seed(hasher::SEED);
     builder.build().expect("a layout of guira, and memory")

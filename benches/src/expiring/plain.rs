@@ -85,7 +85,7 @@ fn compare(
         let capacity = slots as f64 * 0.8 / (1.0 + 1.5 / f64::from(steps));
         let timed = ExpiringFilter::builder(Duration::from_secs(3600))
             .capacity(capacity as usize)
-            .steps(steps)
+            .epochs(steps)
             .fingerprint_bits(bits)
             .seed(hasher::SEED);
         let timed = Timed(timed.build().expect("a layout of guira, and memory"));

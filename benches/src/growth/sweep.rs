@@ -183,10 +183,10 @@ mod tests {
         let filter = grown(count, RATES[0]);
         insert(&filter, 0, count / 4);
         filter.finish_growth();
-        let level = filter.stats().level;
+        let level = filter.stats().doublings;
         insert(&filter, count / 4, count - count / 4);
         filter.finish_growth();
-        assert_eq!(filter.stats().level, level + 1);
+        assert_eq!(filter.stats().doublings, level + 1);
     }
 
     #[test]

@@ -140,7 +140,7 @@ fn write(filter: &CuckooFilter, windows: &mut [Window], present: &AtomicU64) -> 
             present.store(number, Ordering::Release);
         }
         let stats = filter.stats();
-        (window.bytes, window.level) = (stats.memory_usage, stats.level);
+        (window.bytes, window.level) = (stats.memory_usage, stats.doublings);
     }
     refused
 }

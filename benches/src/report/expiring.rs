@@ -6,16 +6,15 @@ use std::fmt::Write;
 
 pub(super) fn section(expiring: &Expiring) -> String {
     let mut text = format!(
-        "## Expiring filters\n\nA filter that forgets by time beside a plain one, whose slots are as large.\n\
-         Both have as many slots, of which 70 % are used.\n\
+        "## Expiring filters\n\nAn expiring filter compared with a plain filter whose slots have the same size.\n\
+         Both have the same number of slots, and 70 % of them are used.\n\
          Medians of the ratios of the rounds.\n\n{}\n",
         cells(&expiring.plain)
     );
     let notes = contestants().map(|it| vec![it.name.to_owned(), it.note.to_owned()]);
     let _ = write!(
         text,
-        "### What else remembers a window\n\nAll remember as many keys within a TTL, and the filters are asked for one rate of \
-         false positives.\n\n{}\n",
+        "### What else remembers a window\n\nAll remember the same number of keys per TTL, and the filters are built for the same rate.\n\n{}\n",
         table(&strings(["contestant", "what it is"]), notes)
     );
     for one in [&expiring.lookups, &expiring.stream] {
@@ -54,9 +53,9 @@ pub(super) fn section(expiring: &Expiring) -> String {
     let _ = write!(
         text,
         "### Memory, lifetimes, wrong answers\n\nLifetimes are in TTLs.\n\
-         \"Forgotten\" are keys that were new, came again within half a TTL, and were taken to be new again.\n\
-         \"Twice first\" are keys that two threads asked for at once, and both were told that they were first.\n\
-         \"Refused\" are keys for which there was no room, or that put another key out.\n\n{}\n",
+         \"Forgotten\" counts keys that were repeated within half a TTL, and accepted again as new.\n\
+         \"Twice first\" counts keys that two threads inserted concurrently, and both got \"first\".\n\
+         \"Refused\" counts keys without room, and keys that evicted another one.\n\n{}\n",
         table(&head, rows)
     );
     let advance = &expiring.advance;
@@ -68,8 +67,8 @@ pub(super) fn section(expiring: &Expiring) -> String {
     let [none, some] = advance.seconds;
     let _ = write!(
         text,
-        "### A step of a table of {} MiB\n\nIt takes {none:.3} s if nothing dies, and {some:.3} s if {} items do.\n\
-         Nanoseconds of a lookup, without steps and while another thread begins them all the time:\n\n{}",
+        "### An epoch of a table of {} MiB\n\nIt takes {none:.3} s if nothing expires, and {some:.3} s if {} items do.\n\
+         Nanoseconds of a lookup, alone and while another thread calls `advance` in a loop:\n\n{}",
         advance.bytes >> 20,
         advance.died,
         table(

@@ -15,16 +15,16 @@ type Case = (String, String, f64);
 fn reason(name: &str) -> &'static str {
     match name {
         "fastbloom (atomic)" => {
-            "it sets bits and moves nothing, so its inserts do not slow down; it cannot delete, and no lookup needs a version; while few bits are set a miss ends at its first"
+            "it sets bits and relocates nothing, so its inserts do not slow down; it cannot delete, and its lookups need no version; while few bits are set, a miss ends at the first one"
         }
         "RwLock<cuckoofilter>" | "64 × Mutex<cuckoofilter>" => {
-            "its table is half as large, with 8 bits an item; a plain write needs no compare-exchange"
+            "its table is half the size, with 8 bits per item; a plain write needs no compare-exchange"
         }
         "RwLock<qfilter>" => {
             "one writer shifts a run within a line or two; it makes no room by relocation"
         }
         "papaya::HashSet" => {
-            "an exact set has room to spare (some 30 times the memory), so it relocates nothing"
+            "an exact set has spare room (about 24 times the memory), so it relocates nothing"
         }
         "atomic-cuckoo-filter" | "atomic-cuckoo-filter, own hasher" => {
             "while a table is less than half full it reads one bucket of a pair; guira reads both, to take the emptier"
@@ -35,13 +35,13 @@ fn reason(name: &str) -> &'static str {
         "chain of guira's fixed filters"
         | "chain of 64 equal fixed filters"
         | "scalable_cuckoo_filter" => {
-            "its inserts know only the newest link: nothing is ever split"
+            "its inserts touch only the newest link, and never split a bucket"
         }
         "2 rotating filters" => {
-            "its tables are less full, so an insert relocates less, and a step only makes a new one; it takes nearly twice the memory"
+            "its tables are less full, so inserts relocate less, and an epoch only allocates a table; it takes nearly twice the memory"
         }
         "8 rotating filters" => {
-            "its tables are less full when they are new; a step only makes a new one, and sweeps nothing"
+            "its tables are less full when they are new; an epoch only allocates a table, and sweeps nothing"
         }
         "64 × Mutex<HashMap>" => "an exact map relocates nothing, and takes many times the memory",
         _ => "not explained yet",
@@ -123,7 +123,7 @@ fn list(cases: impl Iterator<Item = Case>) -> String {
         );
     }
     if text.is_empty() {
-        text.push_str("There is none.\n");
+        text.push_str("None.\n");
     }
     text
 }

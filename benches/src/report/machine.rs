@@ -15,6 +15,25 @@ fn output(program: &str, options: &[&str]) -> String {
     })
 }
 
+/// The name of this machine's folder, such as "intel-xeon-2-threads".
+pub fn name() -> String {
+    let threads = thread::available_parallelism().map_or(0, usize::from);
+    folder(&value("/proc/cpuinfo", "model name"), threads)
+}
+
+/// The words of the processor's name up to its clock rate, without trademarks.
+fn folder(processor: &str, threads: usize) -> String {
+    let plain = processor.split('@').next().unwrap_or_default();
+    let plain = plain
+        .replace("(R)", " ")
+        .replace("(TM)", " ")
+        .to_lowercase();
+    let words = plain.split(|c: char| !c.is_ascii_alphanumeric());
+    let words = words.filter(|word| !["", "cpu", "processor"].contains(word));
+    let words: Vec<&str> = words.collect();
+    format!("{}-{threads}-threads", words.join("-"))
+}
+
 /// Processor, caches, memory, system, compiler.
 pub(super) fn describe() -> Vec<String> {
     let processor = value("/proc/cpuinfo", "model name");
@@ -70,4 +89,23 @@ fn caches() -> String {
     };
     let caches: Vec<String> = (0..5).filter_map(cache).collect();
     caches.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_named_by_the_words_of_the_processor() {
+        for (processor, expected) in [
+            ("Intel(R) Xeon(R) Processor", "intel-xeon-2-threads"),
+            ("AMD EPYC 7B13", "amd-epyc-7b13-2-threads"),
+            (
+                "Intel(R) Core(TM) i7-8650U CPU @ 1.90GHz",
+                "intel-core-i7-8650u-2-threads",
+            ),
+        ] {
+            assert_eq!(folder(processor, 2), expected);
+        }
+    }
 }

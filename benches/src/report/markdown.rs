@@ -1,4 +1,4 @@
-//! The sections of `BENCHMARKS.md`.
+//! The sections of the report.
 
 use crate::{
     contention::{Contest, THREADS, Tail},
@@ -69,11 +69,11 @@ pub(super) fn optional(samples: &Option<Samples>) -> String {
 pub(super) fn one_thread(tables: &[Table], plots: &Path) -> String {
     let mut text = format!(
         "## One thread\n\nMillions of operations per second.\n\
-         Inserts are shown by the part of the fill, in percent of the capacity, at which they come; lookups and removes \
-         are at full capacity.\n\
-         In \"half\" each key is in with a probability of 1/2, at random, so that no branch predictor foresees the answer.\n\
-         A floor makes the keys, and accesses as much memory as guira uses: at two random places for each key, or at one \
-         that it loads and exchanges.\n\n{}\n",
+         Inserts are shown by the part of the fill, in percent of the capacity.\n\
+         Lookups and removes are at full capacity.\n\
+         In \"half\", each key is present with a probability of 1/2, so that no branch predictor can learn the answer.\n\
+         A floor generates the keys and accesses a table of the same size.\n\
+         It loads two random words per key, or loads and exchanges one.\n\n{}\n",
         plot(plots, "insert", "Inserts as the table fills"),
     );
     for table in tables {
@@ -90,10 +90,10 @@ pub(super) fn curves(curves: &Curves, plots: &Path) -> String {
     };
     format!(
         "## Lookups by load and by the share of hits\n\nMillions of lookups per second of one thread.\n\
-         The load is the share of the slots in use; a Bloom filter has no slots, and holds as many items as the others.\n\n\
+         The load is the share of the slots in use; a Bloom filter has no slots, and holds the same number of items.\n\n\
          {}\n{}\n\
-         Hits and misses come at random, and the filters are at full capacity.\n\
-         All columns make their keys in one way, which costs a little more than in the tables of hits or of misses alone.\n\n\
+         Hits and misses are mixed at random, and the filters are at full capacity.\n\
+         All columns generate their keys the same way, which costs slightly more than in the tables of hits or misses alone.\n\n\
          {}\n{}",
         plot(plots, "load", "Lookups by load"),
         section(&curves.by_load),
@@ -118,11 +118,9 @@ pub(super) fn cells(Table { columns, rows, .. }: &Table) -> String {
 pub(super) fn contention(contests: &[Contest], log_slots: u32, plots: &Path) -> String {
     let mut text = format!(
         "## Many threads\n\nMillions of operations per second, all threads together, on a table of {} slots.\n\
-         There are more threads than cores on purpose: a thread that is stopped in the middle of an operation must not \
-         stop the others.\n\
-         \"Denied\" counts lookups and removes that were answered with no although the item was in, while threads were at \
-         work.\n\
-         \"Lost\" counts items that were accepted, never removed, and are not in after the last run.\n\
+         There are more threads than cores on purpose: a preempted thread must not stop the others.\n\
+         \"Denied\" counts lookups and removes that did not find a present item during the run.\n\
+         \"Lost\" counts items that were accepted, never removed, and are absent after the last run.\n\
          \"Refused\" counts inserts that were refused.\n\n{}\n",
         size(log_slots),
         plot(plots, "contention", "Throughput against threads"),
@@ -154,9 +152,9 @@ pub(super) fn contention(contests: &[Contest], log_slots: u32, plots: &Path) -> 
 
 pub(super) fn latency(tails: &[Tail], clock: u64, plots: &Path) -> String {
     let mut text = format!(
-        "## Latency\n\nNanoseconds, of each operation by itself; reading the clock takes {} ns of each.\n\
-         With more threads than cores the longest are threads that wait for their turn on a core.\n\
-         That is the same for all, so look where the tail begins.\n\n\
+        "## Latency\n\nNanoseconds of each operation; reading the clock takes {} ns of each.\n\
+         With more threads than cores, the longest times are threads that wait for a core.\n\
+         That affects all contestants, so compare where the tail begins.\n\n\
          {}\n",
         clock,
         plot(plots, "latency", "Latency of lookups"),
@@ -197,26 +195,24 @@ pub(super) fn latency(tails: &[Tail], clock: u64, plots: &Path) -> String {
 
 pub(super) fn growth(growth: &Growth, clock: u64, plots: &Path) -> String {
     let mut text = format!(
-        "## Growth\n\nFilters that began with room for one in {TIMES} of the items and grew while they were filled, one insert at \
-         a time, each before a fixed one that was asked for the same rate and built for all items.\n\
+        "## Growth\n\nFilters that began with room for one in {TIMES} of the items, and grew while they were filled, one insert at a time.\n\
+         Each is followed by a fixed filter of the same rate that was built for all items.\n\
          Millions of operations per second; lookups are after the last doubling is complete.\n\
-         The size of grown filters, and their rates, are in the section on space.\n",
+         The section on space has the sizes and rates of grown filters.\n",
     );
     for size in &growth.sizes {
         let _ = write!(text, "\n### {}\n\n{}", size.fixed.title, cells(&size.fixed));
     }
     let _ = writeln!(
         text,
-        "\nThe other way to grow is a chain of filters, each twice as large as the one before.\n\
-         Inserts go into the newest, and lookups ask all.\n\
-         The chain of guira's fixed filters has 6 links, which are all full and together hold 63 times the items of the \
-         first; each link is asked for a sixth of the rate.\n\
-         The chain of {TIMES} equal ones is what RedisBloom makes of a cuckoo filter unless it is told otherwise \
-         (`EXPANSION 1`).\n\
-         scalable_cuckoo_filter is a chain that doubles, with longer fingerprints from link to link, here used by one \
-         thread without a lock.\n\
-         All are asked for one rate, as chains keep it: for all links together.\n\
-         Hits are over all items."
+        "\nA chain of filters is the other way to grow: each link is twice as large as the one before.\n\
+         Inserts go into the newest link, and lookups ask all links.\n\
+         The chain of guira's fixed filters has 6 full links, which hold 63 times the items of the first.\n\
+         Each link is built for a sixth of the rate.\n\
+         The chain of {TIMES} equal links is RedisBloom's default (`EXPANSION 1`).\n\
+         scalable_cuckoo_filter is a chain that doubles, with longer fingerprints in each link, used without a lock.\n\
+         All are built for the same rate, of all links together.\n\
+         Hits are spread over all items."
     );
     for size in &growth.sizes {
         let _ = write!(
@@ -230,10 +226,10 @@ pub(super) fn growth(growth: &Growth, clock: u64, plots: &Path) -> String {
     let _ = write!(
         text,
         "\n### {}\n\nThe filters at most 0.1 % of the tables above.\n\
-         One thread inserts, so that the last doubling is under way, and another looks up what was in before.\n\
-         Before that doubling the filter has less than half of its last size.\n\
-         \"Half made\" is when half of its words are split and nobody inserts: a lookup of those begins again.\n\
-         \"Beside inserts\" is after it, beside as many inserts that make no level.\n\
+         One thread inserts during the last doubling, and another looks up items that were present before.\n\
+         Before that doubling the filter has less than half of its final size.\n\
+         \"Half made\" is when half of its words are split and no thread inserts; a lookup that meets a split word reads again.\n\
+         \"Beside inserts\" is after the doubling, next to the same number of inserts.\n\
          Millions of lookups per second of the processor time of their thread.\n\n{}",
         swept.title,
         cells(swept),
@@ -242,10 +238,10 @@ pub(super) fn growth(growth: &Growth, clock: u64, plots: &Path) -> String {
     let _ = write!(
         text,
         "\n### Latency while the filter grows\n\nOne thread fills a filter of {} slots, another looks up.\n\
-         Nanoseconds of each operation by itself, of which reading the clock takes {}.\n\
-         The plot has the same in windows, with {TIMES} times as many items at its end as at its beginning; what both \
-         filters show is the machine's.\n\
-         Lookups of items that were in, answered with no: {}; inserts refused: {}.\n\n{}\n\n",
+         Nanoseconds of each operation, including {} to read the clock.\n\
+         The plot shows the same over time, from the first items to {TIMES} times their number.\n\
+         Peaks in both filters are due to the machine.\n\
+         Lookups that did not find a present item: {}; refused inserts: {}.\n\n{}\n\n",
         size(timeline.log_slots),
         clock,
         timeline.denied,
@@ -276,12 +272,10 @@ pub(super) fn growth(growth: &Growth, clock: u64, plots: &Path) -> String {
 
 pub(super) fn snapshots(snapshots: &Snapshots) -> String {
     format!(
-        "## Snapshots\n\nGiB per second, of one thread, for a snapshot of {} MiB, beside a plain copy of its bytes into fresh \
-         memory and their CRC-32.\n\n{}\n### {}\n\nMillions of operations per second of one thread at 95 %, while another \
-         takes snapshots in a loop, and while none does.\n\
-         Relocations do not cross the place where a snapshot is, so an insert into a filter this full may be refused \
-         meanwhile.\n\
-         Lookups and removes of items that were in, answered with no: {}.\n\n{}",
+        "## Snapshots\n\nGiB per second of one thread, for a snapshot of {} MiB.\n\
+         The first column copies the bytes into fresh memory, and computes their CRC-32.\n\n{}\n### {}\n\nMillions of operations per second of one thread at 95 % load, with and without another thread that takes snapshots in a loop.\n\
+         Relocations do not cross the position of a snapshot, so inserts into a filter this full may be refused.\n\
+         Lookups and removes that did not find a present item: {}.\n\n{}",
         snapshots.bytes >> 20,
         cells(&snapshots.throughput),
         snapshots.cost.title,

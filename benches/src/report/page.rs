@@ -1,4 +1,5 @@
-//! `BENCHMARKS.md`: what all parts share, and the parts, each of the run that measured it last.
+//! `report.md` and `targets.md` of a machine: what all parts share, and each part as it was
+//! measured last.
 
 use super::{
     Part,
@@ -6,12 +7,9 @@ use super::{
 };
 use crate::peers;
 use clap::ValueEnum;
-use std::{collections::BTreeMap, fmt::Write, path::Path};
+use std::{collections::BTreeMap, fmt::Write};
 
-/// Why some targets are missed: from profiles, not from a run.
-const MISSED: &str = include_str!("missed.md");
-
-/// What one part brings to the page.
+/// What one part contributes to the pages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Contribution {
     /// When, where and how much was measured: a line for each fact, joined by [`JOINT`].
@@ -35,10 +33,10 @@ pub(super) fn run(facts: &[String]) -> String {
     facts.join(JOINT)
 }
 
-/// What a page that was written before has of a part; nothing if it lacks it.
-pub(super) fn read(page: &str, part: Part) -> Option<Contribution> {
+/// What the pages, one after the other, have of a part; `None` if they lack it.
+pub(super) fn read(pages: &str, part: Part) -> Option<Contribution> {
     let between = |begin: &str, end: &str| {
-        let (_, rest) = page.split_once(begin)?;
+        let (_, rest) = pages.split_once(begin)?;
         rest.split_once(end).map(|(text, _)| text.to_owned())
     };
     let block = |kind| between(&begin(part, kind), &end(part, kind));
@@ -71,24 +69,18 @@ fn block(part: Part, kind: &str, text: &str) -> String {
     }
 }
 
-/// The whole page. The directory `plots` is the one of the plots, as it is found from the
-/// page; `server` is the table that `server/bench.sh` has printed.
-pub(super) fn write(all: &Contributions, plots: &Path, server: &str) -> String {
-    let blocks = |kind, of: fn(&Contribution) -> &str| -> Vec<String> {
-        let blocks = all.iter().map(|(&part, one)| block(part, kind, of(one)));
-        blocks.filter(|block| !block.is_empty()).collect()
-    };
-    let mut text = introduction(all, plots);
-    text += "\n## What guira aims at\n\nMedians of ratios, guira's 15 bits × 4.\n\n";
-    text += &blocks("aims", |one| &one.aims).join("\n");
-    let _ = write!(text, "\n{MISSED}\n");
-    text += &blocks("section", |one| &one.section).join("\n");
-    let _ = write!(
-        text,
-        "\n## The server\n\nguira-server beside redis-server, which answers GET and SET.\n\
-         `server/bench.sh >docs/server-throughput.md` remakes this table.\n\n{server}"
-    );
-    text += "\n## Where guira loses\n\nEvery median in which a contestant is ahead by 5 % or more, and why.\n";
+/// All blocks of a kind.
+fn blocks(all: &Contributions, kind: &str, of: fn(&Contribution) -> &str) -> Vec<String> {
+    let blocks = all.iter().map(|(&part, one)| block(part, kind, of(one)));
+    blocks.filter(|block| !block.is_empty()).collect()
+}
+
+/// The report.
+pub(super) fn report(all: &Contributions) -> String {
+    let mut text = introduction(all);
+    text.push('\n');
+    text += &blocks(all, "section", |one| &one.section).join("\n");
+    text += "\n## Where guira loses\n\nEvery median in which a contestant is ahead by 5 % or more, and the reason.\n";
     for (&part, one) in all.iter().filter(|(_, one)| !one.losses.is_empty()) {
         let _ = write!(
             text,
@@ -100,21 +92,44 @@ pub(super) fn write(all: &Contributions, plots: &Path, server: &str) -> String {
     text
 }
 
-fn introduction(all: &Contributions, plots: &Path) -> String {
+/// The targets.
+pub(super) fn targets(all: &Contributions) -> String {
+    format!(
+        "# Targets
+
+For maintainers: what guira aims at on this machine, and what it reached.
+
+[The reasons](../../internal/targets.md) explain how the targets were chosen, and why some are missed.
+The benchmark report writes this page together with [the measurements](report.md); do not edit it.
+A value is a median of ratios, for guira's 15 bits × 4 unless the row names another layout.
+
+{}",
+        blocks(all, "aims", |one| &one.aims).join("\n")
+    )
+}
+
+fn introduction(all: &Contributions) -> String {
     let peers = peers::all_with_own_hasher::<u64>()
         .into_iter()
         .map(|entry| vec![entry.name.into(), entry.note.into()]);
     let peers = table(&strings(["contestant", "what it is"]), peers);
     format!(
-        "# Benchmarks
+        "# Benchmark report
 
-This file and the plots in `{plots}` are written by:
+For anyone who wants every number of [the summary](../../../BENCHMARKS.md), with its conditions.
+
+The benchmarks write this page, [the targets](targets.md) and the plots; do not edit them:
 
     cargo run --release -p guira-benches --bin bench-report
 
-With `-- --quick` it takes a minute and shows only that everything works.
-With `-- --only growth,space` only these parts are measured, and the others stay as they are; there are {parts}.
-`cargo bench` runs the same loops under criterion, for work on one of them.
+| option | effect |
+|---|---|
+| `-- --quick` | takes a minute, and only shows that everything works |
+| `-- --only growth,space` | measures these parts, and keeps the others |
+| `-- --render` | measures nothing, and writes the pages again |
+
+The parts are {parts}.
+`cargo bench` runs the same loops under criterion.
 
 ## The runs
 
@@ -122,24 +137,21 @@ With `-- --only growth,space` only these parts are measured, and the others stay
 ## How to read the figures
 
 - All figures of a part are of one run.
-  In each of its rounds the contestants take turns, and the figure is the median of the rounds.
-  Where half the distance between the quartiles is 10 % of it or more, it is given as ±.
-  A target is the median of the ratios of the rounds, and in cache has three times as many of them.
-  How far they scatter comes before the medians.
+  The contestants take turns in each round, and a figure is the median of the rounds.
+  Where half the interquartile range is at least 10 % of the median, it is given as ±.
 - Figures of one thread count the processor time of that thread, so that other jobs on the machine disturb less.
   Figures of several threads are wall-clock time.
 - Compare figures within a table.
-  Machines differ, and so do hours of one machine.
+  Machines differ, and one machine differs from hour to hour.
 - All contestants hash with guira's hasher.
-  Where one thread is measured, the closest peer, atomic-cuckoo-filter, is there twice: also with the hasher that it has by default.
-- All get the same keys, made as they are needed, and are made for the same number of items.
-  These are as many as fill a table of a power of two slots to 95 %, which suits the peers that round up to one.
+  In the parts with one thread, atomic-cuckoo-filter appears twice: also with its default hasher.
+- All contestants get the same keys, generated on the fly, and are built for the same number of items.
+  That number fills a table of a power of two slots to 95 %, which suits the peers that round up to one.
   guira's table is then as large as theirs.
-- The fingerprints of all contestants are of 15 or 16 bits, or the rate asked for is that of guira's 15 bits.
-  Only cuckoofilter is fixed at 8 bits, and so has half the memory and a hundred times the rate.
+- Fingerprints have 15 or 16 bits in all contestants, or the rate asked for is that of guira's 15 bits.
+  Only cuckoofilter is fixed at 8 bits: it has half the memory and a hundred times the rate.
 
 {peers}",
-        plots = plots.display(),
         parts = names(Part::value_variants().iter().map(|part| format!("`{}`", part.name()))),
         runs = runs(all),
     )
@@ -183,23 +195,23 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_has_of_a_part_can_be_read_from_it() {
+    fn the_pages_keep_all_that_a_part_contributes() {
         let parts = Part::value_variants().iter();
         let all: Contributions = parts
             .map(|&part| (part, contribution(part.name())))
             .collect();
-        let page = write(&all, Path::new("docs/plots"), "the server\n");
+        let pages = report(&all) + &targets(&all);
         for (&part, one) in &all {
-            assert_eq!(read(&page, part).as_ref(), Some(one));
+            assert_eq!(read(&pages, part).as_ref(), Some(one));
         }
     }
 
     #[test]
-    fn a_page_without_a_part_has_nothing_of_it() {
+    fn pages_without_a_part_have_nothing_of_it() {
         let all = Contributions::from([(Part::Growth, contribution("growth"))]);
-        let page = write(&all, Path::new("docs/plots"), "the server\n");
-        assert_eq!(read(&page, Part::Growth), Some(contribution("growth")));
-        assert_eq!(read(&page, Part::Space), None);
+        let pages = report(&all) + &targets(&all);
+        assert_eq!(read(&pages, Part::Growth), Some(contribution("growth")));
+        assert_eq!(read(&pages, Part::Space), None);
     }
 
     #[test]

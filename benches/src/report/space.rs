@@ -72,10 +72,10 @@ pub(super) fn section(space: &Space, effort: Effort, plots: &Path) -> String {
     };
     let mut text = format!(
         "## Space\n\nAll filters are at full capacity, of {} slots.\n\
-         The information limit is log2(1/ε) bits per item, a Bloom filter takes 1.44 times that, and \
-         a cuckoo filter with fingerprints of any size (log2(1/ε) + 3) / 0.95: in the plot at the rate that was asked for, \
-         in the table below it at the one that was measured.\n\
-         The expected rate is guira's own, from the fingerprint and the load.\n\n{}\n\n\
+         The information limit is log2(1/ε) bits per item, and a Bloom filter takes 1.44 times that.\n\
+         A cuckoo filter with fingerprints of any size takes (log2(1/ε) + 3) / 0.95.\n\
+         The plot uses the rate asked for, and the table the measured one.\n\
+         The expected rate is computed from the fingerprint and the load.\n\n{}\n\n\
          <!-- rate against bits: begin -->\n{}<!-- rate against bits: end -->\n",
         size(effort.log_medium),
         plot(plots, "space", "Bits per item against the rate asked for"),
@@ -98,8 +98,7 @@ pub(super) fn section(space: &Space, effort: Effort, plots: &Path) -> String {
     });
     let _ = write!(
         text,
-        "\n### The highest load\n\nUsed slots when the first insert is refused, in a filter built for so many items; the lowest of \
-         {} fills.\n\n{}",
+        "\n### The highest load\n\nUsed slots at the first refused insert, in a filter built for that number of items; the lowest of {} fills.\n\n{}",
         effort.rounds,
         table(&head, rows),
     );
@@ -113,15 +112,15 @@ fn listed(point: &Point) -> bool {
 
 /// Filters that do not grow, by the rate asked.
 fn fixed(space: &Space) -> String {
-    let mut text = "\n### Fixed filters at the rate asked\n\nBits per item of filters that were made for so many items, and hold them, table \
-         and all.\n\
-         guira is there as it is by default, and as it is where it prefers space (`Prefer::Space`), with the words that it chose; \
-         in these the bits of a fingerprint are rounded down where they are semi-sorted.\n\
-         Its measured rates are of some 10 000 false positives, or of 64 M lookups where these find fewer.\n\
-         A rate would be bold if it were above the one asked by more than chance allows, three standard deviations.\n\
-         The rates of the peers are in the table above.\n\
-         fastbloom is a Bloom filter; the last four columns are the formulas: the information limit, a Bloom filter, and a cuckoo filter \
-         without and with semi-sorted buckets, (log2(1/ε) + 3) / 0.95 and (log2(1/ε) + 2) / 0.95 (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §5).\n"
+    let mut text = "\n### Fixed filters at the rate asked\n\nBits per item of filters that hold the items that they were built for, everything included.\n\
+         guira appears by default and with `Prefer::Space`, each with the layout it chose.\n\
+         The bits of a semi-sorted fingerprint are rounded down.\n\
+         Its rates are measured over about 10 000 false positives, or over 64 M lookups.\n\
+         A rate is bold if it exceeds the one asked for by more than three standard deviations.\n\
+         The table above has the rates of the peers.\n\
+         fastbloom is a Bloom filter.\n\
+         The last four columns are formulas: the information limit, a Bloom filter, a cuckoo filter and a semi-sorted one.\n\
+         The last two are (log2(1/ε) + 3) / 0.95 and (log2(1/ε) + 2) / 0.95 (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §5).\n"
         .to_owned();
     for fixed in &space.fixed {
         let _ = write!(text, "\n{} items:\n\n{}", fixed.items, at_rates(fixed));
@@ -245,19 +244,17 @@ fn grown(space: &Space, effort: Effort) -> String {
         table(&head, points.map(|point| row(point, items(log_slots))))
     };
     format!(
-        "\n### Grown filters at the rate asked\n\nEach filter was first made for one in so many of the items, and then got all of them, one \
-         by one: as many as {} slots hold at 95 %.\n\
-         The bits are those at that moment, table and all, for each item that was accepted; a rate above the one asked is \
-         bold, and so are refusals.\n\
-         Then guira got more, until it refused the first.\n\
-         RedisBloom is a model of its chain of tables: `EXPANSION` is the factor from table to table, 0 where it may not \
-         grow, and at {MOST_TABLES} tables it refuses everything.\n\
-         It has no rate to ask for; 3 % is within what one table has with its default buckets of 2 slots, 1 % with those of 1 \
-         slot, and nothing below 0.78 % can be had.\n\
-         Neither RedisBloom nor scalable_cuckoo_filter refuses anything as long as it may grow, so they have no first refusal.\n\
-         The last table of a chain may be nearly empty at the moment that is shown; before it came, a chain that doubles had half \
-         the bits an item.\n\n{}\n\
-         The same of guira with as many items as {} slots hold:\n\n{}",
+        "\n### Grown filters at the rate asked\n\nEach filter was built for a fraction of the items, and then got all of them, one by one: the number that {} slots hold at 95 %.\n\
+         The bits are those at that moment, per accepted item, everything included.\n\
+         A rate above the one asked for is bold, and so are refusals.\n\
+         Then guira got more items until it refused one.\n\
+         RedisBloom is a model of its chain of tables.\n\
+         `EXPANSION` is the factor from table to table, or 0 if it must not grow; at {MOST_TABLES} tables it refuses everything.\n\
+         It has no setting for the rate: one table has less than 3 % with its default of 2 slots per bucket, and less than 1 % with 1 slot.\n\
+         Nothing below 0.78 % is possible.\n\
+         RedisBloom and scalable_cuckoo_filter refuse nothing while they may grow, so they have no first refusal.\n\
+         The last table of a chain may be nearly empty at that moment; just before it was added, a chain that doubles had half the bits per item.\n\n{}\n\
+         The same for guira, with the items of {} slots:\n\n{}",
         size(effort.log_medium),
         rows(&space.points, effort.log_medium),
         size(effort.log_large),
@@ -294,7 +291,8 @@ pub(super) fn losses(space: &Space) -> String {
     let bloom = space.fixed.first().map_or(String::new(), |fixed| {
         let [speed, small] = below_bloom(fixed);
         format!(
-            "Of filters for {} items, those that prefer space are smaller {small}, and those that prefer speed {speed}.\n",
+            "Of filters for {} items, `Prefer::Space` is smaller {small}.\n\
+         The default is smaller {speed}.\n",
             fixed.items
         )
     });
@@ -302,10 +300,10 @@ pub(super) fn losses(space: &Space) -> String {
     let asked = |point: &Point| point.asked;
     format!(
         "In space, a Bloom filter is smaller at most rates (see Space).\n{bloom}\
-         A cuckoo filter with fingerprints of any size takes 3 bits an item more than the information limit, and guira's \
-         word-sized buckets cost {} more than such a filter at the rate that guira *reached*.\n\
-         As few sizes of fingerprints exist, the rate reached is often far below the one that was *asked* for: at that one a \
-         fixed filter of guira is {} larger, one that prefers space {}, and one that has grown 64 times or more {}.\n",
+         A cuckoo filter with fingerprints of any size takes 3 bits per item more than the information limit.\n\
+         At the rate that guira *reached*, its word-sized buckets cost {} more than that filter.\n\
+         There are few sizes of fingerprints, so the rate reached is often far below the one *asked* for.\n\
+         At the rate asked for, a fixed filter is {} larger, one with `Prefer::Space` {}, and one that has grown at least 64-fold {}.\n",
         over_cuckoo(guira(false), reached),
         over_cuckoo(guira(false), asked),
         over_cuckoo(small(), asked),
@@ -329,8 +327,8 @@ fn construction(space: &Space, effort: Effort) -> String {
         row
     };
     format!(
-        "\n### Construction\n\nFilters that one thread has filled with the items that they were made for.\n\
-         The load is the share of the slots in use; it is 95 % in the peers that have slots and a power of two of them.\n\
+        "\n### Construction\n\nFilters that one thread filled with the items that they were built for.\n\
+         The load is the share of the slots in use; it is 95 % in peers with a power of two of slots.\n\
          Bits and rates are those of the table above, for {} slots; out of cache each filter was filled once.\n\n{}",
         size(effort.log_medium),
         table(&head, rows.iter().map(row)),

@@ -121,7 +121,7 @@ mod tests {
             Options::default(),
             Window {
                 length: Duration::from_secs(60),
-                steps: None,
+                epochs: None,
             },
         );
         let growth = Growth::furthest(&options, usize::MAX).unwrap();

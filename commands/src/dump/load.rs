@@ -1,15 +1,12 @@
 //! `CF.LOADCHUNK`: a filter that a client restores, built as its pieces come.
 
-mod collected;
-
-use super::{Header, HeaderError, Kind, LENGTH_BYTES, OFFSET_BITS, offset_of};
-use crate::{Clock, Filter};
-use collected::Collected;
-use guira::{SnapshotDecoder, SnapshotError};
+use super::{Header, HeaderError, LENGTH_BYTES, OFFSET_BITS, offset_of};
+use crate::{Clock, Filter, FilterDecoder};
+use guira::SnapshotError;
 use thiserror::Error;
 
-/// A snapshot has at most so many times the bytes of its filter, if that doubles again and again
-/// while it is written: each time the snapshot begins anew.
+/// A snapshot is shorter than its filter's bytes times this number. If the filter doubles while the
+/// snapshot is written, the snapshot starts again, each time with twice as many words as before.
 const LONGEST: usize = 3;
 
 /// Bytes of a snapshot beside those.
@@ -27,23 +24,13 @@ pub struct Memory {
 /// A filter of which some pieces have come.
 #[derive(Debug)]
 pub struct Load {
-    header: Header,
     /// Bytes that have come.
     come: u64,
     /// The bytes of the snapshot, which come before it.
     length: [u8; LENGTH_BYTES],
     /// And how many these may be.
     most: u64,
-    snapshot: Snapshot,
-}
-
-/// What has come of the snapshot.
-#[derive(Debug)]
-enum Snapshot {
-    /// It is decoded as it comes.
-    Plain(Box<SnapshotDecoder>),
-    /// It is kept until all of it has come.
-    Windowed(Collected),
+    snapshot: FilterDecoder,
 }
 
 /// A dump cannot be loaded.
@@ -91,14 +78,10 @@ impl Load {
     pub fn begin(header: &[u8], memory: Memory, clock: Clock) -> Result<Self, LoadError> {
         let header = Header::from_bytes(header)?;
         Ok(Self {
-            header,
             come: 0,
             length: [0; LENGTH_BYTES],
             most: longest(memory.limit),
-            snapshot: match header.kind {
-                Kind::Plain => Snapshot::Plain(SnapshotDecoder::new(memory.free).into()),
-                Kind::Windowed => Snapshot::Windowed(Collected::new(memory.free, clock)),
-            },
+            snapshot: FilterDecoder::new(header, clock, memory.free),
         })
     }
 
@@ -125,10 +108,7 @@ impl Load {
         if length > most {
             return Err(LoadError::Length { length, most });
         }
-        let taken = match &mut self.snapshot {
-            Snapshot::Plain(decoder) => decoder.feed(of_snapshot)?,
-            Snapshot::Windowed(collected) => collected.take(length, of_snapshot)?,
-        };
+        let taken = self.snapshot.feed(of_snapshot)?;
         if taken < of_snapshot.len() || come > length {
             return Err(LoadError::Surplus);
         }
@@ -138,10 +118,7 @@ impl Load {
     /// Bytes that it takes up.
     #[must_use]
     pub fn memory_usage(&self) -> usize {
-        match &self.snapshot {
-            Snapshot::Plain(decoder) => decoder.memory_usage(),
-            Snapshot::Windowed(collected) => collected.memory_usage(),
-        }
+        self.snapshot.memory_usage()
     }
 
     /// The filter, after the last piece.
@@ -150,13 +127,7 @@ impl Load {
     ///
     /// [`LoadError::Damaged`], if it is, or if there are pieces to come.
     pub fn finish(self) -> Result<Filter, LoadError> {
-        let header = self.header;
-        Ok(match self.snapshot {
-            Snapshot::Plain(decoder) => {
-                Filter::new(decoder.finish()?, header.options, header.deleted)
-            }
-            Snapshot::Windowed(collected) => collected.finish(header)?,
-        })
+        Ok(self.snapshot.finish()?)
     }
 }
 

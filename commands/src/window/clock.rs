@@ -14,7 +14,7 @@ static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// What a filter with a window takes for the time.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// The time for which the process has been running. A step begins when somebody
+    /// The time for which the process has been running. An epoch begins when somebody
     /// [looks](crate::Windowed::tick).
     Process,
     /// So many milliseconds: a host says how time passes, in the order of its commands. So its
@@ -35,7 +35,7 @@ pub(super) struct Own {
 /// A clock that stands still.
 const STANDS: u64 = u64::MAX;
 
-/// Clocks begin with that: a step has begun before it by the longest window.
+/// Clocks begin with that: an epoch has begun before it by the longest window.
 const FIRST: u64 = 1 << 46;
 
 impl Clock {

@@ -2,7 +2,7 @@
 //! with the same `Idempotency-Key`, and it is done once.
 
 use guira::{BuildError, ExpiringFilter};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// For so long a request is not done again.
 const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
@@ -12,7 +12,6 @@ const CAPACITY: usize = 1_000_000;
 
 pub(crate) struct Keys {
     seen: ExpiringFilter,
-    start: Instant,
 }
 
 /// What a request may do.
@@ -32,14 +31,13 @@ impl Keys {
         let builder = ExpiringFilter::builder(REMEMBERED).capacity(CAPACITY);
         Ok(Self {
             seen: builder.false_positive_rate(1e-7).build()?,
-            start: Instant::now(),
         })
     }
 
     /// Of requests with one key that come at the same time one is the first.
     pub(crate) fn take(&self, key: &str) -> Permit {
         // Without requests the time stands still. So a key is remembered for longer: no harm.
-        self.seen.tick(|| self.start.elapsed());
+        self.seen.tick();
         match self.seen.insert_unique(key) {
             Ok(true) => Permit::First,
             Ok(false) => Permit::Repeated,

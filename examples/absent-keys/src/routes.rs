@@ -116,9 +116,21 @@ async fn blocking<T: Send + 'static>(
 #[derive(Debug, Error)]
 enum Failure {
     #[error("the database failed: {0}")]
-    Database(#[from] redb::Error),
+    Database(redb::Error),
     #[error("a worker failed: {0}")]
-    Worker(#[from] JoinError),
+    Worker(JoinError),
+}
+
+impl From<redb::Error> for Failure {
+    fn from(error: redb::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<JoinError> for Failure {
+    fn from(error: JoinError) -> Self {
+        Self::Worker(error)
+    }
 }
 
 impl IntoResponse for Failure {

@@ -66,11 +66,23 @@ pub(crate) enum Put {
 #[derive(Debug, Error)]
 pub(crate) enum OpenError {
     #[error("cannot open the database: {0}")]
-    Database(#[from] redb::Error),
+    Database(redb::Error),
     #[error("cannot make the filter: {0}")]
-    Filter(#[from] BuildError),
+    Filter(BuildError),
     #[error("the database holds {items} items, more than --capacity {capacity} has room for")]
     Capacity { items: u64, capacity: usize },
+}
+
+impl From<redb::Error> for OpenError {
+    fn from(error: redb::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<BuildError> for OpenError {
+    fn from(error: BuildError) -> Self {
+        Self::Filter(error)
+    }
 }
 
 /// The answer to GET /stats.

@@ -4,7 +4,7 @@
 //! tables want 128. Such memory is asked for with room to spare, and its true address is kept in
 //! the word before the aligned one.
 
-use super::api::loaded;
+use super::api::{Api, loaded};
 use crate::fault::{self, Fault};
 use std::{
     alloc::{GlobalAlloc, Layout},
@@ -13,6 +13,10 @@ use std::{
 
 /// The alignment that the engine's memory has if there is as much of it as that.
 const NATURAL: usize = 16;
+
+/// From this size on zeroed memory is probed, in Redis 7.0: it has no `TryCalloc`, and its `Calloc`
+/// ends the process when the system refuses the memory.
+const PROBED: usize = 1 << 20;
 
 /// Bytes of an address.
 const ADDRESS: usize = size_of::<*mut u8>();
@@ -43,9 +47,12 @@ unsafe impl GlobalAlloc for EngineAllocator {
         let Some(api) = loaded() else {
             return ptr::null_mut();
         };
-        let get = |bytes| {
-            // SAFETY: any number of bytes can be asked for.
-            unsafe { api.TryCalloc.unwrap_or(api.Calloc)(1, bytes).cast() }
+        let get = |bytes| match api.TryCalloc {
+            // SAFETY: any number of bytes can be asked for, here and below.
+            Some(try_calloc) => unsafe { try_calloc(1, bytes).cast() },
+            None if bytes >= PROBED && !is_there(api, bytes) => ptr::null_mut(),
+            // SAFETY: see above.
+            None => unsafe { (api.Calloc)(1, bytes).cast() },
         };
         // SAFETY: as for `alloc`.
         unsafe { with_alignment(layout, get) }
@@ -57,6 +64,22 @@ unsafe impl GlobalAlloc for EngineAllocator {
         // SAFETY: the caller got `at` for this layout from here.
         unsafe { (api.Free)(true_address(at, layout).cast()) }
     }
+}
+
+/// True if the system grants so many bytes. None of them is touched.
+fn is_there(api: &Api, bytes: usize) -> bool {
+    let Some(try_alloc) = api.TryAlloc else {
+        return true;
+    };
+    // SAFETY: any number of bytes can be asked for. They are given back at once.
+    unsafe {
+        let probe = try_alloc(bytes);
+        if probe.is_null() {
+            return false;
+        }
+        (api.Free)(probe);
+    }
+    true
 }
 
 /// True if the engine's memory for this layout is aligned as it is.

@@ -32,7 +32,6 @@ impl Flags {
     const EVICT: c_int = 1 << 9;
     const REPLICATED: c_int = 1 << 12;
     const LOADING: c_int = 1 << 13;
-    const IS_CHILD: c_int = 1 << 20;
     const DENY_BLOCKING: c_int = 1 << 21;
     const RESP3: c_int = 1 << 22;
     const ASYNC_LOADING: c_int = 1 << 23;
@@ -93,6 +92,7 @@ pub(crate) struct Standing {
     /// It reads a file, or what its primary sends in place of one.
     pub(crate) is_loading: bool,
     pub(crate) is_primary: bool,
+    pub(crate) flags: Flags,
 }
 
 /// To be asked for on the main thread.
@@ -102,6 +102,7 @@ pub(crate) fn standing() -> Standing {
         return Standing {
             is_loading: false,
             is_primary: true,
+            flags: Flags::NONE,
         };
     }
     // SAFETY: no context is needed to ask for these flags.
@@ -111,6 +112,7 @@ pub(crate) fn standing() -> Standing {
     Standing {
         is_loading: flags.has(Flags::LOADING | Flags::ASYNC_LOADING),
         is_primary: !is_replica,
+        flags,
     }
 }
 
@@ -141,13 +143,6 @@ fn is_cluster_replica() -> bool {
     result == OK && flags & REPLICA != 0
 }
 
-/// True in a process that the engine has forked to write a file.
-pub(super) fn is_child() -> bool {
-    // SAFETY: no context is needed to ask for this flag.
-    let flags = unsafe { (api().GetContextFlags)(ptr::null_mut()) };
-    Flags(flags).has(Flags::IS_CHILD)
-}
-
 /// Memory of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Memory {
@@ -158,7 +153,9 @@ pub(crate) struct Memory {
 
 /// The memory that the engine uses, and its limit. It takes as long as `INFO memory`, and is asked
 /// for on the main thread.
-pub(super) fn memory() -> Option<Memory> {
+pub(crate) fn memory() -> Option<Memory> {
+    // A test has no engine.
+    api::loaded()?;
     // SAFETY: no context is needed, and what it gives is freed below.
     let info = unsafe { (api().GetServerInfo)(ptr::null_mut(), c"memory".as_ptr()) };
     if info.is_null() {

@@ -3,7 +3,7 @@
 use super::{
     api::{self, Methods, api, warn},
     border::guarded,
-    context::{Context, is_child},
+    context::Context,
     io::{Load, Loader, Rewrite, Rewriter, Save, Saver},
     string::Str,
 };
@@ -134,19 +134,19 @@ unsafe extern "C" fn rdb_load<V: Value>(io: *mut api::Io, version: c_int) -> *mu
     guarded("loading a filter", load, ptr::null_mut)
 }
 
-/// What a file lacks would be noticed only when it is loaded, and with it all keys would be gone: a
-/// process that was forked to write the file ends instead, and the engine reports that.
-fn leave_unwritten() {
-    warn("a filter could not be saved");
-    if is_child() {
-        process::abort();
-    }
+/// Ends the process, because half a value has been written and the engine offers no way to report it.
+///
+/// A file with that value replaces the previous file, and no engine can load it. A `DUMP` would return
+/// that value without an error. A forked child ends alone, and the engine reports a failed save.
+fn abandon() {
+    warn("a filter was written in part only: the process ends, so that nothing takes it for whole");
+    process::abort();
 }
 
 unsafe extern "C" fn rdb_save<V: Value>(io: *mut api::Io, value: *mut c_void) {
     // SAFETY: the engine hands over a value of the type, and writes to `io` during this call.
     let save = || unsafe { borrow::<V>(value).save(&mut Saver::new(io)) };
-    guarded("saving a filter", save, leave_unwritten);
+    guarded("saving a filter", save, abandon);
 }
 
 unsafe extern "C" fn aof_rewrite<V: Value>(
@@ -162,7 +162,7 @@ unsafe extern "C" fn aof_rewrite<V: Value>(
             }
         }
     };
-    guarded("rewriting a filter", rewrite, leave_unwritten);
+    guarded("rewriting a filter", rewrite, abandon);
 }
 
 unsafe extern "C" fn mem_usage<V: Value>(value: *const c_void) -> usize {

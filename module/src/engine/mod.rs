@@ -22,6 +22,8 @@ mod border;
 mod command;
 mod config;
 mod context;
+#[cfg(any(test, feature = "fuzzing"))]
+mod counting;
 mod data_type;
 mod info;
 mod io;
@@ -37,7 +39,9 @@ pub(crate) use block::Waiting;
 pub(crate) use border::{guarded, panics};
 pub(crate) use command::{CategoryRefused, Command, CommandRefused, Description};
 pub(crate) use config::{Fraction, Number, SettingError};
-pub(crate) use context::{Context, Flags, Memory, standing};
+pub(crate) use context::{Context, Flags, Memory, memory, standing};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use counting::peak_of;
 pub(crate) use data_type::{DataType, TypeRefused, Value};
 pub(crate) use info::{Section, SectionRefused};
 pub(crate) use io::{Load, Rewrite, Save};

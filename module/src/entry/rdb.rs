@@ -10,20 +10,21 @@
 //!
 //! Header and snapshot end with checksums of their own. The engine's can be switched off.
 
-use super::Content;
+use super::{Content, NoRoom, Room};
 use crate::{
     engine::{Load, Save},
+    fault::{self, Fault},
     loading::Loading,
     windows::{self, Saved, Windows},
 };
+use guira::SnapshotError;
 use guira_commands::{
-    Filter,
+    Filter, FilterDecoder,
     dump::{Header, HeaderError, Kind, LoadError},
 };
 use std::{
     ffi::c_int,
-    io::{self, BufWriter, Read, Write},
-    ops::Deref,
+    io::{self, BufWriter, Write},
     sync::Arc,
 };
 use thiserror::Error;
@@ -43,13 +44,13 @@ pub(crate) enum ReadError {
     #[error("it has version {0} of the format, and this module reads version {VERSION} only")]
     Version(c_int),
     #[error("the file cannot be read: {0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
     #[error("it is of kind {0}, and {FILTER} and {LOADING} are known")]
     Kind(u64),
     #[error(transparent)]
     Header(#[from] HeaderError),
     #[error(transparent)]
-    Snapshot(#[from] guira::SnapshotError),
+    Snapshot(#[from] SnapshotError),
     #[error("bytes follow the snapshot")]
     Trailing,
     #[error("the age of the filter is damaged")]
@@ -58,6 +59,14 @@ pub(crate) enum ReadError {
     Pieces,
     #[error(transparent)]
     Load(#[from] LoadError),
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
 }
 
 pub(super) fn write(content: &Content, to: &mut impl Save, windows: &Windows) {
@@ -65,6 +74,7 @@ pub(super) fn write(content: &Content, to: &mut impl Save, windows: &Windows) {
         Content::Filter(filter) => {
             to.number(FILTER);
             to.string(&Header::of(filter).to_bytes());
+            assert!(!fault::is(Fault::PanicInSave), "a fault that a test chose");
             let mut strings = BufWriter::with_capacity(STRING, Strings(to));
             let written = filter.write_to(&mut strings).and_then(|()| strings.flush());
             // The engine reports what is wrong with its file.
@@ -124,6 +134,7 @@ pub(super) fn read(
     from: &mut impl Load,
     version: c_int,
     windows: &Windows,
+    mut room: Room,
 ) -> Result<Content, ReadError> {
     if version != VERSION {
         return Err(ReadError::Version(version));
@@ -131,11 +142,7 @@ pub(super) fn read(
     match from.number()? {
         FILTER => {
             let header = Header::from_bytes(&from.string()?)?;
-            let mut bytes = Bytes::new(from);
-            let filter = Filter::read_from(&mut bytes, header, windows.clock())?;
-            if bytes.read(&mut [0])? > 0 {
-                return Err(ReadError::Trailing);
-            }
+            let filter = read_snapshot(from, header, windows, &mut room)?;
             let filter = Arc::new(filter);
             if header.kind == Kind::Windowed {
                 let saved = Saved::from_bytes(&from.string()?).ok_or(ReadError::Age)?;
@@ -146,7 +153,7 @@ pub(super) fn read(
         }
         LOADING => {
             let header = from.string()?;
-            let mut pieces = Vec::new();
+            let mut loading = Loading::restore(&header, windows.clock())?;
             let mut sum = Sum::new(&header);
             loop {
                 let piece = from.string()?;
@@ -154,17 +161,13 @@ pub(super) fn read(
                     break;
                 }
                 sum.add(&piece);
-                pieces.push(piece);
+                loading.restore_piece(&piece)?;
+                room.admit(loading.memory_usage())?;
             }
             if from.number()? != sum.number() {
                 return Err(ReadError::Pieces);
             }
-            let pieces = pieces.iter().map(|piece| &**piece);
-            Ok(Content::Loading(Box::new(Loading::restore(
-                &header,
-                pieces,
-                windows.clock(),
-            )?)))
+            Ok(Content::Loading(Box::new(loading)))
         }
         other => Err(ReadError::Kind(other)),
     }
@@ -188,44 +191,35 @@ impl<S: Save> Write for Strings<'_, S> {
     }
 }
 
-/// The bytes of strings, up to an empty one.
-struct Bytes<'a, L: Load> {
-    from: &'a mut L,
-    string: Option<L::Bytes>,
-    /// How many bytes of it have been read.
-    read: usize,
-    has_ended: bool,
-}
-
-impl<'a, L: Load> Bytes<'a, L> {
-    fn new(from: &'a mut L) -> Self {
-        Self {
-            from,
-            string: None,
-            read: 0,
-            has_ended: false,
+/// The filter of the strings that come, up to an empty one.
+fn read_snapshot(
+    from: &mut impl Load,
+    header: Header,
+    windows: &Windows,
+    room: &mut Room,
+) -> Result<Filter, ReadError> {
+    let mut decoder = FilterDecoder::new(header, windows.clock(), room.setting());
+    loop {
+        let string = from.string()?;
+        if string.is_empty() {
+            break;
         }
-    }
-}
-
-impl<L: Load> Read for Bytes<'_, L> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let string = self.string.as_ref().map_or(&[][..], Deref::deref);
-            let rest = &string[self.read..];
-            if !rest.is_empty() || self.has_ended {
-                let count = rest.len().min(into.len());
-                into[..count].copy_from_slice(&rest[..count]);
-                self.read += count;
-                return Ok(count);
+        let taken = decoder.feed(&string).map_err(|error| match error {
+            SnapshotError::TooLarge { asked, allowed } => NoRoom::Setting {
+                needed: asked,
+                limit: allowed,
             }
-            // One string at a time is in memory.
-            (self.string, self.read) = (None, 0);
-            let next = self.from.string()?;
-            self.has_ended = next.is_empty();
-            self.string = Some(next);
+            .into(),
+            error => ReadError::Snapshot(error),
+        })?;
+        if taken < string.len() {
+            return Err(ReadError::Trailing);
         }
+        room.admit(decoder.memory_usage())?;
     }
+    let filter = decoder.finish()?;
+    room.admit(filter.memory_usage())?;
+    Ok(filter)
 }
 
 #[cfg(test)]
@@ -238,6 +232,7 @@ mod tests {
             tests::{some_filter, some_window, some_window_of},
         },
         fuzzing::{File, Item},
+        loading::ANY_SIZE,
         windows::Pass,
     };
     use guira_commands::{Clock, Growth, Options};
@@ -269,12 +264,11 @@ mod tests {
             panic!("it is to be a filter");
         };
         let all = pieces::tests::pieces_of(filter);
-        let loading = Loading::restore(
-            &Header::of(filter).to_bytes(),
-            all[..count].iter().map(|(_, piece)| piece),
-            Clock::Process,
-        );
-        Entry::new(Content::Loading(loading.unwrap().into()))
+        let mut loading = Loading::restore(&Header::of(filter).to_bytes(), Clock::Process).unwrap();
+        for (_, piece) in &all[..count] {
+            loading.restore_piece(piece).unwrap();
+        }
+        Entry::new(Content::Loading(loading.into()))
     }
 
     #[test]
@@ -315,7 +309,7 @@ mod tests {
         };
         let mut last = None;
         for (position, piece) in &all[1..] {
-            last = Some(loading.take(*position, piece).unwrap());
+            last = Some(loading.take(*position, piece, ANY_SIZE).unwrap());
         }
         let Some(crate::loading::Progress::Done(done)) = last else {
             panic!("the last piece was not the last: {last:?}");
@@ -405,7 +399,8 @@ mod tests {
         let mut file = File::default();
         write(&content, &mut file, &windows);
         let other = Windows::default();
-        let Content::Filter(read) = read(&mut file, VERSION, &other).unwrap() else {
+        let read = read(&mut file, VERSION, &other, Room::unlimited()).unwrap();
+        let Content::Filter(read) = read else {
             panic!("it is a filter");
         };
         let saved = other.save(&read).unwrap();

@@ -426,7 +426,7 @@ fn a_replica_forgets_as_the_primary_does() {
     };
     let (yes, no) = (Reply::Bool(true), Reply::Bool(false));
     let ok = Reply::OK;
-    step("CF.RESERVE k 100 WINDOW 2 STEPS 2", ok, &["CF.MAKE"], 7);
+    step("CF.RESERVE k 100 WINDOW 2 EPOCHS 2", ok, &["CF.MAKE"], 7);
     // Step 0.
     step("CF.ADDNX k a", yes.clone(), &["CF.ADDTOUCH"], 0);
     step("CF.ADDNX k a", no.clone(), &[], 0);
@@ -454,13 +454,13 @@ fn a_replica_forgets_as_the_primary_does() {
 #[test]
 fn what_is_forgotten_leaves_its_room_at_once() {
     let mut key = FakeKey::default();
-    ask(&mut key, "CF.RESERVE k 1000 WINDOW 2 STEPS 2");
+    ask(&mut key, "CF.RESERVE k 1000 WINDOW 2 EPOCHS 2");
     let mut fill = |words: &str| {
         let filter = filter(&key);
         let window = filter.window().unwrap();
         for _ in 0..3 {
             window.make_older(Duration::from_secs(1));
-            assert!(window.begin_due_step());
+            assert!(window.begin_due_epoch());
         }
         assert!(!window.is_swept());
         let before = filter.len();
@@ -485,7 +485,7 @@ fn what_is_told_is_right_also_where_items_live_longer() {
     let (mut primary, mut late) = (FakeKey::default(), FakeKey::default());
     tell(
         &mut late,
-        &ask(&mut primary, "CF.RESERVE k 100 WINDOW 2 STEPS 2"),
+        &ask(&mut primary, "CF.RESERVE k 100 WINDOW 2 EPOCHS 2"),
     );
     tell(&mut late, &ask(&mut primary, "CF.ADDNX k a"));
     pass(&[&primary], 0);
@@ -542,7 +542,7 @@ fn the_age_of_a_filter_is_for_files() {
     assert!(refused.reply.is_error() && refused.told.is_empty());
     // Where a slot moves to, it is left out.
     assert_eq!(run(&mut key, PRIMARY, &words).reply, Reply::OK);
-    let age = |key: &FakeKey| filter(key).window().unwrap().step_age();
+    let age = |key: &FakeKey| filter(key).window().unwrap().epoch_age();
     assert_eq!(age(&key), Duration::ZERO);
     assert_eq!(run(&mut key, Flags::LOADING_FILE, &words).reply, Reply::OK);
     assert_eq!(age(&key), Duration::from_millis(4321));

@@ -194,7 +194,7 @@ impl Windows {
     pub(crate) fn save(&self, filter: &Filter) -> Option<Saved> {
         let window = filter.window()?;
         Some(Saved {
-            age: u64::try_from(window.step_age_for_a_save().as_millis()).unwrap_or(u64::MAX),
+            age: u64::try_from(window.epoch_age_for_a_save().as_millis()).unwrap_or(u64::MAX),
             has_begun: window.has_begun(),
             wall: self.wall.load(Ordering::Relaxed),
         })
@@ -301,12 +301,12 @@ impl Windows {
                 continue;
             };
             // One that was held has another place by now, or waits.
-            if !window.has_begun() || !window.until_next_step().is_zero() {
+            if !window.has_begun() || !window.until_next_epoch().is_zero() {
                 continue;
             }
             match pass.is_idle {
                 true => window.catch_up(),
-                false => _ = window.begin_due_step(),
+                false => _ = window.begin_due_epoch(),
             }
             let bytes = filter.memory_usage();
             if bytes <= at_once {
@@ -345,7 +345,7 @@ impl Inner {
     fn enqueue(&mut self, now: u64, filter: Weak<Filter>) {
         let Some(left) = filter
             .upgrade()
-            .and_then(|filter| Some(filter.window()?.until_next_step()))
+            .and_then(|filter| Some(filter.window()?.until_next_epoch()))
         else {
             return;
         };

@@ -21,6 +21,7 @@ use tempfile::TempDir;
 
 pub(crate) mod cluster;
 pub(crate) mod oracle;
+pub(crate) mod payload;
 pub(crate) mod writers;
 
 /// Nothing takes so long.
@@ -37,6 +38,9 @@ pub(crate) struct Engine {
 
 /// The first argument of an engine whose module is wrong in the way that is named next.
 pub(crate) const FAULT: &str = "FAULT";
+
+/// The first argument of an engine that has no more bytes of addresses than the next argument says.
+pub(crate) const ADDRESSES: &str = "ADDRESSES";
 
 /// The engine's program, and the module's file; `None` if there is to be none.
 fn programs() -> Option<(PathBuf, PathBuf)> {
@@ -136,6 +140,14 @@ impl Engine {
         copy
     }
 
+    /// A directory with its RDB file, as that is now.
+    pub(crate) fn copy_of_file(&self) -> TempDir {
+        const FILE: &str = "dump.rdb";
+        let copy = TempDir::new().expect("there is room for files");
+        fs::copy(self.directory().join(FILE), copy.path().join(FILE)).expect("it is there");
+        copy
+    }
+
     /// The same, with its files in a directory that may have some.
     pub(crate) fn start_in(directory: TempDir, arguments: &[&str]) -> Self {
         let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
@@ -210,6 +222,35 @@ impl Engine {
         self.process.id()
     }
 
+    /// The time that its main thread has worked. What other processes do is not in it.
+    pub(crate) fn worked(&self) -> Duration {
+        let path = format!("/proc/{0}/task/{0}/schedstat", self.id());
+        let times = fs::read_to_string(path).expect("there is a /proc");
+        let time = times.split(' ').next().expect("it has three numbers");
+        Duration::from_nanos(time.parse().expect("it is a number"))
+    }
+
+    /// The most bytes of addresses that it had at one time: also those of memory that it has given
+    /// back since, or has never written to.
+    pub(crate) fn most_memory(&self) -> u64 {
+        self.status("VmPeak")
+    }
+
+    /// The bytes that it has in memory.
+    pub(crate) fn resident(&self) -> u64 {
+        self.status("VmRSS")
+    }
+
+    fn status(&self, name: &str) -> u64 {
+        let path = format!("/proc/{}/status", self.id());
+        let status = fs::read_to_string(path).expect("there is a /proc");
+        let kib = status.lines().find_map(|line| {
+            let value = line.strip_prefix(name)?.strip_prefix(':')?;
+            value.trim().strip_suffix(" kB")?.parse::<u64>().ok()
+        });
+        kib.expect("the process has it") << 10
+    }
+
     /// True if it still runs.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.process.try_wait(), Ok(None))
@@ -246,6 +287,10 @@ fn spawn(directory: &Path, port: u16, arguments: &[String]) -> Child {
         [word, fault, rest @ ..] if word == FAULT => (Some(fault), rest),
         _ => (None, arguments),
     };
+    let (addresses, arguments) = match arguments {
+        [word, bytes, rest @ ..] if word == ADDRESSES => (Some(bytes), rest),
+        _ => (None, arguments),
+    };
     let module = match fault {
         Some(_) => PathBuf::from(env::var_os("GUIRA_MODULE_FAULTS").expect(
             "GUIRA_MODULE_FAULTS is to name a module with the feature faults; ci/module.sh builds one",
@@ -253,7 +298,15 @@ fn spawn(directory: &Path, port: u16, arguments: &[String]) -> Child {
         None => module,
     };
     let loads_itself = arguments.iter().any(|word| word == "--loadmodule");
-    let mut command = Command::new(engine);
+    let mut command = match addresses {
+        Some(bytes) => {
+            // It becomes the engine.
+            let mut command = Command::new("prlimit");
+            command.arg(format!("--as={bytes}")).arg(engine);
+            command
+        }
+        None => Command::new(engine),
+    };
     if let Some(fault) = fault {
         command.env(format!("GUIRA_FAULT_{fault}"), "1");
     }

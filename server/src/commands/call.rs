@@ -7,6 +7,10 @@ use std::sync::Arc;
 /// Bytes of a name that an error repeats.
 const REPEATED: usize = 128;
 
+/// The answer to all but a few commands before a client has authenticated, whether or not there is
+/// such a command.
+pub const NOAUTH: Reply = Reply::error("NOAUTH Authentication required.");
+
 /// Does `command`, or queues it, or says why not.
 pub fn call(
     server: &Arc<Server>,
@@ -16,7 +20,7 @@ pub fn call(
 ) -> Reply {
     Fault::Command.reach();
     if !session.authenticated && command.kind != Kind::Open {
-        return Reply::error("NOAUTH Authentication required.");
+        return NOAUTH;
     }
     if !command.takes(args.len()) {
         session.spoil_transaction();

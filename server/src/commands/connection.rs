@@ -47,6 +47,9 @@ pub(super) fn quit(_: &Arc<Server>, session: &mut Session, _: Args<'_>) -> Reply
 pub(super) fn reset(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> Reply {
     let authenticated = server.config.password().is_none();
     session.reset(authenticated);
+    if !authenticated {
+        session.await_authentication(server);
+    }
     Reply::Status("RESET")
 }
 
@@ -78,7 +81,7 @@ pub(super) fn auth(server: &Arc<Server>, session: &mut Session, args: Args<'_>) 
     if let Err(refusal) = admit(server, session, user, password) {
         return refusal;
     }
-    session.authenticated = true;
+    session.authenticate();
     Reply::OK
 }
 
@@ -153,7 +156,7 @@ pub(super) fn hello(server: &Arc<Server>, session: &mut Session, args: Args<'_>)
     if let Some(Err(refusal)) = name.map(|name| set_name(session, name)) {
         return refusal;
     }
-    session.authenticated = true;
+    session.authenticate();
     session.set_protocol(protocol);
     let text = |text: &str| Reply::bulk(text);
     Reply::Map(vec![

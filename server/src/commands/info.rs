@@ -8,7 +8,7 @@ use crate::{
 };
 use std::{
     fmt::{self, Write},
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
 };
 
 /// Filters that `INFO filters` lists at most.
@@ -81,8 +81,9 @@ fn server_section(server: &Server, text: &mut String) -> fmt::Result {
 fn clients(server: &Server, text: &mut String) -> fmt::Result {
     write!(
         text,
-        "connected_clients:{}\r\nmaxclients:{}\r\nblocked_clients:0\r\n",
+        "connected_clients:{}\r\nunauthenticated_clients:{}\r\nmaxclients:{}\r\nblocked_clients:0\r\n",
         server.stats.clients(),
+        server.clients.unauthenticated(),
         server.config.maxclients.get(),
     )
 }
@@ -90,15 +91,20 @@ fn clients(server: &Server, text: &mut String) -> fmt::Result {
 fn memory(server: &Server, text: &mut String) -> fmt::Result {
     let store = &server.store;
     let (dumps, loads) = (store.dumps.under_way(), store.loads.under_way());
+    let pools = &server.pools;
     write!(
         text,
-        "used_memory:{}\r\nused_memory_rss:{}\r\nused_memory_loads:{}\r\nloads_under_way:{}\r\n\
-         used_memory_requests:{}\r\ndumps_under_way:{}\r\ndumps_bytes_on_disk:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
+        "used_memory:{}\r\nused_memory_dataset:{}\r\nused_memory_rss:{}\r\n\
+         used_memory_loads:{}\r\nloads_under_way:{}\r\nused_memory_requests:{}\r\n\
+         used_memory_replies:{}\r\nused_memory_unauthenticated:{}\r\ndumps_under_way:{}\r\ndumps_bytes_on_disk:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:noeviction\r\n",
+        store.keyspace.used() + pools.bytes(),
         store.keyspace.used(),
         process::now().map_or(0, |process| process.resident_bytes),
         loads.bytes,
         loads.count,
-        server.request_bytes.load(Ordering::Relaxed),
+        pools.requests.bytes(),
+        pools.replies.bytes(),
+        pools.unauthenticated.bytes(),
         dumps.count,
         dumps.bytes,
         server.config.maxmemory,
@@ -128,12 +134,13 @@ fn stats(server: &Server, text: &mut String) -> fmt::Result {
         text,
         "total_connections_received:{}\r\ntotal_commands_processed:{calls}\r\n\
          rejected_connections:{}\r\ntotal_error_replies:{errors}\r\nprotocol_errors:{}\r\n\
-         client_output_limit_disconnections:{}\r\nacl_access_denied_auth:{}\r\n\
+         client_output_limit_disconnections:{}\r\nunauthenticated_disconnections:{}\r\nacl_access_denied_auth:{}\r\n\
          expired_keys:{}\r\n",
         stats.connections(),
         stats.rejected(),
         stats.protocol_errors(),
         stats.output_limit(),
+        stats.unauthenticated_disconnections(),
         stats.refused_passwords(),
         server.store.keyspace.expired(),
     )
@@ -195,15 +202,15 @@ fn filters(server: &Server, text: &mut String) -> fmt::Result {
             stats.load_factor,
             stats.memory_usage,
             stats.relocations,
-            stats.level,
+            stats.doublings,
         )?;
         if let Some(window) = filter.window() {
-            let (steps, step, age) = (window.steps(), window.step(), window.step_age());
+            let (epochs, epoch, age) = (window.epochs(), window.epoch(), window.epoch_age());
             let length = window.length().as_secs();
             let age = age.as_secs_f64();
             write!(
                 text,
-                ",window={length},steps={steps},step={step},step_age={age:.3}"
+                ",window={length},epochs={epochs},epoch={epoch},epoch_age={age:.3}"
             )?;
         }
         text.push_str("\r\n");

@@ -15,24 +15,47 @@ use thiserror::Error;
 use tracing::warn;
 
 /// Dumps that clients are writing.
+///
+/// The lock is held only to look up a load. While one thread decodes a piece, the load is with that
+/// thread, so other clients never wait for it.
 #[derive(Debug, Default)]
-pub struct Loads(Mutex<Inner>);
+pub struct Loads {
+    inner: Mutex<Inner>,
+    /// What a test wants to happen while the next piece is decoded.
+    #[cfg(test)]
+    while_decoding: tests::Hook,
+}
 
 #[derive(Debug, Default)]
 struct Inner {
     begun: u64,
-    loads: HashMap<Box<[u8]>, Charged>,
+    loads: HashMap<Box<[u8]>, Place>,
+}
+
+/// The place of a load.
+#[derive(Debug)]
+struct Place {
+    /// Which load of all it is.
+    number: u64,
+    /// `None` while a thread decodes a piece.
+    load: Option<Charged>,
+    /// Bytes that were charged for it when the last piece had been decoded.
+    charged: usize,
+    /// When its client last sent a piece.
+    touched: Instant,
 }
 
 #[derive(Debug)]
 struct Charged {
-    /// Which load of all it is.
-    number: u64,
     load: Load,
     /// Bytes that are charged for it.
     charged: usize,
-    /// When its client last sent a piece.
-    touched: Instant,
+}
+
+/// A load that its thread has taken out of its place.
+struct TakenOut {
+    number: u64,
+    charged: Charged,
 }
 
 /// A piece is not taken.
@@ -42,6 +65,12 @@ enum Refused {
     Load(#[from] LoadError),
     #[error(transparent)]
     Room(#[from] ReserveError),
+    /// The client did not wait for the answer to the piece before.
+    #[error("TRYAGAIN another piece of this load is being decoded")]
+    Busy,
+    /// There is no load of this key, or no longer.
+    #[error("ERR not found")]
+    NotFound,
 }
 
 impl Refused {
@@ -51,6 +80,7 @@ impl Refused {
             Self::Load(LoadError::Memory { needed, .. }) => {
                 keyspace.refusal(needed, keyspace.used()).into()
             }
+            Self::Busy | Self::NotFound => Reply::Error(self.to_string().into()),
             Self::Load(error) => {
                 if let LoadError::Damaged(error) = &error {
                     warn!(%error, "a dump does not load");
@@ -71,23 +101,25 @@ impl Loads {
         let load = load.map_err(|error| Refused::from(error).reply(keyspace))?;
         let mut inner = self.lock();
         inner.begun += 1;
-        let load = Charged {
+        let place = Place {
             number: inner.begun,
-            load,
+            load: Some(Charged { load, charged: 0 }),
             charged: 0,
             touched: Instant::now(),
         };
-        let mut dropped = vec![inner.loads.insert(key.into(), load)];
+        let mut ended = vec![inner.loads.insert(key.into(), place)];
         while inner.loads.len() > UNDER_WAY {
-            let oldest = inner.loads.iter().min_by_key(|(_, load)| load.number);
+            let oldest = inner.loads.iter().min_by_key(|(_, place)| place.number);
             let Some(key) = oldest.map(|(key, _)| key.clone()) else {
                 break;
             };
-            dropped.push(inner.loads.remove(&key));
+            ended.push(inner.loads.remove(&key));
         }
-        for load in dropped.into_iter().flatten() {
-            keyspace.release(load.charged);
-        }
+        drop(inner);
+        ended
+            .into_iter()
+            .flatten()
+            .for_each(|place| place.end(keyspace));
         Ok(Reply::OK)
     }
 
@@ -98,25 +130,83 @@ impl Loads {
         position: u64,
         piece: &[u8],
     ) -> Answer {
-        let mut inner = self.lock();
-        let Some(load) = inner.loads.get_mut(key) else {
-            return match keyspace.contains(key) {
-                true => Err(Refused::from(LoadError::Position).reply(keyspace)),
-                false => Err(Reply::error("ERR not found")),
-            };
+        self.take(keyspace, key, position, piece)
+            .map_err(|refused| refused.reply(keyspace))
+    }
+
+    fn take(
+        &self,
+        keyspace: &Keyspace,
+        key: &[u8],
+        position: u64,
+        piece: &[u8],
+    ) -> Result<Reply, Refused> {
+        let Some(mut load) = self.take_out(key)? else {
+            return Err(match keyspace.contains(key) {
+                true => LoadError::Position.into(),
+                false => Refused::NotFound,
+            });
         };
-        let taken = load.take(keyspace, position, piece);
-        if matches!(taken, Ok(false) | Err(Refused::Load(LoadError::Position))) {
-            let taken = taken.map_err(|error| error.reply(keyspace));
-            return taken.map(|_| Reply::OK);
+        #[cfg(test)]
+        self.while_decoding.run();
+        let taken = load.charged.take(keyspace, position, piece);
+        let goes_on = matches!(taken, Ok(false) | Err(Refused::Load(LoadError::Position)));
+        match self.give_back(key, load, goes_on) {
+            Ok(None) => {}
+            // All is there, or something is wrong.
+            Ok(Some(load)) => {
+                taken?;
+                load.finish(keyspace, key)?;
+                return Ok(Reply::OK);
+            }
+            Err(abandoned) => {
+                keyspace.release(abandoned.charged);
+                return Err(Refused::NotFound);
+            }
         }
-        // All is there, or something is wrong.
-        let load = inner.loads.remove(key);
-        drop(inner);
-        let done = taken.and_then(|_| load.ok_or(LoadError::Position.into()));
-        done.and_then(|load| load.finish(keyspace, key))
-            .map_err(|error| error.reply(keyspace))?;
-        Ok(Reply::OK)
+        taken.map(|_| Reply::OK)
+    }
+
+    /// Takes the load of `key` out of its place; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Busy`] if another thread has it.
+    fn take_out(&self, key: &[u8]) -> Result<Option<TakenOut>, Refused> {
+        let mut inner = self.lock();
+        let Some(place) = inner.loads.get_mut(key) else {
+            return Ok(None);
+        };
+        place.touched = Instant::now();
+        let (number, charged) = (place.number, place.load.take().ok_or(Refused::Busy)?);
+        Ok(Some(TakenOut { number, charged }))
+    }
+
+    /// Puts a load back into its place if it goes on; else the place is gone, and the load is
+    /// returned.
+    ///
+    /// # Errors
+    ///
+    /// The load, if it was ended while it was out.
+    fn give_back(
+        &self,
+        key: &[u8],
+        TakenOut { number, charged }: TakenOut,
+        goes_on: bool,
+    ) -> Result<Option<Charged>, Charged> {
+        let mut inner = self.lock();
+        let place = inner.loads.get_mut(key);
+        let Some(place) = place.filter(|place| place.number == number) else {
+            return Err(charged);
+        };
+        if goes_on {
+            place.charged = charged.charged;
+            place.touched = Instant::now();
+            place.load = Some(charged);
+            return Ok(None);
+        }
+        inner.loads.remove(key);
+        Ok(Some(charged))
     }
 
     /// Ends the loads of these keys.
@@ -135,23 +225,32 @@ impl Loads {
         let inner = self.lock();
         UnderWay {
             count: inner.loads.len(),
-            bytes: inner.loads.values().map(|load| load.charged as u64).sum(),
+            bytes: inner.loads.values().map(|it| it.charged as u64).sum(),
         }
     }
 
-    fn end(&self, keyspace: &Keyspace, which: impl Fn(&[u8], &Charged) -> bool) {
-        self.lock().loads.retain(|key, load| {
-            let ends = which(key, load);
-            if ends {
-                keyspace.release(load.charged);
-            }
-            !ends
-        });
+    fn end(&self, keyspace: &Keyspace, which: impl Fn(&[u8], &Place) -> bool) {
+        let ended: Vec<_> = {
+            let mut inner = self.lock();
+            let ended = inner.loads.extract_if(|key, place| which(key, place));
+            ended.map(|(_, place)| place).collect()
+        };
+        // Without the lock: to give back a large table takes its time.
+        ended.into_iter().for_each(|place| place.end(keyspace));
     }
 
     /// A panic while the lock was held leaves nothing half-done here.
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    /// Gives its memory back. If a thread has the load, that thread does so when it comes back.
+    fn end(self, keyspace: &Keyspace) {
+        if let Some(load) = self.load {
+            keyspace.release(load.charged);
+        }
     }
 }
 
@@ -164,7 +263,6 @@ impl Charged {
             Err(error) => Err(error.into()),
             Ok(last) => self.charge(keyspace).map(|()| last),
         };
-        self.touched = Instant::now();
         if taken.is_err() {
             keyspace.release(mem::take(&mut self.charged));
         }
@@ -195,9 +293,188 @@ mod tests {
     use super::*;
     use crate::commands::{Args, Store};
     use guira_commands::{
-        Options, commands,
-        dump::{offset_of, position_of},
+        Options, Window, commands,
+        dump::{LENGTH_BYTES, offset_of, position_of},
     };
+    use std::{
+        fmt,
+        sync::{Arc, mpsc},
+        thread,
+    };
+
+    /// Done once, by the thread that decodes the next piece.
+    #[derive(Default)]
+    pub(super) struct Hook(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+    impl Hook {
+        fn set(&self, work: impl FnOnce() + Send + 'static) {
+            *self.0.lock().unwrap() = Some(Box::new(work));
+        }
+
+        pub(super) fn run(&self) {
+            let work = self.0.lock().unwrap().take();
+            if let Some(work) = work {
+                work();
+            }
+        }
+    }
+
+    impl fmt::Debug for Hook {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("Hook")
+        }
+    }
+
+    /// What `work` returns while the next piece is decoded, on another thread, as of another client.
+    fn beside_the_next_piece<T: Send + 'static>(
+        store: &Arc<Store>,
+        work: impl FnOnce(&Store) -> T + Send + 'static,
+    ) -> mpsc::Receiver<T> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let store_there = store.clone();
+        store.loads.while_decoding.set(move || {
+            let (done, is_done) = mpsc::channel();
+            thread::spawn(move || done.send(work(&store_there)));
+            // A client that waited for the piece would wait for ever.
+            let result = is_done.recv_timeout(Duration::from_secs(60));
+            sender.send(result.expect("nobody waits")).unwrap();
+        });
+        receiver
+    }
+
+    #[test]
+    fn other_clients_do_not_wait_while_a_piece_is_decoded() {
+        let (store, used) = with_a_key();
+        let store = Arc::new(store);
+        let (_, header) = dump(&store, 0);
+        let (next, piece) = dump(&store, 1);
+        let half = piece.len() / 2;
+        assert_eq!(load(&store, 1, &header), Reply::OK);
+        assert_eq!(load(&store, half as u64, &piece[..half]), Reply::OK);
+        let charged = store.loads.under_way().bytes;
+        let again = piece[half..].to_vec();
+        let beside = beside_the_next_piece(&store, move |store| {
+            let other: &[&[u8]] = &[b"CF.LOADCHUNK", b"other", b"1", &header];
+            let begun = ask(store, other);
+            let info = store.loads.under_way();
+            store.loads.abandon(&store.keyspace, |key| key == b"other");
+            store
+                .loads
+                .expire(&store.keyspace, Duration::from_secs(3600));
+            (begun, info, load(store, next, &again))
+        });
+        assert_eq!(load(&store, next, &piece[half..]), Reply::OK);
+        let (begun, info, busy) = beside.recv().unwrap();
+        assert_eq!(begun, Reply::OK);
+        assert_eq!((info.count, info.bytes), (2, charged));
+        let Reply::Error(busy) = busy else {
+            panic!("{busy:?}");
+        };
+        assert!(busy.starts_with("TRYAGAIN"), "{busy}");
+        assert!(store.keyspace.contains(b"copy"));
+        let name = b"copy".len() - b"k".len();
+        assert_eq!(store.keyspace.used(), 2 * used + name);
+        assert_eq!(store.loads.under_way(), UnderWay { count: 0, bytes: 0 });
+    }
+
+    /// By a `DEL`, by a load that begins anew, and by idleness.
+    #[test]
+    fn a_load_that_is_ended_while_a_piece_is_decoded_is_no_filter() {
+        let (store, used) = with_a_key();
+        let store = Arc::new(store);
+        let (_, header) = dump(&store, 0);
+        let (next, piece) = dump(&store, 1);
+        let first = &piece[..piece.len() / 2];
+        type End = fn(&Store, &[u8]);
+        let ends: [(End, usize); 3] = [
+            (|store, _| store.abandon(|key| key == b"copy"), 0),
+            (
+                |store, header| assert_eq!(load(store, 1, header), Reply::OK),
+                1,
+            ),
+            (|store, _| store.expire(Duration::ZERO), 0),
+        ];
+        for (end, left) in ends {
+            for is_last in [false, true] {
+                assert_eq!(load(&store, 1, &header), Reply::OK);
+                let header = header.clone();
+                let beside = beside_the_next_piece(&store, move |store| end(store, &header));
+                let reply = match is_last {
+                    false => load(&store, first.len() as u64, first),
+                    true => load(&store, next, &piece),
+                };
+                beside.recv().unwrap();
+                assert_eq!(reply, Reply::error("ERR not found"));
+                assert_eq!(store.keyspace.used(), used);
+                assert!(!store.keyspace.contains(b"copy"));
+                assert_eq!(store.loads.under_way().count, left);
+                store.loads.abandon(&store.keyspace, |_| true);
+            }
+        }
+    }
+
+    /// As one of a filter without a window.
+    #[test]
+    fn a_load_of_a_window_is_charged_for_its_table() {
+        let (store, _) = with_a_key();
+        assert!(store.keyspace.delete(b"k"));
+        let wanted = guira_commands::Wanted {
+            options: Options {
+                capacity: 10_000,
+                expansion: 0,
+                ..Options::default()
+            },
+            max_capacity: None,
+            window: Some(Window {
+                length: Duration::from_secs(3600),
+                epochs: None,
+            }),
+        };
+        let filter = store.keyspace.reserve(b"k", &wanted).unwrap();
+        let table = 8 * filter.buckets() as u64;
+        let (_, header) = dump(&store, 0);
+        let (next, piece) = dump(&store, 1);
+        assert!(piece.len() as u64 > table, "one piece");
+        assert_eq!(load(&store, 1, &header), Reply::OK);
+        let all_but_one = piece.len() - 1;
+        assert_eq!(
+            load(&store, all_but_one as u64, &piece[..all_but_one]),
+            Reply::OK
+        );
+        let bytes = store.loads.under_way().bytes;
+        assert!(
+            (table..table + (16 << 10)).contains(&bytes),
+            "{bytes} for {table}"
+        );
+        assert_eq!(load(&store, next, &piece[all_but_one..]), Reply::OK);
+        let copy = store.keyspace.get(b"copy").unwrap();
+        assert_eq!(copy.digest(), filter.digest());
+    }
+
+    /// 16 bytes of a pass without a chunk once made a table of any size.
+    #[test]
+    fn empty_passes_and_passes_at_no_higher_level_are_refused() {
+        let (store, used) = with_a_key();
+        let (_, header) = dump(&store, 0);
+        let (_, piece) = dump(&store, 1);
+        let mut bytes = piece[..LENGTH_BYTES + 64].to_vec();
+        let level = bytes.len();
+        for _ in 0..1_000 {
+            bytes.extend(0_u64.to_le_bytes());
+            bytes.extend(1_u64.to_le_bytes());
+        }
+        let length = 1_u64 << 20;
+        bytes[..LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
+        assert_eq!(load(&store, 1, &header), Reply::OK);
+        // The end of the first pass is refused.
+        let before = level + 8;
+        assert_eq!(load(&store, before as u64, &bytes[..before]), Reply::OK);
+        let rest = &bytes[before..];
+        let refused = load(&store, bytes.len() as u64, rest);
+        assert_eq!(refused, Reply::error("Couldn't load chunk!"));
+        assert_eq!(store.loads.under_way().count, 0);
+        assert_eq!(store.keyspace.used(), used);
+    }
 
     fn with_a_key() -> (Store, usize) {
         let store = Store::new(usize::MAX, None);
@@ -252,9 +529,8 @@ mod tests {
         let dumps = store.dumps.under_way();
         assert_eq!((dumps.count, dumps.bytes), (1, piece.len() as u64));
         let loads = store.loads.under_way();
-        let filter = store.keyspace.get(b"k").unwrap();
         assert_eq!(loads.count, 1);
-        assert!(loads.bytes >= 8 * filter.buckets() as u64);
+        assert!(loads.bytes > 0);
         assert_eq!(store.keyspace.used(), used + loads.bytes as usize);
         // To their ends.
         assert_eq!(dump(&store, next).0, 0);

@@ -21,7 +21,7 @@ mod slowlog;
 mod store;
 mod table;
 
-pub use call::{call, unknown};
+pub use call::{NOAUTH, call, unknown};
 pub use command::{Command, Keys, Kind};
 pub use guira_commands::{Args, Reply};
 pub use loads::Loads;

@@ -36,7 +36,13 @@ pub enum CopyError {
     Room(#[from] ReserveError),
     /// The filter could not be read and written again.
     #[error("OOM {0}")]
-    Duplicate(#[from] DuplicateError),
+    Duplicate(DuplicateError),
+}
+
+impl From<DuplicateError> for CopyError {
+    fn from(error: DuplicateError) -> Self {
+        Self::Duplicate(error)
+    }
 }
 
 impl Keyspace {

@@ -114,7 +114,7 @@ impl Ticks {
             return;
         };
         let waiting = self.of(Lane::of(entry));
-        let left = window.until_next_step().min(LONGEST);
+        let left = window.until_next_epoch().min(LONGEST);
         let (at, address) = (Instant::now() + left, address(entry));
         let mut queue = lock(&waiting.queue);
         // Who takes the key away says so first, and then removes the filter from here.
@@ -192,7 +192,7 @@ mod tests {
         Wanted {
             window: Some(Window {
                 length: Duration::from_millis(milliseconds),
-                steps: Some(2),
+                epochs: Some(2),
             }),
             ..Options {
                 capacity,
@@ -202,9 +202,9 @@ mod tests {
         }
     }
 
-    fn step(keyspace: &Keyspace, key: &[u8]) -> u64 {
+    fn epoch(keyspace: &Keyspace, key: &[u8]) -> u64 {
         let entry = keyspace.get(key).unwrap();
-        entry.window().unwrap().step()
+        entry.window().unwrap().epoch()
     }
 
     #[tokio::test]
@@ -223,18 +223,18 @@ mod tests {
             .reserve(b"plain", &Options::default().into())
             .unwrap();
         assert_eq!(keyspace.windows(), 4);
-        while step(&keyspace, b"later") == 0 {
+        while epoch(&keyspace, b"later") == 0 {
             keyspace.wait_for_tick(Lane::Small).await;
             keyspace.tick_some(Lane::Small);
         }
         assert!(start.elapsed() >= Duration::from_millis(50));
-        let quick = step(&keyspace, b"quick");
+        let quick = epoch(&keyspace, b"quick");
         assert!((1..=2 + start.elapsed().as_millis() as u64 / 20).contains(&quick));
-        assert_eq!(step(&keyspace, b"never"), 0);
-        assert_eq!(step(&keyspace, b"large"), 0, "nobody ticks large ones");
+        assert_eq!(epoch(&keyspace, b"never"), 0);
+        assert_eq!(epoch(&keyspace, b"large"), 0, "nobody ticks large ones");
         keyspace.wait_for_tick(Lane::Large).await;
         keyspace.tick_some(Lane::Large);
-        assert_eq!(step(&keyspace, b"large"), 1);
+        assert_eq!(epoch(&keyspace, b"large"), 1);
     }
 
     #[test]
@@ -250,7 +250,7 @@ mod tests {
         thread::sleep(Duration::from_millis(3));
         keyspace.tick_some(Lane::Small);
         assert_eq!(keyspace.windows(), 2);
-        assert_eq!(step(&keyspace, b"a"), 1);
+        assert_eq!(epoch(&keyspace, b"a"), 1);
         // Taken away while it is ticked.
         let [_, _, renamed] = entries;
         keyspace.clear();

@@ -1,9 +1,12 @@
 //! One client.
 
+mod output;
+mod unauthenticated;
+
 use super::{
     Stop,
     group::{GROUP, Groupable, OnItem},
-    held::Held,
+    held::{Held, Which},
     stream::Stream,
 };
 use crate::{
@@ -14,7 +17,6 @@ use crate::{
     server::Server,
     session::{After, Session},
 };
-use bytes::BytesMut;
 use guira_commands::cf;
 use smallvec::SmallVec;
 use std::{
@@ -28,11 +30,15 @@ use tracing::{info, warn};
 /// With one of these begin the lines that a browser sends before a body.
 const OF_HTTP: [&[u8]; 2] = [b"POST", b"Host:"];
 
-/// Bytes that are read at a time, at most.
+/// Bytes that are read at a time, at most: after the client has authenticated, and before.
 const READ: usize = 16 * 1024;
+const READ_UNAUTHENTICATED: usize = 4 * 1024;
 
-/// The memory for replies that an idle connection keeps.
+/// The memory for replies that an idle connection keeps, and that is not counted.
 const KEPT: usize = 16 * 1024;
+
+/// Memory for a request that has come in part is counted from here on.
+const COUNTED: usize = 4 * 1024;
 
 /// How long the socket of a client that sends no more may take nothing of its last replies.
 const LAST_READ: Duration = Duration::from_secs(60);
@@ -42,6 +48,7 @@ static GARBAGE: Limited = Limited::new();
 static HTTP: Limited = Limited::new();
 static IDLE: Limited = Limited::new();
 static UNREAD: Limited = Limited::new();
+static UNAUTHENTICATED: Limited = Limited::new();
 
 pub(super) struct Connection {
     stream: Stream,
@@ -51,13 +58,16 @@ pub(super) struct Connection {
     /// When its last command was done.
     done: Instant,
     decoder: Decoder,
-    held_bytes: Held,
+    held_requests: Held,
+    held_replies: Held,
     limits: Limits,
     /// What was decoded already, and comes next.
     held: Option<Result<Request, ProtocolError>>,
     /// Replies that the client has not taken yet, from `sent` on.
     replies: Vec<u8>,
     sent: usize,
+    /// The memory of `replies` that is accounted for.
+    room: usize,
 }
 
 /// Successive calls of one command, which are timed together.
@@ -80,15 +90,19 @@ impl Calls {
 }
 
 impl Connection {
-    pub(super) fn new(stream: Stream, server: Arc<Server>, session: Session) -> Self {
+    pub(super) fn new(mut stream: Stream, server: Arc<Server>, session: Session) -> Self {
         if let Some(address) = stream.local_address() {
             session.client.local_address.get_or_init(|| address);
+        }
+        if session.authenticated {
+            stream.allow_large_writes();
         }
         Self {
             limits: server.config.limits(),
             _listed: Clients::enter(server.clone(), &session.client),
             done: Instant::now(),
-            held_bytes: Held::new(server.clone()),
+            held_requests: Held::new(server.clone(), Which::Requests),
+            held_replies: Held::new(server.clone(), Which::Replies),
             stream,
             server,
             session,
@@ -96,6 +110,7 @@ impl Connection {
             held: None,
             replies: Vec::new(),
             sent: 0,
+            room: KEPT,
         }
     }
 
@@ -120,7 +135,10 @@ impl Connection {
         let killed = client.killed();
         tokio::pin!(killed);
         while self.session.after == After::GoOn {
-            let idle = self.server.config.timeout;
+            let idle = match self.session.authenticated {
+                true => self.server.config.timeout,
+                false => self.idle_unauthenticated(),
+            };
             let interest = match self.has_replies() {
                 true => Interest::READABLE | Interest::WRITABLE,
                 false => Interest::READABLE,
@@ -144,9 +162,7 @@ impl Connection {
                 return Ok(());
             }
             let Some(ready) = ready else {
-                let id = self.session.id;
-                IDLE.write(|| info!(id, "an idle client was disconnected"));
-                self.forget_replies();
+                self.end_idle();
                 return Ok(());
             };
             if ready.is_writable() {
@@ -160,15 +176,32 @@ impl Connection {
         Ok(())
     }
 
-    fn has_replies(&self) -> bool {
-        self.sent < self.replies.len() || self.stream.has_unwritten()
+    #[cold]
+    fn end_idle(&mut self) {
+        let (id, address) = (self.session.id, &self.session.address);
+        match self.session.authenticated {
+            true => IDLE.write(|| info!(id, "an idle client was disconnected")),
+            false => {
+                self.server.stats.unauthenticated_disconnected();
+                UNAUTHENTICATED.write(|| {
+                    info!(
+                        id,
+                        address, "a client that did not authenticate was disconnected"
+                    );
+                });
+            }
+        }
+        self.forget_replies();
     }
 
     /// Reads once, does what was read and writes the replies; false at the end
     /// of what the client sends.
     async fn read(&mut self) -> io::Result<bool> {
         let buffer = self.decoder.buffer();
-        buffer.reserve(READ);
+        buffer.reserve(match self.session.authenticated {
+            true => READ,
+            false => READ_UNAUTHENTICATED,
+        });
         let read = tokio::select! {
             biased;
             read = self.stream.read_buf(buffer) => Some(read?),
@@ -178,17 +211,33 @@ impl Connection {
             Some(0) => return Ok(false),
             Some(_) => {}
             None => {
-                self.forget_memory();
+                self.decoder.shrink(READ);
                 return Ok(true);
             }
         }
         self.work().await;
         self.write()?;
-        self.forget_memory();
-        if !self.held_bytes.set(self.decoder.buffer().capacity()) {
+        // A connection with nothing to do keeps little memory.
+        self.decoder.shrink(READ);
+        if !self.count_requests(0) {
             self.refuse(&ProtocolError::Unfinished);
         }
         Ok(true)
+    }
+
+    /// Counts the memory of the request that has come in part, and of `waiting` bytes of another
+    /// one: false if those of all clients are too many.
+    #[inline]
+    fn count_requests(&mut self, waiting: usize) -> bool {
+        let bytes = self.decoder.memory() + waiting;
+        match self.session.authenticated {
+            true if bytes <= COUNTED => self.held_requests.set(Which::Requests, 0),
+            true => self.held_requests.set(Which::Requests, bytes),
+            false => {
+                let bytes = bytes + self.replies.capacity();
+                self.held_requests.set(Which::Unauthenticated, bytes)
+            }
+        }
     }
 
     /// Does all commands that are there as a whole.
@@ -198,10 +247,11 @@ impl Connection {
         self.session.client.touch(self.done);
         while self.session.after == After::GoOn {
             match self.next() {
+                Ok(Some(request)) if !self.session.authenticated => {
+                    self.answer_unauthenticated(&request, &mut run);
+                }
                 Ok(Some(request)) => match OnItem::of(&request) {
-                    Some(_) if self.session.authenticated && !self.session.is_queueing() => {
-                        self.group(request, &mut run);
-                    }
+                    Some(_) if !self.session.is_queueing() => self.group(request, &mut run),
                     _ => match self.slow(&request) {
                         // In a box, for which idle clients need no room.
                         Some(command) => {
@@ -214,18 +264,10 @@ impl Connection {
                 Err(error) => self.refuse(&error),
             }
             if self.replies.len() - self.sent > self.server.config.max_output {
-                self.server.stats.output_limit_reached();
-                let (id, address) = (self.session.id, &self.session.address);
-                UNREAD.write(|| {
-                    warn!(
-                        id,
-                        address, "a client that does not read its replies was disconnected"
-                    );
-                });
-                self.forget_replies();
-                if self.session.after == After::GoOn {
-                    self.session.after = After::Close;
-                }
+                self.end_unread();
+            }
+            if self.replies.capacity() > self.room {
+                Box::pin(self.count_replies()).await;
             }
         }
         self.count(run.take());
@@ -301,10 +343,7 @@ impl Connection {
     fn answer(&mut self, request: &Request, run: &mut Option<Calls>) {
         let args: SmallVec<[&[u8]; 8]> = request.words().collect();
         let Some(calls) = self.calls(args[0], run) else {
-            if OF_HTTP
-                .iter()
-                .any(|word| args[0].eq_ignore_ascii_case(word))
-            {
+            if is_http(args[0]) {
                 return self.refuse_http();
             }
             self.server.stats.unknown();
@@ -351,6 +390,11 @@ impl Connection {
         request: Request,
         run: &mut Option<Calls>,
     ) {
+        // It may have to wait for its turn.
+        self.decoder.shrink(READ);
+        if !self.count_requests(request.memory()) {
+            return self.refuse(&ProtocolError::Unfinished);
+        }
         let server = self.server.clone();
         // They go along, and come back.
         let nobody = Session::new(0, String::new(), false);
@@ -406,58 +450,11 @@ impl Connection {
         encode(&reply, self.session.protocol, &mut self.replies);
         self.session.after = After::Close;
     }
+}
 
-    /// Writes as much as the client takes without waiting.
-    fn write(&mut self) -> io::Result<()> {
-        while self.has_replies() {
-            match self.stream.try_write(&self.replies[self.sent..]) {
-                Ok(written) => self.sent += written,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.forget_sent();
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        self.forget_replies();
-        Ok(())
-    }
-
-    /// Gives back the room of what was sent: a client that never catches up may never
-    /// leave nothing to send. Not before that is half, so that each byte is moved once on
-    /// average.
-    fn forget_sent(&mut self) {
-        if 2 * self.sent >= self.replies.len() {
-            self.replies.drain(..self.sent);
-            self.sent = 0;
-        }
-    }
-
-    fn forget_replies(&mut self) {
-        self.replies.clear();
-        self.sent = 0;
-    }
-
-    /// Writes all replies.
-    async fn write_all(&mut self) -> io::Result<()> {
-        loop {
-            self.write()?;
-            if !self.has_replies() {
-                return Ok(());
-            }
-            timeout(LAST_READ, self.stream.ready(Interest::WRITABLE)).await??;
-        }
-    }
-
-    /// A connection with nothing to do keeps no memory for requests, and little
-    /// for replies.
-    fn forget_memory(&mut self) {
-        let buffer = self.decoder.buffer();
-        if buffer.is_empty() {
-            *buffer = BytesMut::new();
-        }
-        if self.replies.is_empty() && self.replies.capacity() > KEPT {
-            self.replies = Vec::new();
-        }
-    }
+/// True for the first word of a line that a browser sends before a body.
+fn is_http(word: &[u8]) -> bool {
+    OF_HTTP
+        .iter()
+        .any(|of_http| word.eq_ignore_ascii_case(of_http))
 }

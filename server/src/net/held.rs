@@ -1,42 +1,69 @@
-//! The bytes of requests that are not there as a whole, of all clients together.
+//! What one client has in a pool of memory.
 
-use crate::server::Server;
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use crate::{
+    pools::{Pool, Pools},
+    server::Server,
+};
+use std::sync::Arc;
 
-/// Buffers up to this size are not counted: every client may have one.
-const SMALL: usize = 32 * 1024;
+/// Which pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    Requests,
+    Replies,
+    Unauthenticated,
+}
 
 /// What is counted of a client.
 pub(super) struct Held {
     server: Arc<Server>,
+    which: Which,
     bytes: usize,
 }
 
+impl Which {
+    pub(super) fn of(self, pools: &Pools) -> &Pool {
+        match self {
+            Self::Requests => &pools.requests,
+            Self::Replies => &pools.replies,
+            Self::Unauthenticated => &pools.unauthenticated,
+        }
+    }
+}
+
 impl Held {
-    pub(super) fn new(server: Arc<Server>) -> Self {
-        Self { server, bytes: 0 }
+    pub(super) fn new(server: Arc<Server>, which: Which) -> Self {
+        Self {
+            server,
+            which,
+            bytes: 0,
+        }
     }
 
-    /// The client has a buffer of `capacity` bytes now: false if those of all clients are too
-    /// large then.
-    pub(super) fn set(&mut self, capacity: usize) -> bool {
-        let bytes = if capacity > SMALL { capacity } else { 0 };
-        if bytes == self.bytes {
+    /// The client has `bytes` in the pool `which` now, and none in another one: false if those of
+    /// all clients are too many then.
+    #[inline]
+    pub(super) fn set(&mut self, which: Which, bytes: usize) -> bool {
+        if bytes == self.bytes && (which == self.which || bytes == 0) {
             return true;
         }
-        // Relaxed: a sum, which orders nothing.
-        let all = &self.server.request_bytes;
-        let before = all.fetch_add(bytes, Relaxed);
-        all.fetch_sub(self.bytes, Relaxed);
-        let now = (before + bytes).saturating_sub(self.bytes);
-        let fits = bytes < self.bytes || now <= self.server.config.max_requests_memory;
-        self.bytes = bytes;
-        fits
+        self.change(which, bytes)
+    }
+
+    #[cold]
+    fn change(&mut self, which: Which, bytes: usize) -> bool {
+        let pools = &self.server.pools;
+        if which != self.which {
+            self.which.of(pools).replace(self.bytes, 0);
+            (self.which, self.bytes) = (which, 0);
+        }
+        let before = std::mem::replace(&mut self.bytes, bytes);
+        which.of(pools).replace(before, bytes)
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.server.request_bytes.fetch_sub(self.bytes, Relaxed);
+        self.set(self.which, 0);
     }
 }

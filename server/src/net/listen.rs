@@ -2,12 +2,12 @@
 
 use super::{stream::Stream, tls::Tls};
 use crate::config::Config;
-use socket2::{Domain, SockAddr, Socket, Type};
+use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use std::{
     fmt,
     fs::{self, Permissions},
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     os::{
         fd::OwnedFd,
         unix::{
@@ -19,10 +19,13 @@ use std::{
     sync::Arc,
 };
 use thiserror::Error;
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpSocket, UnixListener, lookup_host};
 
-/// Clients that wait to be accepted; the system may allow fewer.
-const BACKLOG: i32 = 1024;
+/// Clients that wait to be accepted; the system may allow fewer (`net.core.somaxconn`).
+const BACKLOG: u32 = 4096;
+
+/// Permissions of a Unix socket: only the server's own user can connect.
+const PRIVATE: u32 = 0o600;
 
 /// Where clients come from.
 #[derive(Debug)]
@@ -54,19 +57,36 @@ impl Drop for SocketFile {
 
 /// Clients cannot come this way.
 #[derive(Debug, Error)]
-#[error("cannot listen on {place}: {error}")]
-pub struct ListenError {
-    place: String,
-    error: io::Error,
+pub enum ListenError {
+    /// The system refuses it.
+    #[error("cannot listen on {place}: {error}")]
+    Refused {
+        /// An address, a host name with a port, or the path of a Unix socket.
+        place: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Other machines could connect without a password.
+    #[error(
+        "--bind {0}: other machines could connect, and neither a password nor a certificate is \
+         asked for: give a --requirepass-file, or allow it by --protected-mode no"
+    )]
+    Unprotected(IpAddr),
 }
 
 impl fmt::Display for Listener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tcp(listener) | Self::Tls(listener, _) => match listener.local_addr() {
-                Ok(address) => address.fmt(f),
-                Err(error) => error.fmt(f),
-            },
+            Self::Tcp(listener) | Self::Tls(listener, _) => {
+                match listener.local_addr() {
+                    Ok(address) => address.fmt(f)?,
+                    Err(error) => error.fmt(f)?,
+                }
+                match self {
+                    Self::Tls(..) => f.write_str(" (TLS)"),
+                    _ => Ok(()),
+                }
+            }
             Self::Unix(_, file) => file.fmt(f),
         }
     }
@@ -80,19 +100,24 @@ impl Listener {
     /// [`ListenError`]
     pub async fn all(config: &Config, tls: Option<Arc<Tls>>) -> Result<Vec<Self>, ListenError> {
         let mut listeners = Vec::new();
-        let bind = async |port| {
-            let address = SocketAddr::new(config.bind, port);
-            let listener = TcpListener::bind(address).await;
-            listener.map_err(failure(address))
+        let addresses = match config.tcp || tls.is_some() {
+            true => resolve(&config.bind).await?,
+            false => Vec::new(),
         };
+        let open = addresses.iter().find(|address| !address.is_loopback());
+        if let Some(address) = open.filter(|_| config.is_protected()) {
+            return Err(ListenError::Unprotected(*address));
+        }
         if config.tcp {
-            listeners.push(Self::Tcp(bind(config.port).await?));
+            let bound = bind_all(&addresses, config.port)?;
+            listeners.extend(bound.into_iter().map(Self::Tcp));
         }
         if let (Some(port), Some(tls)) = (config.tls_port, tls) {
-            listeners.push(Self::Tls(bind(port).await?, tls));
+            let bound = bind_all(&addresses, port)?.into_iter();
+            listeners.extend(bound.map(|listener| Self::Tls(listener, tls.clone())));
         }
         if let Some(path) = &config.unixsocket {
-            let listener = bind_unix(path, config.unixsocketperm);
+            let listener = bind_unix(path, config.unixsocketperm.unwrap_or(PRIVATE));
             listeners.push(listener.map_err(failure(path.display()))?);
         }
         Ok(listeners)
@@ -142,6 +167,11 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
+    /// True if there is a handshake before anything else.
+    pub(super) fn is_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// The stream of what is said, after the handshake if there is one.
     pub(super) async fn open(self) -> io::Result<Stream> {
         match (self.stream, self.tls) {
@@ -164,19 +194,62 @@ impl Incoming {
 
 fn failure(place: impl ToString) -> impl FnOnce(io::Error) -> ListenError {
     let place = place.to_string();
-    |error| ListenError { place, error }
+    |error| ListenError::Refused { place, error }
 }
 
-fn bind_unix(path: &Path, permissions: Option<u32>) -> io::Result<Listener> {
+/// The addresses of these hosts, each once.
+async fn resolve(hosts: &[String]) -> Result<Vec<IpAddr>, ListenError> {
+    let mut addresses = Vec::new();
+    for host in hosts {
+        let found = lookup_host((host.as_str(), 0)).await;
+        for address in found.map_err(failure(host))? {
+            if !addresses.contains(&address.ip()) {
+                addresses.push(address.ip());
+            }
+        }
+    }
+    Ok(addresses)
+}
+
+/// Listens on `port` of all addresses; if it is 0, on the one that the system chooses for the
+/// first.
+fn bind_all(addresses: &[IpAddr], mut port: u16) -> Result<Vec<TcpListener>, ListenError> {
+    // Otherwise `::` takes the clients of IPv4, too.
+    let both_versions = addresses.iter().any(IpAddr::is_ipv4);
+    let mut listeners = Vec::with_capacity(addresses.len());
+    for &address in addresses {
+        let place = SocketAddr::new(address, port);
+        let listener = bind_tcp(place, both_versions).map_err(failure(place))?;
+        port = listener.local_addr().map_err(failure(place))?.port();
+        listeners.push(listener);
+    }
+    Ok(listeners)
+}
+
+fn bind_tcp(address: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => {
+            let socket = TcpSocket::new_v6()?;
+            if only_v6 {
+                SockRef::from(&socket).set_only_v6(true)?;
+            }
+            socket
+        }
+    };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+fn bind_unix(path: &Path, permissions: u32) -> io::Result<Listener> {
     remove_unused(path)?;
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.bind(&SockAddr::unix(path)?)?;
     let file = SocketFile(path.to_path_buf());
     // Before anybody can connect.
-    if let Some(mode) = permissions {
-        fs::set_permissions(path, Permissions::from_mode(mode))?;
-    }
-    socket.listen(BACKLOG)?;
+    fs::set_permissions(path, Permissions::from_mode(permissions))?;
+    socket.listen(BACKLOG.cast_signed())?;
     socket.set_nonblocking(true)?;
     let listener = UnixListener::from_std(OwnedFd::from(socket).into())?;
     Ok(Listener::Unix(listener, file))

@@ -7,7 +7,7 @@ mod listen;
 mod stream;
 mod tls;
 
-use crate::{limited::Limited, server::Server, session::Session};
+use crate::{clients::Client, limited::Limited, server::Server, session::Session};
 use connection::Connection;
 use listen::Incoming;
 pub use listen::{ListenError, Listener};
@@ -24,6 +24,7 @@ pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What clients can make the log say.
 static NOT_ACCEPTED: Limited = Limited::new();
+static MADE_ROOM: Limited = Limited::new();
 
 /// Says to all connections that the server ends, and lets any of them say so.
 #[derive(Clone, Debug)]
@@ -60,17 +61,18 @@ pub async fn serve(listeners: Vec<Listener>, server: Arc<Server>, stop: Stop) {
 /// Serves those clients that come from `listener`.
 async fn serve_from(listener: Listener, server: Arc<Server>, stop: Stop) {
     let mut connections = JoinSet::new();
+    let stopped = stop.wait();
+    tokio::pin!(stopped);
     loop {
         let accepted = tokio::select! {
+            // Without waiting as long as clients are there; tokio lets others have their turn.
             accepted = listener.accept() => accepted,
             Some(_) = connections.join_next() => continue,
-            () = stop.wait() => break,
+            () = &mut stopped => break,
         };
         match accepted {
-            Ok(client) => match server.stats.admit(server.config.maxclients.get()) {
-                Some(id) => {
-                    let authenticated = server.config.password().is_none();
-                    let session = Session::new(id, client.address.clone(), authenticated);
+            Ok(client) => match admit(&client, &server) {
+                Some(session) => {
                     let (server, stop) = (server.clone(), stop.clone());
                     connections.spawn(serve_client(client, server, session, stop));
                 }
@@ -93,23 +95,75 @@ async fn serve_from(listener: Listener, server: Arc<Server>, stop: Stop) {
     }
 }
 
+/// The session of a client that may come in; `None` if it is one too many.
+///
+/// A client that is still to authenticate makes room for it if need be: the oldest one, because
+/// one that is going to authenticate does so at once. Then connections that say nothing cannot
+/// keep other clients out, whatever their number.
+fn admit(client: &Incoming, server: &Arc<Server>) -> Option<Session> {
+    let make_room = || disconnect_oldest_unauthenticated(server);
+    let id = server
+        .stats
+        .admit(server.config.maxclients.get(), make_room)?;
+    let authenticated = server.config.password().is_none();
+    let mut session = Session::new(id, client.address.clone(), authenticated);
+    if !authenticated || client.is_tls() {
+        while server.clients.unauthenticated() >= server.config.unauthenticated_clients() {
+            if !make_room() {
+                break;
+            }
+        }
+        session.await_authentication(server);
+    }
+    Some(session)
+}
+
+fn disconnect_oldest_unauthenticated(server: &Server) -> bool {
+    let Some(client) = server.clients.kill_oldest_unauthenticated() else {
+        return false;
+    };
+    server.stats.unauthenticated_disconnected();
+    let (id, address) = (client.id, &client.address);
+    MADE_ROOM.write(|| {
+        warn!(
+            id,
+            address, "a client that has not authenticated was disconnected to make room"
+        );
+    });
+    // Its place is free now, and its task ends as soon as it has its turn.
+    if client.leave() {
+        server.stats.gone();
+    }
+    true
+}
+
 /// Counts the client out however its task ends.
-struct Present(Arc<Server>);
+struct Present(Arc<Server>, Arc<Client>);
 
 impl Drop for Present {
     fn drop(&mut self) {
-        self.0.stats.gone();
+        if self.1.leave() {
+            self.0.stats.gone();
+        }
     }
 }
 
-async fn serve_client(client: Incoming, server: Arc<Server>, session: Session, stop: Stop) {
-    let present = Present(server.clone());
+async fn serve_client(client: Incoming, server: Arc<Server>, mut session: Session, stop: Stop) {
+    let present = Present(server.clone(), session.client.clone());
     let (id, address) = (session.id, session.address.clone());
     debug!(id, address, "a client came");
-    let stream = tokio::select! {
-        stream = client.open() => stream,
-        () = stop.wait() => return,
+    let stream = match client.is_tls() {
+        false => client.open().await,
+        true => tokio::select! {
+            stream = client.open() => stream,
+            () = stop.wait() => return,
+            () = present.1.killed() => return,
+        },
     };
+    if session.authenticated {
+        // Its handshake is over.
+        session.authenticate();
+    }
     let result = match stream {
         Ok(stream) => Connection::new(stream, server, session).run(&stop).await,
         Err(error) => Err(error),

@@ -83,6 +83,13 @@ impl Stream {
         matches!(self, Self::Tls(stream) if stream.has_unwritten())
     }
 
+    /// Lets the stream itself keep more than it does before the client has authenticated.
+    pub(super) fn allow_large_writes(&mut self) {
+        if let Self::Tls(stream) = self {
+            stream.allow_large_writes();
+        }
+    }
+
     /// Says that nothing more comes, if that is to be said.
     pub(super) fn finish(&mut self) {
         if let Self::Tls(stream) = self {

@@ -28,6 +28,11 @@ use tokio_rustls::{
 /// A handshake may take so long.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// Bytes that a session keeps of what the socket does not take: before the client has
+/// authenticated, and afterwards.
+const UNWRITTEN_UNAUTHENTICATED: usize = 4 * 1024;
+const UNWRITTEN: usize = 64 * 1024;
+
 /// TLS cannot be offered with these files.
 #[derive(Debug, Error)]
 #[error("{}: {fault}", path.display())]
@@ -93,7 +98,8 @@ impl Tls {
     pub(super) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream> {
         let acceptor = TlsAcceptor::from(self.present());
         let stream = timeout(HANDSHAKE, acceptor.accept(stream)).await??;
-        let (socket, session) = stream.into_inner();
+        let (socket, mut session) = stream.into_inner();
+        session.set_buffer_limit(Some(UNWRITTEN_UNAUTHENTICATED));
         Ok(TlsStream { socket, session })
     }
 }
@@ -209,6 +215,10 @@ impl TlsStream {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && taken > 0 => Ok(taken),
             flushed => flushed.map(|()| taken),
         }
+    }
+
+    pub(super) fn allow_large_writes(&mut self) {
+        self.session.set_buffer_limit(Some(UNWRITTEN));
     }
 
     pub(super) fn has_unwritten(&self) -> bool {

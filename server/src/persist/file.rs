@@ -1,7 +1,7 @@
-//! The bytes of a save; `docs/SERVER.md` describes them.
+//! The bytes of a save; `docs/server/formats.md` describes them.
 
 use super::buffered::Buffered;
-use crate::keyspace::{self, Entry};
+use crate::keyspace::{self, Entry, LONGEST_KEY};
 use guira::SnapshotError;
 use guira_commands::{
     Clock, Filter, Options,
@@ -145,9 +145,9 @@ pub(super) fn write(
         out.write_all(&filter.deadline().unwrap_or(0).to_le_bytes())?;
         filter.write_to(Unflushed(&mut out))?;
         if let Some(window) = window {
-            // After the snapshot, in which the step may have been an earlier one: so its age is not
+            // After the snapshot, in which the epoch may have been an earlier one: so its age is not
             // taken for more than it is.
-            let age = window.step_age_for_a_save().as_millis();
+            let age = window.epoch_age_for_a_save().as_millis();
             let age = i64::try_from(age).unwrap_or(i64::MAX);
             let began = keyspace::now().saturating_sub(age);
             out.write_all(&began.to_le_bytes())?;
@@ -165,7 +165,10 @@ pub(super) fn write(
 
 /// Reads a save.
 pub(super) fn read(file: impl Read) -> Result<Vec<Loaded>, LoadError> {
-    let mut input = Summed::new(BufReader::with_capacity(BUFFER, file));
+    read_all(Summed::new(BufReader::with_capacity(BUFFER, file)))
+}
+
+fn read_all(mut input: Summed<impl Read>) -> Result<Vec<Loaded>, LoadError> {
     if take::<8>(&mut input, 0)? != *MAGIC {
         return Err(LoadError::Magic);
     }
@@ -203,7 +206,9 @@ pub(super) fn read(file: impl Read) -> Result<Vec<Loaded>, LoadError> {
 
 fn read_filter(input: &mut impl Read, kind: Kind, read: usize) -> Result<Loaded, LoadError> {
     let length = u64::from_le_bytes(take(input, read)?);
-    // Grows with the bytes that are there, whatever the length says.
+    if length > LONGEST_KEY as u64 {
+        return Err(LoadError::Damaged("a key is longer than keys can be"));
+    }
     let mut key = Vec::new();
     let taken = input.take(length).read_to_end(&mut key);
     if taken.map_err(LoadError::Io)? as u64 != length {
@@ -233,7 +238,7 @@ fn read_filter(input: &mut impl Read, kind: Kind, read: usize) -> Result<Loaded,
     })?;
     if kind == Kind::Windowed {
         let began = i64::from_le_bytes(take(input, read)?);
-        filter.age(since(began));
+        filter.elapse(since(began));
     }
     Ok((key.into(), filter, deadline))
 }
@@ -261,18 +266,22 @@ mod tests {
     use guira_commands::{Growth, Window};
     use std::sync::atomic::Ordering;
 
+    /// Counts what each test allocates.
+    #[global_allocator]
+    static ALLOCATOR: guira_hostile::Counting = guira_hostile::Counting;
+
     fn snapshot(filter: &Filter) -> Vec<u8> {
         let mut bytes = Vec::new();
         filter.write_to(&mut bytes).unwrap();
         bytes
     }
 
-    /// A save of the filter of "w", which has a window of four steps, an hour each, and the item
+    /// A save of the filter of "w", which has a window of four epochs, an hour each, and the item
     /// "a".
     fn save_of_window() -> Vec<u8> {
         let window = Window {
             length: Duration::from_secs(4 * 3600),
-            steps: Some(4),
+            epochs: Some(4),
         };
         let options = Options {
             capacity: 10,
@@ -286,7 +295,7 @@ mod tests {
         bytes
     }
 
-    /// Where such a save says when the step began: before its end.
+    /// Where such a save says when the epoch began: before its end.
     fn at_began(bytes: &[u8]) -> std::ops::Range<usize> {
         let end = bytes.len() - (1 + 8 + 4);
         end - 8..end
@@ -296,7 +305,7 @@ mod tests {
         i64::from_le_bytes(bytes[at_began(bytes)].try_into().unwrap())
     }
 
-    /// The same, with a step that began so many milliseconds ago.
+    /// The same, with an epoch that began so many milliseconds ago.
     fn as_of(mut bytes: Vec<u8>, ago: i64) -> Vec<u8> {
         let at = at_began(&bytes);
         let then = keyspace::now().saturating_sub(ago);
@@ -307,13 +316,13 @@ mod tests {
         bytes
     }
 
-    /// Its steps, and whether it holds the item.
+    /// Its epochs, and whether it holds the item.
     fn loaded(bytes: &[u8]) -> (u64, bool) {
         let [(key, filter, None)] = &read(bytes).unwrap()[..] else {
             panic!("there is one key");
         };
         assert_eq!(**key, *b"w");
-        (filter.window().unwrap().step(), filter.contains(b"a"))
+        (filter.window().unwrap().epoch(), filter.contains(b"a"))
     }
 
     #[test]
@@ -335,9 +344,9 @@ mod tests {
         }
     }
 
-    /// Else a server that is started again in every half of a step would never forget.
+    /// Else a server that is started again in every half of an epoch would never forget.
     #[test]
-    fn what_has_passed_of_a_step_is_saved() {
+    fn what_has_passed_of_an_epoch_is_saved() {
         let mut bytes = save_of_window();
         for half in 1..=3 {
             // What was saved is as old as it says, and half an hour older.
@@ -450,6 +459,96 @@ mod tests {
                 bytes[at] ^= bit;
             }
             assert!(read(&*bytes).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_key_that_no_key_can_be_is_refused_before_it_is_read() {
+        let (mut bytes, _) = save();
+        let length = 8 + 4 + 1;
+        for long in [LONGEST_KEY as u64 + 1, u64::MAX] {
+            bytes[length..length + 8].copy_from_slice(&long.to_le_bytes());
+            let refused = read(&*bytes).map(|filters| filters.len());
+            let error = "a key is longer than keys can be";
+            assert!(matches!(refused, Err(LoadError::Damaged(what)) if what == error));
+        }
+    }
+
+    /// A save of the filter of "k", whose snapshot is `snapshot`.
+    fn save_with(snapshot: &[u8]) -> Vec<u8> {
+        let options = Options::default().to_bytes();
+        let start = [&MAGIC[..], &VERSION.to_le_bytes(), &[FILTER]].concat();
+        let key = [&1_u64.to_le_bytes()[..], b"k", &options, &[0; 16]].concat();
+        let end = [&[END][..], &1_u64.to_le_bytes(), &[0; 4]].concat();
+        let mut bytes = [&start[..], &key, snapshot, &end].concat();
+        guira_hostile::fix_checksum(&mut bytes);
+        bytes
+    }
+
+    /// A pass without a chunk would cost the reader a table.
+    #[test]
+    fn empty_passes_in_a_save_are_refused() {
+        let filter = snapshot(&save().1[1].1);
+        assert_eq!(read(&*save_with(&filter)).unwrap().len(), 1);
+        for count in [1, 1_000] {
+            let passes = [0_u64.to_le_bytes(), 1_u64.to_le_bytes()].concat();
+            let (header, rest) = filter.split_at(64);
+            let mut hostile = [header, &passes.repeat(count), rest].concat();
+            guira_hostile::fix_checksum(&mut hostile);
+            let refused = read(&*save_with(&hostile)).map(|filters| filters.len());
+            let Err(LoadError::Filter { error, .. }) = refused else {
+                panic!("{refused:?}");
+            };
+            let SnapshotError::Geometry { what, found: 1 } = error else {
+                panic!("{error}");
+            };
+            assert_eq!(what, "chunk tag");
+        }
+    }
+
+    /// A filter of a few items takes up more than its part of a save, and a longer list of filters
+    /// is a copy of the shorter one.
+    #[test]
+    fn no_save_costs_more_than_its_length_justifies() {
+        use guira_hostile::{HEAD, Target, fix_checksum, measure, rounds, search};
+        const MOST_ALLOCATED: f64 = 8.0;
+
+        let options = Options {
+            capacity: 1,
+            expansion: 0,
+            ..Options::default()
+        };
+        let tiny = |number: u16| -> Shared {
+            let growth = Growth::furthest(&options, usize::MAX).unwrap();
+            let filter = Filter::build(options, growth).unwrap();
+            (number.to_le_bytes().into(), Arc::new(filter.into()))
+        };
+        let mut many = Vec::new();
+        write(&mut many, (0..300).map(tiny)).unwrap();
+        let snapshots = save()
+            .1
+            .iter()
+            .map(|(_, filter)| snapshot(filter))
+            .collect();
+        let targets = [
+            Target {
+                name: "a save",
+                seeds: vec![save().0, save_of_window(), many],
+                fix: fix_checksum,
+                decode: &|bytes| read_all(Summed::new(bytes)).is_ok(),
+            },
+            Target {
+                name: "a snapshot in a save",
+                seeds: snapshots,
+                fix: fix_checksum,
+                decode: &|bytes| read_all(Summed::new(&*save_with(bytes))).is_ok(),
+            },
+        ];
+        println!("{HEAD}");
+        for target in targets {
+            let worst = search(&target, measure, 1, rounds());
+            println!("{worst}");
+            assert!(worst.allocated <= MOST_ALLOCATED, "{worst}");
         }
     }
 }

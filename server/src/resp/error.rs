@@ -1,10 +1,9 @@
 //! What is wrong with the bytes of a client.
 
-use resp_rs::ParseError;
 use thiserror::Error;
 
 /// What ends a connection.
-#[derive(Clone, Debug, PartialEq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum ProtocolError {
     /// The number of arguments is no number, or too large.
     #[error("invalid multibulk length")]
@@ -15,7 +14,7 @@ pub enum ProtocolError {
     /// All arguments together are too large.
     #[error("too big request")]
     TooLarge,
-    /// The requests of all clients that have come in part are too large together.
+    /// The requests of all clients that have come in part, or wait, are too large together.
     #[error("too many bytes of unfinished requests")]
     Unfinished,
     /// Neither the length of an argument nor the number of arguments.
@@ -32,7 +31,7 @@ pub enum ProtocolError {
     /// A quote that is not closed, or closed in the middle of a word.
     #[error("unbalanced quotes in request")]
     UnbalancedQuotes,
-    /// Other garbage.
-    #[error("{0}")]
-    Parse(ParseError),
+    /// An argument is longer than it was said to be.
+    #[error("expected CRLF after an argument")]
+    Terminator,
 }

@@ -1,37 +1,39 @@
 //! Inline commands: a line of words, as typed into a terminal.
 
-use super::error::ProtocolError;
+use super::{
+    error::ProtocolError,
+    request::{Word, Words},
+};
 
-/// The words of a line. Words in double quotes know the escapes `\n`, `\r`,
+/// The words of a line, one after another, and where each is. Words in double quotes know the escapes `\n`, `\r`,
 /// `\t`, `\b`, `\a` and `\xHH`; words in single quotes only `\'`.
-pub(super) fn words(line: &[u8]) -> Result<Vec<Vec<u8>>, ProtocolError> {
-    let mut words = Vec::new();
+pub(super) fn words(line: &[u8]) -> Result<(Vec<u8>, Words), ProtocolError> {
+    let (mut text, mut words) = (Vec::new(), Words::new());
     let mut rest = line;
     loop {
         rest = rest.trim_ascii_start();
         if rest.is_empty() {
-            return Ok(words);
+            return Ok((text, words));
         }
-        let (word, after) = word(rest)?;
-        words.push(word);
-        rest = after;
+        let start = text.len();
+        rest = word(rest, &mut text)?;
+        words.push(Word::new(start, text.len()).ok_or(ProtocolError::Line)?);
     }
 }
 
-/// The first word, and what follows it.
-fn word(line: &[u8]) -> Result<(Vec<u8>, &[u8]), ProtocolError> {
-    let mut word = Vec::new();
+/// Appends to `word` the first word; what follows it.
+fn word<'a>(line: &'a [u8], word: &mut Vec<u8>) -> Result<&'a [u8], ProtocolError> {
     let mut at = 0;
     while let Some(&byte) = line.get(at) {
         match byte {
             b'"' | b'\'' => {
-                let rest = quoted(&line[at + 1..], byte, &mut word)?;
+                let rest = quoted(&line[at + 1..], byte, word)?;
                 // A closing quote ends the word, so a space or nothing follows.
                 return match rest.first() {
                     Some(next) if !next.is_ascii_whitespace() => {
                         Err(ProtocolError::UnbalancedQuotes)
                     }
-                    _ => Ok((word, rest)),
+                    _ => Ok(rest),
                 };
             }
             byte if byte.is_ascii_whitespace() => break,
@@ -39,7 +41,7 @@ fn word(line: &[u8]) -> Result<(Vec<u8>, &[u8]), ProtocolError> {
         }
         at += 1;
     }
-    Ok((word, &line[at..]))
+    Ok(&line[at..])
 }
 
 /// Appends to `word` what stands before the closing quote; what follows it.
@@ -87,6 +89,7 @@ fn hex(high: u8, low: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resp::Request;
 
     #[test]
     fn words_are_split_and_unquoted() {
@@ -100,7 +103,9 @@ mod tests {
             (br#""\xZZ""#, &[b"xZZ"]),
         ];
         for (line, expected) in cases {
-            assert_eq!(words(line).unwrap(), expected);
+            let (text, words) = words(line).unwrap();
+            let request = Request::new(text.into(), words);
+            assert_eq!(request.words().collect::<Vec<_>>(), expected);
         }
     }
 

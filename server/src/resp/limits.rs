@@ -7,15 +7,15 @@ pub struct Limits {
     pub arguments: usize,
     /// Bytes of one argument.
     pub argument_bytes: usize,
-    /// Bytes of a request.
+    /// Bytes of a request, below 4 GiB.
     pub request_bytes: usize,
 }
 
 impl Limits {
-    /// For a client that has not said who it is: enough for `HELLO` and `AUTH`.
+    /// For a client that has not authenticated: enough for `HELLO` and `AUTH`.
     pub const UNAUTHENTICATED: Self = Self {
         arguments: 10,
-        argument_bytes: 16 * 1024,
-        request_bytes: 64 * 1024,
+        argument_bytes: 1024,
+        request_bytes: 4 * 1024,
     };
 }

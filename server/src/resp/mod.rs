@@ -3,11 +3,13 @@
 mod decode;
 mod encode;
 mod error;
-mod gauge;
 mod inline;
 mod limits;
+mod request;
+mod scan;
 
-pub use decode::{Decoder, Request};
+pub use decode::Decoder;
 pub use encode::{Protocol, encode};
 pub use error::ProtocolError;
 pub use limits::Limits;
+pub use request::Request;

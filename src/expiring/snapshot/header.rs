@@ -2,7 +2,7 @@
 
 use crate::{
     error::SnapshotError,
-    expiring::{ExpiringFilter, MIN_STEP, Window},
+    expiring::{ExpiringFilter, MIN_EPOCH, Window},
     geometry::Geometry,
     snapshot::header::{HEADER_BYTES, Hashing, decode, encode},
 };
@@ -33,7 +33,7 @@ impl Header {
         let small = [
             series.fingerprint_bits,
             series.slots(0) as u32,
-            window.steps,
+            window.epochs,
             0,
         ];
         let numbers = [
@@ -67,9 +67,9 @@ impl Header {
         let window = Window {
             capacity: capacity as usize,
             ttl: Duration::new(seconds, nanos),
-            steps,
+            epochs: steps,
         };
-        if window.step_length() < MIN_STEP {
+        if window.epoch_length() < MIN_EPOCH {
             return refuse("seconds of a TTL", seconds);
         }
         Ok(Self {

@@ -2,32 +2,32 @@
 
 use super::*;
 
-fn expiring(items: usize, steps: u32, rate: f64) -> Result<Geometry, BuildError> {
-    Geometry::expiring(items, steps, rate, None)
+fn expiring(items: usize, epochs: u32, rate: f64) -> Result<Geometry, BuildError> {
+    Geometry::expiring(items, epochs, rate, None)
 }
 
-/// What is in the filter at the end of a step that lasts by half too long.
-fn most(items: usize, steps: u32) -> usize {
-    items + (3 * items).div_ceil(2 * steps as usize)
+/// What is in the filter at the end of an epoch that lasts by half too long.
+fn most(items: usize, epochs: u32) -> usize {
+    items + (3 * items).div_ceil(2 * epochs as usize)
 }
 
 #[test]
-fn a_ttl_a_step_and_half_a_step_fit_at_the_rate_asked_for() {
-    for steps in 1..=Geometry::MAX_STEPS {
+fn a_ttl_an_epoch_and_half_an_epoch_fit_at_the_rate_asked_for() {
+    for epochs in 1..=Geometry::MAX_EPOCHS {
         for rate in [0.5, 0.1, 0.03, 0.01, 0.001, 1e-4, 1e-6, 1e-7] {
             for items in [0, 1, 2, 7, 30, 1_000, 12_345, 1_000_000] {
-                let geometry = expiring(items, steps, rate).unwrap();
-                let held = most(items, steps);
+                let geometry = expiring(items, epochs, rate).unwrap();
+                let held = most(items, epochs);
                 assert_eq!(geometry.capacity, held);
                 let room = geometry.series.room(geometry.buckets, 0);
                 assert!(
                     room >= held,
-                    "{items} items, {steps} steps at {rate}: {room}"
+                    "{items} items, {epochs} epochs at {rate}: {room}"
                 );
                 let reached = rate_at_capacity(geometry);
                 assert!(
                     reached <= rate * (1.0 + 1e-12),
-                    "{items}, {steps}: {reached}"
+                    "{items}, {epochs}: {reached}"
                 );
             }
         }
@@ -37,7 +37,7 @@ fn a_ttl_a_step_and_half_a_step_fit_at_the_rate_asked_for() {
 #[test]
 fn each_rate_has_its_layout() {
     // The shortest that reaches it, or one that is no larger.
-    for (steps, rate, bits) in [
+    for (epochs, rate, bits) in [
         (5, 0.1, 9),
         (5, 0.025, 9),
         (5, 0.01, 11),
@@ -48,26 +48,26 @@ fn each_rate_has_its_layout() {
         (12, 1e-5, 26),
         (13, 1e-7, 26),
     ] {
-        let geometry = expiring(100_000, steps, rate).unwrap();
+        let geometry = expiring(100_000, epochs, rate).unwrap();
         let chosen = geometry.series.fingerprint_bits;
-        assert_eq!(chosen, bits, "{steps} steps at {rate}");
+        assert_eq!(chosen, bits, "{epochs} epochs at {rate}");
     }
 }
 
 #[test]
 fn asking_for_more_of_an_expiring_filter_never_makes_it_smaller() {
     for bits in [Some(9), Some(11), Some(16), Some(26), None] {
-        for steps in [1, 2, 5, 12, 13] {
-            if bits == Some(9) && steps > 5 {
+        for epochs in [1, 2, 5, 12, 13] {
+            if bits == Some(9) && epochs > 5 {
                 continue;
             }
             let mut last = 0;
             for items in (0..400).chain((400..100_000).step_by(997)) {
                 // Two buckets, which are those of every item, have more room than four.
-                let geometry = Geometry::expiring(items, steps, 0.5, bits).unwrap();
+                let geometry = Geometry::expiring(items, epochs, 0.5, bits).unwrap();
                 assert!(
                     geometry.buckets >= last,
-                    "{items} items, {steps} steps, {bits:?}"
+                    "{items} items, {epochs} epochs, {bits:?}"
                 );
                 last = geometry.buckets;
             }
@@ -76,11 +76,11 @@ fn asking_for_more_of_an_expiring_filter_never_makes_it_smaller() {
 }
 
 #[test]
-fn fewer_steps_need_more_room() {
+fn fewer_epochs_need_more_room() {
     for bits in [9, 11, 16, 26] {
         let max = if bits == 9 { 5 } else { 13 };
         let buckets: Vec<usize> = (1..=max)
-            .map(|steps| Geometry::expiring(100_000, steps, 0.5, Some(bits)))
+            .map(|epochs| Geometry::expiring(100_000, epochs, 0.5, Some(bits)))
             .map(|geometry| geometry.unwrap().buckets)
             .collect();
         assert!(
@@ -109,8 +109,8 @@ fn refusals_name_what_can_be_had() {
         assert!(matches!(refused, BuildError::FalsePositiveRate { min, .. } if min == MIN_RATE));
     }
 
-    for (steps, allowed) in [(5, vec![9, 11, 16, 26]), (6, vec![11, 16, 26])] {
-        let refused = Geometry::expiring(10, steps, 0.5, Some(12));
+    for (epochs, allowed) in [(5, vec![9, 11, 16, 26]), (6, vec![11, 16, 26])] {
+        let refused = Geometry::expiring(10, epochs, 0.5, Some(12));
         assert_eq!(
             refused,
             Err(BuildError::FingerprintBits { asked: 12, allowed })
@@ -122,9 +122,9 @@ fn refusals_name_what_can_be_had() {
         Err(BuildError::FingerprintBits { asked: 9, .. })
     ));
 
-    for steps in [1, 12] {
+    for epochs in [1, 12] {
         for items in [usize::MAX, usize::MAX / 2] {
-            let refused = expiring(items, steps, 0.5);
+            let refused = expiring(items, epochs, 0.5);
             assert!(
                 matches!(refused, Err(BuildError::Capacity { .. })),
                 "{refused:?}"

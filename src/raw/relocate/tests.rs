@@ -87,7 +87,7 @@ fn a_filter_does_not_grow_for_a_class_that_fills_its_pair() {
     for _ in 0..8 {
         assert_eq!(raw.insert(classes[0]), Ok(()));
     }
-    assert_eq!(raw.insert(classes[0]), Err(InsertError::Full));
+    assert_eq!(raw.insert(classes[0]), Err(InsertError::TooManyCopies));
     assert!(!grows());
     assert!(raw.remove(classes[0]));
     assert_eq!(raw.insert(classes[1]), Ok(()));

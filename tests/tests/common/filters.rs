@@ -22,7 +22,7 @@ pub(crate) fn tiny(bits: u32, buckets: usize) -> CuckooFilter {
         let builder = builder.capacity(capacity).max_capacity(max);
         return builder.build().expect("a small filter");
     }
-    (0..)
+    (1..)
         .map(|capacity| builder.clone().capacity(capacity).build())
         .map(|filter| filter.expect("a small filter"))
         .find(|filter| filter.buckets() >= buckets)

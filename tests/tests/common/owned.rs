@@ -113,13 +113,20 @@ impl Owner<'_> {
             }
             40..60 => match filter.insert_hash(hash) {
                 Ok(()) => *copies += 1,
-                Err(InsertError::Full) => self.tally.full += 1,
+                Err(
+                    InsertError::Full | InsertError::BlockedByScan | InsertError::TooManyCopies,
+                ) => self.tally.full += 1,
                 Err(error) => return wrong(&error.to_string(), *copies),
             },
             60..70 => match (filter.insert_unique_hash(hash), *copies) {
                 (Ok(true), 0) => *copies += 1,
                 (Ok(false), 1..) => {}
-                (Err(InsertError::Full), 0) => self.tally.full += 1,
+                (
+                    Err(
+                        InsertError::Full | InsertError::BlockedByScan | InsertError::TooManyCopies,
+                    ),
+                    0,
+                ) => self.tally.full += 1,
                 (answer, _) => {
                     return wrong(&format!("insert_unique answered {answer:?}"), *copies);
                 }

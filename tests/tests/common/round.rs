@@ -157,7 +157,7 @@ impl Round {
             relocations: stats.relocations,
             retried: stats.retried_lookups,
             conservative: stats.conservative_lookups,
-            levels: stats.level.into(),
+            levels: stats.doublings.into(),
         }
     }
 }

@@ -43,7 +43,9 @@ pub(crate) fn step(
         30..40 => Answer::Count(filter.count_hash(hash)),
         40..70 if unique => match filter.insert_unique_hash(hash) {
             Ok(added) => Answer::InsertUnique(Some(added)),
-            Err(InsertError::Full) => Answer::InsertUnique(None),
+            Err(InsertError::Full | InsertError::BlockedByScan | InsertError::TooManyCopies) => {
+                Answer::InsertUnique(None)
+            }
             Err(error) => panic!("{error}"),
         },
         40..70 => Answer::Insert(filter.insert_hash(hash).is_ok()),

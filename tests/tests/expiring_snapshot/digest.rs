@@ -3,7 +3,7 @@
 use crate::{
     LAYOUTS, aged,
     class_digest::{absorb, copy, value},
-    steps,
+    epochs,
 };
 use guira::ExpiringFilter;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ fn expected(snapshot: &[u8]) -> u128 {
     let (numbers, _) = snapshot.as_chunks();
     let numbers: Vec<u64> = numbers.iter().map(|it| u64::from_le_bytes(*it)).collect();
     let (header, rest) = numbers.split_at(8);
-    let (f, steps) = (u32::from(snapshot[12]), u64::from(snapshot[14]));
+    let (f, epochs) = (u32::from(snapshot[12]), u64::from(snapshot[14]));
     let (tag_bits, slots, distance) = match f {
         9 => (3, 5, 12),
         11 => (4, 4, 16),
@@ -32,13 +32,13 @@ fn expected(snapshot: &[u8]) -> u128 {
     let mut sums: BTreeMap<u64, u128> = BTreeMap::new();
     let mut bucket = 0;
     for chunk in rest[..rest.len() - 1].chunks(CHUNK + 1) {
-        let (&step, words) = chunk.split_last().expect("a step");
+        let (&epoch, words) = chunk.split_last().expect("an epoch");
         for word in words {
             for slot in 0..slots {
                 let entry = low(word >> (slot * distance), f + tag_bits);
                 let (fingerprint, tag) = (low(entry, f), entry >> f);
-                let age = low(step.wrapping_sub(tag), tag_bits) + (end - step);
-                if fingerprint == 0 || age > steps {
+                let age = low(epoch.wrapping_sub(tag), tag_bits) + (end - epoch);
+                if fingerprint == 0 || age > epochs {
                     continue;
                 }
                 let sum = sums.entry(age).or_default();
@@ -55,7 +55,7 @@ fn expected(snapshot: &[u8]) -> u128 {
 }
 
 fn filter(bits: u32, capacity: usize, seed: u64) -> ExpiringFilter {
-    let builder = ExpiringFilter::builder(crate::TTL).steps(3);
+    let builder = ExpiringFilter::builder(crate::TTL).epochs(3);
     let builder = builder.capacity(capacity).fingerprint_bits(bits).seed(seed);
     builder.build().expect("a filter")
 }
@@ -63,9 +63,9 @@ fn filter(bits: u32, capacity: usize, seed: u64) -> ExpiringFilter {
 #[test]
 fn it_is_as_the_format_says() {
     for bits in LAYOUTS {
-        for steps in steps(bits) {
-            let (filter, _) = aged(bits, steps);
-            for _ in 0..steps {
+        for epochs in epochs(bits) {
+            let (filter, _) = aged(bits, epochs);
+            for _ in 0..epochs {
                 assert!(!filter.is_empty());
                 assert_eq!(filter.digest(), expected(&filter.to_bytes()));
                 filter.advance();
@@ -95,7 +95,7 @@ fn it_does_not_change_from_release_to_release() {
 }
 
 #[test]
-fn the_order_of_inserts_and_the_number_of_the_step_do_not_matter() {
+fn the_order_of_inserts_and_the_number_of_the_epoch_do_not_matter() {
     for bits in LAYOUTS {
         let (one, other) = (filter(bits, 2_000, 7), filter(bits, 2_000, 7));
         for _ in 0..5 {
@@ -147,7 +147,7 @@ fn the_header_matters() {
         builder(),
         builder().seed(8),
         builder().capacity(101),
-        builder().steps(5),
+        builder().epochs(5),
         builder().fingerprint_bits(26),
     ]
     .map(|builder| builder.build().expect("a filter").digest());

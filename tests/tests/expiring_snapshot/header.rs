@@ -1,6 +1,6 @@
 //! Headers: an empty filter in a few bytes.
 
-use crate::{LAYOUTS, TTL, aged, steps};
+use crate::{LAYOUTS, TTL, aged, epochs};
 use guira::{ExpiringFilter, SnapshotError};
 use std::{hash::RandomState, time::Duration};
 
@@ -10,17 +10,17 @@ const BYTES: usize = 68;
 #[test]
 fn a_filter_of_its_header_is_like_it_and_empty() {
     for bits in LAYOUTS {
-        for steps in steps(bits) {
-            let (filter, _) = aged(bits, steps);
+        for epochs in epochs(bits) {
+            let (filter, _) = aged(bits, epochs);
             let header = filter.header();
             assert_eq!(header.len(), BYTES);
             assert_eq!(header[..64], filter.to_bytes()[..64]);
             let bytes = 8 * filter.buckets();
             let like_it = ExpiringFilter::from_header(&header, bytes).expect("a header");
             assert_eq!(like_it.header(), header);
-            assert_eq!((like_it.ttl(), like_it.steps()), (TTL, steps));
+            assert_eq!((like_it.ttl(), like_it.epochs()), (TTL, epochs));
             assert_eq!(like_it.capacity(), filter.capacity());
-            assert_eq!((like_it.len(), like_it.step()), (0, 0));
+            assert_eq!((like_it.len(), like_it.epoch()), (0, 0));
             let refused = ExpiringFilter::from_header(&header, bytes - 1);
             let (asked, allowed) = match refused {
                 Err(SnapshotError::TooLarge { asked, allowed }) => (asked, allowed),

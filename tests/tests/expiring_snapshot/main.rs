@@ -2,6 +2,7 @@
 
 #[path = "../common/class_digest.rs"]
 mod class_digest;
+mod decoder;
 mod digest;
 mod header;
 #[cfg(feature = "serde")]
@@ -26,43 +27,43 @@ const LAYOUTS: [u32; 4] = [9, 11, 16, 26];
 const TTL: Duration = Duration::from_secs(60);
 const HEADER: usize = 64;
 
-fn filter(bits: u32, capacity: usize, steps: u32) -> ExpiringFilter {
+fn filter(bits: u32, capacity: usize, epochs: u32) -> ExpiringFilter {
     let builder = ExpiringFilter::builder(TTL).capacity(capacity).seed(0);
-    let builder = builder.fingerprint_bits(bits).steps(steps);
+    let builder = builder.fingerprint_bits(bits).epochs(epochs);
     builder.build().expect("a filter")
 }
 
-/// The steps of a layout: a few, and the most.
-fn steps(bits: u32) -> [u32; 3] {
+/// The epochs of a layout: a few, and the most.
+fn epochs(bits: u32) -> [u32; 3] {
     [1, 3, if bits == 9 { 5 } else { 13 }]
 }
 
-/// A filter with items of several steps: item n was seen in step n / 10.
-fn aged(bits: u32, steps: u32) -> (ExpiringFilter, u32) {
-    let filter = filter(bits, 100, steps);
-    for step in 0..=steps {
-        for item in 10 * step..10 * step + 5 {
+/// A filter with items of several epochs: item n was seen in epoch n / 10.
+fn aged(bits: u32, epochs: u32) -> (ExpiringFilter, u32) {
+    let filter = filter(bits, 100, epochs);
+    for epoch in 0..=epochs {
+        for item in 10 * epoch..10 * epoch + 5 {
             filter.insert(&item).expect("room");
         }
         filter.advance();
     }
-    (filter, 10 * (steps + 1))
+    (filter, 10 * (epochs + 1))
 }
 
 #[test]
 fn what_is_restored_expires_as_the_original_does() {
     for bits in LAYOUTS {
-        for steps in steps(bits) {
-            let (original, items) = aged(bits, steps);
+        for epochs in epochs(bits) {
+            let (original, items) = aged(bits, epochs);
             let restored = ExpiringFilter::from_bytes(&original.to_bytes()).expect("a snapshot");
-            assert_eq!(restored.step(), original.step());
+            assert_eq!(restored.epoch(), original.epoch());
             assert_eq!(restored.ttl(), TTL);
-            assert_eq!(restored.steps(), steps);
+            assert_eq!(restored.epochs(), epochs);
             assert_eq!(restored.capacity(), 100);
             assert_eq!(restored.fingerprint_bits(), bits);
-            for later in 0..=steps {
-                assert_eq!(original.is_empty(), later == steps, "{bits}, {steps}");
-                assert_eq!(restored.to_bytes(), original.to_bytes(), "{bits}, {steps}");
+            for later in 0..=epochs {
+                assert_eq!(original.is_empty(), later == epochs, "{bits}, {epochs}");
+                assert_eq!(restored.to_bytes(), original.to_bytes(), "{bits}, {epochs}");
                 for item in 0..items {
                     assert_eq!(restored.count(&item), original.count(&item), "{item}");
                 }
@@ -77,18 +78,18 @@ fn what_is_restored_expires_as_the_original_does() {
 #[test]
 fn time_on_a_disk_passes() {
     for bits in LAYOUTS {
-        for steps in steps(bits) {
-            for passed in 0..2 * steps {
-                let (filter, _) = aged(bits, steps);
+        for epochs in epochs(bits) {
+            for passed in 0..2 * epochs {
+                let (filter, _) = aged(bits, epochs);
                 let mut restored = filter.clone();
-                restored.age(filter.step_length() * passed + Duration::from_millis(1));
+                restored.elapse(filter.epoch_length() * passed + Duration::from_millis(1));
                 for _ in 0..passed {
                     filter.advance();
                 }
-                assert_eq!(restored.len(), filter.len(), "{bits}, {steps}, {passed}");
-                for item in 0..10 * steps + 10 {
+                assert_eq!(restored.len(), filter.len(), "{bits}, {epochs}, {passed}");
+                for item in 0..10 * epochs + 10 {
                     let (now, then) = (restored.count(&item), filter.count(&item));
-                    assert_eq!(now, then, "{bits}, {steps}, {passed}: {item}");
+                    assert_eq!(now, then, "{bits}, {epochs}, {passed}: {item}");
                 }
             }
         }
@@ -108,8 +109,8 @@ impl Drop for Stopping<'_> {
 fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
     const ITEMS: u64 = 20_000;
     for bits in LAYOUTS {
-        let steps = steps(bits)[2];
-        let filter = filter(bits, 3 * ITEMS as usize, steps);
+        let epochs = epochs(bits)[2];
+        let filter = filter(bits, 3 * ITEMS as usize, epochs);
         let (stop, next) = (AtomicBool::new(false), AtomicU64::new(ITEMS));
         for item in 0..ITEMS {
             filter.insert(&item).expect("room");
@@ -122,7 +123,11 @@ fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
                         let answer = loop {
                             match filter.refresh(&item) {
                                 // A copy is moved, and there is no room for another one.
-                                Err(InsertError::Full) => thread::yield_now(),
+                                Err(
+                                    InsertError::Full
+                                    | InsertError::BlockedByScan
+                                    | InsertError::TooManyCopies,
+                                ) => thread::yield_now(),
                                 answer => break answer,
                             }
                         };
@@ -135,10 +140,10 @@ fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     let item = next.fetch_add(1, Ordering::Relaxed);
-                    let step = filter.step();
+                    let epoch = filter.epoch();
                     if filter.insert(&item).is_ok() && item % 2 == 0 && !filter.remove(&item) {
                         // This thread was stopped meanwhile.
-                        assert!(filter.step() > step + u64::from(steps), "{item}");
+                        assert!(filter.epoch() > epoch + u64::from(epochs), "{item}");
                     }
                 }
             });
@@ -148,20 +153,20 @@ fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
             // On a busy machine a snapshot can take too long to hold anything.
             while number < 20 || found == 0 {
                 number += 1;
-                // What is in the filter was refreshed in this step, or in the one before it.
-                let seen = filter.step().saturating_sub(1);
+                // What is in the filter was refreshed in this epoch, or in the one before it.
+                let seen = filter.epoch().saturating_sub(1);
                 let restored = if number % 2 == 0 {
                     ExpiringFilter::from_bytes(&filter.to_bytes()).expect("a snapshot")
                 } else {
                     filter.clone()
                 };
-                while restored.step() <= seen + u64::from(steps) {
+                while restored.epoch() <= seen + u64::from(epochs) {
                     let missing = (0..ITEMS).find(|item| !restored.contains(item));
                     assert_eq!(missing, None, "{bits}");
                     restored.advance();
                     found += 1;
                 }
-                for _ in 0..=steps {
+                for _ in 0..=epochs {
                     restored.advance();
                 }
                 assert!(restored.is_empty());
@@ -171,11 +176,11 @@ fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
     }
 }
 
-/// Small snapshots of all layouts, empty and with items of several steps.
+/// Small snapshots of all layouts, empty and with items of several epochs.
 static SNAPSHOTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let of_layout = |bits| {
         let empty = filter(bits, 20, 2).to_bytes();
-        let aged = steps(bits).map(|steps| aged(bits, steps).0.to_bytes());
+        let aged = epochs(bits).map(|epochs| aged(bits, epochs).0.to_bytes());
         [vec![empty], aged.to_vec()].concat()
     };
     LAYOUTS.into_iter().flat_map(of_layout).collect()
@@ -224,8 +229,8 @@ fn an_impossible_filter_is_refused_by_name() {
     assert!(with_byte(8, 2).contains("version 2; this release reads version 1"));
     assert!(with_byte(12, 15).contains("fingerprint bits 15"));
     assert!(with_byte(13, 4).contains("slots of a bucket 4"));
-    assert!(with_byte(14, 0).contains("steps 0"));
-    assert!(with_byte(14, 14).contains("steps 14"));
+    assert!(with_byte(14, 0).contains("epochs 0"));
+    assert!(with_byte(14, 14).contains("epochs 14"));
     assert!(with_byte(15, 1).contains("reserved byte 1"));
     let number = |at, number| with_number(&bytes, at, number).to_string();
     assert!(number(16, 3).contains("buckets 3"));
@@ -237,11 +242,11 @@ fn an_impossible_filter_is_refused_by_name() {
         with_number(&bytes, 56, 1),
         SnapshotError::Hasher { .. }
     ));
-    // The step of the only chunk, and the one at the end.
+    // The epoch of the only chunk, and the one at the end.
     let end = bytes.len() - 12;
-    assert!(number(end, filter.step() - 1).contains("step"));
-    assert!(number(end, 1 << 63).contains("step"));
-    assert!(number(end - 8, filter.step() + 1).contains("step"));
+    assert!(number(end, filter.epoch() - 1).contains("epoch"));
+    assert!(number(end, 1 << 63).contains("epoch"));
+    assert!(number(end - 8, filter.epoch() + 1).contains("epoch"));
 }
 
 #[test]
@@ -255,11 +260,11 @@ fn an_impossible_word_is_refused_with_its_place() {
             matches!(error, SnapshotError::Word { bucket: 1, plane: 0, bits } if bits == word);
         assert!(is_named, "{error}");
     };
-    // A mark; a tag without a fingerprint; a copy that is dead in step 1, as it is of step 2.
+    // A mark; a tag without a fingerprint; a copy that is dead in epoch 1, as it is of epoch 2.
     refused(1 << 60 | 1);
     refused(1 << 16);
     refused(2 << 16 | 5);
-    // A copy of step 0 and one of step 1.
+    // A copy of epoch 0 and one of epoch 1.
     let mut bytes = bytes.clone();
     bytes[HEADER + 8..HEADER + 16].copy_from_slice(&(6_u64 | 1 << 36 | 5 << 20).to_le_bytes());
     fix_checksum(&mut bytes);
@@ -278,9 +283,9 @@ fn copies_that_died_during_the_snapshot_are_left_out() {
         bytes[end..end + 8].copy_from_slice(&u64::to_le_bytes(passed));
         fix_checksum(&mut bytes);
         let restored = ExpiringFilter::from_bytes(&bytes).expect("a snapshot");
-        assert_eq!(restored.len(), expected, "{passed} steps later");
+        assert_eq!(restored.len(), expected, "{passed} epochs later");
         assert_eq!(restored.count("ani"), expected);
-        assert_eq!(restored.step(), passed);
+        assert_eq!(restored.epoch(), passed);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Feature `serde`: an expiring filter goes through text and binary formats with the times of its
 //! items.
 
-use crate::{LAYOUTS, aged, filter, steps};
+use crate::{LAYOUTS, aged, epochs, filter};
 use guira::ExpiringFilter;
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,8 @@ struct Saved {
 #[test]
 fn items_expire_as_they_would_have() {
     for bits in LAYOUTS {
-        for steps in steps(bits) {
-            let (seen, items) = aged(bits, steps);
+        for epochs in epochs(bits) {
+            let (seen, items) = aged(bits, epochs);
             let saved = Saved {
                 name: "seen".into(),
                 seen,
@@ -29,7 +29,7 @@ fn items_expire_as_they_would_have() {
                 serde_json::from_str(&text).expect("a filter"),
                 postcard::from_bytes(&bytes).expect("a filter"),
             ];
-            for _ in 0..=steps {
+            for _ in 0..=epochs {
                 for Saved {
                     name,
                     seen,
@@ -37,7 +37,7 @@ fn items_expire_as_they_would_have() {
                 } in &restored
                 {
                     assert_eq!((name.as_str(), *generation), ("seen", 7));
-                    assert_eq!(seen.step(), saved.seen.step());
+                    assert_eq!(seen.epoch(), saved.seen.epoch());
                     for item in 0..items {
                         assert_eq!(seen.count(&item), saved.seen.count(&item), "{item}");
                     }

@@ -40,7 +40,7 @@ pub(crate) fn assert_works(filter: &ExpiringFilter) {
     assert_eq!(filter.clone().to_bytes(), filter.to_bytes());
     let items = (0..32_u32).filter(|item| filter.insert(item).is_ok());
     let items: Vec<u32> = items.collect();
-    for _ in 0..filter.steps() {
+    for _ in 0..filter.epochs() {
         assert!(filter.advance());
         assert!(items.iter().all(|item| filter.contains(item)));
     }

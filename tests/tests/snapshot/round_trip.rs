@@ -18,7 +18,7 @@ fn assert_same(original: &CuckooFilter, restored: &CuckooFilter, items: usize) {
     assert_eq!(restored.max_capacity(), original.max_capacity());
     assert_eq!(restored.buckets(), original.buckets());
     assert_eq!(restored.memory_usage(), original.memory_usage());
-    assert_eq!(restored.stats().level, original.stats().level);
+    assert_eq!(restored.stats().doublings, original.stats().doublings);
     assert_eq!(restored.hasher().seed(), original.hasher().seed());
     assert_eq!(
         restored.stats().buckets_to_split > 0,
@@ -70,7 +70,7 @@ fn growing_filters() {
         while items < filter.max_capacity() {
             items += fill(&filter, items..items + 1);
             let stats = filter.stats();
-            let now = (stats.level, stats.buckets_to_split.div_ceil(200));
+            let now = (stats.doublings, stats.buckets_to_split.div_ceil(200));
             if now != mem::replace(&mut before, now) {
                 assert_round_trip(&filter, items);
                 growing += usize::from(stats.buckets_to_split > 0);

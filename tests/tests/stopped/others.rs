@@ -58,7 +58,9 @@ impl Worker {
                 }
                 // An item of its class is in, which may be removed.
                 Ok(false) => {}
-                Err(InsertError::Full) => match item % 3 {
+                Err(
+                    InsertError::Full | InsertError::BlockedByScan | InsertError::TooManyCopies,
+                ) => match item % 3 {
                     1 => self.refused.unique += 1,
                     _ => self.refused.plain += 1,
                 },
@@ -135,7 +137,13 @@ pub(crate) fn meet(filter: &Filter, present: Vec<u64>, contested: Option<u64>) {
         worker.look_up();
         if let Some(item) = contested {
             let inserted = worker.filter.insert_unique(&item);
-            assert!(matches!(inserted, Ok(_) | Err(InsertError::Full)));
+            assert!(matches!(
+                inserted,
+                Ok(_)
+                    | Err(InsertError::Full
+                        | InsertError::BlockedByScan
+                        | InsertError::TooManyCopies)
+            ));
             assert_eq!(worker.filter.contains(&item), inserted.is_ok());
         }
     });

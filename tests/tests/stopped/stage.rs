@@ -47,7 +47,7 @@ impl Stage {
     /// The same in a filter that has doubled.
     pub(crate) fn grown() -> Self {
         Self::verge(true, |_, after, steps| {
-            after.level > 0 && after.buckets_to_split == 0 && moves(steps) == 2
+            after.doublings > 0 && after.buckets_to_split == 0 && moves(steps) == 2
         })
     }
 
@@ -56,7 +56,7 @@ impl Stage {
     pub(crate) fn midway() -> Self {
         Self::verge(true, |before, after, steps| {
             let growing = before.buckets_to_split > 0 && after.buckets_to_split > 0;
-            before.level > 0 && growing && moves(steps) > 0
+            before.doublings > 0 && growing && moves(steps) > 0
         })
     }
 

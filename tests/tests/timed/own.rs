@@ -68,7 +68,7 @@ impl<'a> Owner<'a> {
                 written: Some(item.written),
                 lives_until,
                 answered,
-                step: self.scene.filter.step(),
+                step: self.scene.filter.epoch(),
             });
         }
     }

@@ -112,7 +112,7 @@ impl Round {
     pub(crate) fn run(self) -> Result<Report, String> {
         let ttl = STEP * self.steps;
         let builder = ExpiringFilter::builder(ttl)
-            .steps(self.steps)
+            .epochs(self.steps)
             .capacity(self.capacity + SHARED)
             .fingerprint_bits(self.bits)
             .seed(self.seed);
@@ -136,7 +136,7 @@ impl Round {
                 .collect();
             while scene.steps.elapsed() < self.lasts {
                 scene.steps.observe(&scene.filter);
-                scene.filter.tick(|| scene.steps.elapsed());
+                scene.filter.tick_at(|| scene.steps.elapsed());
                 scene.steps.observe(&scene.filter);
                 thread::sleep(Duration::from_millis(1));
             }
@@ -182,7 +182,7 @@ impl Round {
                 }
             }
             // All race to begin a step: none may be too short.
-            scene.filter.tick(|| scene.steps.elapsed());
+            scene.filter.tick_at(|| scene.steps.elapsed());
             scene.steps.observe(&scene.filter);
         }
         (owner, racer)

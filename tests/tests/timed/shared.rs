@@ -86,7 +86,7 @@ impl<'a> Racer<'a> {
                 written: None,
                 lives_until,
                 answered: span,
-                step: filter.step(),
+                step: filter.epoch(),
             });
         }
         if first {

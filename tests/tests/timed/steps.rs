@@ -45,7 +45,7 @@ impl Steps {
     /// Looks which step it is.
     pub(crate) fn observe(&self, filter: &ExpiringFilter) {
         let before = self.now();
-        let step = filter.step() as usize;
+        let step = filter.epoch() as usize;
         let after = self.now();
         self.not_before[step + 1].fetch_max(before, Ordering::Relaxed);
         self.by[step].fetch_min(after, Ordering::Relaxed);

@@ -7,7 +7,7 @@ const START: i64 = 1_000_000;
 fn filter(windows: &Windows, length: u64) -> Arc<Filter> {
     let window = Window {
         length: Duration::from_millis(length),
-        steps: Some(4),
+        epochs: Some(4),
     };
     let filter = Filter::build_window(Options::default(), window, windows.clock()).unwrap();
     let filter = Arc::new(filter);
@@ -15,8 +15,8 @@ fn filter(windows: &Windows, length: u64) -> Arc<Filter> {
     filter
 }
 
-fn step(filter: &Filter) -> u64 {
-    filter.window().unwrap().step()
+fn epoch(filter: &Filter) -> u64 {
+    filter.window().unwrap().epoch()
 }
 
 /// Moves the clock if it is due: what replicas are told.
@@ -42,16 +42,16 @@ fn steps_begin_when_they_are_due_and_not_before() {
     assert_eq!(windows.until_due(at(10)), Duration::from_millis(101));
     assert_eq!(look(&windows, at(110)), None);
     assert_eq!(look(&windows, at(111)), Some(passes(101)));
-    assert_eq!((step(&quick), step(&slow)), (1, 0));
+    assert_eq!((epoch(&quick), epoch(&slow)), (1, 0));
     // What was missed is not caught up.
     assert_eq!(look(&windows, at(1010)), Some(passes(899)));
-    assert_eq!((step(&quick), step(&slow)), (2, 0));
+    assert_eq!((epoch(&quick), epoch(&slow)), (2, 0));
     assert_eq!(
         look(&windows, at(1020)),
         Some(passes(10)),
         "of the slow one"
     );
-    assert_eq!((step(&quick), step(&slow)), (2, 1));
+    assert_eq!((epoch(&quick), epoch(&slow)), (2, 1));
     drop((quick, slow));
     assert!(look(&windows, at(9000)).is_some());
     assert_eq!(windows.count(), 0);
@@ -68,13 +68,13 @@ fn a_new_filter_is_not_taken_for_older_than_it_is() {
     let new = filter(&windows, 400);
     let held = filter(&windows, 400);
     look(&windows, at(5_000));
-    assert_eq!(new.window().unwrap().step_age(), Duration::ZERO);
+    assert_eq!(new.window().unwrap().epoch_age(), Duration::ZERO);
     windows.hold(&held);
     assert_eq!(look(&windows, at(5_050)), Some(passes(50)));
     look(&windows, at(5_102));
-    assert_eq!((step(&new), step(&held), step(&old)), (1, 0, 0));
+    assert_eq!((epoch(&new), epoch(&held), epoch(&old)), (1, 0, 0));
     look(&windows, at(5_152));
-    assert_eq!((step(&new), step(&held), step(&old)), (1, 1, 0));
+    assert_eq!((epoch(&new), epoch(&held), epoch(&old)), (1, 1, 0));
     assert_eq!(windows.count(), 3);
 }
 
@@ -95,7 +95,7 @@ fn time_passes_while_the_engine_is_down() {
         assert_eq!(pass.milliseconds, u64::try_from(down).unwrap_or(0));
         assert!(pass.is_idle);
         windows.pass(pass);
-        assert_eq!(step(&loaded), expected, "{down}");
+        assert_eq!(epoch(&loaded), expected, "{down}");
     }
 }
 
@@ -108,17 +108,17 @@ fn a_replica_goes_by_what_it_is_told() {
     let filter = filter(&windows, 400);
     windows.is_from_primary(start, START);
     windows.pass_as_told(passes(3), false, at(10_000), START);
-    assert_eq!(filter.window().unwrap().step_age(), Duration::ZERO);
+    assert_eq!(filter.window().unwrap().epoch_age(), Duration::ZERO);
     assert_eq!(look(&windows, at(10_100)), None);
     assert_eq!(look(&windows, at(10_101)), Some(passes(101)));
-    assert_eq!(step(&filter), 1);
+    assert_eq!(epoch(&filter), 1);
     // A file that it had is of no account when there is a primary.
     let windows = Windows::new(START);
     windows.is_from_file(START - 60_000);
     windows.is_led(start);
     let other = self::filter(&windows, 400);
     assert_eq!(look(&windows, at(7)), Some(passes(7)));
-    assert_eq!(step(&other), 0);
+    assert_eq!(epoch(&other), 0);
 }
 
 #[test]

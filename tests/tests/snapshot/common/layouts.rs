@@ -62,11 +62,11 @@ pub(crate) fn growing(bits: u32, level: u32) -> Option<(CuckooFilter, usize)> {
     })?;
     let filter = filter.expect("a small filter");
     let mut items = 0;
-    while filter.stats().level < level || filter.stats().buckets_to_split == 0 {
+    while filter.stats().doublings < level || filter.stats().buckets_to_split == 0 {
         items += fill(&filter, items..items + 1);
     }
     items += fill(&filter, items..items + 2);
     let stats = filter.stats();
-    assert!(stats.level == level && stats.buckets_to_split > 0);
+    assert!(stats.doublings == level && stats.buckets_to_split > 0);
     Some((filter, items))
 }

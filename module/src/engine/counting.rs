@@ -1,0 +1,75 @@
+//! The allocator of tests and of the fuzzer, where there is no engine: it knows how much memory a
+//! thread uses at most.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+thread_local! {
+    // Constant at first and never dropped: the allocator can use them at any time.
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+/// As in the engine, a reallocation holds both the old and the new memory for a moment.
+struct Counting;
+
+fn count(bytes: isize) {
+    let live = LIVE.get().wrapping_add(bytes);
+    LIVE.set(live);
+    PEAK.set(PEAK.get().max(live));
+}
+
+// SAFETY: every call goes to the system's allocator as it came. Counting neither allocates nor panics.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller's promise is the one that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+/// Calls `work`; what it returns, and the most bytes that this thread had allocated at one time
+/// meanwhile, beyond those that it had before.
+pub(crate) fn peak_of<R>(work: impl FnOnce() -> R) -> (R, usize) {
+    let before = LIVE.get();
+    PEAK.set(before);
+    let result = work();
+    (result, (PEAK.get() - before).unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_at_one_time_is_counted() {
+        let (_, peak) = peak_of(|| {
+            drop(vec![1_u8; 1000]);
+            vec![0_u8; 300]
+        });
+        assert_eq!(peak, 1000);
+        let mut bytes = vec![1_u8; 1000];
+        let ((), peak) = peak_of(|| bytes.reserve_exact(500));
+        assert_eq!(peak, 1500);
+        let (other, peak) = peak_of(|| std::thread::spawn(|| vec![1_u8; 1 << 20]).join());
+        assert_eq!(other.expect("a vector").len(), 1 << 20);
+        assert!(peak < 1 << 16, "{peak}: another thread's");
+    }
+}

@@ -1,0 +1,48 @@
+//! What is done for a client before it has authenticated: little.
+
+use super::{Calls, Connection, is_http};
+use crate::{
+    commands::{Kind, NOAUTH},
+    resp::{Request, encode},
+};
+use std::time::Duration;
+
+/// Bytes of replies that a client leaves unread before it has authenticated, at most.
+const UNREAD_UNAUTHENTICATED: usize = 4 * 1024;
+
+impl Connection {
+    /// How long it may be idle before it has authenticated; 0 for any time.
+    #[cold]
+    pub(super) fn idle_unauthenticated(&self) -> Duration {
+        let config = &self.server.config;
+        let (idle, most) = (config.timeout, config.authentication_timeout);
+        let left = self.session.unauthenticated_since();
+        let left = left.map(|since| most.saturating_sub(since.elapsed()));
+        match left.filter(|_| !most.is_zero()) {
+            None => idle,
+            // Not 0, which is any time.
+            Some(left) if idle.is_zero() => left.max(Duration::from_millis(1)),
+            Some(left) => left.max(Duration::from_millis(1)).min(idle),
+        }
+    }
+
+    /// All but a few commands have the same answer, whether or not they exist and are disabled.
+    #[cold]
+    pub(super) fn answer_unauthenticated(&mut self, request: &Request, run: &mut Option<Calls>) {
+        let name = request.words().next().unwrap_or_default();
+        match self.server.find(name) {
+            Some(command) if command.kind == Kind::Open => self.answer(request, run),
+            None if is_http(name) => self.refuse_http(),
+            _ => encode(&NOAUTH, self.session.protocol, &mut self.replies),
+        }
+        if self.session.authenticated {
+            return self.stream.allow_large_writes();
+        }
+        if self.replies.len() - self.sent > UNREAD_UNAUTHENTICATED {
+            let written = self.write();
+            if written.is_err() || self.replies.len() - self.sent > UNREAD_UNAUTHENTICATED {
+                self.end_unread();
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! A request as it arrived.
+
+use bytes::Bytes;
+use smallvec::SmallVec;
+
+/// A command's name and its arguments.
+#[derive(Debug, PartialEq)]
+pub struct Request {
+    bytes: Bytes,
+    words: Words,
+}
+
+/// Where the words of a request are in its bytes.
+pub(super) type Words = SmallVec<[Word; 4]>;
+
+/// The place of a word. 8 bytes, so that an empty argument, which takes 6 bytes to send, costs
+/// little more in memory. [`Limits::request_bytes`](super::Limits::request_bytes) is below 4 GiB.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Word {
+    start: u32,
+    end: u32,
+}
+
+impl Word {
+    /// The word at these bytes of a request. `None` if a request cannot be that long.
+    pub(super) fn new(start: usize, end: usize) -> Option<Self> {
+        Some(Self {
+            start: u32::try_from(start).ok()?,
+            end: u32::try_from(end).ok()?,
+        })
+    }
+
+    pub(super) fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+}
+
+impl Request {
+    pub(super) fn new(bytes: Bytes, words: Words) -> Self {
+        Self { bytes, words }
+    }
+
+    /// The name, and after it the arguments.
+    #[inline]
+    pub fn words(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        let word = |word: &Word| &self.bytes[word.start as usize..word.end as usize];
+        self.words.iter().map(word)
+    }
+
+    /// Bytes of memory that it takes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.bytes.len() + spilled(&self.words)
+    }
+}
+
+/// Bytes that `words` take on the heap.
+pub(super) fn spilled(words: &Words) -> usize {
+    match words.spilled() {
+        true => words.capacity() * size_of::<Word>(),
+        false => 0,
+    }
+}

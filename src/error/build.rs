@@ -1,0 +1,159 @@
+use std::{error::Error, fmt, time::Duration};
+
+/// A filter cannot be built as requested.
+///
+/// ```
+/// use guira::{BuildError, CuckooFilter};
+///
+/// let error = CuckooFilter::builder().capacity(100).max_capacity(10).build();
+/// let expected = BuildError::MaxCapacity { asked: 10, capacity: 100 };
+/// assert_eq!(error.err(), Some(expected));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The capacity is 0.
+    ZeroCapacity,
+    /// The capacity needs more buckets than a filter can have.
+    Capacity {
+        /// The requested capacity; for a filter that can grow, the largest one.
+        asked: usize,
+        /// The requested fingerprint bits, or those of the layout with the most room.
+        fingerprint_bits: u32,
+        /// The largest capacity allowed.
+        max: usize,
+    },
+    /// The false-positive rate is not a rate, or no layout reaches it.
+    FalsePositiveRate {
+        /// The requested rate.
+        asked: f64,
+        /// The lowest rate that any layout reaches.
+        min: f64,
+    },
+    /// There is no layout with fingerprints of this size.
+    FingerprintBits {
+        /// The requested number of bits.
+        asked: u32,
+        /// The supported numbers of bits.
+        allowed: Vec<u32>,
+    },
+    /// Fingerprints of the requested size do not reach the requested rate. If no size was requested:
+    /// the longest ones of this kind of filter do not.
+    RateOfFingerprint {
+        /// The requested rate.
+        asked: f64,
+        /// The number of bits.
+        fingerprint_bits: u32,
+        /// The lowest rate that these fingerprints reach.
+        min: f64,
+    },
+    /// A filter that can grow was asked to prefer space, which only a fixed one can.
+    GrowthInSpace {
+        /// The requested maximum capacity.
+        max_capacity: usize,
+    },
+    /// The maximum capacity is less than the capacity.
+    MaxCapacity {
+        /// The requested maximum capacity.
+        asked: usize,
+        /// The requested capacity.
+        capacity: usize,
+    },
+    /// No layout can double often enough at this rate.
+    Growth {
+        /// The requested capacity.
+        asked: usize,
+        /// The requested maximum capacity.
+        max_capacity: usize,
+        /// The requested rate.
+        rate: f64,
+        /// The least capacity from which the filter can grow that far.
+        min: usize,
+    },
+    /// A TTL cannot have this number of epochs.
+    Epochs {
+        /// The requested number of epochs.
+        asked: u32,
+        /// The largest number of epochs, for the requested fingerprint bits, if any.
+        max: u32,
+    },
+    /// The epochs of the TTL would be too short.
+    Ttl {
+        /// The requested TTL.
+        asked: Duration,
+        /// The shortest TTL with this number of epochs.
+        min: Duration,
+    },
+    /// The allocator refused the memory for the table.
+    Memory {
+        /// Buckets of the table, 8 bytes each.
+        buckets: usize,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ZeroCapacity => f.write_str("capacity must be at least 1"),
+            Self::Capacity {
+                asked,
+                fingerprint_bits,
+                max,
+            } => write!(
+                f,
+                "capacity {asked} is too large: with {fingerprint_bits}-bit fingerprints at most \
+                 {max} items fit"
+            ),
+            Self::FalsePositiveRate { asked, min } => {
+                write!(
+                    f,
+                    "false-positive rate {asked} is not in the range [{min}, 1)"
+                )
+            }
+            Self::FingerprintBits { asked, allowed } => write!(
+                f,
+                "unsupported fingerprint size {asked}: use one of {allowed:?}"
+            ),
+            Self::RateOfFingerprint {
+                asked,
+                fingerprint_bits,
+                min,
+            } => write!(
+                f,
+                "{fingerprint_bits}-bit fingerprints do not reach a false-positive rate of {asked}: \
+                 the range is [{min}, 1)"
+            ),
+            Self::GrowthInSpace { max_capacity } => write!(
+                f,
+                "`Prefer::Space` does not support growth: remove `max_capacity({max_capacity})` or \
+                 use `Prefer::Speed`"
+            ),
+            Self::MaxCapacity { asked, capacity } => {
+                write!(
+                    f,
+                    "max_capacity {asked} is less than the capacity, {capacity}"
+                )
+            }
+            Self::Growth {
+                asked,
+                max_capacity,
+                rate,
+                min,
+            } => write!(
+                f,
+                "a filter for {asked} items cannot grow to {max_capacity} at a false-positive rate \
+                 of {rate}: it must start with a capacity of at least {min}"
+            ),
+            Self::Epochs { asked, max } => {
+                write!(f, "epochs must be between 1 and {max}, got {asked}")
+            }
+            Self::Ttl { asked, min } => write!(
+                f,
+                "a TTL of {asked:?} is too short for its epochs: it must be at least {min:?}"
+            ),
+            Self::Memory { buckets } => write!(f, "no memory for {buckets} buckets of 8 bytes"),
+        }
+    }
+}
+
+impl Error for BuildError {}

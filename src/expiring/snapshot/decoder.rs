@@ -1,0 +1,197 @@
+//! The public decoder of an expiring filter's snapshot.
+
+use super::{CHUNK, header::Header, place::Place};
+use crate::{
+    error::SnapshotError,
+    expiring::ExpiringFilter,
+    hash::SeededState,
+    snapshot::{
+        assembly::Assembly,
+        decode::{Body, Came, Decoder, Next},
+        header::HEADER_BYTES,
+    },
+};
+use std::{fmt, hash::BuildHasher};
+
+/// Steps from this one on are refused: none is ever reached, and they could not be counted on.
+const END_OF_TIME: u64 = 1 << 63;
+
+/// Builds an [`ExpiringFilter`] from a snapshot whose bytes arrive in pieces, such as from a network.
+///
+/// In contrast to [`read_from`](ExpiringFilter::read_from) it needs no blocking reader. Its memory
+/// and its time have the bounds of [`SnapshotDecoder`](crate::SnapshotDecoder), which does the same
+/// for snapshots of a [`CuckooFilter`](crate::CuckooFilter).
+///
+/// ```
+/// use guira::{ExpiringFilter, ExpiringSnapshotDecoder};
+/// use std::time::Duration;
+///
+/// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+/// filter.insert("ani")?;
+///
+/// let mut decoder = ExpiringSnapshotDecoder::new(1 << 20);
+/// for piece in filter.to_bytes().chunks(100) {
+///     assert_eq!(decoder.feed(piece)?, piece.len());
+/// }
+/// assert!(decoder.is_complete());
+/// assert!(decoder.finish()?.contains("ani"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ExpiringSnapshotDecoder(Decoder<Chunks>);
+
+impl ExpiringSnapshotDecoder {
+    /// Of a filter whose buckets take up at most `max_bytes`, at 8 bytes each.
+    #[must_use]
+    pub fn new(max_bytes: usize) -> Self {
+        Self(Decoder::new(max_bytes))
+    }
+
+    /// Takes the next bytes and returns how many of them belong to the snapshot: all of them, unless
+    /// it ends before. O(bytes).
+    ///
+    /// ```
+    /// use guira::{ExpiringFilter, ExpiringSnapshotDecoder, SnapshotError};
+    /// use std::time::Duration;
+    ///
+    /// let builder = ExpiringFilter::builder(Duration::from_secs(60)).capacity(1_000_000);
+    /// let bytes = builder.build()?.to_bytes();
+    /// let mut decoder = ExpiringSnapshotDecoder::new(1 << 20);
+    /// let refused = decoder.feed(&bytes[..100]);
+    /// assert!(matches!(refused, Err(SnapshotError::TooLarge { allowed: 1_048_576, .. })));
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotError`] says what is wrong with the bytes. [`SnapshotError::TooLarge`] if the
+    /// buckets take up more than allowed. After the first error the decoder takes nothing.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<usize, SnapshotError> {
+        self.0.feed(bytes)
+    }
+
+    /// True if the whole snapshot has come.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.0.is_complete()
+    }
+
+    /// Bytes on the heap: those of the filter that is being built, and of what is kept beside it.
+    #[must_use]
+    pub fn memory_usage(&self) -> usize {
+        self.0.memory_usage()
+    }
+
+    /// The filter. O(1), or O(buckets) if an epoch began while the snapshot was written.
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotError::Truncated`] unless the snapshot is [complete](Self::is_complete), and what
+    /// else is wrong with it.
+    pub fn finish(self) -> Result<ExpiringFilter, SnapshotError> {
+        self.0.finish()?.finish(SeededState::new)
+    }
+
+    /// The filter, which hashed with `hasher`. O(1), or O(buckets) if an epoch began while the snapshot
+    /// was written.
+    ///
+    /// ```
+    /// use guira::{ExpiringFilter, ExpiringSnapshotDecoder};
+    /// use std::{hash::RandomState, time::Duration};
+    ///
+    /// let hasher = RandomState::new();
+    /// let builder = ExpiringFilter::builder(Duration::from_secs(60)).hasher(hasher.clone());
+    /// let filter = builder.build()?;
+    /// filter.insert("ani")?;
+    ///
+    /// let mut decoder = ExpiringSnapshotDecoder::new(1 << 20);
+    /// decoder.feed(&filter.to_bytes())?;
+    /// assert!(decoder.finish_with_hasher(hasher)?.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`finish`](Self::finish).
+    pub fn finish_with_hasher<S: BuildHasher + 'static>(
+        self,
+        hasher: S,
+    ) -> Result<ExpiringFilter<S>, SnapshotError> {
+        self.0.finish()?.finish(|_| hasher)
+    }
+}
+
+impl fmt::Debug for ExpiringSnapshotDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExpiringSnapshotDecoder")
+            .field("is_complete", &self.is_complete())
+            .field("memory_usage", &self.memory_usage())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What follows the header: chunks, each with its epoch, and the epoch at the end.
+pub(super) struct Chunks {
+    header: Header,
+    table: Assembly<Place>,
+    /// The last epoch that has come.
+    last: u64,
+}
+
+impl Chunks {
+    pub(super) fn finish<S: BuildHasher + 'static>(
+        self,
+        hasher: impl FnOnce(u64) -> S,
+    ) -> Result<ExpiringFilter<S>, SnapshotError> {
+        let hasher = self.header.hashing.hasher(hasher)?;
+        self.table.finish()?.finish(hasher, self.last)
+    }
+}
+
+impl Body for Chunks {
+    fn begin(header: &[u8; HEADER_BYTES], most: usize) -> Result<(Self, Next), SnapshotError> {
+        let header = Header::from_bytes(header)?;
+        let table = Assembly::begin((header.geometry.buckets, 0), CHUNK, most)?;
+        let next = Next::Chunk(table.next_words());
+        let body = Self {
+            header,
+            table,
+            last: 0,
+        };
+        Ok((body, next))
+    }
+
+    /// Takes an epoch, which is not before the one that came last.
+    fn number(&mut self, epoch: u64, came: Came<'_>) -> Result<Next, SnapshotError> {
+        if !(self.last..END_OF_TIME).contains(&epoch) {
+            return Err(SnapshotError::Geometry {
+                what: "epoch",
+                found: epoch,
+            });
+        }
+        self.last = epoch;
+        if self.table.is_complete() {
+            return Ok(Next::Sum);
+        }
+        let Header {
+            geometry, window, ..
+        } = self.header;
+        self.table
+            .put(came, epoch, || Place::new(geometry, window))?;
+        Ok(match self.table.is_complete() {
+            true => Next::Number,
+            false => Next::Chunk(self.table.next_words()),
+        })
+    }
+
+    fn chunk(&mut self, _: Came<'_>) -> Result<Next, SnapshotError> {
+        Ok(Next::Number)
+    }
+
+    fn buckets(&self) -> usize {
+        self.table.words()
+    }
+
+    fn memory_usage(&self) -> usize {
+        self.table.memory_usage()
+    }
+}

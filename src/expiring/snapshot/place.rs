@@ -1,0 +1,151 @@
+//! An expiring filter that is built of the words of its snapshot.
+
+use super::CHUNK;
+use crate::{
+    error::SnapshotError,
+    expiring::{
+        ExpiringFilter, Window,
+        any::{AnyExpiring, with_layout},
+    },
+    geometry::Geometry,
+    raw::RawFilter,
+    snapshot::assembly,
+    table::{
+        layout::PackedLayout,
+        scan::Restored,
+        time::{Epochs, Moment, Now},
+        word::{Bucket, Word},
+    },
+};
+use std::{hash::BuildHasher, ops::Range};
+
+/// A filter, chunk by chunk.
+pub(super) struct Place {
+    geometry: Geometry,
+    window: Window,
+    raw: AnyExpiring,
+    restored: Restored,
+    /// For each chunk the epoch in which it was read.
+    epochs: Vec<u64>,
+    /// The first word that no filter can have written. It may be wrong because bytes were changed,
+    /// which the checksum says first.
+    result: Result<(), SnapshotError>,
+}
+
+impl Place {
+    pub(super) fn new(geometry: Geometry, window: Window) -> Result<Self, SnapshotError> {
+        let buckets = geometry.buckets;
+        let raw = AnyExpiring::new(&geometry, window.epochs);
+        Ok(Self {
+            geometry,
+            window,
+            raw: raw.ok_or(SnapshotError::Memory { buckets })?,
+            restored: Restored::new(0, 0),
+            epochs: Vec::new(),
+            result: Ok(()),
+        })
+    }
+
+    /// The filter in the epoch `end`, after all its words have come. Copies that have died since their
+    /// chunk was read are left out.
+    pub(super) fn finish<S: BuildHasher + 'static>(
+        self,
+        hasher: S,
+        end: u64,
+    ) -> Result<ExpiringFilter<S>, SnapshotError> {
+        let Self {
+            geometry,
+            window,
+            mut raw,
+            restored,
+            epochs,
+            result,
+        } = self;
+        result?;
+        let oldest = u64::from(window.epochs);
+        with_layout!(&mut raw, raw => {
+            let died = raw.leave_out_dead(&epochs, end, oldest);
+            raw.len.add(restored.items - died);
+            raw.time = Epochs::new(oldest).at(end);
+            // What is dead has been left out.
+            raw.time.sweep_ends(raw.moment());
+        });
+        Ok(ExpiringFilter::from_parts(hasher, raw, geometry, window))
+    }
+}
+
+impl assembly::Place for Place {
+    /// The number is the epoch in which the words were read. A word that cannot be is an error of
+    /// [`finish`](Self::finish).
+    fn put(
+        &mut self,
+        buckets: Range<usize>,
+        words: &[u64],
+        epoch: u64,
+    ) -> Result<(), SnapshotError> {
+        let reserved = self.epochs.try_reserve(1);
+        reserved.map_err(|_| SnapshotError::Memory {
+            buckets: self.geometry.buckets,
+        })?;
+        self.epochs.push(epoch);
+        if self.result.is_ok() {
+            let oldest = u64::from(self.window.epochs);
+            let (then, restored) = (Now { epoch, oldest }, &mut self.restored);
+            self.result =
+                with_layout!(&self.raw, raw => raw.store_chunk(buckets, words, then, restored));
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<u64>() * self.epochs.capacity() + with_layout!(&self.raw, raw => raw.bytes())
+    }
+}
+
+impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
+    /// Stores the words of `buckets`, read at the moment `then`. An error is a word that no scan can
+    /// have made.
+    fn store_chunk(
+        &self,
+        buckets: Range<usize>,
+        words: &[u64],
+        then: Now,
+        restored: &mut Restored,
+    ) -> Result<(), SnapshotError> {
+        self.table.store_image(buckets.clone(), words, restored)?;
+        for (bucket, &bits) in buckets.zip(words) {
+            let word = Word::<L>::unpack(bits);
+            if word.without_dead(then) != word {
+                return Err(SnapshotError::Word {
+                    bucket,
+                    plane: 0,
+                    bits,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves out the copies that have died between the epoch of their chunk and `end`, and returns
+    /// how many these are.
+    fn leave_out_dead(&self, epochs: &[u64], end: u64, oldest: u64) -> u64 {
+        let mut died = 0;
+        for (chunk, &epoch) in epochs.iter().enumerate() {
+            // In whole numbers: since `epoch` more epochs may have begun than tags tell apart.
+            let since = end - epoch;
+            if since == 0 {
+                continue;
+            }
+            let then = Now { epoch, oldest };
+            let start = chunk * CHUNK;
+            let buckets = start..self.table.buckets().min(start + CHUNK);
+            self.table.rewrite(buckets, |word| {
+                let is_dead = |entry| Moment::<L>::age(then, entry) + since > oldest;
+                let kept = word.without_entries(is_dead);
+                died += u64::from(word.occupied() - kept.occupied());
+                kept
+            });
+        }
+        died
+    }
+}

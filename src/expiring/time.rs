@@ -1,0 +1,215 @@
+//! The public interface to a filter's time: when an epoch begins, and what it leaves to sweep.
+
+use super::{ExpiringFilter, any::with_layout};
+use std::time::Duration;
+
+/// Time, by the filter's own clock: a monotonic clock that starts when the filter is made,
+/// restored or cloned. On Linux it stops while the machine is suspended.
+///
+/// These methods do not exist on `wasm32-unknown-unknown`, where the standard library has no clock.
+/// Use [`tick_at`](Self::tick_at) there, for example with `performance.now()`.
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+impl<S> ExpiringFilter<S> {
+    /// Lets time pass: begins the next epoch and sweeps dead copies, if the current epoch has lasted
+    /// for [`epoch_length`](Self::epoch_length). True if this call began an epoch.
+    ///
+    /// Call it periodically, about four times per epoch, from any thread or from several. **Without
+    /// these calls nothing expires.** The first call only notes the time. One call begins at most
+    /// one epoch: time that was missed is not caught up, so items live longer.
+    ///
+    /// O(1) if no epoch is due, and otherwise O([`buckets`](Self::buckets)), some 2 ns for each. No
+    /// thread waits for it. [`begin_due_epoch`](Self::begin_due_epoch) does not sweep.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::{thread, time::Duration};
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_millis(24)).build()?;
+    /// filter.insert("ani")?;
+    /// while filter.contains("ani") {
+    ///     filter.tick();
+    ///     thread::sleep(filter.epoch_length() / 4);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn tick(&self) -> bool {
+        self.tick_at(|| self.clock.elapsed())
+    }
+
+    /// [`tick`](Self::tick) without the sweep: begins the next epoch if it is due, and leaves it to
+    /// a call of [`sweep`](Self::sweep) to sweep dead copies.
+    pub fn begin_due_epoch(&self) -> bool {
+        self.begin_due_epoch_at(|| self.clock.elapsed())
+    }
+
+    /// How long the current epoch has lasted. O(1), wait-free.
+    ///
+    /// The next epoch is due when this reaches [`epoch_length`](Self::epoch_length).
+    ///
+    /// `None` if it is unknown when the epoch began: no `tick` was called in it, or
+    /// [`advance`](Self::advance) or [`begin_epoch`](Self::begin_epoch) began it. The next `tick`
+    /// then starts to measure it.
+    #[must_use]
+    pub fn epoch_age(&self) -> Option<Duration> {
+        self.epoch_age_at(self.clock.elapsed())
+    }
+}
+
+/// Time, by a clock of the caller, such as simulated time, the time stamps of a log, or a clock that
+/// continues while the machine is suspended.
+///
+/// All calls for one filter must use the same clock: do not mix them with [`tick`](Self::tick).
+impl<S> ExpiringFilter<S> {
+    /// [`tick`](Self::tick) by a clock of the caller: `clock` returns the time since an arbitrary
+    /// fixed moment. It must not go back.
+    ///
+    /// It is a function because the call reads the clock a second time after it has begun an epoch.
+    /// Otherwise a thread that is preempted between reading the clock and beginning the epoch would
+    /// record too early a beginning, and the next epoch would begin too soon. If your time changes
+    /// only between calls, as in a simulation, return it: `tick_at(|| now)`.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).epochs(6).build()?;
+    /// let events = [(0, "ani"), (30, "koel"), (65, "guira"), (95, "quail")];
+    /// for (second, name) in events {
+    ///     filter.tick_at(|| Duration::from_secs(second));
+    ///     filter.insert(name)?;
+    /// }
+    /// assert_eq!(filter.epoch(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn tick_at(&self, clock: impl Fn() -> Duration) -> bool {
+        let length = self.epoch_length();
+        with_layout!(&self.raw, raw => raw.tick(length, clock))
+    }
+
+    /// [`tick_at`](Self::tick_at) without the sweep: begins the next epoch if it is due, and leaves
+    /// it to a call of [`sweep`](Self::sweep) to sweep dead copies.
+    pub fn begin_due_epoch_at(&self, clock: impl Fn() -> Duration) -> bool {
+        let length = self.epoch_length();
+        with_layout!(&self.raw, raw => raw.begin_due_epoch(length, clock).is_some())
+    }
+
+    /// How long the current epoch has lasted at the reading `now` of the caller's clock. O(1),
+    /// wait-free.
+    ///
+    /// When an epoch began is known to the millisecond, rounded up. The age is zero at a reading
+    /// from before that. `None` if the beginning is unknown, as for
+    /// [`tick_at`](Self::tick_at)'s first call.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).epochs(6).build()?;
+    /// let seconds = Duration::from_secs;
+    /// assert_eq!(filter.epoch_age_at(seconds(5)), None);
+    /// filter.tick_at(|| seconds(5));
+    /// assert_eq!(filter.epoch_age_at(seconds(12)), Some(seconds(7)));
+    /// assert!(filter.tick_at(|| seconds(15)));
+    /// assert_eq!(filter.epoch_age_at(seconds(15)), Some(seconds(0)));
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn epoch_age_at(&self, now: Duration) -> Option<Duration> {
+        with_layout!(&self.raw, raw => raw.time.age(raw.moment(), now))
+    }
+}
+
+/// Time, without a clock: the caller decides when an epoch begins.
+impl<S> ExpiringFilter<S> {
+    /// Begins the next epoch, and sweeps dead copies. False if another thread began it during the
+    /// call. O([`buckets`](Self::buckets)), some 2 ns for each; no thread waits for it.
+    ///
+    /// Call it at most once per [`epoch_length`](Self::epoch_length), and do not catch up missed
+    /// epochs: an item that is inserted between two epochs that begin at once lives shorter than the
+    /// TTL. [`tick`](Self::tick) ensures this by a clock.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// assert!(filter.advance());
+    /// assert_eq!(filter.epoch(), 1);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    pub fn advance(&self) -> bool {
+        with_layout!(&self.raw, raw => raw.advance())
+    }
+
+    /// [`advance`](Self::advance) without the sweep, for a thread that must not be delayed: begins
+    /// the next epoch, and leaves it to a call of [`sweep`](Self::sweep) to sweep dead copies.
+    ///
+    /// False if another thread began the epoch during the call. O(1) if the current epoch has been
+    /// swept. Otherwise it is swept first: O([`buckets`](Self::buckets)).
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::{thread, time::Duration};
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).epochs(1).build()?;
+    /// filter.insert("ani")?;
+    /// thread::scope(|scope| {
+    ///     for _ in 0..2 {
+    ///         // A program waits for `epoch_length` between two epochs.
+    ///         assert!(filter.begin_epoch());
+    ///         scope.spawn(|| filter.sweep());
+    ///     }
+    ///     // The item has expired, whether it has been swept or not.
+    ///     assert!(!filter.contains("ani"));
+    /// });
+    /// assert!(filter.is_swept() && filter.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn begin_epoch(&self) -> bool {
+        with_layout!(&self.raw, raw => raw.begin_epoch().is_some())
+    }
+
+    /// Sweeps the copies that are dead in the current epoch. False if that was already done.
+    ///
+    /// Any thread may call it, at any time and concurrently. O([`buckets`](Self::buckets)), or O(1)
+    /// if the epoch has been swept. No thread waits for it.
+    ///
+    /// Dead copies are not found, but occupy slots and count in [`len`](Self::len). So call it soon
+    /// after [`begin_epoch`](Self::begin_epoch). A late or missing sweep does no other harm: the
+    /// call that begins the next epoch sweeps first. If further epochs begin during a sweep, it
+    /// counts for the epoch in which it was called.
+    pub fn sweep(&self) -> bool {
+        with_layout!(&self.raw, raw => raw.sweep())
+    }
+
+    /// True if the current epoch has been swept, as in a new or restored filter. O(1), wait-free.
+    #[must_use]
+    pub fn is_swept(&self) -> bool {
+        with_layout!(&self.raw, raw => raw.is_swept())
+    }
+
+    /// The number of the current epoch, from 0.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        with_layout!(&self.raw, raw => raw.moment().epoch)
+    }
+
+    /// The time for which an item is at least kept.
+    #[must_use]
+    pub fn ttl(&self) -> Duration {
+        self.window.ttl
+    }
+
+    /// The number of epochs in a [`ttl`](Self::ttl).
+    #[must_use]
+    pub fn epochs(&self) -> u32 {
+        self.window.epochs
+    }
+
+    /// The shortest time between two epochs: [`ttl`](Self::ttl) / [`epochs`](Self::epochs), rounded
+    /// up to nanoseconds.
+    #[must_use]
+    pub fn epoch_length(&self) -> Duration {
+        self.window.epoch_length()
+    }
+}

@@ -1,0 +1,82 @@
+//! A filter takes the items of an iterator.
+
+use crate::{error::BatchError, expiring::ExpiringFilter, filter::CuckooFilter, raw::batch::GROUP};
+use arrayvec::ArrayVec;
+use std::hash::{BuildHasher, Hash};
+
+impl<S: BuildHasher> CuckooFilter<S> {
+    /// Inserts a copy of each item of an iterator, as [`insert_batch`](Self::insert_batch).
+    ///
+    /// There is no `Extend`, as that could only panic when the filter is full.
+    ///
+    /// Items are taken from the iterator and inserted in groups of 32. An iterator that looks into
+    /// the filter therefore sees only the groups before its own.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// filter.try_extend(0..500_u32)?;
+    /// filter.try_extend(["ani", "koel"])?;
+    /// assert!(filter.contains(&499_u32) && filter.contains("koel"));
+    /// assert_eq!(filter.len(), 502);
+    /// # Ok::<(), guira::BatchError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BatchError`] gives the index of the first item that could not be inserted. The items before
+    /// it are inserted. Up to 31 items after it were taken from the iterator and are not inserted.
+    pub fn try_extend<T: Hash>(
+        &self,
+        items: impl IntoIterator<Item = T>,
+    ) -> Result<(), BatchError> {
+        let hashes = items.into_iter().map(|item| self.hasher.hash_one(item));
+        in_groups(hashes, |group| self.insert_hash_batch(group))
+    }
+}
+
+impl<S: BuildHasher> ExpiringFilter<S> {
+    /// Inserts a copy of each item of an iterator, seen now. See
+    /// [`CuckooFilter::try_extend`](crate::CuckooFilter::try_extend).
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::with_capacity(1_000, Duration::from_secs(60));
+    /// filter.try_extend(0..500_u32)?;
+    /// assert!(filter.contains(&499_u32));
+    /// # Ok::<(), guira::BatchError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`CuckooFilter::try_extend`](crate::CuckooFilter::try_extend).
+    pub fn try_extend<T: Hash>(
+        &self,
+        items: impl IntoIterator<Item = T>,
+    ) -> Result<(), BatchError> {
+        let hashes = items.into_iter().map(|item| self.hasher().hash_one(item));
+        in_groups(hashes, |group| self.insert_hash_batch(group))
+    }
+}
+
+/// Hands the hashes to `insert` group by group, and gives its error the index in all of them.
+fn in_groups(
+    mut hashes: impl Iterator<Item = u64>,
+    insert: impl Fn(&[u64]) -> Result<(), BatchError>,
+) -> Result<(), BatchError> {
+    let mut inserted = 0;
+    loop {
+        let group: ArrayVec<u64, GROUP> = hashes.by_ref().take(GROUP).collect();
+        insert(&group).map_err(|BatchError { index, error }| BatchError {
+            index: inserted + index,
+            error,
+        })?;
+        if !group.is_full() {
+            return Ok(());
+        }
+        inserted += group.len();
+    }
+}

@@ -1,0 +1,55 @@
+//! Growth undone.
+
+use crate::{
+    filter::CuckooFilter,
+    raw::any::{AnyFilter, with_layout},
+};
+
+impl<S> CuckooFilter<S> {
+    /// Undoes doublings that the filter no longer needs. True if the filter is smaller now.
+    ///
+    /// It builds the filter again from its copies and keeps the smaller one, so it needs memory for
+    /// both. O(buckets), and an insert for each copy. The filter stays as it is, and the result is
+    /// false, if it cannot grow, is not smaller, or there is no memory for the new one. That is also
+    /// the case if one item has more copies than fit into two buckets of the smaller filter.
+    ///
+    /// [`clear`](Self::clear) and removes do not shrink a filter. [`reset`](Self::reset) does.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let mut filter = CuckooFilter::builder().capacity(1_000).max_capacity(100_000).build()?;
+    /// filter.try_extend(0..50_000_u32)?;
+    /// let grown = filter.memory_usage();
+    /// for item in 100..50_000_u32 {
+    ///     filter.remove(&item);
+    /// }
+    /// assert!(filter.shrink_to_fit());
+    /// assert!(filter.memory_usage() < grown / 10);
+    /// assert!((0..100_u32).all(|item| filter.contains(&item)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shrink_to_fit(&mut self) -> bool {
+        let words = self.buckets();
+        if words == self.geometry.buckets {
+            return false;
+        }
+        let Some(new) = AnyFilter::new(&self.geometry) else {
+            return false;
+        };
+        let mut inserted = 0;
+        let copied = self.raw.scan_classes(
+            &mut |classes| with_layout!(&new, new => new.insert_classes(classes, &mut inserted)),
+        );
+        match (&mut self.raw, new) {
+            (AnyFilter::Growing(old), AnyFilter::Growing(new))
+                if copied.is_ok() && new.table.words() < words =>
+            {
+                // The counters continue.
+                (old.table, old.len) = (new.table, new.len);
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The bytes of a snapshot as a sequence of items, whichever kind of filter it is of.
+//!
+//! Every snapshot is a header, then numbers of 8 bytes and chunks of words, then the checksum. A
+//! [`Body`] says which item follows which.
+
+use super::{fill_from, header::HEADER_BYTES};
+use crate::error::SnapshotError;
+use std::io::Read;
+
+/// Words by which the buffer of a chunk grows at least.
+const STEP: usize = 512;
+
+/// What comes between the header and the checksum: the words of one kind of filter.
+pub(crate) trait Body: Sized {
+    /// The body that follows this header, of a filter whose buckets take up at most `most` bytes.
+    /// Its first item is a number or a chunk.
+    fn begin(header: &[u8; HEADER_BYTES], most: usize) -> Result<(Self, Next), SnapshotError>;
+
+    /// Takes a number. `came` has the words of the last chunk. The result is what comes next.
+    fn number(&mut self, number: u64, came: Came<'_>) -> Result<Next, SnapshotError>;
+
+    /// Takes a chunk. The result is what comes next.
+    fn chunk(&mut self, came: Came<'_>) -> Result<Next, SnapshotError>;
+
+    /// Buckets of the table that is being built, in all planes.
+    fn buckets(&self) -> usize;
+
+    /// Bytes on the heap.
+    fn memory_usage(&self) -> usize;
+}
+
+/// What has come.
+#[derive(Clone, Copy)]
+pub(crate) struct Came<'a> {
+    /// The words of the last chunk.
+    pub(crate) words: &'a [u64],
+    /// The number of bytes that the caller has handed in beyond the present item.
+    pub(crate) at_hand: usize,
+}
+
+/// The item that comes next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Next {
+    Header,
+    Number,
+    /// A chunk of this number of words, which is not 0.
+    Chunk(usize),
+    Sum,
+    Nothing,
+    /// There was an error.
+    Broken,
+}
+
+/// The state of a decoder between two bytes.
+pub(crate) struct Decoder<B> {
+    next: Next,
+    /// The bytes of the present item, unless it is a chunk.
+    item: [u8; HEADER_BYTES],
+    /// How many bytes of the present item have come.
+    filled: usize,
+    sum: crc32fast::Hasher,
+    /// Bytes that the buckets may take up.
+    most: usize,
+    /// The words of the present chunk as far as they have come, or of the last one.
+    words: Vec<u64>,
+    /// Everything after the header.
+    body: Option<B>,
+}
+
+impl<B: Body> Decoder<B> {
+    /// A decoder of a filter whose buckets take up at most `most` bytes.
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            next: Next::Header,
+            item: [0; HEADER_BYTES],
+            filled: 0,
+            sum: crc32fast::Hasher::new(),
+            most,
+            words: Vec::new(),
+            body: None,
+        }
+    }
+
+    /// Reads a snapshot up to its last byte.
+    pub(crate) fn read(mut reader: impl Read) -> Result<B, SnapshotError> {
+        let mut decoder = Self::new(usize::MAX);
+        while !decoder.is_complete() {
+            let room = decoder.room()?;
+            let count = room.len();
+            fill_from(&mut reader, room)?;
+            decoder.take(count, 0)?;
+        }
+        decoder.finish()
+    }
+
+    /// What `finish` makes of the snapshot that `bytes` are.
+    pub(crate) fn whole<T>(
+        bytes: &[u8],
+        finish: impl FnOnce(B) -> Result<T, SnapshotError>,
+    ) -> Result<T, SnapshotError> {
+        let mut decoder = Self::new(usize::MAX);
+        let taken = decoder.feed(bytes)?;
+        let value = finish(decoder.finish()?)?;
+        match bytes.len() - taken {
+            0 => Ok(value),
+            count => Err(SnapshotError::TrailingBytes { count }),
+        }
+    }
+
+    /// Takes the next bytes and returns how many of them belong to the snapshot.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<usize, SnapshotError> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let room = self.room()?;
+            let (now, after) = rest.split_at(room.len().min(rest.len()));
+            if now.is_empty() {
+                break;
+            }
+            room[..now.len()].copy_from_slice(now);
+            self.take(now.len(), after.len())?;
+            rest = after;
+        }
+        Ok(bytes.len() - rest.len())
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.next == Next::Nothing
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn memory_usage(&self) -> usize {
+        let body = self.body.as_ref().map_or(0, Body::memory_usage);
+        size_of_val(&*self.words) + size_of::<u64>() * self.spare_words() + body
+    }
+
+    fn spare_words(&self) -> usize {
+        self.words.capacity() - self.words.len()
+    }
+
+    /// The body of the complete snapshot.
+    pub(crate) fn finish(self) -> Result<B, SnapshotError> {
+        let complete = self.is_complete();
+        self.body
+            .filter(|_| complete)
+            .ok_or(SnapshotError::Truncated)
+    }
+
+    /// Where to put the next bytes: no more than belong to the present item, and none if the
+    /// snapshot is complete.
+    fn room(&mut self) -> Result<&mut [u8], SnapshotError> {
+        let bytes = match self.next {
+            Next::Chunk(words) => {
+                self.make_room(words)?;
+                bytemuck::cast_slice_mut(&mut self.words)
+            }
+            Next::Header => &mut self.item[..],
+            Next::Number => &mut self.item[..8],
+            Next::Sum => &mut self.item[..4],
+            Next::Nothing => &mut [],
+            Next::Broken => return Err(SnapshotError::Truncated),
+        };
+        let filled = self.filled.min(bytes.len());
+        Ok(&mut bytes[filled..])
+    }
+
+    /// Makes room for words of the chunk behind the bytes that have come. The buffer doubles at most
+    /// as bytes come, and ends with the exact size of the chunk.
+    fn make_room(&mut self, words: usize) -> Result<(), SnapshotError> {
+        if self.filled == 0 {
+            self.words.clear();
+        }
+        let start = self.words.len();
+        if self.filled / 8 < start || start == words {
+            return Ok(());
+        }
+        let more = STEP.min(words - start);
+        if self.spare_words() < more {
+            let reserve = start.max(STEP).min(words - start);
+            let reserved = self.words.try_reserve_exact(reserve);
+            reserved.map_err(|_| SnapshotError::Memory {
+                buckets: self.body.as_ref().map_or(words, Body::buckets),
+            })?;
+        }
+        self.words.resize(start + more, 0);
+        Ok(())
+    }
+
+    /// Takes `count` bytes that were put into the [`room`](Self::room). The caller has `at_hand` more.
+    fn take(&mut self, count: usize, at_hand: usize) -> Result<(), SnapshotError> {
+        let new = self.filled..self.filled + count;
+        self.filled += count;
+        let whole = match self.next {
+            Next::Chunk(words) => {
+                self.sum.update(&bytemuck::cast_slice(&self.words)[new]);
+                8 * words
+            }
+            // The checksum is that of the bytes before it.
+            Next::Sum => 4,
+            next => {
+                self.sum.update(&self.item[new]);
+                match next {
+                    Next::Header => HEADER_BYTES,
+                    _ => 8,
+                }
+            }
+        };
+        if self.filled < whole {
+            return Ok(());
+        }
+        self.filled = 0;
+        // An error leaves the decoder broken.
+        let item = std::mem::replace(&mut self.next, Next::Broken);
+        self.next = self.after(item, at_hand)?;
+        Ok(())
+    }
+
+    /// What comes after `item`, which has come as a whole.
+    fn after(&mut self, item: Next, at_hand: usize) -> Result<Next, SnapshotError> {
+        let number = u64::from_le_bytes(std::array::from_fn(|index| self.item[index]));
+        match (item, &mut self.body) {
+            (Next::Header, _) => {
+                let (body, next) = B::begin(&self.item, self.most)?;
+                self.body = Some(body);
+                Ok(next)
+            }
+            (Next::Number, Some(body)) => body.number(
+                number,
+                Came {
+                    words: &self.words,
+                    at_hand,
+                },
+            ),
+            (Next::Chunk(_), Some(body)) => {
+                for word in &mut self.words {
+                    *word = u64::from_le(*word);
+                }
+                body.chunk(Came {
+                    words: &self.words,
+                    at_hand,
+                })
+            }
+            (Next::Sum, _) => {
+                let (stored, computed) = (number as u32, self.sum.clone().finalize());
+                match stored == computed {
+                    true => Ok(Next::Nothing),
+                    false => Err(SnapshotError::Checksum { stored, computed }),
+                }
+            }
+            _ => Err(SnapshotError::Truncated),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! An error says why, and is printed once.
+
+use guira::{BuildError, CuckooFilter, ExpiringFilter, InsertError, MergeError, SnapshotError};
+use std::{
+    error::Error,
+    io::{self, Read},
+    time::Duration,
+};
+
+/// The texts of an error and of what caused it.
+fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
+    let errors = std::iter::successors(Some(error), |&error| error.source());
+    errors.map(ToString::to_string).collect()
+}
+
+/// A reader that fails.
+struct Broken;
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::other("the cable is cut"))
+    }
+}
+
+fn full() -> CuckooFilter {
+    let filter = CuckooFilter::builder().capacity(100).seed(1).build();
+    let filter = filter.expect("a filter");
+    filter.try_extend(0..1_000_u32).expect_err("too many items");
+    filter
+}
+
+#[test]
+fn a_chain_of_errors_repeats_no_text() {
+    let filter = full();
+    let other = CuckooFilter::builder()
+        .capacity(100)
+        .seed(1)
+        .build()
+        .unwrap();
+    other.try_extend(1_000..1_090_u32).expect("room");
+    let errors: [(Box<dyn Error>, usize); 4] = [
+        (filter.insert_batch(&[5_000; 20]).unwrap_err().into(), 2),
+        (filter.merge(&other).unwrap_err().into(), 2),
+        (CuckooFilter::read_from(Broken).unwrap_err().into(), 2),
+        (
+            CuckooFilter::from_bytes(b"no snapshot, for sure")
+                .unwrap_err()
+                .into(),
+            1,
+        ),
+    ];
+    for (error, length) in errors {
+        let texts = chain(&*error);
+        assert_eq!(texts.len(), length, "{texts:?}");
+        for (place, text) in texts.iter().enumerate() {
+            let repeated = texts[..place].iter().any(|before| before.contains(text));
+            assert!(!repeated, "{texts:?}");
+        }
+    }
+}
+
+#[test]
+fn an_insert_that_fails_says_why() {
+    let filter = full();
+    let refused = (2_000..).find_map(|item: u32| filter.insert(&item).err());
+    assert_eq!(refused, Some(InsertError::Full));
+    let copies = CuckooFilter::builder().capacity(100).build().unwrap();
+    let refused = (0..100).find_map(|_| copies.insert("copy").err());
+    assert_eq!(refused, Some(InsertError::TooManyCopies));
+    assert_eq!(copies.insert("another"), Ok(()));
+    assert!(!InsertError::TooManyCopies.is_transient());
+
+    // Of an expiring filter also copies of different ages.
+    let copies = ExpiringFilter::with_capacity(100, Duration::from_secs(60));
+    let refused = (0..100).find_map(|_| {
+        copies.advance();
+        (0..3).find_map(|_| copies.insert("copy").err())
+    });
+    assert_eq!(refused, Some(InsertError::TooManyCopies));
+    assert_eq!(copies.count("copy"), 2 * copies.bucket_slots());
+}
+
+/// A scan that a slow writer holds up forbids relocations across the place where it is. Once it has
+/// ended, what was refused fits.
+#[test]
+fn a_scan_that_is_in_the_way_is_named() {
+    let builder = CuckooFilter::builder().capacity(20_000).seed(1);
+    let filter = builder.build().unwrap();
+    filter.try_extend(0..20_000_u32).expect("room");
+    let mut refused = Vec::new();
+    let mut pieces = 0;
+    let mut inserts = 20_000..40_000_u32;
+    filter
+        .write_to(CallEach(|| {
+            pieces += 1;
+            let blocked = inserts
+                .by_ref()
+                .take(300)
+                .find(|item| filter.insert(item) == Err(InsertError::BlockedByScan));
+            refused.extend(blocked);
+        }))
+        .expect("a writer that takes all");
+    assert!(pieces > 2 && !refused.is_empty(), "{pieces}, {refused:?}");
+    assert!(InsertError::BlockedByScan.is_transient());
+    for item in 0..20_000_u32 {
+        assert!(filter.remove(&item));
+    }
+    for item in refused {
+        assert_eq!(filter.insert(&item), Ok(()));
+    }
+}
+
+/// A writer that calls a function for each piece.
+struct CallEach<F>(F);
+
+impl<F: FnMut()> io::Write for CallEach<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.0)();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn capacity_zero_is_refused() {
+    let refused = CuckooFilter::builder().capacity(0).build().err();
+    assert_eq!(refused, Some(BuildError::ZeroCapacity));
+    let expiring = ExpiringFilter::builder(Duration::from_secs(60)).capacity(0);
+    assert_eq!(expiring.build().err(), Some(BuildError::ZeroCapacity));
+}
+
+#[test]
+fn errors_can_be_told_apart_by_type() {
+    let broken = CuckooFilter::read_from(Broken).unwrap_err();
+    assert!(matches!(broken, SnapshotError::Io(_)));
+    let filter = full();
+    assert_eq!(filter.merge(&filter), Err(MergeError::SameFilter));
+}

@@ -1,0 +1,129 @@
+//! Whatever bytes a decoder of the library is given, they cost memory and work in proportion to their
+//! number. The search and the table that it prints are those of `guira-hostile`.
+
+use guira::{CuckooFilter, ExpiringFilter, ExpiringSnapshotDecoder, Prefer, SnapshotDecoder};
+use guira_hostile::{Counting, HEAD, Target, fix_checksum, measure, rounds, search};
+use std::time::Duration;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Much more than any input has.
+const LIMIT: usize = 1 << 30;
+
+fn plain_seeds() -> Vec<Vec<u8>> {
+    let builder = CuckooFilter::builder().seed(0);
+    let fixed = builder.clone().capacity(3_000).build();
+    let small = builder.clone().capacity(1).build();
+    let of_space = builder
+        .clone()
+        .capacity(2_000)
+        .prefer(Prefer::Space)
+        .build();
+    let growable = builder.clone().capacity(200).max_capacity(4_000);
+    let far = builder.capacity(100).max_capacity(1_000_000).build();
+    let grown = growable.clone().build();
+    let filters = [fixed, small, of_space, growable.build(), grown, far];
+    let filters = filters.map(|filter| filter.expect("a filter"));
+    for item in 0..3_000_u32 {
+        filters[4].insert(&item).expect("room");
+    }
+    filters.iter().map(CuckooFilter::to_bytes).collect()
+}
+
+fn expiring_seeds() -> Vec<Vec<u8>> {
+    let of = |bits, capacity| {
+        let builder = ExpiringFilter::builder(Duration::from_secs(60))
+            .seed(0)
+            .epochs(3);
+        let filter = builder.fingerprint_bits(bits).capacity(capacity).build();
+        let filter = filter.expect("a filter");
+        for item in 0..capacity {
+            filter.insert(&item).expect("room");
+        }
+        filter.to_bytes()
+    };
+    vec![of(9, 3_000), of(16, 1), of(26, 1_000)]
+}
+
+/// Feeds pieces of so many bytes.
+macro_rules! feed {
+    ($decoder:ty, $bytes:expr, $size:expr) => {{
+        let mut decoder = <$decoder>::new(LIMIT);
+        let mut pieces = $bytes.chunks($size);
+        pieces.all(|piece| decoder.feed(piece).is_ok()) && decoder.finish().is_ok()
+    }};
+}
+
+#[test]
+fn no_bytes_cost_more_than_their_number_justifies() {
+    type Decode = fn(&[u8]) -> bool;
+    let plain: [(&str, Decode); 4] = [
+        ("`CuckooFilter::from_bytes`", |bytes| {
+            CuckooFilter::from_bytes(bytes).is_ok()
+        }),
+        ("`CuckooFilter::read_from`", |bytes| {
+            CuckooFilter::read_from(bytes).is_ok()
+        }),
+        ("`SnapshotDecoder`, 100 bytes at a time", |bytes| {
+            feed!(SnapshotDecoder, bytes, 100)
+        }),
+        ("`SnapshotDecoder`, 4 KiB at a time", |bytes| {
+            feed!(SnapshotDecoder, bytes, 4096)
+        }),
+    ];
+    let expiring: [(&str, Decode); 4] = [
+        ("`ExpiringFilter::from_bytes`", |bytes| {
+            ExpiringFilter::from_bytes(bytes).is_ok()
+        }),
+        ("`ExpiringFilter::read_from`", |bytes| {
+            ExpiringFilter::read_from(bytes).is_ok()
+        }),
+        ("`ExpiringSnapshotDecoder`, 100 bytes at a time", |bytes| {
+            feed!(ExpiringSnapshotDecoder, bytes, 100)
+        }),
+        ("`ExpiringSnapshotDecoder`, 4 KiB at a time", |bytes| {
+            feed!(ExpiringSnapshotDecoder, bytes, 4096)
+        }),
+    ];
+    println!("{HEAD}");
+    for (seeds, decoders) in [(plain_seeds(), plain), (expiring_seeds(), expiring)] {
+        for (number, (name, decode)) in decoders.into_iter().enumerate() {
+            let target = Target {
+                name,
+                seeds: seeds.clone(),
+                fix: fix_checksum,
+                decode: &decode,
+            };
+            let worst = search(&target, measure, number as u64, rounds());
+            println!("{worst}");
+            worst.assert_bounded();
+        }
+    }
+}
+
+/// A header alone allocates nothing, whatever it claims and however much is allowed.
+#[test]
+fn a_table_is_allocated_when_a_quarter_of_it_has_come() {
+    let plain = CuckooFilter::builder().capacity(1_000_000).seed(0).build();
+    let growable = CuckooFilter::builder()
+        .capacity(1_000_000)
+        .max_capacity(4_000_000);
+    let growable = growable.seed(0).build();
+    for filter in [plain, growable].map(|filter| filter.expect("a filter")) {
+        let bytes = filter.to_bytes();
+        for part in [100, bytes.len() / 8, bytes.len() / 5] {
+            let memory = measure(&mut || {
+                let mut decoder = SnapshotDecoder::new(LIMIT);
+                for piece in bytes[..part].chunks(100) {
+                    decoder.feed(piece).expect("the beginning");
+                }
+                assert!(decoder.memory_usage() <= part + part / 8 + (32 << 10));
+            });
+            assert!(
+                memory.peak <= part + part / 8 + (32 << 10),
+                "{memory:?} of {part}"
+            );
+        }
+    }
+}
