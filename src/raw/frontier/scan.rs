@@ -16,7 +16,10 @@ use crate::{
         time::{Moment, Time},
     },
 };
-use std::ops::Range;
+use std::{
+    alloc::{self, Layout as OfMemory},
+    ops::Range,
+};
 
 /// How the words of a chunk were read.
 enum Read {
@@ -185,10 +188,10 @@ impl<L: Layout> Scan<'_, L> {
     }
 }
 
-/// What the thread of a scan does without memory: as with any `Vec`, it panics.
+/// What the thread of a scan does without memory: the same as with any `Vec`.
 pub(super) fn expect_memory<T>(result: Result<T, NoMemory>) -> T {
     match result {
         Ok(value) => value,
-        Err(NoMemory) => panic!("no memory for a scan"),
+        Err(NoMemory) => alloc::handle_alloc_error(OfMemory::new::<Image>()),
     }
 }
