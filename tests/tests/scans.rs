@@ -122,14 +122,14 @@ fn grown(percent: u64) -> (CuckooFilter, VecDeque<u64>) {
     };
     let filter = fill(0);
     let mut items = 0;
-    while filter.stats().level < 5 || filter.stats().buckets_to_split == 0 {
+    while filter.stats().doublings < 5 || filter.stats().buckets_to_split == 0 {
         filter.insert(&items).expect("it grows");
         items += 1;
     }
     let items = items * percent / 100;
     let filter = fill(items);
     assert_eq!(
-        (filter.stats().level, filter.stats().buckets_to_split),
+        (filter.stats().doublings, filter.stats().buckets_to_split),
         (5, 0)
     );
     (filter, (0..items).collect())
