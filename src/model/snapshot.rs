@@ -64,7 +64,7 @@ where
         }
     }
 
-    /// The same filter, of which another thread takes a snapshot: it has begun, and stopped before
+    /// The same filter, while another thread takes a snapshot: it has begun, and stopped before
     /// its first chunk. `helped`: chunks that others have scanned for it since.
     #[must_use]
     pub fn snapshot_begun(self, helped: usize) -> Self {
@@ -77,7 +77,7 @@ where
         self
     }
 
-    /// The thread of that snapshot goes on: how many copies of each item are in it.
+    /// The thread of that snapshot continues: how many copies of each item are in it.
     pub fn end_snapshot<const ITEMS: usize>(&self, items: [Item; ITEMS]) -> [usize; ITEMS] {
         let mut scan = self.0.resume_scan();
         let mut copies = [0; ITEMS];
@@ -90,7 +90,7 @@ where
         copies
     }
 
-    /// What an insert does that a scan is in the way of: scans up to so many chunks. False if there
+    /// What an insert does that a scan is in the way of: scans up to `chunks` chunks. False if there
     /// is nothing to scan.
     pub fn help(&self, chunks: usize) -> bool {
         self.0.help_scans(chunks)

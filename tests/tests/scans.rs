@@ -109,7 +109,7 @@ fn a_writer_that_stands_still_refuses_no_insert_in_semi_sorted_words() {
     stands_still("space", space.false_positive_rate(0.01), CAPACITY);
 }
 
-/// A filter that has doubled 5 times, with so many percent of the items with which it would double
+/// A filter that has doubled 5 times, with `percent` percent of the items with which it would double
 /// again, and these items.
 fn grown(percent: u64) -> (CuckooFilter, VecDeque<u64>) {
     let builder = builder().capacity(300).max_capacity(1_000_000);
@@ -135,7 +135,7 @@ fn grown(percent: u64) -> (CuckooFilter, VecDeque<u64>) {
     (filter, (0..items).collect())
 }
 
-/// Replaces so many items, the oldest first.
+/// Replaces `times` items, the oldest first.
 fn replace(filter: &CuckooFilter, items: &mut VecDeque<u64>, times: usize, next: &mut u64) {
     for _ in 0..times {
         let old = items.pop_front().expect("items");

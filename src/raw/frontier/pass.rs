@@ -97,7 +97,7 @@ impl Pass {
 
     /// The first chunk without an image; the number of chunks if all have one.
     pub(super) fn next(&self) -> usize {
-        // Acquire: whoever entered it has seen the images before it.
+        // Acquire: the thread that entered it has seen the images before it.
         let entered = self.entered.load(Ordering::Acquire) as usize;
         match entered.checked_sub(1) {
             Some(last) if self.images[last].get().is_none() => last,

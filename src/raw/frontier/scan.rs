@@ -112,7 +112,7 @@ impl<L: Layout> RawFilter<L> {
         pass.restart(self.table.scan_level())
     }
 
-    /// Scans up to so many chunks for each scan that runs, so that its frontier moves on: for a
+    /// Scans up to `chunks` chunks for each scan that runs, so that its frontier moves on: for a
     /// mover that would have to cross it. False if there was nothing to scan, or no memory.
     #[cold]
     pub(crate) fn help_scans(&self, chunks: usize) -> bool {
