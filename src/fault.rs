@@ -142,6 +142,10 @@ pub enum Fault {
     UniqueRevives,
     /// insert does not look whether it is still the same epoch after its copy stands.
     InsertNoSecondNow,
+    /// merge does not look whether it is still the same epoch after its copy stands.
+    MergeNoSecondNow,
+    /// A snapshot or a merge does not look whether it is still the epoch by which it reads tags.
+    ScanNoSecondNow,
     /// refresh does not look whether it is still the same epoch.
     RefreshNoSecondNow,
     /// refresh does not validate the version before it answers false.
@@ -260,6 +264,8 @@ impl Fault {
             Self::WithheldOverlooked
             | Self::UniqueConfirmedEarly
             | Self::InsertNoSecondNow
+            | Self::MergeNoSecondNow
+            | Self::ScanNoSecondNow
             | Self::AdvanceUnswept
             | Self::SweptLate
             | Self::HelpOverwritten

@@ -66,11 +66,11 @@ use std::{
 ///
 /// # Determinism
 ///
-/// With a [seed](Builder::seed), the same calls in one thread make the same filter: each
+/// With a [seed](crate::Builder::seed), the same calls in one thread make the same filter: each
 /// call has the same answer, and [`to_bytes`](Self::to_bytes) gives the same bytes.
 /// This holds in each thread and in each process.
 ///
-/// A filter that [grows](Builder::max_capacity) needs one thing more, as threads split
+/// A filter that [grows](crate::Builder::max_capacity) needs one thing more, as threads split
 /// different words first. Its bytes are the same if one thread makes both filters, or if
 /// each process uses filters in one thread only.
 ///

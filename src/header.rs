@@ -35,10 +35,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// A header of a few bytes can ask for 32 GiB, so the caller says how many bytes the buckets
     /// may take up, at 8 bytes each. Unlike a decoder of snapshots, it allocates all of them at once.
-    /// It takes as long as [`build`]: O(buckets).
+    /// It takes as long as [`build`](crate::Builder::build): O(buckets).
     ///
-    /// [`build`]: crate::Builder::build A filter that can grow starts with these, and takes more as
-    /// items are inserted: how often it may double, up to 18 times, is in the header, too.
+    /// A filter that can grow starts with these, and takes more as items are inserted: how often it
+    /// may double, up to 18 times, is in the header, too.
     ///
     /// ```
     /// use guira::CuckooFilter;

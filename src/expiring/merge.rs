@@ -96,7 +96,10 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
 impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// Hands each live copy to `take`, up to [`GROUP`] at a time, until that fails: of each copy
     /// that is present during the whole call, as a snapshot has it.
-    fn scan_seen<E>(&self, take: &mut dyn FnMut(&[Seen]) -> Result<(), E>) -> Result<(), E> {
+    pub(crate) fn scan_seen<E>(
+        &self,
+        take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let buckets = self.table.buckets();
         let oldest = self.moment().oldest;
         let mut first = 0;
@@ -125,7 +128,11 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     }
 
     /// Inserts the copies, and adds to `inserted` how many.
-    fn insert_seen(&self, copies: &[Seen], inserted: &mut usize) -> Result<(), InsertError> {
+    pub(crate) fn insert_seen(
+        &self,
+        copies: &[Seen],
+        inserted: &mut usize,
+    ) -> Result<(), InsertError> {
         for (class, _) in copies {
             for bucket in [class.p, class.q] {
                 self.table.prefetch(class.fingerprint, bucket);

@@ -3,7 +3,7 @@
 use super::{Item, hop};
 use crate::{
     error::InsertError,
-    raw::{RawFilter, moves::Fill},
+    raw::{RawFilter, frontier::Frontiers, moves::Fill},
     step::Step,
     table::{
         Levels,
@@ -71,6 +71,22 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
             }
         }
         Self(raw)
+    }
+
+    /// The same filter, which is merged into others.
+    #[must_use]
+    pub fn scanned(mut self) -> Self {
+        self.0.frontiers = Frontiers::new(self.0.frontiers.chunk_buckets());
+        self
+    }
+
+    /// `ExpiringFilter::merge`: true if all live copies were.
+    pub fn merge(&self, other: &Self) -> bool {
+        #[cfg(guira_loom)]
+        assert!(!other.0.frontiers.unused, "say scanned");
+        let mut merged = 0;
+        let insert = &mut |copies: &[_]| self.0.insert_seen(copies, &mut merged);
+        other.0.scan_seen(insert).is_ok()
     }
 
     /// The epoch.

@@ -8,7 +8,8 @@ mod common {
 }
 
 use common::limited::{allow, allow_all};
-use guira::{CuckooFilter, InsertError, MergeError};
+use guira::{CuckooFilter, ExpiringFilter, InsertError, MemoryError, MergeError};
+use std::time::Duration;
 
 /// Inserts from `next` on, until one is refused; the first that is.
 fn fill(filter: &CuckooFilter, mut next: u64) -> (u64, InsertError) {
@@ -60,6 +61,88 @@ fn merge_without_memory(header: &[u8], block: usize) {
     assert!((0..items).all(|item| filter.contains(&item)), "not merged");
 }
 
+/// The smallest number of bytes with which `clone` succeeds, to the next `step`. With less, `check`
+/// sees the error.
+fn bytes_to_clone<F>(
+    step: usize,
+    clone: impl Fn() -> Result<F, MemoryError>,
+    check: impl Fn(MemoryError),
+) -> (usize, F) {
+    let mut bytes = 0;
+    loop {
+        allow(bytes);
+        let cloned = clone();
+        allow_all();
+        match cloned {
+            Ok(clone) => return (bytes, clone),
+            Err(error) => check(error),
+        }
+        bytes += step;
+    }
+}
+
+/// Without memory for the copy `try_clone` returns an error, and the filter stays whole.
+fn clone_without_memory() {
+    let builder = CuckooFilter::builder().capacity(5_000).seed(1);
+    let fixed = builder.clone().build().expect("a filter");
+    let growing = builder.max_capacity(40_000).build().expect("a filter");
+    growing.try_extend(0..20_000_u64).expect("memory");
+    assert!(growing.stats().doublings > 0);
+    growing.clear();
+    for filter in [fixed, growing] {
+        filter.try_extend(0..4_000_u64).expect("room");
+        let check = |error: MemoryError| {
+            assert_eq!(error.buckets, filter.buckets());
+            assert_whole(&filter, 4_000);
+        };
+        let block = filter.buckets() * 8;
+        let (bytes, clone) = bytes_to_clone(block / 20, || filter.try_clone(), check);
+        assert!((block..3 * block).contains(&bytes), "{bytes} for {block}");
+        assert_eq!(clone.to_bytes(), filter.to_bytes());
+    }
+
+    let builder = ExpiringFilter::builder(Duration::from_secs(60)).capacity(5_000);
+    let filter = builder.seed(1).build().expect("a filter");
+    filter.try_extend(0..2_000_u64).expect("room");
+    filter.advance();
+    filter.try_extend(2_000..4_000_u64).expect("room");
+    let check = |error: MemoryError| {
+        assert_eq!(error.buckets, filter.buckets());
+        assert_eq!((filter.len(), filter.epoch()), (4_000, 1));
+        assert!((0..4_000_u64).all(|item| filter.contains(&item)));
+    };
+    let block = filter.buckets() * 8;
+    let (bytes, clone) = bytes_to_clone(block / 20, || filter.try_clone(), check);
+    assert!((block..3 * block).contains(&bytes), "{bytes} for {block}");
+    assert_eq!(clone.to_bytes(), filter.to_bytes());
+}
+
+/// Without memory for the smaller table `shrink_to_fit` leaves the filter as it is.
+fn shrink_without_memory() {
+    let builder = CuckooFilter::builder().capacity(5_000).seed(1);
+    let builder = builder.max_capacity(80_000);
+    let mut filter = builder.build().expect("a filter");
+    let block = filter.buckets() * 8;
+    filter.try_extend(0..60_000_u64).expect("memory");
+    for item in 4_000..60_000_u64 {
+        assert!(filter.remove(&item));
+    }
+    filter.finish_growth();
+    let before = (filter.buckets(), filter.memory_usage(), filter.to_bytes());
+    for bytes in [0, 64, block - 1] {
+        allow(bytes);
+        let shrunk = filter.shrink_to_fit();
+        allow_all();
+        assert!(!shrunk, "with {bytes} bytes left");
+        let after = (filter.buckets(), filter.memory_usage(), filter.to_bytes());
+        assert!(after == before, "with {bytes} bytes left");
+        assert_whole(&filter, 4_000);
+    }
+    assert!(filter.shrink_to_fit());
+    assert_eq!(filter.buckets() * 8, block);
+    assert_whole(&filter, 4_000);
+}
+
 fn main() {
     let filter = CuckooFilter::builder()
         .capacity(20_000)
@@ -108,5 +191,7 @@ fn main() {
     assert_whole(&filter, end);
     assert!(filter.buckets() >= 4 * buckets);
     merge_without_memory(&filter.header(), block);
+    clone_without_memory();
+    shrink_without_memory();
     println!("test a_filter_without_memory_to_grow_stays_whole_and_grows_later ... ok");
 }

@@ -6,7 +6,7 @@ use std::{
     cell::Cell,
     sync::atomic::{AtomicU64, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 const EPOCH: Duration = Duration::from_millis(5);
@@ -149,4 +149,58 @@ fn epochs_without_a_clock_do_not_make_the_next_one_short() {
     assert!(!filter.tick_at(|| later), "the epoch has just begun");
     assert!(!filter.tick_at(|| later + Duration::from_millis(999)));
     assert!(filter.tick_at(|| later + Duration::from_secs(1)));
+}
+
+#[test]
+fn the_age_of_an_epoch_is_unknown_until_a_tick_measures_it() {
+    let filter = ExpiringFilter::builder(Duration::from_secs(1 << 20)).build();
+    let filter = filter.expect("a filter");
+    assert_eq!(filter.epoch_age(), None);
+    let before = Instant::now();
+    assert!(!filter.begin_due_epoch(), "the first call notes the time");
+    let age = filter.epoch_age().expect("it is measured");
+    assert!(age <= before.elapsed(), "{age:?}");
+    while filter.epoch_age() <= Some(age) {
+        thread::sleep(ms(1));
+    }
+    assert!(!filter.begin_due_epoch(), "it is not due for days");
+    for begin in [ExpiringFilter::advance, ExpiringFilter::begin_epoch] {
+        assert!(begin(&filter));
+        assert_eq!(filter.epoch_age(), None);
+        assert!(!filter.tick(), "it is measured from now on");
+        assert!(filter.epoch_age().is_some());
+    }
+    assert_eq!(
+        filter.clone().epoch_age(),
+        None,
+        "a clone has its own clock"
+    );
+}
+
+/// By the filter's own clock, too, an epoch never begins early, and the sweep is left to others.
+#[test]
+fn an_epoch_that_is_due_begins_without_its_sweep() {
+    let filter = filter();
+    filter.insert("ani").expect("room");
+    let mut noted = Instant::now();
+    assert!(!filter.begin_due_epoch());
+    for epoch in 1..=4 {
+        let (before, age) = loop {
+            let (before, age) = (Instant::now(), filter.epoch_age());
+            if filter.begin_due_epoch() {
+                break (before, age);
+            }
+            thread::sleep(ms(1));
+        };
+        assert!(noted.elapsed() >= EPOCH, "epoch {epoch} began early");
+        assert!(age.is_some());
+        assert_eq!((filter.epoch(), filter.is_swept()), (epoch, false));
+        assert_eq!(filter.len(), 1, "the dead copy is not swept");
+        let age = filter.epoch_age().expect("a tick began it");
+        assert!(age <= before.elapsed(), "{age:?}");
+        assert!(epoch == 4 || filter.sweep());
+        noted = before;
+    }
+    assert!(!filter.contains("ani"));
+    assert!(filter.sweep() && filter.is_empty());
 }

@@ -100,7 +100,10 @@ impl<L: Layout> RawFilter<L> {
                 if pass.level.is_some() {
                     return Read::Beyond;
                 }
-            } else if self.time.is_still(now) {
+                continue;
+            }
+            let in_time = self.time.is_still(now);
+            if faulty!(in_time, ScanNoSecondNow => true) {
                 (image.level, image.epoch) = (level, now.number());
                 return Read::Whole;
             }

@@ -1,0 +1,364 @@
+//! Batches and iterators of an expiring filter do what single calls do, in order: by item and by
+//! hash, in each epoch.
+
+use guira::{BatchError, ExpiringFilter, InsertError};
+use std::{
+    hash::BuildHasher,
+    panic::{self, AssertUnwindSafe},
+    time::Duration,
+};
+
+/// Two groups that are in the pipeline together, and a part of a third one.
+const ITEMS: usize = 75;
+
+/// The fingerprint sizes: each has a layout of its own.
+const BITS: [u32; 4] = [9, 11, 16, 26];
+
+const EPOCHS: u32 = 3;
+
+fn filter(bits: u32, capacity: usize) -> ExpiringFilter {
+    let builder = ExpiringFilter::builder(Duration::from_secs(60)).epochs(EPOCHS);
+    let builder = builder.fingerprint_bits(bits).capacity(capacity).seed(1);
+    builder.build().expect("a filter")
+}
+
+/// Numbers, each two or three times.
+fn items() -> Vec<u64> {
+    (0..ITEMS as u64).map(|item| item * item % 31).collect()
+}
+
+fn hashes(filter: &ExpiringFilter, items: &[u64]) -> Vec<u64> {
+    let hash = |item| filter.hasher().hash_one(item);
+    items.iter().map(hash).collect()
+}
+
+/// What a batch of `length` items answers.
+fn answers(length: usize, batch: impl FnOnce(&mut [bool])) -> Vec<bool> {
+    let mut answers = vec![false; length];
+    batch(&mut answers);
+    answers
+}
+
+/// Three filters with the same seed: for single calls, batches of items and batches of hashes.
+struct Three {
+    singly: ExpiringFilter,
+    by_item: ExpiringFilter,
+    by_hash: ExpiringFilter,
+}
+
+impl Three {
+    fn new(bits: u32) -> Self {
+        let [singly, by_item, by_hash] = [(); 3].map(|()| filter(bits, 1_000));
+        Self {
+            singly,
+            by_item,
+            by_hash,
+        }
+    }
+
+    fn all(&self) -> [&ExpiringFilter; 3] {
+        [&self.singly, &self.by_item, &self.by_hash]
+    }
+
+    fn advance(&self) {
+        self.all().map(ExpiringFilter::advance);
+    }
+
+    /// Does the same to all three; returns the answers, which are the same.
+    fn agree(
+        &self,
+        items: &[u64],
+        single: impl Fn(&ExpiringFilter, &u64) -> bool,
+        by_item: impl Fn(&ExpiringFilter, &[u64], &mut [bool]),
+        by_hash: impl Fn(&ExpiringFilter, &[u64], &mut [bool]),
+    ) -> Vec<bool> {
+        let hashes = hashes(&self.by_hash, items);
+        let expected: Vec<bool> = items
+            .iter()
+            .map(|item| single(&self.singly, item))
+            .collect();
+        let [items, hashes] = [
+            answers(items.len(), |answers| {
+                by_item(&self.by_item, items, answers)
+            }),
+            answers(items.len(), |answers| {
+                by_hash(&self.by_hash, &hashes, answers);
+            }),
+        ];
+        assert_eq!(items, expected, "by item");
+        assert_eq!(hashes, expected, "by hash");
+        let [singly, by_item, by_hash] = self.all().map(ExpiringFilter::to_bytes);
+        assert!(singly == by_item && singly == by_hash, "the filters differ");
+        expected
+    }
+
+    fn insert(&self, items: &[u64]) {
+        self.agree(
+            items,
+            |filter, item| filter.insert(item).is_ok(),
+            |filter, items, answers| answers.fill(filter.insert_batch(items).is_ok()),
+            |filter, hashes, answers| answers.fill(filter.insert_hash_batch(hashes).is_ok()),
+        );
+    }
+
+    fn insert_unique(&self, items: &[u64]) -> Vec<bool> {
+        self.agree(
+            items,
+            |filter, item| filter.insert_unique(item).expect("room"),
+            |filter, items, first| filter.insert_unique_batch(items, first).expect("room"),
+            |filter, hashes, first| {
+                let done = filter.insert_unique_hash_batch(hashes, first);
+                done.expect("room");
+            },
+        )
+    }
+
+    fn insert_or_refresh(&self, items: &[u64]) -> Vec<bool> {
+        self.agree(
+            items,
+            |filter, item| filter.insert_or_refresh(item).expect("room"),
+            |filter, items, first| {
+                let done = filter.insert_or_refresh_batch(items, first);
+                done.expect("room");
+            },
+            |filter, hashes, first| {
+                let done = filter.insert_or_refresh_hash_batch(hashes, first);
+                done.expect("room");
+            },
+        )
+    }
+
+    fn refresh(&self, items: &[u64]) -> Vec<bool> {
+        self.agree(
+            items,
+            |filter, item| filter.refresh(item).expect("room"),
+            |filter, items, present| filter.refresh_batch(items, present).expect("room"),
+            |filter, hashes, present| filter.refresh_hash_batch(hashes, present).expect("room"),
+        )
+    }
+
+    fn remove(&self, items: &[u64]) -> Vec<bool> {
+        self.agree(
+            items,
+            |filter, item| filter.remove(item),
+            |filter, items, removed| filter.remove_batch(items, removed),
+            |filter, hashes, removed| filter.remove_hash_batch(hashes, removed),
+        )
+    }
+
+    fn contains(&self, items: &[u64]) -> Vec<bool> {
+        self.agree(
+            items,
+            |filter, item| filter.contains(item),
+            |filter, items, found| filter.contains_batch(items, found),
+            |filter, hashes, found| filter.contains_hash_batch(hashes, found),
+        )
+    }
+}
+
+#[test]
+fn inserts_add_a_copy_of_the_current_epoch() {
+    for bits in BITS {
+        let (three, items) = (Three::new(bits), items());
+        three.insert(&items);
+        assert_eq!(three.singly.len(), ITEMS);
+        three.advance();
+        three.insert(&items[..40]);
+        assert_eq!(three.singly.len(), ITEMS + 40);
+    }
+}
+
+#[test]
+fn unique_inserts_add_what_is_absent_or_has_expired() {
+    for bits in BITS {
+        let (three, items) = (Three::new(bits), items());
+        three.insert(&items[3..4]);
+        let first = three.insert_unique(&items);
+        assert!(!first[3] && first[4], "{bits} bits");
+        for _ in 0..EPOCHS {
+            three.advance();
+            assert!(!three.insert_unique(&items).contains(&true), "{bits} bits");
+        }
+        // Their time was not reset.
+        three.advance();
+        assert!(three.insert_unique(&items)[3], "{bits} bits");
+    }
+}
+
+#[test]
+fn inserts_or_refreshes_keep_an_item_once_and_for_its_whole_time() {
+    for bits in BITS {
+        let (three, items) = (Three::new(bits), items());
+        three.insert(&items[3..4]);
+        let first = three.insert_or_refresh(&items);
+        assert!(!first[3] && first[4], "{bits} bits");
+        let len = three.singly.len();
+        for _ in 0..3 * EPOCHS {
+            three.advance();
+            let first = three.insert_or_refresh(&items);
+            assert!(!first.contains(&true), "{bits} bits");
+            assert_eq!(three.singly.len(), len);
+        }
+    }
+}
+
+#[test]
+fn refreshes_reset_the_time_of_what_is_present() {
+    for bits in BITS {
+        let (three, items) = (Three::new(bits), items());
+        let (present, absent) = ([items[0], items[1]], items[2]);
+        three.insert(&present);
+        for _ in 0..2 * EPOCHS {
+            three.advance();
+            let refreshed = three.refresh(&[present[0], absent, present[1]]);
+            assert_eq!(refreshed, [true, false, true], "{bits} bits");
+        }
+        assert_eq!(three.singly.len(), 2);
+        (0..=EPOCHS).for_each(|_| three.advance());
+        assert_eq!(three.refresh(&items), [false; ITEMS], "{bits} bits");
+    }
+}
+
+#[test]
+fn removes_take_one_copy_each_until_none_is_left() {
+    for bits in BITS {
+        let (three, items) = (Three::new(bits), items());
+        three.insert(&items);
+        three.advance();
+        three.insert(&items[..20]);
+        assert_eq!(three.remove(&items), [true; ITEMS], "{bits} bits");
+        assert_eq!(three.remove(&items[..20]), [true; 20], "{bits} bits");
+        assert_eq!(three.remove(&items), [false; ITEMS], "{bits} bits");
+        assert!(three.singly.is_empty());
+    }
+}
+
+/// Sequences of each length up to several of the 32 items by which an iterator is ahead, in the
+/// epochs in which some items have expired.
+#[test]
+fn lookups_find_what_is_live() {
+    for bits in BITS {
+        let three = Three::new(bits);
+        let [early, late]: [Vec<u64>; 2] = [0, 150].map(|first| (first..300).step_by(3).collect());
+        three.insert(&early);
+        (0..EPOCHS).for_each(|_| three.advance());
+        three.insert(&late);
+        for _ in 0..=EPOCHS + 1 {
+            for length in (0..100).chain([400]) {
+                let items: Vec<u64> = (0..length).collect();
+                let expected = three.contains(&items);
+                let filter = &three.by_item;
+                assert!(filter.contains_iter(&items).eq(expected.iter().copied()));
+                let hashes = hashes(filter, &items);
+                assert!(filter.contains_hash_iter(hashes).eq(expected));
+            }
+            three.advance();
+        }
+        let dead: Vec<u64> = (0..400).collect();
+        assert_eq!(three.contains(&dead), [false; 400], "{bits} bits");
+    }
+}
+
+#[test]
+fn an_iterator_of_lookups_says_how_many_are_left_and_ends() {
+    let filter = filter(16, 100);
+    let mut found = filter.contains_iter(0..100_u64);
+    for left in (1..=100).rev() {
+        assert_eq!(found.size_hint(), (left, Some(left)));
+        assert_eq!(found.next(), Some(false));
+    }
+    for _ in 0..3 {
+        assert_eq!(found.next(), None);
+    }
+}
+
+/// A lookup reads the epoch when its result is computed, not when the iterator is made.
+#[test]
+fn an_iterator_of_lookups_sees_epochs_that_begin() {
+    let filter = filter(16, 1_000);
+    let items: Vec<u64> = (0..500).collect();
+    filter.insert_batch(&items).expect("room");
+    let mut found = filter.contains_iter(&items);
+    assert!(found.by_ref().take(100).all(|found| found));
+    (0..=EPOCHS).for_each(|_| assert!(filter.advance()));
+    // At most a group of results is at hand.
+    let live = found.filter(|&found| found).count();
+    assert!(live < 32, "{live} of dead items");
+}
+
+/// The items before the error are decided; from it on neither the filter nor the results change.
+#[test]
+fn a_batch_ends_at_the_first_error() {
+    type Batch = fn(&ExpiringFilter, &[u64], &mut [bool]) -> Result<(), BatchError>;
+    let batches: [Batch; 4] = [
+        ExpiringFilter::insert_unique_batch,
+        ExpiringFilter::insert_or_refresh_batch,
+        |filter, items, first| filter.insert_unique_hash_batch(&hashes(filter, items), first),
+        |filter, items, first| filter.insert_or_refresh_hash_batch(&hashes(filter, items), first),
+    ];
+    let items: Vec<u64> = (0..2_000).collect();
+    for batch in batches {
+        let filter = filter(16, 100);
+        filter.insert(&items[2]).expect("room");
+        let mut first = vec![true; items.len()];
+        let BatchError { index, error, .. } =
+            batch(&filter, &items, &mut first).expect_err("more items than slots");
+        assert_eq!(error, InsertError::Full);
+        assert!((100..2_000).contains(&index), "{index}");
+        assert!(!first[2] && first[index..].iter().all(|&first| first));
+        let added = first[..index].iter().filter(|&&first| first).count();
+        assert_eq!(filter.len(), 1 + added);
+        assert!(items[..index].iter().all(|item| filter.contains(item)));
+        assert_eq!(filter.insert_unique(&items[index]), Err(InsertError::Full));
+    }
+    for by_hash in [false, true] {
+        let filter = filter(16, 100);
+        let inserted = match by_hash {
+            false => filter.insert_batch(&items),
+            true => filter.insert_hash_batch(&hashes(&filter, &items)),
+        };
+        let error = inserted.expect_err("more items than slots");
+        assert_eq!(
+            (filter.len(), error.error),
+            (error.index, InsertError::Full)
+        );
+    }
+}
+
+#[test]
+fn each_batch_wants_a_result_for_each_item() {
+    let filter = filter(16, 10);
+    let panics = |operation: &dyn Fn(&[u64], &mut [bool])| {
+        [1, 3].iter().all(|&results| {
+            let run = || operation(&[1, 2], &mut vec![false; results]);
+            panic::catch_unwind(AssertUnwindSafe(run)).is_err()
+        })
+    };
+    assert!(panics(&|items, results| {
+        filter.contains_batch(items, results);
+    }));
+    assert!(panics(&|items, results| {
+        filter.contains_hash_batch(items, results);
+    }));
+    assert!(panics(&|items, results| {
+        filter.remove_batch(items, results);
+    }));
+    assert!(panics(&|items, results| {
+        filter.remove_hash_batch(items, results);
+    }));
+    type Batch = fn(&ExpiringFilter, &[u64], &mut [bool]) -> Result<(), BatchError>;
+    let batches: [Batch; 6] = [
+        ExpiringFilter::insert_unique_batch,
+        ExpiringFilter::insert_or_refresh_batch,
+        ExpiringFilter::refresh_batch,
+        ExpiringFilter::insert_unique_hash_batch,
+        ExpiringFilter::insert_or_refresh_hash_batch,
+        ExpiringFilter::refresh_hash_batch,
+    ];
+    for batch in batches {
+        assert!(panics(&|items, results| {
+            let _ = batch(&filter, items, results);
+        }));
+    }
+    assert!(filter.is_empty());
+}
