@@ -26,8 +26,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// If threads change the filter during the call, the result is the digest of a snapshot
     /// [written](Self::write_to) at the same time. The filter need not ever have been in that
-    /// state. An insert into a well-filled filter may then get
-    /// [`BlockedByScan`](crate::InsertError::BlockedByScan). O([`buckets`](Self::buckets)).
+    /// state. O([`buckets`](Self::buckets)).
     ///
     /// ```
     /// use guira::CuckooFilter;

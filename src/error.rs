@@ -33,7 +33,8 @@ pub enum InsertError {
     /// remove makes room.
     TooManyCopies,
     /// A snapshot, merge, digest or clear of the filter is in progress and forbids relocations that
-    /// might make room. Transient: try again when it has ended.
+    /// might make room, and the allocator refuses the memory to move it on. Transient: try again when
+    /// it has ended.
     BlockedByScan,
     /// All reservation tokens are in use. Transient. Only `insert_unique` and `insert_or_refresh`
     /// need a token. The process has 512 for all its filters, and idle threads keep at most 128.

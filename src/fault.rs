@@ -212,6 +212,14 @@ pub enum Fault {
     FrontierIgnored,
     /// Neither movers nor snapshots nor calls of insert_unique have a fence.
     NoFence,
+    /// A thread that scans a chunk for another one's scan has no fence.
+    HelpUnfenced,
+    /// A thread that scans a chunk for another one's scan loads the words before it enters.
+    HelpLoadsFirst,
+    /// The thread of a scan takes its own image of a chunk, though another one came first.
+    HelpOverwritten,
+    /// A mover heeds the first pass of a scan, though another one has begun.
+    RestartOverlooked,
     /// A snapshot leaves out shadows.
     ScanNoShadows,
     /// A snapshot goes through all buckets of a chunk in one plane before the next.
@@ -243,6 +251,8 @@ pub(crate) enum Operation {
     Exchange,
     /// The reading of a chunk: `table/scan/wrong.rs`.
     Scan,
+    /// The reading of a chunk for another thread's scan: `raw/frontier/scan/wrong.rs`.
+    Help,
 }
 
 impl Fault {
@@ -258,6 +268,8 @@ impl Fault {
             | Self::ScanNoSecondNow
             | Self::AdvanceUnswept
             | Self::SweptLate
+            | Self::HelpOverwritten
+            | Self::RestartOverlooked
             | Self::OldestFromQ
             | Self::OldestNoValidate
             | Self::OldestNoSecondNow
@@ -326,6 +338,7 @@ impl Fault {
             | Self::PhaseWraps
             | Self::PhaseIgnored => Operation::Exchange,
             Self::ScanNoShadows | Self::ScanByPlane => Operation::Scan,
+            Self::HelpUnfenced | Self::HelpLoadsFirst => Operation::Help,
         }
     }
 }

@@ -265,8 +265,9 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///   while the filter holds at most `capacity` distinct items, unless a thread is preempted
     ///   during a relocation in these buckets.
     /// * [`InsertError::TooManyCopies`]: copies of the item's class fill both its buckets.
-    /// * [`InsertError::BlockedByScan`]: a snapshot, merge, digest or clear of this filter forbids
-    ///   the relocations that might make room. Try again when it has ended.
+    /// * [`InsertError::BlockedByScan`]: a snapshot, merge, digest or clear of this filter is in the
+    ///   way, and the allocator refuses the memory to move it on, as [`write_to`](Self::write_to)
+    ///   says. Try again later.
     /// * [`InsertError::Memory`]: the filter has to grow, and the allocator refuses the memory.
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {

@@ -53,14 +53,12 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// If no thread changes `other`, the copies are exact.
     ///
-    /// During the call no relocation in `other` crosses the position of the scan. An insert into a
-    /// well-filled `other` may therefore get [`BlockedByScan`](crate::InsertError::BlockedByScan).
     /// Two filters may be merged into each other at the same time. Copies that either receives
     /// during the call may then be merged back, and so have further copies.
     ///
     /// No step waits for another thread. O(buckets of `other`), and an insert per copy. The call
-    /// needs some KiB of memory, and more if `other` has doubled more than six times: 70 KiB after
-    /// ten doublings.
+    /// needs as much memory as [a snapshot](Self::write_to), or half of it if `other` has doubled
+    /// more than six times: 70 KiB after ten doublings.
     ///
     /// # Errors
     ///

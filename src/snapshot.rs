@@ -23,7 +23,6 @@ use crate::{
 use decode::Decoder;
 use decoder::Passes;
 use header::Header;
-pub(crate) use image::chunks;
 use place::Copying;
 use std::{
     hash::BuildHasher,
@@ -42,13 +41,15 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// An item that is relocated during the call may be in the snapshot twice. An item that was
     /// removed just before the call may be in it, too, if its relocation was still in progress.
     ///
-    /// During the call no relocation crosses the position of the scan. An insert into a well-filled
-    /// filter may therefore get [`BlockedByScan`](crate::InsertError::BlockedByScan). If `writer`
-    /// is slow, write the result of [`to_bytes`](Self::to_bytes) instead: its scan takes about a
-    /// second per GiB, or three seconds if the filter has doubled many times.
+    /// During the call no relocation crosses the position of the scan. An insert that has no other
+    /// path reads the next part of the filter in place of the call. It reads at most all that is
+    /// left, which takes about a second per GiB. So no insert fails because `writer` is slow.
     ///
-    /// O(buckets). The call needs some KiB of memory. If the filter has doubled more than six
-    /// times, it needs 140 bytes per word of a bucket: 140 KiB after ten doublings.
+    /// O(buckets). The call needs some KiB of memory, and 60 bytes per 4 KiB of the filter. If the
+    /// filter has doubled more than six times, it needs 140 bytes per word of a bucket: 140 KiB
+    /// after ten doublings. The parts that inserts have read stay in memory until the call ends: at
+    /// most the size of the filter, and nothing unless an insert needs it. An insert that gets no
+    /// memory for it may return [`BlockedByScan`](crate::InsertError::BlockedByScan).
     ///
     /// To report progress, wrap `writer`. All but about 1 % of the bytes are written in proportion
     /// to the scanned buckets. The total for a fixed filter is about

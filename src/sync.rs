@@ -5,21 +5,21 @@
 #[cfg(guira_loom)]
 pub(crate) mod traced;
 
+#[cfg(guira_shuttle)]
+pub(crate) use checker::sync::atomic::AtomicU64;
 #[cfg(any(guira_loom, guira_shuttle))]
 use checker::sync::atomic::fence;
-#[cfg(guira_shuttle)]
-pub(crate) use checker::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(guira_loom)]
 use loom as checker;
 #[cfg(guira_shuttle)]
 use shuttle as checker;
+#[cfg(not(any(guira_loom, guira_shuttle)))]
+pub(crate) use std::sync::atomic::AtomicU64;
 pub(crate) use std::sync::atomic::Ordering;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 use std::sync::atomic::fence;
-#[cfg(not(any(guira_loom, guira_shuttle)))]
-pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64};
 #[cfg(guira_loom)]
-pub(crate) use traced::{AtomicU32, AtomicU64};
+pub(crate) use traced::AtomicU64;
 
 /// True in a model: the constants are smaller there, the code is the same.
 pub(crate) const IN_MODEL: bool = cfg!(any(guira_loom, guira_shuttle));

@@ -10,13 +10,15 @@ mod place;
 use super::{ExpiringFilter, any::with_layout};
 use crate::{
     error::{MemoryError, SnapshotError},
-    fault::faulty,
     hash::SeededState,
-    raw::{RawFilter, frontier::chunk_buckets},
-    snapshot::{assembly::Place as _, chunks, decode::Decoder, summed::Summed},
+    raw::{
+        RawFilter,
+        frontier::{chunk_buckets, scan::Chunk},
+    },
+    snapshot::{assembly::Place as _, decode::Decoder, summed::Summed},
     table::{
         layout::PackedLayout,
-        time::{Epochs, Time},
+        time::{Epochs, Now},
         word::{Bucket, Word},
     },
 };
@@ -262,26 +264,16 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         &self,
         mut sink: impl FnMut(&[u64], u64) -> Result<(), E>,
     ) -> Result<u64, E> {
-        let frontier = self.frontiers.register();
+        let oldest = self.moment().oldest;
+        let mut scan = self.begin_scan(None);
         let mut words = Vec::new();
-        for (chunk, buckets) in chunks(self.table.buckets(), CHUNK).enumerate() {
-            words.resize(buckets.len(), 0);
-            frontier.enter(chunk);
-            // After a preemption within a chunk, tags that were read before it are ambiguous: they
-            // repeat after 2^t epochs. The chunk is then read again.
-            let now = loop {
-                let now = self.moment();
-                self.table.read_chunk(buckets.clone(), 0, &mut words);
-                let in_time = Time::<L>::is_still(&self.time, now);
-                if faulty!(in_time, ScanNoSecondNow => true) {
-                    break now;
-                }
-            };
-            frontier.leave(chunk);
-            for word in &mut words {
-                *word = Word::<L>::unpack(*word).without_dead(now).pack();
-            }
-            sink(&words, now.epoch)?;
+        while let Some(Chunk { image, .. }) = scan.next() {
+            let epoch = image.epoch;
+            let now = Now { epoch, oldest };
+            let live = |&word: &u64| Word::<L>::unpack(word).without_dead(now).pack();
+            words.clear();
+            words.extend(image.words.iter().map(live));
+            sink(&words, epoch)?;
         }
         Ok(self.moment().epoch)
     }

@@ -252,9 +252,8 @@ impl<S> CuckooFilter<S> {
     /// return `Ok` although its item does not stay.
     ///
     /// Lock-free, although concurrent inserts of one item can keep the call busy with that item.
-    /// O(buckets), and a remove per copy. Like [`write_to`](Self::write_to), the call
-    /// scans the filter: during the scan an insert into a well-filled filter may get
-    /// [`BlockedByScan`](crate::InsertError::BlockedByScan).
+    /// O(buckets), and a remove per copy. The call scans the filter as
+    /// [`write_to`](Self::write_to) does.
     ///
     /// A filter that has grown keeps its size. If you have exclusive access, [`reset`](Self::reset)
     /// is faster. If you can replace the filter by a new one, that is simpler.

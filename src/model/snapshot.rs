@@ -8,6 +8,7 @@ use crate::{
         word::{Bits, Bucket, Word},
     },
 };
+use std::ops::Range;
 
 impl<const SLOTS: usize, const PHASE_BITS: u32, const SEMI_SORTED: bool>
     Model<SLOTS, PHASE_BITS, SEMI_SORTED>
@@ -31,21 +32,68 @@ where
         let mut copies = [0; ITEMS];
         // The image goes chunk by chunk, and in a chunk plane by plane.
         for (chunk, words) in image.chunks(size * planes).enumerate() {
-            let width = words.len() / planes;
-            for (index, &bits) in words.iter().enumerate() {
-                let (plane, bucket) = (index / width, chunk * size + index % width);
-                let word = Word::<Small<SLOTS, PHASE_BITS, SEMI_SORTED>>::unpack(bits);
-                let is_image = Word::<Small<SLOTS, PHASE_BITS, SEMI_SORTED>>::is_image(Bits(bits));
-                assert!(is_image, "plane {plane}: {word:?}");
-                for (item, copies) in items.iter().zip(&mut copies) {
-                    let here = item.0.fingerprint.low_bits(word.level()) == plane as u64;
-                    if here && (bucket == item.0.p || bucket == item.0.q) {
-                        *copies += word.count(item.entry());
-                    }
+            let start = chunk * size;
+            Self::count_copies(
+                start..start + words.len() / planes,
+                words,
+                items,
+                &mut copies,
+            );
+        }
+        copies
+    }
+
+    /// Adds the copies of each item in the words of some buckets.
+    fn count_copies<const ITEMS: usize>(
+        buckets: Range<usize>,
+        words: &[u64],
+        items: [Item; ITEMS],
+        copies: &mut [usize; ITEMS],
+    ) {
+        for (index, &bits) in words.iter().enumerate() {
+            let (plane, bucket) = (index / buckets.len(), buckets.start + index % buckets.len());
+            let word = Word::<Small<SLOTS, PHASE_BITS, SEMI_SORTED>>::unpack(bits);
+            let is_image = Word::<Small<SLOTS, PHASE_BITS, SEMI_SORTED>>::is_image(Bits(bits));
+            assert!(is_image, "plane {plane}: {word:?}");
+            for (item, copies) in items.iter().zip(&mut *copies) {
+                let here = item.0.fingerprint.low_bits(word.level()) == plane as u64;
+                if here && (bucket == item.0.p || bucket == item.0.q) {
+                    *copies += word.count(item.entry());
                 }
             }
         }
+    }
+
+    /// The same filter, while another thread takes a snapshot: it has begun, and stopped before
+    /// its first chunk. `helped`: chunks that others have scanned for it since.
+    #[must_use]
+    pub fn snapshot_begun(self, helped: usize) -> Self {
+        #[cfg(guira_loom)]
+        assert!(!self.0.frontiers.unused, "say scanned_by");
+        let level = self.0.table.scan_level();
+        let buckets = self.0.table.buckets();
+        self.0.frontiers.register_stopped(buckets, Some(level));
+        self.help(helped);
+        self
+    }
+
+    /// The thread of that snapshot continues: how many copies of each item are in it.
+    pub fn end_snapshot<const ITEMS: usize>(&self, items: [Item; ITEMS]) -> [usize; ITEMS] {
+        let mut scan = self.0.resume_scan();
+        let mut copies = [0; ITEMS];
+        while let Some(chunk) = scan.next() {
+            if chunk.begins {
+                copies = [0; ITEMS];
+            }
+            Self::count_copies(chunk.buckets, &chunk.image.words, items, &mut copies);
+        }
         copies
+    }
+
+    /// What an insert does that a scan is in the way of: scans up to `chunks` chunks. False if there
+    /// is nothing to scan.
+    pub fn help(&self, chunks: usize) -> bool {
+        self.0.help_scans(chunks)
     }
 
     /// `CuckooFilter::clear`.

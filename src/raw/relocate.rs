@@ -38,6 +38,9 @@ const MAX_ROUNDS: usize = if sync::IN_MODEL { 3 } else { 64 };
 /// of other threads are in the way: as a rule those are nearly over.
 const PATIENT_ROUNDS: usize = MAX_ROUNDS / 2;
 
+/// Twos by which the chunks multiply, at most, that an insert scans in one round.
+const MOST_HELPED: usize = 20;
+
 /// A growable filter with more slots for each item has no room for the item because
 /// of many copies or crafted keys, which a split does not pull apart. (With two
 /// copies of each item in buckets of two slots, the worst case for which growth
@@ -144,14 +147,17 @@ impl<L: Layout> RawFilter<L> {
                 }
                 return Ok(true);
             }
-        } else if found != Found::Blocked
-            || round >= PATIENT_ROUNDS
-            || self.table.is_growing(search.level)
-        {
-            match (self.grow(round, search, class), found) {
-                (Ok(()), _) => return Ok(false),
-                (Err(Refusal::Full), Found::Blocked) => {}
-                (Err(refusal), _) => return Err(refusal),
+        } else {
+            if found != Found::Blocked || self.may_grow_when_blocked(round, search) {
+                match (self.grow(round, search, class), found) {
+                    (Ok(()), _) => return Ok(false),
+                    (Err(Refusal::Full), Found::Blocked) => {}
+                    (Err(refusal), _) => return Err(refusal),
+                }
+            }
+            // Twice as far in each round: where that does not help, no frontier is left.
+            if search.was_parted() && self.help_scans(1 << round.min(MOST_HELPED)) {
+                return Ok(false);
             }
         }
         // Another thread has been in the way; it may be waiting for a processor.
@@ -159,16 +165,29 @@ impl<L: Layout> RawFilter<L> {
         Ok(false)
     }
 
+    /// True if words may be split though only other threads are in the way. A scan alone begins no
+    /// level: the filter would stay larger than its items ask for.
+    fn may_grow_when_blocked(&self, round: usize, search: &Search) -> bool {
+        let level = search.level;
+        self.table.is_growing(level)
+            || round >= PATIENT_ROUNDS
+                && level != self.table.levels().last()
+                && (!search.was_parted() || self.len.sum() >= self.grow_at_level(level))
+    }
+
+    /// The number of items with which the level after `level` is to begin.
+    fn grow_at_level(&self, level: u32) -> usize {
+        (self.grow_at)(self.table.buckets(), self.table.levels(), level)
+    }
+
     /// A path, but a long search: begins a level, if the filter holds as many items
     /// as it should. To fill it up to the last path would cost many such searches.
     #[cold]
     fn grow_in_time(&self, level: u32) {
-        let levels = self.table.levels();
-        if level == levels.last() || self.table.is_growing(level) {
+        if level == self.table.levels().last() || self.table.is_growing(level) {
             return;
         }
-        let grow_at = (self.grow_at)(self.table.buckets(), levels, level);
-        if self.len.sum() >= grow_at {
+        if self.len.sum() >= self.grow_at_level(level) {
             // Without memory the filter fills up, and an insert says so then.
             let _ = self.table.begin_level(level);
             self.len.grow(self.table.words());

@@ -123,7 +123,7 @@ impl Search {
                 return Found::Path;
             }
         }
-        let scanned = !raw.frontiers.are_idle();
+        let scans = (!raw.frontiers.are_idle()).then(|| raw.frontiers.look());
         let is_held = |hop: Hop| raw.versions.of(hop.class::<L>()).is_held();
         let mut blocked = false;
         let (mut next, mut probes) = (0, 0);
@@ -143,9 +143,11 @@ impl Search {
                 let to = alternate(fingerprint, from.bucket, view.buckets());
                 raw.expire_on_the_way(&view, to, now);
                 let word = view.load_for_update(fingerprint, to).word();
-                // A move that a snapshot would refuse, or a held stripe, gets no further
+                // A move that a scan would refuse, or a held stripe, gets no further
                 // than its outline.
-                let parted = scanned && !raw.frontiers.may_cross_hint(from.bucket, to);
+                let parted = scans
+                    .as_ref()
+                    .is_some_and(|scans| !scans.permits(from.bucket, to));
                 let hop = Hop {
                     entry,
                     from: from.bucket,

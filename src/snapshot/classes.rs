@@ -1,11 +1,11 @@
 //! The copies in a filter, class by class: scanned while threads use the filter.
 
-use super::image::chunks;
 use crate::{
     raw::{
         RawFilter,
         any::{AnyFilter, with_layout},
         batch::GROUP,
+        frontier::scan::Chunk,
     },
     table::{
         class::Class,
@@ -25,22 +25,11 @@ impl<L: Layout> RawFilter<L> {
         &self,
         take: &mut dyn FnMut(&[Class]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let (table, size) = (&self.table, self.frontiers.chunk_buckets());
-        let frontier = self.frontiers.register();
-        let mut words = Vec::new();
+        let table = &self.table;
+        let mut scan = self.begin_scan(None);
         let mut group = ArrayVec::<Class, GROUP>::new();
-        for (chunk, buckets) in chunks(table.buckets(), size).enumerate() {
-            frontier.enter(chunk);
-            loop {
-                // Higher each time, so it ends: what `read_chunk` found is published.
-                let level = table.scan_level();
-                words.resize(buckets.len() * table.planes_at(level), 0);
-                if table.read_chunk(buckets.clone(), level, &mut words) {
-                    break;
-                }
-            }
-            frontier.leave(chunk);
-            for (index, &bits) in words.iter().enumerate() {
+        while let Some(Chunk { buckets, image, .. }) = scan.next() {
+            for (index, &bits) in image.words.iter().enumerate() {
                 let (plane, bucket) = (index / buckets.len(), index % buckets.len());
                 let (one, bucket) = (table.one_of_plane(plane as u64), buckets.start + bucket);
                 let residents = Word::<L>::unpack(bits).residents(one);

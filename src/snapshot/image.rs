@@ -3,7 +3,6 @@
 use crate::{raw::RawFilter, table::layout::Layout};
 #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
 use std::convert::Infallible;
-use std::ops::Range;
 
 /// Where a scan puts what it has read.
 pub(super) trait Sink {
@@ -42,28 +41,14 @@ impl<L: Layout> RawFilter<L> {
     /// in one of them.
     pub(super) fn scan<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         let table = &self.table;
-        let frontier = self.frontiers.register();
-        let mut words = Vec::new();
-        'pass: loop {
-            // Higher each time: what `scan` found beyond the planes of a pass is published.
-            let level = table.scan_level();
-            let size = self.frontiers.chunk_buckets();
-            for (chunk, buckets) in chunks(self.table.buckets(), size).enumerate() {
-                frontier.enter(chunk);
-                words.resize(buckets.len() * table.planes_at(level), 0);
-                let complete = table.read_chunk(buckets, level, &mut words);
-                frontier.leave(chunk);
-                if !complete {
-                    continue 'pass;
-                }
-                // Only now: a pass that the sink has seen has a chunk.
-                if chunk == 0 {
-                    sink.begin_pass(level - table.first_level())?;
-                }
-                sink.chunk(&words)?;
+        let mut scan = self.begin_scan(Some(table.scan_level()));
+        while let Some(chunk) = scan.next() {
+            if chunk.begins {
+                sink.begin_pass(chunk.image.level - table.first_level())?;
             }
-            return Ok(());
+            sink.chunk(&chunk.image.words)?;
         }
+        Ok(())
     }
 
     /// The words, as a snapshot has them.
@@ -73,11 +58,4 @@ impl<L: Layout> RawFilter<L> {
         let Ok(()) = self.scan(&mut image);
         image.0
     }
-}
-
-/// The chunks in which the buckets of a plane are scanned.
-pub(crate) fn chunks(buckets: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..buckets)
-        .step_by(size)
-        .map(move |start| start..buckets.min(start + size))
 }

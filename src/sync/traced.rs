@@ -147,7 +147,6 @@ macro_rules! traced {
     };
 }
 
-traced!(AtomicU32, u32);
 traced!(AtomicU64, u64);
 
 impl AtomicU64 {

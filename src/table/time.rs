@@ -66,6 +66,9 @@ pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
 
     /// The entry of a dead copy of whatever class, if the word is unmarked.
     fn dead_in(self, word: Word<L>) -> Option<Entry>;
+
+    /// The number of the epoch.
+    fn number(self) -> u64;
 }
 
 /// No time: all copies count, for ever.
@@ -140,6 +143,11 @@ impl<L: Layout> Moment<L> for Always {
     #[inline(always)]
     fn dead_in(self, _word: Word<L>) -> Option<Entry> {
         None
+    }
+
+    #[inline(always)]
+    fn number(self) -> u64 {
+        0
     }
 }
 
@@ -377,6 +385,11 @@ impl<L: PackedLayout> Moment<L> for Now {
     #[inline(always)]
     fn dead_in(self, word: Word<L>) -> Option<Entry> {
         word.dead(self)
+    }
+
+    #[inline(always)]
+    fn number(self) -> u64 {
+        self.epoch
     }
 }
 

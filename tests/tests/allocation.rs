@@ -9,7 +9,7 @@ mod common {
 
 use common::limited::{allow, allow_all};
 use guira::{CuckooFilter, ExpiringFilter, InsertError, MemoryError, MergeError};
-use std::time::Duration;
+use std::{io, time::Duration};
 
 /// Inserts from `next` on, until one is refused; the first that is.
 fn fill(filter: &CuckooFilter, mut next: u64) -> (u64, InsertError) {
@@ -143,7 +143,51 @@ fn shrink_without_memory() {
     assert_whole(&filter, 4_000);
 }
 
+/// A writer that calls a function for each piece.
+struct CallEach<F>(F);
+
+impl<F: FnMut()> io::Write for CallEach<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.0)();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An insert that has to read chunks for a scan, and gets no memory for them, says so. What was
+/// refused fits when the scan has ended.
+fn a_scan_that_is_in_the_way_is_named() {
+    let filter = CuckooFilter::builder().capacity(20_000).seed(1).build();
+    let filter = filter.expect("a filter");
+    filter.try_extend(0..20_000_u32).expect("room");
+    let mut refused = Vec::new();
+    let mut inserts = 20_000..40_000_u32;
+    let writer = CallEach(|| {
+        for item in inserts.by_ref().take(300) {
+            allow(0);
+            let inserted = filter.insert(&item);
+            allow_all();
+            if inserted == Err(InsertError::BlockedByScan) {
+                return refused.push(item);
+            }
+        }
+    });
+    filter.write_to(writer).expect("a writer that takes all");
+    assert!(!refused.is_empty());
+    assert!(InsertError::BlockedByScan.is_transient());
+    for item in 0..20_000_u32 {
+        assert!(filter.remove(&item));
+    }
+    for item in refused {
+        assert_eq!(filter.insert(&item), Ok(()));
+    }
+}
+
 fn main() {
+    a_scan_that_is_in_the_way_is_named();
     let filter = CuckooFilter::builder()
         .capacity(20_000)
         .max_capacity(200_000)

@@ -80,50 +80,6 @@ fn an_insert_that_fails_says_why() {
     assert_eq!(copies.count("copy"), 2 * copies.bucket_slots());
 }
 
-/// A scan that a slow writer holds up forbids relocations across the place where it is. Once it has
-/// ended, what was refused fits.
-#[test]
-fn a_scan_that_is_in_the_way_is_named() {
-    let builder = CuckooFilter::builder().capacity(20_000).seed(1);
-    let filter = builder.build().unwrap();
-    filter.try_extend(0..20_000_u32).expect("room");
-    let mut refused = Vec::new();
-    let mut pieces = 0;
-    let mut inserts = 20_000..40_000_u32;
-    filter
-        .write_to(CallEach(|| {
-            pieces += 1;
-            let blocked = inserts
-                .by_ref()
-                .take(300)
-                .find(|item| filter.insert(item) == Err(InsertError::BlockedByScan));
-            refused.extend(blocked);
-        }))
-        .expect("a writer that takes all");
-    assert!(pieces > 2 && !refused.is_empty(), "{pieces}, {refused:?}");
-    assert!(InsertError::BlockedByScan.is_transient());
-    for item in 0..20_000_u32 {
-        assert!(filter.remove(&item));
-    }
-    for item in refused {
-        assert_eq!(filter.insert(&item), Ok(()));
-    }
-}
-
-/// A writer that calls a function for each piece.
-struct CallEach<F>(F);
-
-impl<F: FnMut()> io::Write for CallEach<F> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        (self.0)();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[test]
 fn capacity_zero_is_refused() {
     let refused = CuckooFilter::builder().capacity(0).build().err();

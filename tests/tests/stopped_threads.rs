@@ -56,13 +56,11 @@ fn stop(case: &Case, step: Step, which: usize) -> bool {
 
 /// Inserts are refused only for want of what the stopped thread keeps.
 fn assert_few(refused: Refused, keeps: Keeps) {
-    let Refused { of, plain, unique } = refused;
+    let Refused { plain, unique } = refused;
     let few = match keeps {
         Keeps::Nothing => plain + unique == 0,
         // An insert_unique needs its slot in one certain word, which may be full and kept.
         Keeps::Words => plain == 0 && unique <= 4,
-        // A chunk is here two fifths of the fixed filter. One that grows doubles sooner.
-        Keeps::Frontier => 10 * (plain + unique) < of,
     };
     assert!(few, "{refused:?} while {keeps:?} is kept");
 }
@@ -145,9 +143,9 @@ fn where_another_one_stands_still_in_a_relocation() {
     }
 }
 
-/// They stop all relocations, but nothing else.
+/// Others scan for all of them what is in their way.
 #[test]
-fn in_more_snapshots_than_there_are_places() {
+fn in_eight_snapshots() {
     for stage in [Stage::fixed(), Stage::grown()] {
         let case = write_to(stage);
         let (filter, _) = case.scene();
@@ -159,11 +157,8 @@ fn in_more_snapshots_than_there_are_places() {
             .collect();
         let relocated = filter.stats().relocations;
         let refused = work(&filter, &case.of_others);
-        assert_eq!(filter.stats().relocations, relocated);
-        assert!(
-            5 * (refused.plain + refused.unique) < refused.of,
-            "{refused:?}"
-        );
+        assert!(filter.stats().relocations > relocated, "nobody relocates");
+        assert_few(refused, Keeps::Nothing);
         snapshots.into_iter().for_each(Stopped::resume);
         finish(&case, &filter);
     }

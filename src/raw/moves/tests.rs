@@ -40,10 +40,10 @@ fn a_move_gives_way() {
     let hold = raw.versions.of(class).hold();
     given_up();
     drop(hold);
-    let snapshot = raw.frontiers.register();
-    snapshot.enter(0);
+    let _snapshot = raw.frontiers.register(raw.table.buckets(), None);
+    raw.frontiers.stop_in(0);
     given_up();
-    snapshot.leave(0);
+    assert!(raw.help_scans(1), "another thread scans the chunk");
     let moved = raw.move_resident(hop, false, Fill::Hole);
     assert_eq!(moved, Some(Left::Hole));
     assert_eq!(word_at(&raw, class.p), empty);

@@ -211,13 +211,16 @@ fn a_snapshot_in_the_way_is_not_no_path() {
     let class = Class::of_resident(Fingerprint::new(between::<F15x4>(2048, 0, 1)), 0, 2048);
     let found = || search(&raw, class, true).0;
     assert_eq!(found(), Found::Path);
-    let snapshot = raw.frontiers.register();
+    let _snapshot = raw.frontiers.register(2048, None);
     assert_eq!(found(), Found::Path, "all is to come");
-    snapshot.enter(0);
-    snapshot.leave(0);
+    raw.frontiers.stop_in(0);
+    assert_eq!(found(), Found::Blocked, "it is at bucket 0");
+    assert!(raw.help_scans(1));
     assert_eq!(found(), Found::Blocked, "it is between 511 and 512");
-    snapshot.enter(2);
+    assert!(raw.help_scans(1));
     assert_eq!(found(), Found::Path, "it is behind both");
+    assert!(raw.help_scans(7), "two chunks are left");
+    assert!(!raw.help_scans(1), "all are scanned");
 }
 
 /// A bucket on the way to a word is not reached from it once more: from each of the

@@ -43,8 +43,6 @@ pub(crate) enum Keeps {
     Nothing,
     /// The words of a move, for other moves.
     Words,
-    /// The place of a snapshot: no move crosses it.
-    Frontier,
 }
 
 impl Case {
@@ -93,10 +91,6 @@ impl Case {
             contested: Some(item),
             ..self.adding([item])
         }
-    }
-
-    fn snapshot(self) -> Self {
-        self.needing([0]).keeping(Keeps::Frontier)
     }
 
     fn keeping(self, keeps: Keeps) -> Self {
@@ -192,7 +186,7 @@ pub(crate) fn anywhere(stage: Stage) -> Vec<Case> {
                 assert!(clone.contains(&0_u64));
             }),
         )
-        .snapshot(),
+        .needing([0]),
     ];
     // In a fixed filter it does nothing at all.
     if stage.grows {
@@ -210,7 +204,7 @@ pub(crate) fn write_to(stage: Stage) -> Case {
         let restored = CuckooFilter::from_bytes(&bytes).expect("a snapshot");
         assert!(restored.contains(&0_u64));
     });
-    Case::new("write_to", stage, act).snapshot()
+    Case::new("write_to", stage, act).needing([0])
 }
 
 /// What the act has brought about is looked at.

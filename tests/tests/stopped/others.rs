@@ -13,10 +13,9 @@ const NEW: u64 = 1 << 48;
 /// insert has to find a path through what the stopped thread keeps.
 const LOAD: f64 = 0.8;
 
-/// Inserts, and how many of them were answered with `Full`.
+/// How many inserts were answered with `Full`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Refused {
-    pub(crate) of: usize,
     pub(crate) plain: usize,
     pub(crate) unique: usize,
 }
@@ -24,7 +23,6 @@ pub(crate) struct Refused {
 impl Refused {
     fn and(self, other: Self) -> Self {
         Self {
-            of: self.of + other.of,
             plain: self.plain + other.plain,
             unique: self.unique + other.unique,
         }
@@ -45,7 +43,6 @@ impl Worker {
         for _ in self.items.len()..count {
             let item = self.next;
             self.next += 1;
-            self.refused.of += 1;
             let inserted = match item % 3 {
                 0 => self.filter.insert(&item).map(|()| true),
                 1 => self.filter.insert_unique(&item),
