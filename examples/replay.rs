@@ -72,9 +72,9 @@ impl fmt::Display for Verdict {
 }
 
 impl Receiver {
-    /// A message whose stamp is 30 s ahead can pass for twice that time, and so long the filter
-    /// remembers it. Its seed is random, and a secret: whoever knew it could find nonces that look
-    /// like those of others, and have their messages rejected.
+    /// A message whose stamp is 30 s ahead is valid for twice that time, so the filter remembers it
+    /// for that long. Its seed is random and secret: an attacker who knew it could find nonces that
+    /// collide with the nonces of others, and have their messages rejected.
     fn new() -> Result<Self, Box<dyn Error>> {
         let seen = ExpiringFilter::builder(2 * SKEW)
             .capacity(CAPACITY)
@@ -111,7 +111,7 @@ impl Receiver {
         }
     }
 
-    /// The file holds the seed: nobody else may read it.
+    /// The file holds the seed: no other user may read it.
     fn save(&self, path: &Path) -> io::Result<()> {
         let mut name = path.file_name().unwrap_or(OsStr::new("seen")).to_owned();
         name.push(".new");

@@ -1,4 +1,4 @@
-//! The configuration of a filter: what its users ask for.
+//! The configuration of a filter.
 
 use crate::{
     error::BuildError,
@@ -7,7 +7,7 @@ use crate::{
     hash::SeededState,
 };
 
-/// What a filter is to be better in: [`Builder::prefer`].
+/// What a filter is optimized for: see [`Builder::prefer`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Prefer {
@@ -18,7 +18,7 @@ pub enum Prefer {
     Space,
 }
 
-/// Configures a [`CuckooFilter`]; made by [`CuckooFilter::builder`].
+/// Configures a [`CuckooFilter`]. Made by [`CuckooFilter::builder`].
 ///
 /// ```
 /// use guira::CuckooFilter;
@@ -44,8 +44,10 @@ pub struct Builder<S = SeededState> {
 }
 
 impl CuckooFilter {
-    /// A filter for `capacity` distinct items, with a false-positive rate of at most 0.1 % and a
-    /// random seed: about 2 bytes per item.
+    /// Makes a filter for `capacity` distinct items, with a false-positive rate of at most 0.1 %
+    /// and a random seed.
+    ///
+    /// It occupies about 2 bytes per item.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -57,8 +59,8 @@ impl CuckooFilter {
     ///
     /// # Panics
     ///
-    /// If `capacity` is 0 or too large, or if there is no memory.
-    /// [`Builder::build`] returns an error instead.
+    /// If `capacity` is 0 or too large, or if there is no memory. [`Builder::build`] returns an
+    /// error instead.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         match Self::builder().capacity(capacity).build() {
@@ -98,11 +100,11 @@ impl Builder {
         }
     }
 
-    /// Seeds the default hasher. Without this call its seed is random.
+    /// Seeds the default hasher. The default is a random seed.
     ///
-    /// With a seed a filter is [deterministic](CuckooFilter#determinism). Whoever
-    /// knows the seed can make keys that overfill a pair of buckets:
-    /// see [Keys from attackers](CuckooFilter#keys-from-attackers).
+    /// A filter with a given seed is [deterministic](CuckooFilter#determinism). An attacker who
+    /// knows the seed can make keys that overfill a pair of buckets: see [Keys from
+    /// attackers](CuckooFilter#keys-from-attackers).
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -123,10 +125,10 @@ impl Builder {
 }
 
 impl<S> Builder<S> {
-    /// How many distinct items fit. Without this call 1024 do.
+    /// The number of distinct items for which the filter has room, at least 1. The default is 1024.
     ///
-    /// The false-positive rate is kept for so many items. As a rule a few more fit, and for
-    /// each of those the rate rises.
+    /// The false-positive rate is kept up to this number. Usually a few more items fit, and each of
+    /// them raises the rate.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -141,21 +143,17 @@ impl<S> Builder<S> {
         self
     }
 
-    /// Lets the filter grow while in use, until it has room for so many distinct
-    /// items, not fewer than [`capacity`](Self::capacity).
+    /// Lets the filter grow in use until it has room for `items` distinct items. By default it does
+    /// not grow.
     ///
-    /// It doubles whenever it is full. Its false-positive rate stays at or below the rate asked
-    /// for at every size. It begins with long fingerprints in few slots, and stores one bit less of
-    /// each after each doubling. So its buckets have more and more
-    /// [slots](CuckooFilter::bucket_slots), and in the end it is hardly larger than a fixed filter.
+    /// `items` must be at least [`capacity`](Self::capacity). Whenever the filter is full, it
+    /// doubles. The false-positive rate is kept at every size. Lookups read two buckets at every
+    /// size.
     ///
-    /// Of the fingerprints with which it can grow as far, those are chosen with which it ends
-    /// smallest; of sizes within 2 % of that one, the one with the smallest start. But it starts
-    /// with at most six times the buckets of a fixed filter for `capacity` items, or with 32, or with
-    /// 1/1024 of its own final ones, or with what `capacity` items need in its first words, if that
-    /// is more.
-    /// For a million items in the end, in bits an item of the
-    /// table alone:
+    /// The filter starts with long fingerprints in few slots. Each doubling stores one bit less of
+    /// each fingerprint, so buckets get more [slots](CuckooFilter::bucket_slots). After its last
+    /// doubling the filter is hardly larger than a fixed one. Bits per item of the table alone, for
+    /// a final million items:
     ///
     /// | rate | grows | at the start | at the end | fixed |
     /// |---|---|---|---|---|
@@ -166,13 +164,21 @@ impl<S> Builder<S> {
     /// | 0.1 % | 64 times | 35 | 17.4 | 16.8 |
     /// | 0.1 % | 1000 times | 72 | 18.5 | 16.8 |
     ///
-    /// If a fixed filter for so many items has at most twice the buckets of a fixed one for
-    /// `capacity`, this filter is that one: it has its final size from the start. (Not if
-    /// [`fingerprint_bits`](Self::fingerprint_bits) are given.)
+    /// The builder chooses the fingerprint size whose table is smallest at the end. Among sizes
+    /// within 2 % of that one, it takes the smallest start. The start has at most as many buckets
+    /// as the largest of:
     ///
-    /// As a rule no insert pays for a doubling: each splits a few words. One that finds
-    /// no room although a doubling is under way splits more, twice as many at each try.
-    /// Lookups look at two buckets at every size.
+    /// * six times the buckets of a fixed filter for `capacity` items
+    /// * 32 buckets
+    /// * 1/1024 of the final buckets
+    /// * the buckets that `capacity` items need in the initial words
+    ///
+    /// The filter has its final size from the start if a fixed filter for `items` items has at most
+    /// twice the buckets of a fixed one for `capacity`. This does not apply if
+    /// [`fingerprint_bits`](Self::fingerprint_bits) is set.
+    ///
+    /// Usually no single insert pays for a doubling: each insert splits a few words. An insert that
+    /// finds no room during a doubling splits more of them, twice the number in each try.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -196,18 +202,17 @@ impl<S> Builder<S> {
         self
     }
 
-    /// The share of absent items, at most, for which a filter that holds
-    /// `capacity` items answers true. Without this call it is 0.001, or with
-    /// [`fingerprint_bits`](Self::fingerprint_bits) whatever rate these have.
+    /// The highest share of absent items for which a filter with `capacity` items may return true.
     ///
-    /// It is from 2·10⁻⁹ up to, but not including, 1. The lowest rate of a filter that can
-    /// grow is higher, and the error says it.
-    /// Of the layouts that keep the rate, the one with the smallest table is chosen; of a filter
-    /// that can grow, as [`max_capacity`](Self::max_capacity) says.
+    /// The rate is from 2·10⁻⁹ to less than 1. The lowest rate of a filter that can grow is higher,
+    /// and the error names it. The default is 0.001, or with
+    /// [`fingerprint_bits`](Self::fingerprint_bits) the rate of these.
+    ///
+    /// Among the layouts that keep the rate, the builder chooses the one with the smallest table.
+    /// For a filter that can grow, [`max_capacity`](Self::max_capacity) describes the choice.
     ///
     /// The rate is kept up to `capacity` items, not up to the first
-    /// [`InsertError::Full`](crate::InsertError::Full): items that fit beyond the capacity
-    /// bring the filter above the rate.
+    /// [`InsertError::Full`](crate::InsertError::Full). Items beyond the capacity raise it.
     ///
     /// ```
     /// use guira::{BuildError, CuckooFilter};
@@ -225,13 +230,21 @@ impl<S> Builder<S> {
         self
     }
 
-    /// The bits of a fingerprint, and with them the layout: 10, 12, 15, 20 or 30; for a filter
-    /// that can grow 10 to 27, and for one that prefers [`Prefer::Space`] 9, 11 and 13, too. For such
-    /// a filter 15 and 20 are two layouts each, of which the one with the smaller table is chosen.
+    /// The size of a fingerprint in bits, which determines the layout. By default the rate
+    /// determines it.
     ///
-    /// A rate asked for as well is kept, or is an error. Without one, mind that a filter that
-    /// can grow stores one of these bits less after each doubling, which makes the rate about twice
-    /// as high. It always keeps 9 of them, so the rate is at most some 2.3 % at its full size.
+    /// | filter | sizes |
+    /// |---|---|
+    /// | fixed | 10, 12, 15, 20, 30 |
+    /// | fixed, with [`Prefer::Space`] | these, and 9, 11, 13 |
+    /// | growing | 10 to 27 |
+    ///
+    /// With `Prefer::Space`, 15 and 20 stand for two layouts each, and the builder chooses the one
+    /// with the smaller table.
+    ///
+    /// If a rate is set, too, the result keeps both or is an error. Without a rate, note that a
+    /// growing filter stores one of these bits less after each doubling, which about doubles the
+    /// rate. It always keeps 9 bits, so its rate at full size is at most about 2.3 %.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -247,12 +260,12 @@ impl<S> Builder<S> {
         self
     }
 
-    /// What the filter is to be better in. Without this call it is [`Prefer::Speed`].
+    /// What the filter is optimized for. The default is [`Prefer::Speed`].
     ///
-    /// With [`Prefer::Space`] the table may have words whose slots are kept in order, so that part of
-    /// their fingerprints need not be stored: the one with the smallest table is chosen, of these
-    /// words and of the others. In cache all operations take up to a half longer then, and out of cache
-    /// up to two thirds. In bits an item of the table, for a million items:
+    /// [`Prefer::Space`] also allows semi-sorted words. These keep their slots in order and
+    /// therefore need not store part of the fingerprints. The builder chooses the smallest table
+    /// among all kinds of words. With semi-sorted words, operations take up to 1/2 longer in cache,
+    /// and up to 2/3 longer out of cache. Bits per item of the table, for a million items:
     ///
     /// | rate | speed | space |
     /// |---|---|---|
@@ -263,7 +276,7 @@ impl<S> Builder<S> {
     /// | 0.1 % | 16.8 | 14.7 |
     /// | 0.01 % | 23.2 | 20.8 |
     ///
-    /// Only a filter that cannot grow may prefer space.
+    /// Only a fixed filter can prefer space.
     ///
     /// ```
     /// use guira::{BuildError, CuckooFilter, Prefer};
@@ -284,13 +297,12 @@ impl<S> Builder<S> {
         self
     }
 
-    /// Hashes items with `hasher` instead of the default one.
+    /// Hashes items with `hasher` instead of [`SeededState`].
     ///
-    /// All 64 bits of its hashes must be as good as random: the low ones
-    /// make the fingerprint, the high ones choose the buckets.
-    /// A weak hasher fills a filter early. With one that hashes a number to itself, not half of
-    /// the numbers from 0 to 999 fit into a filter of the default rate for 1000 items, and of
-    /// multiples of 32 768 only 8.
+    /// All 64 bits of its hashes must be as good as random: the low bits make the fingerprint, and
+    /// the high bits choose the buckets. A weak hasher fills the filter early. For example, take a
+    /// filter of the default rate for 1000 items, and a hasher that returns each number unchanged.
+    /// Less than half of the numbers from 0 to 999 fit, and only 8 multiples of 32 768.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -320,7 +332,7 @@ impl<S> Builder<S> {
         }
     }
 
-    /// Makes the filter: O(buckets).
+    /// Makes the filter. O(buckets).
     ///
     /// ```
     /// use guira::{BuildError, CuckooFilter};
@@ -335,7 +347,8 @@ impl<S> Builder<S> {
     ///
     /// # Errors
     ///
-    /// [`BuildError`] names what cannot be met, and what can.
+    /// [`BuildError`] names the setting that cannot be met, and the allowed range.
+    /// [`BuildError::Memory`] if the allocator refuses the memory for the table.
     pub fn build(self) -> Result<CuckooFilter<S>, BuildError> {
         if self.capacity == 0 {
             return Err(BuildError::ZeroCapacity);

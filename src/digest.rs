@@ -1,4 +1,4 @@
-//! digest: a number that says whether two filters hold the same.
+//! digest: a number that says whether two filters hold the same copies.
 
 use crate::{
     filter::CuckooFilter,
@@ -8,22 +8,25 @@ use crate::{
 use std::{convert::Infallible, hash::BuildHasher};
 
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
-    /// A number for what the filter holds. Two filters of one [header](Self::header) that hold
-    /// equally many copies of each class have the same digest, in whatever order these came,
-    /// wherever they are now, and however far each filter has grown.
+    /// A 128-bit number that depends only on the [header](Self::header) and on the copies of each
+    /// class.
     ///
-    /// Filters that differ in that, or in their header, have different digests, but for one pair
-    /// in about 2¹²⁵ if the mixed numbers behave like random ones. (2¹²⁸, less 3 bits for classes
-    /// of which one filter has 8 copies more.) Whoever knows the seed can make two filters that
-    /// have the same digest: it is not a cryptographic hash. Capacities are part of the header,
-    /// so filters that [`merge`](Self::merge) accepts may differ in their digests by them.
+    /// Two filters with the same header and the same number of copies of each class have the same
+    /// digest. The order of inserts, the places of copies and the number of doublings do not
+    /// matter. Capacities are part of the header, so filters that [`merge`](Self::merge) accepts
+    /// may still differ in it.
     ///
-    /// It is part of the [format](Self::write_to): the same on all platforms and in all releases
-    /// that write the same version of a snapshot. O([`buckets`](Self::buckets)).
+    /// Filters that differ have different digests, except about one pair in 2¹²⁵, if the mixed
+    /// numbers behave like random ones. (2¹²⁸, less 3 bits for classes with 8 copies more in one
+    /// filter.) This is not a cryptographic hash: an attacker who knows the seed can make two
+    /// filters with the same digest.
     ///
-    /// Beside writers it is the digest of the filter of a snapshot that was
-    /// [written](Self::write_to) at the same time. The filter may have held just that at no
-    /// moment.
+    /// The digest is part of the [format](Self::write_to). It is the same on all platforms, and in
+    /// all releases that write the same version of a snapshot.
+    ///
+    /// If threads change the filter during the call, the result is the digest of a snapshot
+    /// [written](Self::write_to) at the same time. The filter need not ever have been in that
+    /// state. O([`buckets`](Self::buckets)).
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -53,7 +56,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     }
 }
 
-/// A class as one number: both of its parts have less than 32 bits, or just 32.
+/// A class as one number: its bucket has at most 32 bits, and its fingerprint fewer.
 pub(crate) fn number(class: Class) -> u64 {
     (class.p as u64) << 32 | class.fingerprint.bits()
 }
@@ -63,7 +66,7 @@ pub(crate) fn number(class: Class) -> u64 {
 pub(crate) struct State(u64, u64);
 
 impl State {
-    /// That in which the copies of a filter with this header begin.
+    /// The state from which each copy of a filter with this header starts.
     pub(crate) fn of_header(header: &[u8; HEADER_BYTES]) -> Self {
         let (words, _) = header.as_chunks();
         let words = words.iter().map(|&word| u64::from_le_bytes(word));

@@ -174,9 +174,10 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`InsertError`] says why there was no room. No item was added or removed, with one
-    /// exception: if an epoch began during the call, a copy that the call has added may remain, and
-    /// the item may be found for some epochs.
+    /// [`InsertError::Full`], [`InsertError::TooManyCopies`] or [`InsertError::BlockedByScan`], as
+    /// [`CuckooFilter::insert`](crate::CuckooFilter::insert). No item was added or removed, with
+    /// one exception. If an epoch began during the call, a copy that the call has added may remain,
+    /// and the item may be found for some epochs.
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
         self.insert_hash(self.hasher.hash_one(item))

@@ -74,7 +74,7 @@ pub enum Fault {
     SettleEarly,
     /// A move that is given up leaves its shadow behind.
     NoRetract,
-    /// A move goes on although its source has changed.
+    /// A move continues although its source has changed.
     DecideBlindly,
     /// A lookup that found nothing does not validate the version.
     ContainsNoValidate,
@@ -184,7 +184,7 @@ pub enum Fault {
     ClaimUnchecked,
     /// An insert whose search found nothing does not search again.
     FullUnchecked,
-    /// A writer goes on with a frozen word as with any other.
+    /// A writer changes a frozen word like any other.
     FrozenIgnored,
     /// A split cuts the old word before it has made the new one.
     CutFirst,

@@ -1,4 +1,4 @@
-//! The public filter: hashes items and hands them to the protocol of its layout.
+//! The public filter: hashes items and passes them to the protocol of its layout.
 
 mod batch;
 mod shrink;
@@ -15,10 +15,12 @@ use std::{
     hash::{BuildHasher, Hash},
 };
 
-/// A set that many threads share, which answers "surely not" or "probably".
+/// A concurrent approximate set of hashable items.
 ///
-/// All methods but [`reset`](Self::reset) take `&self`; share the filter in an
-/// [`Arc`](std::sync::Arc) or a `static`. No method waits for another thread.
+/// A lookup answers "certainly absent" or "probably present". Threads share the filter by reference,
+/// in an [`Arc`](std::sync::Arc) or in a `static`: all methods take `&self`, except
+/// [`reset`](Self::reset) and [`shrink_to_fit`](Self::shrink_to_fit). No method waits for another
+/// thread.
 ///
 /// ```
 /// use guira::CuckooFilter;
@@ -41,75 +43,73 @@ use std::{
 ///
 /// # Items
 ///
-/// An item is any value that has [`Hash`]; the filter keeps only a fingerprint of its hash.
-/// So two values are one item if they hash alike. With the default hasher:
+/// An item is any value that implements [`Hash`]. The filter stores only a fingerprint of its hash,
+/// so values with equal hashes are the same item. With the default hasher:
 ///
-/// | values | one item? |
+/// | values | same item? |
 /// |---|---|
-/// | `"a"` and `String::from("a")` | yes, as an owned value and its borrowed form always are |
+/// | `"a"` and `String::from("a")` | yes: an owned value hashes like its borrowed form |
 /// | `"a"` and `b"a"` | no |
 /// | `5_u32` and `5_u64` | yes: the width of an integer does not matter |
-/// | `-1_i32` and `-1_i64` | no: the width of a negative integer does matter |
+/// | `-1_i32` and `-1_i64` | no: the width of a negative integer matters |
 ///
 /// # Copies
 ///
-/// The filter is a multiset. Each [`insert`](Self::insert) adds a copy,
-/// and an item is present until as many copies are removed.
-/// At most 2 × [`bucket_slots`](Self::bucket_slots) copies of one item fit, which is 4 to 12.
-/// [`insert_unique`](Self::insert_unique) keeps one copy.
+/// The filter is a multiset. Each [`insert`](Self::insert) adds a copy of its item, and an item
+/// with n copies is present until n removes. At most 2 × [`bucket_slots`](Self::bucket_slots)
+/// copies of one item fit. [`insert_unique`](Self::insert_unique) keeps one copy.
 ///
 /// # Removing
 ///
-/// Only remove what was inserted. Two items whose hashes agree in the fingerprint
-/// and the pair of buckets are of one *class*: to the filter they are one item. So to remove
-/// an item that was never inserted may remove another one, which then is a false negative.
+/// Remove only items that were inserted. Items whose hashes agree in the fingerprint and the pair
+/// of buckets form a *class*, and the filter cannot tell them apart. Removing an item that was
+/// never inserted can therefore remove another item of its class, which becomes a false negative.
 ///
 /// # Determinism
 ///
-/// With a [seed](crate::Builder::seed), the same calls in one thread make the same filter: each
-/// call has the same answer, and [`to_bytes`](Self::to_bytes) gives the same bytes.
-/// This holds in each thread and in each process.
+/// With a [seed](crate::Builder::seed), the same calls in one thread make the same filter, in any
+/// thread and in any process. Each call returns the same result, and [`to_bytes`](Self::to_bytes)
+/// returns the same bytes.
 ///
-/// A filter that [grows](crate::Builder::max_capacity) needs one thing more, as threads split
-/// different words first. Its bytes are the same if one thread makes both filters, or if
-/// each process uses filters in one thread only.
+/// In a filter that [grows](crate::Builder::max_capacity), each thread starts to split at a
+/// different place. Its bytes are the same if one thread makes both filters, or if each process
+/// uses filters in one thread only.
 ///
 /// # Keys from attackers
 ///
-/// Whoever knows the seed can make keys that all have the same two buckets. Once
-/// those are full, such keys are refused. So are the few other items with just
-/// these buckets. No item that is in is lost, and all other items go on as before.
-/// Such keys can also make a filter that can grow double too early, as long as a sixteenth
-/// of its slots is used. So a full one may become sixteen times as large as its items need.
+/// An attacker who knows the seed can choose keys that all have the same two buckets. When these
+/// are full, the filter refuses further keys of the pair, and the few other items that have just
+/// these buckets. No item is lost, and all other items are unaffected. In a filter that can grow,
+/// such keys can also cause doublings too early, while at least 1/16 of its slots is in use. It can
+/// become up to 16 times as large as its items need.
 ///
-/// A random seed, the default, makes such keys as good as random, so they cannot be
-/// prepared. It does not help against whoever reads the seed, which is in every snapshot, or
-/// works it out from many answers: [`SeededState`] is not a cryptographic hash. For
-/// such cases give the [builder](crate::Builder::hasher) one that is, such as the
-/// standard library's `RandomState`. No seed prevents false positives:
-/// whoever may ask often enough finds items that are absent and said to be present.
+/// The default is a random seed, so keys cannot be prepared. An attacker can still read the seed
+/// from a snapshot, or infer it from many answers: [`SeededState`] is not a cryptographic hash. If
+/// this is a concern, pass a cryptographic hasher to the [builder](crate::Builder::hasher), such as
+/// the standard library's `RandomState`. No hasher prevents false positives: an attacker who can
+/// query the filter often enough finds absent items that it reports as present.
 ///
 /// # Memory ordering
 ///
-/// An insert that returned `Ok` happens before every call that finds its copy.
-/// So what a thread wrote before it inserted an item is visible to a thread that found the
-/// item present, if it was present because of that insert.
+/// An insert that returned `Ok` happens before every call that finds its copy. What a thread wrote
+/// before it inserted an item is therefore visible to a thread that found the item because of that
+/// insert.
 ///
 /// # Huge pages
 ///
-/// A lookup in a filter that is larger than the caches waits for two words at random places, and
-/// with pages of 4 KiB for two entries of the page table as well. Linux has pages of 2 MiB, which
-/// a program need not be changed for:
+/// A lookup in a filter larger than the caches waits for two words at random addresses. With pages
+/// of 4 KiB it also waits for two entries of the page table. On Linux, pages of 2 MiB avoid that
+/// without a change of the program:
 ///
-/// | | |
+/// | allocator | setting |
 /// |---|---|
-/// | glibc's allocator | start the program with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` |
+/// | glibc | start the program with `GLIBC_TUNABLES=glibc.malloc.hugetlb=1` |
 /// | jemalloc | start it with `MALLOC_CONF=thp:always` (the crate `tikv-jemallocator` reads `_RJEM_MALLOC_CONF`) |
 /// | any other | `echo always > /sys/kernel/mm/transparent_hugepage/enabled`, for all programs |
 ///
-/// The first two need `madvise` or `always` in that file. With 32 million slots, batches of 1024
-/// lookups were 1.56 times as fast, batches of inserts 1.35 times, and single lookups 1.1 times.
-/// A page in use takes 2 MiB of memory, however little of it is written.
+/// The first two require `madvise` or `always` in that file. With 32 million slots, batches of 1024
+/// lookups were 1.56 times as fast, batches of inserts 1.35 times, and single lookups 1.1 times. A
+/// huge page occupies 2 MiB of memory even if the program uses little of it.
 pub struct CuckooFilter<S = SeededState> {
     pub(crate) hasher: S,
     pub(crate) raw: AnyFilter,
@@ -117,7 +117,7 @@ pub struct CuckooFilter<S = SeededState> {
 }
 
 impl<S> CuckooFilter<S> {
-    /// The empty filter of this geometry; `None` if there is no memory for it.
+    /// An empty filter with this geometry; `None` if there is no memory for it.
     pub(crate) fn empty(hasher: S, geometry: Geometry) -> Option<Self> {
         Some(Self {
             raw: AnyFilter::new(&geometry)?,
@@ -127,12 +127,12 @@ impl<S> CuckooFilter<S> {
     }
 }
 
-/// The operations on hashes: for callers who have one already.
-/// All 64 bits of a hash must be as good as random.
-/// `filter.insert(item)` is `filter.insert_hash(h)` with
-/// `h = filter.hasher().hash_one(item)`.
+/// Operations on hashes, for callers that already have the hash of an item.
+///
+/// All 64 bits of a hash must be as good as random. `filter.insert(item)` is the same as
+/// `filter.insert_hash(filter.hasher().hash_one(item))`.
 impl<S> CuckooFilter<S> {
-    /// [`insert`](Self::insert) by hash.
+    /// [`insert`](Self::insert) with a hash.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -153,7 +153,7 @@ impl<S> CuckooFilter<S> {
         with_layout!(&self.raw, raw => raw.insert(raw.class(hash)))
     }
 
-    /// [`insert_unique`](Self::insert_unique) by hash.
+    /// [`insert_unique`](Self::insert_unique) with a hash.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -173,7 +173,7 @@ impl<S> CuckooFilter<S> {
         with_layout!(&self.raw, raw => raw.insert_unique(raw.class(hash)))
     }
 
-    /// [`contains`](Self::contains) by hash.
+    /// [`contains`](Self::contains) with a hash.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -189,7 +189,7 @@ impl<S> CuckooFilter<S> {
     #[inline(always)]
     #[must_use]
     pub fn contains_hash(&self, hash: u64) -> bool {
-        // The usual layouts first and in place: comparisons instead of a jump, and no call.
+        // The usual layouts come first and inline: comparisons instead of an indirect jump and a call.
         match &self.raw {
             AnyFilter::F15x4(raw) => raw.contains(raw.class(hash)),
             AnyFilter::Growing(raw) => raw.contains(raw.class(hash)),
@@ -202,7 +202,7 @@ impl<S> CuckooFilter<S> {
         with_layout!(&self.raw, raw => raw.contains_hash(hash))
     }
 
-    /// [`remove`](Self::remove) by hash.
+    /// [`remove`](Self::remove) with a hash.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -220,7 +220,7 @@ impl<S> CuckooFilter<S> {
         with_layout!(&self.raw, raw => raw.remove(raw.class(hash)))
     }
 
-    /// [`count`](Self::count) by hash.
+    /// [`count`](Self::count) with a hash.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -241,8 +241,10 @@ impl<S> CuckooFilter<S> {
 }
 
 impl<S: BuildHasher> CuckooFilter<S> {
-    /// Adds a copy of `item`. Lock-free. O(1) until the filter is nearly full, and bounded
-    /// then.
+    /// Adds a copy of `item`.
+    ///
+    /// [Lock-free](crate#promises). O(1) until the filter is nearly full; then the search for a
+    /// free slot is bounded.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -256,14 +258,17 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// After an error no item has come or gone. Some may be in the other one of their
-    /// buckets, and a filter that can grow may have grown.
+    /// After an error, no item has been added or removed. Some items may have moved to their other
+    /// bucket, and a filter that can grow may have grown.
     ///
-    /// * [`InsertError::Full`]: there is no room for the item. With up to `capacity` distinct
-    ///   items this does not happen in practice, with two exceptions: a thread is stopped in
-    ///   the middle of a relocation at the very place; or during a snapshot, merge, digest or clear
-    ///   of this filter there is no memory, as [`write_to`](Self::write_to) says.
-    /// * [`InsertError::Memory`]: the filter would have to grow, and the allocator refuses.
+    /// * [`InsertError::Full`]: there is no room for the item. In practice this does not happen
+    ///   while the filter holds at most `capacity` distinct items, unless a thread is preempted
+    ///   during a relocation in these buckets.
+    /// * [`InsertError::TooManyCopies`]: copies of the item's class fill both its buckets.
+    /// * [`InsertError::BlockedByScan`]: a snapshot, merge, digest or clear of this filter forbids
+    ///   the relocations that might make room, and there is no memory to move it on. Try again when
+    ///   it has ended.
+    /// * [`InsertError::Memory`]: the filter has to grow, and the allocator refuses the memory.
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
         self.insert_hash(self.hasher.hash_one(item))
@@ -271,14 +276,12 @@ impl<S: BuildHasher> CuckooFilter<S> {
 
     /// Adds `item` unless it is present.
     ///
-    /// * `Ok(true)`: it was absent, and this call has added it.
-    /// * `Ok(false)`: it was present at a moment of the call.
+    /// * `Ok(true)`: the item was absent, and this call added it.
+    /// * `Ok(false)`: the item was present at some moment of the call.
     ///
-    /// Of any number of threads that race to add one absent item, exactly one
-    /// gets `Ok(true)`. None does only if all get an error.
-    /// As always, an item counts as present if one of its class is.
-    /// A plain [`insert`](Self::insert) of the item that runs at the same time may add its copy
-    /// beside this one's.
+    /// When threads race to add the same absent item, exactly one gets `Ok(true)`. If every call
+    /// fails, none does. A concurrent [`insert`](Self::insert) of the item may still add a second
+    /// copy.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -289,29 +292,37 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// assert_eq!(coupons.count("SUMMER-7QX"), 1);
     /// ```
     ///
-    /// Obstruction-free: two calls whose items share a bucket can each undo the reservation
-    /// of the other, but each first gives the other time to finish.
+    /// A new item can get `Ok(false)`, too: if an item of the same class is present. The
+    /// probability is at most the [`false_positive_rate`](Self::false_positive_rate), up to
+    /// `capacity` items. Choose a low rate if a repeat is dropped: at 0.1 %, a full filter drops
+    /// one new coupon in a thousand.
+    ///
+    /// Obstruction-free: two calls whose items share a bucket can undo each other's reservation.
+    /// Each backs off exponentially before it does. O(1) until the filter is nearly full, as
+    /// [`insert`](Self::insert).
     ///
     /// # Errors
     ///
-    /// After an error no item has come or gone.
+    /// After an error, no item has been added or removed.
     ///
-    /// * [`InsertError::Full`] and [`InsertError::Memory`] as for [`insert`](Self::insert).
-    /// * [`InsertError::TooManyInFlight`]: there is no free reservation token. A call holds
-    ///   one, and the process has 512, of which idle threads keep 128 at most.
+    /// * [`InsertError::TooManyInFlight`]: all reservation tokens are in use. Each call holds one.
+    ///   The process has 512, and idle threads keep at most 128 of them.
+    /// * All errors of [`insert`](Self::insert).
     #[inline]
     pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
         self.insert_unique_hash(self.hasher.hash_one(item))
     }
 
-    /// True if `item` is present, and false if it surely was not at some moment of
-    /// the call. For an absent item the answer is wrongly true with a probability of at most
-    /// [`false_positive_rate`](Self::false_positive_rate), as long as the filter holds no more
-    /// than `capacity` items.
+    /// True if `item` is present.
     ///
-    /// Wait-free, O(1). At rest it takes 4 loads, and 46 at most when relocations or calls of
-    /// [`insert_unique`](Self::insert_unique) interfere. In a filter that can grow, loads to
-    /// find the word of each bucket come on top.
+    /// False means that the item was certainly absent at some moment of the call. For an absent
+    /// item the result is wrongly true with a probability of at most
+    /// [`false_positive_rate`](Self::false_positive_rate), while the filter holds at most
+    /// `capacity` items.
+    ///
+    /// Wait-free, O(1). A lookup makes 4 loads, and at most 46 if relocations or calls of
+    /// [`insert_unique`](Self::insert_unique) interfere. A filter that can grow needs further loads
+    /// to find the word of each bucket.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -330,10 +341,12 @@ impl<S: BuildHasher> CuckooFilter<S> {
         self.contains_hash(self.hasher.hash_one(item))
     }
 
-    /// Takes one copy of `item` out. True if there was one: of n copies exactly
-    /// n removes get true, however many race. Lock-free, O(1).
+    /// Removes one copy of `item`. True if there was one.
     ///
-    /// Only remove what was inserted: see [Removing](Self#removing).
+    /// If an item has n copies, exactly n removes return true, no matter how many threads race.
+    /// [Lock-free](crate#promises), O(1).
+    ///
+    /// Remove only items that were inserted: see [Removing](Self#removing).
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -350,11 +363,10 @@ impl<S: BuildHasher> CuckooFilter<S> {
         self.remove_hash(self.hasher.hash_one(item))
     }
 
-    /// The number of copies of `item`, and of items that share its class. Lock-free, O(1).
+    /// The number of copies of `item`, and of items of its class.
     ///
-    /// It is the number at one moment of the call, as long as copies of the class are only
-    /// moved meanwhile. Beside inserts and removes of the class it may differ by those that
-    /// overlap the call.
+    /// [Lock-free](crate#promises), O(1). Relocations do not change the result: it is the number at
+    /// one moment of the call. Concurrent inserts and removes of the class may be counted or not.
     ///
     /// ```
     /// use guira::CuckooFilter;

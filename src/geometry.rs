@@ -13,15 +13,15 @@ const MIN_RATE: f64 = 2e-9;
 /// The rate of a filter for which none is asked.
 const DEFAULT_RATE: f64 = 0.001;
 
-/// A filter that can grow starts with at most so many times the buckets of a fixed one of its
-/// capacity and rate, or with so many buckets, or with this part of the buckets that it may grow
-/// to.
+/// A filter that can grow starts with at most the largest of these: `START_FACTOR` times the
+/// buckets of a fixed filter of its capacity and rate; `START_LEAST` buckets; this part of its
+/// final buckets.
 const START_FACTOR: usize = 6;
 const START_LEAST: usize = 32;
 const START_SHARE: usize = 1024;
 
-/// Of filters that grow to nearly the same size the one that starts smallest is chosen: of those
-/// that end with this part more buckets than the smallest one, at most.
+/// Among filters that grow to nearly the same size, the one that starts smallest is chosen. Nearly:
+/// at most this part more buckets than the filter that ends smallest.
 const SAME_END_SHARE: usize = 50;
 
 /// The rate to keep where `rate` and `bits` were asked for, or not.
@@ -78,9 +78,9 @@ impl Geometry {
         Self::smallest(Series::expiring(epochs), capacity, rate, bits)
     }
 
-    /// The geometry that the snapshot of an expiring filter says it has, if there can be such a
-    /// one: by the bits of a fingerprint, the slots of a bucket and the epochs of a TTL, and by the
-    /// buckets and the items of a TTL.
+    /// The geometry that the snapshot of an expiring filter claims, if it can exist. The layout is
+    /// given by the bits of a fingerprint, the slots of a bucket and the epochs of a TTL. The size
+    /// is given by the buckets and the items of a TTL.
     pub(crate) fn from_expiring_snapshot(
         (fingerprint_bits, slots, epochs): (u32, usize, u32),
         [buckets, items]: [u64; 2],
@@ -112,8 +112,9 @@ impl Geometry {
         })
     }
 
-    /// What is in an expiring filter at most to which `items` come in a TTL of `epochs` epochs, at an
-    /// even pace: those of a TTL, of an epoch more, and of half an epoch while that is swept.
+    /// The most items in an expiring filter if `items` come in a TTL of `epochs` epochs, at an even
+    /// pace. These are the items of a TTL, of another epoch, and of half an epoch while that one is
+    /// swept.
     fn standing(items: u64, epochs: u32) -> u64 {
         let more = (u128::from(items) * 3).div_ceil(2 * u128::from(epochs));
         u64::try_from(u128::from(items) + more).unwrap_or(u64::MAX)
@@ -147,9 +148,9 @@ impl Geometry {
         Ok(smallest)
     }
 
-    /// The table that is smallest when it has grown to `max_capacity` items, of
-    /// those that start modestly; of nearly equal ones that which starts smallest. It is fixed if
-    /// its final size is no more than twice the first one.
+    /// Among tables with a modest start, the one that is smallest when it has grown to
+    /// `max_capacity` items. Among nearly equal ones, the one that starts smallest. The table is
+    /// fixed if its final size is no more than twice the first one.
     pub(crate) fn growable(
         capacity: usize,
         max_capacity: usize,
@@ -236,7 +237,7 @@ impl Geometry {
         })
     }
 
-    /// True if a table can have so many buckets.
+    /// True if a table can have this number of buckets.
     fn fits(&self) -> bool {
         self.grown_buckets() <= MAX_BUCKETS
     }
@@ -262,7 +263,7 @@ impl Geometry {
             .rate(self.capacity_at(level) as f64 / slots as f64, level)
     }
 
-    /// The geometry that a snapshot says it has, if there can be such a one.
+    /// The geometry that a snapshot claims, if it can exist.
     pub(crate) fn from_snapshot(
         (fingerprint_bits, prefixes, slots, levels): (u32, u32, usize, u32),
         [buckets, capacity, max_capacity]: [u64; 3],
@@ -341,7 +342,7 @@ fn candidates(
     }
 }
 
-/// No candidate has room for `asked` items, of those that start with `capacity`.
+/// The error if no candidate that starts with `capacity` has room for `asked` items.
 fn too_many(asked: usize, capacity: usize, rate: f64, candidates: &[Series]) -> BuildError {
     let starts = |series: &&Series| {
         let start = series.buckets(capacity, rate, 0).unwrap_or(usize::MAX);
@@ -349,7 +350,7 @@ fn too_many(asked: usize, capacity: usize, rate: f64, candidates: &[Series]) -> 
     };
     let most = |series: &Series| (series.max_capacity(rate), series.bits());
     let starting = candidates.iter().filter(starts).map(most).max();
-    // Where none can start with so many items, the most that one can start with.
+    // If no candidate can start with this capacity, the largest start of any.
     let first = |series: &Series| {
         let room = series.room((MAX_BUCKETS >> series.levels) / 2 * 2, 0);
         (room, series.bits())

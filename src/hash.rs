@@ -1,4 +1,4 @@
-//! The default hasher: from an item to 64 bits. Pure.
+//! The default hasher: pure functions from an item to 64 bits.
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
 use std::{
@@ -6,21 +6,22 @@ use std::{
     hash::{BuildHasher, Hasher},
 };
 
-/// The default [`BuildHasher`], keyed by a 64-bit seed: two folded multiplications for an
-/// integer, and rapidhash V3 for bytes.
+/// The default [`BuildHasher`], keyed by a 64-bit seed.
 ///
-/// The same seed gives the same hashes in every process and every release of
-/// this crate, on 32-bit and 64-bit platforms, for integers, strings, byte
-/// slices and what `derive(Hash)` makes of them. Slices of wider integers are an exception:
-/// they are fed to a hasher as memory, so they hash differently on big-endian platforms.
+/// It hashes an integer with two folded multiplications, and bytes with rapidhash V3.
 ///
-/// The width of an integer does not matter: `5_u32` and `5_u64` hash alike, and so does
-/// `5_i64`. The width of a negative one does, so `-1_i32` and `-1_i64` differ; 128-bit
-/// integers differ from all others. `"a"` hashes like `String::from("a")`, and not like `b"a"`.
+/// The same seed gives the same hashes in every process and in every release of this crate, on
+/// 32-bit and 64-bit platforms. This holds for integers, strings, byte slices and types with a
+/// derived `Hash`. It does not hold for slices of wider integers, which are hashed as memory: their
+/// hashes differ on big-endian platforms.
 ///
-/// Without a seed of your own it is random, so that keys crafted beforehand
-/// have no effect. This is not a cryptographic hash: it does not protect
-/// a filter whose answers tell an attacker, query by query, about its seed.
+/// Non-negative integers with equal values hash alike, whatever their width: `5_u32`, `5_u64` and
+/// `5_i64`. The width of a negative integer matters: `-1_i32` and `-1_i64` differ. 128-bit integers
+/// differ from all others. `"a"` hashes like `String::from("a")`, but not like `b"a"`.
+///
+/// The default seed is random, so keys that were made in advance have no effect. This is not a
+/// cryptographic hash: an attacker who can query a filter often enough can infer the seed from its
+/// answers.
 ///
 /// ```
 /// use guira::SeededState;
@@ -38,7 +39,7 @@ pub struct SeededState {
 }
 
 impl SeededState {
-    /// The hasher with this seed.
+    /// A hasher with the given seed.
     ///
     /// ```
     /// use guira::SeededState;
@@ -59,14 +60,13 @@ impl SeededState {
         }
     }
 
-    /// The hasher with a seed from the operating system's randomness, by way of the
-    /// standard library's `RandomState`.
+    /// A hasher with a random seed.
     ///
-    /// `wasm32-unknown-unknown` has no operating system, and its `RandomState` is the same
-    /// in every instance. The seed comes from the crate `getrandom` there, which builds
-    /// only if it is told where to find randomness: with the feature `wasm_js` of this
-    /// crate it asks JavaScript's `crypto.getRandomValues`. Hosts without JavaScript need
-    /// a [custom backend](https://docs.rs/getrandom/0.4/#custom-backend).
+    /// The seed comes from the operating system, by way of the standard library's `RandomState`. On
+    /// `wasm32-unknown-unknown`, where `RandomState` is not random, it comes from the crate
+    /// `getrandom`. There, the feature `wasm_js` of this crate selects JavaScript's
+    /// `crypto.getRandomValues`. Hosts without JavaScript need a [custom
+    /// backend](https://docs.rs/getrandom/0.4/#custom-backend).
     ///
     /// ```
     /// use guira::SeededState;
@@ -86,7 +86,8 @@ impl SeededState {
         Self::new(seed)
     }
 
-    /// The seed. Who knows it can make keys that overfill a pair of buckets.
+    /// The seed. Keep it secret if clients choose the items: an attacker who knows it can make keys
+    /// that overfill a pair of buckets.
     ///
     /// ```
     /// use guira::SeededState;
@@ -99,7 +100,7 @@ impl SeededState {
     }
 }
 
-/// Without the seed: whoever knows it can overfill buckets.
+/// Omits the seed: an attacker who knows it can overfill buckets.
 impl fmt::Debug for SeededState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SeededState").finish_non_exhaustive()
@@ -152,14 +153,15 @@ const fn hash(bytes: &[u8], secrets: &RapidSecrets) -> u64 {
 /// 2^64 / φ, as in Fibonacci hashing: an odd number with no pattern in its bits.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Both halves of a product, one on the other: each bit of it depends on all bits of both factors.
+/// Both halves of the product, combined by XOR: each of its bits depends on all bits of both
+/// factors.
 #[inline(always)]
 const fn fold(one: u64, other: u64) -> u64 {
     let product = one as u128 * other as u128;
     product as u64 ^ (product >> 64) as u64
 }
 
-/// As of [`SeededState`].
+/// Omits the keys, as [`SeededState`] omits the seed.
 impl fmt::Debug for SeededHasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SeededHasher").finish_non_exhaustive()

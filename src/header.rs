@@ -1,4 +1,4 @@
-//! header: an empty filter in a few bytes.
+//! header: an empty filter in 68 bytes.
 
 use crate::{
     error::SnapshotError,
@@ -9,11 +9,11 @@ use crate::{
 use std::hash::BuildHasher;
 
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
-    /// The bytes that an empty filter like this one can be made from: its layout, its buckets
-    /// before it grows, its capacities, and the seed of the default hasher.
+    /// The bytes that describe an empty filter like this one.
     ///
-    /// They begin like a [snapshot](Self::write_to). `docs/FORMAT.md` in the repository
-    /// describes them.
+    /// They contain its layout, its buckets before growth, its capacities, and the seed of the
+    /// default hasher. They begin like a [snapshot](Self::write_to), and `docs/FORMAT.md` in the
+    /// repository describes them.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -31,14 +31,14 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         with_checksum(Header::of(self).to_bytes())
     }
 
-    /// The empty filter that a [header](Self::header) describes, which hashes with `hasher`.
+    /// Makes the empty filter that a [header](Self::header) describes, with `hasher`.
     ///
-    /// A header of a few bytes can ask for 32 GiB, so the caller says how many bytes the buckets
-    /// may take up, at 8 bytes each. Unlike a decoder of snapshots, it allocates all of them at once.
-    /// It takes as long as [`build`](crate::Builder::build): O(buckets).
+    /// A header of a few bytes can ask for 32 GiB. `max_bytes` limits the memory of the buckets
+    /// before growth, at 8 bytes each. Unlike a [`SnapshotDecoder`](crate::SnapshotDecoder), the
+    /// call allocates all of it at once. O(buckets), like [`build`](crate::Builder::build).
     ///
-    /// A filter that can grow starts with these, and takes more as items are inserted: how often it
-    /// may double, up to 18 times, is in the header, too.
+    /// A filter that can grow allocates more as items are inserted. The header says how many times
+    /// it may double, at most 18.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -54,8 +54,11 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`SnapshotError`] says what is wrong with the bytes. [`SnapshotError::TooLarge`] if the
-    /// buckets take up more than `max_bytes`: nothing is allocated then.
+    /// * [`SnapshotError::TooLarge`]: the buckets need more than `max_bytes`. Nothing was
+    ///   allocated.
+    /// * [`SnapshotError::Memory`]: the allocator refuses the memory.
+    /// * [`SnapshotError::Hasher`]: the filter of this header had another hasher.
+    /// * Other variants of [`SnapshotError`]: the bytes are not a valid header.
     pub fn from_header_with_hasher(
         header: &[u8],
         hasher: S,
@@ -79,10 +82,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
 }
 
 impl CuckooFilter {
-    /// The empty filter that a [header](Self::header) describes.
+    /// Makes the empty filter that a [header](Self::header) describes.
     ///
-    /// A header of a few bytes can ask for 32 GiB, so the caller says how many bytes the buckets
-    /// may take up, at 8 bytes each.
+    /// A header of a few bytes can ask for 32 GiB. `max_bytes` limits the memory of the buckets
+    /// before growth, at 8 bytes each.
     ///
     /// ```
     /// use guira::{CuckooFilter, SnapshotError};

@@ -1,4 +1,4 @@
-//! merge: adds what another filter holds, while all threads go on in both.
+//! merge: adds the copies of another filter, while threads use both.
 
 use crate::{
     error::{MergeError, Mismatch},
@@ -10,18 +10,17 @@ use crate::{
 use std::{hash::BuildHasher, ptr};
 
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
-    /// Adds a copy of every copy that is in `other`, while any number of threads go on in both
-    /// filters: one for each slot of `other` that is in use. `other` stays as it is.
+    /// Adds every copy that `other` holds, while threads use both filters. `other` does not change.
     ///
-    /// Every copy that is in `other` during the whole call is in `self` afterwards, unless it is
-    /// removed from `self`. Copies add up: an item of which both filters have one has two then, so
-    /// that each owner can still remove its own. Of one item at most 2 × S copies fit, as
-    /// always. In a growing filter, `self` may double meanwhile.
+    /// Every copy that is in `other` during the whole call is in `self` afterwards, unless a thread
+    /// removes it from `self`. Copies add up: if both filters have one copy of an item, `self` then
+    /// has two, and each owner can remove its own. At most 2 × [`bucket_slots`](Self::bucket_slots)
+    /// copies of one item fit. A growing filter may double during the call.
     ///
-    /// Both filters must be able to grow, or neither. They must have the same fingerprints,
-    /// the same buckets before they grow, and hashers that agree: filters made by one
-    /// [`Builder`](crate::Builder) with one seed, those of [`from_header`](Self::from_header), and
-    /// clones. How far each has grown does not matter, nor how far it may.
+    /// Both filters must have the same fingerprint size, kind of words, number of buckets before
+    /// growth, and hasher. Both must be able to grow, or neither. How far each has grown, or can
+    /// grow, does not matter. Compatible filters are made by one [`Builder`](crate::Builder) with
+    /// one seed, by [`from_header`](Self::from_header), or by cloning.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -41,27 +40,36 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// # Beside writers of `other`
+    /// # Concurrent changes of `other`
     ///
-    /// It is as with [a snapshot](Self::write_to). An item that is inserted into `other`
-    /// meanwhile may be merged or not. One that is removed from `other` meanwhile may be merged
-    /// or not, too; nothing removes it from `self` then but a [`remove`](Self::remove) by its
-    /// owner. One that is being relocated in `other` just when the call passes may be merged
-    /// twice, or once though it was removed just before. So `self` never lacks an item, but may
-    /// hold copies that nobody will remove. While nobody writes to `other` the copies are exact.
+    /// `self` never lacks a copy that it should have. If threads change `other` during the call,
+    /// `self` can get copies that no owner removes:
     ///
-    /// It needs as much memory as [a snapshot](Self::write_to), and half of it where `other` has
-    /// doubled more than six times: 70 KiB after ten doublings. No step waits for another thread.
-    /// Two filters may be merged into each other at once: what is inserted into either during the
-    /// call may be merged back and so have further copies.
+    /// | a copy in `other` that, during the call, is | is in `self` afterwards |
+    /// |---|---|
+    /// | inserted | once or not |
+    /// | removed | once or not; only a [`remove`](Self::remove) by its owner deletes it from `self` |
+    /// | relocated | once or twice, or once although it was removed just before |
+    ///
+    /// If no thread changes `other`, the copies are exact.
+    ///
+    /// The call scans `other` like [`write_to`](Self::write_to).
+    /// Two filters may be merged into each other at the same time. Copies that either receives
+    /// during the call may then be merged back, and so have further copies.
+    ///
+    /// No step waits for another thread. O(buckets of `other`), and an insert per copy. The call
+    /// needs some KiB of memory, and more if `other` has doubled more than six times: 70 KiB after
+    /// ten doublings.
     ///
     /// # Errors
     ///
-    /// [`MergeError::SameFilter`], [`MergeError::Geometry`] or [`MergeError::Hasher`] before
-    /// anything is done. [`MergeError::Insert`] if an insert into `self` fails; it says how many
-    /// copies were merged before. Nothing is lost from either filter, and what was merged stays.
-    /// To repeat the call is safe for lookups, but it begins again: what was merged before has
-    /// one copy more then.
+    /// * [`MergeError::SameFilter`], [`MergeError::Geometry`] or [`MergeError::Hasher`]: the
+    ///   filters are not compatible. Nothing was merged.
+    /// * [`MergeError::Insert`]: an insert into `self` failed. The error has the number of copies
+    ///   merged before, which stay. Nothing is lost from either filter.
+    ///
+    /// A repeated call starts from the beginning: each copy that was merged before is added once
+    /// more.
     pub fn merge(&self, other: &Self) -> Result<(), MergeError> {
         self.check_mergeable(other)?;
         let mut merged = 0;
@@ -71,7 +79,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         inserted.map_err(|error| MergeError::Insert { merged, error })
     }
 
-    /// An error unless both filters give every item the same class.
+    /// Refuses filters that do not give every item the same class.
     fn check_mergeable(&self, other: &Self) -> Result<(), MergeError> {
         if ptr::eq(self, other) {
             return Err(MergeError::SameFilter);
@@ -87,7 +95,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     }
 }
 
-/// What differs between two filters that place items differently.
+/// The first property that differs between two filters and on which the places of items depend.
 pub(crate) fn mismatch(this: Geometry, other: Geometry) -> Option<Mismatch> {
     let (series, of_other) = (this.series, other.series);
     if series.bits() != of_other.bits() {

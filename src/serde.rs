@@ -10,10 +10,10 @@ use serde::{
 };
 use std::{fmt, hash::BuildHasher};
 
-/// Memory that a format's own claim about the length of the bytes may take up.
+/// The most memory to reserve for a length that the serialized form claims.
 const TRUSTED: usize = 4096;
 
-/// As its seed, a `u64`.
+/// The hasher as its seed, a `u64`.
 ///
 /// ```
 /// use guira::SeededState;
@@ -27,15 +27,15 @@ impl Serialize for SeededState {
     }
 }
 
-/// From its seed, a `u64`.
+/// The hasher from its seed, a `u64`.
 impl<'de> Deserialize<'de> for SeededState {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         u64::deserialize(deserializer).map(Self::new)
     }
 }
 
-/// As a pair: the hasher, and the bytes of [`to_bytes`](CuckooFilter::to_bytes).
-/// Any number of threads may go on meanwhile.
+/// The filter as a pair: its hasher, and the bytes of [`to_bytes`](CuckooFilter::to_bytes). Other
+/// threads may use the filter during the call.
 ///
 /// ```
 /// use guira::CuckooFilter;
@@ -53,16 +53,17 @@ impl<H: BuildHasher + Serialize + 'static> Serialize for CuckooFilter<H> {
     }
 }
 
-/// By [`from_bytes_with_hasher`](CuckooFilter::from_bytes_with_hasher): the hasher must
-/// be the one that the snapshot was made with, which its probe says, and the bytes may be hostile.
+/// The filter from its hasher and the bytes of a snapshot, by
+/// [`from_bytes_with_hasher`](CuckooFilter::from_bytes_with_hasher). Untrusted input results in an
+/// error.
 impl<'de, H: BuildHasher + Deserialize<'de> + 'static> Deserialize<'de> for CuckooFilter<H> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_tuple(2, Pair(Self::from_bytes_with_hasher))
     }
 }
 
-/// As a pair: the hasher, and the bytes of [`to_bytes`](ExpiringFilter::to_bytes).
-/// Any number of threads may go on meanwhile.
+/// The filter as a pair: its hasher, and the bytes of [`to_bytes`](ExpiringFilter::to_bytes). Other
+/// threads may use the filter during the call.
 ///
 /// ```
 /// use guira::ExpiringFilter;
@@ -81,9 +82,9 @@ impl<H: BuildHasher + Serialize + 'static> Serialize for ExpiringFilter<H> {
     }
 }
 
-/// By [`from_bytes_with_hasher`](ExpiringFilter::from_bytes_with_hasher): the hasher must be the one
-/// that the snapshot was made with, which its probe says, and the bytes may be hostile. How long
-/// they have lain somewhere, [`elapse`](ExpiringFilter::elapse) is to be told.
+/// The filter from its hasher and the bytes of a snapshot, by
+/// [`from_bytes_with_hasher`](ExpiringFilter::from_bytes_with_hasher). Untrusted input results in
+/// an error. Call [`elapse`](ExpiringFilter::elapse) for the time since the filter was serialized.
 impl<'de, H: BuildHasher + Deserialize<'de> + 'static> Deserialize<'de> for ExpiringFilter<H> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_tuple(2, Pair(Self::from_bytes_with_hasher))

@@ -1,8 +1,8 @@
-//! Snapshots: the filter's words as bytes, taken while all threads go on.
+//! Snapshots: the words of a filter as bytes, written while threads use the filter.
 //!
-//! `docs/FORMAT.md` describes the bytes. What makes a scan right although
-//! fingerprints move meanwhile is in [`crate::raw::frontier`] and, for growth, in
-//! [`Table::scan`](crate::table::Table::scan).
+//! `docs/FORMAT.md` describes the bytes. [`crate::raw::frontier`] explains why a scan is correct
+//! while copies move, and [`Table::read_chunk`](crate::table::Table::read_chunk) why it is correct during
+//! growth.
 
 pub(crate) mod assembly;
 mod classes;
@@ -32,28 +32,28 @@ use stream::Encoder;
 pub(crate) use stream::fill_from;
 
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
-    /// Writes a snapshot of the filter, while any number of threads go on.
+    /// Writes a snapshot of the filter, while threads use the filter.
     ///
-    /// Every item that is present during the whole call is in the snapshot.
-    /// An item that is inserted or removed meanwhile may be in it or not.
-    /// An item that is being relocated just when the scan passes may be in it twice. It may
-    /// also be in it though it was removed just before the call, if the relocation had not
-    /// yet been given up.
-    /// With no writers the snapshot is exact, down to the place of each fingerprint.
+    /// Every item that is present during the whole call is in the snapshot. An item that is
+    /// inserted or removed during the call may be in it or not. If no thread changes the filter,
+    /// the snapshot is exact, down to the place of each fingerprint.
     ///
-    /// While the call runs, no relocation crosses the place where it is. An insert that has no other
-    /// way reads the next part of the filter in place of the call: at most all that is left, which
-    /// takes about a second a GiB. So inserts do not fail because `writer` is slow.
+    /// An item that is relocated during the call may be in the snapshot twice. An item that was
+    /// removed just before the call may be in it, too, if its relocation was still in progress.
     ///
-    /// The call needs some KiB of memory beyond the filter, and 60 bytes for each 4 KiB of it. Where
-    /// the filter has doubled more than six times, it needs 140 bytes for each word that a bucket has
-    /// by then: 140 KiB after ten doublings. What inserts have read stays in memory until the call
-    /// ends: at most as many bytes as the filter has, and none unless an insert needs it. An insert
-    /// that gets no memory for it may answer [`Full`](crate::InsertError::Full).
+    /// During the call no relocation crosses the position of the scan. An insert that finds no other
+    /// path reads the next part of the filter in place of the call. At most it reads all that is
+    /// left, which takes about a second per GiB. A slow `writer` therefore makes no insert fail.
     ///
-    /// Wrap `writer` to observe the progress. All but about
-    /// 1 % of the bytes come in proportion to the buckets scanned. For a
-    /// fixed filter [`memory_usage`](Self::memory_usage) is about their number.
+    /// O(buckets). The call needs some KiB of memory, and 60 bytes per 4 KiB of the filter. If the
+    /// filter has doubled more than six times, it needs 140 bytes per word of a bucket: 140 KiB after
+    /// ten doublings. What inserts have read stays in memory until the call ends: at most as many
+    /// bytes as the filter has. If the allocator refuses them, an insert may get
+    /// [`BlockedByScan`](crate::InsertError::BlockedByScan).
+    ///
+    /// To report progress, wrap `writer`. All but about 1 % of the bytes are written in proportion
+    /// to the scanned buckets. The total for a fixed filter is about
+    /// [`memory_usage`](Self::memory_usage).
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -68,15 +68,17 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// Those of `writer`.
+    /// The errors of `writer`.
     pub fn write_to<W: Write>(&self, writer: W) -> io::Result<()> {
         let mut encoder = Encoder::new(writer, &Header::of(self))?;
         with_layout!(&self.raw, raw => raw.scan(&mut encoder))?;
         encoder.end()
     }
 
-    /// [`write_to`](Self::write_to) into a vector of about the size of the filter.
-    /// As with any `Vec`, the process is aborted if there is no memory for it.
+    /// [Writes](Self::write_to) a snapshot into a vector.
+    ///
+    /// The vector is about as large as the filter. As with any `Vec`, the process aborts if there
+    /// is no memory for it.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -97,8 +99,9 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         }
     }
 
-    /// Reads a snapshot whose filter hashed with `hasher`, up to its last byte;
-    /// bytes after it are left.
+    /// Reads a snapshot of a filter that used `hasher`.
+    ///
+    /// The call reads up to the last byte of the snapshot, and leaves the bytes after it. O(bytes).
     ///
     /// ```
     /// use guira::{CuckooFilter, SnapshotError};
@@ -118,15 +121,16 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`SnapshotError`] says what is wrong with the bytes. Memory grows with the bytes that are
-    /// read: at most 5 bytes for each of them, besides some KiB. [`SnapshotDecoder`] takes a limit.
+    /// [`SnapshotError`] says what is wrong with the bytes. [`SnapshotError::Io`] has the error of
+    /// `reader`.
     ///
-    /// [`SnapshotDecoder`]: crate::SnapshotDecoder
+    /// The call allocates at most 5 bytes per byte read, and some KiB.
+    /// [`SnapshotDecoder`](crate::SnapshotDecoder) accepts a limit.
     pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
         Decoder::<Passes>::read(reader)?.finish(|_| hasher)
     }
 
-    /// The filter of the snapshot that `bytes` are, whose filter hashed with `hasher`.
+    /// Makes a filter from a snapshot of a filter that used `hasher`.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -143,14 +147,16 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// # Errors
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
-    /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
+    /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
         Decoder::<Passes>::whole(bytes, |passes| passes.finish(|_| hasher))
     }
 }
 
 impl CuckooFilter {
-    /// Reads a snapshot, up to its last byte; bytes after it are left.
+    /// Reads a snapshot.
+    ///
+    /// The call reads up to the last byte of the snapshot, and leaves the bytes after it. O(bytes).
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -174,7 +180,7 @@ impl CuckooFilter {
         Decoder::<Passes>::read(reader)?.finish(SeededState::new)
     }
 
-    /// The filter of the snapshot that `bytes` are.
+    /// Makes a filter from a snapshot.
     ///
     /// ```
     /// use guira::{CuckooFilter, SnapshotError};
@@ -193,14 +199,14 @@ impl CuckooFilter {
     /// # Errors
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
-    /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
+    /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Decoder::<Passes>::whole(bytes, |passes| passes.finish(SeededState::new))
     }
 }
 
 impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
-    /// [`try_clone`](Self::try_clone), with a panic in place of the error.
+    /// Like [`try_clone`](Self::try_clone), but panics instead of returning an error.
     ///
     /// # Panics
     ///
@@ -214,8 +220,10 @@ impl<S: Clone + BuildHasher + 'static> Clone for CuckooFilter<S> {
 }
 
 impl<S: Clone + BuildHasher + 'static> CuckooFilter<S> {
-    /// A filter with the items of this one, while any number of threads use it: as by
-    /// [`write_to`](Self::write_to) and [`read_from`](CuckooFilter::read_from).
+    /// Copies the filter, while threads use it.
+    ///
+    /// The copy is what [`read_from`](CuckooFilter::read_from) makes of a snapshot that
+    /// [`write_to`](Self::write_to) writes at the same time. O(buckets).
     ///
     /// ```
     /// use guira::CuckooFilter;

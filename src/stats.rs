@@ -1,6 +1,8 @@
-//! What a filter says of itself.
+//! The counters that a filter reports.
 
-/// The counters of a filter. Returned by [`CuckooFilter::stats`](crate::CuckooFilter::stats) and
+/// The counters of a filter, for metrics.
+///
+/// Returned by [`CuckooFilter::stats`](crate::CuckooFilter::stats) and
 /// [`ExpiringFilter::stats`](crate::ExpiringFilter::stats).
 ///
 /// ```

@@ -31,7 +31,8 @@ pub enum Step {
     Claim,
     /// move, step 1: an empty slot of the destination becomes O.
     Outline,
-    /// move, step 2: the version of the pair advances; the mover gives way to whoever holds it.
+    /// move, step 2: the version of the pair advances; the mover gives way to a thread that holds
+    /// it.
     Advance,
     /// move, step 3: O becomes S.
     Shadow,
@@ -89,7 +90,7 @@ pub enum Step {
     Swept,
     /// tick: when an epoch began.
     Began,
-    /// snapshot: the scan goes on to a chunk of buckets.
+    /// snapshot: the scan enters a chunk of buckets.
     Enter,
     /// snapshot: the scan loads a word.
     Scan,

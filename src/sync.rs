@@ -33,9 +33,9 @@ pub(crate) fn full_fence() {
 /// [`full_fence`] where the own write is an exchange that has just been made.
 ///
 /// On x86-64 an exchange is a locked instruction, which no load passes (Intel, *Software
-/// Developer's Manual*, volume 3A, "Loads and Stores Are Not Reordered with Locked
-/// Instructions"). So it is such a fence already, and only the compiler is kept from moving loads.
-/// A further one, `mfence`, would cost some thirty cycles.
+/// Developer's Manual*, volume 3A, "Loads and Stores Are Not Reordered with Locked Instructions").
+/// The exchange is therefore already a SeqCst fence, and only the compiler must be kept from moving
+/// loads. A further fence, `mfence`, would cost about thirty cycles.
 #[inline(always)]
 pub(crate) fn fence_after_exchange() {
     if cfg!(all(target_arch = "x86_64", not(miri))) && !IN_MODEL {
@@ -61,9 +61,9 @@ pub(crate) fn spin() {
     checker::thread::yield_now();
 }
 
-/// In a model, lets another thread run before a retry: loom would explore
-/// retries that meet nothing new for ever, and of shuttle's threads the one with
-/// the highest priority runs until it yields. Otherwise nothing.
+/// In a model, lets another thread run before a retry. Otherwise loom would explore retries that
+/// meet nothing new for ever, and shuttle would keep running its thread with the highest priority.
+/// Outside of models it does nothing.
 #[inline(always)]
 pub(crate) fn yield_in_model() {
     #[cfg(any(guira_loom, guira_shuttle))]

@@ -1,13 +1,13 @@
 //! The words of a filter, and the only owner of their atomics.
 //!
 //! A *plane* is one word for each bucket. A fixed filter has one plane. In a filter that has
-//! doubled g times, a fingerprint lives in the plane whose number is its g low bits; its pair is
+//! doubled g times, a fingerprint lives in the plane whose number is its g low bits. Its pair has
 //! the same two buckets in every plane. So a bucket is addressed by its index and a fingerprint,
 //! and at every moment exactly one word *counts* for the two (`docs/PROOF.md`, section 9).
 //!
-//! Each word carries its own level, so words can be split one by one while all threads go on.
+//! Each word carries its own level, so words can be split one by one while threads use the filter.
 //! The level is the number of low bits of a fingerprint that the word does not store. A growable
-//! filter begins at its *first* level, with fingerprints of which so many low bits are 0.
+//! filter begins at its *first* level k, with fingerprints whose k lowest bits are 0.
 
 pub(crate) mod class;
 pub(crate) mod entry;
@@ -226,8 +226,8 @@ impl<L: Layout> Table<L> {
         self.growth.segments[number].publish(self.words_at(level))
     }
 
-    /// All words that there are, with plane and bucket; of a plane that is to
-    /// come those that have been made.
+    /// All words of the table, with plane and bucket. A plane that is being made has only the words
+    /// made so far.
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn words_made(&self) -> impl Iterator<Item = (u64, usize, Word<L>)> {
         let planes = (self.words() / self.buckets()) as u64;

@@ -29,7 +29,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// True if threads can go on with it as long as they like.
+    /// True if threads can run it for any length of time.
     #[must_use]
     pub fn keeps_going(&self) -> bool {
         self.job != Job::Fill
@@ -179,7 +179,7 @@ fn fill(effort: Effort, scenario: Scenario) -> Contest {
     Contest { scenario, rows }
 }
 
-/// The latencies of one peer in one scenario with so many threads.
+/// The latencies of one peer in one scenario with this number of threads.
 #[derive(Clone, Debug)]
 pub struct Tail {
     /// What ran.

@@ -5,8 +5,8 @@ use std::time::Duration;
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Rounds of each measurement; of what targets compare in cache, three times as many
-    /// ([`Effort::rounds_at`]).
+    /// Rounds of each measurement. Measurements in cache that targets compare have three times this
+    /// number ([`Effort::rounds_at`]).
     pub rounds: usize,
     /// Tables in the second-level cache have two to this power slots,
     pub log_small: u32,

@@ -11,10 +11,10 @@ pub struct Entry<K> {
     pub note: &'static str,
     /// It can delete.
     pub deletes: bool,
-    /// It holds as many copies of a key as are inserted.
+    /// It holds a copy of a key for each insert.
     pub copies: bool,
     /// It is quick enough to be filled with tens of millions of items.
     pub large: bool,
-    /// Makes one with room for so many items at a rate near 0.02 %.
+    /// Makes one with room for this number of items at a rate near 0.02 %.
     pub make: fn(usize) -> Box<dyn Contestant<K>>,
 }

@@ -46,7 +46,7 @@ pub struct Facts {
     pub rate: f64,
     /// Keys that came again within the TTL, and were taken to be new.
     pub forgotten: u64,
-    /// Keys that two threads asked for at once, and both were told to be first.
+    /// Keys that two threads asked for at once, and that both got as first.
     pub twice: u64,
     /// Keys that were refused, or put another one out.
     pub refused: u64,

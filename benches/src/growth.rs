@@ -63,7 +63,7 @@ const WITH_FIXED: [&str; 8] = [
 pub struct Growth {
     /// In the third-level cache, and out of it.
     pub sizes: Vec<OfSize>,
-    /// Lookups while the last doubling is under way, and while none is.
+    /// Lookups during the last doubling, and at rest.
     pub swept: Table,
     /// What single operations take while the filter grows.
     pub timeline: Timeline,

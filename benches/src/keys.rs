@@ -65,7 +65,7 @@ pub enum Asked {
     Hits,
     /// Keys that are not.
     Misses,
-    /// Either, at random: of four keys about so many are in.
+    /// Either, at random: of four keys this number is present on average.
     Quarters(u64),
 }
 
@@ -89,8 +89,8 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// A walk over keys `0..items`, or over as many absent ones; `start` lets
-    /// each round begin elsewhere.
+    /// A walk over keys `0..items`, or over the same number of absent ones; `start` lets each round
+    /// begin elsewhere.
     ///
     /// # Panics
     ///

@@ -53,7 +53,7 @@ impl Lane {
         }
     }
 
-    /// How many live keys the peer denies: lost, if nobody is writing.
+    /// How many live keys the peer denies: lost, if no thread is writing.
     #[must_use]
     pub fn lost<K: Key>(&self, peer: &dyn Peer<K>) -> u64 {
         peer.missing(self.tail..self.head)
@@ -134,8 +134,8 @@ impl Lane {
 /// What the threads of a run do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// So many lookups in a hundred operations (half of them of live keys); the
-    /// rest are inserts of new keys and removes of the oldest, in turn.
+    /// This number of lookups in a hundred operations (half of them of live keys); the rest are
+    /// inserts of new keys and removes of the oldest, in turn.
     Mix {
         /// Lookups in a hundred operations.
         lookups: u64,

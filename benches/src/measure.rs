@@ -30,7 +30,7 @@ impl Samples {
     ///
     /// # Panics
     ///
-    /// If there are not as many of both.
+    /// If their numbers differ.
     #[must_use]
     pub fn ratios(&self, others: &Self) -> Self {
         assert_eq!(self.0.len(), others.0.len(), "contestants take turns");

@@ -98,8 +98,8 @@ fn take<K: Key>(peer: &dyn Peer<K>, count: u64, table: &mut Table, row: usize, s
     table.push(row, 9, rate(steps, || peer.remove_all(walk, steps)));
 }
 
-/// All peers with one size of table. Out of cache those that take too long to
-/// fill are left out, and each is filled once.
+/// All peers with one size of table. Out of cache, peers that take too long to fill are omitted,
+/// and each is filled once.
 #[must_use]
 pub fn all_peers<K: Key>(effort: Effort, log_slots: u32, keys: &str) -> Table {
     let count = items(log_slots);
@@ -155,7 +155,7 @@ pub fn all_layouts(effort: Effort, log_slots: u32) -> Table {
     );
     for round in 0..effort.rounds {
         for (row, &(bits, slots)) in LAYOUTS.iter().enumerate() {
-            // As many buckets in each layout; the builder turns them into items.
+            // The same number of buckets in each layout; the builder turns them into items.
             let buckets = 1_u64 << (log_slots - 2);
             let guess = (buckets * u64::from(slots)) as usize * 84 / 100;
             let load = Guira::new(guess, bits).0.buckets() as f64;

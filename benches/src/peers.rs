@@ -49,7 +49,7 @@ pub fn all<K: Key>() -> Vec<Entry<K>> {
     ]
 }
 
-/// A peer for so many items and this rate.
+/// A peer for this number of items and this rate.
 pub type AskedFor<K> = fn(usize, f64) -> Box<dyn Contestant<K>>;
 
 /// The peers that do not grow and take a rate, with their names in [`all`].

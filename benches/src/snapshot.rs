@@ -165,8 +165,8 @@ fn cost(effort: Effort) -> (Table, u64) {
     (table, denied)
 }
 
-/// What `work` returns, and how many snapshots per second another thread has
-/// taken meanwhile: one at least, which begins with it or before.
+/// What `work` returns, and how many snapshots per second another thread has taken concurrently: at
+/// least one, which begins with it or before.
 fn beside_snapshots<R>(filter: &CuckooFilter, work: impl FnOnce() -> R) -> (R, f64) {
     let stop = &AtomicBool::new(false);
     let take = move || {
@@ -197,7 +197,7 @@ impl Snapshots {
         let size = self.bytes >> 20;
         let mut targets = Vec::new();
         for (row, (name, _)) in self.throughput.rows.iter().enumerate() {
-            // A grown filter is as many rows of memory at a time as it has planes.
+            // A grown filter is read as one stream of memory per plane.
             let bounds = if row == 0 { [0.5, 0.5] } else { [0.45, 0.35] };
             for (column, bound) in (1..).zip(bounds) {
                 let what = format!(

@@ -80,8 +80,8 @@ impl Point {
         (Self::limit(rate) + 2.0) / 0.95
     }
 
-    /// True if so many keys were found that a filter which keeps the rate asked for would be the
-    /// exception: by three standard deviations.
+    /// True if the number of found keys would be an exception, by three standard deviations, for a
+    /// filter that keeps the requested rate.
     #[must_use]
     pub fn exceeds_rate(&self) -> bool {
         self.asked.is_some_and(|asked| {
@@ -140,10 +140,10 @@ pub struct Load {
 /// Items asked for, where the highest load is measured.
 pub const SIZES: [usize; 3] = [1_000, 30_000, 1_000_000];
 
-/// So many false positives tell the rate to a twentieth.
+/// This number of false positives tells the rate to a twentieth.
 const SOME: u64 = 400;
 
-/// The share of absent keys that are found, and how many were looked up: until so many were found,
+/// The share of absent keys that are found, and how many were looked up: until `enough` were found,
 /// but not for ever. 0 where too few were found to tell.
 fn false_positives(lookup: impl Fn(Walk, u64) -> u64, enough: u64, effort: Effort) -> (f64, u64) {
     let (mut asked, mut found) = (0, 0);

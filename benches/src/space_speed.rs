@@ -36,7 +36,7 @@ const OPERATIONS: [(&str, f64); 5] = [
 /// What is aimed at out of cache.
 const OUT_OF_CACHE: f64 = 0.9;
 
-/// A fill to 80 % has so many parts.
+/// The number of parts of a fill to 80 %.
 const PARTS: u64 = 32;
 
 /// Both words, for one size of tables.
@@ -105,7 +105,7 @@ struct Side {
 type Spent = [(u64, Duration); 2];
 
 impl Side {
-    /// As many items as a table of so many bytes takes.
+    /// A filter with the number of items that a table of `bytes` bytes takes.
     fn new(bytes: usize, builder: Builder) -> Self {
         let make = |items: usize| {
             let builder = builder.clone().capacity(items);

@@ -1,14 +1,14 @@
 //! The `CF.*` commands on items.
 
 use crate::{
-    Answer, Args, Filter, Reply, Store, options,
+    Answer, Args, Filter, Reply, Store, Wanted, options,
     reply::try_with_capacity,
     reserve::get_or_make,
     store::{filter_of, get},
 };
 use guira::InsertError;
 use smallvec::{SmallVec, smallvec};
-use std::sync::Arc;
+use std::{iter, sync::Arc};
 
 /// The answer to inserts while filters have grown beyond the limit.
 pub(crate) const OUT_OF_MEMORY: Reply =
@@ -52,8 +52,14 @@ fn insert_one<S: Store>(
     };
     match store.with(key, insert)? {
         Some(answer) => answer,
-        None => insert(&get_or_make(store, key, store.defaults())?),
+        None => insert(&get_or_make(store, key, &default_key(store))?),
     }
+}
+
+/// The key that an insert makes.
+#[cold]
+fn default_key<S: Store>(store: &S) -> Wanted {
+    Wanted::by_default(store.defaults())
 }
 
 /// Adds a copy of `item`.
@@ -159,12 +165,12 @@ fn insert_all<'a, S: Store>(
     }
 }
 
-/// The answers of as many `CF.ADD`, all of one key, in order.
-pub fn add_together<S: Store>(
+/// Several `CF.ADD` of one key: replies to each in order.
+pub(crate) fn add_together<S: Store>(
     store: &S,
     key: &[u8],
     items: &[&[u8]],
-    mut answer: impl FnMut(Reply),
+    answer: &mut dyn FnMut(Reply),
 ) {
     if store.refuses_growth() {
         return items.iter().for_each(|_| answer(OUT_OF_MEMORY));
@@ -191,7 +197,7 @@ pub fn add_together<S: Store>(
     };
     let refusal = match store.with(key, &mut add) {
         Ok(Some(())) => return,
-        Ok(None) => match get_or_make(store, key, store.defaults()) {
+        Ok(None) => match get_or_make(store, key, &default_key(store)) {
             Ok(kept) => return add(&kept),
             Err(refusal) => refusal,
         },
@@ -228,7 +234,7 @@ fn parse_insert<'a, S: Store>(
         return Err(Reply::wrong_arity(name));
     }
     let mut rest = rest;
-    let mut wanted = store.defaults();
+    let mut wanted = default_key(store);
     let mut create = true;
     let items = loop {
         rest = match rest {
@@ -254,7 +260,7 @@ fn parse_insert<'a, S: Store>(
     }
     let kept = match get(store, key)? {
         Some(kept) => kept,
-        None if create => get_or_make(store, key, wanted)?,
+        None if create => get_or_make(store, key, &wanted)?,
         None => return Err(Reply::error("ERR not found")),
     };
     Ok((kept, items))
@@ -269,12 +275,12 @@ pub(crate) fn exists<S: Store>(store: &S, args: Args<'_>) -> Answer {
     Ok(Reply::Bool(found == Some(true)))
 }
 
-/// The answers of as many `CF.EXISTS`, all of one key, in order.
-pub fn exist_together<S: Store>(
+/// Several `CF.EXISTS` of one key: replies to each in order.
+pub(crate) fn exist_together<S: Store>(
     store: &S,
     key: &[u8],
     items: &[&[u8]],
-    mut answer: impl FnMut(Reply),
+    answer: &mut dyn FnMut(Reply),
 ) {
     let mut results: SmallVec<[bool; 32]> = smallvec![false; items.len()];
     let contains = |kept: &Arc<S::Kept>| filter_of(kept).contains_batch(items, &mut results);
@@ -317,7 +323,7 @@ pub(crate) fn delete<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let delete = |kept: &Arc<S::Kept>| {
         let removed = filter_of(kept).remove(item);
         if removed {
-            store.removed(key, kept, item);
+            store.removed(key, kept, iter::once(item));
         }
         removed
     };

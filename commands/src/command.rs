@@ -1,4 +1,4 @@
-//! What a command is: its name, what it may do, and the function that does it.
+//! What a command is: its name, its properties, and the function that does it.
 
 use crate::Reply;
 
@@ -8,36 +8,79 @@ pub type Args<'a> = &'a [&'a [u8]];
 /// What a command answers; an error is one, too.
 pub type Answer = Result<Reply, Reply>;
 
+/// Does several calls of one command on one key: replies to each item, in order.
+pub type Together<S> = fn(&S, key: &[u8], items: &[&[u8]], answer: &mut dyn FnMut(Reply));
+
 /// A command on filters that `S` has.
+///
+/// Hosts decide by these fields how to treat a command, never by its name.
 #[derive(Debug)]
 pub struct Command<S> {
     /// In capitals.
     pub name: &'static str,
-    /// Words that it takes, its name included; negative: at least so many.
+    /// The number of words that it takes, including its name; if negative, the least number.
     pub arity: i64,
-    /// What it may do. Its second word is its key.
-    pub kind: Kind,
-    /// True if it may take more memory.
-    pub may_grow: bool,
+    /// Whether it changes what a key holds. The second word is the key.
+    pub access: Access,
+    /// What its running time depends on.
+    pub cost: Cost,
+    /// True if it may allocate memory for a filter.
+    pub grows: bool,
+    /// How it changes a filter.
+    pub effect: Effect,
     /// One line about it.
     pub summary: &'static str,
     /// What follows its name.
     pub arguments: &'static [Argument],
-    /// Does it. The arguments begin with the name as the client wrote it.
+    /// Runs it. The arguments begin with the name as the client wrote it.
     pub run: fn(&S, Args<'_>) -> Answer,
+    /// Runs several calls `name key item` at once, so that their loads from memory overlap.
+    pub together: Option<Together<S>>,
 }
 
-/// What a command may do.
+/// Whether a command changes what a key holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Changes a filter or its key.
-    Write,
-    /// Reads a filter.
+pub enum Access {
+    /// It leaves the replies of all later commands as they are.
     Read,
-    /// As [`Write`](Self::Write), but takes long, and may wait for the disk.
-    SlowWrite,
-    /// As [`Read`](Self::Read), but takes long, and may wait for the disk.
-    SlowRead,
+    /// It may change the replies of later commands.
+    Write,
+}
+
+/// What the running time of a command depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// Nothing: it handles at most one item.
+    Constant,
+    /// The number of items in the call.
+    PerItem,
+    /// The memory that it allocates for a filter.
+    Allocation,
+    /// The number of buckets that a doubling still has to split.
+    Growth,
+    /// The size of a snapshot, or of a piece of one. It may wait for the disk.
+    Snapshot,
+}
+
+/// How a command changes a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It changes no reply.
+    None,
+    /// Makes a filter.
+    Make,
+    /// Adds a copy of each item.
+    Add,
+    /// Adds each item that is absent.
+    AddAbsent,
+    /// Adds an item if it is absent, and resets its time if it is present.
+    AddOrTouch,
+    /// Resets the time of an item that is present.
+    Touch,
+    /// Deletes a copy of an item.
+    Delete,
+    /// Restores a filter in pieces.
+    Load,
 }
 
 /// An argument of a command.

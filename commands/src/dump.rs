@@ -19,7 +19,7 @@ use crate::{
     store::{filter_of, get},
 };
 
-/// Dumps, and loads, that should be under way at most; another one ends the oldest.
+/// The most dumps, and the most loads, in progress; another one ends the oldest.
 pub const UNDER_WAY: usize = 16;
 
 /// A position is the dump's number, and how many bytes have been handed out.
@@ -44,7 +44,8 @@ pub const fn offset_of(position: u64) -> (u64, u64) {
     (position >> OFFSET_BITS, position & ((1 << OFFSET_BITS) - 1))
 }
 
-/// The answer with a piece, and the position to go on with; that of a load of the piece, too.
+/// The reply with a piece, and the position with which to continue; that of a load of the piece,
+/// too.
 #[must_use]
 pub fn piece(next: u64, bytes: Vec<u8>) -> Reply {
     Reply::Array(vec![Reply::Integer(next as i64), Reply::Bulk(bytes)])

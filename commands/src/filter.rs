@@ -26,12 +26,12 @@ const WAITING: u32 = 16;
 /// A filter.
 #[derive(Debug)]
 pub struct Filter {
-    /// Nobody else knows of which kind it is.
+    /// The kind of the filter, which only this module knows.
     any: Any,
     options: Options,
     /// Items deleted so far.
     deleted: AtomicU64,
-    /// Snapshots under way.
+    /// Snapshots in progress.
     snapshots: AtomicU32,
     /// Inserts that wait for one of them.
     waiting: AtomicU32,
@@ -160,8 +160,9 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// As the library's. Where a snapshot may be the reason for a `Full`, or what is not swept yet,
-    /// it tries again as long as `wait`, which waits a little, returns true: a second or so.
+    /// Like the library's. If a snapshot or unswept copies may be the reason for a `Full`, it tries
+    /// again while `wait` returns true. `wait` waits a little, and the tries take about a second in
+    /// all.
     #[inline]
     pub fn insert(&self, item: &[u8], wait: impl FnMut() -> bool) -> Result<(), InsertError> {
         in_either!(&self.any, filter => filter
@@ -185,8 +186,8 @@ impl Filter {
             .or_else(|error| self.again(error, wait, || filter.insert_unique(item))))
     }
 
-    /// Begins the time of `item` anew, if it is present; whether it is. `None` if the filter has no
-    /// window.
+    /// Resets the time of `item` if it is present; returns whether it is. `None` if the filter has
+    /// no window.
     ///
     /// # Errors
     ///
@@ -201,7 +202,7 @@ impl Filter {
         Some(refresh().or_else(|error| self.again(error, wait, refresh)))
     }
 
-    /// Adds `item` if it is absent, and begins its time anew if it is present; whether it was
+    /// Adds `item` if it is absent, and resets its time if it is present; returns whether it was
     /// absent. `None` if the filter has no window.
     ///
     /// # Errors
@@ -281,8 +282,8 @@ impl Filter {
         self.when_free(wait, insert)
     }
 
-    /// Tries until nothing is in the way that will go: snapshots forbid relocations between the
-    /// part that is written already and the one to come, and what is not swept yet takes up room.
+    /// Tries again until no transient cause is left. Snapshots forbid relocations between the part
+    /// that is written already and the part to come, and unswept copies take up room.
     fn when_free<T>(
         &self,
         mut wait: impl FnMut() -> bool,
@@ -322,7 +323,7 @@ impl Filter {
         result
     }
 
-    /// A copy of it, which takes a snapshot's memory meanwhile.
+    /// A copy of the filter. Making it takes the memory of a snapshot.
     ///
     /// # Errors
     ///
@@ -333,7 +334,7 @@ impl Filter {
         match self.window() {
             None => Self::read_from(&*snapshot.0, Header::of(self), Clock::Process),
             Some(window) => {
-                // After the snapshot: an epoch may have begun meanwhile.
+                // After the snapshot, because an epoch may have begun during it.
                 let age = window.epoch_age();
                 Windowed::read_from(&*snapshot.0, window.clock().clone()).map(|copy| {
                     copy.make_older(age);
@@ -353,7 +354,7 @@ impl Filter {
         self.len() >= self.most_items()
     }
 
-    /// True while a snapshot is under way.
+    /// True while a snapshot is in progress.
     #[must_use]
     pub fn is_being_saved(&self) -> bool {
         // Acquire: pairs with the Release of `write_to`.
@@ -421,7 +422,7 @@ impl Filter {
         self.window().is_some_and(|window| !window.is_swept())
     }
 
-    /// Lets so much time pass at once for a filter with a window, in which nobody wrote.
+    /// Lets time pass at once for a filter with a window: time in which no client wrote.
     pub fn elapse(&self, elapsed: Duration) {
         if let Any::Windowed(windowed) = &self.any {
             windowed.elapse(elapsed);
@@ -469,8 +470,8 @@ impl Filter {
         }
     }
 
-    /// A number that is the same for filters with one [header](Self::header) that hold the same;
-    /// with a window, seen as many epochs ago.
+    /// A number that is the same for filters with one [header](Self::header) and the same copies;
+    /// with a window, copies that were seen the same number of epochs ago.
     #[must_use]
     pub fn digest(&self) -> u128 {
         match &self.any {

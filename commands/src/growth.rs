@@ -1,17 +1,18 @@
 //! How far a filter grows.
 
-use crate::Options;
+use crate::{Options, Wanted};
 use guira::{BuildError, Builder, CuckooFilter};
 use thiserror::Error;
 
-/// A filter that grows has room for so many times its capacity, unless its client asked for more.
+/// A filter that grows has room for this number of times its capacity, unless its client requested
+/// more.
 ///
 /// Fingerprints are a bit longer for each doubling to come, so at every size before the last one
 /// there are fewer of them in a bucket. A filter for 4000 items that can grow to 4 million has then
 /// 14.2 bits an item; one that could grow twice as far, 28.5.
 const LARGEST_FACTOR: usize = 1024;
 
-/// A filter that grows is to start with so many times the buckets of a fixed one, at most.
+/// A filter that grows should start with at most this number of times the buckets of a fixed one.
 const START_FACTOR: usize = 5;
 
 /// Bytes of a bucket, and the most items that it holds in any layout.
@@ -57,16 +58,21 @@ impl Growth {
         fingerprint_bits: None,
     };
 
-    /// Up to so many items.
+    /// The growth of the filter that is `wanted`, whose table may have up to `memory` bytes.
     ///
     /// # Errors
     ///
-    /// [`GrowthError`] if that cannot be, or needs more than `memory` bytes.
-    pub fn up_to(
-        max_capacity: usize,
-        options: &Options,
-        memory: usize,
-    ) -> Result<Self, GrowthError> {
+    /// [`GrowthError`] if the library refuses the filter, or if a table for its `max_capacity`
+    /// needs more memory.
+    pub fn of(wanted: &Wanted, memory: usize) -> Result<Self, GrowthError> {
+        let options = &wanted.options;
+        match wanted.max_capacity {
+            Some(items) => Self::up_to(items, options, memory),
+            None => Ok(Self::reaching(wanted.reach, options, memory)?),
+        }
+    }
+
+    fn up_to(max_capacity: usize, options: &Options, memory: usize) -> Result<Self, GrowthError> {
         // The least that it can need, before anything is allocated.
         let needed = max_capacity / BUCKET_SLOTS * BUCKET_BYTES;
         if needed > memory {
@@ -88,6 +94,12 @@ impl Growth {
     ///
     /// What the library refuses even if the size is fixed.
     pub fn furthest(options: &Options, memory: usize) -> Result<Self, BuildError> {
+        Self::reaching(0, options, memory)
+    }
+
+    /// As [`furthest`](Self::furthest), and to at least `reach` items if the rate and `memory`
+    /// allow it.
+    fn reaching(reach: usize, options: &Options, memory: usize) -> Result<Self, BuildError> {
         let fixed = Self::NONE.builder(options).build()?;
         if options.expansion == 0 {
             return Ok(Self::NONE);
@@ -95,6 +107,7 @@ impl Growth {
         let mut most = options
             .capacity
             .saturating_mul(LARGEST_FACTOR)
+            .max(reach)
             .min(memory / BUCKET_BYTES * BUCKET_SLOTS);
         while most >= options.capacity.saturating_mul(2) {
             let growth = Self {
@@ -107,22 +120,25 @@ impl Growth {
             };
             let grown = grown_bytes(&cuckoo);
             if grown <= memory {
-                return Ok(growth.with_modest_start(&cuckoo, &fixed, options));
+                return Ok(growth.with_modest_start(&cuckoo, &fixed, reach, options));
             }
-            // As many items as would fit, were there as many bytes for each at every size. There
-            // are not quite: not to get closer and closer, it is a sixteenth less at least.
+            // The number of items that would fit if each size had the same number of bytes per
+            // item. Sizes differ a little, so each round takes at least a sixteenth less, or it
+            // would take many rounds.
             let share = memory as f64 / grown as f64;
             most = ((most as f64 * share) as usize).min(most - most / 16);
         }
         Ok(Self::NONE)
     }
 
-    /// This growth, which that of `cuckoo` is; or one to a half or a quarter of its size, if
-    /// that makes the filter start modestly. It does for few items, of which there may be many keys.
+    /// This growth, whose library filter is `cuckoo`; or one to a half or a quarter of its size, if
+    /// that makes the filter start modestly and still reaches `reach` items. It does for few items,
+    /// and there may be many keys with few items.
     fn with_modest_start(
         self,
         cuckoo: &CuckooFilter,
         fixed: &CuckooFilter,
+        reach: usize,
         options: &Options,
     ) -> Self {
         let is_modest = |it: &CuckooFilter| it.buckets() <= START_FACTOR * fixed.buckets();
@@ -136,7 +152,7 @@ impl Growth {
         });
         let found = smaller.into_iter().find(|growth| {
             let built = growth.builder(options).build();
-            built.is_ok_and(|cuckoo| is_modest(&cuckoo))
+            built.is_ok_and(|cuckoo| is_modest(&cuckoo) && cuckoo.max_capacity() >= reach)
         });
         found.unwrap_or(self)
     }
@@ -152,5 +168,66 @@ impl Growth {
             builder = builder.fingerprint_bits(bits);
         }
         builder
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Filter;
+
+    const MEMORY: usize = 1 << 30;
+
+    fn build(wanted: &Wanted, memory: usize) -> Filter {
+        let growth = Growth::of(wanted, memory).unwrap();
+        Filter::build(wanted.options, growth).unwrap()
+    }
+
+    fn of(capacity: usize) -> Options {
+        Options {
+            capacity,
+            ..Options::default()
+        }
+    }
+
+    fn by_default(capacity: usize) -> Wanted {
+        Wanted::by_default(of(capacity))
+    }
+
+    /// An operator may choose another capacity, for keys that start smaller or larger.
+    #[test]
+    fn keys_that_inserts_make_reach_a_million_items() {
+        for capacity in [4, 100, 256, 1024, 5000] {
+            let filter = build(&by_default(capacity), MEMORY);
+            let most = filter.max_capacity();
+            assert!(most >= (1 << 20).max(1024 * capacity), "{capacity}: {most}");
+        }
+        let bytes = build(&Options::default().into(), MEMORY).memory_usage();
+        let reaching = build(&by_default(Options::default().capacity), MEMORY).memory_usage();
+        assert!((bytes..3000).contains(&reaching), "{reaching}, {bytes}");
+    }
+
+    /// A client that chose a small capacity gets a small filter.
+    #[test]
+    fn keys_whose_clients_chose_the_capacity_start_small() {
+        for (capacity, most_bytes) in [(4, 656), (100, 992), (256, 1776)] {
+            let filter = build(&of(capacity).into(), MEMORY);
+            let bytes = filter.memory_usage();
+            assert!(bytes <= most_bytes, "{capacity}: {bytes}");
+        }
+    }
+
+    #[test]
+    fn the_reach_ends_where_memory_ends() {
+        const LITTLE: usize = 1 << 16;
+        let filter = build(&by_default(256), LITTLE);
+        let most = filter.max_capacity();
+        assert!((20_000..40_000).contains(&most), "{most}");
+        let fixed = Wanted::by_default(Options {
+            expansion: 0,
+            ..of(256)
+        });
+        let filter = build(&fixed, MEMORY);
+        assert_eq!(filter.max_capacity(), filter.capacity());
     }
 }

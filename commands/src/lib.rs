@@ -1,13 +1,13 @@
 //! What the `CF.*` commands do: from arguments to a reply.
 //!
 //! A host has the keys, and threads or sockets. It implements [`Store`], takes the commands from
-//! [`commands`], and writes each [`Reply`] in its own notation. What a command has changed it is
-//! told, so that it can save that or pass it on.
+//! [`commands`], and writes each [`Reply`] in its own wire protocol. The commands report what they
+//! have changed, so that the host can save or replicate it.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod cf;
+mod cf;
 mod command;
 pub mod dump;
 mod filter;
@@ -20,14 +20,16 @@ mod table;
 mod touch;
 mod window;
 
-pub use command::{Answer, Args, Argument, ArgumentKind, Command, Kind, takes};
+pub use command::{
+    Access, Answer, Args, Argument, ArgumentKind, Command, Cost, Effect, Together, takes,
+};
 pub use filter::{DuplicateError, Filter, FilterDecoder};
 pub use growth::{Growth, GrowthError};
 pub use options::{
     DEFAULT_CAPACITY, DEFAULT_RATE, MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, MIN_RATE, Options,
     Wanted, number,
 };
-pub use reply::Reply;
+pub use reply::{Reply, try_with_capacity};
 pub use store::{MakeError, Store};
-pub use table::commands;
+pub use table::{COMMAND_COUNT, commands};
 pub use window::{Clock, Window, Windowed};

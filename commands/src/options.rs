@@ -8,9 +8,12 @@ use thiserror::Error;
 /// first filter has 1.45 %.
 pub const DEFAULT_RATE: f64 = 0.01;
 
-/// The capacity of a key that an insert makes, where no setting says otherwise. It takes 1.8 KB and
-/// grows to 131 072 items; one of 1024 items takes 8.9 KB and grows to 1 048 576.
+/// The capacity of a key that an insert makes, where no setting says otherwise.
 pub const DEFAULT_CAPACITY: usize = 256;
+
+/// Distinct items to which keys can grow that inserts make, memory permitting: their clients chose
+/// no size, and expect a key to take whatever they add.
+const DEFAULT_REACH: usize = 1 << 20;
 
 /// The least capacity of a key, with the default bucket size.
 pub const MIN_CAPACITY: i64 = 4;
@@ -21,8 +24,8 @@ pub const MAX_CAPACITY: i64 = 1 << 30;
 /// The largest `EXPANSION`.
 pub const MAX_EXPANSION: u16 = 32_768;
 
-/// The most items that a client may let a filter grow to. No rate allows the library more than
-/// 6 items in each of 2^32 buckets, and a client that asks for too many is told how many do fit.
+/// The most items to which a client may let a filter grow. No rate allows the library more than 6
+/// items in each of 2^32 buckets, and a client that requests too many learns how many fit.
 const MAX_MAX_CAPACITY: i64 = 6 << 32;
 
 /// The lowest rate of the library.
@@ -32,7 +35,7 @@ pub const MIN_RATE: f64 = 2e-9;
 const MAX_WINDOW: i64 = 100 * 365 * 86_400;
 
 /// The most epochs of a window that the library has.
-const MAX_STEPS: i64 = 13;
+const MAX_EPOCHS: i64 = 13;
 
 /// What `CF.RESERVE` was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,8 +70,11 @@ pub struct Wanted {
     /// What it is like.
     pub options: Options,
     /// Distinct items that must fit when it has grown. Without this number it grows as
-    /// [`Growth::furthest`](crate::Growth::furthest) says.
+    /// [`Growth::furthest`](crate::Growth::furthest) says, and to at least `reach` items if its
+    /// rate and the memory allow it.
     pub max_capacity: Option<usize>,
+    /// 0 if the client chose the capacity.
+    pub reach: usize,
     /// How long it remembers items, if not for ever. Then the host lets its
     /// [window](crate::Filter::window) move on.
     pub window: Option<Window>,
@@ -79,7 +85,18 @@ impl From<Options> for Wanted {
         Self {
             options,
             max_capacity: None,
+            reach: 0,
             window: None,
+        }
+    }
+}
+
+impl Wanted {
+    /// A key that an insert makes with the `defaults` of its host.
+    pub(crate) fn by_default(defaults: Options) -> Self {
+        Self {
+            reach: DEFAULT_REACH,
+            ..defaults.into()
         }
     }
 }
@@ -168,6 +185,7 @@ pub(crate) fn of_reserve(capacity: &[u8], pairs: &[&[u8]]) -> Result<Wanted, Rep
     Ok(Wanted {
         options,
         max_capacity,
+        reach: 0,
         window,
     })
 }
@@ -186,7 +204,7 @@ fn window(pairs: &[[&[u8]; 2]]) -> Result<Option<Window>, Reply> {
         }
     };
     let seconds = up_to("WINDOW", MAX_WINDOW)?;
-    let epochs = up_to("EPOCHS", MAX_STEPS)?;
+    let epochs = up_to("EPOCHS", MAX_EPOCHS)?;
     let Some(seconds) = seconds else {
         return match epochs {
             Some(_) => Err(refuse(WindowError::Epochs)),
@@ -224,16 +242,17 @@ fn max_capacity(value: &[u8], capacity: i64, expansion: u16) -> Result<usize, Re
     }
 }
 
-/// The options of a key that `CF.INSERT ... CAPACITY capacity` makes, which are else `defaults`.
-pub(crate) fn of_insert(capacity: &[u8], defaults: Options) -> Result<Options, Reply> {
+/// The key that `CF.INSERT ... CAPACITY capacity` makes, whose other options are `defaults`.
+pub(crate) fn of_insert(capacity: &[u8], defaults: Options) -> Result<Wanted, Reply> {
     let capacity: i64 = number(capacity).ok_or(Reply::error("Bad capacity"))?;
     let capacity = in_bounds(capacity, defaults.bucket_size).ok_or(Reply::error(
         "Capacity must be in the range [cf-bucket-size * 2, 1073741824]",
     ))?;
-    Ok(Options {
+    let options = Options {
         capacity,
         ..defaults
-    })
+    };
+    Ok(options.into())
 }
 
 fn in_bounds(capacity: i64, bucket_size: u8) -> Option<usize> {
@@ -355,7 +374,7 @@ mod tests {
     fn as_many_epochs_as_the_library_has_are_allowed() {
         let options = Options::default();
         for (window, is_built) in
-            [(MAX_STEPS, true), (MAX_STEPS + 1, false)].map(|(epochs, built)| {
+            [(MAX_EPOCHS, true), (MAX_EPOCHS + 1, false)].map(|(epochs, built)| {
                 let length = Duration::from_secs(MAX_WINDOW.unsigned_abs());
                 let epochs = Some(epochs as u32);
                 (Window { length, epochs }, built)

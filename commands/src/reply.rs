@@ -69,6 +69,9 @@ impl Reply {
         Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
     }
 
+    /// The answer of a command for whose reply there is no memory.
+    pub const NO_MEMORY: Self = Self::error("OOM there is no memory for the reply");
+
     /// The arity error of the command with this name.
     #[must_use]
     pub fn wrong_arity(name: &[u8]) -> Self {
@@ -76,29 +79,29 @@ impl Reply {
         Self::Error(format!("ERR wrong number of arguments for '{name}' command").into())
     }
 
-    /// About how many bytes it has on the wire.
+    /// How many bytes it has on the wire, at most.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        /// A tag and a length or a number.
-        const SHORT: usize = 16;
+        /// A tag, a number or a length, and the ends of two lines.
+        const SHORT: usize = 1 + "-9223372036854775808".len() + 2 + 2;
+        /// An element of an array, which is -1, 0, 1 or a boolean.
+        const SHORTEST: usize = ":-1\r\n".len();
         SHORT
             + match self {
                 Self::Bulk(bytes) => bytes.len(),
-                Self::Text(text) => text.len(),
+                Self::Text(text) => "txt:".len() + text.len(),
                 Self::Error(text) => text.len(),
                 Self::Array(items) => items.iter().map(Self::bytes).sum(),
-                Self::Bools(values) | Self::Insertions(values) => 4 * values.len(),
+                Self::Bools(values) | Self::Insertions(values) => SHORTEST * values.len(),
                 Self::Integers(values) => SHORT * values.len(),
                 Self::Map(pairs) => pairs
                     .iter()
                     .map(|(key, value)| key.bytes() + value.bytes())
                     .sum(),
-                Self::Status(_)
-                | Self::Integer(_)
-                | Self::Bool(_)
-                | Self::Null
-                | Self::NullArray
-                | Self::Silence => 0,
+                Self::Status(text) => text.len(),
+                Self::Integer(_) | Self::Bool(_) | Self::Null | Self::NullArray | Self::Silence => {
+                    0
+                }
             }
     }
 
@@ -110,11 +113,15 @@ impl Reply {
 }
 
 /// A vector with room for the parts of a reply.
-pub(crate) fn try_with_capacity<T>(parts: usize) -> Result<Vec<T>, Reply> {
+///
+/// # Errors
+///
+/// [`Reply::NO_MEMORY`]
+pub fn try_with_capacity<T>(parts: usize) -> Result<Vec<T>, Reply> {
     let mut vector = Vec::new();
     match vector.try_reserve_exact(parts) {
         Ok(()) => Ok(vector),
-        Err(_) => Err(Reply::error("OOM there is no memory for the reply")),
+        Err(_) => Err(Reply::NO_MEMORY),
     }
 }
 

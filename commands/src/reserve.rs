@@ -1,6 +1,6 @@
 //! `CF.RESERVE`, and keys that an insert makes.
 
-use crate::{Answer, Args, MakeError, Options, Reply, Store, options, store::get};
+use crate::{Answer, Args, MakeError, Reply, Store, Wanted, options, store::get};
 use std::sync::Arc;
 
 /// `CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [ERROR rate]
@@ -17,17 +17,17 @@ pub(crate) fn reserve<S: Store>(store: &S, args: Args<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// The filter of `key`, made as `options` say if there is none.
+/// The filter of `key`. If it has none, it gets the one that is `wanted`.
 pub(crate) fn get_or_make<S: Store>(
     store: &S,
     key: &[u8],
-    options: Options,
+    wanted: &Wanted,
 ) -> Result<Arc<S::Kept>, Reply> {
     loop {
         if let Some(kept) = get(store, key)? {
             return Ok(kept);
         }
-        match store.make(key, &options.into()) {
+        match store.make(key, wanted) {
             // Another client was faster.
             Err(MakeError::Exists) => {}
             made => return Ok(made?),

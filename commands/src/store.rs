@@ -14,7 +14,7 @@ pub trait Store {
     ///
     /// # Errors
     ///
-    /// What the client is told if the key holds something else.
+    /// The reply to the client if the key holds something else.
     fn with<R>(
         &self,
         key: &[u8],
@@ -36,23 +36,25 @@ pub trait Store {
     /// True if nothing may be inserted now, because all filters together take up too much memory.
     fn refuses_growth(&self) -> bool;
 
-    /// True if a filter takes no more items than it promises to hold. Else it takes those that
-    /// happen to fit. A copy of a filter that is to hold what the first one holds must not be strict.
+    /// True if a filter takes no more items than it promises to hold. Otherwise it takes further
+    /// items that happen to fit. A copy of a filter that has to hold the same items must not be
+    /// strict.
     fn is_strict(&self) -> bool;
 
     /// Waits a little for a snapshot that an insert found in its way, or returns false at once: the
     /// insert is refused then.
     fn wait(&self) -> bool;
 
-    /// These items were added to the filter of `key`; perhaps none of those that were to be. The
+    /// These items were added to the filter of `key`; perhaps none of the items of the call. The
     /// filter may have grown in either case.
     fn added<'a>(&self, key: &[u8], kept: &Self::Kept, items: impl Iterator<Item = &'a [u8]>);
 
-    /// A copy of this item was removed from the filter of `key`.
-    fn removed(&self, key: &[u8], kept: &Self::Kept, item: &[u8]);
+    /// A copy of each of these items was removed from the filter of `key`.
+    fn removed<'a>(&self, key: &[u8], kept: &Self::Kept, items: impl Iterator<Item = &'a [u8]>);
 
-    /// This item, which is in the filter of `key`, was seen again: its time begins anew.
-    fn touched(&self, _key: &[u8], _kept: &Self::Kept, _item: &[u8]) {}
+    /// The time of each of these items, which are in the filter of `key`, was reset.
+    fn touched<'a>(&self, _key: &[u8], _kept: &Self::Kept, _items: impl Iterator<Item = &'a [u8]>) {
+    }
 
     /// The filter of `key` has completed a doubling. What it holds is the same.
     fn compacted(&self, key: &[u8], kept: &Self::Kept);
@@ -62,29 +64,29 @@ pub trait Store {
     ///
     /// # Errors
     ///
-    /// What the client is told if that cannot be.
+    /// The reply to the client if that is not possible.
     fn begin_dump(&self, key: &[u8], kept: &Arc<Self::Kept>) -> Answer;
 
     /// Answers with the piece at `position`, which the last one has named.
     ///
     /// # Errors
     ///
-    /// What the client is told if that cannot be.
+    /// The reply to the client if that is not possible.
     fn go_on_dump(&self, key: &[u8], position: u64) -> Answer;
 
-    /// Begins to load a filter of which `header` was dumped first: [`Load`](crate::dump::Load) does
-    /// that. A load of `key` that is under way ends. There must be no such key.
+    /// Begins to load a filter whose dump began with `header`: [`Load`](crate::dump::Load) does
+    /// that. A load of `key` in progress ends. The key must not exist.
     ///
     /// # Errors
     ///
-    /// What the client is told if that cannot be.
+    /// The reply to the client if that is not possible.
     fn begin_load(&self, key: &[u8], header: &[u8]) -> Answer;
 
     /// Takes the next piece of what is loaded. With the last one it becomes the filter of `key`.
     ///
     /// # Errors
     ///
-    /// What the client is told if that cannot be.
+    /// The reply to the client if that is not possible.
     fn go_on_load(&self, key: &[u8], position: u64, piece: &[u8]) -> Answer;
 }
 

@@ -3,10 +3,12 @@
 use crate::{
     Store, cf,
     command::{
+        Access::{self, Read, Write},
         Answer, Args, Argument,
         ArgumentKind::{Bytes, Flag, Float, Integer},
         Command,
-        Kind::{self, Read, SlowRead, SlowWrite, Write},
+        Cost::{self, Allocation, Constant, Growth, PerItem, Snapshot},
+        Effect, Together,
     },
     dump, reserve, touch,
 };
@@ -38,37 +40,50 @@ const RESERVE: &[Argument] = &[
 const LOAD: &[Argument] = &[KEY, POSITION, Argument::one("data", Bytes)];
 
 /// The number of commands.
-const COUNT: usize = 16;
+pub const COMMAND_COUNT: usize = 16;
 
 /// All commands, ordered by name.
 #[must_use]
 #[rustfmt::skip]
-pub const fn commands<S: Store>() -> [Command<S>; COUNT] {
+pub const fn commands<S: Store>() -> [Command<S>; COMMAND_COUNT] {
     [
-        command("CF.ADD", 3, Write, true, ON_ITEM, cf::add, "Adds a copy of an item"),
-        command("CF.ADDNX", 3, Write, true, ON_ITEM, cf::add_nx, "Adds an item if it is absent"),
-        command("CF.ADDTOUCH", 3, Write, true, ON_ITEM, touch::add_touch, "Adds an item if it is absent, and begins its time anew if it is present"),
-        command("CF.COMPACT", 2, SlowWrite, false, ON_KEY, cf::compact, "Completes a doubling that has begun"),
-        command("CF.COUNT", 3, Read, false, ON_ITEM, cf::count, "Counts the copies of an item"),
-        command("CF.DEBUG", 2, Read, false, ON_KEY, cf::debug, "Describes a filter in a line"),
-        command("CF.DEL", 3, Write, false, ON_ITEM, cf::delete, "Deletes a copy of an item"),
-        command("CF.EXISTS", 3, Read, false, ON_ITEM, cf::exists, "Tells whether an item is present"),
-        command("CF.INFO", 2, Read, false, ON_KEY, cf::info, "Describes a filter"),
-        command("CF.INSERT", -4, Write, true, INSERT, cf::insert, "Adds a copy of each of many items"),
-        command("CF.INSERTNX", -4, Write, true, INSERT, cf::insert_nx, "Adds those of many items that are absent"),
-        command("CF.LOADCHUNK", 4, SlowWrite, true, LOAD, dump::load_chunk, "Restores a piece of a dump"),
-        command("CF.MEXISTS", -3, Read, false, &[KEY, ITEMS], cf::exist_many, "Tells which of many items are present"),
-        command("CF.RESERVE", -3, Write, true, RESERVE, reserve::reserve, "Makes a filter"),
-        command("CF.SCANDUMP", 3, SlowRead, false, &[KEY, POSITION], dump::scan_dump, "Dumps a piece of a filter"),
-        command("CF.TOUCH", 3, Write, false, ON_ITEM, touch::touch, "Begins the time of an item anew if it is present"),
+        command("CF.ADD", 3, Write, Constant, Effect::Add, ON_ITEM, cf::add, "Adds a copy of an item")
+            .grows().together(cf::add_together),
+        command("CF.ADDNX", 3, Write, Constant, Effect::AddAbsent, ON_ITEM, cf::add_nx, "Adds an item if it is absent")
+            .grows(),
+        command("CF.ADDTOUCH", 3, Write, Constant, Effect::AddOrTouch, ON_ITEM, touch::add_touch, "Adds an item if it is absent, or resets its time if it is present")
+            .grows(),
+        command("CF.COMPACT", 2, Read, Growth, Effect::None, ON_KEY, cf::compact, "Completes a doubling that has begun"),
+        command("CF.COUNT", 3, Read, Constant, Effect::None, ON_ITEM, cf::count, "Returns the number of copies of an item"),
+        command("CF.DEBUG", 2, Read, Constant, Effect::None, ON_KEY, cf::debug, "Describes a filter in one line"),
+        command("CF.DEL", 3, Write, Constant, Effect::Delete, ON_ITEM, cf::delete, "Deletes a copy of an item"),
+        command("CF.EXISTS", 3, Read, Constant, Effect::None, ON_ITEM, cf::exists, "Returns whether an item is present")
+            .together(cf::exist_together),
+        command("CF.INFO", 2, Read, Constant, Effect::None, ON_KEY, cf::info, "Describes a filter"),
+        command("CF.INSERT", -4, Write, PerItem, Effect::Add, INSERT, cf::insert, "Adds a copy of each item")
+            .grows(),
+        command("CF.INSERTNX", -4, Write, PerItem, Effect::AddAbsent, INSERT, cf::insert_nx, "Adds each item that is absent")
+            .grows(),
+        command("CF.LOADCHUNK", 4, Write, Snapshot, Effect::Load, LOAD, dump::load_chunk, "Restores a piece of a dump")
+            .grows(),
+        command("CF.MEXISTS", -3, Read, PerItem, Effect::None, &[KEY, ITEMS], cf::exist_many, "Returns for each item whether it is present"),
+        command("CF.RESERVE", -3, Write, Allocation, Effect::Make, RESERVE, reserve::reserve, "Creates a filter")
+            .grows(),
+        command("CF.SCANDUMP", 3, Read, Snapshot, Effect::None, &[KEY, POSITION], dump::scan_dump, "Returns a piece of a dump of a filter"),
+        command("CF.TOUCH", 3, Write, Constant, Effect::Touch, ON_ITEM, touch::touch, "Resets the time of an item if it is present"),
     ]
 }
 
+#[expect(
+    clippy::too_many_arguments,
+    reason = "they are the columns of the table"
+)]
 const fn command<S>(
     name: &'static str,
     arity: i64,
-    kind: Kind,
-    may_grow: bool,
+    access: Access,
+    cost: Cost,
+    effect: Effect,
     arguments: &'static [Argument],
     run: fn(&S, Args<'_>) -> Answer,
     summary: &'static str,
@@ -76,10 +91,29 @@ const fn command<S>(
     Command {
         name,
         arity,
-        kind,
-        may_grow,
+        access,
+        cost,
+        grows: false,
+        effect,
         summary,
         arguments,
         run,
+        together: None,
+    }
+}
+
+impl<S> Command<S> {
+    const fn grows(self) -> Self {
+        Self {
+            grows: true,
+            ..self
+        }
+    }
+
+    const fn together(self, together: Together<S>) -> Self {
+        Self {
+            together: Some(together),
+            ..self
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The commands that begin the time of an item anew.
+//! The commands that reset the time of an item.
 
 use crate::{
     Answer, Args, Filter, Reply, Store,
@@ -6,7 +6,7 @@ use crate::{
     store::filter_of,
 };
 use guira::InsertError;
-use std::sync::Arc;
+use std::{iter, sync::Arc};
 
 /// The answer for a filter that remembers everything.
 const NO_WINDOW: Reply =
@@ -22,7 +22,7 @@ pub(crate) fn touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
         let refreshed = filter.refresh(item, || store.wait()).ok_or(NO_WINDOW)?;
         let was_present = refreshed.map_err(|error| full(filter, error))?;
         if was_present {
-            store.touched(key, kept, item);
+            store.touched(key, kept, iter::once(item));
         }
         Ok(Reply::Bool(was_present))
     };
@@ -44,7 +44,7 @@ pub(crate) fn add_touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
         let added = (result == Ok(true)).then_some(item);
         store.added(key, kept, added.into_iter());
         if result == Ok(false) {
-            store.touched(key, kept, item);
+            store.touched(key, kept, iter::once(item));
         }
         match result {
             Ok(was_absent) => Ok(Reply::Bool(was_absent)),
@@ -58,7 +58,8 @@ pub(crate) fn add_touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
     store.with(key, add)?.unwrap_or(missing)
 }
 
-/// Adds `item`, or begins its time anew; whether it was absent. `None` if the filter has no window.
+/// Adds `item`, or resets its time; returns whether it was absent. `None` if the filter has no
+/// window.
 fn add_or_refresh<S: Store>(
     store: &S,
     filter: &Filter,

@@ -16,7 +16,7 @@ pub struct Window {
     pub epochs: Option<u32>,
 }
 
-/// A filter with a window, which moves on when somebody calls [`tick`](Self::tick).
+/// A filter with a window. Its time advances when a thread calls [`tick`](Self::tick).
 #[derive(Debug)]
 pub struct Windowed {
     filter: ExpiringFilter,
@@ -69,14 +69,14 @@ impl Windowed {
         windowed
     }
 
-    /// Its present epoch is older by so much than was said. With a clock that is told, this is to be
-    /// said before it [begins](Self::begin).
+    /// The present epoch is older by `age` than was known. With a clock that a host moves, call
+    /// this before [`begin`](Self::begin).
     pub fn make_older(&self, age: Duration) {
         // After that all is forgotten.
         self.clock.skip(age.min(self.longest()));
     }
 
-    /// Lets its time go on, from the next tick of a clock that is told.
+    /// Lets its time pass, from the next tick of a clock that a host moves.
     pub fn begin(&self) {
         self.clock.begin();
     }
@@ -86,26 +86,26 @@ impl Windowed {
         self.clock.hold();
     }
 
-    /// True if its time goes on.
+    /// True if its time passes.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.clock.goes()
     }
 
-    /// Lets so much time pass at once, in which nobody wrote.
+    /// Lets time pass at once, in which no client wrote.
     pub(crate) fn elapse(&self, elapsed: Duration) {
         self.make_older(elapsed);
         self.catch_up();
         self.sweep();
     }
 
-    /// Begins as many epochs as are due by now, and leaves the last one to be [swept](Self::sweep).
-    /// To be called only if nobody has written since the first of them was due.
+    /// Begins all epochs that are due by now, and leaves the last one to be [swept](Self::sweep).
+    /// Call it only if no client has written since the first of them was due.
     pub fn catch_up(&self) {
         let (length, now) = (self.epoch_length(), self.now());
         let age = self.filter.epoch_age_at(now).unwrap_or_default();
         let epochs = age.as_nanos() / length.as_nanos();
-        // After so many nothing is left, and what more there are changes nothing.
+        // After E + 1 epochs nothing is left, and further epochs change nothing.
         let most = u128::from(self.epochs() + 1);
         for _ in 0..epochs.min(most) {
             self.filter.begin_epoch();
@@ -129,20 +129,20 @@ impl Windowed {
         &self.filter
     }
 
-    /// Begins the next epoch, if it is time; whether it has. That takes O(buckets), and nobody waits
-    /// for it. To be called [then](Self::until_next_epoch), or often.
+    /// Begins the next epoch if it is due; returns whether it was. O(buckets), and no thread waits
+    /// for it. Call it [then](Self::until_next_epoch), or often.
     pub fn tick(&self) -> bool {
         self.filter.tick_at(|| self.now())
     }
 
     /// The same without the sweep at its end, which is left to a call of [`sweep`](Self::sweep). If
-    /// nobody has swept the present epoch, that comes first.
+    /// no thread has swept the present epoch, this call does so first.
     pub fn begin_due_epoch(&self) -> bool {
         self.filter.begin_due_epoch_at(|| self.now())
     }
 
-    /// Empties what has been forgotten, unless that was done in this epoch; whether it was left to
-    /// this call. That takes O(buckets), on whichever thread, and nobody waits for it.
+    /// Empties what has expired, unless a thread has done so in this epoch; returns whether it was
+    /// left to this call. O(buckets), on any thread, and no thread waits for it.
     pub fn sweep(&self) -> bool {
         self.filter.sweep()
     }
@@ -180,7 +180,7 @@ impl Windowed {
     /// How long the present epoch has lasted, at least.
     #[must_use]
     pub fn epoch_age(&self) -> Duration {
-        // If nobody knows when it began, it has just begun.
+        // If its beginning is unknown, it begins now.
         self.filter.epoch_age_at(self.now()).unwrap_or_default()
     }
 
@@ -222,7 +222,7 @@ mod tests {
 
     const EPOCHS: u32 = 4;
 
-    /// Of which a test takes no part.
+    /// A time that is long compared with a test.
     const HOUR: Duration = Duration::from_secs(3600);
 
     fn with_an_item(epoch: Duration) -> Windowed {

@@ -1,8 +1,8 @@
 //! What a host is told of the changes that commands make, and asked.
 
 use guira_commands::{
-    Answer, Clock, Command, Filter, Growth, Kind, MakeError, Options, Reply, Store, Wanted,
-    commands,
+    Access, Answer, Clock, Command, Cost, Effect, Filter, Growth, MakeError, Options, Reply, Store,
+    Wanted, commands,
     dump::{Dumps, Header, Load, LoadError, Memory},
 };
 use std::{
@@ -48,6 +48,18 @@ impl Host {
         let named = |command: &&Command<_>| command.name.as_bytes().eq_ignore_ascii_case(words[0]);
         let command = commands.iter().find(named).expect("a command");
         (command.run)(self, words)
+    }
+
+    /// What a command replies to several calls at once.
+    fn ask_together(&self, name: &str, key: &[u8], items: &[&[u8]]) -> Vec<Reply> {
+        let mut replies = Vec::new();
+        let commands = commands::<Self>();
+        let command = commands.iter().find(|command| command.name == name);
+        let together = command.and_then(|command| command.together);
+        together.expect("a command with a form for several calls")(self, key, items, &mut |it| {
+            replies.push(it);
+        });
+        replies
     }
 
     /// What it was told since the last call.
@@ -103,12 +115,8 @@ impl Store for Host {
             self.filters.borrow_mut().insert(key.into(), filter.clone());
             return Ok(filter);
         }
-        let growth = match wanted.max_capacity {
-            Some(items) => Growth::up_to(items, &options, MEMORY),
-            None => Growth::furthest(&options, MEMORY).map_err(Into::into),
-        };
         let refuse = |error: String| MakeError::Refused(Reply::Error(error.into()));
-        let growth = growth.map_err(|error| refuse(error.to_string()))?;
+        let growth = Growth::of(wanted, MEMORY).map_err(|error| refuse(error.to_string()))?;
         let built = Filter::build(options, growth);
         let filter = Arc::new(built.map_err(|error| refuse(error.to_string()))?);
         self.filters.borrow_mut().insert(key.into(), filter.clone());
@@ -142,12 +150,12 @@ impl Store for Host {
         self.tell("added", key, items.map(text));
     }
 
-    fn removed(&self, key: &[u8], _: &Filter, item: &[u8]) {
-        self.tell("removed", key, [text(item)]);
+    fn removed<'a>(&self, key: &[u8], _: &Filter, items: impl Iterator<Item = &'a [u8]>) {
+        self.tell("removed", key, items.map(text));
     }
 
-    fn touched(&self, key: &[u8], _: &Filter, item: &[u8]) {
-        self.tell("touched", key, [text(item)]);
+    fn touched<'a>(&self, key: &[u8], _: &Filter, items: impl Iterator<Item = &'a [u8]>) {
+        self.tell("touched", key, items.map(text));
     }
 
     fn compacted(&self, key: &[u8], _: &Filter) {
@@ -322,8 +330,7 @@ fn what_is_refused_is_no_change() {
 #[test]
 fn commands_done_together_are_told_of_alike() {
     let host = Host::new(true);
-    let mut answers = Vec::new();
-    guira_commands::cf::add_together(&host, b"k", &[b"a", b"b"], |it| answers.push(it));
+    let answers = host.ask_together("CF.ADD", b"k", &[b"a", b"b"]);
     assert_eq!(answers, [Reply::Bool(true), Reply::Bool(true)]);
     assert_eq!(host.told(), ["made k 2000", "added k a,b"]);
     host.ask("CF.RESERVE l 4 EXPANSION 0 ERROR 0.00000001")
@@ -332,8 +339,7 @@ fn commands_done_together_are_told_of_alike() {
     let most = host.filter("l").max_capacity();
     let items: Vec<_> = (0..9).map(|item: u32| item.to_string()).collect();
     let words: Vec<_> = items.iter().map(|item| item.as_bytes()).collect();
-    answers.clear();
-    guira_commands::cf::add_together(&host, b"l", &words, |it| answers.push(it));
+    let answers = host.ask_together("CF.ADD", b"l", &words);
     let full = Reply::error("Filter is full");
     assert!(answers[..most].iter().all(|it| *it == Reply::Bool(true)));
     assert!(answers[most..].iter().all(|it| *it == full));
@@ -343,16 +349,13 @@ fn commands_done_together_are_told_of_alike() {
     );
     for refused in [&b"list"[..], b"k"] {
         host.is_full.set(refused == b"k");
-        answers.clear();
-        guira_commands::cf::add_together(&host, refused, &[b"a", b"b"], |it| answers.push(it));
+        let answers = host.ask_together("CF.ADD", refused, &[b"a", b"b"]);
         assert!(answers.len() == 2 && answers.iter().all(Reply::is_error));
     }
-    answers.clear();
-    guira_commands::cf::exist_together(&host, b"list", &[b"a"], |it| answers.push(it));
-    guira_commands::cf::exist_together(&host, b"k", &[b"a"], |it| answers.push(it));
-    guira_commands::cf::exist_together(&host, b"none", &[b"a"], |it| answers.push(it));
-    let [yes, no] = [true, false].map(Reply::Bool);
-    assert_eq!(answers, [Reply::error("WRONGTYPE"), yes, no]);
+    let exists = |key: &[u8]| host.ask_together("CF.EXISTS", key, &[b"a"]);
+    assert_eq!(exists(b"list"), [Reply::error("WRONGTYPE")]);
+    assert_eq!(exists(b"k"), [Reply::Bool(true)]);
+    assert_eq!(exists(b"none"), [Reply::Bool(false)]);
     assert_eq!(host.told(), Vec::<String>::new());
 }
 
@@ -545,7 +548,104 @@ fn arguments_agree_with_arities() {
         let is_variable = |it: &guira_commands::Argument| it.is_optional || it.is_multiple;
         let is_variable = command.arguments.iter().any(is_variable);
         assert_eq!(command.arity < 0, is_variable, "{}", command.name);
-        let may_write = matches!(command.kind, Kind::Write | Kind::SlowWrite);
-        assert!(may_write || !command.may_grow, "{}", command.name);
+        assert!(
+            command.access == Access::Write || !command.grows,
+            "{}",
+            command.name
+        );
     }
+}
+
+/// A call of `command` with the arguments that it must have: on a key with an item `a`, or on a new
+/// one if the command makes it.
+fn call(host: &Host, command: &Command<Host>) -> Answer {
+    host.ask("CF.ADD plain a").unwrap();
+    host.ask("CF.RESERVE window 100 WINDOW 60")
+        .and_then(|_| host.ask("CF.ADD window a"))
+        .unwrap();
+    let header = Header::of(&host.filter("plain")).to_bytes();
+    host.told();
+    let key = match command.effect {
+        Effect::Make | Effect::Load => "new",
+        Effect::Touch | Effect::AddOrTouch => "window",
+        Effect::None | Effect::Add | Effect::AddAbsent | Effect::Delete => "plain",
+    };
+    let mut words = vec![command.name.as_bytes()];
+    for argument in command.arguments.iter().filter(|it| !it.is_optional) {
+        words.extend(argument.token.map(str::as_bytes));
+        words.push(match argument.name {
+            "key" => key.as_bytes(),
+            "item" => b"a",
+            "capacity" => b"100",
+            "position" => b"1",
+            "data" => &header,
+            other => panic!("{}: what is {other}?", command.name),
+        });
+    }
+    host.ask_words(&words)
+}
+
+/// Hosts decide by the fields of a command, so these agree with what the command does.
+#[test]
+fn fields_agree_with_what_commands_do() {
+    for command in &commands::<Host>() {
+        let host = Host::new(true);
+        let answer = call(&host, command);
+        let name = command.name;
+        assert!(answer.is_ok(), "{name}: {answer:?}");
+        let expected: &[&str] = match (command.effect, command.cost) {
+            // It says that the filter takes less time from now on, not that it has changed.
+            (Effect::None, Cost::Growth) => &["compacted plain"],
+            (Effect::None, _) => &[],
+            (Effect::Make, _) => &["made new 100"],
+            (Effect::Add, _) => &["added plain a"],
+            (Effect::AddAbsent, _) => &["added plain"],
+            (Effect::AddOrTouch, _) => &["added window", "touched window a"],
+            (Effect::Touch, _) => &["touched window a"],
+            (Effect::Delete, _) => &["removed plain a"],
+            (Effect::Load, _) => &[],
+        };
+        assert_eq!(host.told(), expected, "{name}");
+        let loads = host.loads.borrow().len();
+        assert_eq!(loads, usize::from(command.effect == Effect::Load), "{name}");
+        let expected = match command.effect {
+            Effect::None => Access::Read,
+            Effect::Make
+            | Effect::Add
+            | Effect::AddAbsent
+            | Effect::AddOrTouch
+            | Effect::Touch
+            | Effect::Delete
+            | Effect::Load => Access::Write,
+        };
+        assert_eq!(command.access, expected, "{name}");
+        let takes_items = command.arguments.iter().any(|it| it.is_multiple);
+        assert_eq!(command.cost == Cost::PerItem, takes_items, "{name}");
+    }
+}
+
+/// Several calls at once have the replies and the effects of the same calls one by one.
+#[test]
+fn calls_together_are_calls_one_by_one() {
+    let mut found = 0;
+    for command in &commands::<Host>() {
+        let Some(together) = command.together else {
+            continue;
+        };
+        found += 1;
+        assert_eq!(command.arity, 3, "{}", command.name);
+        let items: &[&[u8]] = &[b"a", b"b", b"a"];
+        let (one_by_one, at_once) = (Host::new(true), Host::new(true));
+        let replies = items.iter().map(|item| {
+            let words = [command.name.as_bytes(), b"k", item];
+            one_by_one.ask_words(&words).unwrap()
+        });
+        let expected: Vec<_> = replies.collect();
+        let mut replies = Vec::new();
+        together(&at_once, b"k", items, &mut |reply| replies.push(reply));
+        assert_eq!(replies, expected, "{}", command.name);
+        let count = |host: &Host| host.filters.borrow().get(&b"k"[..]).map(|it| it.len());
+        assert_eq!(count(&one_by_one), count(&at_once), "{}", command.name);
+    }
+    assert!(found >= 2, "{found}");
 }

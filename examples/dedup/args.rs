@@ -14,9 +14,9 @@ use std::{num::NonZero, path::PathBuf, thread};
 /// --false-positive-rate it takes a new line for one that it has seen, and
 /// drops it.
 ///
-/// Exit status: 0, also if nobody reads the output any more; 1 if an input
-/// cannot be read or the output cannot be written; 2 if there are more distinct
-/// lines than the filter has room for, and for a wrong command line.
+/// Exit status: 0, also if the reader of the output has closed it; 1 if an input cannot be read or
+/// the output cannot be written; 2 if there are more distinct lines than the filter has room for,
+/// and for a wrong command line.
 #[derive(Debug, Parser)]
 #[command(name = "dedup")]
 pub(crate) struct Args {

@@ -28,7 +28,7 @@ impl From<BuildError> for Failure {
 }
 
 impl Failure {
-    /// True if whoever read the output has seen enough, as in `dedup | head`.
+    /// True if the reader of the output has closed it, as in `dedup | head`.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -52,7 +52,7 @@ fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A line on standard error. If nobody can read it, there is nobody to tell.
+/// Writes a line to standard error. A failure to write is ignored.
 fn say(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -78,7 +78,7 @@ pub(crate) fn run(
     failure.into_inner().map_or(Ok(totals), Err)
 }
 
-/// Works off blocks until there are no more, or somebody has failed.
+/// Processes blocks until there are no more, or a thread has failed.
 fn work(blocks: &Receiver<Vec<u8>>, filter: &Seen, failure: &OnceLock<Failure>) -> Totals {
     let mut totals = Totals::default();
     let mut kept = Vec::new();
@@ -124,8 +124,8 @@ fn sift(
         // the cache, all at once instead of one after the other.
         filter.contains_batch(&group, &mut seen[..group.len()]);
         for (&line, _) in group.iter().zip(seen).filter(|(_, seen)| !seen) {
-            // This decides: of the threads that meet a new line at the same
-            // time, exactly one is told that it was absent.
+            // This decides: of the threads that meet a new line at the same time, exactly one finds
+            // it absent.
             if filter.insert_unique(line)? {
                 totals.distinct += 1;
                 kept.extend_from_slice(line);

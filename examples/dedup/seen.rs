@@ -26,7 +26,8 @@ impl Seen {
         }
     }
 
-    /// True if the line was not seen: of threads that meet it at the same time one is told so.
+    /// True if the line was not seen. Of threads that meet it at the same time, exactly one gets
+    /// true.
     pub(crate) fn insert_unique(&self, line: &[u8]) -> Result<bool, Failure> {
         let inserted = match self {
             Self::Ever(filter) => filter.insert_unique(line),

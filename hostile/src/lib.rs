@@ -3,7 +3,7 @@
 //!
 //! A [`Target`] is a decoder with some valid inputs. [`search`] changes these at the edges of their
 //! fields, repeats and cuts sections, puts parts of two together, makes the checksums right again, and
-//! goes on from the inputs that cost the most memory for each byte. So it climbs, and what it finds
+//! continues from the inputs that cost the most memory for each byte. So it climbs, and what it finds
 //! depends on its seed only. Time is measured and shown, but guides nothing: it is not deterministic.
 //!
 //! ```text
@@ -41,7 +41,7 @@ const TIMED: usize = 1 << 10;
 /// How often an input is decoded again that seems to take long.
 const TIMES: usize = 8;
 
-/// Inputs from which the search goes on.
+/// Inputs from which the search continues.
 const KEPT: usize = 16;
 
 /// A decoder, and inputs from which to begin.
@@ -138,7 +138,7 @@ pub fn rounds() -> usize {
     }
 }
 
-/// The costliest of so many inputs.
+/// The costliest of `rounds` inputs.
 #[must_use]
 pub fn search(target: &Target<'_>, measure: Measure, seed: u64, rounds: usize) -> Worst {
     let mut random = SmallRng::seed_from_u64(seed);

@@ -61,12 +61,12 @@ pub(super) fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut SmallRng) {
     }
 }
 
-/// A place in so many bytes, at which a number can begin.
+/// A place in `length` bytes, at which a number can begin.
 fn place(length: usize, random: &mut SmallRng) -> usize {
     random.random_range(0..=length / 8) * 8
 }
 
-/// Some of so many bytes, of at most `longest`.
+/// A part of `length` bytes: at most `longest` of them.
 fn section(length: usize, longest: usize, random: &mut SmallRng) -> std::ops::Range<usize> {
     let (a, b) = (place(length, random), place(length, random));
     let start = a.min(b);

@@ -1,4 +1,4 @@
-//! `cargo xtask break NAME`: shows how the protocol fails when one thing is taken away.
+//! `cargo xtask break NAME`: shows how the protocol fails when one thing is removed.
 //!
 //! With `GUIRA_LOOM_BREAK=NAME` a scenario runs nothing but its negative control of that name. The
 //! first control that fails prints its law and its interleaving, and ends the process with [`SHOWN`].

@@ -200,8 +200,8 @@ impl<F: Send + Sync + 'static> Scenario<F> {
         self.hold(Fault::None, Some(step));
     }
 
-    /// The same with the wrong operations, of which none does anything wrong: they are right but
-    /// for the faults that they are made for.
+    /// The same with the wrong operations while no fault is on: they are right except for their
+    /// faults.
     ///
     /// # Panics
     ///

@@ -11,7 +11,7 @@ use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};
 
 const LAW: &str = "wrong count";
 
-/// The count of an item of which there is never a second copy.
+/// The count of an item that never has a second copy.
 fn count_of_one(filter: &Model<2>, item: Item) -> usize {
     let count = filter.count(item);
     assert!(count <= 1, "{LAW}: {count}");

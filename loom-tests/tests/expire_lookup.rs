@@ -74,8 +74,8 @@ fn withheld(bucket: usize) -> Expires {
         .outcomes(&[[1, 1]])
 }
 
-/// A refresh comes too late and empties the copy instead. Whoever misses it must know of the
-/// step.
+/// A refresh comes too late and empties the copy instead. A reader that misses the copy must know
+/// of the epoch.
 fn refreshed_too_late() -> Expires {
     let x = even(0);
     Scenario::new("lookup, refresh, the item expires", move || {
@@ -94,8 +94,8 @@ fn refreshed_too_late() -> Expires {
     .outcomes(&[[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
 }
 
-/// With E = 2: a refresh reads the next step when W stands. Whoever sees the tag of that step
-/// must know of it.
+/// With E = 2: a refresh reads the next epoch when W is set. A reader that sees the tag of that
+/// epoch must know of it.
 fn refreshed_in_the_next_step() -> Expires<2> {
     let x = even(0);
     Scenario::new("lookup, refresh beside a step", move || {
@@ -233,7 +233,7 @@ fn each_ordering_of_a_lookup_against_time_counts() {
     gone(P).must_fail(Step::Tick, BACK);
 }
 
-/// The word is what it was before W, and its release sequence goes on.
+/// The word is what it was before W, and its release sequence continues.
 #[test]
 fn the_end_of_w_need_not_be_released() {
     refreshed_too_late().holds_relaxed(Step::Release);

@@ -47,7 +47,7 @@ fn two(from: usize) -> Expires {
         .outcomes(&[[1, 1]])
 }
 
-/// A refresh sleeps until the tag of its copy begins anew: the copy that it meets is another one.
+/// A refresh sleeps until the tag of its copy repeats: the copy that it meets is another one.
 fn over_a_wrap() -> Expires {
     let x = even(0);
     Scenario::new("a refresh that sleeps while tags begin anew", move || {
@@ -64,8 +64,8 @@ fn over_a_wrap() -> Expires {
     .outcomes(&[[0, 1], [1, 1]])
 }
 
-/// A step begins, and another item is put into the word of the one that is refreshed. Whoever
-/// then finds the tag as it was knows that the refresh will come to know of the step.
+/// An epoch begins, and another item is put into the word of the one that is refreshed. A thread
+/// that then finds the tag as it was knows that the refresh will learn of the epoch.
 fn while_a_step_begins() -> Expires {
     let (x, y) = (even(0), even(1));
     Scenario::new("refresh, a step and an insert", move || {

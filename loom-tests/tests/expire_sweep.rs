@@ -1,5 +1,5 @@
-//! A step may be swept by another thread than the one that begins it, late or not at all: whoever
-//! finds it swept finds nothing dead in it.
+//! An epoch may be swept by another thread than the one that begins it, late or not at all: a
+//! thread that finds it swept finds nothing dead in it.
 #![cfg(guira_loom)]
 
 mod common {
@@ -60,7 +60,7 @@ fn begun_after_a_sweep(bucket: usize) -> Sweeps {
     .outcomes(&[[1, 0, 0], [1, 1, 0]])
 }
 
-/// Each of two threads begins a step and sweeps, and nobody has swept the first step before.
+/// Each of two threads begins an epoch and sweeps, and no thread has swept the first epoch before.
 fn swept_by_both() -> Sweeps {
     let (x, y) = (even(0), even(1));
     let step = |filter: &Expiring<2>| {

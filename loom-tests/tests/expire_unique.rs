@@ -1,4 +1,4 @@
-//! Of the calls that add an absent item one is told that it did, also where a step begins.
+//! Of the calls that add an absent item, exactly one returns true, even if an epoch begins.
 #![cfg(guira_loom)]
 
 mod common {
@@ -26,7 +26,7 @@ fn insert_or_refresh(filter: &Expiring<2>, item: Item) -> usize {
         .into()
 }
 
-/// Two calls, of which the second one comes after `before`.
+/// Two calls; the second one begins after `before`.
 fn two(
     name: &str,
     step: u64,
@@ -95,7 +95,7 @@ fn expires() -> Expires {
     })
 }
 
-/// The item is live: no call adds it, whatever moves and refreshes go on.
+/// The item is live: no call adds it, whatever moves and refreshes run concurrently.
 fn present() -> Expires {
     let x = even(0);
     Scenario::new("unique of an item that is refreshed, a step", move || {

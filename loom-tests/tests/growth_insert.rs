@@ -1,4 +1,4 @@
-//! An insert puts its item where lookups look, whatever is split meanwhile.
+//! An insert puts its item where lookups look, whatever is split concurrently.
 #![cfg(guira_loom)]
 
 use guira::{
@@ -23,7 +23,7 @@ const NO_WAY: &str = "no way was found";
 /// The item is in no word at all.
 const GONE: &str = "len and the words disagree: []";
 
-/// An insert while the words of its pair are split so many times.
+/// An insert while the words of its pair are split `times` times.
 fn stale_insert(times: u32) -> Growth {
     // Of two empty buckets Q is taken: its lowest bit is 1.
     let x = ending(0b111, 0);
@@ -45,7 +45,7 @@ fn stale_insert(times: u32) -> Growth {
     .outcomes(&[[1, 1]])
 }
 
-/// A move while the words of its pair are split so many times.
+/// A move while the words of its pair are split `times` times.
 fn stale_move(from: usize, buckets: &'static [usize], times: u32) -> Growth {
     let x = ending(0b111, 0);
     let name = format!("move {}, {times} splits of {buckets:?}", direction(from));
@@ -71,7 +71,7 @@ fn stale_move(from: usize, buckets: &'static [usize], times: u32) -> Growth {
         .outcomes(&[[1, 1]])
 }
 
-/// An insert into a pair that is full: nobody else splits it. And a lookup.
+/// An insert into a pair that is full: no other thread splits it. And a lookup.
 fn on_demand() -> Growth {
     let new = ending(0b001, 1);
     Growth::new("insert that grows, lookup", full)

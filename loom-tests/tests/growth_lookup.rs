@@ -25,7 +25,7 @@ const GOES_LATER: u64 = 0b110;
 /// A word at one level was read as if it were at another.
 const MISTAKEN: &str = "an absent item is found";
 
-/// A lookup while the item's word is split, so many times in a row.
+/// A lookup while the item's word is split `times` times in a row.
 fn splits(low: u64, bucket: usize, times: u32) -> Growth {
     let x = ending(low, 0);
     let name = format!("lookup of {low:03b}, {times} splits of bucket {bucket}");
@@ -69,7 +69,7 @@ fn move_and_split(low: u64, from: usize, buckets: &'static [usize]) -> Growth {
         .mains(&[0])
         .large()
         .outcomes(&[[1, 1, 1]]);
-    // If both words are packed anew, the full bound takes millions of iterations.
+    // If both words are packed again, the full bound takes millions of iterations.
     if buckets.len() == 2 {
         scenario.large()
     } else {
@@ -119,7 +119,7 @@ fn two_splitters(times: u32) -> Growth {
     .outcomes(&[[1, 1, 1]])
 }
 
-/// A lookup of one of two items of a word, which stay in it as it is split and packed anew.
+/// A lookup of one of two items of a word, which stay in it as it is split and packed again.
 fn two_in_a_word(bucket: usize) -> Growth {
     let [x, y] = [0b000, 0b010].map(|low| ending(low, 0));
     let name = format!("lookup of two, split of bucket {bucket}");
@@ -225,7 +225,7 @@ fn the_orderings_of_a_split_are_needed() {
     splits(GOES, Q, 1).must_fail(Step::ReadQ, UNMADE);
 }
 
-/// Whoever cuts has made the new word, or has seen it made, and Cut is released.
+/// A thread that cuts has made the new word, or has seen it made, and Cut is released.
 #[test]
 fn a_new_word_need_not_be_released() {
     for bucket in ENDS {

@@ -1,5 +1,5 @@
-//! A snapshot holds every item that is present during the whole call while words
-//! are split: once, if it is not moved meanwhile.
+//! A snapshot holds every item that is present during the whole call while words are split: once,
+//! if it is not moved during the call.
 #![cfg(guira_loom)]
 
 mod common {
@@ -31,8 +31,8 @@ fn scanned(filter: &Growing<2>, x: Item) -> usize {
     copies
 }
 
-/// A filter with the item in P, where the word of bucket `ahead` is split and the other
-/// one is not; snapshots go by chunks of so many buckets.
+/// A filter with the item in P, where the word of bucket `ahead` is split and the other one is not;
+/// snapshots scan `chunk` buckets at a time.
 fn split_ahead(x: Item, ahead: usize, chunk: usize) -> Growing<2> {
     let filter = growing(P, &[x], 1).scanned_by(chunk);
     filter.split(x, ahead, 0);
@@ -48,7 +48,7 @@ fn splits(low: u64, bucket: usize) -> Growth {
     while_a_word_is_split(snapshot, x, bucket)
 }
 
-/// A snapshot while all words go through so many levels: its passes start again.
+/// A snapshot while all words are split `levels` times: its passes start again.
 fn levels(low: u64, bucket: usize, levels: u32) -> Growth {
     let x = ending(low, 0);
     let name = format!("snapshot of {low:03b} in {bucket}, {levels} levels");
@@ -57,8 +57,8 @@ fn levels(low: u64, bucket: usize, levels: u32) -> Growth {
     while_levels_complete(snapshot, x, levels)
 }
 
-/// A snapshot while the item is moved, and one word or both are split. One whose
-/// move is under way when the snapshot comes by may be in it twice.
+/// A snapshot while the item is moved, and one word or both are split. An item whose move is in
+/// progress when the snapshot comes by may be in it twice.
 fn move_and_split(from: usize, buckets: &'static [usize]) -> Growth {
     let x = ending(GOES, 0);
     let name = format!("snapshot, move {}, split of {buckets:?}", direction(from));
@@ -67,8 +67,8 @@ fn move_and_split(from: usize, buckets: &'static [usize]) -> Growth {
     while_moved_and_split(snapshot, x, from, buckets).mains(&[0, 1])
 }
 
-/// A snapshot while a second copy comes to Q and the first one is taken from P, in
-/// chunks of so many buckets. The word of `ahead` was split before.
+/// A snapshot while a second copy comes to Q and the first one is taken from P, in chunks of
+/// `chunk` buckets. The word of `ahead` was split before.
 fn copies_come_and_go(ahead: usize, chunk: usize) -> Growth {
     let x = ending(GOES, 0);
     let name = format!("snapshot by {chunk}, insert and remove, bucket {ahead} is split");
@@ -82,7 +82,7 @@ fn copies_come_and_go(ahead: usize, chunk: usize) -> Growth {
         .outcomes(&[[1, 1], [2, 1]])
 }
 
-/// The same by a call that goes on with the splits, while another thread does so, too.
+/// The same by a call that continues with the splits, while another thread does so, too.
 fn copies_come_and_go_while_swept(ahead: usize) -> Growth {
     let x = ending(GOES, 0);
     let name = format!("snapshot, insert and remove, splits, bucket {ahead} is split");

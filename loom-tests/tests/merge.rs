@@ -72,7 +72,7 @@ fn splits(low: u64, bucket: usize) -> Growth {
     while_a_word_is_split(merge, x, bucket)
 }
 
-/// A merge while all words go through so many levels: a chunk is scanned again, over more planes
+/// A merge while all words are split `levels` times: a chunk is scanned again, over more planes
 /// than the one before it.
 fn levels(low: u64, bucket: usize, levels: u32) -> Growth {
     let x = ending(low, 0);
@@ -91,8 +91,8 @@ fn move_and_split(from: usize, buckets: &'static [usize]) -> Growth {
     while_moved_and_split(merge, x, from, buckets).mains(&[0])
 }
 
-/// A merge while a second copy comes to Q and the first one is taken from P, in chunks
-/// of so many buckets; P is split and Q is not.
+/// A merge while a second copy comes to Q and the first one is taken from P, in chunks of `chunk`
+/// buckets; P is split and Q is not.
 fn copies_come_and_go(chunk: usize) -> Growth {
     let x = ending(GOES, 0);
     let setup = move || {

@@ -108,7 +108,7 @@ fn window() -> Scenario {
     )
 }
 
-/// A remove, then the item comes back, while a move is under way.
+/// A remove, then the item comes back, while a move is in progress.
 fn reinsert(from: usize) -> Scenario {
     let x = even(0);
     let name = format!("removes and re-insert, move {}", direction(from));
@@ -272,8 +272,8 @@ fn the_orderings_that_remove_relies_on_are_needed() {
     move_and_remove(P, 1).must_fail(Step::Decide, PRESENT);
 }
 
-/// Advance and Decide, which come after the first two, release them. After Retract
-/// the word is what it was, and its release sequence goes on.
+/// Advance and Decide, which come after the first two, release them. After Retract the word is what
+/// it was, and its release sequence continues.
 #[test]
 fn neither_an_outline_nor_a_shadow_nor_its_retreat_need_be_released() {
     for from in ENDS {

@@ -16,9 +16,8 @@ fn snapshot<const SLOTS: usize, const ITEMS: usize>(
     copies[0]
 }
 
-/// All outcomes of a snapshot with up to so many copies of the first item, and of
-/// up to so many moves. A move that is under way when the snapshot comes by may
-/// show both ends.
+/// All outcomes of a snapshot with up to `copies` copies of the first item, and up to `moves`
+/// moves. A move that is in progress when the snapshot comes by may show both ends.
 fn outcomes(copies: usize, moves: usize) -> Vec<[usize; 2]> {
     (1..=copies)
         .flat_map(|copies| (0..=moves).map(move |moves| [copies, moves]))
@@ -164,7 +163,7 @@ fn move_and_window(from: usize) -> Scenario {
         .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
 }
 
-/// Two snapshots at once, of which one finds no place among the frontiers.
+/// Two snapshots at once; one of them finds no place among the frontiers.
 fn two_snapshots(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(

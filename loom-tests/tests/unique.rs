@@ -125,7 +125,7 @@ fn unique_at_home(filter: &Model<2>, home: usize) -> usize {
     unique(filter, at_home(home, 0))
 }
 
-/// Two calls, of which one may reserve at home and the other one away.
+/// Two calls; one may reserve at home and the other one away.
 fn home_and_away(home: usize) -> Scenario {
     let x = at_home(home, 0);
     let name = format!("a unique at home {home} and one away");
@@ -340,7 +340,7 @@ fn two_classes_one_slot() -> Scenario {
     .outcomes(&[[1, 1]])
 }
 
-/// A reservation is nobody's item: a lookup and a count beside it.
+/// A reservation is not an item: a lookup and a count beside it.
 fn reservation_is_no_item() -> Scenario {
     let (x, y) = (even(0), even(1));
     Scenario::new("unique, lookup and count of another", empty)

@@ -1,5 +1,5 @@
-//! What a thread wrote before it inserted an item is visible to whoever finds the item,
-//! whoever has moved it or split its word meanwhile.
+//! What a thread wrote before it inserted an item is visible to a thread that finds the item, even
+//! if others have moved it or split its word in between.
 #![cfg(guira_loom)]
 
 use guira::model::{Model, Step};
@@ -27,7 +27,7 @@ fn law(found: usize) -> usize {
     found
 }
 
-/// A pair of which `bucket` is the emptier one.
+/// A pair with `bucket` as the emptier one.
 fn emptier(bucket: usize) -> Model<2> {
     with(other(bucket), &[odd(0)])
 }
@@ -63,7 +63,7 @@ fn counted(bucket: usize) -> Scenario {
         .outcomes(&[[0, 1], [1, 1]])
 }
 
-/// A second `insert_unique`, which is told that the item is present.
+/// A second `insert_unique`, which finds the item present.
 fn told_present() -> Scenario {
     let x = even(0);
     Scenario::new("two calls of insert_unique", move || emptier(P))

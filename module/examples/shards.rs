@@ -25,7 +25,8 @@ impl Shards<'_> {
         u64::from(crc32fast::hash(item.as_bytes())) % SHARDS
     }
 
-    /// Room for so many items: 5 % more than an equal share, as some shards get more of them.
+    /// Room for this number of items: 5 % more than an equal share, as some shards get more of
+    /// them.
     fn reserve(&mut self, capacity: u64) -> RedisResult<()> {
         let share = (capacity / SHARDS * 105 / 100).max(100);
         for shard in 0..SHARDS {

@@ -1,7 +1,7 @@
 //! The commands, from the engine's arguments to its reply.
 
 use crate::{
-    effects::{AGE, Adds, CLOCK, Effects, MAKE},
+    effects::{AGE, CLOCK, Effects, MAKE},
     engine::{
         Access, CategoryRefused, Command, CommandRefused, Context, Description, Flags, Key, Str,
         guarded, standing, warn,
@@ -11,7 +11,9 @@ use crate::{
     reply,
     windows::{self, Pass},
 };
-use guira_commands::{Answer, Argument, ArgumentKind, Kind, Reply, commands};
+use guira_commands::{
+    Answer, Argument, ArgumentKind, COMMAND_COUNT, Cost, Effect, Reply, commands,
+};
 use smallvec::SmallVec;
 use std::{
     cell::RefCell,
@@ -24,7 +26,7 @@ use std::{
 /// The category of access for all of the commands, where a module can have its own.
 const CATEGORY: &CStr = c"cuckoo";
 
-/// What a replica, or one that reads a file of commands, could not do as it was told.
+/// Replicated commands, or commands of an AOF, that this node could not carry out.
 static REFUSED: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) fn refused_on_replica() -> u64 {
@@ -35,7 +37,7 @@ pub(crate) fn refused_on_replica() -> u64 {
 struct Table<'words, 'key>(PhantomData<(&'words (), &'key ())>);
 
 impl<'words, 'key> Table<'words, 'key> {
-    const COMMANDS: [guira_commands::Command<Host<'words, Key<'key>>>; 16] = commands();
+    const COMMANDS: [guira_commands::Command<Host<'words, Key<'key>>>; COMMAND_COUNT] = commands();
 }
 
 /// The command with this index in the table.
@@ -59,23 +61,22 @@ struct Conduct {
 }
 
 impl Conduct {
-    const fn of(name: &str, kind: Kind, arity: i64, may_grow: bool) -> Self {
-        // It changes no answer.
-        let is_compact = matches!(name.as_bytes(), b"CF.COMPACT");
-        let is_slow = matches!(kind, Kind::SlowWrite | Kind::SlowRead) || arity < 0;
-        let is_write = matches!(kind, Kind::Write | Kind::SlowWrite) && !is_compact;
-        let (flags, categories) = match (is_write, may_grow, is_slow) {
-            (true, true, true) => (c"write deny-oom", c"write cuckoo"),
-            (true, true, false) => (c"write deny-oom fast", c"write fast cuckoo"),
-            (true, false, true) => (c"write", c"write cuckoo"),
-            (true, false, false) => (c"write fast", c"write fast cuckoo"),
-            (false, _, true) => (c"readonly", c"read cuckoo"),
-            (false, _, false) => (c"readonly fast", c"read fast cuckoo"),
+    const fn of<S>(command: &guira_commands::Command<S>) -> Self {
+        let is_fast = match command.cost {
+            Cost::Constant => true,
+            Cost::PerItem | Cost::Allocation | Cost::Growth | Cost::Snapshot => false,
         };
-        let access = if is_write {
-            Access::Write
-        } else {
-            Access::Read
+        let access = match command.access {
+            guira_commands::Access::Read => Access::Read,
+            guira_commands::Access::Write => Access::Write,
+        };
+        let (flags, categories) = match (access, command.grows, is_fast) {
+            (Access::Write, true, false) => (c"write deny-oom", c"write cuckoo"),
+            (Access::Write, true, true) => (c"write deny-oom fast", c"write fast cuckoo"),
+            (Access::Write, false, false) => (c"write", c"write cuckoo"),
+            (Access::Write, false, true) => (c"write fast", c"write fast cuckoo"),
+            (Access::Read, _, false) => (c"readonly", c"read cuckoo"),
+            (Access::Read, _, true) => (c"readonly fast", c"read fast cuckoo"),
         };
         Self {
             access,
@@ -88,8 +89,8 @@ impl Conduct {
 impl<const INDEX: usize> Command for Nth<INDEX> {
     fn call(context: &mut Context, arguments: &[Str<'_>]) {
         let command = const { &Table::COMMANDS[INDEX] };
-        let conduct = Conduct::of(command.name, command.kind, command.arity, command.may_grow);
-        let plan = Plan::of(command.name);
+        let conduct = const { Conduct::of(&Table::COMMANDS[INDEX]) };
+        let plan = const { Plan::of(&Table::COMMANDS[INDEX]) };
         let words: SmallVec<[&[u8]; 8]> = arguments.iter().map(|word| word.as_bytes()).collect();
         let Some(&name) = arguments.get(1) else {
             return reply::write(context, &Reply::wrong_arity(command.name.as_bytes()), false);
@@ -102,7 +103,7 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
                 return;
             }
         }
-        let adds = Adds::of(command.name);
+        let effect = command.effect;
         let command =
             |host: &Host<'_, Key<'_>>, words: &[&[u8]]| (Table::COMMANDS[INDEX].run)(host, words);
         run(
@@ -111,7 +112,7 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
             &words,
             name,
             conduct.access,
-            adds,
+            effect,
             command,
         );
     }
@@ -119,13 +120,13 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
 
 impl Command for Make {
     fn call(context: &mut Context, arguments: &[Str<'_>]) {
-        run_as_told(context, arguments, |host| host.make_as_told());
+        run_as_told(context, arguments, Effect::Make, |host| host.make_as_told());
     }
 }
 
 impl Command for Age {
     fn call(context: &mut Context, arguments: &[Str<'_>]) {
-        run_as_told(context, arguments, |host| host.age_as_told());
+        run_as_told(context, arguments, Effect::None, |host| host.age_as_told());
     }
 }
 
@@ -145,6 +146,7 @@ impl Command for Clock {
 fn run_as_told(
     context: &mut Context,
     arguments: &[Str<'_>],
+    effect: Effect,
     work: impl FnOnce(&Host<'_, Key<'_>>) -> Answer,
 ) {
     let words: SmallVec<[&[u8]; 8]> = arguments.iter().map(|word| word.as_bytes()).collect();
@@ -159,12 +161,12 @@ fn run_as_told(
         &words,
         name,
         Access::Write,
-        Adds::Copy,
+        effect,
         work,
     );
 }
 
-/// `CF.CLOCK milliseconds wall is-idle`, which replicas are told: so much time has passed.
+/// `CF.CLOCK milliseconds wall is-idle`, which is replicated: this time has passed.
 fn move_clock(words: &[&[u8]], flags: Flags) -> Answer {
     let [name, rest @ ..] = words else {
         return Err(Reply::error("ERR internal error"));
@@ -184,15 +186,15 @@ fn move_clock(words: &[&[u8]], flags: Flags) -> Answer {
     Ok(Reply::OK)
 }
 
-/// Does the command on the main thread: the key is open as long as it runs. What has changed is told
-/// also if it fails then.
+/// Runs the command on the main thread: the key is open as long as it runs. Its changes are
+/// replicated even if it fails in the end.
 fn run(
     context: &mut Context,
     arguments: &[Str<'_>],
     words: &[&[u8]],
     name: Str<'_>,
     access: Access,
-    adds: Adds,
+    effect: Effect,
     run: impl FnOnce(&Host<'_, Key<'_>>, &[&[u8]]) -> Answer,
 ) {
     // To ask takes a tenth of a microsecond, and who only reads need not know.
@@ -210,22 +212,40 @@ fn run(
     };
     let otherwise = || Err(Reply::error("ERR internal error"));
     let answer = guarded("a command", work, otherwise);
-    if flags.must_obey() && access == Access::Write && differs(&answer, adds) {
+    if flags.must_obey() && access == Access::Write && differs(&answer, effect) {
         count_refusal(words, &answer);
     }
-    effects.into_inner().tell(context, arguments, adds);
+    effects.into_inner().tell(context, arguments, effect);
     reply::write(context, &reply::of(answer), flags.is_resp3());
 }
 
-/// True if a command that has been told did not do all that it says: those who were told and those
-/// who told them differ now.
-fn differs(answer: &Answer, adds: Adds) -> bool {
+/// True if a replicated command did not do all that it says: this node and its source differ now.
+fn differs(answer: &Answer, effect: Effect) -> bool {
     match answer {
-        // Present or not: its time begins now.
-        Ok(Reply::Bool(_)) if adds == Adds::OrTouches => false,
-        Err(_) | Ok(Reply::Bool(false)) => true,
-        Ok(Reply::Insertions(inserted)) => inserted.contains(&false),
-        Ok(_) => false,
+        Ok(reply) => falls_short(reply, effect),
+        Err(_) => true,
+    }
+}
+
+/// True if a part of the reply says that something was not done.
+fn falls_short(reply: &Reply, effect: Effect) -> bool {
+    match reply {
+        // Whether the item was absent or present, its time starts now.
+        Reply::Bool(_) if effect == Effect::AddOrTouch => false,
+        Reply::Bool(done) => !done,
+        Reply::Bools(done) | Reply::Insertions(done) => done.contains(&false),
+        // Replicas receive only the items that the primary added.
+        Reply::Integers(added) => added.iter().any(|&added| added != 1),
+        Reply::Array(parts) => parts.iter().any(|part| falls_short(part, effect)),
+        Reply::Map(pairs) => pairs.iter().any(|(_, part)| falls_short(part, effect)),
+        Reply::Error(_) => true,
+        Reply::Status(_)
+        | Reply::Integer(_)
+        | Reply::Bulk(_)
+        | Reply::Text(_)
+        | Reply::Null
+        | Reply::NullArray
+        | Reply::Silence => false,
     }
 }
 
@@ -286,7 +306,7 @@ pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
 
 fn describe(index: usize) -> Description {
     let command = &Table::COMMANDS[index];
-    let conduct = Conduct::of(command.name, command.kind, command.arity, command.may_grow);
+    let conduct = Conduct::of(command);
     Description {
         name: command.name,
         flags: conduct.flags,
@@ -342,4 +362,73 @@ pub(crate) enum RegisterError {
     Category(#[from] CategoryRefused),
     #[error(transparent)]
     Command(#[from] CommandRefused),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A replica notices if any part of a command failed.
+    #[test]
+    fn a_reply_differs_if_a_part_of_it_failed() {
+        let refusal = || Reply::error("Filter is full");
+        let failed = [
+            Err(refusal()),
+            Ok(refusal()),
+            Ok(Reply::Bool(false)),
+            Ok(Reply::Bools(vec![true, false])),
+            Ok(Reply::Insertions(vec![true, false])),
+            Ok(Reply::Integers(vec![1, 0])),
+            Ok(Reply::Integers(vec![1, -1])),
+            Ok(Reply::Array(vec![Reply::OK, refusal()])),
+            Ok(Reply::Array(vec![Reply::Bools(vec![false])])),
+            Ok(Reply::Map(vec![(Reply::OK, refusal())])),
+        ];
+        for answer in &failed {
+            assert!(differs(answer, Effect::Add), "{answer:?}");
+        }
+        let done = [
+            Ok(Reply::OK),
+            Ok(Reply::Bool(true)),
+            Ok(Reply::Bools(vec![true, true])),
+            Ok(Reply::Insertions(vec![true, true])),
+            Ok(Reply::Integers(vec![1, 1])),
+            Ok(Reply::Array(vec![Reply::Integer(0), Reply::Null])),
+        ];
+        for answer in &done {
+            assert!(!differs(answer, Effect::Add), "{answer:?}");
+        }
+        assert!(!differs(&Ok(Reply::Bool(false)), Effect::AddOrTouch));
+    }
+
+    /// The engine's flags and a plan for each command. A write never runs on another thread.
+    #[test]
+    fn each_command_has_a_conduct_and_a_plan() {
+        for command in &Table::COMMANDS {
+            let (conduct, plan) = (Conduct::of(command), Plan::of(command));
+            let flags = conduct.flags.to_str().unwrap();
+            let is_write = flags.split(' ').any(|flag| flag == "write");
+            assert_eq!(
+                is_write,
+                conduct.access == Access::Write,
+                "{}",
+                command.name
+            );
+            assert!(!is_write || plan == Plan::Never, "{}", command.name);
+            let may_be_refused = flags.contains("deny-oom");
+            assert_eq!(may_be_refused, command.grows, "{}", command.name);
+        }
+        let planned = Table::COMMANDS
+            .iter()
+            .filter(|it| Plan::of(it) != Plan::Never);
+        let planned: Vec<_> = planned.map(|it| (it.name, Plan::of(it))).collect();
+        assert_eq!(
+            planned,
+            [
+                ("CF.COMPACT", Plan::Growth),
+                ("CF.MEXISTS", Plan::Items),
+                ("CF.SCANDUMP", Plan::Snapshot)
+            ]
+        );
+    }
 }

@@ -1,14 +1,14 @@
-//! What a command has changed, and what replicas and the file of commands are told of it.
+//! What a command has changed, and what is replicated to replicas and the AOF.
 //!
-//! They are told effects, never what the client said. So they do not depend on settings, on the
-//! build of the module, or on what was refused:
+//! Effects are replicated, never the client's command. So replicas do not depend on settings, on
+//! the build of the module, or on what was refused:
 //!
-//! | effect | what is told |
+//! | effect | replicated command |
 //! |---|---|
 //! | a filter was made | `CF.MAKE key header header`: its options, its geometry and its seed |
 //! | an item was added | the same command |
 //! | some of many items were added | `CF.INSERT key NOCREATE ITEMS`, and those |
-//! | an item was added to a filter with a window, or its time began anew | `CF.ADDTOUCH key item` |
+//! | an item was added to a filter with a window, or its time was reset | `CF.ADDTOUCH key item` |
 //! | an item was removed | the same command |
 //! | time has passed | `CF.CLOCK`, of all keys: see `windows` |
 //! | a piece was loaded | the same command |
@@ -18,20 +18,20 @@ use crate::{
     engine::{Context, OwnedStr, Str},
     fault::{self, Fault},
 };
-use guira_commands::{Filter, dump::Header};
+use guira_commands::{Effect, Filter, dump::Header};
 use smallvec::{SmallVec, smallvec};
 use std::ffi::CStr;
 
 /// The key among the words of a command.
 pub(crate) const KEY: usize = 1;
 
-/// What is told of a filter that was made.
+/// The replicated command for a new filter.
 pub(crate) const MAKE: &CStr = c"CF.MAKE";
 
-/// What a file of commands says of a filter with a window.
+/// The command in an AOF for the age of a filter with a window.
 pub(crate) const AGE: &CStr = c"CF.AGE";
 
-/// What is told of the time that has passed.
+/// The replicated command for the time that has passed.
 pub(crate) const CLOCK: &CStr = c"CF.CLOCK";
 
 /// The changes of a command.
@@ -42,8 +42,8 @@ pub(crate) struct Effects {
     added: SmallVec<[usize; 4]>,
     /// True if they were added to a filter with a window.
     has_window: bool,
-    removed: Option<usize>,
-    touched: Option<usize>,
+    removed: SmallVec<[usize; 1]>,
+    touched: SmallVec<[usize; 1]>,
     loaded: bool,
     deleted: bool,
 }
@@ -54,7 +54,7 @@ struct Made {
     filter: [u8; 68],
 }
 
-/// A command that replicas are told.
+/// A replicated command.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Told<'a> {
     pub(crate) command: &'static CStr,
@@ -65,28 +65,7 @@ pub(crate) struct Told<'a> {
     pub(crate) event: Event,
 }
 
-/// How a command adds its item, if it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Adds {
-    /// A copy.
-    Copy,
-    /// If it is absent.
-    Absent,
-    /// And if it is present, its time begins anew.
-    OrTouches,
-}
-
-impl Adds {
-    pub(crate) fn of(command: &str) -> Self {
-        match command {
-            "CF.ADDNX" => Self::Absent,
-            "CF.ADDTOUCH" => Self::OrTouches,
-            _ => Self::Copy,
-        }
-    }
-}
-
-/// An event that those who listen to keys get.
+/// A keyspace notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// Of the class for modules.
@@ -95,7 +74,7 @@ pub(crate) enum Event {
     Generic(&'static CStr),
 }
 
-/// A word that replicas are told.
+/// An argument of a replicated command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word<'a> {
     /// One of the command's own.
@@ -119,22 +98,17 @@ impl Effects {
         items: impl Iterator<Item = &'a [u8]>,
     ) {
         self.has_window = filter.window().is_some();
-        let mut rest = KEY + 1..words.len();
-        for item in items {
-            // They are the very words, and not others that look like them.
-            let index = rest.find(|&index| std::ptr::eq(words[index], item));
-            debug_assert!(index.is_some(), "what was added is a word of the command");
-            self.added.extend(index);
-        }
+        self.added.extend(indices(words, items));
     }
 
-    pub(crate) fn removed(&mut self, index: usize) {
-        self.removed = Some(index);
+    /// A copy of each of these words was removed, in their order.
+    pub(crate) fn removed<'a>(&mut self, words: &[&[u8]], items: impl Iterator<Item = &'a [u8]>) {
+        self.removed.extend(indices(words, items));
     }
 
-    /// The time of this word began anew, if it was not added.
-    pub(crate) fn touched(&mut self, index: usize) {
-        self.touched = Some(index);
+    /// The time of each of these words was reset, in their order. They were not added.
+    pub(crate) fn touched<'a>(&mut self, words: &[&[u8]], items: impl Iterator<Item = &'a [u8]>) {
+        self.touched.extend(indices(words, items));
     }
 
     pub(crate) fn loaded(&mut self) {
@@ -145,8 +119,8 @@ impl Effects {
         self.deleted = true;
     }
 
-    /// What replicas are told. A command of so many words has done it.
-    pub(crate) fn told(&self, words: usize, adds: Adds) -> SmallVec<[Told<'_>; 2]> {
+    /// The replicated commands for a command with this effect and number of words.
+    pub(crate) fn told(&self, words: usize, effect: Effect) -> SmallVec<[Told<'_>; 2]> {
         const ONE_ITEM: usize = 3;
         let key = Word::Own(KEY);
         let mut all = SmallVec::new();
@@ -160,13 +134,18 @@ impl Effects {
         }
         if !self.added.is_empty() {
             // A node to which the slot moves may remember the item for longer.
-            let is_surely = adds == Adds::Absent && self.has_window;
+            let is_surely = effect == Effect::AddAbsent && self.has_window;
             let items = self.added.iter().map(|&index| Word::Own(index));
-            let (command, mut arguments): (_, SmallVec<_>) = match (words, adds) {
-                (ONE_ITEM, Adds::Copy) => (c"CF.ADD", smallvec![key]),
-                (ONE_ITEM, Adds::Absent) if is_surely => (c"CF.ADDTOUCH", smallvec![key]),
-                (ONE_ITEM, Adds::Absent) => (c"CF.ADDNX", smallvec![key]),
-                (ONE_ITEM, Adds::OrTouches) => (c"CF.ADDTOUCH", smallvec![key]),
+            let of_one = match effect {
+                Effect::Add => Some(c"CF.ADD"),
+                Effect::AddAbsent if is_surely => Some(c"CF.ADDTOUCH"),
+                Effect::AddAbsent => Some(c"CF.ADDNX"),
+                Effect::AddOrTouch => Some(c"CF.ADDTOUCH"),
+                // They add nothing.
+                Effect::None | Effect::Make | Effect::Touch | Effect::Delete | Effect::Load => None,
+            };
+            let (command, mut arguments): (_, SmallVec<_>) = match of_one {
+                Some(command) if words == ONE_ITEM => (command, smallvec![key]),
                 _ => {
                     let before = smallvec![key, Word::Bytes(b"NOCREATE"), Word::Bytes(b"ITEMS")];
                     (c"CF.INSERT", before)
@@ -180,20 +159,20 @@ impl Effects {
                 event: Event::Module(c"cf.add"),
             });
         }
-        if let Some(index) = self.touched {
+        for &index in &self.touched {
             all.push(Told {
                 // Right also where the item is dead already: in a node to which the slot moves.
                 command: c"CF.ADDTOUCH",
                 arguments: smallvec![key, Word::Own(index)],
-                is_verbatim: adds == Adds::OrTouches,
+                is_verbatim: words == ONE_ITEM && effect == Effect::AddOrTouch,
                 event: Event::Module(c"cf.touch"),
             });
         }
-        if let Some(index) = self.removed {
+        for &index in &self.removed {
             all.push(Told {
                 command: c"CF.DEL",
                 arguments: smallvec![key, Word::Own(index)],
-                is_verbatim: true,
+                is_verbatim: words == ONE_ITEM,
                 event: Event::Module(c"cf.del"),
             });
         }
@@ -220,18 +199,18 @@ impl Effects {
     pub(crate) fn is_empty(&self) -> bool {
         self.made.is_none()
             && self.added.is_empty()
-            && self.removed.is_none()
-            && self.touched.is_none()
+            && self.removed.is_empty()
+            && self.touched.is_empty()
             && !self.loaded
             && !self.deleted
     }
 
     /// Tells replicas, watchers and listeners. No key may be open.
-    pub(crate) fn tell(&self, context: &Context, words: &[Str<'_>], adds: Adds) {
+    pub(crate) fn tell(&self, context: &Context, words: &[Str<'_>], effect: Effect) {
         let Some(&key) = words.get(KEY).filter(|_| !self.is_empty()) else {
             return;
         };
-        let all = self.told(words.len(), adds);
+        let all = self.told(words.len(), effect);
         if fault::is(Fault::Verbatim) {
             return context.replicate_verbatim();
         }
@@ -257,11 +236,26 @@ impl Effects {
             context.replicate(told.command, &arguments);
         }
         context.signal_modified(key);
-        for told in &all {
-            match told.event {
+        // One event for several items.
+        for alike in all.chunk_by(|a, b| a.event == b.event) {
+            match alike[0].event {
                 Event::Module(event) => context.notify(event, key),
                 Event::Generic(event) => context.notify_generic(event, key),
             }
         }
     }
+}
+
+/// Where these items are among the words of the command, in their order.
+fn indices<'a>(
+    words: &[&[u8]],
+    items: impl Iterator<Item = &'a [u8]>,
+) -> impl Iterator<Item = usize> {
+    let mut rest = KEY + 1..words.len();
+    items.filter_map(move |item| {
+        // They are the very words, and not others that look like them.
+        let index = rest.find(|&index| std::ptr::eq(words[index], item));
+        debug_assert!(index.is_some(), "an item is a word of the command");
+        index
+    })
 }

@@ -116,7 +116,7 @@ impl Drop for Entry {
     }
 }
 
-/// For each so many bytes the engine is told of one piece of work to free them.
+/// The engine counts one piece of work to free a value per this number of bytes.
 const EFFORT_BYTES: usize = 64 << 10;
 
 impl Value for Entry {

@@ -3,13 +3,13 @@
 /// What is done wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Replicas are told what the client said.
+    /// The client's command is replicated as it is.
     Verbatim,
-    /// They are told nothing of a piece that was loaded.
+    /// A piece that was loaded is not replicated.
     ForgetLoad,
     /// The engine is not told that slots can move at once.
     NoSlotMigration,
-    /// They are told nothing of the time.
+    /// The time is not replicated.
     ForgetClock,
     /// All memory is taken for aligned.
     Misaligned,

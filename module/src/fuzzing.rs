@@ -155,7 +155,7 @@ const BESIDE: usize = 64 << 10;
 /// And for each of its bytes.
 const PER_BYTE: usize = 4;
 
-/// Of the loads that go on after they were read.
+/// The memory for loads that continue after they were read.
 const ROOM: Memory = Memory {
     free: 1 << 20,
     limit: 1 << 20,
@@ -201,7 +201,7 @@ fn works(mut file: File) -> bool {
     entry.rewrite(&mut commands);
     match (loaded(&commands.0), entry.content()) {
         (Some(loaded), _) => assert_eq!(loaded.digest(), digest, "{entry:?}"),
-        // What was being loaded is decoded when it goes on.
+        // A load that was in progress is decoded when it continues.
         (None, Content::Loading(_)) => {}
         (None, Content::Filter(_)) => panic!("its commands are refused: {entry:?}"),
     }

@@ -35,7 +35,7 @@ const OUT_OF_MEMORY: Reply =
     Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
 const INTERNAL: Reply = Reply::error("ERR internal error");
 
-/// What the client is told of a load that cannot go on; see [`LoadError::Position`].
+/// The reply for a load that cannot continue; see [`LoadError::Position`].
 const NOT_FOUND: Reply = Reply::error("ERR not found");
 
 /// The key of a command, and what becomes of it.
@@ -94,9 +94,9 @@ impl<'a, K: Slot> Host<'a, K> {
         key
     }
 
-    /// Refuses a filter of so many bytes, which have been allocated, if the engine has not so much
-    /// memory. It looks at its limit before a command only; and a new table costs nothing until it
-    /// is used, and then every write would be refused.
+    /// Refuses a filter of this size, which has been allocated, if the engine has not enough
+    /// memory. The engine looks at its limit only before a command. A new table costs nothing until
+    /// it is used, and then every write would be refused.
     fn check_memory(&self, key: &K, bytes: usize) -> Result<(), Reply> {
         if self.flags.must_obey() || !self.flags.has_memory_limit() || bytes < CHECKED_BYTES {
             return Ok(());
@@ -116,7 +116,8 @@ impl<'a, K: Slot> Host<'a, K> {
         }
     }
 
-    /// `CF.MAKE key header header`, which replicas are told: a filter like one that the primary has made.
+    /// `CF.MAKE key header header`, which is replicated: a filter like one that the primary has
+    /// made.
     pub(crate) fn make_as_told(&self) -> Answer {
         let &[_, _, options, filter] = self.words else {
             return Err(Reply::wrong_arity(self.words[0]));
@@ -136,17 +137,18 @@ impl<'a, K: Slot> Host<'a, K> {
         Ok(Reply::OK)
     }
 
-    /// `CF.AGE key milliseconds window`, which a rewritten file of commands has.
+    /// `CF.AGE key milliseconds window`, in a rewritten AOF.
     pub(crate) fn age_as_told(&self) -> Answer {
         let &[_, _, _, saved] = self.words else {
             return Err(Reply::wrong_arity(self.words[0]));
         };
         if !self.flags.must_obey() {
-            return Err(Reply::error("ERR CF.AGE is for the file of commands"));
+            return Err(Reply::error("ERR CF.AGE is for the AOF"));
         }
         let saved = Saved::from_bytes(saved);
         let saved = saved.ok_or(Reply::error("ERR the age of a filter is damaged"))?;
-        // Where a slot moves to, the step begins anew: it must not end before that of the source.
+        // When a slot arrives, the epoch starts from the beginning: it must not end before that of
+        // the source.
         if self.flags.is_loading() {
             let restore = |filter: &Arc<Filter>| {
                 self.windows.restore(filter, saved);
@@ -213,9 +215,9 @@ impl<K: Slot> Store for Host<'_, K> {
         !self.flags.must_obey()
     }
 
-    /// The main thread does not wait, since all other clients would. But what a replica is told has
-    /// happened: not to do it would make it differ. What a filter has forgotten is swept out here,
-    /// if no thread was as fast.
+    /// The main thread does not wait, because all other clients would wait, too. But a replicated
+    /// command has happened already: to refuse it would make this replica differ. Expired items are
+    /// swept here, if no thread was faster.
     fn wait(&self) -> bool {
         if let Ok(Some(true)) = self.with(self.words[KEY], |filter| filter.sweep()) {
             return true;
@@ -230,12 +232,12 @@ impl<K: Slot> Store for Host<'_, K> {
         self.effects.borrow_mut().added(self.words, filter, items);
     }
 
-    fn touched(&self, _: &[u8], _: &Filter, _: &[u8]) {
-        self.effects.borrow_mut().touched(KEY + 1);
+    fn touched<'a>(&self, _: &[u8], _: &Filter, items: impl Iterator<Item = &'a [u8]>) {
+        self.effects.borrow_mut().touched(self.words, items);
     }
 
-    fn removed(&self, _: &[u8], _: &Filter, _: &[u8]) {
-        self.effects.borrow_mut().removed(KEY + 1);
+    fn removed<'a>(&self, _: &[u8], _: &Filter, items: impl Iterator<Item = &'a [u8]>) {
+        self.effects.borrow_mut().removed(self.words, items);
     }
 
     fn compacted(&self, _: &[u8], _: &Filter) {}
@@ -304,7 +306,7 @@ impl<K: Slot> Store for Host<'_, K> {
     }
 }
 
-/// What the client is told of a load.
+/// The reply for a load that failed.
 fn refusal(error: &LoadError) -> Reply {
     match *error {
         LoadError::Memory { needed, free } => TooLarge::Now {
@@ -321,7 +323,7 @@ fn refusal(error: &LoadError) -> Reply {
     }
 }
 
-/// The filter that is wanted, which grows to so many bytes at most.
+/// The requested filter, which grows to at most this number of bytes.
 fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Reply> {
     /// Bytes of a bucket, and the most items in one.
     const BUCKET: (usize, usize) = (8, 6);
@@ -332,12 +334,11 @@ fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Rep
     if needed > limit {
         return Err(TooLarge::Now { needed, limit }.into());
     }
-    let growth = || match wanted.max_capacity {
-        None => furthest_growth(options, limit).map_err(|error| refuse(&error)),
-        Some(items) => Growth::up_to(items, &options, limit).map_err(|error| match error {
+    let growth = || {
+        growth(wanted, limit).map_err(|error| match error {
             GrowthError::Memory { needed } => TooLarge::Grown { needed, limit }.into(),
             GrowthError::Build(error) => refuse(&error),
-        }),
+        })
     };
     let filter = match wanted.window {
         Some(window) => Filter::build_window(options, window, windows.clock()),
@@ -350,18 +351,18 @@ fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Rep
     }
 }
 
-/// [`Growth::furthest`], which is remembered: many keys are made alike, and it takes the making of a
-/// few filters to know it.
-fn furthest_growth(options: Options, limit: usize) -> Result<Growth, guira::BuildError> {
-    static KNOWN: Mutex<Option<(Options, usize, Growth)>> = Mutex::new(None);
+/// [`Growth::of`], which is remembered: many keys are made alike, and it takes the making of a few
+/// filters to know it.
+fn growth(wanted: &Wanted, limit: usize) -> Result<Growth, GrowthError> {
+    static KNOWN: Mutex<Option<(Wanted, usize, Growth)>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((of, with, growth)) = *known
-        && (of, with) == (options, limit)
+        && (of, with) == (*wanted, limit)
     {
         return Ok(growth);
     }
-    let growth = Growth::furthest(&options, limit)?;
-    *known = Some((options, limit, growth));
+    let growth = Growth::of(wanted, limit)?;
+    *known = Some((*wanted, limit, growth));
     Ok(growth)
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn write(section: &Section) {
     let totals = entry::totals();
     section.number(c"filters", totals.entries);
     section.number(c"filters_bytes", totals.bytes);
-    // Whoever crashed may hold their lock.
+    // The thread that crashed may hold their lock.
     if !section.is_crash_report() {
         let dumps = offload::dumps_under_way();
         section.number(c"dumps_under_way", dumps.count as u64);

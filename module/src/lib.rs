@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `engine` | Valkey and Redis behind safe types: all `unsafe` is in there |
 //! | `commands`, `host`, `reply` | a command from its arguments to its answer |
-//! | `effects` | what replicas and the file of commands are told |
+//! | `effects` | what is replicated to replicas and the AOF |
 //! | `entry`, `loading` | the value of a key, and its bytes |
 //! | `windows` | when the windows of filters move on |
 //! | `offload` | what threads of the module's own do |

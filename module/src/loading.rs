@@ -1,13 +1,13 @@
-//! A filter of which `CF.LOADCHUNK` has brought some pieces.
+//! A filter that has received some of its pieces by `CF.LOADCHUNK`.
 //!
 //! It is a value as a filter is: saved, replicated, moved and expired by the engine. A replica that
 //! comes in the midst of a load has what is there already, and gets the other pieces.
 //!
-//! Its pieces are kept beside the filter that is built of them, since that one cannot be taken
-//! apart again: what is being loaded takes its memory twice, and the last piece takes no longer
-//! than the others. A load that was restored from a file, a payload or another key only has its
-//! pieces, so it takes no more memory than they do. They are decoded when the next piece comes, and
-//! only then is it known whether they are right.
+//! Its pieces are kept beside the filter that is built from them, because that filter cannot be
+//! taken apart again. So a load takes its memory twice, and the last piece takes no longer than the
+//! others. A load that was restored from a file, a payload or another key only has its pieces, so
+//! it takes no more memory than they do. They are decoded when the next piece comes, and only then
+//! is it known whether they are right.
 
 use guira::SnapshotError;
 use guira_commands::{

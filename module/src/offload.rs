@@ -1,8 +1,8 @@
-//! What threads of the module's own do, while the engine goes on.
+//! Work on the module's own threads, while the engine continues.
 //!
-//! They only read filters, write snapshots of them, complete doublings, and sweep out what filters
-//! have forgotten: what changes the answers of a filter is done on the engine's main thread, in whose
-//! order replicas do it.
+//! They only read filters, write snapshots of them, complete doublings, and sweep expired copies.
+//! Whatever changes the answers of a filter runs on the engine's main thread, in the order in which
+//! replicas repeat it.
 
 mod workers;
 
@@ -13,7 +13,7 @@ use crate::{
     slot::Slot,
 };
 use guira_commands::{
-    Answer, Args, Command, Filter, MakeError, Reply, Store, Wanted, commands,
+    Access, Answer, Args, Command, Cost, Filter, MakeError, Reply, Store, Wanted, commands,
     dump::{DumpError, Dumps, UnderWay},
 };
 use std::{
@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-/// A dump ends of which nobody has asked for a piece for so long, when somebody asks for another one.
+/// A dump that was not continued for this time ends when a client asks for another one.
 const IDLE: Duration = Duration::from_secs(600);
 
 /// Snapshots that clients read, in files without names where the engine has its own files.
@@ -41,12 +41,14 @@ pub(crate) enum Plan {
 }
 
 impl Plan {
-    pub(crate) const fn of(command: &str) -> Self {
-        match command.as_bytes() {
-            b"CF.MEXISTS" => Self::Items,
-            b"CF.COMPACT" => Self::Growth,
-            b"CF.SCANDUMP" => Self::Snapshot,
-            _ => Self::Never,
+    pub(crate) const fn of<S>(command: &Command<S>) -> Self {
+        match (command.access, command.cost) {
+            // It belongs on the main thread.
+            (Access::Write, _) => Self::Never,
+            (Access::Read, Cost::Constant | Cost::Allocation) => Self::Never,
+            (Access::Read, Cost::PerItem) => Self::Items,
+            (Access::Read, Cost::Growth) => Self::Growth,
+            (Access::Read, Cost::Snapshot) => Self::Snapshot,
         }
     }
 
@@ -156,7 +158,7 @@ impl Store for Held {
 
     fn added<'a>(&self, _: &[u8], _: &Filter, _: impl Iterator<Item = &'a [u8]>) {}
 
-    fn removed(&self, _: &[u8], _: &Filter, _: &[u8]) {}
+    fn removed<'a>(&self, _: &[u8], _: &Filter, _: impl Iterator<Item = &'a [u8]>) {}
 
     fn compacted(&self, _: &[u8], _: &Filter) {}
 

@@ -1,7 +1,7 @@
 //! What operators set: in the engine's file, by `CONFIG SET`, or as arguments of the module.
 
 use crate::engine::{Context, Fraction, Number, SettingError};
-use guira_commands::{DEFAULT_CAPACITY as CAPACITY, Options};
+use guira_commands::{DEFAULT_CAPACITY as CAPACITY, MAX_EXPANSION, Options};
 use thiserror::Error;
 
 const MIB: i64 = 1 << 20;
@@ -21,6 +21,7 @@ const DEFAULTS: Defaults = Defaults {
     threads: 2,
     default_capacity: CAPACITY as i64,
     default_error_rate: 0.01,
+    default_expansion: 1,
     allows_large: false,
 };
 
@@ -29,6 +30,7 @@ static MAX_FILTER_BYTES: Number =
 static OFFLOAD_ITEMS: Number = Number::new(c"offload-items", DEFAULTS.offload_items, 1);
 static THREADS: Number = Number::new(c"threads", DEFAULTS.threads, 1);
 static DEFAULT_CAPACITY: Number = Number::new(c"default-capacity", DEFAULTS.default_capacity, 4);
+static DEFAULT_EXPANSION: Number = Number::new(c"default-expansion", DEFAULTS.default_expansion, 0);
 static DEFAULT_ERROR_RATE: Fraction = Fraction::new(
     c"default-error-rate",
     DEFAULTS.default_error_rate,
@@ -38,6 +40,7 @@ static DEFAULT_ERROR_RATE: Fraction = Fraction::new(
 const MOST_ITEMS: i64 = 1 << 40;
 const MOST_THREADS: i64 = 64;
 const MOST_CAPACITY: i64 = 1 << 30;
+const MOST_EXPANSION: i64 = MAX_EXPANSION as i64;
 
 /// What holds where the engine's file says nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +50,7 @@ pub(crate) struct Defaults {
     threads: i64,
     default_capacity: i64,
     default_error_rate: f64,
+    default_expansion: i64,
     allows_large: bool,
 }
 
@@ -55,7 +59,7 @@ pub(crate) struct Defaults {
 pub(crate) enum ArgumentError {
     #[error(
         "the module has no argument '{0}': it has max-filter-bytes, offload-items, threads, \
-         default-capacity, default-error-rate, each with its value, and {ALLOW_LARGE}"
+         default-capacity, default-error-rate, default-expansion, each with its value, and {ALLOW_LARGE}"
     )]
     Unknown(String),
     #[error("the argument '{0}' of the module needs a value")]
@@ -88,6 +92,7 @@ pub(crate) fn default_options() -> Options {
     Options {
         capacity: positive(&DEFAULT_CAPACITY),
         rate: DEFAULT_ERROR_RATE.get(),
+        expansion: u16::try_from(DEFAULT_EXPANSION.get()).unwrap_or(MAX_EXPANSION),
         ..Options::default()
     }
 }
@@ -137,6 +142,11 @@ pub(crate) fn parse(arguments: &[&[u8]]) -> Result<Defaults, ArgumentError> {
                 &mut chosen.default_capacity,
                 &DEFAULT_CAPACITY,
                 MOST_CAPACITY,
+            ),
+            "default-expansion" => (
+                &mut chosen.default_expansion,
+                &DEFAULT_EXPANSION,
+                MOST_EXPANSION,
             ),
             "default-error-rate" => {
                 let value = words
@@ -191,6 +201,11 @@ pub(crate) fn register(context: &Context, defaults: &Defaults) -> Result<(), Set
     register(&OFFLOAD_ITEMS, defaults.offload_items, MOST_ITEMS)?;
     register(&THREADS, defaults.threads, MOST_THREADS)?;
     register(&DEFAULT_CAPACITY, defaults.default_capacity, MOST_CAPACITY)?;
+    register(
+        &DEFAULT_EXPANSION,
+        defaults.default_expansion,
+        MOST_EXPANSION,
+    )?;
     context.register_fraction(&DEFAULT_ERROR_RATE, defaults.default_error_rate)?;
     context.load_settings()
 }
@@ -236,7 +251,7 @@ mod tests {
         let cases = [
             (
                 "speed 9",
-                "the module has no argument 'speed': it has max-filter-bytes, offload-items, threads, default-capacity, default-error-rate, each with its value, and allow-large-filters",
+                "the module has no argument 'speed': it has max-filter-bytes, offload-items, threads, default-capacity, default-error-rate, default-expansion, each with its value, and allow-large-filters",
             ),
             (
                 "threads",
@@ -257,6 +272,10 @@ mod tests {
             (
                 "default-capacity 3",
                 "the argument 'default-capacity' of the module is '3', and must be from 4 to 1073741824",
+            ),
+            (
+                "default-expansion 32769",
+                "the argument 'default-expansion' of the module is '32769', and must be from 0 to 32768",
             ),
             (
                 "default-error-rate 1",

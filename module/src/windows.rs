@@ -1,16 +1,16 @@
 //! When the windows of filters move on.
 //!
-//! All filters of a node go by one clock, which nobody but the module moves. The primary moves it
-//! when the step of a filter is due, and tells by how much: `CF.CLOCK`. Replicas and the file of
-//! commands do not look at a clock of their own. So the steps of a filter come between the same
-//! commands everywhere, and what was there for the primary is there for them.
+//! All filters of a node use one clock, which only the module moves. The primary moves it when the
+//! epoch of a filter is due, and replicates by how much: `CF.CLOCK`. Replicas and the AOF do not
+//! read a clock of their own. So the epochs of a filter begin between the same commands everywhere,
+//! and an item that is present on the primary is present on its replicas.
 //!
 //! A step begins at once, and what it lets a filter forget does not count from then on. To empty the
 //! slots of that takes longer: threads of the module do it. They only empty what is forgotten, so it
 //! matters to replicas when in one case only: docs/MODULE.md, "Keys that forget".
 //!
-//! A filter that is new waits for the next time that the clock moves, which is a tenth of a second
-//! later at most: only then it is known how late it is.
+//! A new filter waits for the next move of the clock, at most a tenth of a second later. Only then
+//! is it known how late the filter is.
 
 mod node;
 
@@ -80,7 +80,7 @@ pub(crate) fn look(context: &Context) -> Duration {
     windows.until_due(Instant::now()).clamp(SOON, OFTEN)
 }
 
-/// The key has been made by `RESTORE`: how long its value was under way nobody knows.
+/// `RESTORE` has made the key: how long its value was stored elsewhere is unknown.
 pub(crate) fn restored(context: &mut Context, key: Str<'_>) {
     let key = context.open(key, Access::Read);
     if let Some(kind) = TYPE.get()

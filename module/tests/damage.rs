@@ -154,7 +154,7 @@ fn redis_bloom_payload() -> Vec<u8> {
     let mut payload = vec![MODULE, NUMBER_OF_64_BITS];
     payload.extend((id << 10 | 4).to_be_bytes());
     payload.push(END);
-    // The version of the file, and a checksum that nobody looks at.
+    // The version of the file, and a checksum that is not verified.
     payload.extend([10, 0]);
     payload.extend([0; 8]);
     payload

@@ -96,7 +96,7 @@ fn commands_have_their_flags_and_categories() {
     }
 }
 
-/// What a client that offers completions is told.
+/// The reply to a client that offers completions.
 #[test]
 fn commands_describe_their_arguments() {
     if is_skipped() {
@@ -338,6 +338,7 @@ fn settings_are_shown_changed_and_checked() {
     let expected = [
         ("guira.default-capacity", "5000"),
         ("guira.default-error-rate", "0.01"),
+        ("guira.default-expansion", "1"),
         ("guira.max-filter-bytes", "1048576"),
         ("guira.offload-items", "2000"),
         ("guira.threads", "2"),
@@ -356,6 +357,14 @@ fn settings_are_shown_changed_and_checked() {
     ask::<i64>(&mut client, "CF.ADD made a");
     let debug: String = ask(&mut client, "CF.DEBUG made");
     assert!(debug.contains("false_positive_rate:0.001"), "{debug}");
+    ask::<()>(&mut client, "CONFIG SET guira.default-expansion 0");
+    ask::<i64>(&mut client, "CF.ADD fixed a");
+    let debug: String = ask(&mut client, "CF.DEBUG fixed");
+    let number = |name: &str| {
+        let field = debug.split(' ').find_map(|field| field.strip_prefix(name));
+        field.unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!(number("max_capacity:"), number("capacity:"), "{debug}");
     for (setting, reason) in [
         (
             "guira.default-error-rate 1",
@@ -363,6 +372,7 @@ fn settings_are_shown_changed_and_checked() {
         ),
         ("guira.max-filter-bytes 1gb", "536870912"),
         ("guira.threads 0", "between 1 and 64"),
+        ("guira.default-expansion 32769", "between 0 and 32768"),
     ] {
         let refused = refusal(&mut client, &format!("CONFIG SET {setting}"));
         assert!(refused.contains(reason), "{setting}: {refused}");
@@ -392,7 +402,7 @@ fn long_commands_are_answered_by_threads() {
                 .all(|found| found)
         );
     }
-    // Nobody is blocked in a transaction or a script.
+    // No client is blocked in a transaction or a script.
     let items: Vec<usize> = (0..MANY).collect();
     let mut pipe = redis::pipe();
     pipe.atomic().cmd("CF.MEXISTS").arg("k").arg(&items);
@@ -408,14 +418,14 @@ fn long_commands_are_answered_by_threads() {
         .query(&mut client)
         .unwrap();
     assert_eq!(found, vec![true; MANY]);
-    // What is deleted meanwhile is still there for those who are answered.
+    // A filter that is deleted during its dumps still exists for the clients that wait for them.
     thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 let mut client = engine.client();
                 for _ in 0..20 {
                     let found = exist_many(&mut client, "k", MANY);
-                    // The filter may be filled meanwhile.
+                    // Items may be added to the filter concurrently.
                     assert_eq!(found.len(), MANY);
                     let _ = try_ask::<Value>(&mut client, "CF.SCANDUMP k 1");
                     let _ = try_ask::<Value>(&mut client, "CF.COMPACT k");

@@ -61,8 +61,7 @@ impl Sample {
         }
     }
 
-    /// The bytes of a load of a filter with a table of so many bytes, with so many passes that have
-    /// nothing in them.
+    /// The bytes of a load of a filter with a table of `table` bytes, with `count` empty passes.
     fn passes(&self, table: u64, count: usize) -> Vec<u8> {
         const LEVEL: u64 = 0;
         const PASS_ENDS: u64 = 1;
@@ -75,7 +74,7 @@ impl Sample {
         bytes
     }
 
-    /// The payload of such a load.
+    /// The payload of this load.
     fn loading(&self, table: u64, count: usize) -> Vec<u8> {
         let pieces = self.passes(table, count);
         let pieces: Vec<_> = pieces.chunks(MIB as usize).map(<[u8]>::to_vec).collect();
@@ -219,8 +218,8 @@ fn empty_passes_keep_the_main_thread_no_longer_than_other_bytes() {
     is_sound(&mut client);
 }
 
-/// Values of about 1 MB: one of a fixed size, one that grows, one that forgets, and one of which half
-/// has come.
+/// Values of about 1 MB: one of a fixed size, one that grows, one that expires, and one that has
+/// received half of its pieces.
 fn values(client: &mut Connection) -> Vec<Payload> {
     const CAPACITY: usize = 600_000;
     let reserve = [

@@ -1,4 +1,4 @@
-//! Memory that the system refuses is an error of the command, and the engine goes on.
+//! If the system refuses memory, the command returns an error, and the engine keeps running.
 
 mod common;
 

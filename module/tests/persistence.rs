@@ -38,7 +38,7 @@ fn half_loaded(client: &mut Connection) -> Vec<(u64, Vec<u8>)> {
     rest
 }
 
-/// What was loaded by half goes on.
+/// Completes the load of a filter that was half loaded.
 fn finish(client: &mut Connection, rest: &[(u64, Vec<u8>)]) {
     for piece in rest {
         load(client, "half", piece);
@@ -130,7 +130,7 @@ fn a_file_that_was_rewritten_has_all() {
     }
 }
 
-/// While the engine forks, clients and the module's threads go on.
+/// While the engine forks, clients and the module's threads keep working.
 #[test]
 fn saves_while_clients_work_can_be_loaded() {
     if is_skipped() {
@@ -169,7 +169,7 @@ fn saves_while_clients_work_can_be_loaded() {
     }
 }
 
-/// The file of commands alone makes the same filters in an engine with other settings.
+/// The AOF alone makes the same filters in an engine with other settings.
 #[test]
 fn the_file_of_commands_does_not_depend_on_settings() {
     if is_skipped() {

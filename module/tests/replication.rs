@@ -98,7 +98,7 @@ fn replicas_are_equal_through_kills_and_lost_links() {
             scope.spawn(move || {
                 let mut client = primary.client();
                 while !done.load(Ordering::Relaxed) {
-                    // One begins anew, with all; the other one goes on where it was.
+                    // One does a full resynchronization; the other one continues where it was.
                     killed.kill();
                     killed.start_again();
                     follow(killed, primary);
@@ -117,7 +117,7 @@ fn replicas_are_equal_through_kills_and_lost_links() {
         check(&mut client, &oracles);
         assert!(round == 0 || info(&mut client, "sync_partial_ok") > 0);
     }
-    // One of them goes on by itself.
+    // One of them continues by itself.
     let promoted = &replicas[0];
     drop(primary);
     let mut client = promoted.client();
@@ -224,7 +224,7 @@ fn full_filters_are_equal() {
     }
 }
 
-/// What scripts and transactions change is told as one transaction.
+/// The changes of scripts and transactions are replicated as one transaction.
 #[test]
 fn scripts_and_transactions_are_replicated() {
     if is_skipped() {

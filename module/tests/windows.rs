@@ -67,7 +67,7 @@ fn catch_up(primary: &mut Connection, replica: &mut Connection) {
 /// The window of an hour of a key with some items.
 fn lasting(client: &mut Connection, key: &str) {
     ask::<()>(client, &format!("CF.RESERVE {key} 20000 WINDOW 3600"));
-    // Not CF.ADDNX: one of so many may be taken for another one.
+    // Not CF.ADDNX: of this many items, one may be mistaken for another one.
     for item in 0..300 {
         assert!(has(client, &format!("CF.ADD {key} {item}")));
     }
@@ -77,7 +77,7 @@ fn lasting(client: &mut Connection, key: &str) {
 
 fn age(client: &mut Connection, key: &str) -> i64 {
     let fields: std::collections::HashMap<String, i64> = ask(client, &format!("CF.INFO {key}"));
-    fields["Age of the step in milliseconds"]
+    fields["Age of the epoch in milliseconds"]
 }
 
 #[test]
@@ -152,11 +152,11 @@ fn replicas_forget_with_their_primary() {
         let is_there = has(&mut replica.client(), "CF.EXISTS k a");
         assert!(is_there || Instant::now() >= least);
     }
-    // Nobody asks the primary.
+    // The primary receives no command.
     for replica in [&early, &late] {
         is_forgotten(&mut replica.client(), "k", "a", least);
     }
-    // Nothing but time has passed: the next step may be told while the digests are taken.
+    // Only time has passed: the next epoch may be replicated while the digests are taken.
     for replica in [&early, &late] {
         let mut replica = replica.client();
         until("the digests are equal", || {
@@ -168,8 +168,8 @@ fn replicas_forget_with_their_primary() {
     }
 }
 
-/// Threads sweep while clients write and the engine saves, at other times on each node: all hold the
-/// same nevertheless, and so does a node that has read its file of commands.
+/// Threads sweep while clients write and the engine saves, at other times on each node: all hold
+/// the same nevertheless, and so does a node that has read its AOF.
 ///
 /// One node may hold a second copy, where a thread came to rest in the very word of a CF.TOUCH: that
 /// is rare, and is so in one of three times at most.
@@ -209,12 +209,12 @@ fn digests_after_sweeps(seed: u64) -> [Vec<String>; 3] {
                 4 => "CF.ADDNX",
                 _ => "CF.ADDTOUCH",
             };
-            // So many that no two buckets are filled with copies.
+            // Enough items that no two buckets are filled with copies.
             let item = random.random_range(0..500_000);
             some.cmd(name).arg("large").arg(item).ignore();
         }
         some.query::<()>(&mut client).expect("there is room");
-        // If none is under way.
+        // If none is in progress.
         let _ = try_ask::<Value>(&mut client, "BGSAVE");
     }
     until("the save ends", || {
@@ -386,7 +386,7 @@ fn clients_cannot_say_that_time_has_passed() {
     reserve(&mut client, "k");
     assert_eq!(
         refusal(&mut client, "CF.AGE k 1000 x"),
-        "ERR CF.AGE is for the file of commands"
+        "ERR CF.AGE is for the AOF"
     );
 }
 

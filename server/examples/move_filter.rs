@@ -11,7 +11,7 @@ use std::{env, error::Error};
 /// Bytes that the buckets of a filter may take up here.
 const MOST: usize = 1 << 30;
 
-/// Bytes of a piece, of which a server takes up to 16 MiB.
+/// Bytes of a piece; a server accepts up to 16 MiB.
 const PIECE: usize = 1 << 20;
 
 /// Before the snapshot comes its length.

@@ -1,7 +1,7 @@
 //! The memory of the process: jemalloc, with one arena for all threads.
 //!
-//! What one thread gives back another can have then, and what nobody takes for some seconds
-//! goes back to the system. With an arena for each thread, as the C library's allocator has them,
+//! Memory that one thread frees is available to others, and memory that stays unused for some
+//! seconds returns to the system. With an arena for each thread, as in the C library's allocator,
 //! keys that come and go leave each arena as large as it ever was.
 
 //!
@@ -20,7 +20,7 @@ pub(crate) fn share() {
     const ARENA: u32 = 0;
 
     if let Err(error) = b"thread.arena\0"[..].name().write(ARENA) {
-        tracing::warn!(%error, "a thread has an arena of its own: the process may need more memory");
+        tracing::warn!(%error, "a thread has its own arena: the process may need more memory");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The clients that are connected, for those who list and end connections.
+//! The connected clients, for commands that list or end connections.
 
 use crate::{
     commands::{COMMANDS, Command},
@@ -74,8 +74,7 @@ impl Clients {
         Self::enter_in(List::All, owner, client)
     }
 
-    /// Lists a client among those that have not authenticated as long as the value lives that is
-    /// returned.
+    /// Lists a client as unauthenticated while the returned value lives.
     pub fn enter_unauthenticated<O: AsRef<Self>>(owner: Arc<O>, client: &Arc<Client>) -> Listed<O> {
         Self::enter_in(List::Unauthenticated, owner, client)
     }
@@ -188,7 +187,7 @@ impl Client {
             .store(u64::try_from(since).unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// It has so many bytes of replies that it has not read.
+    /// Sets the bytes of replies that the client has not read.
     pub fn set_unread(&self, bytes: usize) {
         self.unread.store(bytes, Relaxed);
     }

@@ -1,6 +1,6 @@
 //! The settings. [`settings`](crate::settings) reads them.
 
-use crate::{commands, logging, resp::Limits};
+use crate::{commands::COMMANDS, logging, resp::Limits};
 use clap::{
     ArgAction, Parser, ValueEnum,
     builder::{BoolishValueParser, NonEmptyStringValueParser},
@@ -10,40 +10,42 @@ use std::{fmt, num::NonZeroUsize, path::PathBuf, time::Duration};
 use subtle::ConstantTimeEq;
 use tracing_subscriber::filter::Targets;
 
-const AFTER_HELP: &str = r#"Sizes are bytes, or end in kb, mb or gb (powers of 1024). Times are seconds, or end in s, m or h.
+const AFTER_HELP: &str = r#"Sizes are in bytes, or end in kb, mb or gb (powers of 1024). Times are in seconds, or end in s, m
+or h.
 
-Each option can also be given in the environment: --max-output as GUIRA_MAX_OUTPUT. And in the
-file that --config names, which is TOML: max-output = "64mb". The command line has precedence
-over the environment, and the environment over the file.
+Each option can also be set by an environment variable: GUIRA_MAX_OUTPUT for --max-output. Or by
+the TOML file that --config names: max-output = "64mb". The command line takes precedence over
+the environment, and the environment over the file.
 
 Examples:
   guira-server
       Listens on 127.0.0.1:6379 and keeps everything in memory only.
   guira-server --dir /var/lib/guira --save-every 5m --metrics 127.0.0.1:9121
-      Loads what was saved there, saves every five minutes and at the end, and shows
+      Loads the filters saved in this directory. Saves every five minutes and at exit. Serves
       metrics for Prometheus at http://127.0.0.1:9121/metrics.
   guira-server --bind 0.0.0.0 --maxmemory 8gb --requirepass-file /etc/guira/password
-      Is reachable from elsewhere, for clients that know the password.
+      Accepts clients from other machines if they know the password.
   guira-server --tcp false --unixsocket /run/guira/guira.sock --unixsocketperm 770
-      Is reachable through this socket only.
+      Listens on this socket only.
 
 Signals:
   SIGTERM, SIGINT
-      Saves if there is a --dir, finishes what is in flight, and exits with 0. If the save
-      fails, the server continues. A second SIGTERM tries once more and ends it in any case;
-      a second SIGINT ends it at once. The exit code is then 1.
+      Saves if there is a --dir, completes the commands in flight, and exits with code 0. If the
+      save fails, the server keeps running. A second SIGTERM tries to save once more and exits in
+      any case. A second SIGINT exits at once. The exit code is then 1.
   SIGHUP
-      Reads the certificates of --tls-port again. The server outlives its terminal."#;
+      Reloads the certificates of --tls-port. The server keeps running when its terminal closes."#;
 
 /// A cuckoo filter server: the CF.* commands of the Redis protocol, on any number of cores.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "guira-server", version, after_help = AFTER_HELP)]
 pub struct Config {
-    /// File with settings, in TOML.
+    /// TOML file with settings.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
-    /// Address or host name to listen on; more than once, or with commas between them, for more.
+    /// Address or host name to listen on. Repeat the option, or separate names by commas, for
+    /// several.
     #[arg(
         long,
         value_name = "HOST",
@@ -53,8 +55,8 @@ pub struct Config {
     )]
     pub bind: Vec<String>,
 
-    /// Whether to refuse to start if other machines could connect without a password or a
-    /// certificate: yes or no.
+    /// Refuse to start if other machines could connect without a password or a certificate: yes or
+    /// no.
     #[arg(
         long,
         value_name = "BOOL",
@@ -64,11 +66,11 @@ pub struct Config {
     )]
     pub protected_mode: bool,
 
-    /// TCP port; 0 lets the system choose one, which is printed.
+    /// TCP port. With 0 the system chooses one, and the log shows it.
     #[arg(long, value_name = "PORT", default_value_t = 6379)]
     pub port: u16,
 
-    /// Whether to listen on --port. Without it there must be a --unixsocket or a --tls-port.
+    /// Listen on --port. Without it, --unixsocket or --tls-port is required.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub tcp: bool,
 
@@ -76,27 +78,27 @@ pub struct Config {
     #[arg(long, value_name = "PATH")]
     pub unixsocket: Option<PathBuf>,
 
-    /// Permissions of the Unix socket, in octal; 600 unless given.
+    /// Permissions of the Unix socket, in octal [default: 600].
     #[arg(long, value_name = "MODE", value_parser = permissions)]
     pub unixsocketperm: Option<u32>,
 
-    /// Port for TLS, beside --port; 0 lets the system choose one.
+    /// Port for TLS, in addition to --port. With 0 the system chooses one.
     #[arg(long, value_name = "PORT", help_heading = "TLS")]
     pub tls_port: Option<u16>,
 
-    /// The server's certificate and those that vouch for it, in PEM.
+    /// PEM file with the server's certificate and its chain.
     #[arg(long, value_name = "FILE", help_heading = "TLS")]
     pub tls_cert_file: Option<PathBuf>,
 
-    /// The private key of the certificate, in PEM.
+    /// PEM file with the private key of the certificate.
     #[arg(long, value_name = "FILE", help_heading = "TLS")]
     pub tls_key_file: Option<PathBuf>,
 
-    /// Those who vouch for the certificates of clients, in PEM.
+    /// PEM file with the certificate authorities of client certificates.
     #[arg(long, value_name = "FILE", help_heading = "TLS")]
     pub tls_ca_cert_file: Option<PathBuf>,
 
-    /// Whether clients must have a certificate.
+    /// Whether clients must present a certificate.
     #[arg(
         long,
         value_name = "WHICH",
@@ -105,72 +107,72 @@ pub struct Config {
     )]
     pub tls_auth_clients: AuthClients,
 
-    /// Worker threads; as many as there are cores unless given.
+    /// Worker threads [default: the number of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
 
-    /// Password that clients must give with AUTH or HELLO, at most 256 bytes.
-    /// Better given elsewhere: other users can see command lines.
+    /// Password for AUTH and HELLO, at most 256 bytes. Other users can see the command line:
+    /// prefer --requirepass-file or the environment.
     #[arg(long, value_name = "PASSWORD", value_parser = password)]
     pub(crate) requirepass: Option<Password>,
 
-    /// File that holds the password, and nothing else but the end of its line.
+    /// File that contains only the password, in one line.
     #[arg(long, value_name = "FILE")]
     pub requirepass_file: Option<PathBuf>,
 
-    /// Command that no client can use, as if there were none with this name; more than
-    /// once, or with commas between names, for more of them.
+    /// Command to disable, as if it did not exist. Repeat the option, or separate names by commas,
+    /// for several.
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = command)]
     pub disable_command: Vec<&'static str>,
 
-    /// Directory to load filters from at the start, and to save them to.
+    /// Directory to load filters from at startup and to save them to.
     #[arg(long, value_name = "DIRECTORY", help_heading = "Saving")]
     pub dir: Option<PathBuf>,
 
-    /// Saves at this interval, whether or not anything has changed; 0 for never.
+    /// Interval between saves, whether or not data has changed. 0: never.
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Saving")]
     save_every: Option<Duration>,
 
-    /// Whether to save when the server ends.
+    /// Save when the server stops.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set, help_heading = "Saving")]
     pub save_on_exit: bool,
 
-    /// Distinct items that fit into a key that an insert makes, before it grows.
+    /// Distinct items that fit into a key created by an insert, before the filter grows.
     #[arg(
         long,
         value_name = "N",
         default_value_t = Options::default().capacity as u32,
         value_parser = clap::value_parser!(u32).range(MIN_CAPACITY..=MAX_CAPACITY),
-        help_heading = "Keys that inserts make"
+        help_heading = "Keys created by inserts"
     )]
     pub default_capacity: u32,
 
-    /// The largest share of absent items for which such a key says yes, at every size.
+    /// Highest false-positive rate of a key created by an insert, at every size.
     #[arg(
         long,
         value_name = "RATE",
         default_value_t = Options::default().rate,
         value_parser = rate,
-        help_heading = "Keys that inserts make"
+        help_heading = "Keys created by inserts"
     )]
     pub default_error_rate: f64,
 
-    /// Whether such a key grows: 0 if its size is fixed.
+    /// Whether a key created by an insert grows. 0: its size is fixed.
     #[arg(
         long,
         value_name = "N",
         default_value_t = Options::default().expansion,
         value_parser = clap::value_parser!(u16).range(0..=i64::from(MAX_EXPANSION)),
-        help_heading = "Keys that inserts make"
+        help_heading = "Keys created by inserts"
     )]
     pub default_expansion: u16,
 
-    /// Bytes for all filters together; 0 for no limit. CF.RESERVE beyond it is an
-    /// error, and so are inserts once filters have grown beyond it.
+    /// Bytes for all filters together. Beyond it, CF.RESERVE fails, and so do inserts once filters
+    /// have grown beyond it. 0: no limit.
     #[arg(long, value_name = "SIZE", default_value = "1gb", value_parser = size, help_heading = "Limits")]
     pub maxmemory: usize,
 
-    /// Clients at a time. Half of them at most may be ones that have not authenticated.
+    /// Clients at a time. At most half of them may be unauthenticated.
     #[arg(
         long,
         value_name = "N",
@@ -180,7 +182,7 @@ pub struct Config {
     )]
     pub maxclients: NonZeroUsize,
 
-    /// Arguments of a command.
+    /// Arguments per command.
     #[arg(
         long,
         value_name = "N",
@@ -190,86 +192,86 @@ pub struct Config {
     )]
     pub max_arguments: NonZeroUsize,
 
-    /// Bytes of one argument. Pieces of dumps are up to 1 MiB.
+    /// Bytes per argument. Chunks of dumps have up to 1 MiB.
     #[arg(long, value_name = "SIZE", default_value = "16mb", value_parser = request_size, help_heading = "Limits")]
     pub max_argument_size: usize,
 
-    /// Bytes of a command with all its arguments.
+    /// Bytes per command, with all its arguments.
     #[arg(long, value_name = "SIZE", default_value = "64mb", value_parser = request_size, help_heading = "Limits")]
     pub max_request_size: usize,
 
-    /// Bytes of requests that have come in part or wait, of all clients together; a client whose
-    /// request makes it more is disconnected.
+    /// Bytes of incomplete and queued requests, of all clients together. A client whose request
+    /// exceeds it is disconnected.
     #[arg(long, value_name = "SIZE", default_value = "256mb", value_parser = size, help_heading = "Limits")]
     pub max_requests_memory: usize,
 
-    /// Bytes of replies that a client has not read; one with more is disconnected.
+    /// Bytes of replies that a client has not read. A client with more is disconnected.
     #[arg(long, value_name = "SIZE", default_value = "64mb", value_parser = size, help_heading = "Limits")]
     pub max_output: usize,
 
-    /// Bytes of replies that clients have not read, of all clients together; if they are more,
-    /// the client with the most is disconnected.
+    /// Bytes of replies that clients have not read, of all clients together. Beyond it, the client
+    /// with the most is disconnected.
     #[arg(long, value_name = "SIZE", default_value = "256mb", value_parser = size, help_heading = "Limits")]
     pub max_replies_memory: usize,
 
-    /// Disconnects clients that have not authenticated within this time, if there is a
-    /// password; 0 for never.
+    /// Time after which an unauthenticated client is disconnected, if there is a password. 0:
+    /// never.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Limits")]
     pub authentication_timeout: Duration,
 
-    /// Disconnects clients that have been idle for so long; 0 for never.
+    /// Time after which an idle client is disconnected. 0: never.
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = duration, help_heading = "Limits")]
     pub timeout: Duration,
 
-    /// Microseconds from which on SLOWLOG keeps a command; -1: it keeps none.
+    /// Duration in microseconds from which SLOWLOG records a command. -1: it records none.
     #[arg(
         long,
         value_name = "MICROSECONDS",
         default_value_t = 10_000,
         allow_negative_numbers = true,
-        help_heading = "Seeing into it"
+        help_heading = "Monitoring"
     )]
     pub slowlog_log_slower_than: i64,
 
-    /// Commands that SLOWLOG keeps.
+    /// Number of commands that SLOWLOG keeps.
     #[arg(
         long,
         value_name = "N",
         default_value_t = 128,
-        help_heading = "Seeing into it"
+        help_heading = "Monitoring"
     )]
     pub slowlog_max_len: u32,
 
-    /// Shows metrics for Prometheus at http://ADDR/metrics.
-    #[arg(long, value_name = "ADDR", help_heading = "Seeing into it")]
+    /// Address at which to serve metrics for Prometheus, at http://ADDR/metrics.
+    #[arg(long, value_name = "ADDR", help_heading = "Monitoring")]
     pub metrics: Option<std::net::SocketAddr>,
 
-    /// Filters that have metrics of their own, the largest ones; 0 for none.
+    /// Number of filters that have metrics of their own, the largest ones. 0: none.
     #[arg(
         long,
         value_name = "N",
         default_value_t = 1_000,
-        help_heading = "Seeing into it"
+        help_heading = "Monitoring"
     )]
     pub metrics_filters: usize,
 
-    /// What to log: off, error, warn, info, debug, trace, or a list such as
+    /// What to log: off, error, warn, info, debug or trace, or a list such as
     /// warn,guira_server::persist=debug.
     #[arg(
         long,
         value_name = "FILTER",
         default_value = "info",
         value_parser = logging::filter,
-        help_heading = "Seeing into it"
+        help_heading = "Monitoring"
     )]
     pub log: Targets,
 
-    /// How to write the log, to the standard error output.
+    /// Format of the log, which is written to standard error.
     #[arg(
         long,
         value_name = "FORMAT",
         default_value = "text",
-        help_heading = "Seeing into it"
+        help_heading = "Monitoring"
     )]
     pub log_format: LogFormat,
 }
@@ -277,20 +279,20 @@ pub struct Config {
 /// Which clients must have a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AuthClients {
-    /// All of them.
+    /// Every client must present one.
     Yes,
-    /// None, and none is asked for.
+    /// No client is asked for one.
     No,
-    /// None; but if they have one it must be right.
+    /// A client may omit it, but one that is presented must be valid.
     Optional,
 }
 
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// A line of text for each event.
+    /// One line of text per event.
     Text,
-    /// A JSON object in a line for each event.
+    /// One JSON object per event, in a line.
     Json,
 }
 
@@ -310,20 +312,19 @@ impl Config {
             ),
             (
                 tls && self.tls_auth_clients != AuthClients::No && self.tls_ca_cert_file.is_none(),
-                "clients are to show certificates: give a --tls-ca-cert-file, or say \
-                 --tls-auth-clients no",
+                "--tls-auth-clients needs a --tls-ca-cert-file: set one, or use --tls-auth-clients no",
             ),
             (
                 !tls && cert_and_key.iter().any(|file| file.is_some()),
-                "--tls-cert-file and --tls-key-file are of a --tls-port, and there is none",
+                "--tls-cert-file and --tls-key-file need a --tls-port",
             ),
             (
                 self.unixsocketperm.is_some() && self.unixsocket.is_none(),
-                "--unixsocketperm is of a --unixsocket, and there is none",
+                "--unixsocketperm needs a --unixsocket",
             ),
             (
                 self.requirepass.is_some() && self.requirepass_file.is_some(),
-                "--requirepass and --requirepass-file both give a password: leave one out",
+                "--requirepass and --requirepass-file both set the password: remove one of them",
             ),
             (
                 self.save_every.is_some() && self.dir.is_none(),
@@ -495,7 +496,9 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 fn command(name: &str) -> Result<&'static str, String> {
-    commands::find(name.as_bytes())
+    let mut commands = COMMANDS.iter();
+    commands
+        .find(|command| command.is_called(name.as_bytes()))
         .map(|command| command.name)
         .ok_or_else(|| "not a command of this server: COMMAND LIST has their names".into())
 }

@@ -1,7 +1,7 @@
 //! How often an address may guess the password.
 //!
-//! A wrong guess is paid for with time. The table has a fixed size: addresses that fall on one
-//! place, which nobody can choose, share it.
+//! A wrong guess costs time. The table has a fixed size: addresses with the same place share it,
+//! and no client can choose its place.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -13,7 +13,7 @@ use std::{
 /// Wrong guesses that an address has at once.
 const AT_ONCE: u64 = 50;
 
-/// After that it has one in so many nanoseconds: 5 in a second.
+/// After that it gets one guess per this number of nanoseconds: 5 per second.
 const EACH: u64 = 200_000_000;
 
 /// Places of the table: 32 KB.

@@ -1,9 +1,8 @@
 //! The keys, and the memory that all of them take up.
 //!
-//! No lock on the data path: the map is a concurrent one, its values are shared,
-//! and a filter that is deleted while a command works on it lives until that
-//! command is done. Who adds a key, takes one away or changes when one expires holds a lock
-//! for that.
+//! There is no lock on the data path: the map is concurrent, its values are shared, and a deleted
+//! filter lives until the commands that use it are done. Adding or deleting a key, and changing
+//! when it expires, takes a lock.
 
 mod deadlines;
 mod entry;
@@ -21,11 +20,11 @@ pub use watch::Watched;
 
 use deadlines::{Deadlines, INDEXED};
 use guira::{BuildError, CuckooFilter};
-use guira_commands::{Clock, Filter, Growth, GrowthError, Options, Wanted};
+use guira_commands::{Clock, Filter, Growth, GrowthError, Wanted};
 use map::Map;
 use papaya::Guard;
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, TryReserveError},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -34,8 +33,9 @@ use std::{
 use thiserror::Error;
 use ticks::{SCHEDULED, Ticks};
 
-/// Bytes that a key is charged for beside its name and its filter: what the server keeps with the
-/// filter, the entry of the map and its place in the table, and what the allocator rounds up.
+/// Bytes that a key is charged in addition to its name and its filter. They cover what the server
+/// keeps with the filter, the entry of the map and its place in the table, and the allocator's
+/// rounding.
 const OVERHEAD: usize = size_of::<Entry>() - size_of::<CuckooFilter>() + 112;
 
 /// Bytes of a key, at most: metrics show all keys, and patterns go over them.
@@ -44,18 +44,22 @@ pub const LONGEST_KEY: usize = 4096;
 /// Filters that [`Keyspace::clear`] gives back in one go.
 const FREED_TOGETHER: usize = 64;
 
-/// What is charged for a filter whose key was taken away: nothing can be added.
+/// Keys that it lists in one go.
+const LISTED_TOGETHER: usize = 4096;
+
+/// The charge of a filter whose key was deleted: nothing can be added to it.
 const GONE: usize = usize::MAX;
 
 /// All keys.
 #[derive(Debug)]
 pub struct Keyspace {
     map: Map,
-    /// When keys expire. Locked by whoever changes which keys there are.
+    /// When keys expire. Locked by a thread that adds, removes or renames keys.
     deadlines: Mutex<Deadlines>,
     /// When the windows of filters move on.
     ticks: Ticks,
-    /// Locked for reading by whoever lists all keys, that none is renamed meanwhile and missed.
+    /// Locked for reading by a thread that lists all keys, so that no key is renamed during the
+    /// listing and missed.
     names: RwLock<()>,
     /// Keys that have expired.
     expired: AtomicU64,
@@ -67,8 +71,8 @@ pub struct Keyspace {
     used: AtomicUsize,
     /// Bytes that may be in use; `usize::MAX` for no limit.
     limit: usize,
-    /// How far the last filter grows that was made without a `MAXCAPACITY`, and its options.
-    furthest: Mutex<Option<(Options, Growth)>>,
+    /// How far the last filter grows that was made without a window, and what was wanted.
+    growth: Mutex<Option<(Wanted, Growth)>>,
 }
 
 /// There is no room for a filter.
@@ -125,7 +129,7 @@ impl Keyspace {
             turn: Mutex::default(),
             used: AtomicUsize::new(0),
             limit,
-            furthest: Mutex::new(None),
+            growth: Mutex::new(None),
         }
     }
 
@@ -136,7 +140,7 @@ impl Keyspace {
         (!filter.has_expired()).then(|| work(filter))
     }
 
-    /// True if there is such a key.
+    /// True if the key exists.
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
         self.with(key, |_| ()).is_some()
@@ -155,9 +159,7 @@ impl Keyspace {
     /// [`ReserveError`]; nothing has changed then.
     pub fn reserve(&self, key: &[u8], wanted: &Wanted) -> Result<Arc<Entry>, ReserveError> {
         let Wanted {
-            options,
-            max_capacity,
-            window,
+            options, window, ..
         } = *wanted;
         if self.contains(key) {
             return Err(ReserveError::Exists);
@@ -167,33 +169,28 @@ impl Keyspace {
         if let Some(window) = window {
             return self.put(key, Filter::build_window(options, window, Clock::Process)?);
         }
-        let growth = match max_capacity {
-            Some(items) => {
-                Growth::up_to(items, &options, self.limit).map_err(|error| match error {
-                    GrowthError::Build(error) => ReserveError::Build(error),
-                    GrowthError::Memory { needed } => ReserveError::Growth {
-                        needed,
-                        limit: self.limit,
-                    },
-                })?
-            }
-            None => self.furthest_growth(options)?,
-        };
+        let growth = self.growth(wanted).map_err(|error| match error {
+            GrowthError::Build(error) => ReserveError::Build(error),
+            GrowthError::Memory { needed } => ReserveError::Growth {
+                needed,
+                limit: self.limit,
+            },
+        })?;
         let filter = Filter::build(options, growth)?;
         self.put(key, filter)
     }
 
-    /// [`Growth::furthest`], which is remembered: many keys are made alike, and it takes the
-    /// making of a few filters to know it. What these leave between the keys' memory is saved, too.
-    fn furthest_growth(&self, options: Options) -> Result<Growth, BuildError> {
-        let known = *lock(&self.furthest);
+    /// [`Growth::of`], which is remembered: many keys are made alike, and it takes the making of a
+    /// few filters to know it. What these leave between the keys' memory is saved, too.
+    fn growth(&self, wanted: &Wanted) -> Result<Growth, GrowthError> {
+        let known = *lock(&self.growth);
         if let Some((of, growth)) = known
-            && of == options
+            && of == *wanted
         {
             return Ok(growth);
         }
-        let growth = Growth::furthest(&options, self.limit)?;
-        *lock(&self.furthest) = Some((options, growth));
+        let growth = Growth::of(wanted, self.limit)?;
+        *lock(&self.growth) = Some((*wanted, growth));
         Ok(growth)
     }
 
@@ -217,7 +214,7 @@ impl Keyspace {
         Ok(filter)
     }
 
-    /// True if there is such a key. If it has expired, it is taken away now.
+    /// True if the key exists. An expired key is evicted.
     fn is_taken(&self, key: &[u8], deadlines: &mut Deadlines, guard: &impl Guard) -> bool {
         match self.map.get(key, guard) {
             Some(filter) if filter.has_expired() => {
@@ -243,19 +240,28 @@ impl Keyspace {
 
     /// Takes all keys away.
     pub fn clear(&self) {
-        for keys in self.keys().chunks(FREED_TOGETHER) {
-            let guard = self.map.guard();
-            let mut deadlines = lock(&self.deadlines);
-            for key in keys {
-                self.remove(key, &mut deadlines, &guard);
+        let mut cursor = 0;
+        loop {
+            // Not a list of all keys, for which there may be no memory.
+            let step = self.scan(cursor, LISTED_TOGETHER);
+            for keys in step.keys.chunks(FREED_TOGETHER) {
+                let guard = self.map.guard();
+                let mut deadlines = lock(&self.deadlines);
+                for (_, key) in keys {
+                    self.remove(key, &mut deadlines, &guard);
+                }
+                drop(deadlines);
+                guard.flush();
             }
-            drop(deadlines);
-            guard.flush();
+            cursor = step.next;
+            if cursor == 0 {
+                return;
+            }
         }
     }
 
-    /// Takes away keys that have expired, a few at most, which it returns: to be called again until
-    /// there are none. Nobody waits long for the lock, and nothing else.
+    /// Evicts expired keys, at most a few, and returns them. Call it until it returns none. Other
+    /// threads wait only for the lock, and only for a short time.
     pub fn expire_some(&self) -> Vec<Box<[u8]>> {
         let guard = self.map.guard();
         let mut deadlines = lock(&self.deadlines);
@@ -306,9 +312,9 @@ impl Keyspace {
         }
     }
 
-    /// The keys and filters there are; what is changed meanwhile may be among
-    /// them or not. Each filter is looked up when its turn comes, so that one which is deleted
-    /// before is not kept. One that is renamed before comes under its old name.
+    /// The keys and their filters. Concurrent changes may be included or not. Each filter is looked
+    /// up when its turn comes, so a filter that is deleted before is not kept. A filter that is
+    /// renamed before is listed under its old name.
     pub fn entries(&self) -> impl Iterator<Item = (Box<[u8]>, Arc<Entry>)> {
         let listed: Vec<_> = {
             let _names = self.names.read().unwrap_or_else(PoisonError::into_inner);
@@ -330,14 +336,32 @@ impl Keyspace {
             })
     }
 
-    /// The keys there are; what is changed meanwhile may be among them or not.
-    #[must_use]
-    pub fn keys(&self) -> Vec<Box<[u8]>> {
-        let _names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+    /// The keys. Concurrent changes may be included or not.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the list.
+    pub fn keys(&self) -> Result<Vec<Box<[u8]>>, TryReserveError> {
         let guard = self.map.guard();
-        // A key that is deleted and made again meanwhile can come by twice.
-        let keys: BTreeSet<_> = self.map.keys(&guard).collect();
-        keys.into_iter().map(Box::from).collect()
+        let mut listed: Vec<&[u8]> = Vec::new();
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        for key in self.map.keys(&guard) {
+            listed.try_reserve(1)?;
+            listed.push(key);
+        }
+        drop(names);
+        // A key that is deleted and created again during the listing can occur twice.
+        listed.sort_unstable();
+        listed.dedup();
+        let mut keys = Vec::new();
+        keys.try_reserve_exact(listed.len())?;
+        for key in listed {
+            let mut copy = Vec::new();
+            copy.try_reserve_exact(key.len())?;
+            copy.extend_from_slice(key);
+            keys.push(copy.into_boxed_slice());
+        }
+        Ok(keys)
     }
 
     /// Some keys, `count` or a few more or less, from `cursor` on, which is 0 at the beginning.
@@ -361,7 +385,7 @@ impl Keyspace {
         lock(&self.deadlines).len()
     }
 
-    /// True if a key has expired that is still to be taken away.
+    /// True if an expired key has not been evicted yet.
     #[must_use]
     pub fn has_expired(&self) -> bool {
         lock(&self.deadlines).due(now()).is_some()
@@ -373,7 +397,7 @@ impl Keyspace {
         self.expired.load(Ordering::Relaxed)
     }
 
-    /// Begins to count them anew.
+    /// Resets the count of expired keys.
     pub fn reset_expired(&self) {
         self.expired.store(0, Ordering::Relaxed);
     }
@@ -418,7 +442,7 @@ impl Keyspace {
         let bytes = bytes(filter);
         let charged = &filter.charged;
         let mut before = charged.load(Ordering::Relaxed);
-        // Not so for a filter that has been taken away.
+        // The loop ends at once for a deleted filter, whose charge is `GONE`.
         while before < bytes {
             self.used.fetch_add(bytes - before, Ordering::Relaxed);
             // Release: `discharge` gives back only what has been added.
@@ -432,7 +456,8 @@ impl Keyspace {
         }
     }
 
-    /// The key of this filter, which nobody takes away meanwhile, takes up so many bytes now.
+    /// Sets the bytes that the key of this filter occupies. The caller ensures that no other thread
+    /// deletes the key during the call.
     fn set_overhead(&self, filter: &Entry, overhead: usize) {
         let overhead = u32::try_from(overhead).unwrap_or(u32::MAX);
         filter.overhead.store(overhead, Ordering::Relaxed);
@@ -538,6 +563,7 @@ fn bytes(filter: &Entry) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use guira_commands::Options;
     use std::{
         sync::{Barrier, atomic::AtomicBool},
         thread,
@@ -549,7 +575,8 @@ mod tests {
         Filter::build(options, growth).unwrap().into()
     }
 
-    /// A save of many filters takes long, and does not keep what is deleted meanwhile.
+    /// A save of many filters takes long, and does not keep filters that are deleted during the
+    /// save.
     #[test]
     fn entries_are_looked_up_when_their_turn_comes() {
         let keyspace = Keyspace::new(usize::MAX);
@@ -562,7 +589,7 @@ mod tests {
         assert!(entries.next().is_none());
     }
 
-    /// Whoever comes too late would charge for it once more, for a moment.
+    /// A thread that is too late would charge for it once more, for a moment.
     #[test]
     fn one_of_all_is_told_that_a_filter_has_grown() {
         let filter = unlimited(Options::default());

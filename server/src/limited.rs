@@ -1,4 +1,4 @@
-//! Log lines that clients can cause at will: so many in a time, and the others are counted.
+//! Log lines that clients can cause at will: a limited number per interval. The others are counted.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -38,7 +38,7 @@ impl Limited {
             return;
         };
         if left_out > 0 {
-            warn!(left_out, "lines like the next one were left out");
+            warn!(left_out, "similar log lines were suppressed");
         }
         line();
     }

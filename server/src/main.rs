@@ -38,11 +38,11 @@ use tracing::{debug, error, info, warn};
 /// How long connections have to end after a panic, before the last save.
 const LAST_CONNECTIONS: Duration = Duration::from_secs(5);
 
-/// Dumps and loads with which nobody has gone on for so long end.
+/// Dumps and loads that were not continued for this time end.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Threads beside those that serve: for what takes long, and in the place of those on which an
-/// insert waits for a snapshot.
+/// Threads in addition to the workers: for commands that take long, and to replace workers on which
+/// an insert waits for a snapshot.
 const OTHER_THREADS: usize = 2 * slow::AT_A_TIME;
 
 fn main() -> ExitCode {
@@ -80,7 +80,7 @@ fn run(mut config: Config) -> Result<(), Box<dyn Error>> {
         info!(filters, bytes = server.store.keyspace.used(), "loaded");
     }
     if server.store.keyspace.is_over_limit() {
-        warn!("the filters that were loaded need more than --maxmemory: inserts are refused");
+        warn!("the loaded filters need more than --maxmemory: inserts are refused");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(server.config.threads())
@@ -133,7 +133,7 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
     info!(threads = server.config.threads(), "ready");
     tell_systemd(NotifyState::Ready);
     if let Err(error) = place.and_then(|place| place.map_or(Ok(()), welcome)) {
-        // Whoever started it may not be listening.
+        // The process that started the server may not read its output.
         debug!(%error, "no welcome");
     }
     let failed = tokio::select! {
@@ -155,7 +155,7 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         drop(tasks);
         return Err(end_after_panic(task, server, stop, serving).await.into());
     }
-    info!("the server has ended");
+    info!("the server has stopped");
     Ok(())
 }
 
@@ -172,12 +172,12 @@ async fn end_after_panic(
         Ok(signals) => signals,
         Err(error) => return format!("{}, and {error}", panicked(task)),
     };
-    error!(task, "a task has panicked: the server saves and ends");
+    error!(task, "a task has panicked: the server saves and stops");
     let end = async {
         // First, so that the save has what these clients were answered.
         stop.now();
         if !serving.is_finished() && timeout(LAST_CONNECTIONS, serving).await.is_err() {
-            warn!("some connections did not end");
+            warn!("some connections did not close in time");
         }
         match last_save(server).await {
             Ok(()) => panicked(task),
@@ -212,7 +212,7 @@ async fn unready_at(stop: Stop, server: Arc<Server>) {
 /// Tells systemd, if that has started this and wants to know.
 fn tell_systemd(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
-        warn!(%error, "systemd could not be told");
+        warn!(%error, "could not notify systemd");
     }
 }
 
@@ -274,7 +274,7 @@ fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Out
             match saved {
                 Ok(()) => break,
                 Err(error) if again => {
-                    error!(error, "the second signal ends the server, without a save");
+                    error!(error, "second signal: the server stops without a save");
                     process::exit(1);
                 }
                 Err(error) => error!(
@@ -285,7 +285,7 @@ fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Out
             }
             failed = true;
         }
-        // It is saved once more when all clients have gone, with what they did meanwhile.
+        // The server saves once more when all clients have disconnected, with their last changes.
         stop.now();
         interrupt.recv().await;
         end_at_once();
@@ -300,8 +300,8 @@ fn reload_at_signal(tls: Option<Arc<Tls>>) -> io::Result<impl Future<Output = ()
         while hangup.recv().await.is_some() {
             Fault::Hangup.reach();
             match tls.as_ref().map(|tls| tls.reload()) {
-                Some(Ok(())) => info!("SIGHUP: the certificates were read again"),
-                Some(Err(error)) => error!(%error, "SIGHUP: the certificates stay as they were"),
+                Some(Ok(())) => info!("SIGHUP: certificates reloaded"),
+                Some(Err(error)) => error!(%error, "SIGHUP: certificates not reloaded"),
                 None => info!("SIGHUP: there are no certificates"),
             }
         }
@@ -316,7 +316,7 @@ async fn last_save(server: Arc<Server>) -> Result<(), String> {
 }
 
 fn end_at_once() -> ! {
-    warn!("SIGINT again: the server ends at once");
+    warn!("second SIGINT: the server stops at once");
     process::exit(1)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     clients::Clients,
-    commands::{self, Command, SlowLog, Store},
+    commands::{Enabled, SlowLog, Store},
     config::Config,
     fault::Fault,
     guesses::Guesses,
@@ -23,10 +23,10 @@ use std::{
 };
 use tokio::time::{MissedTickBehavior, interval};
 
-/// How often keys that have expired are taken away.
+/// The interval at which expired keys are evicted.
 const SWEEP: Duration = Duration::from_millis(100);
 
-/// The Redis version that clients are told, for those that look at it.
+/// The Redis version that the server reports, for clients that depend on it.
 pub const REDIS_VERSION: &str = "7.4.0";
 
 /// The server, without its sockets.
@@ -34,6 +34,8 @@ pub const REDIS_VERSION: &str = "7.4.0";
 pub struct Server {
     /// The keys.
     pub store: Store,
+    /// The commands that clients can use.
+    pub commands: Enabled,
     /// How it was started.
     pub config: Config,
     /// Where the keys are saved.
@@ -71,6 +73,7 @@ impl Server {
         Self {
             store: Store::new(config.memory_limit(), config.dir.clone())
                 .with_defaults(config.default_options()),
+            commands: Enabled::without(&config.disable_command),
             saver,
             stats: Stats::default(),
             guesses: Guesses::default(),
@@ -91,20 +94,13 @@ impl Server {
         }
     }
 
-    /// The command with this name, however it is written, unless it is disabled.
-    #[must_use]
-    pub fn find(&self, name: &[u8]) -> Option<&'static Command> {
-        let disabled = &self.config.disable_command;
-        commands::find(name).filter(|command| !disabled.contains(&command.name))
-    }
-
     /// The port on which it listens.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.listening.get().copied().unwrap_or(self.config.port)
     }
 
-    /// Takes away keys that have expired, for ever.
+    /// Evicts expired keys, for ever.
     pub async fn sweep(self: Arc<Self>) {
         let mut ticks = interval(SWEEP);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -8,6 +8,14 @@ use crate::{
 };
 use std::{sync::Arc, time::Instant};
 
+/// The only user.
+pub const USER: &[u8] = b"default";
+
+/// A client cannot have this name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("Client names cannot contain spaces, newlines or special characters.")]
+pub struct NameError;
+
 /// What is to be done after a reply was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum After {
@@ -33,7 +41,7 @@ pub struct Session {
     pub protocol: Protocol,
     /// It may use all commands.
     pub authenticated: bool,
-    /// Its place among those that have not authenticated.
+    /// Its place in the list of unauthenticated clients.
     unauthenticated: Option<Unauthenticated>,
     /// What it watches and has queued.
     pub transaction: Option<Box<Transaction>>,
@@ -64,7 +72,7 @@ impl Session {
         }
     }
 
-    /// Lists the client among those that have not authenticated.
+    /// Lists the client as unauthenticated.
     pub fn await_authentication(&mut self, server: &Arc<Server>) {
         let listed = Clients::enter_unauthenticated(server.clone(), &self.client);
         self.unauthenticated = Some(Unauthenticated {
@@ -93,6 +101,19 @@ impl Session {
         self.client.names().name.clear();
     }
 
+    /// Names the client.
+    ///
+    /// # Errors
+    ///
+    /// If the name contains anything but printable ASCII characters without spaces.
+    pub fn set_name(&self, name: &[u8]) -> Result<(), NameError> {
+        if !is_name(name) {
+            return Err(NameError);
+        }
+        self.client.names().name = name.to_vec();
+        Ok(())
+    }
+
     /// Replies are in this version of the protocol from now on.
     pub fn set_protocol(&mut self, protocol: Protocol) {
         self.protocol = protocol;
@@ -119,4 +140,9 @@ impl Session {
             transaction.spoil();
         }
     }
+}
+
+/// True if a client, or a library, can have this name.
+pub(crate) fn is_name(name: &[u8]) -> bool {
+    name.iter().all(u8::is_ascii_graphic)
 }

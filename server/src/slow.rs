@@ -17,8 +17,8 @@ impl Default for SlowWork {
 }
 
 impl SlowWork {
-    /// Does `work` on another thread, when its turn comes. Once begun, it is done even if nobody
-    /// waits any more. `None` if the server ends before that.
+    /// Runs `work` on another thread, when its turn comes. Work that has begun is completed even if
+    /// its caller no longer waits. `None` if the server stops before that.
     ///
     /// # Panics
     ///

@@ -88,7 +88,7 @@ impl Stats {
         }
     }
 
-    /// Begins to count anew; clients that are there still count.
+    /// Resets the counters; connected clients still count.
     pub fn reset(&self) {
         for counters in &self.commands.0 {
             counters.errors.store(0, Relaxed);

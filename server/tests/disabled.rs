@@ -30,7 +30,7 @@ fn a_disabled_command_is_unknown() {
     assert!(is_listed("flushdb") && !is_listed("flushall") && !is_listed("keys"));
 }
 
-/// Those that are done together in a pipeline are refused one by one.
+/// Commands that run together in a pipeline are refused one by one.
 #[test]
 fn disabled_commands_of_a_pipeline_are_refused_one_by_one() {
     let server = Server::start(&["--disable-command", "CF.ADD"]);

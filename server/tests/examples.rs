@@ -32,7 +32,7 @@ fn the_manual_page_has_every_section_and_the_values_of_options() {
     }
     let synopsis = page.split("SYNOPSIS").nth(1).unwrap();
     let synopsis = synopsis.split(".SH").next().unwrap().replace("\\-", "-");
-    for option in ["[--dir DIRECTORY]", "[--save-every TIME]", "[--bind IP]"] {
+    for option in ["[--dir DIRECTORY]", "[--save-every TIME]", "[--bind HOST]"] {
         assert!(synopsis.contains(option), "{synopsis}");
     }
     assert!(page.contains("SIGHUP") && page.contains("guira.save"));

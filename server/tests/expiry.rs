@@ -16,7 +16,7 @@ fn now() -> i64 {
     now.as_millis() as i64
 }
 
-/// The key had so many seconds left a little while ago.
+/// True if the key had this number of seconds left a little while ago.
 fn expires_in(client: &mut Connection, key: &str, seconds: i64) -> bool {
     let left: i64 = ask(client, &format!("TTL {key}"));
     (seconds - PATIENCE.as_secs() as i64..=seconds).contains(&left)
@@ -338,7 +338,7 @@ fn a_save_misses_no_key_that_is_renamed() {
     }
 }
 
-/// Many keys expire within a second, and nobody waits long for that.
+/// Many keys expire within a second, and no client waits long for that.
 #[test]
 fn many_keys_expire_and_nobody_waits() {
     let (keys, due) = if long() {

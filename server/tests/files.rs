@@ -43,7 +43,7 @@ fn a_server_with_few_files_serves_fewer_clients_and_saves() {
     let server = Server::spawn(&mut limited(32, &arguments));
     let mut first = server.raw();
     assert_eq!(first.ask("CF.ADD k a\r\n"), ":1");
-    // More than fit. Those that do not are told so, and hold no file.
+    // More clients than fit. The surplus ones get an error, and hold no file.
     let mut others: Vec<_> = (0..60).map(|_| server.raw()).collect();
     let served = others.iter_mut().filter_map(|other| {
         other.send("PING\r\n");

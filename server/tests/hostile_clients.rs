@@ -255,7 +255,7 @@ fn silent_clients_leave_places_to_others() {
 fn unread_replies_have_a_limit_together() {
     const REPLY: usize = 100_000;
     let (clients, replies) = if long() { (300, 40) } else { (100, 40) };
-    // In the unhurried run, the default.
+    // In the long run, the default.
     let limit = if long() { 256 } else { 64 };
     let server = Server::start(&["--max-replies-memory", &format!("{limit}mb")]);
     let mut honest = server.client(Protocol::Resp2);
@@ -306,7 +306,7 @@ fn buffers_shrink_after_use() {
     assert_eq!(memory(&mut watch, "used_memory:"), 0);
 }
 
-/// The server does not run meanwhile, so all of them wait to be accepted.
+/// The server is stopped during this, so all of them wait to be accepted.
 #[test]
 fn clients_that_come_at_once_wait_in_the_backlog() {
     let allowed = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();

@@ -9,8 +9,7 @@ use std::{
     net::TcpStream,
 };
 
-/// Idle connections: in the unhurried run 10 000, if the limit for open files lets
-/// this process have as many.
+/// Idle connections: in the long run 10 000, if the limit for open files permits.
 fn idle() -> usize {
     const OTHER_FILES: usize = 200;
     let wanted = if common::long() { 10_000 } else { 300 };
@@ -113,7 +112,7 @@ fn unfinished_requests_have_a_limit_together() {
     let mut waiting: Vec<Raw> = (0..8)
         .map(|_| {
             let mut one = server.raw();
-            // It may be disconnected meanwhile.
+            // It may be disconnected while it writes.
             let _ = one.0.get_mut().write_all(&half);
             one
         })
@@ -124,7 +123,7 @@ fn unfinished_requests_have_a_limit_together() {
         (5_000_000..20 << 20).contains(&held) && !info.contains("connected_clients:9\r\n")
     });
     assert!(server.resident_bytes().saturating_sub(before) < 64 << 20);
-    // Those that wait are served as they go on.
+    // Waiting clients are served when they send the rest.
     let finished = waiting.iter_mut().filter_map(|one| {
         let sent = one
             .0
@@ -186,7 +185,7 @@ fn memory_has_a_limit() {
     let refused = common::text(&refused.unwrap());
     assert!(refused.starts_with("OOM "), "{refused}");
     assert!(used(&mut client) < 2 << 20);
-    // Reading and deleting go on, and make room.
+    // Reading and deleting are still allowed, and make room.
     assert_eq!(ask::<i64>(&mut client, "CF.COUNT k a"), 0);
     ask::<()>(&mut client, "FLUSHALL");
     assert_eq!(used(&mut client), 0);

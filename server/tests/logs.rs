@@ -66,7 +66,7 @@ fn clients_that_cannot_be_accepted_write_few_lines() {
         ask::<String>(&mut client, "INFO clients").contains("connected_clients:4\r\n")
     });
     assert_eq!(clients.len(), 3);
-    // None is left: nobody is accepted from here on.
+    // No file is left: no client is accepted from here on.
     let process = server.process.id();
     let status = std::process::Command::new("prlimit")
         .args(["--pid", &process.to_string(), "--nofile=3:3"])

@@ -21,7 +21,7 @@ const MAKERS: usize = 8;
 /// Commands in one go.
 const PIPELINE: usize = 10;
 
-/// Bytes that may be resident where so many are charged.
+/// Bytes that may be resident where this number is charged.
 fn allowed(used: usize) -> usize {
     used * 13 / 10 + 64 * MB
 }
@@ -108,8 +108,8 @@ fn round(server: &Server, keys: usize) -> Peak {
     })
 }
 
-/// Keys come and go, and the memory of those that have gone serves the next ones, whichever
-/// threads made and deleted them.
+/// Keys come and go, and the memory of deleted ones serves the next ones, whichever threads made
+/// and deleted them.
 #[test]
 #[cfg_attr(
     not(feature = "jemalloc"),

@@ -145,7 +145,7 @@ fn probes_and_both_formats_are_answered() {
     assert_eq!(value(&text, "guira_panics_total") as u64, 0);
 }
 
-/// A save begins the age anew, and one that fails does not.
+/// A save resets the age, and one that fails does not.
 #[test]
 fn the_age_is_of_the_last_good_save() {
     const AGE: &str = "guira_last_save_age_seconds";

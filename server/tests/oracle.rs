@@ -234,7 +234,7 @@ fn no_wrong_answer(reserve: &str, most: u32) {
         assert!(found.into_iter().all(|present| present));
     }
 
-    // A save that was made meanwhile has all that stayed throughout.
+    // A save that was made during the writes has all items that were present throughout.
     server.signal("KILL");
     drop(server);
     let server = Server::start(&["--dir", path]);

@@ -16,7 +16,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Two saves succeed, each of which writes to the log; then SIGTERM ends the server.
+/// Two saves succeed, and each writes to the log; then SIGTERM ends the server.
 fn saves_and_ends(server: Server, directory: &TempDir) {
     let mut client = server.client(Protocol::Resp2);
     for item in 0..2 {
@@ -59,7 +59,7 @@ fn a_log_that_cannot_be_written_keeps_nothing_from_its_start() {
     saves_and_ends(Server::spawn(&mut start), &directory);
 }
 
-/// What is wrong is told by the exit code.
+/// The exit code reports what is wrong.
 #[test]
 fn a_refused_start_does_not_need_a_log() {
     for arguments in [

@@ -51,7 +51,7 @@ impl Faulty {
         File::create(self.path("armed")).unwrap();
     }
 
-    /// From now on saves begin, and do not go on.
+    /// From now on saves begin, and do not end.
     fn hold_saves(&self) {
         File::create(self.path("held")).unwrap();
     }
@@ -88,7 +88,7 @@ fn a_panic_in_a_task_of_the_server_ends_it_after_a_save() {
     ] {
         let mut faulty = Faulty::start(fault, arguments);
         let mut client = faulty.client();
-        ask::<()>(&mut client, "CF.RESERVE forgets 100 WINDOW 1 STEPS 13");
+        ask::<()>(&mut client, "CF.RESERVE forgets 100 WINDOW 1 EPOCHS 13");
         ask::<()>(&mut client, "CF.ADD expires a");
         faulty.hold_saves();
         let begun: Result<String, _> = common::try_ask(&mut client, "BGSAVE");

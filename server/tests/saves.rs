@@ -148,7 +148,7 @@ fn has_failed(client: &mut redis::Connection) -> bool {
     info.contains("rdb_last_bgsave_status:err") && info.contains("rdb_bgsave_in_progress:0")
 }
 
-/// Whoever sits at the terminal can end it in any case.
+/// A user at the terminal can end it in any case.
 #[test]
 fn a_second_interrupt_ends_a_server_that_cannot_save() {
     let (_guard, path, mut server, mut client) = with_an_item();
@@ -214,7 +214,7 @@ fn saves_are_made_by_the_clock() {
         let saves = info.lines().find_map(|line| line.strip_prefix("saves:"));
         saves.unwrap().parse::<u32>().unwrap()
     };
-    // One may be under way just now.
+    // One may be in progress just now.
     let before = saves();
     until("two saves are made", || saves() >= before + 2);
     server.signal("KILL");

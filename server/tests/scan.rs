@@ -6,7 +6,7 @@ use common::{Protocol, Server, ask, in_both, refusal};
 use redis::Connection;
 use std::collections::BTreeSet;
 
-/// A step: the cursor to go on with, and the keys.
+/// A step: the cursor with which to continue, and the keys.
 type Step = (u64, Vec<String>);
 
 /// All keys that a scan yields, and how many steps it took.

@@ -1,4 +1,4 @@
-//! What systemd is told, and the unit for it.
+//! Notifications to systemd, and the unit file.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn systemd_is_told_of_the_beginning_and_the_end() {
     assert_eq!(told(), "STOPPING=1\n");
 }
 
-/// Where systemd is not installed there is nobody to ask.
+/// Without systemd on the machine, nothing can verify the unit.
 #[test]
 fn systemd_accepts_the_unit() {
     let directory = TempDir::new().unwrap();

@@ -215,7 +215,7 @@ fn what_is_no_handshake_harms_nobody() {
     plain.send("PING\r\n");
     // An alert, or nothing.
     assert!(!plain.rest().starts_with(b"+PONG"));
-    // They count from the beginning, and leave their places to those that come later.
+    // They count from the beginning, and leave their places to later clients.
     let _silent = [server.raw(), server.raw()];
     let mut third = files.connect(&server, None).unwrap();
     assert_eq!(ask(&mut third, "PING\r\n").unwrap(), "+PONG");

@@ -84,9 +84,9 @@ fn a_window_is_checked_and_shown() {
         );
         let shown = info(client, "k");
         assert_eq!(shown["Window in seconds"], 3600);
-        assert_eq!(shown["Steps of the window"], 12);
+        assert_eq!(shown["Epochs of the window"], 12);
         assert_eq!(shown["Expansion rate"], 0);
-        assert!((0..300_000).contains(&shown["Age of the step in milliseconds"]));
+        assert!((0..300_000).contains(&shown["Age of the epoch in milliseconds"]));
         assert_eq!(debug(client, "k", "window"), "3600");
         assert_eq!(debug(client, "k", "epochs"), "12");
         assert_eq!(debug(client, "k", "epoch"), "0");
@@ -253,7 +253,7 @@ fn a_touch_begins_the_time_of_an_item_anew() {
             thread::sleep(Duration::from_millis(20));
         }
         assert!(ask::<i64>(client, "CF.COUNT k c") <= 1);
-        // Nobody touched it.
+        // No client touched it.
         outlive(client, "k", "b");
         outlive(client, "k", "a");
         assert!(last.elapsed() >= Duration::from_secs(1));
@@ -345,7 +345,7 @@ fn a_copy_has_the_times_of_its_items() {
     until("a step begins", || debug(&mut client, "k", "epoch") != "0");
     assert!(has(&mut client, "COPY k copy"));
     assert_eq!(debug(&mut client, "copy", "window"), "1");
-    // It goes on from the step of the other one, and does not begin anew.
+    // It continues from the epoch of the other one, and does not start from the beginning.
     let step: u64 = debug(&mut client, "copy", "epoch").parse().unwrap();
     assert!(step >= 1);
     outlive(&mut client, "copy", "a");
@@ -402,10 +402,10 @@ fn a_dump_is_of_its_kind() {
         assert!(found.into_iter().all(|present| present));
         let mut shown = ["k", "copy"].map(|key| info(client, key));
         for shown in &mut shown {
-            shown.remove("Age of the step in milliseconds");
+            shown.remove("Age of the epoch in milliseconds");
         }
         assert_eq!(shown[0], shown[1]);
-        assert_eq!(shown[1]["Steps of the window"], 6);
+        assert_eq!(shown[1]["Epochs of the window"], 6);
         assert!(has(client, "CF.TOUCH copy 1"));
 
         // A piece that is cut, one that is damaged, one of another kind.
@@ -445,7 +445,7 @@ fn a_dump_is_of_its_kind() {
 fn a_load_is_within_the_memory() {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp2);
-    ask::<()>(&mut client, "CF.RESERVE k 400000 WINDOW 3600");
+    ask::<()>(&mut client, "CF.RESERVE k 1000000 WINDOW 3600");
     let pieces = dump(&mut client, "k");
     let small = Server::start(&["--maxmemory", "2mb"]);
     let mut client = small.client(Protocol::Resp2);
@@ -457,7 +457,7 @@ fn a_load_is_within_the_memory() {
     assert!(!has(&mut client, "EXISTS k"));
 }
 
-/// The clock goes on between two servers.
+/// The clock keeps running between two servers.
 #[test]
 fn a_restarted_server_goes_on_with_its_windows() {
     let directory = TempDir::new().unwrap();
@@ -486,7 +486,7 @@ fn a_restarted_server_goes_on_with_its_windows() {
     let mut client = server.client(Protocol::Resp3);
     for (key, mut before) in ["short", "long", "plain"].into_iter().zip(shown) {
         let mut now = info(&mut client, key);
-        let age = "Age of the step in milliseconds";
+        let age = "Age of the epoch in milliseconds";
         let ages = [before.remove(age), now.remove(age)];
         if key == "long" {
             assert!(ages[1] > ages[0], "{ages:?}");

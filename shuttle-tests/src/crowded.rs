@@ -20,7 +20,7 @@ pub struct Filled {
     pub newcomers: Vec<u64>,
 }
 
-/// 8 buckets of 3 slots, of which two are empty.
+/// 8 buckets of 3 slots, with two empty slots.
 #[must_use]
 pub fn fixed() -> Filled {
     let filter = CuckooFilter::from_bytes(&eight_buckets(builder().seed(0)));
@@ -42,7 +42,7 @@ pub fn eight_buckets<S: BuildHasher + 'static>(builder: Builder<S>) -> Vec<u8> {
     snapshot(&filter.to_bytes(), 8, 0)
 }
 
-/// 4 buckets of 4 slots, twice as many of 5 slots by now, and on the way to four times as many of 6.
+/// 4 buckets of 4 slots that have become 8 of 5 slots, on the way to 16 of 6 slots.
 #[must_use]
 pub fn grown() -> Filled {
     fill(growable(4, 2), |filter| {
@@ -64,8 +64,8 @@ fn growable(buckets: u64, levels: u8) -> CuckooFilter {
     CuckooFilter::from_bytes(&bytes).expect("what FORMAT.md says")
 }
 
-/// The snapshot of an empty filter of so many buckets, which may be fewer than the builder makes
-/// (docs/FORMAT.md). The rest of the header is that of `other`.
+/// The snapshot of an empty filter with this number of buckets, which may be fewer than the builder
+/// makes (docs/FORMAT.md). The rest of the header is that of `other`.
 fn snapshot(other: &[u8], buckets: u64, empty: u64) -> Vec<u8> {
     let mut bytes = other[..64].to_vec();
     bytes[16..24].copy_from_slice(&buckets.to_le_bytes());
@@ -96,8 +96,8 @@ fn fill(filter: CuckooFilter, enough: impl Fn(&CuckooFilter) -> bool) -> Filled 
     }
 }
 
-/// Removes items of its own and inserts them and others, back and forth: those
-/// that are left. Of the item `kept` a second copy comes and one goes.
+/// Removes items of its own and inserts them and others, back and forth. Returns the items that are
+/// left. Of the item `kept` a second copy comes and one goes.
 pub fn churn(filter: &CuckooFilter, own: [u64; 2], new: [u64; 2], kept: u64) -> Vec<u64> {
     let mut left = Vec::new();
     for (own, new) in own.into_iter().zip(new) {

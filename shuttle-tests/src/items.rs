@@ -24,7 +24,7 @@ impl Items {
         }
     }
 
-    /// Another item whose pair is `a` and `b`, one of which is even and one odd.
+    /// Another item whose pair is `a` and `b`: one even and one odd bucket.
     pub fn of(&mut self, a: usize, b: usize) -> Item {
         let nth = &mut self.taken[(a + b) % self.buckets];
         *nth += 1;

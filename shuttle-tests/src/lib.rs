@@ -43,7 +43,7 @@ macro_rules! controls {
 /// `GUIRA_SHUTTLE_ITERATIONS` says otherwise.
 const ITERATIONS: usize = 20_000;
 
-/// What a law is there for must have happened once in so many schedules, at least.
+/// The event that a law is for must happen at least once in this number of schedules.
 const RAREST: usize = 200;
 
 /// The depth of PCT: one more than the changes of priority in a schedule.

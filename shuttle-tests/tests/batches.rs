@@ -45,7 +45,7 @@ impl Hasher for Itself {
 
 type Filter = CuckooFilter<Itself>;
 
-/// 8 buckets of 3 slots, of which `holes` are empty, its residents, and others.
+/// 8 buckets of 3 slots with `holes` empty ones, its residents, and others.
 fn filled(holes: usize) -> (Filter, Vec<u64>, Vec<u64>) {
     let hasher = Itself::default();
     let bytes = eight_buckets(builder().hasher(hasher));
@@ -77,7 +77,7 @@ fn all_removed(filter: &Filter, items: &[u64]) {
     );
 }
 
-/// Inserts items; those that were.
+/// Inserts items. Returns the ones that were inserted.
 fn inserted(filter: &Filter, items: &[u64]) -> Vec<u64> {
     let inserted = match filter.insert_batch(items) {
         Ok(()) => items.len(),

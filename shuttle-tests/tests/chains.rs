@@ -58,13 +58,13 @@ impl Crowd {
         self.items.beside(bucket % self.buckets)
     }
 
-    /// A resident that belongs to nobody yet.
+    /// A resident that no thread owns yet.
     fn resident(&mut self) -> Item {
         self.residents.swap_remove(below(self.residents.len()))
     }
 }
 
-/// Inserts items and removes some of them again: those that are left.
+/// Inserts items and removes some of them again. Returns the items that are left.
 fn insert(filter: &Model<SLOTS>, items: &[Item]) -> Vec<Item> {
     let mut left = Vec::new();
     for &item in items {
@@ -81,7 +81,7 @@ fn insert(filter: &Model<SLOTS>, items: &[Item]) -> Vec<Item> {
     left
 }
 
-/// Removes residents and brings each back, if there is room: those that are left.
+/// Removes residents and brings each back, if there is room. Returns the items that are left.
 fn replace(filter: &Model<SLOTS>, items: &[Item]) -> Vec<Item> {
     let replaced = |item: &&Item| {
         assert!(filter.contains(**item), "{MISSED}");

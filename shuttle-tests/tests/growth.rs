@@ -1,4 +1,4 @@
-//! Growth over several doublings, while everything else goes on.
+//! Growth over several doublings, during all other operations.
 #![cfg(guira_shuttle)]
 
 use guira::model::{Growing, Item, refuse_memory};
@@ -34,7 +34,7 @@ fn any_of(items: &mut Items, buckets: usize) -> Item {
     items.of(bucket, other % buckets)
 }
 
-/// Inserts items, each with what else an inserter does; keeps those that fit.
+/// Inserts items, each with what else an inserter does. Keeps the items that fit.
 fn insert(filter: &Growing<SLOTS>, items: &[Item], left: &mut Left) {
     for &item in items {
         let inserted = if chance(3) {

@@ -13,7 +13,7 @@ const NOT_MERGED: &str = "not merged";
 const NOT_FULL: &str = "a merge fails, and not for want of room";
 const REST: &str = "at rest";
 
-/// Whether all was merged, and what happened to the other filter meanwhile.
+/// Whether all was merged, and what happened to the other filter during the merge.
 #[derive(Default)]
 struct Meanwhile {
     whole: bool,

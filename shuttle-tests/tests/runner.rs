@@ -12,7 +12,7 @@ use std::{env, fs, path::Path, process::Command, sync::Arc};
 
 const MISSED: &str = "the item is not found";
 
-/// Three inserts, two of which prefer one bucket.
+/// Three inserts; two of them prefer one bucket.
 fn law() -> Law {
     Law::new("runner", |seen| {
         let mut items = Items::new(2);

@@ -115,7 +115,7 @@ impl<S> ExpiringBuilder<S> {
     /// The number of distinct items that arrive per TTL, at least 1. The default is 1024.
     ///
     /// The filter has room for the items of the TTL and of 1.5 epochs more, if items arrive at an
-    /// even pace. If up to twice as many may arrive at times, request twice the capacity.
+    /// even pace. If bursts have up to twice that number, request twice the capacity.
     ///
     /// ```
     /// use guira::ExpiringFilter;

@@ -1,4 +1,4 @@
-//! digest: a number that says whether two expiring filters hold the same.
+//! digest: a number that says whether two expiring filters hold the same copies.
 
 use super::{ExpiringFilter, any::with_layout, snapshot::header::Header};
 use crate::{
@@ -15,12 +15,12 @@ use crate::{
 use std::{collections::BTreeMap, convert::Infallible, hash::BuildHasher};
 
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
-    /// A number for what the filter holds. Two filters of one [header](Self::header) that hold
-    /// equally many live copies of each class and age have the same digest, in whatever order these
-    /// came, wherever they are now, and whatever the numbers of the filters' epochs are. An age is
-    /// the number of epochs since the copy was last seen.
+    /// A 128-bit number that depends only on the [header](Self::header) and on the live copies of
+    /// each class and age.
     ///
-    /// The rest is as for [`CuckooFilter::digest`](crate::CuckooFilter::digest).
+    /// The age of a copy is the number of epochs since it was last seen. The order of inserts, the
+    /// places of copies and the numbers of the filters' epochs do not matter. Otherwise as
+    /// [`CuckooFilter::digest`](crate::CuckooFilter::digest).
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -55,7 +55,8 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// The ages of live copies, each with the sum over its copies.
     fn sums_by_age(&self, start: State, oldest: u64) -> Vec<(u64, u128)> {
         let buckets = self.table.buckets();
-        // By the step in which they were seen: further steps may begin while they are read.
+        // Copies are grouped by the epoch in which they were seen, because further epochs may begin
+        // during the scan.
         let mut sums: BTreeMap<u64, u128> = BTreeMap::new();
         let mut first = 0;
         let Ok(end) = self.scan_by_epoch(|words, step| {

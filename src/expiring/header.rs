@@ -1,4 +1,4 @@
-//! header: an empty expiring filter in a few bytes.
+//! header: an empty expiring filter in 68 bytes.
 
 use super::{ExpiringFilter, any::AnyExpiring, snapshot::header::Header};
 use crate::{
@@ -9,10 +9,10 @@ use crate::{
 use std::hash::BuildHasher;
 
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
-    /// The bytes that an empty filter like this one can be made from: its layout, its buckets, its
-    /// capacity, its TTL and epochs, and the seed of the default hasher.
+    /// The bytes that describe an empty filter like this one.
     ///
-    /// They begin like a [snapshot](Self::write_to). `docs/FORMAT.md` in the repository
+    /// They contain its layout, buckets, capacity, TTL and epochs, and the seed of the default
+    /// hasher. They begin like a [snapshot](Self::write_to), and `docs/FORMAT.md` in the repository
     /// describes them.
     ///
     /// ```
@@ -32,14 +32,11 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         with_checksum(Header::of(self).to_bytes())
     }
 
-    /// The empty filter that a [header](Self::header) describes, which hashes with `hasher`. It is
-    /// in its first epoch.
+    /// Makes the empty filter that a [header](Self::header) describes, with `hasher`, in epoch 0.
     ///
-    /// A header of a few bytes can ask for 32 GiB, so the caller says how many bytes the buckets
-    /// may take up, at 8 bytes each. Unlike a decoder of snapshots, it allocates all of them at once.
-    /// It takes as long as [`build`]: O(buckets).
-    ///
-    /// [`build`]: crate::ExpiringBuilder::build
+    /// A header of a few bytes can ask for 32 GiB. `max_bytes` limits the memory of the buckets, at
+    /// 8 bytes each. Unlike an [`ExpiringSnapshotDecoder`](crate::ExpiringSnapshotDecoder), the
+    /// call allocates all of it at once. O(buckets), like [`build`](crate::ExpiringBuilder::build).
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -56,8 +53,11 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`SnapshotError`] says what is wrong with the bytes. [`SnapshotError::TooLarge`] if the
-    /// buckets take up more than `max_bytes`: nothing is allocated then.
+    /// * [`SnapshotError::TooLarge`]: the buckets need more than `max_bytes`. Nothing was
+    ///   allocated.
+    /// * [`SnapshotError::Memory`]: the allocator refuses the memory.
+    /// * [`SnapshotError::Hasher`]: the filter of this header had another hasher.
+    /// * Other variants of [`SnapshotError`]: the bytes are not a valid header.
     pub fn from_header_with_hasher(
         header: &[u8],
         hasher: S,
@@ -85,10 +85,10 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
 }
 
 impl ExpiringFilter {
-    /// The empty filter that a [header](Self::header) describes.
+    /// Makes the empty filter that a [header](Self::header) describes, in epoch 0.
     ///
-    /// A header of a few bytes can ask for 32 GiB, so the caller says how many bytes the buckets
-    /// may take up, at 8 bytes each.
+    /// A header of a few bytes can ask for 32 GiB. `max_bytes` limits the memory of the buckets, at
+    /// 8 bytes each.
     ///
     /// ```
     /// use guira::{ExpiringFilter, SnapshotError};

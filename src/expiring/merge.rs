@@ -1,4 +1,4 @@
-//! merge: adds what another filter holds, with the time that is left to it.
+//! merge: adds the live copies of another filter, with the time that each has left.
 
 use super::{ExpiringFilter, any::with_layout};
 use crate::{
@@ -139,9 +139,9 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
             }
         }
         for &(class, age) in copies {
-            // The copy was seen in an epoch that may have lasted until `age - 1` epochs ago, and the
-            // current epoch of this filter may be about to end: with its full age the copy could
-            // expire an epoch too early.
+            // The copy was seen in an epoch that may have lasted until `age - 1` epochs ago, and
+            // the current epoch of this filter may be about to end. So with its full age the copy
+            // could expire an epoch too early.
             self.insert_aged(class, age.saturating_sub(1))?;
             *inserted += 1;
         }

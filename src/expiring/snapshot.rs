@@ -1,7 +1,7 @@
-//! Snapshots of an expiring filter, taken while all threads go on, and restored.
+//! Snapshots of an expiring filter, written while threads use the filter.
 //!
 //! `docs/FORMAT.md` describes the bytes. A tag says an epoch only modulo 2^t, and a scan may take
-//! many epochs. So with each chunk of words there is the epoch in which it was read.
+//! many epochs. Each chunk of words therefore has the epoch in which it was read.
 
 pub(crate) mod decoder;
 pub(super) mod header;
@@ -31,16 +31,19 @@ use std::{
     time::Duration,
 };
 
-/// Words in a chunk, but for the last one.
+/// Words in a chunk. The last one may have fewer.
 const CHUNK: usize = chunk_buckets(0);
 
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
-    /// Writes a snapshot of the filter, while any number of threads go on.
+    /// Writes a snapshot of the filter, while threads use the filter.
     ///
-    /// Every item that is present, and does not expire, during the whole call is in the snapshot,
-    /// with its time. An item that is inserted, refreshed or removed meanwhile may be in it as it
-    /// was before or after: so it is left out if it would have expired without the refresh. The rest is
-    /// as for [`CuckooFilter::write_to`](crate::CuckooFilter::write_to).
+    /// Every item that is present and live during the whole call is in the snapshot, with its time.
+    /// An item that is inserted, refreshed or removed during the call may be in it in its old or
+    /// its new state. In its old state a refreshed item can be missing, if it would have expired
+    /// without the refresh.
+    ///
+    /// Memory, progress and the effect on inserts are as for
+    /// [`CuckooFilter::write_to`](crate::CuckooFilter::write_to).
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -63,7 +66,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     ///
     /// # Errors
     ///
-    /// Those of `writer`.
+    /// The errors of `writer`.
     pub fn write_to<W: Write>(&self, writer: W) -> io::Result<()> {
         let mut out = Summed::new(writer);
         out.put(&Header::of(self).to_bytes())?;
@@ -74,7 +77,10 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         out.end()
     }
 
-    /// [`write_to`](Self::write_to) into a vector of about the size of the filter.
+    /// [Writes](Self::write_to) a snapshot into a vector.
+    ///
+    /// The vector is about as large as the filter. As with any `Vec`, the process aborts if there
+    /// is no memory for it.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -95,21 +101,24 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         }
     }
 
-    /// Reads a snapshot whose filter hashed with `hasher`, up to its last byte; bytes after it are
-    /// left.
+    /// Reads a snapshot of a filter that used `hasher`.
+    ///
+    /// The call reads up to the last byte of the snapshot, and leaves the bytes after it. The
+    /// filter continues in the epoch of the snapshot: use [`elapse`](Self::elapse) for the time
+    /// since then. O(bytes).
     ///
     /// # Errors
     ///
-    /// [`SnapshotError`] says what is wrong with the bytes. Memory grows with the bytes that are
-    /// read: at most 5 bytes for each of them, besides some KiB. [`ExpiringSnapshotDecoder`] takes a
-    /// limit.
+    /// [`SnapshotError`] says what is wrong with the bytes. [`SnapshotError::Io`] has the error of
+    /// `reader`.
     ///
-    /// [`ExpiringSnapshotDecoder`]: crate::ExpiringSnapshotDecoder
+    /// The call allocates at most 5 bytes per byte read, and some KiB.
+    /// [`ExpiringSnapshotDecoder`](crate::ExpiringSnapshotDecoder) accepts a limit.
     pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
         Decoder::<Chunks>::read(reader)?.finish(|_| hasher)
     }
 
-    /// The filter of the snapshot that `bytes` are, whose filter hashed with `hasher`.
+    /// Makes a filter from a snapshot of a filter that used `hasher`.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -127,14 +136,16 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// # Errors
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
-    /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
+    /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
         Decoder::<Chunks>::whole(bytes, |chunks| chunks.finish(|_| hasher))
     }
 
-    /// Lets `elapsed` pass at once: time in which the filter was not in use, such as the time that a
-    /// snapshot was stored. It begins as many epochs as fit into `elapsed`, rounded down, so items
-    /// live at most one epoch longer.
+    /// Lets time pass in which the filter was not in use, for example while its snapshot was
+    /// stored.
+    ///
+    /// The call begins as many epochs as fit into `elapsed`, rounded down, so items live at most
+    /// one epoch longer. O(buckets) per epoch, for at most E + 1 epochs.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -150,7 +161,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// ```
     pub fn elapse(&mut self, elapsed: Duration) {
         let epochs = elapsed.as_nanos() / self.epoch_length().as_nanos();
-        // After so many all is dead, and what more there are changes nothing.
+        // After E + 1 epochs every copy is dead, and further epochs change nothing.
         let most = u128::from(self.epochs()) + 1;
         for _ in 0..epochs.min(most) {
             self.advance();
@@ -159,7 +170,9 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
 }
 
 impl ExpiringFilter {
-    /// Reads a snapshot, up to its last byte; bytes after it are left.
+    /// Reads a snapshot.
+    ///
+    /// The call reads up to the last byte of the snapshot, and leaves the bytes after it. O(bytes).
     ///
     /// # Errors
     ///
@@ -168,7 +181,7 @@ impl ExpiringFilter {
         Decoder::<Chunks>::read(reader)?.finish(SeededState::new)
     }
 
-    /// The filter of the snapshot that `bytes` are.
+    /// Makes a filter from a snapshot.
     ///
     /// ```
     /// use guira::{ExpiringFilter, SnapshotError};
@@ -184,14 +197,14 @@ impl ExpiringFilter {
     /// # Errors
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
-    /// [`SnapshotError::TrailingBytes`] if the snapshot ends before the bytes do.
+    /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         Decoder::<Chunks>::whole(bytes, |chunks| chunks.finish(SeededState::new))
     }
 }
 
 impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
-    /// [`try_clone`](Self::try_clone), with a panic in place of the error.
+    /// Like [`try_clone`](Self::try_clone), but panics instead of returning an error.
     ///
     /// # Panics
     ///
@@ -205,8 +218,10 @@ impl<S: Clone + BuildHasher + 'static> Clone for ExpiringFilter<S> {
 }
 
 impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
-    /// A filter with the items of this one and their times, while any number of threads use it: as by
-    /// [`write_to`](Self::write_to) and [`read_from`](ExpiringFilter::read_from).
+    /// Copies the filter with the times of its items, while threads use it.
+    ///
+    /// The copy is what [`read_from`](ExpiringFilter::read_from) makes of a snapshot that
+    /// [`write_to`](Self::write_to) writes at the same time. O(buckets).
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -243,8 +258,8 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
 }
 
 impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
-    /// Hands chunk by chunk to `sink`, each with the epoch in which it was read, and without the
-    /// copies that were dead then. The result is the epoch at the end.
+    /// Passes each chunk to `sink`, with the epoch in which it was read and without the copies that
+    /// were dead then. Returns the epoch at the end.
     pub(super) fn scan_by_epoch<E>(
         &self,
         mut sink: impl FnMut(&[u64], u64) -> Result<(), E>,

@@ -125,7 +125,7 @@ impl<S> ExpiringFilter<S> {
     /// call. O([`buckets`](Self::buckets)), some 2 ns for each; no thread waits for it.
     ///
     /// Call it at most once per [`epoch_length`](Self::epoch_length), and do not catch up missed
-    /// epochs: an item that is inserted between two epochs that begin at once lives shorter than the
+    /// epochs. If two epochs begin at once, an item inserted between them lives shorter than the
     /// TTL. [`tick`](Self::tick) ensures this by a clock.
     ///
     /// ```

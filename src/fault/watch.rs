@@ -27,7 +27,7 @@ pub fn watch(watcher: impl FnMut(Step) + 'static) {
     WATCHER.set(Some(Box::new(watcher)));
 }
 
-/// From now on calls nobody.
+/// Removes the watcher.
 pub fn unwatch() {
     WATCHER.set(None);
 }

@@ -1,12 +1,13 @@
-//! Operations on many items: by hash and by item, with the same code.
+//! Batches of items and of hashes, with the same code.
 
 use crate::{error::BatchError, filter::CuckooFilter, raw::any::with_layout};
 use std::hash::{BuildHasher, Hash};
 
-/// The batches of hashes: for callers who have hashes already.
+/// Batches of hashes, for callers that already have the hashes of their items.
+///
 /// All 64 bits of a hash must be as good as random.
 impl<S> CuckooFilter<S> {
-    /// [`contains_batch`](Self::contains_batch) by hash.
+    /// [`contains_batch`](Self::contains_batch) with hashes.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -23,12 +24,12 @@ impl<S> CuckooFilter<S> {
     ///
     /// # Panics
     ///
-    /// If the two slices differ in length.
+    /// If the slices differ in length.
     pub fn contains_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
         self.contains_each(hashes, |&hash| hash, results);
     }
 
-    /// [`insert_batch`](Self::insert_batch) by hash.
+    /// [`insert_batch`](Self::insert_batch) with hashes.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -48,7 +49,7 @@ impl<S> CuckooFilter<S> {
         self.insert_each(hashes, |&hash| hash)
     }
 
-    /// [`insert_unique_batch`](Self::insert_unique_batch) by hash.
+    /// [`insert_unique_batch`](Self::insert_unique_batch) with hashes.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -69,7 +70,7 @@ impl<S> CuckooFilter<S> {
     ///
     /// # Panics
     ///
-    /// If the two slices differ in length.
+    /// If the slices differ in length.
     pub fn insert_unique_hash_batch(
         &self,
         hashes: &[u64],
@@ -78,7 +79,7 @@ impl<S> CuckooFilter<S> {
         self.insert_unique_each(hashes, |&hash| hash, inserted)
     }
 
-    /// [`remove_batch`](Self::remove_batch) by hash.
+    /// [`remove_batch`](Self::remove_batch) with hashes.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -95,7 +96,7 @@ impl<S> CuckooFilter<S> {
     ///
     /// # Panics
     ///
-    /// If the two slices differ in length.
+    /// If the slices differ in length.
     pub fn remove_hash_batch(&self, hashes: &[u64], results: &mut [bool]) {
         self.remove_each(hashes, |&hash| hash, results);
     }
@@ -122,13 +123,15 @@ impl<S> CuckooFilter<S> {
     }
 }
 
-/// Operations on many items: each does what as many calls for one item do, in order.
+/// Batches of items: equivalent to one call per item, in order.
+///
 /// The cache misses of neighbouring items overlap, which saves time in a large filter.
 impl<S: BuildHasher> CuckooFilter<S> {
-    /// [`contains`](Self::contains) for many items: `results[i]` becomes the
-    /// answer for `items[i]`. Two to four times as fast as one by one where the
-    /// table is larger than the cache; for a long row of items
-    /// [`contains_iter`](Self::contains_iter) needs no slices.
+    /// Looks up each item: `results[i]` becomes [`contains`](Self::contains) of `items[i]`.
+    ///
+    /// It is two to four times as fast as single calls if the table is larger than the cache. For a
+    /// long sequence of items, [`contains_iter`](Self::contains_iter) needs no slices. Wait-free,
+    /// O(1) per item.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -143,15 +146,14 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// # Panics
     ///
-    /// If the two slices differ in length.
+    /// If the slices differ in length.
     pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
         self.contains_each(items, |item| self.hasher.hash_one(item), results);
     }
 
-    /// [`insert`](Self::insert) for many items, in order.
+    /// Adds a copy of each item, in order, as [`insert`](Self::insert) does.
     ///
-    /// A filter that cannot grow counts the items when the batch ends:
-    /// until then, [`len`](Self::len) is without them.
+    /// A filter that cannot grow updates [`len`](Self::len) once, at the end of the batch.
     ///
     /// ```
     /// use guira::{CuckooFilter, InsertError};
@@ -161,7 +163,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// assert_eq!(filter.len(), 2);
     ///
     /// filter.clear();
-    /// // Of one item only some copies fit.
+    /// // Only 2 × `bucket_slots` copies of one item fit.
     /// let index = 2 * filter.bucket_slots();
     /// let error = filter.insert_batch(&["guira"; 100]).unwrap_err();
     /// assert_eq!((error.index, error.error), (index, InsertError::TooManyCopies));
@@ -171,14 +173,14 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// The batch ends at the first item that cannot be inserted.
-    /// [`BatchError`] gives its index: all items before it are in, and none from it on.
+    /// The batch ends at the first item that cannot be inserted. [`BatchError`] has the index of
+    /// that item and its error. All items before it were inserted, and no item from it on.
     pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
         self.insert_each(items, |item| self.hasher.hash_one(item))
     }
 
-    /// [`insert_unique`](Self::insert_unique) for many items, in order:
-    /// `inserted[i]` becomes true if this call added `items[i]`, and false if that was present.
+    /// Adds each absent item, in order: `inserted[i]` becomes
+    /// [`insert_unique`](Self::insert_unique) of `items[i]`.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -193,13 +195,13 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// # Errors
     ///
-    /// The batch ends at the first item that gets an error.
-    /// [`BatchError`] gives its index: all items before it are decided, and none from it on
-    /// was inserted by this call. From this index on `inserted` stays as it was.
+    /// The batch ends at the first item that gets an error. [`BatchError`] has the index of that
+    /// item and its error. All items before it are decided. This call inserted no item from it on,
+    /// and left the rest of `inserted` unchanged.
     ///
     /// # Panics
     ///
-    /// If the two slices differ in length.
+    /// If the slices differ in length.
     pub fn insert_unique_batch<T: Hash>(
         &self,
         items: &[T],
@@ -208,13 +210,12 @@ impl<S: BuildHasher> CuckooFilter<S> {
         self.insert_unique_each(items, |item| self.hasher.hash_one(item), inserted)
     }
 
-    /// [`remove`](Self::remove) for many items, in order: `results[i]` becomes
-    /// the answer for `items[i]`.
+    /// Removes a copy of each item, in order: `results[i]` becomes [`remove`](Self::remove) of
+    /// `items[i]`.
     ///
-    /// Only remove what was inserted: see [Removing](Self#removing).
+    /// Remove only items that were inserted: see [Removing](Self#removing).
     ///
-    /// A filter that cannot grow counts what is gone when the batch ends:
-    /// until then, [`len`](Self::len) is with it.
+    /// A filter that cannot grow updates [`len`](Self::len) once, at the end of the batch.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -230,7 +231,7 @@ impl<S: BuildHasher> CuckooFilter<S> {
     ///
     /// # Panics
     ///
-    /// If the two slices differ in length.
+    /// If the slices differ in length.
     pub fn remove_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
         self.remove_each(items, |item| self.hasher.hash_one(item), results);
     }

@@ -1,4 +1,4 @@
-//! Growth undone.
+//! Undoes doublings that a filter no longer needs.
 
 use crate::{
     filter::CuckooFilter,
@@ -6,14 +6,20 @@ use crate::{
 };
 
 impl<S> CuckooFilter<S> {
-    /// Undoes doublings that the filter no longer needs. True if the filter is smaller now.
+    /// Undoes doublings that the filter no longer needs. True if the filter became smaller.
     ///
-    /// It builds the filter again from its copies and keeps the smaller one, so it needs memory for
-    /// both. O(buckets), and an insert for each copy. The filter stays as it is, and the result is
-    /// false, if it cannot grow, is not smaller, or there is no memory for the new one. That is also
-    /// the case if one item has more copies than fit into two buckets of the smaller filter.
+    /// The call copies the filter into a new one and keeps the smaller of the two, so it needs
+    /// memory for both. O(buckets), and an insert per copy.
     ///
-    /// [`clear`](Self::clear) and removes do not shrink a filter. [`reset`](Self::reset) does.
+    /// The filter does not change, and the result is false, in each of these cases:
+    ///
+    /// * The filter cannot grow, or has not grown.
+    /// * The new filter would not be smaller.
+    /// * There is no memory for the new filter.
+    /// * An item has more copies than two buckets of the smaller filter can hold.
+    ///
+    /// [`clear`](Self::clear) and [`remove`](Self::remove) do not shrink a filter;
+    /// [`reset`](Self::reset) does.
     ///
     /// ```
     /// use guira::CuckooFilter;

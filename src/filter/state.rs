@@ -1,10 +1,11 @@
-//! What a filter holds, and how much it can: len, capacity, rate, memory.
+//! The state of a filter: length, capacity, rate, memory.
 
 use crate::{filter::CuckooFilter, raw::any::with_layout, stats::Stats};
 
 impl<S> CuckooFilter<S> {
-    /// The number of copies in the filter. Exact while no thread writes, and
-    /// otherwise off by at most the writes that overlap the call.
+    /// The number of copies in the filter.
+    ///
+    /// Exact while no thread writes; otherwise off by at most the writes that overlap the call.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -35,12 +36,13 @@ impl<S> CuckooFilter<S> {
         self.len() == 0
     }
 
-    /// The number of distinct items that fit, as asked for. Of a filter that can grow it is
-    /// the number that fits at its present size, which is at least the one asked for.
+    /// The number of distinct items for which the filter has room at its present size.
     ///
-    /// This is not where the first [`Full`](crate::InsertError::Full) comes: as a rule more items
-    /// fit.
-    /// The false-positive rate is kept up to the capacity, and rises with each item beyond it.
+    /// For a fixed filter, this is the requested capacity. A filter that can grow never reports
+    /// less than that.
+    ///
+    /// Usually more items fit before the first [`Full`](crate::InsertError::Full). The
+    /// false-positive rate is kept up to the capacity, and rises with each further item.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -55,8 +57,9 @@ impl<S> CuckooFilter<S> {
         self.geometry.capacity_at(self.doublings())
     }
 
-    /// The number of distinct items that fit when the filter has grown as far as
-    /// it may. For a fixed filter it is [`capacity`](Self::capacity).
+    /// The number of distinct items for which the filter has room after its last doubling.
+    ///
+    /// For a fixed filter, this is [`capacity`](Self::capacity).
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -75,8 +78,9 @@ impl<S> CuckooFilter<S> {
         self.geometry.max_capacity
     }
 
-    /// Completes the doubling that has begun, if any: O(buckets). While inserts
-    /// go on they do this piece by piece. This method is for a filter that falls idle.
+    /// Completes the doubling that is in progress, if any.
+    ///
+    /// Inserts do this piece by piece. Call this method for a filter that becomes idle. O(buckets).
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -95,8 +99,9 @@ impl<S> CuckooFilter<S> {
         with_layout!(&self.raw, raw => raw.table.finish_level());
     }
 
-    /// The share of slots that are used, from 0 to 1. While the filter doubles it is a little off,
-    /// as some buckets have more slots than others then.
+    /// The share of slots in use, from 0 to 1.
+    ///
+    /// It is approximate during a doubling, when buckets differ in their number of slots.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -114,8 +119,9 @@ impl<S> CuckooFilter<S> {
         self.len() as f64 / (self.buckets() * self.bucket_slots()) as f64
     }
 
-    /// The bytes that the filter takes up, itself and on the heap. A hasher's own
-    /// heap memory is not counted.
+    /// The bytes that the filter occupies, itself and on the heap.
+    ///
+    /// Heap memory of the hasher is not counted.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -128,11 +134,11 @@ impl<S> CuckooFilter<S> {
         size_of_val(self) + with_layout!(&self.raw, raw => raw.bytes())
     }
 
-    /// The expected share of absent items for which the filter answers true when
-    /// it holds [`capacity`](Self::capacity) items, from 0 to 1.
+    /// The expected share of absent items for which [`contains`](Self::contains) returns true, from
+    /// 0 to 1.
     ///
-    /// It is lower while the filter holds fewer items. It is higher when the filter holds
-    /// more, up to the first [`Full`](crate::InsertError::Full).
+    /// It applies when the filter holds [`capacity`](Self::capacity) items. With fewer items the
+    /// rate is lower. With more, up to the first [`Full`](crate::InsertError::Full), it is higher.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -146,9 +152,11 @@ impl<S> CuckooFilter<S> {
         self.geometry.rate_at(self.doublings())
     }
 
-    /// The bits of a fingerprint; in a filter that [prefers space](crate::Prefer::Space) rounded
-    /// down, as there need not be a power of two of them. A filter that has doubled stores one less
-    /// for each time, as the place of a fingerprint says that one.
+    /// The size of a fingerprint in bits, before growth.
+    ///
+    /// In a filter that [prefers space](crate::Prefer::Space) the number is rounded down, because
+    /// the number of fingerprints need not be a power of two. After each doubling a filter stores
+    /// one bit less of each fingerprint: the position of the fingerprint implies that bit.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -161,8 +169,9 @@ impl<S> CuckooFilter<S> {
         self.geometry.series.bits()
     }
 
-    /// The slots of a bucket, from 2 to 7: half the copies of one item that fit. A filter that
-    /// has doubled may have more of them than before, as each is shorter.
+    /// The number of slots of a bucket, which is half the number of copies of one item that fit.
+    ///
+    /// It can increase with each doubling, because fingerprints become shorter.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -176,7 +185,7 @@ impl<S> CuckooFilter<S> {
         self.geometry.series.slots(self.doublings())
     }
 
-    /// The number of buckets, each of 8 bytes.
+    /// The number of buckets, 8 bytes each.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -190,13 +199,14 @@ impl<S> CuckooFilter<S> {
         with_layout!(&self.raw, raw => raw.table.words())
     }
 
-    /// How often the filter has doubled.
+    /// How many times the filter has doubled.
     fn doublings(&self) -> u32 {
         with_layout!(&self.raw, raw => raw.table.doublings())
     }
 
-    /// What the filter has been through. The counters are kept off the fast
-    /// path and are approximate while threads are at work.
+    /// The counters of the filter.
+    ///
+    /// The fast path does not update them. They are approximate while threads use the filter.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -235,15 +245,18 @@ impl<S> CuckooFilter<S> {
         &self.hasher
     }
 
-    /// Removes all that was inserted before the call, while any number of threads go on.
+    /// Removes all items that were inserted before the call, while other threads use the filter.
     ///
-    /// When it returns, no copy is left of those that were in the filter when it began. One that is
-    /// inserted meanwhile may be removed, too. So beside this call `Ok` of an insert does not mean
-    /// that the item stays. Lock-free; it scans the filter as [`write_to`](Self::write_to) does.
+    /// When the call returns, no copy is left that was in the filter when it began. A copy that is
+    /// inserted during the call may be removed, too. An insert that overlaps the call can therefore
+    /// return `Ok` although its item does not stay.
     ///
-    /// O(buckets), and a remove for each item. A filter that has grown keeps its size. Where you
-    /// have the filter for yourself, [`reset`](Self::reset) is faster; where you can exchange it
-    /// for a new one, that is clearer.
+    /// Lock-free, although concurrent inserts of one item can keep the call busy with that item.
+    /// O(buckets), and a remove per copy. The call scans
+    /// the filter like [`write_to`](Self::write_to).
+    ///
+    /// A filter that has grown keeps its size. If you have exclusive access, [`reset`](Self::reset)
+    /// is faster. If you can replace the filter by a new one, that is simpler.
     ///
     /// ```
     /// use guira::CuckooFilter;
@@ -258,8 +271,9 @@ impl<S> CuckooFilter<S> {
         with_layout!(&self.raw, raw => raw.clear());
     }
 
-    /// Removes everything: O(buckets). A filter that has grown has its first size again. The
-    /// counters of [`stats`](Self::stats) go on.
+    /// Removes all items, and returns a filter that has grown to its initial size. O(buckets).
+    ///
+    /// The counters of [`stats`](Self::stats) are not reset.
     ///
     /// ```
     /// use guira::CuckooFilter;

@@ -74,8 +74,8 @@ struct Expiring {
 }
 
 impl Expiring {
-    /// Of the 2^t ages of a tag two at least are dead ones, beside that of a copy seen now: a sweep
-    /// passes by a word that it finds marked, and empties it in the next epoch
+    /// At least two of the 2^t ages of a tag are dead ones, besides that of a copy seen now. The
+    /// reason is that a sweep passes a marked word, and empties it only in the next epoch
     /// (`docs/design/expiry.md`).
     const fn of<L: PackedLayout>() -> Self {
         Self {
@@ -163,7 +163,7 @@ impl Series {
         self.fingerprint_bits + self.prefixes.max(1).ilog2()
     }
 
-    /// Those of expiring filters whose copies are live for so many epochs.
+    /// The series of expiring filters whose copies are live for this number of epochs.
     pub(super) fn expiring(epochs: u32) -> impl DoubleEndedIterator<Item = Self> + Clone {
         let possible = EXPIRING.iter().filter(move |it| epochs <= it.max_epochs);
         possible.map(|it| Self::of(&it.words))
@@ -208,9 +208,9 @@ impl Series {
     }
 
     /// The logarithm of the chance that two fingerprints of a plane differ. A slot can hold 2^w
-    /// numbers, or A · 2^k, of which those do not occur that are too small. Where f bits of the hash are
-    /// the fingerprint, those that they are raised to occur twice as often; in a fixed filter that is one,
-    /// and its double is neglected.
+    /// numbers, or A · 2^k; numbers that are too small do not occur. Where f bits of the hash are
+    /// the fingerprint, small fingerprints are raised to others, which occur twice as often. In a
+    /// fixed filter that is one fingerprint, and its double is neglected.
     fn ln_mismatch(self, level: u32) -> f64 {
         let words = self.at(level);
         let too_small = match self.levels {
@@ -221,8 +221,8 @@ impl Series {
         f64::ln_1p(-1.0 / fingerprints)
     }
 
-    /// The false-positive rate at a load factor: 2Sα comparisons, each of which
-    /// may match by chance (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §5.1).
+    /// The false-positive rate at a load factor: 2Sα comparisons, and each may match by chance (Fan
+    /// et al., *Cuckoo Filter*, CoNEXT 2014, §5.1).
     pub(super) fn rate(self, load: f64, level: u32) -> f64 {
         -f64::exp_m1(2.0 * self.slots(level) as f64 * load * self.ln_mismatch(level))
     }
@@ -232,9 +232,9 @@ impl Series {
         f64::ln_1p(-rate) / self.ln_mismatch(level) / (2.0 * self.slots(level) as f64)
     }
 
-    /// The load factor to which a large plane fills at a level: the
-    /// fewer bits of a fingerprint are left to choose the alternate bucket, the
-    /// less of the table can a search reach (Fan et al., as above, §4.2). Measured.
+    /// The load factor to which a large plane fills at a level. The fewer bits of a fingerprint are
+    /// left to choose the alternate bucket, the smaller is the part of the table that a search
+    /// reaches (Fan et al., as above, §4.2). Measured.
     fn load_at(self, level: u32) -> f64 {
         let words = self.at(level);
         let lost = match words.values().ilog2() {
@@ -323,8 +323,8 @@ impl Series {
     }
 }
 
-/// The number of items in a plane is binomial: of 2^level planes none has more than so many
-/// standard deviations above the mean, by Chernoff's bound for z^2 = 2 ln(2^level * odds).
+/// The number of items in a plane is binomial. By Chernoff's bound for z^2 = 2 ln(2^level * odds),
+/// no plane of 2^level is more than z standard deviations above the mean. The result is z.
 fn deviations(level: u32) -> f64 {
     (2.0 * (f64::from(level) * std::f64::consts::LN_2 + LN_ODDS)).sqrt()
 }

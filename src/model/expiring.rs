@@ -26,8 +26,8 @@ impl<const SLOTS: usize> PackedLayout for Tagged<SLOTS> {
 }
 
 /// An expiring filter of a few buckets with `SLOTS` slots each. A copy is live in the epoch in
-/// which it was last seen and in the next `E` ones, dead in those after them; then its tag begins
-/// anew.
+/// which it was last seen and in the next `E` ones, and dead in the epochs after them; then its tag
+/// repeats.
 pub struct Expiring<const SLOTS: usize, const E: u64 = 1>(RawFilter<Tagged<SLOTS>>);
 
 impl<const SLOTS: usize, const E: u64> std::fmt::Debug for Expiring<SLOTS, E> {

@@ -42,8 +42,8 @@ impl<const SLOTS: usize> Growing<SLOTS> {
         })
     }
 
-    /// The item whose fingerprint a reader would see in slot 0 of a word at level 1 that holds
-    /// `item` alone, if it took the word for one at level 0.
+    /// The item that a reader would see in slot 0 of a word at level 1 if it took the word for one
+    /// at level 0. The word holds `item` alone.
     pub fn mistaken_for(item: Item) -> Item {
         let Class { fingerprint, p, q } = item.0;
         Item(Class::of_pair(
@@ -65,7 +65,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
         table.split(item.0.fingerprint.low_bits(level), bucket, level);
     }
 
-    /// Begins the level after `level`, if nobody has.
+    /// Begins the level after `level`, if no thread has.
     pub fn begin_level(&self, level: u32) {
         self.0.table.begin_level(level).expect("a few bytes");
     }
@@ -90,9 +90,8 @@ impl<const SLOTS: usize> Growing<SLOTS> {
         self.0.insert(item.0)
     }
 
-    /// Relocates each item out of the bucket given with it, in this order, every
-    /// one but the first into the slot that the one before has left, and puts
-    /// `new` into the slot of the last.
+    /// Relocates each item out of the bucket given with it, in this order. Every item but the first
+    /// moves into the slot that the one before has left, and `new` into the slot of the last.
     pub fn relocate_path(&self, path: &[(Item, usize)], new: Item) -> bool {
         let hops: Vec<Hop> = path.iter().map(|&(item, from)| hop(item, from)).collect();
         let moved = self.0.relocate(hops.into_iter(), Fill::Item(new.entry()));

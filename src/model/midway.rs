@@ -32,9 +32,9 @@ impl<const SLOTS: usize> Model<SLOTS> {
         self
     }
 
-    /// What is left of that move, in few exchanges: a remove takes the item
-    /// (unless another one has done so), and another copy of it comes into the
-    /// slot of T, as at the end of a path. Returns what that remove answers.
+    /// Ends that move in few exchanges: a remove takes the item, unless another one has done so.
+    /// Then another copy of it comes into the slot of T, as at the end of a path. Returns the
+    /// result of that remove.
     ///
     /// Stands for all ways in which the copy can get back to where it came from.
     pub fn take_and_replace(&self, item: Item, from: usize) -> bool {

@@ -15,7 +15,7 @@ impl<const SLOTS: usize, const PHASE_BITS: u32, const SEMI_SORTED: bool>
 where
     Small<SLOTS, PHASE_BITS, SEMI_SORTED>: Layout,
 {
-    /// The same filter, of which snapshots are taken, that scan `buckets` buckets at a time.
+    /// The same filter, with snapshots that scan `buckets` buckets at a time.
     #[must_use]
     pub fn scanned_by(mut self, buckets: usize) -> Self {
         self.0.frontiers = Frontiers::new(buckets);

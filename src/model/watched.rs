@@ -36,7 +36,7 @@ pub struct WordShown {
     pub slots: Vec<u64>,
     /// The letter of the mark on slot 0.
     pub mark: Option<char>,
-    /// A reservation's token stands in the last slot.
+    /// A reservation's token is in the last slot.
     pub reserved: bool,
     /// How many low bits of a fingerprint the word does not store; in a filter that can grow
     /// `None` if no split has made the word.
@@ -108,7 +108,7 @@ impl Watched {
         self.0.relocate(item, from)
     }
 
-    /// Begins the next level, if nobody has. False if there is none.
+    /// Begins the next level, if no thread has. False if there is none.
     pub fn begin_level(&self) -> bool {
         self.0.begin_level()
     }

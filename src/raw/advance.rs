@@ -1,7 +1,14 @@
-//! The time of an expiring filter goes on.
+//! The time of an expiring filter: epochs and sweeps.
 //!
-//! Each epoch begins only after all words have been swept in the one before it, by whichever thread.
-//! So two sweeps meet a dead copy before its tag could mean a later epoch, but for those that
+//! | promise | an epoch begins only after all words were swept in the one before |
+//! |---|---|
+//! | how | docs/design/expiry.md, "advance, sweep and tick" |
+//! | why | PROOF, section 12 (E6) |
+//! | checked by | expire_sweep, expire_lookup |
+//! | break it | `cargo xtask break SweptLate` |
+//!
+//! Each epoch begins only after some thread has swept all words in the epoch before it. So two
+//! sweeps meet a dead copy before its tag could mean a later epoch, with the exceptions that
 //! `docs/design/expiry.md` names.
 
 use super::RawFilter;
@@ -19,7 +26,7 @@ const COUNTED: usize = 1 << 12;
 
 impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// Begins the next epoch, and empties what is dead by it. False if another thread began it
-    /// meanwhile. O(words); nobody waits for it.
+    /// during the call. O(words); no thread waits for it.
     pub(crate) fn advance(&self) -> bool {
         self.begin_epoch().map(|now| self.sweep_all(now)).is_some()
     }
@@ -31,8 +38,8 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         begun.map(|now| self.sweep_all(now)).is_some()
     }
 
-    /// Begins the next epoch, in which somebody has to [`sweep`](Self::sweep); `None` if another
-    /// thread began it meanwhile.
+    /// Begins the next epoch, in which the caller has to arrange a [`sweep`](Self::sweep). `None`
+    /// if another thread began it during the call.
     pub(crate) fn begin_epoch(&self) -> Option<Now> {
         // Before the epoch begins: a reading of the clock must never be taken for one of a later
         // epoch with the same low bits.
@@ -87,10 +94,10 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         self.time.tick(now).then(|| now.next())
     }
 
-    /// Empties the dead copies of all words but those that are marked, in the epoch `now` or later.
+    /// Empties the dead copies of all unmarked words, in the epoch `now` or later.
     ///
-    /// Further steps may begin meanwhile. Words that have been passed by then have not been swept in
-    /// those, so this counts as a sweep of the epoch that was read before the first word.
+    /// Further epochs may begin during the sweep. Words that were passed before then have not been
+    /// swept in them, so this counts as a sweep of the epoch that was read before the first word.
     fn sweep_all(&self, now: Now) {
         let view = self.table.view();
         let buckets = view.buckets();

@@ -1,5 +1,5 @@
-//! Batches as a pipeline: the words of an item are prefetched some items before it is looked
-//! at, so that cache misses overlap. Then each item is treated as one by one.
+//! Batches as a pipeline: the words of an item are prefetched some items before it is looked up, so
+//! that cache misses overlap. Then each item is processed like a single one.
 
 use super::{RawFilter, len::Len, lookup::Lookups};
 use crate::{
@@ -23,7 +23,7 @@ const HALF: usize = GROUP / 2;
 
 const _: () = assert!(GROUP <= u32::BITS as usize, "an answer is a bit");
 
-/// Classes of which the words are on the way into the cache.
+/// Classes whose words are being fetched into the cache.
 pub(crate) type InFlight = ArrayVec<Class, GROUP>;
 
 impl<L: Layout> Lookups<'_, L> {
@@ -111,8 +111,9 @@ impl<L: Layout> RawFilter<L> {
         lookups.for_each(items, hash, results, |class| lookups.contains(class));
     }
 
-    /// Whether each class of `in_flight` is present, the first one in the lowest bit. `hashes` are at
-    /// most as many: their classes replace it, with their words on the way into the cache.
+    /// Whether each class of `in_flight` is present, the first one in the lowest bit. There are at
+    /// most as many `hashes` as classes: their classes replace `in_flight`, and their words are
+    /// fetched into the cache.
     #[inline(always)]
     pub(crate) fn contains_in_flight(&self, in_flight: &mut InFlight, hashes: &[u64]) -> u32 {
         let lookups = self.lookups();
@@ -156,7 +157,7 @@ impl<L: Layout> RawFilter<L> {
         })
     }
 
-    /// [`insert_all`](Self::insert_all) of those that are absent; stores which were.
+    /// [`insert_all`](Self::insert_all) of the absent classes; stores which were absent.
     #[inline(always)]
     pub(crate) fn insert_unique_all<T>(
         &self,
@@ -198,8 +199,8 @@ impl<L: Layout> RawFilter<L> {
         })
     }
 
-    /// Hands each class to `insert` up to the first one that fails. For those that need room the
-    /// words are prefetched that a search will look at first.
+    /// Passes each class to `insert`, up to the first one that fails. For a class that needs room
+    /// it prefetches the words at which a search looks first.
     #[inline(always)]
     fn insert_each<T, R>(
         &self,

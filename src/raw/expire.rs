@@ -1,9 +1,16 @@
 //! Dead copies, and how their slots become empty.
 //!
-//! An exchange that empties a slot knows of its copy only the bits. By the time it succeeds a
-//! younger copy may have the same ones: tags begin anew after 2^t epochs. So the copy is withheld
-//! first, which takes nothing from anybody: it counts as before, and nobody else changes it. Then
-//! the time is read, and only if the copy is dead by that it goes.
+//! | promise | no live copy is emptied, however late the thread is |
+//! |---|---|
+//! | how | docs/design/expiry.md, "Withhold" |
+//! | why | PROOF, section 12 (E1, E6) |
+//! | checked by | expire_insert, expire_lookup |
+//! | break it | `cargo xtask break ExpireAtOnce` |
+//!
+//! An exchange that empties a slot knows only the bits of its copy. When it succeeds, a younger
+//! copy may have the same bits: tags repeat after 2^t epochs. So the copy is withheld first, which
+//! changes no answer: it still counts, and no other thread changes it. Then the time is read, and
+//! the slot is emptied only if the copy is dead by then.
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
@@ -90,8 +97,8 @@ impl<L: Layout> RawFilter<L> {
     /// Ends what began with W on this entry: the copy goes if it is dead. True if it went, and was
     /// not taken by a remove, which counts it itself.
     pub(super) fn empty_or_release(&self, bucket: usize, entry: Entry) -> bool {
-        // The copy is not younger than this epoch: whoever put it there had read its own epoch
-        // before, and the exchange to W has seen that.
+        // The copy is not younger than this epoch: the thread that put it there had read its own
+        // epoch before, and the exchange to W has seen that.
         let dead = !self.time.now().is_live(entry);
         let step = if dead { Step::Empty } else { Step::Release };
         let stood = self.end_withheld(step, bucket, entry, |word| {
@@ -104,8 +111,8 @@ impl<L: Layout> RawFilter<L> {
         dead && stood
     }
 
-    /// Makes of the word what `end` says, unless a remove has taken the withheld copy meanwhile:
-    /// then false, and its slot is emptied.
+    /// Replaces the word by what `end` returns. If a remove has taken the withheld copy since, the
+    /// slot is emptied instead, and the result is false.
     pub(super) fn end_withheld(
         &self,
         step: Step,

@@ -1,4 +1,11 @@
 //! insert: claims an empty slot, or makes one.
+//!
+//! | promise | a slot is claimed once; after an error nothing was added |
+//! |---|---|
+//! | how | DESIGN, section 4, "insert" |
+//! | why | PROOF, section 6, section 8 |
+//! | checked by | insert, visible, growth_insert, expire_insert |
+//! | break it | `cargo xtask break ClaimUnchecked` |
 
 use super::RawFilter;
 use crate::{
@@ -37,7 +44,8 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// An epoch has begun meanwhile: the copy would be gone too soon. It stays, and dies by itself.
+    /// An epoch began during the call, so the copy would expire too soon. It stays until it
+    /// expires.
     #[cold]
     fn insert_later(&self, class: Class) -> Result<(), InsertError> {
         loop {
@@ -87,7 +95,7 @@ impl<L: Layout> RawFilter<L> {
             let Some((in_other, new)) = claim else {
                 return false;
             };
-            // Without a branch, which nobody could foresee.
+            // Without a branch: it would be unpredictable.
             let into = select_unpredictable(in_other, other, one);
             if into.replace_bits(Step::Claim, new) {
                 return true;

@@ -12,8 +12,8 @@ pub(crate) struct Len {
     shards: Shards,
 }
 
-/// Low sums that are needed to say that there are few items. Being stopped takes a
-/// thread microseconds at least, and a sum some nanoseconds: not so many in a row.
+/// How many low sums in a row show that there are few items. A preemption takes at least
+/// microseconds and a sum some nanoseconds, so a thread is not preempted in each of these.
 const SUMS: usize = 3;
 
 /// A small filter has one shard, and no padding, so that it stays small.
@@ -49,7 +49,7 @@ impl Len {
         Self { shards }
     }
 
-    /// That of a filter that can grow, and has so many words now.
+    /// The length of a filter that can grow, and has this number of words now.
     pub(crate) fn growing(words: usize) -> Self {
         let len = Self {
             shards: Shards::Growing {
@@ -61,7 +61,8 @@ impl Len {
         len
     }
 
-    /// The filter has so many words now. If there is no memory for more shards it goes on with one.
+    /// The filter has this number of words now. If there is no memory for more shards, it keeps
+    /// one.
     pub(crate) fn grow(&self, words: usize) {
         if let Shards::Growing { more, .. } = &self.shards
             && words >= LARGE
@@ -109,12 +110,12 @@ impl Len {
         }
     }
 
-    /// The sum; operations that run meanwhile may be in it or not.
+    /// The sum. Concurrent operations may be counted or not.
     pub(crate) fn sum(&self) -> usize {
         self.sum_beside(|| {})
     }
 
-    /// True if there are `items`; operations that run meanwhile may count or not.
+    /// True if there are `items` items. Concurrent operations may be counted or not.
     ///
     /// A sum that a thread is stopped in the middle of can miss any number of inserts whose
     /// removes it sees, so a low one alone does not decide.
@@ -142,8 +143,7 @@ impl Len {
                 all.map(load).fold(0, u64::wrapping_add)
             }
         };
-        // Below 0 if it has missed an insert, of which it has seen the remove in another
-        // shard.
+        // Below 0 if it missed an insert whose remove it saw in another shard.
         usize::try_from(sum.cast_signed()).unwrap_or(0)
     }
 

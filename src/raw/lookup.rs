@@ -1,4 +1,11 @@
 //! contains and count.
+//!
+//! | promise | no false negative; `contains` is wait-free; `count` is the number at one moment, during moves |
+//! |---|---|
+//! | how | DESIGN, section 4, "contains" |
+//! | why | PROOF, section 5 (L1, L2, L9, L10), section 8 |
+//! | checked by | lookup, attempts, count, growth_lookup, expire_lookup |
+//! | break it | `cargo xtask break ContainsNoValidate` |
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
@@ -22,7 +29,7 @@ use crate::{
     },
 };
 
-/// Attempts of a lookup, after the last of which it answers true.
+/// Attempts of a lookup. If the last one is not conclusive, the result is true.
 pub(super) const ATTEMPTS: usize = 8;
 
 /// A filter for a row of lookups, with the place of its words and versions at hand.
@@ -40,9 +47,8 @@ impl<L: Layout> Lookups<'_, L> {
         faulty!(self.look_up(class), in Lookup => wrong::contains(self.raw, class))
     }
 
-    /// If both words are settled and the version is unchanged, the comparison is the answer.
-    /// That condition nearly always holds, so its branch is foreseen; the answer is not branched
-    /// on.
+    /// If both words are settled and the version is unchanged, the comparison is the answer. That
+    /// condition nearly always holds, so its branch is predicted. There is no branch on the answer.
     #[inline(always)]
     fn look_up(&self, class: Class) -> bool {
         let Class { fingerprint, p, q } = class;
@@ -100,8 +106,8 @@ impl<L: Layout> RawFilter<L> {
         in_p: Bits,
         in_q: Bits,
     ) -> bool {
-        // In quiet words a match is a copy, whatever has moved. (Where words are split they may
-        // be of another level than the hint, or not those that count.)
+        // In quiet words a match is a copy, whatever has moved. (Words that are being split may be
+        // at another level than the hint, or not count for this fingerprint.)
         if !L::GROWS {
             let (quiet, found) =
                 Word::<L>::match_settled(in_p, in_q, fingerprint, Word::<L>::EMPTY);
@@ -145,7 +151,7 @@ impl<L: Layout> RawFilter<L> {
         let now = self.time.now();
         let version = self.versions.of(class).observe();
         let (p, q) = self.load_pair(class);
-        // Both, as nobody can foresee which.
+        // Looks at both words: a branch between them would be unpredictable.
         if holds_copy(p, fingerprint, now) | holds_copy(q, fingerprint, now) {
             return Some(true);
         }
@@ -158,8 +164,8 @@ impl<L: Layout> RawFilter<L> {
         copies(p, q, fingerprint, now).map(|copies| copies > 0)
     }
 
-    /// The number of live copies of the class at one moment during the call, if they are only
-    /// moved meanwhile (PROOF, section 11).
+    /// The number of live copies of the class at one moment during the call, if only moves of them
+    /// overlap the call (PROOF, section 11).
     pub(crate) fn count(&self, class: Class) -> usize {
         loop {
             let copies = faulty!(self.try_count(class), in Lookup => wrong::try_count(self, class));

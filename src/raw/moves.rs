@@ -1,4 +1,11 @@
-//! One move of a resident: the seven steps of `docs/DESIGN.md`, section 4.
+//! One move of a resident: seven named steps.
+//!
+//! | promise | a moved copy is in one of its two buckets throughout; a move is made once or undone |
+//! |---|---|
+//! | how | DESIGN, section 4, "A move" |
+//! | why | PROOF, section 2, section 5 (L1, L2) |
+//! | checked by | lookup, path, remove, visible, semi_sorted |
+//! | break it | `cargo xtask break NoAdvance` |
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
@@ -127,8 +134,8 @@ impl<L: Layout> Move<'_, L> {
         })
     }
 
-    /// Step 2, Advance: tells the readers that have passed P. False if the move has to give way,
-    /// to whoever holds the stripe, or to a snapshot between the two buckets.
+    /// Step 2, Advance: informs readers that have passed P. False if the move has to give way, to a
+    /// thread that holds the stripe or to a snapshot between the two buckets.
     fn advance(&self) -> bool {
         !self.stripe.advance() && self.frontiers.may_cross(self.from, self.to)
     }

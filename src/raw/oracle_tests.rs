@@ -114,7 +114,8 @@ impl<L: Layout> Checked<L> {
         assert_eq!(self.raw.contains(class), count > 0, "{class:?}");
     }
 
-    /// No mark and no reservation is left, and the copies are those that were put in.
+    /// No mark and no reservation is left, and the filter holds exactly the copies that were
+    /// inserted.
     fn is_at_rest(&self) {
         assert_eq!(self.raw.len.sum(), self.items());
         for bucket in 0..self.raw.table.buckets() {
@@ -152,7 +153,7 @@ impl<L: Layout> Checked<L> {
     }
 }
 
-/// A random row of operations on few classes, each of which comes often, and on many.
+/// A random sequence of operations: on few classes, each used many times, and on many.
 fn operations_agree<L: Layout>(buckets: usize, classes: u64, seed: u64) {
     let mut next = numbers(seed);
     let mut filter = Checked::<L>::new(buckets);

@@ -1,7 +1,15 @@
 //! refresh: a copy of the class is as young as a new one afterwards.
 //!
-//! The tag of a copy changes under W, as in [`expire`](super::expire). Where a word is marked
-//! already, and stays so for a while, a second copy comes beside the first, which dies by itself.
+//! | promise | a refreshed copy is as young as a new one; no copy becomes older |
+//! |---|---|
+//! | how | docs/design/expiry.md, "refresh" |
+//! | why | PROOF, section 12 (E2, E4) |
+//! | checked by | expire_refresh |
+//! | break it | `cargo xtask break RefreshNoSecondNow` |
+//!
+//! The tag of a copy changes while the copy is withheld (W), as in [`expire`](super::expire). If
+//! the word has a mark, and keeps it for a while, the call adds a second copy, and the first one
+//! expires by itself.
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
@@ -74,7 +82,7 @@ impl<L: Layout> RawFilter<L> {
         let is_hidden =
             |word: Word<L>| !word.is_unmarked() && now.oldest_in(word, fingerprint).is_some();
         if *patience > 0 && (is_hidden(p.word()) || is_hidden(q.word())) {
-            // A sweep, say, is about to go on to the next word.
+            // Another thread may be about to finish here, such as a sweep.
             *patience -= 1;
             sync::yield_now();
             return Ok(None);

@@ -1,4 +1,11 @@
 //! Making room: search a path, then move a hole back along it.
+//!
+//! | promise | a path is followed without a gap; a failed insert leaves no mark |
+//! |---|---|
+//! | how | DESIGN, section 5 |
+//! | why | PROOF, section 8 |
+//! | checked by | path, insert, growth_insert |
+//! | break it | `cargo xtask break NoRetract` |
 
 use super::{
     RawFilter,
@@ -129,8 +136,8 @@ impl<L: Layout> RawFilter<L> {
         let mut found = search.run(self, class.fingerprint, &roots, wary);
         let nothing = found == Found::Nothing;
         if faulty!(nothing, FullUnchecked => false) {
-            // The search probes a word and goes on: behind it a slot may have been
-            // emptied, while the one on the path before it was filled.
+            // The search probes one word after the other. Behind it a slot may have been emptied,
+            // while the one on the path before it was filled.
             found = search.run(self, class.fingerprint, &roots, wary);
         }
         if found == Found::Path {

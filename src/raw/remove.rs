@@ -1,4 +1,11 @@
 //! remove: takes one copy, wherever it is.
+//!
+//! | promise | of n copies, exactly n removes return true; a present copy is found |
+//! |---|---|
+//! | how | DESIGN, section 4, "remove" |
+//! | why | PROOF, section 5 (L3, L4, L6), section 6 |
+//! | checked by | remove, stale_remove, growth_remove |
+//! | break it | `cargo xtask break RemoveNoValidate` |
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
@@ -70,7 +77,7 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// [`try_remove`](Self::try_remove) where a move is under way.
+    /// [`try_remove`](Self::try_remove) where a move is in progress.
     #[cold]
     fn remove_among_marks(
         &self,
@@ -99,13 +106,13 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// Takes the copy with this entry, whose move is decided but not delivered: T stands in
-    /// `from`, and the copy is the S in `to`, which becomes K.
+    /// Takes the copy with this entry, whose move is decided but not delivered: T is in `from`, and
+    /// the copy is the S in `to`, which becomes K.
     ///
-    /// The exchange sees only S. That T stands, of the same move, is known by the
-    /// order: hold, S, T. Had another mover set the S that is exchanged, or the T,
-    /// it would have set its outline after S was read here, and would have found
-    /// the stripe held when it announced itself (PROOF, L6).
+    /// The exchange sees only S. That T is there, of the same move, follows from the order: hold,
+    /// S, T. Suppose another mover had set the S that is exchanged, or the T. Then it would have
+    /// set its outline after S was read here, and would have found the stripe held at its Advance
+    /// (PROOF, L6).
     pub(super) fn kill_shadow(
         &self,
         class: Class,
@@ -140,7 +147,7 @@ fn take<L: Layout>(loaded: Loaded<'_, L>, entry: Entry) -> Option<bool> {
     taken.then_some(true)
 }
 
-/// S, D or W becomes K, so that whoever set the mark will empty it.
+/// S, D or W becomes K: the thread that set the mark will empty it.
 fn kill<L: Layout>(loaded: Loaded<'_, L>) -> bool {
     loaded.replace(Step::Kill, loaded.word().remarked(Mark::Killed))
 }

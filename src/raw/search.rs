@@ -1,4 +1,11 @@
 //! Search for a path: words that relocations can reach, breadth first, up to an empty slot.
+//!
+//! | promise | a path that is there throughout is found, in the words of one level |
+//! |---|---|
+//! | how | DESIGN, section 5 |
+//! | why | PROOF, section 8 |
+//! | checked by | insert, growth_insert |
+//! | break it | `cargo xtask break SearchForgetsPlane` |
 
 use super::{RawFilter, moves::Hop};
 use crate::{
@@ -14,9 +21,9 @@ use crate::{
 };
 use arrayvec::ArrayVec;
 
-/// Words that a search probes before it gives up: enough for the load factors
-/// of `geometry`, few enough that `Full` comes back in microseconds, where no other
-/// thread's moves are in the way. (In models tables and stacks are tiny.)
+/// Words that a search probes before it gives up. They suffice for the load factors of `geometry`,
+/// and `Full` is returned within microseconds if no other thread's moves are in the way. (In models
+/// tables and stacks are tiny.)
 const MAX_PROBES: usize = if sync::IN_MODEL { 64 } else { 1024 };
 
 /// The same for a filter between two levels: to split a few words is cheaper than
@@ -40,7 +47,7 @@ const HASHES: usize = 4 * MAX_PROBES;
 pub(crate) enum Found {
     /// The last node has an empty slot.
     Path,
-    /// No path, but moves under way may have hidden one.
+    /// No path, but a move in progress may have hidden one.
     Blocked,
     /// No path as far as a search may look.
     NotSoFar,
@@ -205,9 +212,9 @@ impl Search {
     /// From here on `bucket` is known to be reached: by node `number`, if it was not yet. True
     /// if it was not.
     ///
-    /// Of two buckets with one hash the later one is known: hardly one in ten is forgotten,
-    /// and costs some probes if it is reached again. To keep both would take a branch that
-    /// nobody could foresee.
+    /// Of two buckets with one hash, only the later one is known. Hardly one bucket in ten is
+    /// forgotten, and it costs some probes if it is reached again. To keep both would take an
+    /// unpredictable branch.
     #[inline(always)]
     fn learn(&mut self, number: usize, bucket: usize) -> bool {
         // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).

@@ -48,7 +48,7 @@ pub(crate) const fn grown(lower: u64) -> u64 {
     lower << GROWN.first | 1 << 26
 }
 
-/// Such a filter, that can double `more` times.
+/// A filter that can double `more` times.
 pub(crate) fn growing(buckets: usize, more: u32) -> RawFilter<Growing> {
     RawFilter::new(buckets, Levels { more, ..GROWN }).expect("a few bytes")
 }
@@ -70,7 +70,7 @@ pub(crate) fn from_lower(p: usize) -> Class {
     Class::of_pair(Fingerprint::new(1), p, p + 1)
 }
 
-/// Doubles an empty filter so many times.
+/// Doubles an empty filter this number of times.
 pub(crate) fn double<L: Layout>(raw: &RawFilter<L>, times: u32) {
     for _ in 0..times {
         raw.table.begin_level(raw.table.level()).expect("memory");
@@ -160,7 +160,7 @@ fn a_lookup_in_a_level_that_is_swept_takes_a_bounded_number_of_loads() {
     );
 }
 
-/// Relocations to and fro below the lookups, each of which must still be short.
+/// Copies are relocated to and fro during lookups, and each lookup must still be short.
 #[test]
 fn a_lookup_under_relocations_takes_a_bounded_number_of_loads() {
     /// Enough of them that met a move half done.
@@ -469,8 +469,8 @@ fn a_full_filter_is_left_as_it_was() {
     check::<S17x3>();
 }
 
-/// Whoever changes a word takes another thread's reservation away, for whatever class it stands:
-/// only then does a reservation that still stands say that the word is as it was.
+/// Every change of a word evicts another thread's reservation, whatever its class. Only then does a
+/// reservation that is still there prove that the word is unchanged.
 #[test]
 fn every_change_of_a_word_takes_the_reservation_away() {
     fn check<L: Layout>() {

@@ -13,9 +13,9 @@ pub(crate) const TOKENS: usize = 512;
 /// Tokens of a group: the bits of its word.
 const GROUP: usize = 64;
 
-/// A thread keeps its token for its next call if it is one of the first so many of its group: 128
-/// in all. To take one and give it back costs two exchanges. Calls of further threads have the
-/// others.
+/// A thread keeps its token for its next call if the token is one of the first `KEPT` of its group:
+/// 128 in all. Without that, each call would make two exchanges to acquire and return its token.
+/// The other tokens are for calls of further threads.
 const KEPT: usize = 16;
 
 /// One pool serves all filters of the process, so that a small filter need not carry one.
@@ -61,7 +61,7 @@ impl Pool {
         Self([const { CachePadded::new(AtomicU64::new(0)) }; TOKENS / GROUP])
     }
 
-    /// A token that nobody else has; `None` if it found none.
+    /// A token that no other call has; `None` if it found none.
     ///
     /// It looks at each group once: one that is given back behind it stays unseen.
     fn acquire(&self) -> Option<Token<'_>> {
@@ -193,8 +193,8 @@ mod tests {
     #[test]
     fn a_thread_keeps_its_token_and_gives_it_back_at_its_end() {
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        // Other tests take tokens meanwhile, and may take this one when it is free: then once
-        // more.
+        // Other tests take tokens concurrently, and may take this one while it is free; then it is
+        // tried again.
         let given_back = (0..1000).any(|_| {
             let number = thread::spawn(|| {
                 let first = with_token(|number| number).unwrap();

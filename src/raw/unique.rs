@@ -1,19 +1,26 @@
 //! Exact insertion of an absent item: load-linked, store-conditional on a word.
 //!
-//! The call puts a token into an empty slot of one of the two words of the class, its *own* one,
-//! reads the other word, and replaces the token by the fingerprint. Any other change of the own
-//! word removes the token, so if it is still there, that word was the same all the time, and the
-//! words read stood together. From then on the class can reach the other word only through the
-//! own one (which would remove the token), by a plain `insert`, or by another call that reserves
-//! there.
+//! | promise | one copy, and one `Ok(true)` of all calls that race |
+//! |---|---|
+//! | how | DESIGN, section 6 |
+//! | why | PROOF, section 5 (L5, L11), section 8 |
+//! | checked by | unique, growth_level, expire_unique |
+//! | break it | `cargo xtask break UniqueNoReservation` |
 //!
-//! Of two calls with reservations in both words one sees the other's: each reserves before it
-//! reads. One of the two words is the *home* of the class ([`Class::home`]), and a call in the home
-//! has the right of way: it takes away a reservation in the other word, and a call there gives way
-//! to one in the home.
+//! The call puts a token into an empty slot of one of the two words of the class, its *own* word.
+//! It reads the other word, and replaces the token by the fingerprint. Any other change of the own
+//! word removes the token. So if the token is still there, the own word has not changed, and both
+//! words were at one moment as they were read. From then on the class reaches the other word only
+//! by a plain `insert`, by another call that reserves there, or through the own word, which removes
+//! the token.
 //!
-//! So the two words have two pairs of names. Home and away belong to the class and never change;
-//! own and other belong to the call, which chooses its own word.
+//! Of two calls with reservations in both words, at least one sees the other's: each reserves
+//! before it reads. One of the two words is the *home* of the class ([`Class::home`]), and a call
+//! at home has the right of way. It evicts a reservation in the other word, and a call there gives
+//! way to one at home.
+//!
+//! So the two words have two pairs of names. *Home* and *away* belong to the class and never
+//! change. *Own* and *other* belong to the call, which chooses its own word.
 //!
 //! ```text
 //!                      home             away
@@ -79,7 +86,7 @@ impl Patience {
         true
     }
 
-    /// The own reservation was taken away: others need more time.
+    /// The own reservation was evicted: others need more time.
     #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::unnecessary_min_or_max))] // 0 in a model
     fn double(&mut self) {
         self.limit = MAX_COURTESY.min(2 * self.limit);
@@ -122,7 +129,7 @@ enum Lost {
     /// The own word changed before the reservation stood, or a call in the home has the right
     /// of way.
     Word,
-    /// The reservation was taken away.
+    /// The reservation was evicted.
     Reservation,
 }
 
@@ -252,9 +259,9 @@ impl<L: Layout> RawFilter<L> {
         Ok(absent)
     }
 
-    /// An epoch has begun meanwhile: the copy would be gone too soon, and is made younger. Another
-    /// call may have seen it already, so this one has added the class whatever happens from here
-    /// on.
+    /// An epoch began during the call, so the copy would expire too soon, and is made younger.
+    /// Another call may have seen the copy already. So from here on this call has added the class,
+    /// whatever happens.
     #[cold]
     fn confirmed_too_early(&self, class: Class) {
         if !matches!(self.refresh(class), Ok(true)) {
@@ -274,7 +281,7 @@ impl<L: Layout> RawFilter<L> {
     }
 }
 
-/// What `load` loads. A reservation that stands there for longer is taken away.
+/// Returns what `load` loads. Evicts a reservation that stays there for long.
 fn take_reservation_away<'a, L: Layout>(
     load: impl Fn() -> Loaded<'a, L>,
     patience: &mut Patience,

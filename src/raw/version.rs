@@ -14,9 +14,9 @@ use crate::{
 /// [ version: advances of moves of these pairs      ][ holds    ]
 /// ```
 ///
-/// A reader that was preempted between observing and validating meets the same
-/// version again only after exactly a multiple of 2^52 advances: a stripe that
-/// advanced a hundred million times a second would take 521 days for them.
+/// A reader that was preempted between observing and validating meets the same version again only
+/// after exactly a multiple of 2^52 advances. A stripe that advanced a hundred million times a
+/// second would take 521 days for them.
 ///
 /// A hold is a remove that is about to kill a shadow. While there is one, no
 /// mover that comes later confirms its outline: the shadow that the remove has
@@ -160,9 +160,9 @@ impl Version<'_> {
     /// True if no move of these pairs has advanced the version since. (A hold that
     /// came or went is taken for an advance: it is as rare.)
     ///
-    /// Relaxed: the words read before it were read with Acquire, so this load
-    /// cannot come before them, and whoever erased what the reader missed had
-    /// advanced the version before it released the word that the reader saw.
+    /// Relaxed: the words read before it were read with Acquire, so this load cannot come before
+    /// them. A thread that erased what the reader missed had advanced the version before it
+    /// released the word that the reader saw.
     #[inline(always)]
     pub(crate) fn validate(self) -> bool {
         count_load();

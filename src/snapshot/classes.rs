@@ -1,4 +1,4 @@
-//! The copies in a filter, class by class: scanned while all threads go on.
+//! The copies in a filter, class by class: scanned while threads use the filter.
 
 use crate::{
     raw::{
@@ -16,8 +16,8 @@ use crate::{
 use arrayvec::ArrayVec;
 
 impl<L: Layout> RawFilter<L> {
-    /// Hands the class of each copy to `take`, up to [`GROUP`] at a time, until that fails:
-    /// of each copy that is present during the whole call, as a snapshot has it.
+    /// Passes the class of each copy to `take`, up to [`GROUP`] at a time, until `take` fails. As
+    /// in a snapshot, these are at least the copies that are present during the whole call.
     ///
     /// Unlike a snapshot's, the scan does not start again when the filter doubles. Each chunk
     /// counts by its last load, over as many planes as there are by then (PROOF, section 10).

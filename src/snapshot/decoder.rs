@@ -1,4 +1,4 @@
-//! The public decoder of a plain filter's snapshot.
+//! The public decoder for snapshots of a plain filter.
 
 use super::{
     assembly::Assembly,
@@ -12,17 +12,17 @@ use crate::{
 };
 use std::{fmt, hash::BuildHasher};
 
-/// Builds a [`CuckooFilter`] from a snapshot whose bytes arrive in pieces, such as from a network.
+/// Builds a [`CuckooFilter`] from a snapshot that arrives in pieces, for example from a network.
 ///
-/// In contrast to [`read_from`](CuckooFilter::read_from) it needs no blocking reader.
+/// Unlike [`read_from`](CuckooFilter::read_from), it needs no blocking reader.
 /// [`ExpiringSnapshotDecoder`](crate::ExpiringSnapshotDecoder) does the same for snapshots of an
 /// [`ExpiringFilter`](crate::ExpiringFilter).
 ///
 /// A snapshot of a few bytes can claim a filter of many gigabytes, so the caller sets a limit for
-/// the buckets. Within it memory grows with the bytes that arrive: the table is allocated when a
-/// quarter of it has come, or is in the piece at hand. So the decoder allocates at most 5 bytes for
-/// each byte of input, besides some KiB, and at most a quarter of the table more than the filter
-/// takes up. Its time is linear in the bytes, whatever they are.
+/// the buckets. Within the limit, memory grows with the input. The decoder allocates the table when
+/// a quarter of it has arrived, or is in the current piece. It therefore allocates at most 5 bytes
+/// per byte of input and some KiB. It occupies at most a quarter of the table more than the filter
+/// does. Its time is linear in the input, whatever the bytes are.
 ///
 /// ```
 /// use guira::{CuckooFilter, SnapshotDecoder};
@@ -41,14 +41,15 @@ use std::{fmt, hash::BuildHasher};
 pub struct SnapshotDecoder(Decoder<Passes>);
 
 impl SnapshotDecoder {
-    /// Of a filter whose buckets take up at most `max_bytes`, at 8 bytes each.
+    /// A decoder for a filter whose buckets occupy at most `max_bytes`, at 8 bytes each.
     #[must_use]
     pub fn new(max_bytes: usize) -> Self {
         Self(Decoder::new(max_bytes))
     }
 
-    /// Takes the next bytes and returns how many of them belong to the snapshot: all of them, unless
-    /// it ends before. O(bytes).
+    /// Takes the next bytes, and returns how many of them belong to the snapshot.
+    ///
+    /// The result is `bytes.len()` unless the snapshot ends before. O(bytes).
     ///
     /// ```
     /// use guira::{CuckooFilter, SnapshotDecoder, SnapshotError};
@@ -62,34 +63,35 @@ impl SnapshotDecoder {
     /// # Errors
     ///
     /// [`SnapshotError`] says what is wrong with the bytes. [`SnapshotError::TooLarge`] if the
-    /// buckets take up more than allowed. After the first error the decoder takes nothing.
+    /// buckets need more than the limit. After an error the decoder accepts no further bytes.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<usize, SnapshotError> {
         self.0.feed(bytes)
     }
 
-    /// True if the whole snapshot has come.
+    /// True if the whole snapshot has arrived.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.0.is_complete()
     }
 
-    /// Bytes on the heap: those of the filter that is being built, and of what is kept beside it.
+    /// The bytes that the decoder occupies on the heap, including the filter that it builds.
     #[must_use]
     pub fn memory_usage(&self) -> usize {
         self.0.memory_usage()
     }
 
-    /// The filter. O(1).
+    /// Returns the filter. O(1).
     ///
     /// # Errors
     ///
-    /// [`SnapshotError::Truncated`] unless the snapshot is [complete](Self::is_complete), and what
-    /// else is wrong with it.
+    /// [`SnapshotError::Truncated`] if the snapshot is not [complete](Self::is_complete).
+    /// [`SnapshotError::Hasher`] if the filter used another hasher. Other variants say what is
+    /// wrong with the bytes.
     pub fn finish(self) -> Result<CuckooFilter, SnapshotError> {
         self.0.finish()?.finish(SeededState::new)
     }
 
-    /// The filter, which hashed with `hasher`. O(1).
+    /// Returns the filter, which used `hasher`. O(1).
     ///
     /// ```
     /// use guira::{CuckooFilter, SnapshotDecoder};
@@ -125,7 +127,7 @@ impl fmt::Debug for SnapshotDecoder {
     }
 }
 
-/// What follows the header: passes over the filter, of which the last one counts.
+/// The bytes after the header: passes over the filter. The last one counts.
 pub(super) struct Passes {
     header: Header,
     most: usize,
@@ -145,8 +147,8 @@ impl Passes {
         pass.finish()?.finish(hasher)
     }
 
-    /// Begins a pass at this level. Each has more planes than the one before it, so all passes together have less
-    /// than twice the words of the last one.
+    /// Begins a pass at this level. Each pass has more planes than the one before it, so all passes
+    /// together have less than twice the words of the last one.
     fn begin_pass(&mut self, level: u64) -> Result<Next, SnapshotError> {
         let geometry = self.header.geometry;
         let levels = geometry.series.levels;

@@ -1,4 +1,4 @@
-//! Scans of all words of a filter, while all threads go on.
+//! Scans of all words of a filter, while threads use the filter.
 
 use crate::{raw::RawFilter, table::layout::Layout};
 #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]

@@ -25,7 +25,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// A table that has room for all planes after so many doublings.
+    /// A table with room for all planes after this number of doublings.
     pub(super) fn new(geometry: Geometry, doublings: u32) -> Result<Self, SnapshotError> {
         let levels = geometry.series.table_levels();
         let raw =
@@ -81,7 +81,7 @@ impl assembly::Place for Place {
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// An empty filter that has room for the words of an image after so many doublings.
+    /// An empty filter with room for the words of an image after this number of doublings.
     fn for_images(geometry: Geometry, doublings: u32) -> Result<Self, SnapshotError> {
         let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
         let table = Table::for_images(buckets, levels, levels.first + doublings);

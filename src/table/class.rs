@@ -39,8 +39,8 @@ impl Class {
         let fingerprint = fingerprints.of_hash(hash);
         let half = half_sum(fingerprint, buckets);
         let pair = scale(hash, buckets / 2);
-        // The first ones add up to s, the others to s + m. Without a branch, which nobody
-        // could foresee.
+        // The first pairs add up to s, the others to s + m. Without a branch: it would be
+        // unpredictable.
         let wraps = pair > half;
         let p = pair + select_unpredictable(wraps, half + 1, 0);
         let offset = select_unpredictable(wraps, buckets, half + 1);
@@ -102,17 +102,17 @@ impl Class {
         }
     }
 
-    /// The class of the fingerprint `fingerprint` that stands in `bucket`.
+    /// The class of the fingerprint `fingerprint` that is in `bucket`.
     #[inline(always)]
     pub(crate) fn of_resident(fingerprint: Fingerprint, bucket: usize, buckets: usize) -> Self {
         Self::of_pair(fingerprint, bucket, alternate(fingerprint, bucket, buckets))
     }
 }
 
-/// The fingerprints of a filter: the low bits of hashes; or, where there are not 2^f of them, the low
-/// 32 bits of hashes scaled onto those that there are.
+/// The fingerprints of a filter: the low bits of hashes. If their number is not a power of two,
+/// they are the low 32 bits of hashes, scaled onto the range of fingerprints.
 ///
-/// A growable filter of f bits has fingerprints of 27 bits of which the 27 - f lowest are 0. The 9
+/// A growable filter of f bits has fingerprints of 27 bits, whose 27 - f lowest are 0. The 9
 /// highest bits are not all 0, so that something is left of a fingerprint at every level: a slot
 /// that holds 0 is empty.
 #[derive(Clone, Copy, Debug)]
@@ -150,8 +150,8 @@ impl<L: Layout> Fingerprints<L> {
         })
     }
 
-    /// Apart, as it is rare: the branch is foreseen, and what follows need not wait for the
-    /// comparison.
+    /// A function of its own, because it is rare: the branch is predicted, and what follows need
+    /// not wait for the comparison.
     #[cold]
     #[inline(never)]
     fn raised(low: u64) -> u64 {
@@ -167,9 +167,9 @@ const fn scale(hash: u64, buckets: usize) -> usize {
 }
 
 /// The other bucket of the pair, for any even number m of buckets: (s - b) mod m is its own
-/// inverse, and as s is odd, one bucket is even and the other odd: no pair is one bucket.
-/// (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §3.1, use b xor a hash of the fingerprint, which
-/// needs a power of two.)
+/// inverse. As s is odd, one bucket is even and the other odd, so no pair is one bucket. (Fan et
+/// al., *Cuckoo Filter*, CoNEXT 2014, §3.1, use b xor a hash of the fingerprint, which needs a
+/// power of two.)
 #[inline(always)]
 pub(crate) const fn alternate(fingerprint: Fingerprint, bucket: usize, buckets: usize) -> usize {
     let sum = 2 * half_sum(fingerprint, buckets) + 1;

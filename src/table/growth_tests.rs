@@ -207,7 +207,7 @@ fn room_is_made_where_it_is_wanted() {
     assert_eq!(refused, Err(Refusal::Full), "the largest size");
 }
 
-/// Whoever froze a word may be stopped for ever.
+/// The thread that froze a word may be stopped for ever.
 #[test]
 fn a_writer_completes_a_split() {
     for inserts in [true, false] {
@@ -236,7 +236,7 @@ fn a_writer_completes_a_split() {
     }
 }
 
-/// Whoever comes late to complete a split leaves alone what others have made of it since.
+/// A thread that is late to complete a split does not undo what others have made of the word since.
 #[test]
 fn a_split_is_completed_once() {
     let table = small_table();

@@ -46,7 +46,7 @@ pub(crate) trait PackedLayout: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// Bits of a slot that hold the tag of an expiring filter's copy: its uppermost ones. 0 in other
     /// layouts, and not together with a phase.
     const TAG_BITS: u32 = 0;
-    /// The time of such a filter.
+    /// The time of a filter with this layout.
     type Time: Time<Self>;
 }
 
@@ -83,7 +83,7 @@ const MAX_PACKED_SLOTS: usize = 6;
 /// How the slots of a word lie, with the masks that follow from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lanes {
-    /// Bits of a slot (w): so many bits of a fingerprint does it store.
+    /// Bits of a slot (w): the number of bits that it stores of a fingerprint.
     pub(crate) bits: u32,
     /// Slots in a word (S).
     pub(crate) slots: usize,
@@ -136,7 +136,7 @@ impl Lanes {
 
 /// Every constant that follows from a [`PackedLayout`].
 pub(crate) trait Masks: PackedLayout {
-    /// Bits of a whole fingerprint: those that a word stores at level 0.
+    /// Bits of a whole fingerprint: the bits that a word stores at level 0.
     const FINGERPRINT_BITS: u32 = Self::LEVELS[0].bits - Self::TAG_BITS;
     /// The bits of a whole slot that are its fingerprint: all but the tag.
     const FINGERPRINT: u64 = (1 << Self::FINGERPRINT_BITS) - 1;
@@ -155,7 +155,7 @@ pub(crate) trait Masks: PackedLayout {
     const MARK: u64 = deposit(0b111, !Self::PAYLOAD);
     /// The bit that says: the last slot holds a reservation's token.
     const RESERVED: u64 = deposit(0b1000, !Self::PAYLOAD);
-    /// Mark and reservation: 0 in a word that nobody is working on.
+    /// Mark and reservation: 0 in a word without an operation in progress.
     const CONTROL: u64 = Self::MARK | Self::RESERVED;
     /// The phase of a growable filter's word: the bits from this one up.
     const PHASE_SHIFT: u32 = u64::BITS - Self::PHASE_BITS;
@@ -239,7 +239,7 @@ pub(crate) use semi_sorted;
 /// - Fixed filters have 60 payload bits and 4 control bits. Where 64 / S is a whole number of bytes,
 ///   the slots are aligned to it and carry the control bits on top.
 /// - Semi-sorted words make tables smaller.
-/// - Expiring filters have the slots of fixed ones, of which each holds a tag as well.
+/// - Expiring filters have the slots of fixed ones, and each slot holds a tag as well.
 macro_rules! layouts {
     ($then:ident, $dollar:tt) => {
         $then! {
@@ -316,15 +316,15 @@ macro_rules! define {
 
 layouts!(define, $);
 
-/// Growable filters: words that are packed anew at each level. At level k a slot holds 27 − k
-/// bits of a fingerprint, and there are as many slots as fit into 54 bits.
+/// Growable filters: words whose slots are packed again at each level. At level k a slot holds 27 −
+/// k bits of a fingerprint, and there are as many slots as fit into 54 bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growing;
 
 impl Growing {
     /// Bits of the longest fingerprint.
     pub(crate) const LONGEST: u32 = 27;
-    /// Bits that a slot holds at least: a token needs so many.
+    /// Bits that a slot holds at least: a token needs that number.
     pub(crate) const SHORTEST: u32 = 9;
     const PAYLOAD_BITS: u32 = 54;
 }

@@ -1,4 +1,11 @@
 //! Growth: which words are split, and when a level is complete.
+//!
+//! | promise | a level is complete before lookups rely on it |
+//! |---|---|
+//! | how | docs/design/growth.md, "Phases" |
+//! | why | PROOF, section 9 |
+//! | checked by | growth_level |
+//! | break it | `cargo xtask break HintEarly` |
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
@@ -20,8 +27,8 @@ use std::ops::Range;
 /// Words that one insert splits while the filter grows: a cache line of them.
 pub(crate) const SPLITS_PER_INSERT: usize = if sync::IN_MODEL { 1 } else { 8 };
 
-/// Words over which one insert moves the split pointer on, at most: a filter that was
-/// restored in the middle of a level has many that are split, and its pointer at the first.
+/// The most words over which one insert moves the split pointer. A filter that was restored in the
+/// middle of a level has many words that are split, and its pointer at the first.
 const MAX_STRIDE: usize = 64 * SPLITS_PER_INSERT;
 
 /// Why a filter does not grow.
@@ -106,8 +113,8 @@ impl<L: Layout> Table<L> {
     /// Splits a run of words, `lead` runs ahead of the split pointer if there is work,
     /// and moves the pointer on over all words that are split.
     ///
-    /// Nobody owns a run: the pointer moves on when the words say that they are
-    /// split, so a thread that stops in the middle delays nobody.
+    /// No thread owns a run. The pointer moves when the words say that they are split, so a thread
+    /// that stops in the middle delays no other thread.
     #[cold]
     pub(crate) fn split_run(&self, level: u32, lead: usize) {
         let Some(segment) = self.segment(level) else {
@@ -137,7 +144,7 @@ impl<L: Layout> Table<L> {
     /// The first `to` words are split: moves the pointer there, and completes the level if
     /// they are all there are.
     fn move_split_pointer(&self, segment: &Segment, level: u32, to: usize) {
-        // AcqRel: whoever reads the pointer finds all words before it split.
+        // AcqRel: a thread that reads the pointer finds all words before it split.
         let order = fault::order(Step::MovePointer, Ordering::AcqRel);
         segment.split_pointer.fetch_max(to as u64, order);
         let complete = to == self.words_at(level);
@@ -147,8 +154,8 @@ impl<L: Layout> Table<L> {
     }
 
     fn complete_level(&self, level: u32) {
-        // Release: pairs with the Acquire of `level`: whoever sees the hint
-        // finds every word as it promises.
+        // Release: pairs with the Acquire of `level`: a thread that sees the hint finds every word
+        // as it promises.
         let order = fault::order(Step::Complete, Ordering::AcqRel);
         let hint = Word::<L>::hint(level + 1, self.first_level());
         self.growth.hint.fetch_max(hint.pack(), order);
@@ -169,8 +176,8 @@ impl<L: Layout> Table<L> {
     }
 
     fn is_split(&self, plane: u64, bucket: usize, level: u32) -> bool {
-        // Acquire: pairs with the Release of the Cut, so that whoever reads the
-        // split pointer after this finds the word split (G1).
+        // Acquire: pairs with the Release of the Cut, so that a thread that reads the split pointer
+        // after this finds the word split (G1).
         let word = self.atomic(plane, bucket).load(Ordering::Acquire);
         Word::<L>::unpack(word).level() > level
     }

@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 /// A word as a writer loaded it, kept for the compare-exchange to come.
 pub(crate) struct Loaded<'a, L: Layout> {
     atomic: &'a AtomicU64,
-    /// The word as it stands in the table: what an exchange compares.
+    /// The word as it is in the table: what an exchange compares.
     pub(crate) bits: Bits,
     layout: PhantomData<L>,
 }
@@ -33,8 +33,8 @@ impl<L: Layout> Copy for Loaded<'_, L> {}
 impl<'a, L: Layout> Loaded<'a, L> {
     /// A writer's load.
     ///
-    /// Acquire: pairs with the Release of every exchange, so that whoever sees
-    /// a step sees all that came before it.
+    /// Acquire: pairs with the Release of every exchange, so that a thread that sees a step sees
+    /// all that came before it.
     #[inline(always)]
     pub(crate) fn load(atomic: &'a AtomicU64) -> Self {
         let order = fault::order(Step::LoadForUpdate, Ordering::Acquire);
@@ -84,7 +84,7 @@ impl<'a, L: Layout> Loaded<'a, L> {
         self.bits.0 == 0
     }
 
-    /// True if another thread's reservation stands in the word.
+    /// True if another thread's reservation is in the word.
     #[inline]
     pub(crate) fn is_reserved(self) -> bool {
         self.word_in_table().is_reserved()

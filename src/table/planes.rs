@@ -1,4 +1,4 @@
-//! Where the words of a plane lie.
+//! The places of the words of a plane.
 
 use super::{
     layout::Layout,

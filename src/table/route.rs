@@ -24,9 +24,9 @@ fn load_bits(step: Step, atomic: &AtomicU64) -> Bits {
     Bits(atomic.load(fault::order(step, Ordering::Acquire)))
 }
 
-/// The table for a row of loads, with the place of its words at hand: after a
-/// load with Acquire the compiler must take it that anything in memory has
-/// changed, that place as well, and would load it again for each word.
+/// The table for a sequence of loads, with the place of its words at hand. After a load with
+/// Acquire the compiler must assume that anything in memory has changed, including that place, and
+/// would load it again for each word.
 pub(crate) struct View<'a, L> {
     first: &'a [AtomicU64],
     table: &'a Table<L>,
@@ -125,8 +125,8 @@ impl<'a, L: Layout> View<'a, L> {
         (one, other)
     }
 
-    /// The plane that counts for `fingerprint` if its words are at the level of the
-    /// hint. Without a branch that depends on the fingerprint: nobody could foresee it.
+    /// The plane that counts for `fingerprint` if its words are at the level of the hint. Without a
+    /// branch on the fingerprint: it would be unpredictable.
     #[inline(always)]
     fn plane_of_hint(&self, hint: Word<L>, fingerprint: Fingerprint) -> Plane<'a> {
         if !L::GROWS {
@@ -157,8 +157,8 @@ impl<L: Layout> Table<L> {
 
     /// A reader's load of the word that counts for `fingerprint` in `bucket`.
     ///
-    /// Acquire: pairs with the Release of every exchange, so that whoever sees
-    /// the effect of a relocation's step sees all that came before it.
+    /// Acquire: pairs with the Release of every exchange, so that a thread that sees the effect of
+    /// a relocation's step sees all that came before it.
     #[inline(always)]
     pub(crate) fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
         self.view().load(step, fingerprint, bucket)
@@ -200,11 +200,11 @@ impl<L: Layout> Table<L> {
             .prefetch(bucket);
     }
 
-    /// A level is being split, and `seen` stood in the plane of the hint: from plane to plane, with
-    /// one load and one for each level above the hint, at most.
+    /// A level is being split, and `seen` was in the plane of the hint. Goes from plane to plane,
+    /// with at most one load plus one for each level above the hint.
     ///
-    /// Nearly all words are at the level of the hint or at the next one. Which of the two nobody can
-    /// foresee, so the plane is computed from it and not branched to.
+    /// Nearly all words are at the level of the hint or at the next one. Which of the two is
+    /// unpredictable, so the plane is computed from it, without a branch.
     #[cold]
     fn load_from(
         &self,
@@ -225,8 +225,8 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// [`load_from`](Self::load_from) for a writer, who completes the split of a frozen word
-    /// before it goes on.
+    /// [`load_from`](Self::load_from) for a writer, which first completes the split of a frozen
+    /// word.
     #[cold]
     fn load_for_update_from(
         &self,

@@ -1,4 +1,11 @@
 //! The words as a snapshot has them: how they are read, and stored again.
+//!
+//! | promise | a chunk has each copy that is in it throughout, though its words are split |
+//! |---|---|
+//! | how | docs/design/growth.md, "Snapshots" |
+//! | why | PROOF, section 10 |
+//! | checked by | growth_snapshot, merge |
+//! | break it | `cargo xtask break ScanByPlane` |
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
@@ -18,7 +25,7 @@ use crate::{
 use std::ops::Range;
 
 impl<L: Layout> Table<L> {
-    /// A level above which there is no word, unless growth goes on.
+    /// A level above which there is no word, unless growth continues.
     pub(crate) fn scan_level(&self) -> u32 {
         let level = self.level();
         level + u32::from(self.is_growing(level))
@@ -54,7 +61,8 @@ impl<L: Layout> Table<L> {
         for plane in 0..self.planes_at(level) {
             let (before, rest) = image.split_at_mut(plane * width);
             let words = self.plane(plane as u64);
-            // The next chunk of each plane: the processor does not foresee so many rows.
+            // The next chunk of each plane: the processor's prefetcher does not follow that many
+            // streams.
             words.prefetch(buckets.end.min(self.buckets() - 1));
             for (index, word) in words.row(buckets.clone()).iter().enumerate() {
                 if plane != 0 && !self.descends(before, width, plane, index) {
@@ -121,7 +129,7 @@ impl<L: Layout> Table<L> {
                 let bits = Bits(rest[index]);
                 if plane == 0 || self.descends(before, width, plane, index) {
                     restored.check::<Word<L>>(plane, bucket, bits)?;
-                    // Relaxed: nobody else has the filter yet.
+                    // Relaxed: no other thread has the filter yet.
                     stored.store(bits.0, Ordering::Relaxed);
                 } else if bits.0 != 0 {
                     return Err(bad_word(plane, bucket, bits));
@@ -138,7 +146,7 @@ impl<L: Layout> Table<L> {
         mut replace: impl FnMut(Word<L>) -> Word<L>,
     ) {
         for stored in self.plane(0).row(buckets) {
-            // Relaxed: nobody else has the filter yet.
+            // Relaxed: no other thread has the filter yet.
             let word = Word::<L>::unpack(stored.load(Ordering::Relaxed));
             stored.store(replace(word).pack(), Ordering::Relaxed);
         }
@@ -157,8 +165,8 @@ impl<L: Layout> Table<L> {
         counting.all(|&word| Word::<L>::unpack(word).is_in_phase(one))
     }
 
-    /// True if the word at `index` of `plane` counts beside the images of the planes
-    /// before it: that of the word that it was split from does not hold its part.
+    /// True if the word at `index` of `plane` counts in addition to the images of the planes before
+    /// it. It does if the word that it was split from does not hold its part.
     fn descends(&self, before: &[u64], width: usize, plane: usize, index: usize) -> bool {
         let born = plane.ilog2();
         let parent = plane ^ 1 << born;

@@ -1,4 +1,4 @@
-//! What a filter needs to go to a level: allocated and published once, by whoever comes first.
+//! What a filter needs for its next level: allocated and published once, by the first thread.
 
 use super::planes::Planes;
 use crate::sync::{self, AtomicU64};
@@ -24,8 +24,7 @@ impl Segment {
     }
 }
 
-/// A segment that is published once, by whichever thread comes first; the others use that
-/// one. Nobody waits.
+/// A segment that is published once, by the first thread; the others use that one. No thread waits.
 pub(super) struct OnceSegment {
     /// An array of one, because a box of an array can be made of a vector, whose
     /// allocation may fail.

@@ -1,8 +1,15 @@
 //! Splitting a word: Freeze, Copy, Cut.
 //!
-//! To split a word from level k to k + 1 moves the fingerprints that have bit k set to the same
-//! bucket of a new plane. Neither of the two words stores that bit any more, so its slots are
-//! packed anew. No key is needed for it, and two items of one class stay of one class.
+//! | promise | a copy is in the words that lookups read, before, during and after a split |
+//! |---|---|
+//! | how | docs/design/growth.md, "Splitting a word" |
+//! | why | PROOF, section 9 |
+//! | checked by | growth_lookup, growth_insert, growth_remove |
+//! | break it | `cargo xtask break NoFreeze` |
+//!
+//! Splitting a word from level k to k + 1 moves the fingerprints with bit k set to the same bucket
+//! of a new plane. Neither of the two words stores that bit any more, so their slots are packed
+//! again. No key is needed for it, and two items of one class remain in one class.
 
 use super::{Table, layout::Layout, loaded::Loaded, word::Bucket};
 use crate::step::Step;
@@ -29,8 +36,8 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// A frozen word does not change, so whoever completes its split makes the
-    /// same two words of it. An exchange that fails was done by another thread.
+    /// A frozen word does not change, so every thread that completes its split makes the same two
+    /// words of it. An exchange that fails was done by another thread.
     #[cold]
     pub(super) fn complete_split(&self, plane: u64, bucket: usize, frozen: Loaded<'_, L>) {
         let (stays, goes) = frozen.word().split();

@@ -1,4 +1,4 @@
-//! Time, as a filter knows it: none, or a row of epochs in which copies grow old.
+//! Time, as a filter knows it: none, or a sequence of epochs in which copies age.
 //!
 //! In an expiring filter each copy has a tag, which says in which epoch its item was last seen. The
 //! *age* of a copy in epoch n is the number of epochs since then, modulo 2^t for tags of t bits. A
@@ -216,7 +216,7 @@ impl Epochs {
 impl Epochs {
     const NUMBER_BITS: u32 = 16;
 
-    /// Nobody knows when the epoch began.
+    /// The time at which the epoch began is unknown.
     const UNKNOWN: u64 = u64::MAX;
 
     /// The low bits of the number of an epoch.
@@ -231,8 +231,8 @@ impl Epochs {
         millis.min(latest) << Self::NUMBER_BITS | Self::number(now.epoch)
     }
 
-    /// True if the epoch `now` has lasted for `length`, as far as is known. If nobody knows when it
-    /// began, it begins now.
+    /// True if the epoch `now` has lasted for `length`, as far as is known. If its beginning is
+    /// unknown, it begins now.
     pub(crate) fn is_due(
         &self,
         now: Now,
@@ -248,8 +248,8 @@ impl Epochs {
         age.is_some_and(|age| age >= length)
     }
 
-    /// How long the epoch `now` has lasted at the reading `elapsed`; `None` if nobody knows when it
-    /// began.
+    /// How long the epoch `now` has lasted at the reading `elapsed`; `None` if its beginning is
+    /// unknown.
     pub(crate) fn age(&self, now: Now, elapsed: Duration) -> Option<Duration> {
         Self::age_since(self.began(), now, elapsed)
     }

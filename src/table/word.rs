@@ -3,10 +3,10 @@
 //! A word is a plain value. Nothing here is atomic; the table owns the atomics and exchanges whole
 //! words.
 //!
-//! What a word holds and how that is written in 64 bits are two things. [`Bucket`] is the first one:
-//! fingerprints, of which one may have a [`Mark`], a reservation, and in a growable filter a phase.
-//! Which fingerprint stands in which slot means nothing, so no operation tells others the number of
-//! a slot. [`packed`] is the second one, and [`semi`] another one.
+//! What a word holds and how that is written in 64 bits are two things. [`Bucket`] is the first
+//! one: fingerprints, at most one of them with a [`Mark`], a reservation, and in a growable filter
+//! a phase. The order of the slots has no meaning, so no operation tells others the number of a
+//! slot. [`packed`] and [`semi`] are two ways to write it.
 
 mod mark;
 pub(crate) mod packed;
@@ -23,7 +23,7 @@ pub(crate) use mark::Mark;
 /// The words of a layout.
 pub(crate) type Word<L> = <L as Layout>::Word;
 
-/// The bits of a word as they stand in the table: what an exchange compares, and what the fast path
+/// The bits of a word as they are in the table: what an exchange compares, and what the fast path
 /// of a lookup looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bits(pub(crate) u64);
@@ -57,10 +57,10 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// Slots of this word.
     fn slots(self) -> usize;
 
-    /// What the fast path of a lookup asks: are both words settled, which is to say quiet and in the
-    /// phase of `hint`; and does any slot of either hold `fingerprint`. If they are not settled, the
-    /// second answer says nothing: a control bit can hide a match, a token can look like one, and at
-    /// another level a slot says something else.
+    /// What the fast path of a lookup asks: whether both words are settled, and whether any slot of
+    /// either holds `fingerprint`. A word is settled if it is quiet and in the phase of `hint`. If
+    /// a word is not settled, the second answer says nothing. A control bit can hide a match, a
+    /// token can look like one, and at another level a slot has another meaning.
     ///
     /// The caller combines the answers, so that neither is branched on here.
     fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Self) -> (bool, bool);
@@ -109,8 +109,8 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
 
     /// True if more slots are used than in the other word.
     ///
-    /// A guess, but that a full word is fuller than any other is sure. Of words at different levels
-    /// only a full one is fuller.
+    /// A heuristic, except that a full word is certainly fuller than any other. Among words at
+    /// different levels only a full one is fuller.
     fn is_fuller_than(self, other: Self) -> bool;
 
     /// The word with `entry`; the same word if it is full.
@@ -191,9 +191,9 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// An empty word at a level.
     fn at_level(level: u32) -> Self;
 
-    /// A level in a form that spares readers work: the phase of words at the level, and in the low
-    /// bits of its representation those of a fingerprint that then say which plane it is in, from
-    /// bit `first` on. A higher level's has the higher representation.
+    /// A level in a form that is cheap for readers. It has the phase of words at the level. From
+    /// bit `first` on, its low bits mask the bits of a fingerprint that say which plane it is in. A
+    /// higher level has a higher representation.
     fn hint(level: u32, first: u32) -> Self;
 
     /// True if the word is in the phase of `other`.
@@ -208,9 +208,9 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The word on the verge of its split: it does not change any more.
     fn frozen(self) -> Self;
 
-    /// What the split of a frozen word leaves in it, and what goes to the new word: the fingerprints
-    /// with a 0 and with a 1 in the lowest bit that it stores. That bit is not stored any more. The
-    /// mark goes with its fingerprint.
+    /// What the split of a frozen word leaves in it, and what moves to the new word: the
+    /// fingerprints with a 0 and with a 1 in the lowest bit that it stores. That bit is not stored
+    /// any more. The mark moves with its fingerprint.
     fn split(self) -> (Self, Self);
 
     /// The phase; 0 in a fixed filter.

@@ -1,4 +1,4 @@
-//! Batches by hash and by item do what as many single calls do, in order; so does `Extend`.
+//! Batches by hash and by item do what single calls do, in order; so does `Extend`.
 
 use guira::{BatchError, CuckooFilter, InsertError};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     panic::{self, AssertUnwindSafe},
 };
 
-/// Two groups of those that are looked at together, and a part of one.
+/// Two groups of items that are looked up together, and a part of one.
 const ITEMS: usize = 75;
 
 fn filter(capacity: usize) -> CuckooFilter {
@@ -14,7 +14,7 @@ fn filter(capacity: usize) -> CuckooFilter {
     builder.build().expect("a filter")
 }
 
-/// Numbers of which each comes twice or three times.
+/// Numbers; each occurs two or three times.
 fn items() -> Vec<u64> {
     (0..ITEMS as u64).map(|item| item * item % 31).collect()
 }

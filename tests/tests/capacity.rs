@@ -6,7 +6,7 @@
 use guira::CuckooFilter;
 use std::env;
 
-/// The fingerprint sizes, each of which stands for a layout.
+/// The fingerprint sizes; each has a layout of its own.
 const BITS: [u32; 5] = [10, 12, 15, 20, 30];
 
 fn long() -> bool {

@@ -1,4 +1,4 @@
-//! A clear removes all that was inserted before it, while other threads go on.
+//! A clear removes all that was inserted before it, while other threads use the filter.
 
 use guira::CuckooFilter;
 use std::{

@@ -99,7 +99,7 @@ fn race<R: Send>(
     })
 }
 
-/// Arenas are made until enough has happened: those who relocate may leave no room for long.
+/// Arenas are made until enough has happened: relocating threads may leave no room for long.
 const MOST: u64 = 10_000;
 
 /// A filter with half of its slots free of residents, one item to race for, and
@@ -142,8 +142,8 @@ fn each_copy_is_removed_exactly_once() {
     }
 }
 
-/// Of all threads that race to add an absent item, exactly one adds it; the
-/// others find it. Full is for all of them, or for those that came too early.
+/// Of all threads that race to add an absent item, exactly one adds it; the others find it. Full is
+/// returned to all of them, or to the ones that came too early.
 #[test]
 fn insert_unique_has_one_winner() {
     for bits in BITS {

@@ -338,7 +338,7 @@ fn windowed() -> Command {
 /// Nothing takes so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A line that goes on coming is passed on again when the window is over, and not before.
+/// A line that keeps arriving is passed on again when the window is over, and not before.
 #[test]
 fn a_window_forgets() {
     let mut child = windowed()

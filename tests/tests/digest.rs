@@ -14,7 +14,7 @@ use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use std::{collections::HashSet, sync::Barrier, thread};
 
-/// The fingerprint sizes, each of which stands for a layout.
+/// The fingerprint sizes; each has a layout of its own.
 const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
 /// Those of filters that can grow: numbers that no fixed layout has, so that a number says which it
 /// is.
@@ -110,7 +110,8 @@ fn growth_does_not_matter() {
                 continue;
             }
             sweeping += 1;
-            // In the middle of a doubling, and after it; and as those that come one by one.
+            // In the middle of a doubling, and after it; and the same as when the items are
+            // inserted one by one.
             let before = filter.digest();
             let copy = CuckooFilter::from_bytes(&filter.to_bytes()).expect("a snapshot");
             assert_eq!(copy.digest(), before);

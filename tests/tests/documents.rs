@@ -1,11 +1,20 @@
-//! The tables of negative controls name the controls that the models have, and no others. Links, paths and section numbers lead somewhere. Each line is one sentence.
+//! Documents are true where a test can tell.
+//!
+//! * Tables of negative controls name the controls that the models have, and no others.
+//! * The cards of the files that implement operations refer to sections, models and controls that
+//!   exist.
+//! * The pages list every command.
+//! * Links, paths and section numbers lead somewhere.
+//! * Each line of a page is one sentence.
 
 mod common {
+    pub(crate) mod cards;
     pub(crate) mod files;
     pub(crate) mod sentences;
 }
 
 use common::{
+    cards::{Facts, card},
     files,
     sentences::{Fault, findings},
 };
@@ -119,6 +128,122 @@ fn the_table_of_models_has_the_controls_of_each_file() {
         );
     }
     assert_eq!(named.len(), controls.len(), "rows without a file");
+}
+
+/// The files that implement an operation or a part of one.
+const CARDS: [&str; 16] = [
+    "src/raw/advance.rs",
+    "src/raw/clear.rs",
+    "src/raw/expire.rs",
+    "src/raw/frontier.rs",
+    "src/raw/insert.rs",
+    "src/raw/lookup.rs",
+    "src/raw/moves.rs",
+    "src/raw/refresh.rs",
+    "src/raw/relocate.rs",
+    "src/raw/remove.rs",
+    "src/raw/remove/oldest.rs",
+    "src/raw/search.rs",
+    "src/raw/unique.rs",
+    "src/table/level.rs",
+    "src/table/scan.rs",
+    "src/table/split.rs",
+];
+
+#[test]
+fn each_operation_has_a_card_that_is_true() {
+    let pages = files::with_extension("md").into_iter();
+    let facts = Facts {
+        pages: pages
+            .map(|page| (files::name(&page), files::read(&page)))
+            .collect(),
+        controls: controls(),
+    };
+    let mut complaints = Vec::new();
+    let mut with_card = BTreeSet::new();
+    for file in files::with_extension("rs") {
+        let name = files::name(&file);
+        let text = files::read(&file);
+        // The example in `common/cards.rs` is no card of an operation.
+        let Some(card) = card(&text).filter(|_| name.starts_with("src/")) else {
+            continue;
+        };
+        let found = facts.complaints(&card);
+        complaints.extend(found.iter().map(|what| format!("{name}: {what}")));
+        with_card.insert(name);
+    }
+    assert!(complaints.is_empty(), "{complaints:#?}");
+    assert_eq!(with_card, CARDS.map(str::to_owned).into());
+}
+
+/// The names in the rows `constructor("NAME", …` of a table in the source.
+fn commands_in(source: &str, constructors: &[&str]) -> BTreeSet<String> {
+    let text = files::read(source);
+    let names = constructors.iter().flat_map(|constructor| {
+        let row = format!(" {constructor}(\"");
+        let names: Vec<_> = text
+            .split(row.as_str())
+            .skip(1)
+            .filter_map(|after| after.split_once('"'))
+            .map(|(name, _)| name.to_owned())
+            .collect();
+        names
+    });
+    names.collect()
+}
+
+/// The words of all code spans in the tables of a page that begin with one of these lines.
+fn words_in_tables(page: &str, headers: &[&str]) -> BTreeSet<String> {
+    let text = files::read(page);
+    let tables = headers.iter().map(|header| {
+        let (_, table) = text.split_once(header).expect("the table");
+        table.split("\n\n").next().expect("a part")
+    });
+    let spans = tables.flat_map(|table| table.split('`').skip(1).step_by(2));
+    spans
+        .flat_map(str::split_whitespace)
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_pages_list_every_command() {
+    let on_filters = commands_in("commands/src/table.rs", &["command"]);
+    let count = files::read("commands/src/table.rs");
+    let count = count
+        .split_once("COMMAND_COUNT: usize = ")
+        .expect("the count")
+        .1;
+    let count = count.split(';').next().expect("a number").parse();
+    assert_eq!(Ok(on_filters.len()), count);
+    let others = commands_in("server/src/commands/table.rs", &["store", "session"]);
+    assert!(others.len() > 40, "{others:?}");
+    let of_replication = ["CF.MAKE", "CF.AGE", "CF.CLOCK"].map(str::to_owned);
+    let server: BTreeSet<_> = on_filters.union(&others).cloned().collect();
+    let module: BTreeSet<_> = on_filters.iter().cloned().chain(of_replication).collect();
+    let of_server = ["| command | reply |\n", "| for | commands |\n"];
+    let of_module = ["| commands | flags | categories |\n"];
+    for (page, tables, commands) in [
+        ("docs/server/commands.md", &of_server[..], server),
+        ("docs/MODULE.md", &of_module, module),
+    ] {
+        let words = words_in_tables(page, tables);
+        let missing: Vec<_> = commands.difference(&words).collect();
+        assert!(missing.is_empty(), "{page} does not list {missing:?}");
+        let is_name = |word: &&String| {
+            let name = word.strip_prefix("CF.");
+            name.is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_uppercase()))
+        };
+        let unknown: Vec<_> = words
+            .iter()
+            .filter(is_name)
+            .filter(|&word| !commands.contains(word))
+            .collect();
+        assert!(
+            unknown.is_empty(),
+            "{page}: there are no commands {unknown:?}"
+        );
+    }
 }
 
 /// The code spans of a page that begin with a directory of the repository and name a file in it.

@@ -7,7 +7,7 @@ use std::{collections::HashMap, time::Duration};
 
 const TTL: Duration = Duration::from_secs(60);
 
-/// The fingerprint sizes, each of which stands for a layout, and the most epochs with each.
+/// The fingerprint sizes, each with a layout of its own, and the most epochs with each.
 const LAYOUTS: [(u32, u32); 4] = [(9, 5), (11, 13), (16, 13), (26, 13)];
 
 const ITEMS: usize = 24;
@@ -212,7 +212,7 @@ impl Oracle {
             }
         }
         assert_eq!(self.filter.epoch(), self.now);
-        // An epoch begins with a sweep, and nobody else is at work.
+        // An epoch begins with a sweep, and no other thread is at work.
         assert_eq!(self.filter.len(), self.len(), "dead copies are swept out");
         assert_eq!(self.filter.is_empty(), self.len() == 0);
     }

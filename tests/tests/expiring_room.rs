@@ -18,7 +18,7 @@ fn long() -> bool {
     env::var_os("GUIRA_LONG").is_some()
 }
 
-/// So many distinct items come in each TTL, at an even pace.
+/// A stream with a fixed number of distinct items in each TTL, at an even pace.
 struct Stream {
     filter: ExpiringFilter,
     next: u64,
@@ -47,7 +47,7 @@ impl Stream {
     }
 
     /// The items of an epoch, and then the next one begins. Of E + 2 epochs one begins late by half
-    /// an epoch, in which items go on to come. Errs if one is refused.
+    /// an epoch, in which items keep arriving. Errs if one is refused.
     fn epoch(&mut self) -> Result<(), String> {
         let (capacity, epochs) = (
             self.filter.capacity() as u64,
@@ -172,7 +172,7 @@ fn the_rate_asked_for_is_kept() {
     }
 }
 
-/// It is told for what comes in a TTL, an epoch, and half an epoch.
+/// The reported rate is for the items of a TTL, an epoch, and half an epoch.
 #[test]
 fn the_rate_told_is_that_of_all_that_is_in_the_filter() {
     for (bits, absent) in [(9, 1_000), (11, 1_000), (16, 4_000)] {

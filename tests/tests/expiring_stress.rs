@@ -1,12 +1,12 @@
 //! Threads, a clock and a filter that forgets by it: nothing is forgotten too early, nothing comes
 //! first twice, and what is forgotten is gone.
 //!
-//! Each thread knows when its own items were put in or made young, by readings of the clock before
+//! Each thread knows when its own items were inserted or refreshed, by readings of the clock before
 //! and after each call. From the reading before on, an item must be there for the TTL: an answer
 //! that it is absent is wrong if the reading after *that* call is no later. An item counts as gone
-//! if E + 1 steps have begun since the reading after its last call; when they began is seen from
-//! outside. It is found then at the rate of false positives only. Of items that all threads add,
-//! two calls may be told that they came first only if one came when the other's TTL had passed.
+//! if E + 1 epochs have begun since the reading after its last call; other threads record when they
+//! began. After that it is found only at the rate of false positives. Of items that all threads
+//! add, two calls may both come first only if one came when the other's TTL had passed.
 //!
 //! Each test runs for 1 second, or for its share of `GUIRA_STRESS_SECONDS`:
 //!

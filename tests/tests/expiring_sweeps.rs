@@ -12,8 +12,8 @@ use std::{
 
 const TTL: Duration = Duration::from_secs(60);
 
-/// The fingerprint sizes, each of which stands for a layout, and the most epochs with each: where
-/// two sweeps that miss a copy bring it back.
+/// The fingerprint sizes, each with a layout of its own, and the most epochs with each: where two
+/// sweeps that miss a copy bring it back.
 const LAYOUTS: [(u32, u32); 4] = [(9, 5), (11, 13), (16, 13), (26, 13)];
 
 fn filter(bits: u32, epochs: u32, capacity: usize) -> ExpiringFilter {
@@ -52,7 +52,7 @@ fn an_epoch_that_nobody_swept_is_swept_before_the_next_one() {
     for (bits, epochs) in LAYOUTS {
         let filter = filter(bits, epochs, 1_000);
         (0..500_u64).for_each(|item| filter.insert(&item).expect("there is room"));
-        // Tags begin anew twice.
+        // Tags wrap twice.
         for epoch in 1..=3 * epochs {
             assert!(filter.begin_epoch());
             let found = (0..500_u64).any(|item| filter.contains(&item));
@@ -128,7 +128,7 @@ fn hold_the_same(beside: &ExpiringFilter, kinds: Range<u32>, mut sweeps: impl Fn
     let epochs = beside.epochs();
     let at_once = filter(beside.fingerprint_bits(), epochs, CAPACITY);
     let [mut one, mut other] = [(); 2].map(|()| SmallRng::seed_from_u64(epochs.into()));
-    // Half of the operations add, and so many are alive at a time.
+    // Half of the operations add, so this number of items is alive at a time.
     let per_epoch = 2 * CAPACITY / epochs as usize;
     for epoch in 0..4 * epochs {
         assert!(at_once.advance() && beside.begin_epoch());

@@ -85,15 +85,15 @@ fn an_epoch_that_somebody_else_began_lasts_its_time() {
     let filter = filter();
     assert!(!filter.tick_at(|| ms(0)));
     filter.advance();
-    // When that was, nobody knows: it counts from now.
+    // The beginning of the epoch is unknown, so it counts from now.
     assert!(!filter.tick_at(|| ms(100)));
     assert!(!filter.tick_at(|| ms(104)));
     assert!(filter.tick_at(|| ms(105)));
     assert_eq!(filter.epoch(), 2);
 }
 
-/// All threads see one clock, which goes on with each reading. Whoever begins an epoch knows bounds
-/// of when.
+/// All threads see one clock, which advances with each reading. A thread that begins an epoch knows
+/// bounds of when.
 #[test]
 fn of_racing_calls_one_begins_a_epoch() {
     const THREADS: u64 = 8;

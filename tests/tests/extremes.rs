@@ -1,14 +1,13 @@
 //! The smallest filters, the largest one, very many threads, and a filter that is
 //! dropped while others use it.
 //!
-//! What counts is 64 bits wide and cannot be brought to its end from outside: the
-//! versions of relocations wrap after 2^52 of one stripe (and then harm only a lookup
-//! that was stopped for exactly so many), the shards of `len` wrap by design, and a
-//! counter of `stats` would begin at 0 again. The unit tests in `src/raw/version` and
-//! `src/raw/len` wrap the first two. The level of a word cannot wrap: its models have the
-//! fault `PhaseWraps`.
+//! Counters are 64 bits wide, and callers cannot bring them to their end. The versions of
+//! relocations wrap after 2^52 of one stripe, and then harm only a lookup that was stopped for
+//! exactly this number. The shards of `len` wrap by design, and a counter of `stats` would begin at
+//! 0 again. The unit tests in `src/raw/version` and `src/raw/len` wrap the first two. The level of
+//! a word cannot wrap: its models have the fault `PhaseWraps`.
 //!
-//! The largest filter maps 16 GiB, of which it uses some hundred KiB:
+//! The largest filter maps 16 GiB, and uses some hundred KiB of them:
 //!
 //! ```text
 //! cargo test --release --test extremes -- --ignored
@@ -56,7 +55,7 @@ fn the_smallest_filters_do_everything() {
                 let mut found = vec![false; capacity];
                 filter.contains_batch(&items().collect::<Vec<_>>(), &mut found);
                 assert!(found.iter().all(|&found| found), "{bits}, {capacity}");
-                // With those that are in, what still fits is refused at last.
+                // Once the filter holds these items, further ones fit only until it is full.
                 let fitted = (100..1_000_u64).filter(|item| filter.insert(item).is_ok());
                 let fitted: Vec<u64> = fitted.collect();
                 let slots = filter.buckets() * filter.bucket_slots();
@@ -123,7 +122,7 @@ fn a_hundred_threads_share_a_filter() {
     }
 }
 
-/// Whoever is last to let go of it frees it; until then it works.
+/// The last owner frees the filter; until then it works.
 #[test]
 fn a_filter_lives_as_long_as_its_last_owner() {
     let filter = Arc::new(
@@ -160,7 +159,7 @@ fn a_filter_lives_as_long_as_its_last_owner() {
 #[ignore = "maps 16 GiB"]
 fn a_filter_of_2_to_the_33_slots() {
     const SLOTS: usize = 1 << 33;
-    // So many items that the table is of the power of two, and a little more.
+    // A capacity for which the table has a power of two of buckets, and a little more.
     let filter = filter(15, 8_160_437_862);
     let slots = filter.buckets() * filter.bucket_slots();
     assert!((SLOTS..SLOTS + SLOTS / 1000).contains(&slots), "{slots}");

@@ -361,7 +361,7 @@ fn too_many_copies_are_refused_alone() {
 fn crafted_keys_do_not_make_it_grow() {
     let filter = growable(1_000, 1_000_000, 0.001, 1);
     let buckets = filter.buckets();
-    // Few classes: the low bits make the fingerprint, of which the high ones vary.
+    // Few classes: the low bits make the fingerprint, and only its high ones vary.
     let refused = (0..1_000_u64)
         .filter(|key| filter.insert_hash((key % 8) << 29 | 0xff).is_err())
         .count();

@@ -7,8 +7,8 @@ use std::{
     hash::{BuildHasherDefault, DefaultHasher},
 };
 
-/// The fingerprint sizes: first those of fixed filters, each of which stands for a layout. Those of
-/// filters that can grow are numbers that no fixed layout has, so that a number says which it is.
+/// The fingerprint sizes: first the ones of fixed filters, each with a layout of its own. Filters
+/// that can grow have sizes that no fixed layout has, so that a number says which it is.
 const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27];
 
 /// docs/FORMAT.md

@@ -46,7 +46,7 @@ fn expiring_seeds() -> Vec<Vec<u8>> {
     vec![of(9, 3_000), of(16, 1), of(26, 1_000)]
 }
 
-/// Feeds pieces of so many bytes.
+/// Feeds pieces of `$size` bytes.
 macro_rules! feed {
     ($decoder:ty, $bytes:expr, $size:expr) => {{
         let mut decoder = <$decoder>::new(LIMIT);

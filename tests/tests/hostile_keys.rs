@@ -1,5 +1,5 @@
-//! Keys made to share one class, or one pair, fill the pair and get Full. All other items go
-//! on as before; and for whoever does not know the seed such keys cannot be made.
+//! Keys made to share one class, or one pair, fill the pair and get Full. All other items are
+//! unaffected. A client that does not know the seed cannot make such keys.
 
 use guira::{CuckooFilter, InsertError};
 

@@ -1,6 +1,6 @@
-//! Operations of real threads have an order that explains every answer: found, or
-//! shown not to exist, for each of many short windows of 8 to 96 operations: on a filter of a
-//! few slots, or on a few classes of one that doubles meanwhile.
+//! Operations of real threads have an order that explains every answer: found, or shown not to
+//! exist, for each of many short windows of 8 to 96 operations. They run on a filter of a few
+//! slots, or on a few classes of one that doubles during the windows.
 //!
 //! `tests/tests/history.rs` and `tests/tests/stress.rs` check bounds instead, over histories of
 //! any length.
@@ -137,8 +137,8 @@ fn the_search_knows_insert_unique() {
     ));
 }
 
-/// Each of the answers is possible, by the number of copies, but not both: who saw 1
-/// copy before 0 saw the item in and out again, which nobody took out.
+/// Each of the answers is possible, by the number of copies, but not both: a thread that saw 1 copy
+/// before 0 saw the item inserted and removed again, although no thread removed it.
 #[test]
 fn the_search_sees_answers_that_exclude_each_other() {
     let [one, none] = [1, 0].map(Answer::Count);

@@ -8,14 +8,14 @@ use std::{
     thread,
 };
 
-/// The fingerprint sizes, each of which stands for a layout.
+/// The fingerprint sizes; each has a layout of its own.
 const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
 /// Those of filters that can grow: numbers that no fixed layout has, so that a number says which it
 /// is.
 const GROWABLE: [u32; 6] = [11, 13, 14, 18, 19, 27];
 
-/// An empty filter of the layout that has room for so many items; one that can grow
-/// has room for 16 times as many.
+/// An empty filter of the layout with room for `capacity` items; one that can grow has room for 16
+/// times that.
 fn empty(bits: u32, capacity: usize) -> CuckooFilter {
     let builder = CuckooFilter::builder().capacity(capacity).seed(0x5eed);
     let builder = builder.fingerprint_bits(bits);
@@ -83,7 +83,7 @@ fn assert_merged(
     }
 }
 
-/// Copies of few items and single ones, of which the filter has room for some.
+/// Copies of few items and single ones; the filter has room for some of them.
 fn items() -> impl Strategy<Value = Vec<u64>> {
     vec(prop_oneof![0..8_u64, 0..2_000_u64], 0..300)
 }
@@ -181,7 +181,7 @@ fn filters_that_may_grow_differently_far_are_merged() {
     }
 }
 
-/// As many bits and buckets, and other fingerprints.
+/// The same number of bits and buckets, and other fingerprints.
 #[test]
 fn a_fixed_filter_and_one_that_can_grow_are_not_merged() {
     let builder = CuckooFilter::builder().fingerprint_bits(10).seed(1);
@@ -356,8 +356,8 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Merges `other` into a filter like it that has a few items already and a writer of its own.
-/// Twice as many copies of the items `twice` as of `once` are in `other` all the time.
+/// Merges `other` into a filter like it that has a few items already and a writer of its own. All
+/// the time, `other` has two copies of each item of `twice` and one of each item of `once`.
 fn merge_beside_a_writer(other: &CuckooFilter, once: &[u64], twice: &[u64]) {
     let filter = CuckooFilter::from_header(&other.header(), 1 << 20).expect("a header");
     let here = 5_000_000..5_000_050;

@@ -216,8 +216,8 @@ impl Oracle {
         assert_eq!(self.filter.stats().failed_inserts, self.refused);
     }
 
-    /// All classes, not only those that the last step touched: a relocation or a
-    /// failed insert must have changed none of the others.
+    /// All classes, not only the ones of the last step: a relocation or a failed insert must have
+    /// changed none of the others.
     fn all_agree(&mut self) {
         for item in 0..self.class.len() as u64 {
             let copies = *self.copies(item);

@@ -1,5 +1,5 @@
-//! Tests of other files in one binary, for `ci/mutants.sh`: to link one for each file would
-//! take most of its time. Those that take seconds, and do not count what the whole process
+//! Tests of other files in one binary, for `ci/mutants.sh`: to link one for each file would take
+//! most of its time. It has the tests that take seconds, and do not count what the whole process
 //! allocates. `tests/tests/snapshot` is run besides.
 
 #![cfg(guira_mutants)]

@@ -7,7 +7,7 @@ use std::{
     panic::{self, AssertUnwindSafe},
 };
 
-/// A number whose hash cannot be had if it is negative.
+/// A number whose hash panics if the number is negative.
 struct Moody(i64);
 
 impl Hash for Moody {

@@ -16,7 +16,7 @@ fn false_positives(filter: &CuckooFilter, absent: usize) -> usize {
     found_among(filter, absent)
 }
 
-/// How many of `absent` items, which nobody inserts, are found.
+/// How many of `absent` items, which were never inserted, are found.
 fn found_among(filter: &CuckooFilter, absent: usize) -> usize {
     let mut found = vec![false; 4096];
     (0..absent.div_ceil(4096) as u64)

@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Calls of a law on each of the filters, and relocations meanwhile, at least.
+/// The least number of calls of a law on each of the filters, and of relocations during them.
 const CALLS: usize = 20_000;
 const RELOCATIONS: u64 = 20_000;
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -32,14 +32,13 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Fills filters with residents, which nobody removes, but for three slots, and
-/// calls `law` with one after the other. Meanwhile three threads insert and remove
-/// items of their own: each leaves its hole where the next one's pair is not, so
-/// that residents have to be relocated.
+/// Fills filters, except for three slots, with residents that stay, and calls `law` with one filter
+/// after the other. Concurrently three threads insert and remove items of their own. Each leaves
+/// its hole where the next one's pair is not, so that residents have to be relocated.
 fn under_relocations(law: impl Fn(&CuckooFilter, u64)) {
     for (bits, buckets) in BITS.into_iter().zip([16, 4, 8, 6, 32]) {
         let filter = tiny(bits, buckets);
-        // With some other seeds the holes stay where nobody's pair is.
+        // With some other seeds the holes stay outside all pairs.
         let mut all = classes(&filter, slots(&filter) * 3, 4);
         let mut residents: Vec<u64> = all
             .extract_if(.., |hash| filter.insert_hash(*hash).is_ok())

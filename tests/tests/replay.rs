@@ -90,7 +90,7 @@ fn a_restart_forgets_nothing() {
         state.verdicts("100500 120000 a\n101000 100900 b\n"),
         ["replayed", "accepted"]
     );
-    // The clock of the machine may begin anew, or have gone on.
+    // The clock of the machine may restart, or have advanced.
     assert_eq!(
         state.verdicts("150000 120000 a\n150000 150000 c\n"),
         ["replayed", "accepted"]

@@ -2,10 +2,10 @@
 //!
 //! Run with `RUSTFLAGS="--cfg guira_faults" cargo test --test slept`.
 //!
-//! A call falls asleep before one of its steps: before each of them in turn. Meanwhile the filter's
-//! time goes on by up to nine steps, more than a tag can tell apart, and the same item is added
-//! again, or is not. When the call has returned, what it promises must hold for the step that it
-//! read last.
+//! A call falls asleep before one of its steps: before each of them in turn. During its sleep the
+//! filter's time advances by up to nine epochs, more than a tag can tell apart, and the same item
+//! is added again, or is not. When the call has returned, what it promises must hold for the epoch
+//! that it read last.
 #![cfg(guira_faults)]
 
 use guira::model::{Expiring, Fault, Item, Model, Step, unwatch, watch, weaken};
@@ -65,13 +65,13 @@ struct Sleep {
     age: Option<u64>,
     /// The number of the call's step before which it sleeps.
     before: usize,
-    /// So many steps of time.
+    /// How many epochs begin.
     steps: u64,
-    /// The item is added again by somebody else, at last.
+    /// Another thread adds the item again, at last.
     added: bool,
 }
 
-/// Lets a call sleep: the step before which it did; `None` if it has not so many.
+/// Lets a call sleep. Returns the step before which it slept; `None` if the call has fewer steps.
 fn sleep(sleep: Sleep) -> Option<Step> {
     let (item, other) = (item(0), item(1));
     let now = 20;

@@ -11,7 +11,7 @@ mod common {
 use common::limited::{allow, allow_all};
 use guira::{CuckooFilter, SnapshotError};
 
-/// Reads a snapshot with so many bytes more than are in use now.
+/// Reads a snapshot with at most `limit` bytes more than are in use now.
 fn read_within(limit: usize, bytes: &[u8]) -> Result<CuckooFilter, SnapshotError> {
     allow(limit);
     let read = CuckooFilter::from_bytes(bytes);

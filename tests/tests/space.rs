@@ -53,7 +53,7 @@ fn the_rate_is_the_one_asked_for() {
     for (rate, _) in LAYOUTS {
         let filter = full(rate);
         assert!(filter.false_positive_rate() <= rate, "{rate}");
-        // So many that 400 are found, or as many as do not take long.
+        // Enough lookups to find 400, or a number that does not take long.
         let absent = ((400.0 / rate) as u64).min(4_000_000);
         let hits = (ITEMS..ITEMS + absent).filter(|item| filter.contains(item));
         let (hits, expected) = (hits.count() as f64, rate * absent as f64);

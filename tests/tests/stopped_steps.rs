@@ -1,13 +1,13 @@
-//! A thread that stops for ever in a filter that forgets delays nobody, wherever it stops: steps
-//! begin, items come and go, and none goes early.
+//! A thread that stops for ever in an expiring filter delays no other thread, wherever it stops:
+//! epochs begin, items come and go, and none expires early.
 //!
 //! Run with `RUSTFLAGS="--cfg guira_faults" cargo test --test stopped_steps`.
 //!
 //! As in `stopped_threads.rs`: a small filter is brought into a certain state, a thread begins an
 //! operation in it and stops before one of its steps; of each kind before the first, second, third,
-//! middle and last one. Over so many steps that all tags come round more than twice others then do
-//! everything. What stays behind meanwhile is what `ExpiringFilter` says: copies in two buckets.
-//! At last the thread goes on.
+//! middle and last one. Other threads then do everything, for enough epochs that all tags wrap more
+//! than twice. What stays behind during that time is what `ExpiringFilter` says: copies in two
+//! buckets. At last the thread continues.
 #![cfg(guira_faults)]
 
 use guira::{
@@ -45,7 +45,7 @@ struct Case {
     name: &'static str,
     bits: u32,
     steps: u32,
-    /// So many steps ago the item came; `None`: it is absent.
+    /// The number of epochs since the item came; `None`: it is absent.
     age: Option<u32>,
     /// Items beside it, in the present step and the one before.
     others: u64,
@@ -139,7 +139,7 @@ impl Stopped {
     }
 }
 
-/// Runs `work` in a thread of its own: nobody may be delayed.
+/// Runs `work` in a thread of its own: it may not be delayed.
 fn unhindered(work: impl FnOnce() + Send + 'static) {
     let (done, is_done) = mpsc::channel();
     let thread = thread::spawn(move || {

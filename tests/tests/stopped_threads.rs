@@ -1,12 +1,12 @@
-//! A thread that stops for ever delays nobody, wherever it stops.
+//! A thread that stops for ever delays no other thread, wherever it stops.
 //!
 //! Run with `RUSTFLAGS="--cfg guira_faults" cargo test --test stopped_threads`.
 //!
-//! A small filter is brought, insert by insert and always in the same way, to the
-//! verge of an operation. A thread then begins the operation and stops before one of
-//! its steps: of each kind before the first, second, third, middle and last one.
-//! Others must be able to do everything. At last the thread goes on: its operation
-//! must still do what it promises, and the filter must hold what it should.
+//! A small filter is brought, insert by insert and always in the same way, to the verge of an
+//! operation. A thread then begins the operation and stops before one of its steps: of each kind
+//! before the first, second, third, middle and last one. Others must be able to do everything. At
+//! last the thread continues: its operation must still do what it promises, and the filter must
+//! hold what it should.
 #![cfg(guira_faults)]
 
 mod stopped {

@@ -1,6 +1,5 @@
-//! A long run of random rounds: all layouts, 2 to 16 threads, filters of 2 to 16
-//! buckets that are nearly full, or that double under way. No answer may ever be
-//! wrong.
+//! A long run of random rounds: all layouts, 2 to 16 threads, filters of 2 to 16 buckets that are
+//! nearly full, or that double in use. No answer may ever be wrong.
 //!
 //! Each test runs for 1 second, or for its share of `GUIRA_STRESS_SECONDS`:
 //!

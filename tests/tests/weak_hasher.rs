@@ -35,7 +35,7 @@ fn not_half_of_1000_numbers_that_hash_to_themselves_fit() {
     assert!((0..inserted).all(|item| filter.contains(&item)));
 }
 
-/// Multiples of 2^15 have one fingerprint, and those that are small one pair.
+/// Multiples of 2^15 have one fingerprint, and small ones have one pair.
 #[test]
 fn of_1000_multiples_that_hash_to_themselves_8_fit() {
     let hasher = BuildHasherDefault::<Identity>::default();

@@ -2,7 +2,7 @@
 //!
 //! An operation runs on the stack of the only thread that there is, and the stack cannot be kept
 //! while another operation runs. So an operation that has stopped is given up, and repeated when it
-//! is to go on: before each step that it has made already the filter is put back to what that
+//! has to continue. Before each step that it has made already, the filter is put back to what that
 //! step met the first time. An operation depends on nothing else, so it comes to the same place.
 
 use guira::model::{Item, Memory, Step, Watched, unwatch, watch};

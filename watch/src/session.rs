@@ -22,7 +22,7 @@ pub struct Session {
     hasher: SeededState,
     threads: Vec<Thread>,
     duet: Option<&'static Duet>,
-    /// What is under way.
+    /// What is in progress.
     doing: Doing,
 }
 
@@ -40,7 +40,7 @@ enum Doing {
 pub enum Reply {
     /// This is the reply.
     Text(String),
-    /// This operation is to be made by `run::go`; [`Session::finish`] then says how it goes on.
+    /// `run::go` has to make this operation; [`Session::finish`] then says how it continues.
     Run(Operation),
 }
 
@@ -136,7 +136,7 @@ impl Session {
         Reply::Run(operation)
     }
 
-    /// How many of `count` words that nobody adds are said to be present.
+    /// How many of `count` absent words are reported as present.
     fn measure(&self, count: u32) -> String {
         let probes = (0..count).map(|number| self.item(&format!("absent {number}")));
         let found = probes.filter(|&item| self.filter.contains(item)).count();

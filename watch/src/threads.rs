@@ -8,7 +8,7 @@ use guira::model::{Item, Step};
 pub struct Thread {
     /// Its operations, and what each must answer, if that is certain.
     pub program: Vec<(Operation, Option<bool>)>,
-    /// The answers of those that are over.
+    /// The answers of completed operations.
     pub answers: Vec<Answer>,
     /// Where the present one is.
     pub progress: Progress,

@@ -2,7 +2,7 @@
 //! reply.
 //!
 //! If `begin` or `finish` says so, `go` makes an operation. It traps if the operation stops in its
-//! middle, and the page puts back the stack pointer. `finish` then goes on.
+//! middle, and the page puts back the stack pointer. Then the page calls `finish`.
 
 use crate::{
     run,
@@ -43,7 +43,7 @@ pub extern "C" fn go() {
     }
 }
 
-/// Goes on after [`go`]. True if both are to be called again.
+/// Continues after [`go`]. True if both have to be called again.
 #[unsafe(no_mangle)]
 pub extern "C" fn finish() -> bool {
     let progress = run::finish();

@@ -36,8 +36,8 @@ fn the_same_schedules_are_harmless_without_a_fault() {
     }
 }
 
-/// One thread makes some steps, another one some, the first one as many again; then each goes to its
-/// end.
+/// One thread makes some steps, another one some, the first one the same number again; then each
+/// runs to its end.
 #[test]
 fn nothing_goes_wrong_with_three_switches_anywhere() {
     let _alone = alone();

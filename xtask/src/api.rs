@@ -11,7 +11,7 @@ const SNAPSHOT: &str = "docs/internal/public-api.txt";
 const TOOL: (&str, &str) = ("cargo-public-api", "0.49.0");
 const TOOLCHAIN: &str = "1.88";
 
-/// Compares the interface with the snapshot, or writes the snapshot anew if `bless`.
+/// Compares the interface with the snapshot, or overwrites the snapshot if `bless`.
 pub(crate) fn run(bless: bool) -> Result<(), Failed> {
     let found = interface()?;
     let path = root().join(SNAPSHOT);
@@ -40,7 +40,7 @@ pub(crate) fn run(bless: bool) -> Result<(), Failed> {
     )))
 }
 
-/// The public items, one a line, without those that every type has.
+/// The public items, one a line, except for the ones that every type has.
 fn interface() -> Result<String, Failed> {
     let tools = root().join("target/tools");
     let (name, version) = TOOL;

@@ -46,7 +46,7 @@ impl Advance {
 /// A table of as many bytes as 2^`log_huge` slots of 16 bits.
 pub(super) fn measure(effort: Effort) -> Advance {
     let buckets = 1_usize << (effort.log_huge - 2);
-    // 3 slots a bucket, of which some 7 in 8 are for the items of a TTL and the rest for time.
+    // 3 slots a bucket; about 7 in 8 of them are for the items of a TTL and the rest for time.
     let filter = ExpiringFilter::builder(Duration::from_secs(3600))
         .capacity(buckets * 2)
         .fingerprint_bits(16)

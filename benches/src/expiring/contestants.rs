@@ -32,7 +32,7 @@ pub struct Contestant {
     pub note: &'static str,
     /// Steps of a TTL.
     pub steps: u32,
-    /// One for so many keys within a TTL.
+    /// Makes one for this number of keys within a TTL.
     pub make: fn(usize) -> Box<dyn Window>,
 }
 
@@ -106,7 +106,7 @@ impl Window for ExpiringFilter {
     }
 }
 
-/// Filters of which the newest takes the keys, and the oldest is thrown away in each step.
+/// Several filters. The newest takes the keys, and each step discards the oldest.
 struct Rotating {
     /// The newest first.
     filters: ArcSwap<Vec<Arc<CuckooFilter>>>,

@@ -81,7 +81,7 @@ fn compare(
     for fill in 0..fills {
         let plain = Guira::new((1 << log_slots) / 100 * 80, plain_bits);
         let slots = plain.0.buckets() * plain.0.bucket_slots();
-        // As many slots, of which as many are used.
+        // The same number of slots, and the same number of them in use.
         let capacity = slots as f64 * 0.8 / (1.0 + 1.5 / f64::from(steps));
         let timed = ExpiringFilter::builder(Duration::from_secs(3600))
             .capacity(capacity as usize)

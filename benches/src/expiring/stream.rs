@@ -20,8 +20,8 @@ use std::{
 /// Numbers that a thread takes at once.
 const CHUNK: u64 = 64;
 
-/// A stream of new keys, from which threads take their parts. A step begins as often as keys of a
-/// step have come: whoever takes the one that is too much begins it.
+/// A stream of new keys, from which threads take their parts. A step begins whenever the keys of a
+/// step have come: the thread that takes the first key beyond them begins it.
 struct Source<'a> {
     window: &'a dyn Window,
     next: AtomicU64,
@@ -181,7 +181,7 @@ fn work(source: &Source<'_>, end: u64) -> [u64; 3] {
         let (past, kept) = own[own.len().saturating_sub(1 + own.len() / 8)];
         let again = window.see_all(past..past + CHUNK / 3);
         calls += CHUNK / 3;
-        // Unless this thread was stopped meanwhile, they are no older than that.
+        // Unless this thread was preempted, they are no older than that.
         if source.next.load(Ordering::Relaxed) - past < source.items / 2 {
             forgotten += u64::from((again[Seen::First as usize] & kept).count_ones());
         }
@@ -189,7 +189,7 @@ fn work(source: &Source<'_>, end: u64) -> [u64; 3] {
     [calls, forgotten, refused]
 }
 
-/// Keys that two were told to be first for, of those that two threads ask for at once.
+/// Of the keys that two threads ask for at once, how many both get as first.
 fn twice(effort: Effort, it: &super::Contestant) -> u64 {
     let count = items(effort.log_medium) / 4;
     let window = (it.make)(count as usize);

@@ -14,7 +14,7 @@ pub enum Seen {
     Refused,
 }
 
-/// A set that forgets, with a time that goes on in steps.
+/// A set whose items expire; its time advances in steps.
 ///
 /// The loops are provided methods, so that each contestant has its own copy of them.
 pub trait Window: Send + Sync {

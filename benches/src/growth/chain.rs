@@ -27,8 +27,8 @@ impl Chain {
         Self::of((0..DOUBLINGS).map(|link| first << link), rate)
     }
 
-    /// A chain of links all as large as the first: what RedisBloom's `CF.RESERVE` makes
-    /// unless it is told otherwise (`EXPANSION 1`).
+    /// A chain of links all as large as the first: what RedisBloom's `CF.RESERVE` makes by default
+    /// (`EXPANSION 1`).
     pub(super) fn equal(items: u64, rate: f64) -> Self {
         Self::of((0..TIMES).map(|_| items.div_ceil(TIMES)), rate)
     }

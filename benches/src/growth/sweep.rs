@@ -1,4 +1,4 @@
-//! Lookups while a doubling is under way: one thread inserts, another looks up.
+//! Lookups during a doubling: one thread inserts, another looks up.
 
 use super::{RATES, grown};
 use crate::{
@@ -29,7 +29,7 @@ const MADE: usize = 1;
 const BESIDE: usize = 3;
 const REST: usize = 4;
 
-/// Inserts between two looks at whether the doubling is still under way, and lookups between two
+/// Inserts between two looks at whether the doubling is still in progress, and lookups between two
 /// looks at whether the writer is still at work.
 const STRETCH: u64 = 64;
 
@@ -91,7 +91,7 @@ fn one(count: u64, (asked, round): (Asked, u64), steps: u64) -> [f64; 5] {
     [before, made.rate(), half_made, between.rate(), after]
 }
 
-/// The buckets that the doubling under way has yet to split.
+/// The buckets that the doubling in progress has yet to split.
 fn left(filter: &CuckooFilter) -> usize {
     filter.stats().buckets_to_split
 }
@@ -111,7 +111,7 @@ fn look(filter: &CuckooFilter, asked: Asked, walk: &mut Walk, steps: u64) {
     }
 }
 
-/// Lookups by one thread, in its own processor time, and inserts of another meanwhile.
+/// Lookups by one thread, in its own processor time, and concurrent inserts of another.
 struct Beside {
     lookups: u64,
     time: Duration,

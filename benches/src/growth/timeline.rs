@@ -60,8 +60,8 @@ impl Timeline {
     }
 }
 
-/// The items at the ends of the windows: the first is the filter before it
-/// grows, and each doubling of the items takes as many windows.
+/// The items at the ends of the windows: the first is the filter before it grows, and each doubling
+/// of the items takes the same number of windows.
 fn ends(count: u64) -> Vec<u64> {
     let windows = TIMES.ilog2() * PER_DOUBLING;
     let end = |window: u32| {

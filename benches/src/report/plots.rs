@@ -363,7 +363,7 @@ enum Kind {
     Reached,
 }
 
-/// Shades of guira's colour, from fixed filters to those that grew furthest.
+/// Shades of guira's colour, from fixed filters to the filters that grew furthest.
 const SHADES: [RGBColor; GROWTHS.len()] = [
     RGBColor(213, 94, 0),
     RGBColor(245, 165, 90),
@@ -414,7 +414,7 @@ fn series(points: &[Point]) -> Vec<Series> {
             }
             _ => (family.to_owned(), colour(family)),
         };
-        // Those that are off the scale have no place in the legend.
+        // Points that are off the scale have no place in the legend.
         if rate <= 0.0 || point.bits >= MOST_BITS {
             continue;
         }

@@ -105,7 +105,7 @@ pub(super) fn section(space: &Space, effort: Effort, plots: &Path) -> String {
     text
 }
 
-/// RedisBloom has no rate to ask for, and stands in the table of grown filters only.
+/// RedisBloom has no rate to ask for, and is in the table of grown filters only.
 fn listed(point: &Point) -> bool {
     !point.name.starts_with("RedisBloom")
 }

@@ -106,8 +106,8 @@ impl Filter for RedisBloom {
     }
 }
 
-/// RedisBloom has no rates to ask for: the most slots of a bucket, of those that it has by
-/// default or fewer, with which one table keeps the rate.
+/// RedisBloom has no rates to ask for. Returns the most slots of a bucket, of its default or fewer,
+/// with which one table keeps the rate.
 fn redis_bloom_slots(rate: f64) -> Option<usize> {
     [2, 1]
         .into_iter()
@@ -119,7 +119,7 @@ fn measured(what: (String, f64, u64), filter: impl Filter, count: u64, effort: E
     measured_until(SOME, what, filter, count, effort)
 }
 
-/// The same, until it has found so many false positives.
+/// The same, until it has found this number of false positives.
 pub(super) fn measured_until(
     enough: u64,
     (name, asked, grown): (String, f64, u64),
@@ -172,7 +172,7 @@ fn guira(asked: f64, grown: u64, count: u64, effort: Effort) -> Option<Point> {
     Some(measured((name, asked, grown), filter, count, effort))
 }
 
-/// guira, fixed: as large as it is made for so many items at this rate.
+/// guira, fixed: as large as it is made for this number of items at this rate.
 ///
 /// # Panics
 ///
@@ -283,7 +283,7 @@ mod tests {
         let [equal, doubling, fourfold] = &grown[..] else {
             panic!("one for each expansion");
         };
-        // 32 tables of 16 slots, of which the last one holds one item.
+        // 32 tables of 16 slots; the last one holds one item.
         assert!(equal.refused > 15_000, "{equal:?}");
         for expanding in [doubling, fourfold] {
             assert!(

@@ -1,5 +1,5 @@
-//! Filters that do not grow, of so many items: with guira's two preferences, and what else can be
-//! asked for a rate.
+//! Filters that do not grow, for one number of items: with guira's two preferences, and what else
+//! can be asked for a rate.
 
 use super::{
     Point, Space,
@@ -47,7 +47,7 @@ const AIMS: [(f64, f64); 5] = [
     (1e-4, 21.0),
 ];
 
-/// So many false positives tell the rate to a hundredth.
+/// This number of false positives tells the rate to a hundredth.
 const MANY: u64 = 10_000;
 
 pub(super) fn measure(items: u64, effort: Effort) -> Fixed {
@@ -88,7 +88,7 @@ fn all_peers(asked: f64, items: u64) -> Vec<(&'static str, f64)> {
     all
 }
 
-/// Rates of which each is 2.3 % below the one before, from 10 % to 2·10⁻⁹.
+/// Rates from 10 % to 2·10⁻⁹; each is 2.3 % below the one before.
 fn fine_rates() -> impl Iterator<Item = f64> {
     (100..869).map(|step| 10_f64.powf(-f64::from(step) / 100.0))
 }

@@ -9,11 +9,10 @@
 use crate::hasher;
 use std::{hash::BuildHasher, mem};
 
-/// How many residents an insert relocates at most, unless it is told otherwise
-/// (`MAXITERATIONS`).
+/// The most residents that an insert relocates by default (`MAXITERATIONS`).
 const RELOCATIONS: usize = 20;
 
-/// A filter of so many tables takes no more inserts (`cf-max-expansions`).
+/// A filter with this number of tables accepts no more inserts (`cf-max-expansions`).
 pub const MOST_TABLES: usize = 32;
 
 /// What fingerprints are multiplied with for the distance of their two buckets.
@@ -209,8 +208,8 @@ mod tests {
         assert_eq!(filter.bytes(), 1080);
     }
 
-    /// RedisBloom#599: 32 tables of 512 buckets hold 29 337 items, of which it is not known how many
-    /// are equal, in 33 320 bytes.
+    /// RedisBloom#599: 32 tables of 512 buckets hold 29 337 items in 33 320 bytes. How many of the
+    /// items are equal is not known.
     #[test]
     fn with_expansion_1_the_32nd_table_is_the_end() {
         let mut filter = RedisBloom::new(1_024, 2, 1);
@@ -220,8 +219,8 @@ mod tests {
         assert!(taken.abs_diff(29_337) < 29_337 / 20, "{taken} items");
     }
 
-    /// RedisBloom#533: 275 929 items, for which 6 tables from 8192 buckets on have room, were in
-    /// 12, as many of them were equal. Those of 12 have 67 092 712 bytes.
+    /// RedisBloom#533: 275 929 items were in 12 tables, although 6 tables from 8192 buckets on have
+    /// room for them, because many of them were equal. 12 tables have 67 092 712 bytes.
     #[test]
     fn with_expansion_2_the_tables_double() {
         let mut filter = RedisBloom::new(16_384, 2, 2);

@@ -3,7 +3,7 @@
 use crate::{Filter, Options};
 use thiserror::Error;
 
-/// A header of RedisBloom is a packed struct of so many bytes.
+/// A header of RedisBloom is a packed struct of this size.
 const REDISBLOOM_BYTES: usize = 38;
 
 /// What a filter is beside its snapshot.

@@ -21,7 +21,7 @@ pub struct Memory {
     pub limit: usize,
 }
 
-/// A filter of which some pieces have come.
+/// A filter that has received some of its pieces.
 #[derive(Debug)]
 pub struct Load {
     /// Bytes that have come.
@@ -39,7 +39,7 @@ pub enum LoadError {
     /// It has another header.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// This is not the next piece. The load can go on with that.
+    /// This is not the next piece. The load can continue with the next one.
     #[error("Couldn't load chunk!")]
     Position,
     /// There are bytes after its end.
@@ -85,7 +85,7 @@ impl Load {
         })
     }
 
-    /// Takes the next piece, after which the dump goes on at `position`: true if it was the last
+    /// Takes the next piece, after which the dump continues at `position`: true if it was the last
     /// one.
     ///
     /// # Errors
@@ -144,7 +144,7 @@ impl From<SnapshotError> for LoadError {
     }
 }
 
-/// Bytes of a snapshot at most, where filters may have so many.
+/// The most bytes of a snapshot if filters may have `memory` bytes.
 fn longest(memory: usize) -> u64 {
     let most = memory.saturating_mul(LONGEST).saturating_add(BESIDE) as u64;
     most.min(1 << OFFSET_BITS)

@@ -28,7 +28,7 @@ pub struct Dumps {
     inner: Mutex<Inner>,
 }
 
-/// What is under way.
+/// The dumps or loads in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnderWay {
     /// How many dumps, or loads.
@@ -168,12 +168,12 @@ impl Dumps {
         self.end_all(|dump| which(&dump.key));
     }
 
-    /// Ends the dumps of which nobody has asked for a piece for `idle`.
+    /// Ends the dumps that were not continued for `idle`.
     pub fn expire(&self, idle: Duration) {
         self.end_all(|dump| dump.touched.elapsed() >= idle);
     }
 
-    /// What is under way; the bytes are in files.
+    /// The dumps in progress; their bytes are in files.
     #[must_use]
     pub fn under_way(&self) -> UnderWay {
         let inner = self.lock();
@@ -206,7 +206,7 @@ fn read(file: &File, offset: u64, count: usize) -> io::Result<Vec<u8>> {
 }
 
 impl Inner {
-    /// A number that no dump under way has: they come round again.
+    /// A number that no dump in progress has: numbers wrap around.
     fn next_number(&mut self) -> u64 {
         loop {
             self.last_number = self.last_number % NUMBERS + 1;

@@ -14,11 +14,11 @@ static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 /// What a filter with a window takes for the time.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// The time for which the process has been running. An epoch begins when somebody
+    /// The time for which the process has been running. An epoch begins when a thread
     /// [looks](crate::Windowed::tick).
     Process,
-    /// So many milliseconds: a host says how time passes, in the order of its commands. So its
-    /// copies elsewhere can be told the same, and hold the same.
+    /// A number of milliseconds. A host says how time passes, in the order of its commands. Its
+    /// replicas can learn the same times, and hold the same items.
     Told(Arc<AtomicU64>),
 }
 
@@ -70,7 +70,7 @@ impl Own {
         }
     }
 
-    /// Lets it go on from what it shows.
+    /// Lets the clock run from what it shows.
     pub(super) fn begin(&self) {
         if !self.goes() {
             let now = u64::try_from(self.clock.now().as_nanos()).unwrap_or(STANDS - 1);

@@ -19,8 +19,8 @@ pub(crate) struct Keys {
 pub(crate) enum Permit {
     /// It is the first one with this key: it must be done, or the key be given back.
     First,
-    /// Another one with this key has been done, or is being done. Of 10 million requests one may
-    /// be told this though it is the first.
+    /// Another request with this key has been done, or is being done. One of 10 million requests
+    /// may get this answer although it is the first.
     Repeated,
     /// The key cannot be remembered.
     Busy,

@@ -1,6 +1,5 @@
-//! A key-value service over HTTP. A filter in memory answers for most keys that
-//! the database does not hold, so that nobody waits for the disk to learn that
-//! there is nothing on it.
+//! A key-value service over HTTP. A filter in memory answers for most keys that the database does
+//! not hold, so that no client waits for the disk to learn that there is nothing on it.
 
 mod keys;
 mod routes;
@@ -50,7 +49,7 @@ async fn run(args: Args) -> Result<(), Box<dyn Error>> {
         .await
         .map_err(|error| format!("cannot listen on {}: {error}", args.listen))?;
     println!("listening on http://{}", listener.local_addr()?);
-    // Requests under way are answered before this returns.
+    // Requests in flight are answered before this returns.
     axum::serve(listener, routes::router(store, keys))
         .with_graceful_shutdown(interrupted())
         .await?;

@@ -112,7 +112,7 @@ async fn blocking<T: Send + 'static>(
     Ok(task::spawn_blocking(work).await??)
 }
 
-/// What the client is not to blame for, and is told no more about.
+/// A failure that is not the client's fault, and whose details the client does not see.
 #[derive(Debug, Error)]
 enum Failure {
     #[error("the database failed: {0}")]

@@ -3,7 +3,7 @@
 use guira::model::{Item, Model};
 use guira_loom_tests::other;
 
-/// Moves the item out of `from`, back, and so on, so many times in all.
+/// Moves the item out of `from`, back, and so on, `times` times in all.
 pub(crate) fn relocate_times<const SLOTS: usize, const PHASE_BITS: u32>(
     filter: &Model<SLOTS, PHASE_BITS>,
     item: Item,

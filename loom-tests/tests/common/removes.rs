@@ -1,4 +1,4 @@
-//! Removes beside moves and splits, in filters that grow and in those that do not.
+//! Removes during moves and splits, in fixed and in growing filters.
 
 use guira::model::{Item, Model};
 use guira_loom_tests::{Q, Scenario};
@@ -42,9 +42,9 @@ pub(crate) fn one_remove_too_many<const PHASE_BITS: u32>(
         .outcomes(&[[copies, 0, 0]])
 }
 
-/// The item is in P. One thread inserts it once more, and removes it; another one removes
-/// it, too: at every moment there is a copy. Whoever reads Q before P sees Q without the
-/// second copy and P without the first.
+/// The item is in P. One thread inserts it once more, and removes it; another one removes it, too:
+/// at every moment there is a copy. A reader that loads Q before P sees Q without the second copy
+/// and P without the first.
 pub(crate) fn second_copy<const PHASE_BITS: u32>(
     scenario: Scenario<Model<2, PHASE_BITS>>,
     item: Item,

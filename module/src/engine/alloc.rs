@@ -66,7 +66,7 @@ unsafe impl GlobalAlloc for EngineAllocator {
     }
 }
 
-/// True if the system grants so many bytes. None of them is touched.
+/// True if the system grants this number of bytes. None of them is touched.
 fn is_there(api: &Api, bytes: usize) -> bool {
     let Some(try_alloc) = api.TryAlloc else {
         return true;
@@ -94,7 +94,8 @@ fn is_natural(layout: Layout) -> bool {
 ///
 /// # Safety
 ///
-/// `get` returns null, or memory of as many bytes, aligned to [`NATURAL`] if there are as many.
+/// `get` returns null, or memory of the requested size, aligned to [`NATURAL`] if the size is at
+/// least that.
 unsafe fn with_alignment(layout: Layout, get: impl Fn(usize) -> *mut u8) -> *mut u8 {
     if is_natural(layout) {
         return get(layout.size());
@@ -148,7 +149,7 @@ pub(crate) fn is_in_environment(name: &std::ffi::CStr) -> bool {
     unsafe extern "C" {
         fn getenv(name: *const std::ffi::c_char) -> *const std::ffi::c_char;
     }
-    // SAFETY: it is a name; nothing of the environment is read but that it is there.
+    // SAFETY: it is a valid name; only whether the variable exists is used.
     !unsafe { getenv(name.as_ptr()) }.is_null()
 }
 

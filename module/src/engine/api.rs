@@ -148,7 +148,7 @@ pub(crate) struct MissingFunction(&'static str);
 
 macro_rules! functions {
     (needed { $($needed:ident: $needed_type:ty;)* } optional { $($optional:ident: $optional_type:ty;)* }) => {
-        /// The functions. Those that some engine lacks are options.
+        /// The functions of the API. A function that some engine lacks is an option.
         #[allow(non_snake_case)]
         pub(super) struct Api {
             $(pub(super) $needed: $needed_type,)*
@@ -295,7 +295,7 @@ pub(super) unsafe fn load(context: *mut Ctx) -> Result<(), MissingFunction> {
         if let Some(log) = log {
             let text = c"guira: not loaded, as this engine has no RedisModule_%.*s: use Redis 7.0, Valkey 7.2 or newer ones";
             let length = missing.0.len() as c_int;
-            // SAFETY: `%.*s` takes an int, and a pointer to so many bytes.
+            // SAFETY: `%.*s` takes an int, and a pointer to that number of bytes.
             unsafe {
                 log(context, c"warning".as_ptr(), text.as_ptr(), length, missing.0.as_ptr());
             }
@@ -334,7 +334,7 @@ pub(super) unsafe fn bytes<'a>(string: *const Str) -> &'a [u8] {
     if begin.is_null() {
         return &[];
     }
-    // SAFETY: there are so many bytes from there on.
+    // SAFETY: there are `length` bytes from there on.
     unsafe { std::slice::from_raw_parts(begin.cast(), length) }
 }
 

@@ -30,8 +30,8 @@ pub(crate) struct Waiting {
 unsafe impl Send for Waiting {}
 
 impl Context {
-    /// Lets the client wait. The engine goes on with others, and the words can be read by the thread
-    /// that answers. `None` if the client cannot wait.
+    /// Lets the client wait. The engine continues with other clients, and the thread that replies
+    /// can read the words. `None` if the client cannot wait.
     pub(crate) fn block(&self, words: &[Str<'_>]) -> Option<Waiting> {
         let mut kept = Vec::new();
         kept.try_reserve_exact(words.len()).ok()?;
@@ -43,7 +43,7 @@ impl Context {
         // SAFETY: the client is blocked.
         let context = unsafe { (api().GetThreadSafeContext)(blocked.as_ptr()) };
         let Some(context) = NonNull::new(context) else {
-            // SAFETY: it is blocked, and nobody else has it.
+            // SAFETY: it is blocked, and no other thread has it.
             unsafe { (api().AbortBlock)(blocked.as_ptr()) };
             return None;
         };
@@ -64,7 +64,8 @@ impl Context {
 impl Waiting {
     /// The words that were kept.
     pub(crate) fn words(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        // SAFETY: they are kept as long as the value, and nobody changes a string that has two users.
+        // SAFETY: they are kept as long as the value, and the engine changes no string that has two
+        // users.
         let read = |word: &NonNull<api::Str>| unsafe { api::bytes(word.as_ptr()) };
         self.kept.0.iter().map(read)
     }

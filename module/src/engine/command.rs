@@ -21,7 +21,7 @@ pub(crate) trait Command {
     fn call(context: &mut Context, arguments: &[Str<'_>]);
 }
 
-/// What the engine is told of a command. It has one key at most.
+/// The description of a command for the engine. A command has at most one key.
 #[derive(Clone, Debug)]
 pub(crate) struct Description {
     pub(crate) name: &'static str,

@@ -192,7 +192,7 @@ unsafe extern "C" fn get_fraction(_: *const c_char, setting: *mut c_void) -> *mu
     let get = || {
         // SAFETY: it is the setting that was registered, which is there for ever.
         let setting = unsafe { &*setting.cast::<Fraction>() };
-        // Nobody holds the lock and calls the engine.
+        // No thread calls the engine while it holds the lock.
         let mut text = setting.text.lock().unwrap_or_else(PoisonError::into_inner);
         let text =
             text.get_or_insert_with(|| Text(OwnedStr::new(setting.get().to_string().as_bytes())));

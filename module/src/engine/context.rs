@@ -54,8 +54,8 @@ impl Flags {
         self.0 & any != 0
     }
 
-    /// True if what the client says has happened already: it is the primary, the file of commands,
-    /// or the source of a slot that moves here. To refuse it would make this replica differ.
+    /// True if the command has happened already: it comes from the primary, the AOF, or the source
+    /// of a slot that moves here. To refuse it would make this replica differ.
     pub(crate) fn must_obey(self) -> bool {
         self.has(Self::REPLICATED | Self::LOADING)
     }
@@ -126,7 +126,7 @@ fn is_cluster_replica() -> bool {
         return false;
     }
     let mut id = [0_u8; LENGTH + 1];
-    // SAFETY: so many bytes are there, and no NUL after them.
+    // SAFETY: `LENGTH` bytes are there, and no NUL after them.
     id[..LENGTH].copy_from_slice(unsafe { std::slice::from_raw_parts(begin.cast(), LENGTH) });
     let mut flags = 0;
     // SAFETY: no context is needed. The name ends with a NUL; what is null is not asked for.
@@ -200,9 +200,11 @@ impl Context {
         unsafe { Key::open(self.raw(), name.raw(), access) }
     }
 
-    /// Sends a command to replicas and to the file of commands. What a call sends is one transaction there.
+    /// Sends a command to replicas and to the AOF. The commands that one call sends are one
+    /// transaction there.
     pub(crate) fn replicate(&self, command: &CStr, arguments: &[Str<'_>]) {
-        // SAFETY: the context is valid, and `v` takes so many strings, which are represented alike.
+        // SAFETY: the context is valid, and `v` takes this number of strings, which have the same
+        // representation.
         let result = unsafe {
             (api().Replicate)(
                 self.raw(),
@@ -213,7 +215,8 @@ impl Context {
             )
         };
         if result != OK {
-            // Of the commands that are told, only `DEL` is the engine's own, and may have another name.
+            // Of the replicated commands, only `DEL` is the engine's own, and may have another
+            // name.
             warn(&format!(
                 "{command:?} was not told to replicas, which may differ from now on: is it renamed?"
             ));
@@ -226,7 +229,7 @@ impl Context {
         unsafe { (api().ReplicateVerbatim)(self.raw()) };
     }
 
-    /// Tells those who watch or cache the key that it has changed.
+    /// Notifies clients that watch or cache the key that it has changed.
     pub(crate) fn signal_modified(&self, key: Str<'_>) {
         // SAFETY: the context and the string are valid.
         unsafe { (api().SignalModifiedKey)(self.raw(), key.raw()) };
@@ -296,7 +299,7 @@ impl Context {
     }
 
     pub(crate) fn reply_bulk(&self, bytes: &[u8]) {
-        // SAFETY: see above; there are so many bytes, which the engine copies.
+        // SAFETY: see above; there are `bytes.len()` bytes, which the engine copies.
         unsafe {
             (api().ReplyWithStringBuffer)(self.raw(), bytes.as_ptr().cast(), bytes.len());
         }
@@ -317,7 +320,7 @@ impl fmt::Debug for Context {
     }
 }
 
-/// A text that can stand in one line of the protocol.
+/// A text for a reply of one line.
 fn line(text: &str) -> std::ffi::CString {
     if text.contains(['\r', '\n']) {
         with_nul(&text.replace(['\r', '\n'], " "))

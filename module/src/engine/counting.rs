@@ -45,8 +45,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Calls `work`; what it returns, and the most bytes that this thread had allocated at one time
-/// meanwhile, beyond those that it had before.
+/// Calls `work`. Returns its result, and the peak of the bytes that this thread allocated during
+/// the call, beyond what it had before.
 pub(crate) fn peak_of<R>(work: impl FnOnce() -> R) -> (R, usize) {
     let before = LIVE.get();
     PEAK.set(before);

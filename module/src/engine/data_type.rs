@@ -175,7 +175,7 @@ unsafe extern "C" fn digest<V: Value>(digest: *mut api::Digest, value: *mut c_vo
     let add = || {
         // SAFETY: the engine hands over a value of the type.
         let bytes = unsafe { borrow::<V>(value).digest() };
-        // SAFETY: the engine hands over a digest, and there are so many bytes.
+        // SAFETY: the engine hands over a digest, and there are `bytes.len()` bytes.
         unsafe {
             (api().DigestAddStringBuffer)(digest, bytes.as_ptr().cast(), bytes.len());
             (api().DigestEndSequence)(digest);

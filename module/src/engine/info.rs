@@ -40,7 +40,7 @@ impl Context {
 }
 
 impl Section {
-    /// True if the engine has crashed. Whoever holds a lock may be dead then.
+    /// True if the engine has crashed. The thread that holds a lock may be dead then.
     pub(crate) fn is_crash_report(&self) -> bool {
         self.is_crash_report
     }
@@ -56,7 +56,7 @@ impl Section {
 unsafe extern "C" fn info(context: *mut api::InfoCtx, for_crash_report: c_int) {
     let write = || {
         // SAFETY: the engine hands over what it writes to during this call. Without a name the
-        // section has the module's. It is left out if nobody asked for it.
+        // section has the module's. It is omitted if no client asked for it.
         if unsafe { (api().InfoAddSection)(context, c"".as_ptr()) } == OK
             && let Some(write) = WRITE.get()
         {

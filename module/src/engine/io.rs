@@ -73,7 +73,7 @@ impl Save for Saver {
     }
 
     fn string(&mut self, bytes: &[u8]) {
-        // SAFETY: it can be written to, and there are so many bytes.
+        // SAFETY: it can be written to, and there are `bytes.len()` bytes.
         unsafe { (api().SaveStringBuffer)(self.0, bytes.as_ptr().cast(), bytes.len()) }
     }
 }
@@ -133,7 +133,7 @@ impl Deref for Read {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the engine read so many bytes, and they are nobody else's.
+        // SAFETY: the engine read this number of bytes, and only this value refers to them.
         unsafe { std::slice::from_raw_parts(self.begin.as_ptr(), self.length) }
     }
 }
@@ -156,7 +156,8 @@ impl<'a> Rewriter<'a> {
 
 impl Rewrite for Rewriter<'_> {
     fn emit(&mut self, command: &CStr, number: i64, bytes: &[u8]) {
-        // SAFETY: it can be written to. `s` takes a string, `l` a `long long`, and `b` so many bytes.
+        // SAFETY: it can be written to. `s` takes a string, `l` a `long long`, and `b` a buffer
+        // with its length.
         unsafe {
             (api().EmitAOF)(
                 self.io,

@@ -71,8 +71,8 @@ impl<'a> Key<'a> {
     /// The value of the key, to be changed.
     pub(crate) fn get_mut<V: Value>(&mut self, kind: &DataType<V>) -> Found<&mut V> {
         match self.find(kind) {
-            // SAFETY: as for `get`; and while the key is open, nobody else looks at the value: the
-            // engine's own callbacks come between commands, and no other key is open.
+            // SAFETY: as for `get`; and while the key is open, nothing else looks at the value: the
+            // engine's own callbacks run between commands, and no other key is open.
             Found::Value(value) => Found::Value(unsafe { &mut *value }),
             Found::Nothing => Found::Nothing,
             Found::OtherType => Found::OtherType,
@@ -117,7 +117,7 @@ impl<'a> Key<'a> {
 
     /// Deletes the key.
     pub(crate) fn delete(&mut self) -> Result<(), NotWritable> {
-        // SAFETY: the key is open; nobody borrows its value.
+        // SAFETY: the key is open, and its value is not borrowed.
         let done = !self.raw.is_null() && unsafe { (api().DeleteKey)(self.raw) } == OK;
         if done { Ok(()) } else { Err(NotWritable) }
     }

@@ -9,7 +9,7 @@
 //! | `alloc` | the engine's allocator for all of the module |
 //! | `border` | no panic leaves the module |
 //! | `context`, `string`, `key` | what a command asks of the engine |
-//! | `command`, `config`, `info` | what the engine is told when the module is loaded |
+//! | `command`, `config`, `info` | what the module registers with the engine when it is loaded |
 //! | `data_type`, `io` | values: their files, their copies, their end |
 //! | `block` | clients that are answered by another thread |
 //! | `timer` | what the engine calls by itself |
@@ -62,7 +62,8 @@ const OPTIONS: c_int = HANDLE_IO_ERRORS
 /// A file that ends early is an error of the load, and not the end of the process.
 const HANDLE_IO_ERRORS: c_int = 1;
 
-/// To open a key for writing is no change of it: watchers and caches are told of changes only.
+/// Opening a key for writing is not a change of it: watchers and caches are notified only of
+/// changes.
 const NO_IMPLICIT_SIGNAL_MODIFIED: c_int = 1 << 1;
 
 /// A replica may load what its primary sends while it answers from what it had.

@@ -56,8 +56,8 @@ pub(crate) struct OwnedStr(NonNull<api::Str>);
 
 impl OwnedStr {
     pub(crate) fn new(bytes: &[u8]) -> Self {
-        // SAFETY: there are so many bytes, which the engine copies. No context is needed: then the
-        // string is the module's until it frees it.
+        // SAFETY: there are `bytes.len()` bytes, which the engine copies. No context is needed:
+        // then the string is the module's until it frees it.
         let raw =
             unsafe { (api().CreateString)(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len()) };
         match NonNull::new(raw) {

@@ -55,8 +55,8 @@ impl Context {
         }
     }
 
-    /// True while replicas must have all, as one of them takes over: what nobody asked for has to
-    /// wait.
+    /// True while a replica takes over and must receive everything: writes that no client requested
+    /// have to wait.
     pub(crate) fn is_traffic_unwanted(&self) -> bool {
         // SAFETY: it takes nothing, and is called on the main thread.
         api()

@@ -32,7 +32,7 @@ impl Rewrite for First {
     }
 }
 
-/// A load of `entry` of which `count` bytes have come.
+/// A load of `entry` that has received `count` bytes.
 fn half_loaded(entry: &Entry, count: usize) -> Entry {
     let Content::Filter(filter) = entry.content() else {
         panic!("it is a filter");

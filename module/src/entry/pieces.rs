@@ -1,6 +1,6 @@
 //! A value as commands: `CF.LOADCHUNK` with the pieces that `CF.SCANDUMP` would give.
 //!
-//! The file of commands is rewritten so, and Valkey 9 moves slots so.
+//! The AOF is rewritten in this way, and Valkey 9 moves slots in this way.
 
 use super::Content;
 use crate::{
@@ -23,8 +23,8 @@ const COMMAND: &CStr = c"CF.LOADCHUNK";
 /// The position of a header.
 const HEADER: i64 = 1;
 
-/// That of the other pieces, which end after so many bytes. A dump has a number, and with that no
-/// piece has the position of a header, however short it is.
+/// The position of the other pieces, which end at this offset. A dump has a number, and with that
+/// no piece has the position of a header, however short it is.
 fn position_after(come: u64) -> i64 {
     const NUMBER: u64 = 1;
     position_of(NUMBER, come) as i64

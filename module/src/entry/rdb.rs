@@ -258,7 +258,7 @@ mod tests {
         Entry::of_filter(filter)
     }
 
-    /// A load of `entry`, of which so many pieces have come.
+    /// A load of `entry` that has received this number of pieces.
     fn half_loaded(entry: &Entry, count: usize) -> Entry {
         let Content::Filter(filter) = entry.content() else {
             panic!("it is to be a filter");
@@ -381,7 +381,7 @@ mod tests {
         }
     }
 
-    /// The age of a step is saved, and whether its time goes on.
+    /// The age of an epoch is saved, and whether its time passes.
     #[test]
     fn a_window_is_as_old_as_it_was() {
         let windows = Windows::default();

@@ -1,8 +1,8 @@
 //! What a value may take up that is restored or copied for a client.
 //!
-//! Files, replication and imported slots are not limited: what they bring is in the memory of
-//! another node already, and an engine that refused it could neither start nor follow its primary.
-//! For them, as for clients, memory is allocated as bytes arrive.
+//! Files, replication and imported slots are not limited. Their contents are in the memory of
+//! another node already, and an engine that refused them could neither start nor follow its
+//! primary. For them, as for clients, memory is allocated as bytes arrive.
 
 use crate::{
     engine::{Flags, Memory, memory, standing},
@@ -65,7 +65,7 @@ impl Room {
 
     /// # Errors
     ///
-    /// [`NoRoom`] if the value may not take up so many bytes.
+    /// [`NoRoom`] if the value may not occupy this number of bytes.
     pub(crate) fn admit(&mut self, needed: usize) -> Result<(), NoRoom> {
         let limit = self.setting;
         if needed > limit {

@@ -1,14 +1,11 @@
-//! Commands without an engine: what they answer, and what replicas are told.
+//! Commands without an engine: their replies, and what is replicated.
 
 use super::*;
 use crate::windows::Pass;
 use crate::{
-    effects::{Adds, Word},
-    engine::Memory as EngineMemory,
-    entry::tests::some_filter,
-    slot::FakeKey,
+    effects::Word, engine::Memory as EngineMemory, entry::tests::some_filter, slot::FakeKey,
 };
-use guira_commands::commands;
+use guira_commands::{Command, Effect, commands};
 
 const CLIENT: Flags = Flags::of(false, false, false);
 const PRIMARY: Flags = Flags::of(true, false, false);
@@ -17,7 +14,7 @@ const PRIMARY: Flags = Flags::of(true, false, false);
 #[derive(Debug)]
 struct Done {
     reply: Reply,
-    /// What replicas are told, as words.
+    /// The replicated commands, as words.
     told: Vec<Vec<Vec<u8>>>,
 }
 
@@ -27,18 +24,19 @@ fn run(key: &mut FakeKey, flags: Flags, words: &[&[u8]]) -> Done {
     let windows = key.windows.clone();
     let host = Host::new(words, std::mem::take(key), &effects, flags, &windows);
     let name = str::from_utf8(words[0]).unwrap();
-    let answer = if name == "CF.MAKE" {
-        host.make_as_told()
-    } else if name == "CF.AGE" {
-        host.age_as_told()
-    } else {
-        let commands = commands::<Host<'_, FakeKey>>();
-        let command = commands.iter().find(|command| command.name == name);
-        (command.unwrap().run)(&host, words)
+    let (effect, answer) = match name {
+        "CF.MAKE" => (Effect::Make, host.make_as_told()),
+        "CF.AGE" => (Effect::None, host.age_as_told()),
+        _ => {
+            let commands = commands::<Host<'_, FakeKey>>();
+            let named = |command: &&Command<_>| command.name == name;
+            let command = commands.iter().find(named).unwrap();
+            (command.effect, (command.run)(&host, words))
+        }
     };
     *key = host.into_key();
     let effects = effects.into_inner();
-    let told = effects.told(words.len(), Adds::of(name));
+    let told = effects.told(words.len(), effect);
     assert_eq!(told.is_empty(), effects.is_empty());
     let word = |word: &Word<'_>| match *word {
         Word::Own(index) => words[index].to_vec(),
@@ -82,7 +80,7 @@ fn tell(replica: &mut FakeKey, done: &Done) {
         let there = run(replica, PRIMARY, &words);
         assert!(!there.reply.is_error(), "{:?}", there.reply);
         assert!(words[0] == b"CF.ADDTOUCH" || there.reply != Reply::Bool(false));
-        // A replica of a replica is told the same.
+        // A replica of a replica receives the same.
         assert_eq!(there.told, std::slice::from_ref(told));
     }
 }
@@ -309,13 +307,13 @@ fn a_load_that_fails_takes_its_key_away() {
         load(&mut primary, &pieces[1]).reply,
         Reply::error("ERR not found")
     );
-    // Out of order, it goes on.
+    // A piece that is out of order is refused, and the load continues.
     load(&mut primary, &pieces[0]);
     let refused = load(&mut primary, &pieces[2]);
     assert_eq!(refused.reply, Reply::error("Couldn't load chunk!"));
     assert!(refused.told.is_empty() && primary.entry.is_some());
     assert_eq!(load(&mut primary, &pieces[1]).reply, Reply::OK);
-    // A header begins anew.
+    // A header restarts the load.
     assert_eq!(load(&mut primary, &pieces[0]).reply, Reply::OK);
     assert_eq!(load(&mut primary, &pieces[1]).reply, Reply::OK);
 }
@@ -546,4 +544,33 @@ fn the_age_of_a_filter_is_for_files() {
     assert_eq!(age(&key), Duration::ZERO);
     assert_eq!(run(&mut key, Flags::LOADING_FILE, &words).reply, Reply::OK);
     assert_eq!(age(&key), Duration::from_millis(4321));
+}
+
+/// Each of several items of a command is told, not only the first.
+#[test]
+fn all_items_of_a_command_are_told() {
+    let words: [&[u8]; 5] = [b"CF.MANY", b"k", b"a", b"b", b"a"];
+    let told = |effects: &Effects, effect| -> Vec<Vec<Vec<u8>>> {
+        let told = effects.told(words.len(), effect);
+        assert!(told.iter().all(|told| !told.is_verbatim));
+        let word = |word: &Word<'_>| match *word {
+            Word::Own(index) => words[index].to_vec(),
+            Word::Bytes(bytes) => bytes.to_vec(),
+        };
+        let all = told.iter().map(|told| {
+            let name = std::iter::once(told.command.to_bytes().to_vec());
+            name.chain(told.arguments.iter().map(word)).collect()
+        });
+        all.collect()
+    };
+    let each = |name: &[u8]| [&b"a"[..], b"a"].map(|item| [name, b"k", item].map(<[u8]>::to_vec));
+    let some = || [words[2], words[4]].into_iter();
+    let mut removed = Effects::default();
+    removed.removed(&words, some());
+    assert!(!removed.is_empty());
+    assert_eq!(told(&removed, Effect::Delete), each(b"CF.DEL"));
+    let mut touched = Effects::default();
+    touched.touched(&words, some());
+    assert!(!touched.is_empty());
+    assert_eq!(told(&touched, Effect::AddOrTouch), each(b"CF.ADDTOUCH"));
 }

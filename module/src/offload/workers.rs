@@ -64,7 +64,7 @@ impl Workers {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what there is to do, as long as this thread is one of those that are wanted.
+    /// Does the queued work, as long as this thread is wanted.
     fn run(&self) {
         let mut state = self.lock();
         while state.threads <= settings::threads() {

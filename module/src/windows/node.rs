@@ -33,7 +33,7 @@ struct Inner {
     /// By the time of their next step, and by a number of their own.
     queue: BTreeMap<(u64, u64), Weak<Filter>>,
     number: u64,
-    /// With so many in the queue, those are looked for that are not there any more.
+    /// The length of the queue at which deleted filters are removed from it.
     prune_at: usize,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Pass {
     pub(crate) milliseconds: u64,
     /// Of the machine, at its end.
     pub(crate) wall: i64,
-    /// Nobody has written in this time.
+    /// No client has written in this time.
     pub(crate) is_idle: bool,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Saved {
 }
 
 impl Pass {
-    /// As replicas are told.
+    /// The arguments of the replicated command.
     pub(crate) fn words(self) -> [String; 3] {
         [
             self.milliseconds.to_string(),
@@ -171,7 +171,7 @@ impl Windows {
         inner.prune();
     }
 
-    /// The time of the filter does not go on before the clock moves.
+    /// The time of the filter does not pass until the clock moves.
     pub(crate) fn hold(&self, filter: &Arc<Filter>) {
         if let Some(window) = filter.window() {
             window.hold();
@@ -259,7 +259,7 @@ impl Windows {
         })
     }
 
-    /// As the primary or a file of commands says.
+    /// Moves the clock as the primary or an AOF says.
     pub(crate) fn pass_as_told(&self, pass: Pass, is_from_file: bool, now: Instant, wall: i64) {
         self.pass(pass);
         if is_from_file {
@@ -355,7 +355,7 @@ impl Inner {
         self.queue.insert((now + left, self.number), filter);
     }
 
-    /// Forgets those that are not there any more, once in a while.
+    /// Removes deleted filters, from time to time.
     fn prune(&mut self) {
         let length = self.queue.len() + self.waiting.len();
         if length >= self.prune_at {

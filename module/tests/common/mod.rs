@@ -87,7 +87,7 @@ pub(crate) fn is_checked() -> bool {
     env::var_os("GUIRA_VALGRIND").is_some()
 }
 
-/// True in the unhurried run, which `GUIRA_LONG=1` asks for.
+/// True in the long run, which `GUIRA_LONG=1` requests.
 pub(crate) fn long() -> bool {
     env::var_os("GUIRA_LONG").is_some()
 }
@@ -128,7 +128,7 @@ impl Engine {
         Self::start_in(directory, arguments)
     }
 
-    /// A directory with its file of commands, as that is now.
+    /// A directory with a copy of the present AOF.
     pub(crate) fn copy_of_commands(&self) -> TempDir {
         let copy = TempDir::new().expect("there is room for files");
         let [from, to] = [self.directory(), copy.path()].map(|path| path.join("appendonlydir"));

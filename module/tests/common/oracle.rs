@@ -34,14 +34,14 @@ impl Oracle {
         format!("{}:{number}", self.client)
     }
 
-    /// So many commands, some at a time, and checks their answers.
+    /// Sends `count` commands, some at a time, and checks their answers.
     pub(crate) fn work(&mut self, connection: &mut Connection, count: usize) {
         self.try_work(connection, count)
             .expect("the engine answers");
     }
 
-    /// The same of an engine that may end meanwhile: what was asked then is neither known to be in,
-    /// nor to be out.
+    /// The same for an engine that may end during the commands. Then the items of unanswered
+    /// commands may be present or absent.
     pub(crate) fn try_work(
         &mut self,
         connection: &mut Connection,

@@ -89,7 +89,7 @@ impl Payload {
         }
     }
 
-    /// A load with this header, of which these pieces have come.
+    /// A load with this header that has received these pieces.
     pub(crate) fn loading(&self, header: &[u8], pieces: &[Vec<u8>]) -> Self {
         const LOADING: u64 = 2;
         let mut items = vec![Item::Number(LOADING), Item::Bytes(header.to_vec())];

@@ -59,7 +59,7 @@ struct Items {
     unsure: u64,
 }
 
-/// What the writers have done, for those who wait for them.
+/// What the writers have done, for threads that wait for them.
 #[derive(Debug)]
 pub(crate) struct Progress {
     /// Of each key: commands that are done and will not be lost.
@@ -158,7 +158,7 @@ impl Writer {
     }
 }
 
-/// Two clients write while `work` goes on.
+/// Two clients write while `work` runs.
 pub(crate) fn write_while(
     cluster: &mut Cluster,
     work: impl FnOnce(&mut Cluster, &Progress),
@@ -174,7 +174,7 @@ pub(crate) fn write_while(
             .ask::<()>(&key(place), &reserve)
             .expect("the key is new");
     }
-    // Nobody uses them: for them the clocks of all nodes move all the time.
+    // No client uses them: for them the clocks of all nodes move all the time.
     for number in 0..12 {
         let name = format!("clock:{number}");
         let mut reserve = cmd("CF.RESERVE");
@@ -191,7 +191,7 @@ pub(crate) fn write_while(
             .map(|number| {
                 let (mut client, progress) = (cluster.client(), &progress);
                 scope.spawn(move || {
-                    // If this one fails, nobody waits for it.
+                    // If this one fails, no thread waits for it.
                     let end = End(progress);
                     let mut writer = Writer::new(number);
                     while !progress.end.load(Ordering::Relaxed) {

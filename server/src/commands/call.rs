@@ -1,14 +1,14 @@
 //! From a request to the command that it names.
 
-use super::{Args, Command, Kind, Reply, multi};
+use super::{Args, Command, InTransaction, Reply, multi};
 use crate::{fault::Fault, server::Server, session::Session};
 use std::sync::Arc;
 
 /// Bytes of a name that an error repeats.
 const REPEATED: usize = 128;
 
-/// The answer to all but a few commands before a client has authenticated, whether or not there is
-/// such a command.
+/// The reply to nearly all commands before a client has authenticated, whether or not the command
+/// exists.
 pub const NOAUTH: Reply = Reply::error("NOAUTH Authentication required.");
 
 /// Does `command`, or queues it, or says why not.
@@ -19,17 +19,21 @@ pub fn call(
     args: Args<'_>,
 ) -> Reply {
     Fault::Command.reach();
-    if !session.authenticated && command.kind != Kind::Open {
+    if !session.authenticated && !command.is_open {
         return NOAUTH;
     }
     if !command.takes(args.len()) {
         session.spoil_transaction();
         return Reply::wrong_arity(args[0]);
     }
-    match session.is_queueing() && multi::is_queued(command) {
-        true => multi::queue(session, command, args),
-        false => command.run(server, session, args),
+    if session.is_queueing() {
+        match command.in_transaction {
+            InTransaction::Queued => return multi::queue(session, command, args),
+            InTransaction::Refused => return multi::refuse(session),
+            InTransaction::AtOnce => {}
+        }
     }
+    command.run(server, session, args)
 }
 
 /// The answer to a command that does not exist.

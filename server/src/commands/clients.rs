@@ -1,18 +1,16 @@
 //! `CLIENT`: the connections and their clients.
 
-use super::{Args, Reply, call::unknown_subcommand, connection::USER};
+use super::{Args, Reply, call::unknown_subcommand};
 use crate::{
     clients::Client,
     server::Server,
-    session::{After, Session},
+    session::{After, NameError, Session, USER, is_name},
 };
 use guira_commands::number;
 use std::{sync::Arc, time::Duration};
 
 /// Numbers of clients that `CLIENT LIST ID` takes.
 const LISTED: usize = 65_536;
-
-const BAD_NAME: &str = "ERR Client names cannot contain spaces, newlines or special characters.";
 
 /// `CLIENT ID | GETNAME | SETNAME name | SETINFO attribute value | INFO | LIST [TYPE type]
 /// [ID id...] | KILL address | KILL filter value... | NO-EVICT | NO-TOUCH | REPLY ON`
@@ -26,7 +24,7 @@ pub(super) fn client(server: &Arc<Server>, session: &mut Session, args: Args<'_>
             [] => Reply::Null,
             name => Reply::bulk(name),
         },
-        (b"SETNAME", [name]) => set_name(session, name).map_or_else(|it| it, |()| Reply::OK),
+        (b"SETNAME", [name]) => session.set_name(name).map_or_else(refusal, |()| Reply::OK),
         (b"SETINFO", [attribute, value]) => set_info(session, attribute, value),
         (b"INFO", []) => Reply::Text(describe(&session.client)),
         (b"LIST", filters) => list(server, filters),
@@ -46,17 +44,9 @@ pub(super) fn client(server: &Arc<Server>, session: &mut Session, args: Args<'_>
     }
 }
 
-/// Gives the client a name, if it can be one.
-pub(super) fn set_name(session: &Session, name: &[u8]) -> Result<(), Reply> {
-    if !is_name(name) {
-        return Err(Reply::error(BAD_NAME));
-    }
-    session.client.names().name = name.to_vec();
-    Ok(())
-}
-
-fn is_name(name: &[u8]) -> bool {
-    name.iter().all(u8::is_ascii_graphic)
+/// The reply to a name that a client cannot have.
+pub(super) fn refusal(error: NameError) -> Reply {
+    Reply::Error(format!("ERR {error}").into())
 }
 
 fn set_info(session: &Session, attribute: &[u8], value: &[u8]) -> Reply {
@@ -152,7 +142,7 @@ fn kill_address(server: &Server, session: &mut Session, address: &[u8]) -> Reply
     Reply::OK
 }
 
-/// Which clients `CLIENT KILL` ends: those that fit all that is said.
+/// The clients that `CLIENT KILL` ends: all that match every given filter.
 #[derive(Default)]
 struct Filters<'a> {
     id: Option<u64>,

@@ -1,44 +1,68 @@
-//! What a command is: its name, what it may do, and the function that does it.
+//! What a command is: its name, its properties, and the function that does it.
 
 use super::{Args, Reply, Store};
 use crate::{server::Server, session::Session};
-use guira_commands::{Answer, takes};
+use guira_commands::{Answer, Together, takes};
 use std::sync::Arc;
 
-/// A command.
+/// A command. The server decides by these fields how to treat it, never by its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
     /// In capitals.
     pub name: &'static str,
-    /// Words that it takes, its name included; negative: at least so many.
+    /// Number of words, including the name. A negative number is a minimum.
     pub arity: i64,
     /// One line about it.
     pub summary: &'static str,
-    /// What it may do.
-    pub kind: Kind,
+    /// What it works on.
+    pub access: Access,
+    /// How long it may take.
+    pub cost: Cost,
     /// Which of its words are keys.
     pub keys: Keys,
+    /// What becomes of it between `MULTI` and `EXEC`.
+    pub in_transaction: InTransaction,
+    /// True if a client may use it before it has authenticated.
+    pub is_open: bool,
+    /// True if its arguments may contain a password, which no log may show.
+    pub is_secret: bool,
+    /// Does several calls of it on one key at once.
+    pub together: Option<Together<Store>>,
+    pub(super) index: usize,
     run: Run,
 }
 
-/// What a command may do.
+/// What a command works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Access {
     /// Changes a filter or the keys.
     Write,
     /// Reads a filter or the keys.
     Read,
-    /// Neither.
+    /// Works on the connection or on the whole server.
     Control,
-    /// Allowed before a client has said who it is.
-    Open,
-    /// As the others, but takes long, and may wait for the disk: it must not hold up others that
-    /// share its thread.
-    SlowWrite,
-    /// The same.
-    SlowRead,
-    /// The same.
-    SlowControl,
+}
+
+/// How long a command may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// Not long.
+    Short,
+    /// Long; it may wait for the disk. It must not delay other clients of its thread.
+    Long,
+    /// As long as the commands that its client has queued.
+    Queue,
+}
+
+/// What becomes of a command between `MULTI` and `EXEC`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InTransaction {
+    /// It is queued, and `EXEC` does it.
+    Queued,
+    /// It is done at once.
+    AtOnce,
+    /// It is refused, and with it the transaction.
+    Refused,
 }
 
 /// Which words of a command are keys: the first, the last (negative: from the end), and the step
@@ -73,29 +97,52 @@ impl Command {
         }
     }
 
-    /// True if it may take long.
-    #[must_use]
-    pub fn is_slow(&self) -> bool {
-        matches!(
-            self.kind,
-            Kind::SlowWrite | Kind::SlowRead | Kind::SlowControl
-        )
+    /// True if it may take long whatever its client has queued.
+    pub(super) fn is_slow(&self) -> bool {
+        match self.cost {
+            Cost::Long => true,
+            Cost::Short | Cost::Queue => false,
+        }
     }
 
-    /// True if it may take long with so many words, its name included, in this session.
+    /// True if it may take long with this number of words, including its name, in this session.
     #[must_use]
     pub fn takes_long(&self, session: &Session, words: usize) -> bool {
         if !session.authenticated {
             return false;
         }
-        let will_be_done = match session.is_queueing() {
-            true => self.name == "EXEC" && session.will_take_long(),
-            false => self.is_slow(),
+        let is_long = match (self.cost, self.in_transaction) {
+            (Cost::Short, _) => false,
+            (Cost::Long, InTransaction::AtOnce) => true,
+            (Cost::Long, InTransaction::Queued | InTransaction::Refused) => !session.is_queueing(),
+            (Cost::Queue, _) => session.is_queueing() && session.will_take_long(),
         };
-        will_be_done || words > MANY
+        is_long || words > MANY
     }
 
-    /// True if it takes so many words, its name included.
+    /// Its place among all commands.
+    #[inline]
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// True if this is its name, in any case.
+    #[inline]
+    #[must_use]
+    pub fn is_called(&self, name: &[u8]) -> bool {
+        self.name.as_bytes().eq_ignore_ascii_case(name)
+    }
+
+    /// True if it is one of `guira-commands`.
+    pub(super) fn is_on_filter(&self) -> bool {
+        match self.run {
+            Run::Filter(_) => true,
+            Run::Store(_) | Run::Session(_) => false,
+        }
+    }
+
+    /// True if it accepts this number of words, including its name.
     pub(super) fn takes(&self, words: usize) -> bool {
         takes(self.arity, words)
     }
@@ -103,17 +150,25 @@ impl Command {
 
 /// A command of `guira-commands`.
 pub(super) const fn filter(command: &guira_commands::Command<Store>) -> Command {
+    use guira_commands::{Access as Of, Cost as Takes};
     Command {
         name: command.name,
         arity: command.arity,
         summary: command.summary,
-        kind: match command.kind {
-            guira_commands::Kind::Write => Kind::Write,
-            guira_commands::Kind::Read => Kind::Read,
-            guira_commands::Kind::SlowWrite => Kind::SlowWrite,
-            guira_commands::Kind::SlowRead => Kind::SlowRead,
+        access: match command.access {
+            Of::Write => Access::Write,
+            Of::Read => Access::Read,
+        },
+        cost: match command.cost {
+            Takes::Constant | Takes::PerItem | Takes::Allocation => Cost::Short,
+            Takes::Growth | Takes::Snapshot => Cost::Long,
         },
         keys: Keys::ONE,
+        in_transaction: InTransaction::Queued,
+        is_open: false,
+        is_secret: false,
+        together: command.together,
+        index: 0,
         run: Run::Filter(command.run),
     }
 }
@@ -122,7 +177,8 @@ pub(super) const fn filter(command: &guira_commands::Command<Store>) -> Command 
 pub(super) const fn store(
     name: &'static str,
     arity: i64,
-    kind: Kind,
+    access: Access,
+    cost: Cost,
     keys: Keys,
     run: fn(&Store, Args<'_>) -> Reply,
     summary: &'static str,
@@ -131,17 +187,29 @@ pub(super) const fn store(
         name,
         arity,
         summary,
-        kind,
+        access,
+        cost,
         keys,
+        in_transaction: InTransaction::Queued,
+        is_open: false,
+        is_secret: false,
+        together: None,
+        index: 0,
         run: Run::Store(run),
     }
 }
 
 /// A command on the connection or on the whole server.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "they are the columns of the table"
+)]
 pub(super) const fn session(
     name: &'static str,
     arity: i64,
-    kind: Kind,
+    access: Access,
+    cost: Cost,
+    in_transaction: InTransaction,
     keys: Keys,
     run: fn(&Arc<Server>, &mut Session, Args<'_>) -> Reply,
     summary: &'static str,
@@ -150,18 +218,32 @@ pub(super) const fn session(
         name,
         arity,
         summary,
-        kind,
+        access,
+        cost,
         keys,
+        in_transaction,
+        is_open: false,
+        is_secret: false,
+        together: None,
+        index: 0,
         run: Run::Session(run),
     }
 }
 
-/// The command with this name, however it is written, among `commands`, which are ordered by name.
-#[inline]
-pub(super) fn find_in<'a>(commands: &'a [Command], name: &[u8]) -> Option<&'a Command> {
-    let capitals = |byte: &u8| byte.to_ascii_uppercase();
-    commands
-        .binary_search_by(|command| command.name.bytes().cmp(name.iter().map(capitals)))
-        .ok()
-        .map(|index| &commands[index])
+impl Command {
+    /// A client may use it before it has authenticated.
+    pub(super) const fn open(self) -> Self {
+        Self {
+            is_open: true,
+            ..self
+        }
+    }
+
+    /// Its arguments may contain a password.
+    pub(super) const fn secret(self) -> Self {
+        Self {
+            is_secret: true,
+            ..self
+        }
+    }
 }

@@ -1,11 +1,11 @@
 //! Commands on the connection itself.
 
-use super::{Args, Reply, clients::set_name};
+use super::{Args, Reply, clients};
 use crate::{
     limited::Limited,
     resp::Protocol,
     server::{REDIS_VERSION, Server},
-    session::{After, Session},
+    session::{After, Session, USER},
 };
 use guira_commands::number;
 use std::sync::Arc;
@@ -13,9 +13,6 @@ use tracing::warn;
 
 /// What clients can make the log say.
 static WRONG: Limited = Limited::new();
-
-/// The only user.
-pub(super) const USER: &[u8] = b"default";
 
 const WRONG_PASSWORD: Reply =
     Reply::error("WRONGPASS invalid username-password pair or user is disabled.");
@@ -103,7 +100,7 @@ fn admit(server: &Server, session: &Session, user: &[u8], password: &[u8]) -> Re
     };
     if !(known & right) {
         server.stats.refused_password();
-        WRONG.write(|| warn!(id, address, "a password is wrong"));
+        WRONG.write(|| warn!(id, address, "authentication failed"));
         return Err(WRONG_PASSWORD);
     }
     guess.was_right();
@@ -153,8 +150,8 @@ pub(super) fn hello(server: &Arc<Server>, session: &mut Session, args: Args<'_>)
              select the RESP protocol version at the same time",
         );
     }
-    if let Some(Err(refusal)) = name.map(|name| set_name(session, name)) {
-        return refusal;
+    if let Some(Err(error)) = name.map(|name| session.set_name(name)) {
+        return clients::refusal(error);
     }
     session.authenticate();
     session.set_protocol(protocol);

@@ -1,18 +1,15 @@
 //! `COMMAND`: what the commands are.
 
-use super::{
-    Args, Reply,
-    command::{Command, Keys, Kind, find_in},
-};
+use super::{Access, Args, Command, Cost, Enabled, Keys, Reply};
 
 /// `COMMAND [COUNT | DOCS [name]... | INFO [name]... | LIST]`
-pub(super) fn command(commands: &[Command], args: Args<'_>) -> Reply {
+pub(super) fn command(commands: &Enabled, args: Args<'_>) -> Reply {
     match args {
         [_] => Reply::Array(commands.iter().map(entry).collect()),
         [_, word, names @ ..] => match (word.to_ascii_uppercase().as_slice(), names) {
             (b"COUNT", []) => Reply::count(commands.len()),
             (b"LIST", []) => {
-                let name = |command: &Command| Reply::bulk(command.name.to_lowercase());
+                let name = |command: &'static Command| Reply::bulk(command.name.to_lowercase());
                 Reply::Array(commands.iter().map(name).collect())
             }
             // Each would be described, however often it is named.
@@ -26,12 +23,12 @@ pub(super) fn command(commands: &[Command], args: Args<'_>) -> Reply {
             ),
             (b"DOCS", []) => Reply::Map(commands.iter().map(docs).collect()),
             (b"DOCS", names) => {
-                let found = names.iter().filter_map(|name| find_in(commands, name));
+                let found = names.iter().filter_map(|name| commands.find(name));
                 Reply::Map(found.map(docs).collect())
             }
             (b"INFO", []) => Reply::Array(commands.iter().map(entry).collect()),
             (b"INFO", names) => {
-                let found = names.iter().map(|name| find_in(commands, name));
+                let found = names.iter().map(|name| commands.find(name));
                 Reply::Array(
                     found
                         .map(|found| found.map_or(Reply::Null, entry))
@@ -46,20 +43,26 @@ pub(super) fn command(commands: &[Command], args: Args<'_>) -> Reply {
 
 /// As `COMMAND` describes a command: name, arity, flags, first and last key, step.
 fn entry(command: &Command) -> Reply {
-    let flags: &[&str] = match command.kind {
-        Kind::Write => &["write", "fast"],
-        Kind::SlowWrite => &["write"],
-        Kind::Read => &["readonly", "fast"],
-        Kind::SlowRead => &["readonly"],
-        Kind::Control => &["fast"],
-        Kind::SlowControl => &["admin"],
-        Kind::Open => &["no_auth", "fast"],
+    let access: &[&'static str] = match command.access {
+        Access::Write => &["write"],
+        Access::Read => &["readonly"],
+        Access::Control => &[],
     };
+    let cost: &[&'static str] = match (command.cost, command.access) {
+        (Cost::Short, _) => &["fast"],
+        (Cost::Long, Access::Control) => &["admin"],
+        (Cost::Long, Access::Read | Access::Write) | (Cost::Queue, _) => &[],
+    };
+    let open: &[&'static str] = match command.is_open {
+        true => &["no_auth"],
+        false => &[],
+    };
+    let flags: Vec<&'static str> = [open, access, cost].concat();
     let Keys(first, last, step) = command.keys;
     Reply::Array(vec![
         Reply::bulk(command.name.to_lowercase()),
         Reply::Integer(command.arity),
-        Reply::Array(flags.iter().map(|flag| Reply::Status(flag)).collect()),
+        Reply::Array(flags.into_iter().map(Reply::Status).collect()),
         Reply::Integer(first),
         Reply::Integer(last),
         Reply::Integer(step),
@@ -72,7 +75,7 @@ fn entry(command: &Command) -> Reply {
 
 fn docs(command: &Command) -> (Reply, Reply) {
     let group = match command.keys {
-        _ if command.name.starts_with("CF.") => "cf",
+        _ if command.is_on_filter() => "cf",
         Keys::NONE => "server",
         _ => "generic",
     };

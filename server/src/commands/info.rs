@@ -29,7 +29,7 @@ const SECTIONS: [Section; 10] = [
     ("Filters", filters),
 ];
 
-/// Those that a plain `INFO` leaves out.
+/// Sections that a plain `INFO` omits.
 const ON_REQUEST: [&str; 1] = ["Commandstats"];
 
 /// `INFO [section]...`

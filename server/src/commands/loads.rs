@@ -1,4 +1,5 @@
-//! Filters that clients restore by `CF.LOADCHUNK`, and the memory that they take up meanwhile.
+//! Filters that clients restore by `CF.LOADCHUNK`, and the memory that they occupy until they are
+//! complete.
 
 use crate::keyspace::{Keyspace, ReserveError};
 use guira_commands::{
@@ -83,7 +84,7 @@ impl Refused {
             Self::Busy | Self::NotFound => Reply::Error(self.to_string().into()),
             Self::Load(error) => {
                 if let LoadError::Damaged(error) = &error {
-                    warn!(%error, "a dump does not load");
+                    warn!(%error, "a dump could not be loaded");
                 }
                 Reply::Error(error.to_string().into())
             }
@@ -182,8 +183,8 @@ impl Loads {
         Ok(Some(TakenOut { number, charged }))
     }
 
-    /// Puts a load back into its place if it goes on; else the place is gone, and the load is
-    /// returned.
+    /// Puts a load back into its place if it is to continue. Otherwise removes the place and
+    /// returns the load.
     ///
     /// # Errors
     ///
@@ -214,12 +215,12 @@ impl Loads {
         self.end(keyspace, |key, _| which(key));
     }
 
-    /// Ends the loads of which nobody has sent a piece for `idle`.
+    /// Ends the loads that have received no piece for `idle`.
     pub(super) fn expire(&self, keyspace: &Keyspace, idle: Duration) {
         self.end(keyspace, |_, load| load.touched.elapsed() >= idle);
     }
 
-    /// What is under way; the bytes are charged.
+    /// The loads in progress; their bytes are charged.
     #[must_use]
     pub fn under_way(&self) -> UnderWay {
         let inner = self.lock();
@@ -377,7 +378,7 @@ mod tests {
         assert_eq!(store.loads.under_way(), UnderWay { count: 0, bytes: 0 });
     }
 
-    /// By a `DEL`, by a load that begins anew, and by idleness.
+    /// A load is ended by a `DEL`, by another load of the key, and by idleness.
     #[test]
     fn a_load_that_is_ended_while_a_piece_is_decoded_is_no_filter() {
         let (store, used) = with_a_key();
@@ -425,6 +426,7 @@ mod tests {
                 ..Options::default()
             },
             max_capacity: None,
+            reach: 0,
             window: Some(Window {
                 length: Duration::from_secs(3600),
                 epochs: None,

@@ -1,7 +1,7 @@
 //! `MULTI` and its kin: commands that are queued and done in one go.
 //!
-//! They are done in order, and other clients go on meanwhile: nothing is isolated. `WATCH` tells
-//! whether a key has changed before.
+//! They run in order. Commands of other clients run in between: nothing is isolated. `WATCH`
+//! detects whether a key has changed before.
 
 use super::{Args, Command, Reply, command::MANY};
 use crate::{
@@ -9,8 +9,9 @@ use crate::{
     server::Server,
     session::{After, Session},
 };
+use guira_commands::try_with_capacity;
 use smallvec::SmallVec;
-use std::{sync::Arc, time::Instant};
+use std::{collections::TryReserveError, sync::Arc, time::Instant};
 
 /// Bytes that a queued command takes beside its words, and each of these beside its bytes.
 const PER_COMMAND: usize = 16;
@@ -18,6 +19,9 @@ const PER_WORD: usize = 8;
 
 /// The answer to a command that `EXEC` will do.
 pub const QUEUED: Reply = Reply::Status("QUEUED");
+
+/// The answer to a command that cannot be queued.
+const NO_MEMORY: Reply = Reply::error("OOM there is no memory for the queued command");
 
 /// Keys that a client watches at most.
 const WATCHED: usize = 65_536;
@@ -128,6 +132,7 @@ impl Transaction {
         }
         self.charge(bytes)?;
         if let Some(queue) = &mut self.queue {
+            queue.reserve(args).map_err(|_| NO_MEMORY)?;
             for word in args {
                 queue.bytes.extend_from_slice(word);
                 queue.ends.push(queue.bytes.len());
@@ -137,6 +142,16 @@ impl Transaction {
             queue.commands.push(Queued { command, words });
         }
         Ok(())
+    }
+}
+
+impl Queue {
+    /// Makes room for a command of these words.
+    fn reserve(&mut self, args: Args<'_>) -> Result<(), TryReserveError> {
+        let bytes = args.iter().map(|word| word.len()).sum();
+        self.bytes.try_reserve(bytes)?;
+        self.ends.try_reserve(args.len())?;
+        self.commands.try_reserve(1)
     }
 }
 
@@ -150,17 +165,10 @@ impl Drop for Transaction {
     }
 }
 
-/// True for commands that are queued between `MULTI` and `EXEC`; the others are done at once.
-pub(super) fn is_queued(command: &Command) -> bool {
-    !matches!(
-        command.name,
-        "MULTI" | "EXEC" | "DISCARD" | "WATCH" | "QUIT" | "RESET"
-    )
-}
-
-/// True for commands that make no sense between others.
-fn is_refused(command: &Command) -> bool {
-    matches!(command.name, "HELLO" | "SAVE" | "SHUTDOWN")
+/// Refuses a command, and with it the transaction.
+pub(super) fn refuse(session: &mut Session) -> Reply {
+    session.spoil_transaction();
+    Reply::error("ERR Command not allowed inside a transaction")
 }
 
 /// Queues a command.
@@ -168,10 +176,6 @@ pub(super) fn queue(session: &mut Session, command: &'static Command, args: Args
     let Some(transaction) = &mut session.transaction else {
         return Reply::error("ERR EXEC without MULTI");
     };
-    if is_refused(command) {
-        transaction.spoil();
-        return Reply::error("ERR Command not allowed inside a transaction");
-    }
     let spoiled = transaction.queue.as_ref().is_some_and(|it| it.spoiled);
     match spoiled {
         // It will not be done, so it is not kept.
@@ -259,10 +263,19 @@ pub(super) fn exec(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> 
     if transaction.watched.iter().any(changed) {
         return Reply::NullArray;
     }
-    let (mut replies, mut bytes) = (Vec::with_capacity(queue.commands.len()), 0);
-    let (mut word, mut start) = (0, 0);
+    // Before anything is done.
+    let mut args: SmallVec<[&[u8]; 8]> = SmallVec::new();
+    let longest = queue.commands.iter().map(|queued| queued.words).max();
+    if args.try_reserve_exact(longest.unwrap_or(0)).is_err() {
+        return Reply::NO_MEMORY;
+    }
+    let mut replies = match try_with_capacity(queue.commands.len()) {
+        Ok(replies) => replies,
+        Err(refusal) => return refusal,
+    };
+    let (mut bytes, mut word, mut start) = (0, 0, 0);
     for &Queued { command, words } in &queue.commands {
-        let mut args: SmallVec<[&[u8]; 8]> = SmallVec::with_capacity(words);
+        args.clear();
         for &end in &queue.ends[word..word + words] {
             args.push(&queue.bytes[start..end]);
             start = end;
@@ -273,7 +286,7 @@ pub(super) fn exec(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> 
         let time = since.elapsed();
         let errors = u64::from(reply.is_error());
         server.stats.count(command.index(), 1, errors, time);
-        server.slow_log.note(session, &args, time);
+        server.slow_log.note(session, command, &args, time);
         bytes += reply.bytes();
         // What the client could not be sent is not kept, but all commands are done.
         match bytes <= server.config.max_output {

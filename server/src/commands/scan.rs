@@ -84,7 +84,10 @@ pub(super) fn keys(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Rep
     let (mut keys, mut bytes) = (Vec::new(), PER_KEY);
     let keyspace = &server.store.keyspace;
     let fits = |key: &[u8]| glob::matches(pattern, key) && keyspace.contains(key);
-    for key in keyspace.keys().into_iter().filter(|key| fits(key)) {
+    let Ok(all) = keyspace.keys() else {
+        return Reply::NO_MEMORY;
+    };
+    for key in all.into_iter().filter(|key| fits(key)) {
         bytes += key.len() + PER_KEY;
         if bytes > most {
             let error = format!(
@@ -92,6 +95,9 @@ pub(super) fn keys(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Rep
                  (--max-output): use SCAN"
             );
             return Reply::Error(error.into());
+        }
+        if keys.try_reserve(1).is_err() {
+            return Reply::NO_MEMORY;
         }
         keys.push(Reply::Bulk(key.into()));
     }

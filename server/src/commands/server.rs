@@ -57,8 +57,8 @@ pub(super) fn shutdown(server: &Arc<Server>, session: &mut Session, args: Args<'
         }
         _ => return Reply::error("ERR syntax error"),
     };
-    // What cannot be saved is not given up: the server goes on. What can be is saved once
-    // more when all clients have gone, with what they did meanwhile.
+    // If the save fails, the server keeps running, and no data is lost. If it succeeds, the server
+    // saves once more when all clients have disconnected, with their last changes.
     if let Err(error) = saved {
         return refusal(&error);
     }
@@ -195,7 +195,7 @@ mod tests {
     use crate::{config::Config, persist::Saver};
     use clap::Parser;
 
-    /// A server that is not to save as it ends, and is told to end.
+    /// A server that does not save at exit receives `SHUTDOWN`.
     fn told(words: &[&[u8]]) -> (Arc<Server>, tempfile::TempDir) {
         let directory = tempfile::TempDir::new().unwrap();
         let config = Config::parse_from(["", "--save-on-exit", "false"]);

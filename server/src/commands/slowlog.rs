@@ -1,6 +1,6 @@
 //! `SLOWLOG`: commands that took long.
 
-use super::{Args, Reply, call::unknown_subcommand};
+use super::{Args, Command, Reply, call::unknown_subcommand};
 use crate::{server::Server, session::Session};
 use guira_commands::number;
 use std::{
@@ -80,16 +80,16 @@ impl SlowLog {
 
     /// Keeps a command that took `time`, if that is long.
     #[inline]
-    pub fn note(&self, session: &Session, args: Args<'_>, time: Duration) {
+    pub fn note(&self, session: &Session, command: &Command, args: Args<'_>, time: Duration) {
         let microseconds = i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
         let threshold = self.threshold();
         if threshold >= 0 && microseconds >= threshold {
-            self.keep(session, args, microseconds);
+            self.keep(session, command, args, microseconds);
         }
     }
 
     #[cold]
-    fn keep(&self, session: &Session, args: Args<'_>, microseconds: i64) {
+    fn keep(&self, session: &Session, command: &Command, args: Args<'_>, microseconds: i64) {
         let most = self.most();
         if most == 0 {
             return;
@@ -99,7 +99,7 @@ impl SlowLog {
             id: 0,
             at: now.map_or(0, |now| now.as_secs() as i64),
             microseconds,
-            words: shortened(args),
+            words: shortened(command, args),
             address: session.address.clone(),
             name: session.client.names().name.clone(),
         };
@@ -117,9 +117,8 @@ impl SlowLog {
 }
 
 /// The words as they are kept: not all, not whole, and no passwords.
-fn shortened(args: Args<'_>) -> Vec<Vec<u8>> {
-    let named = |name: &[u8]| args[0].eq_ignore_ascii_case(name);
-    if named(b"AUTH") || named(b"HELLO") {
+fn shortened(command: &Command, args: Args<'_>) -> Vec<Vec<u8>> {
+    if command.is_secret {
         return vec![args[0].to_vec(), b"(redacted)".to_vec()];
     }
     let shown = match args.len() {

@@ -13,7 +13,7 @@ use tracing::warn;
 /// The time between two attempts of an insert that a snapshot is in the way of.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The keys, and what is under way with them.
+/// The keys, and the dumps and loads in progress.
 #[derive(Debug)]
 pub struct Store {
     /// The keys.
@@ -45,15 +45,13 @@ impl Store {
         Self { defaults, ..self }
     }
 
-    /// Ends the dumps and loads with which nobody has gone on for `idle`, and gives their
-    /// memory back.
+    /// Ends the dumps and loads that were not continued for `idle`, and frees their memory.
     pub fn expire(&self, idle: Duration) {
         self.dumps.expire(idle);
         self.loads.expire(&self.keyspace, idle);
     }
 
-    /// Takes away keys that have expired, a few at a time: there may be more of them if it
-    /// returns true.
+    /// Evicts expired keys, a few at a time. There may be more of them if it returns true.
     #[must_use]
     pub fn sweep(&self) -> bool {
         let keys: HashSet<_> = self.keyspace.expire_some().into_iter().collect();
@@ -114,12 +112,12 @@ impl guira_commands::Store for Store {
     }
 
     #[inline]
-    fn removed(&self, _: &[u8], entry: &Entry, _: &[u8]) {
+    fn removed<'a>(&self, _: &[u8], entry: &Entry, _: impl Iterator<Item = &'a [u8]>) {
         self.keyspace.changed(entry);
     }
 
     #[inline]
-    fn touched(&self, _: &[u8], entry: &Entry, _: &[u8]) {
+    fn touched<'a>(&self, _: &[u8], entry: &Entry, _: impl Iterator<Item = &'a [u8]>) {
         self.keyspace.changed(entry);
     }
 
@@ -131,7 +129,8 @@ impl guira_commands::Store for Store {
         let position = self.dumps.begin(key, entry).map_err(report)?;
         let is_still_there = |now: &Arc<Entry>| Arc::ptr_eq(now, entry);
         if self.keyspace.with(key, is_still_there) != Some(true) {
-            // It was deleted meanwhile, perhaps before the dump was there to be ended.
+            // The key was deleted during the call, perhaps before the dump existed and could be
+            // ended.
             self.dumps.end(position);
             return Err(Reply::error("ERR not found"));
         }

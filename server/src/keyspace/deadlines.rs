@@ -1,4 +1,4 @@
-//! When keys expire: an index of those that do, ordered by time.
+//! An index of the keys that expire, ordered by time.
 
 use super::Entry;
 use std::{

@@ -15,7 +15,7 @@ pub struct Entry {
     pub(super) charged_buckets: AtomicUsize,
     /// Bytes that its key takes up beside it.
     pub(super) overhead: AtomicU32,
-    /// Changes of it that somebody watched; see [`super::watch`].
+    /// Changes that a client watched; see [`super::watch`].
     pub(super) changes: AtomicU32,
     /// When its key expires, in milliseconds since 1970; 0 for never.
     pub(crate) deadline: AtomicI64,

@@ -1,8 +1,8 @@
 //! The map from keys to filters.
 //!
-//! It is in parts, by the hash of the key, so that a step of `SCAN` has to look at the keys of a
-//! part or two, and not at all of them. No key takes up more memory for that, and a lookup
-//! hashes its key once, as in a single map.
+//! It is in parts, by the hash of the key. So a step of `SCAN` looks at the keys of one or two
+//! parts, instead of all keys. No key takes up more memory for that, and a lookup hashes its key
+//! once, as in a single map.
 
 use super::Entry;
 use papaya::{Equivalent, Guard, HashMap, LocalGuard};
@@ -37,7 +37,7 @@ type Part = HashMap<Key, Arc<Entry>, Seed>;
 pub struct Step {
     /// Keys, each with the cursor that begins with it.
     pub keys: Vec<(u64, Box<[u8]>)>,
-    /// The cursor to go on with; 0 at the end.
+    /// The cursor with which to continue; 0 at the end.
     pub next: u64,
 }
 
@@ -84,8 +84,8 @@ impl Map {
         self.part(&hashed).remove(&hashed, guard)
     }
 
-    /// All keys. What is changed meanwhile may be among them or not; a key that is taken away and
-    /// comes back meanwhile can be among them twice.
+    /// All keys. Concurrent changes may be included or not; a key that is removed and inserted
+    /// again during the listing can occur twice.
     pub(super) fn keys<'g>(&'g self, guard: &'g impl Guard) -> impl Iterator<Item = &'g [u8]> {
         self.parts
             .iter()

@@ -110,7 +110,7 @@ impl Keyspace {
         self.charge(longer)?;
         self.release(longer);
         let Some(filter) = self.map.remove(from, &guard) else {
-            // Does not happen: nobody else takes keys away meanwhile.
+            // Does not happen: no other thread deletes keys during the call.
             return Err(RenameError::Missing);
         };
         let deadline = filter.deadline();

@@ -15,7 +15,8 @@ use tokio::{sync::Notify, time};
 /// Bytes that a filter with a window is charged for here.
 pub(super) const SCHEDULED: usize = 128;
 
-/// A filter with so many buckets is a large one: its step takes half a millisecond or so.
+/// A filter with this number of buckets is a large one: its epoch takes about half a millisecond to
+/// begin.
 const LARGE: usize = 1 << 17;
 
 /// Filters that [`Keyspace::tick_some`] moves on in one go.
@@ -251,7 +252,7 @@ mod tests {
         keyspace.tick_some(Lane::Small);
         assert_eq!(keyspace.windows(), 2);
         assert_eq!(epoch(&keyspace, b"a"), 1);
-        // Taken away while it is ticked.
+        // Deleted while it is ticked.
         let [_, _, renamed] = entries;
         keyspace.clear();
         keyspace.ticks.add(&renamed);

@@ -31,8 +31,8 @@ impl Keyspace {
     #[must_use]
     pub fn watch(&self, key: &[u8]) -> Watched {
         self.watched.fetch_add(1, Relaxed);
-        // SeqCst: pairs with that of `changed`. Whoever does not see that somebody watches has
-        // made its change before, and the client that watches sees it when it looks.
+        // SeqCst: pairs with that of `changed`. A thread that does not see the watcher has made its
+        // change before, and the watching client sees that change when it looks.
         fence(SeqCst);
         Watched {
             key: key.into(),

@@ -26,7 +26,7 @@ use tracing::debug;
 /// A scrape may take so long.
 const SCRAPE: Duration = Duration::from_secs(10);
 
-/// So many at a time: each takes a file descriptor.
+/// Scrapes at a time: each takes a file descriptor.
 const SCRAPES: usize = 8;
 
 const PLAIN: &str = "text/plain; charset=utf-8";

@@ -5,7 +5,7 @@ mod unauthenticated;
 
 use super::{
     Stop,
-    group::{GROUP, Groupable, OnItem},
+    group::{GROUP, Named, OnItem},
     held::{Held, Which},
     stream::Stream,
 };
@@ -17,10 +17,9 @@ use crate::{
     server::Server,
     session::{After, Session},
 };
-use guira_commands::cf;
 use smallvec::SmallVec;
 use std::{
-    io, mem,
+    io, mem, ptr,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -62,7 +61,9 @@ pub(super) struct Connection {
     held_replies: Held,
     limits: Limits,
     /// What was decoded already, and comes next.
-    held: Option<Result<Request, ProtocolError>>,
+    held: Option<Result<Named, ProtocolError>>,
+    /// The command of the last request: most requests name the same one.
+    last: Option<&'static Command>,
     /// Replies that the client has not taken yet, from `sent` on.
     replies: Vec<u8>,
     sent: usize,
@@ -108,6 +109,7 @@ impl Connection {
             session,
             decoder: Decoder::default(),
             held: None,
+            last: None,
             replies: Vec::new(),
             sent: 0,
             room: KEPT,
@@ -197,11 +199,17 @@ impl Connection {
     /// Reads once, does what was read and writes the replies; false at the end
     /// of what the client sends.
     async fn read(&mut self) -> io::Result<bool> {
-        let buffer = self.decoder.buffer();
-        buffer.reserve(match self.session.authenticated {
+        let room = match self.session.authenticated {
             true => READ,
             false => READ_UNAUTHENTICATED,
-        });
+        };
+        let buffer = match self.decoder.buffer_with_room(room) {
+            Ok(buffer) => buffer,
+            Err(error) => {
+                self.refuse(&error);
+                return Ok(true);
+            }
+        };
         let read = tokio::select! {
             biased;
             read = self.stream.read_buf(buffer) => Some(read?),
@@ -247,17 +255,18 @@ impl Connection {
         self.session.client.touch(self.done);
         while self.session.after == After::GoOn {
             match self.next() {
-                Ok(Some(request)) if !self.session.authenticated => {
-                    self.answer_unauthenticated(&request, &mut run);
+                Ok(Some(named)) if !self.session.authenticated => {
+                    self.answer_unauthenticated(&named, &mut run);
                 }
-                Ok(Some(request)) => match OnItem::of(&request) {
-                    Some(_) if !self.session.is_queueing() => self.group(request, &mut run),
-                    _ => match self.slow(&request) {
+                Ok(Some(named)) => match OnItem::of(&named) {
+                    Some(_) if !self.session.is_queueing() => self.group(named, &mut run),
+                    _ => match self.slow(&named) {
                         // In a box, for which idle clients need no room.
                         Some(command) => {
+                            let request = named.request;
                             Box::pin(self.answer_slowly(command, request, &mut run)).await;
                         }
-                        None => self.answer(&request, &mut run),
+                        None => self.answer(&named, &mut run),
                     },
                 },
                 Ok(None) => break,
@@ -273,8 +282,8 @@ impl Connection {
         self.count(run.take());
     }
 
-    /// The next request that is there as a whole.
-    fn next(&mut self) -> Result<Option<Request>, ProtocolError> {
+    /// The next request that is there as a whole. Its command is looked up here, and only here.
+    fn next(&mut self) -> Result<Option<Named>, ProtocolError> {
         if let Some(held) = self.held.take() {
             return held.map(Some);
         }
@@ -282,13 +291,20 @@ impl Connection {
             true => &self.limits,
             false => &Limits::UNAUTHENTICATED,
         };
-        self.decoder.next(limits)
+        let Some(request) = self.decoder.next(limits)? else {
+            return Ok(None);
+        };
+        let name = request.words().next().unwrap_or_default();
+        let last = self.last.filter(|last| last.is_called(name));
+        let command = last.or_else(|| self.server.commands.find(name));
+        self.last = command;
+        Ok(Some(Named { command, request }))
     }
 
     /// Does `first` and the requests after it that are alike together, so that
     /// their loads from memory overlap.
-    fn group(&mut self, first: Request, run: &mut Option<Calls>) {
-        let mut requests: SmallVec<[Request; GROUP]> = SmallVec::new();
+    fn group(&mut self, first: Named, run: &mut Option<Calls>) {
+        let mut requests: SmallVec<[Named; GROUP]> = SmallVec::new();
         requests.push(first);
         while requests.len() < GROUP {
             let next = match self.next() {
@@ -309,78 +325,84 @@ impl Connection {
         };
         let items = requests.iter().filter_map(OnItem::of);
         let items: SmallVec<[&[u8]; GROUP]> = items.map(|one| one.item).collect();
-        let Some(calls) = self.calls(first.name, run) else {
-            return requests.iter().for_each(|each| self.answer(each, run));
-        };
+        let calls = self.calls(first.command, run);
         let (protocol, replies) = (self.session.protocol, &mut self.replies);
-        let mut errors = 0;
-        let answer = |reply: Reply| {
+        let (mut errors, mut is_encoded) = (0, true);
+        let mut answer = |reply: Reply| {
             errors += u64::from(reply.is_error());
-            encode(&reply, protocol, replies);
+            is_encoded &= encode(&reply, protocol, replies).is_ok();
         };
-        match first.command {
-            Groupable::Exists => cf::exist_together(&self.server.store, first.key, &items, answer),
-            Groupable::Add => cf::add_together(&self.server.store, first.key, &items, answer),
-        }
+        (first.together)(&self.server.store, first.key, &items, &mut answer);
         calls.calls += items.len() as u64;
         calls.errors += errors;
-        self.note_time(&[first.name, first.key, first.item]);
-    }
-
-    /// The calls of the command called `name`, which go on or begin.
-    fn calls<'a>(&self, name: &[u8], run: &'a mut Option<Calls>) -> Option<&'a mut Calls> {
-        let same = |calls: &Calls| calls.command.name.as_bytes().eq_ignore_ascii_case(name);
-        if !run.as_ref().is_some_and(same) {
-            self.count(run.take());
-            *run = self.server.find(name).map(Calls::begin);
-            if let Some(run) = run {
-                self.session.client.called(run.command);
-            }
+        self.note_time(first.command, &[first.name, first.key, first.item]);
+        if !is_encoded {
+            self.close_at_once();
         }
-        run.as_mut()
     }
 
-    fn answer(&mut self, request: &Request, run: &mut Option<Calls>) {
-        let args: SmallVec<[&[u8]; 8]> = request.words().collect();
-        let Some(calls) = self.calls(args[0], run) else {
+    /// The calls of `command`, which continue or begin.
+    fn calls<'a>(&self, command: &'static Command, run: &'a mut Option<Calls>) -> &'a mut Calls {
+        let is_same = |calls: &Calls| ptr::eq(calls.command, command);
+        if !run.as_ref().is_some_and(is_same) {
+            self.count(run.take());
+            self.session.client.called(command);
+        }
+        run.get_or_insert_with(|| Calls::begin(command))
+    }
+
+    fn answer(&mut self, named: &Named, run: &mut Option<Calls>) {
+        let Ok(args) = named.request.args() else {
+            return self.reply(&Reply::NO_MEMORY);
+        };
+        let Some(command) = named.command else {
+            self.count(run.take());
             if is_http(args[0]) {
                 return self.refuse_http();
             }
             self.server.stats.unknown();
             let reply = unknown(&mut self.session, &args);
-            encode(&reply, self.session.protocol, &mut self.replies);
-            return;
+            return self.reply(&reply);
         };
-        let reply = self.call(calls.command, &args);
+        let calls = self.calls(command, run);
+        let reply = self.call(command, &args);
         calls.calls += u64::from(reply != QUEUED);
         calls.errors += u64::from(reply.is_error());
-        encode(&reply, self.session.protocol, &mut self.replies);
+        self.reply(&reply);
+    }
+
+    /// Adds `reply` to those for the client. If there is no memory for even an error, the connection
+    /// closes: the next reply must not seem to be this one.
+    fn reply(&mut self, reply: &Reply) {
+        if encode(reply, self.session.protocol, &mut self.replies).is_err() {
+            self.close_at_once();
+        }
     }
 
     fn call(&mut self, command: &'static Command, args: &[&[u8]]) -> Reply {
         let reply = call(&self.server, &mut self.session, command, args);
         // What is queued is timed when it is done.
         if reply != QUEUED {
-            self.note_time(args);
+            self.note_time(command, args);
         }
         reply
     }
 
     /// Successive commands that were done together count as the first of them.
-    fn note_time(&mut self, args: &[&[u8]]) {
+    fn note_time(&mut self, command: &Command, args: &[&[u8]]) {
         let now = Instant::now();
         let time = now - self.done;
-        self.server.slow_log.note(&self.session, args, time);
+        self.server
+            .slow_log
+            .note(&self.session, command, args, time);
         self.done = now;
     }
 
-    /// The command of `request`, if it will take long.
-    fn slow(&self, request: &Request) -> Option<&'static Command> {
-        let mut words = request.words();
-        let command = self.server.find(words.next()?)?;
-        command
-            .takes_long(&self.session, 1 + words.count())
-            .then_some(command)
+    /// The command of the request, if it will take long.
+    fn slow(&self, named: &Named) -> Option<&'static Command> {
+        let words = named.request.words().len();
+        let takes_long = |command: &&Command| command.takes_long(&self.session, words);
+        named.command.filter(takes_long)
     }
 
     /// As [`answer`](Self::answer), beside the threads that serve.
@@ -398,23 +420,28 @@ impl Connection {
         let server = self.server.clone();
         // They go along, and come back.
         let nobody = Session::new(0, String::new(), false);
-        let Some(calls) = self.calls(command.name.as_bytes(), run) else {
-            unreachable!("it was found by its name");
-        };
+        let calls = self.calls(command, run);
         let mut session = mem::replace(&mut self.session, nobody);
         let mut replies = mem::take(&mut self.replies);
         let work = move || {
-            let args: SmallVec<[&[u8]; 8]> = request.words().collect();
             let begun = Instant::now();
-            let reply = call(&server, &mut session, command, &args);
+            let args = request.args();
+            let reply = match &args {
+                Ok(args) => call(&server, &mut session, command, args),
+                Err(_) => Reply::NO_MEMORY,
+            };
             let is_done = reply != QUEUED;
-            if is_done {
-                server.slow_log.note(&session, &args, begun.elapsed());
+            if let (Ok(args), true) = (&args, is_done) {
+                server
+                    .slow_log
+                    .note(&session, command, args, begun.elapsed());
             }
-            encode(&reply, session.protocol, &mut replies);
-            (session, replies, is_done, reply.is_error())
+            let is_encoded = encode(&reply, session.protocol, &mut replies).is_ok();
+            (session, replies, is_done, reply.is_error(), is_encoded)
         };
-        let Some((session, replies, is_done, is_error)) = self.server.slow.run(work).await else {
+        let Some((session, replies, is_done, is_error, is_encoded)) =
+            self.server.slow.run(work).await
+        else {
             self.session.after = After::Close;
             return;
         };
@@ -422,6 +449,9 @@ impl Connection {
         self.done = Instant::now();
         calls.calls += u64::from(is_done);
         calls.errors += u64::from(is_error);
+        if !is_encoded {
+            self.close_at_once();
+        }
     }
 
     fn count(&self, run: Option<Calls>) {
@@ -447,7 +477,7 @@ impl Connection {
         let (id, address) = (self.session.id, &self.session.address);
         GARBAGE.write(|| info!(id, address, %error, "a client was disconnected"));
         let reply = Reply::Error(format!("ERR Protocol error: {error}").into());
-        encode(&reply, self.session.protocol, &mut self.replies);
+        self.reply(&reply);
         self.session.after = After::Close;
     }
 }

@@ -1,22 +1,28 @@
 //! Requests that are done together if they follow one another.
 
-use crate::resp::Request;
+use crate::{
+    commands::{Command, Store},
+    resp::Request,
+};
+use guira_commands::Together;
+use std::ptr;
 
-/// Requests that are done together at most. As many are usual in a pipeline, and
-/// their loads from memory keep a core busy.
+/// The most requests that run together. This length is usual in a pipeline, and their loads from
+/// memory keep a core busy.
 pub(super) const GROUP: usize = 16;
 
-/// The commands for which it pays: those that do little but wait for memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Groupable {
-    Exists,
-    Add,
+/// A request, and the command that it names; `None` if there is no such command for clients.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) command: Option<&'static Command>,
+    pub(super) request: Request,
 }
 
-/// Such a command with the arguments that it takes.
+/// A call `name key item` of a command that can do several calls at once.
 #[derive(Debug)]
 pub(super) struct OnItem<'a> {
-    pub(super) command: Groupable,
+    pub(super) command: &'static Command,
+    pub(super) together: Together<Store>,
     pub(super) name: &'a [u8],
     pub(super) key: &'a [u8],
     pub(super) item: &'a [u8],
@@ -24,26 +30,24 @@ pub(super) struct OnItem<'a> {
 
 impl<'a> OnItem<'a> {
     #[inline]
-    pub(super) fn of(request: &'a Request) -> Option<Self> {
-        let mut words = request.words();
-        let name = words.next()?;
-        let command = match name {
-            name if name.eq_ignore_ascii_case(b"CF.EXISTS") => Groupable::Exists,
-            name if name.eq_ignore_ascii_case(b"CF.ADD") => Groupable::Add,
-            _ => return None,
-        };
+    pub(super) fn of(named: &'a Named) -> Option<Self> {
+        let command = named.command?;
+        let together = command.together?;
+        let mut words = named.request.words();
         let one = Self {
             command,
-            name,
+            together,
+            name: words.next()?,
             key: words.next()?,
             item: words.next()?,
         };
         words.next().is_none().then_some(one)
     }
 
-    /// True if `request` is the same command on the same key.
-    pub(super) fn is_like(&self, request: &Request) -> bool {
-        OnItem::of(request)
-            .is_some_and(|other| self.command == other.command && self.key == other.key)
+    /// True if `other` is a call of the same command on the same key.
+    #[inline]
+    pub(super) fn is_like(&self, other: &Named) -> bool {
+        OnItem::of(other)
+            .is_some_and(|other| ptr::eq(self.command, other.command) && self.key == other.key)
     }
 }

@@ -50,7 +50,7 @@ impl fmt::Display for SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Nobody listens there any more, whether or not it goes; the next server removes it.
+        // No server listens there any more. If the removal fails, the next server removes the file.
         let _ = fs::remove_file(&self.0);
     }
 }

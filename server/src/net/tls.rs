@@ -41,7 +41,7 @@ pub struct TlsError {
     fault: String,
 }
 
-/// The certificates that clients are shown, and those that they must show.
+/// The certificates that the server presents, and the ones that clients must present.
 #[derive(Debug)]
 pub struct Tls {
     files: Files,
@@ -177,21 +177,24 @@ impl TlsStream {
         self.socket.ready(interest).await
     }
 
-    /// All that has been decrypted, or can be without waiting; 0 at the end.
+    /// What has been decrypted, or can be without waiting, as far as `buffer` has room; 0 at the end.
     pub(super) fn try_read_buf(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
         loop {
             let before = buffer.len();
             let end = loop {
                 let mut reader = self.session.reader();
+                let room = buffer.capacity() - buffer.len();
                 match reader.fill_buf() {
                     Ok([]) => break true,
+                    Ok(_) if room == 0 => break false,
                     Ok(text) => {
-                        let length = text.len();
-                        buffer.extend_from_slice(text);
+                        let length = text.len().min(room);
+                        buffer.extend_from_slice(&text[..length]);
                         reader.consume(length);
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break false,
-                    // It closed without a word, as many do. A request that is cut off is none.
+                    // It closed without a close_notify, which is common. A request that is cut off
+                    // is discarded.
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break true,
                     Err(error) => return Err(error),
                 }
@@ -201,7 +204,7 @@ impl TlsStream {
             }
             self.session.read_tls(&mut Socket(&self.socket))?;
             if let Err(error) = self.session.process_new_packets() {
-                // It is told why, if it takes it at once.
+                // It gets an alert with the reason, if it can be written at once.
                 let _ = self.flush();
                 return Err(io::Error::new(io::ErrorKind::InvalidData, error));
             }

@@ -126,7 +126,7 @@ pub(super) struct Size {
     pub(super) filters: u64,
 }
 
-/// Writes a save of `entries`, each of which is given back when it is written.
+/// Writes a save of `entries`. Each entry is released when it is written.
 pub(super) fn write(
     file: impl Write,
     entries: impl IntoIterator<Item = Shared>,
@@ -295,7 +295,7 @@ mod tests {
         bytes
     }
 
-    /// Where such a save says when the epoch began: before its end.
+    /// Where the save of a filter with a window has the beginning of its epoch: before its end.
     fn at_began(bytes: &[u8]) -> std::ops::Range<usize> {
         let end = bytes.len() - (1 + 8 + 4);
         end - 8..end
@@ -305,7 +305,7 @@ mod tests {
         i64::from_le_bytes(bytes[at_began(bytes)].try_into().unwrap())
     }
 
-    /// The same, with an epoch that began so many milliseconds ago.
+    /// The same, with an epoch that began `ago` milliseconds ago.
     fn as_of(mut bytes: Vec<u8>, ago: i64) -> Vec<u8> {
         let at = at_began(&bytes);
         let then = keyspace::now().saturating_sub(ago);
@@ -414,7 +414,7 @@ mod tests {
         }
     }
 
-    /// As nobody writes it, with the right checksum.
+    /// A file that no server writes, with the right checksum.
     #[test]
     fn a_time_before_all_times_is_refused() {
         let (bytes, entries) = save();

@@ -216,8 +216,8 @@ impl Saver {
         }
     }
 
-    /// Saves all filters, while others go on with them. Every item that is
-    /// present during the whole call is in the save.
+    /// Saves all filters, while other threads use them. Every item that is present during the whole
+    /// call is in the save.
     ///
     /// # Errors
     ///
@@ -310,8 +310,8 @@ impl Saver {
     }
 }
 
-/// Replaces the save by what `write` writes, in such an order that whatever is
-/// cut off, the file is the old one or the new one.
+/// Replaces the save by what `write` writes, in an order that is safe: after a crash at any point,
+/// the file is the old one or the new one.
 fn replace(
     directory: &Path,
     write: impl FnOnce(&File) -> io::Result<Size>,
@@ -379,7 +379,7 @@ fn open_directory(path: &Path) -> Result<Directory, OpenError> {
     }
     let temporary = path.join(TEMPORARY);
     if remove(&temporary).map_err(io_error(&temporary))? {
-        info!("removed what a save that was cut off had left");
+        info!("removed the temporary file of an incomplete save");
     }
     Ok(Directory {
         path: path.to_path_buf(),

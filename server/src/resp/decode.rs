@@ -13,6 +13,31 @@ use std::mem;
 /// An unfinished request of at most this size is copied into a buffer of its own size.
 const SMALL: usize = 1024;
 
+/// Makes room for `additional` bytes after those in `buffer`.
+fn try_reserve(buffer: &mut BytesMut, additional: usize) -> Result<(), ProtocolError> {
+    // It can only use the memory that the buffer has.
+    if buffer.try_reclaim(additional) {
+        return Ok(());
+    }
+    let mut larger = Vec::new();
+    let capacity = (buffer.len() + additional).max(2 * buffer.len());
+    larger
+        .try_reserve_exact(capacity)
+        .map_err(|_| ProtocolError::Memory)?;
+    larger.extend_from_slice(buffer);
+    // Neither of them copies what nothing else refers to.
+    *buffer = Bytes::from(larger).into();
+    Ok(())
+}
+
+/// A copy of `bytes` in a buffer of their size.
+fn copy(bytes: &[u8]) -> Result<BytesMut, ProtocolError> {
+    let mut copy = BytesMut::new();
+    try_reserve(&mut copy, bytes.len())?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
+}
+
 /// Turns the bytes of one connection into requests.
 #[derive(Debug, Default)]
 pub struct Decoder {
@@ -29,6 +54,16 @@ impl Decoder {
     /// it has no more.
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.partial
+    }
+
+    /// The same with room for `additional` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolError::Memory`]
+    pub fn buffer_with_room(&mut self, additional: usize) -> Result<&mut BytesMut, ProtocolError> {
+        try_reserve(&mut self.partial, additional)?;
+        Ok(&mut self.partial)
     }
 
     /// The next request that is there as a whole. Takes time in proportion to the bytes that were
@@ -48,7 +83,10 @@ impl Decoder {
             } else if !self.scan.is_whole(&self.ready, limits)? {
                 // The rest becomes the partial request again, in place.
                 let rest = mem::take(&mut self.ready);
-                self.partial = rest.try_into_mut().unwrap_or_else(|rest| rest[..].into());
+                self.partial = match rest.try_into_mut() {
+                    Ok(rest) => rest,
+                    Err(rest) => copy(&rest)?,
+                };
                 return Ok(None);
             }
             let (bytes, words) = match mem::take(&mut self.scan) {
@@ -71,14 +109,16 @@ impl Decoder {
         }
     }
 
-    /// Gives back memory that the request that is not there as a whole does not need, of which
-    /// `spare` bytes at most may stay.
+    /// Frees memory that the incomplete request does not need, except for at most `spare` bytes.
     pub fn shrink(&mut self, spare: usize) {
         let (length, capacity) = (self.partial.len(), self.partial.capacity());
         if length == 0 {
             self.partial = BytesMut::new();
         } else if (length <= SMALL && capacity > 2 * SMALL) || capacity > 4 * length + 2 * spare {
-            self.partial = BytesMut::from(&self.partial[..]);
+            // Without the memory for a copy it stays as it is.
+            if let Ok(copy) = copy(&self.partial) {
+                self.partial = copy;
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! client, without the frame in between that the crates for RESP want.
 
 use crate::commands::Reply;
+use std::collections::TryReserveError;
 
 /// The version of the protocol that a client speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,8 +27,23 @@ impl Protocol {
     }
 }
 
-/// Appends `reply` to `out`.
-pub fn encode(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) {
+/// Appends `reply` to `out`, or [`Reply::NO_MEMORY`] if there is no memory for it.
+///
+/// # Errors
+///
+/// There is no memory for the one or the other. `out` has not changed then.
+pub fn encode(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) -> Result<(), TryReserveError> {
+    if out.try_reserve(reply.bytes()).is_ok() {
+        append(reply, protocol, out);
+        return Ok(());
+    }
+    out.try_reserve(Reply::NO_MEMORY.bytes())?;
+    append(&Reply::NO_MEMORY, protocol, out);
+    Ok(())
+}
+
+/// Appends `reply`, for which `out` has room.
+fn append(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) {
     match reply {
         Reply::Status(text) => line(out, b'+', text.as_bytes()),
         Reply::Integer(number) => integer(out, b':', *number),
@@ -46,7 +62,7 @@ pub fn encode(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) {
         Reply::Array(items) => {
             length(out, b'*', items.len());
             for item in items {
-                encode(item, protocol, out);
+                append(item, protocol, out);
             }
         }
         Reply::Bools(values) => {
@@ -76,8 +92,8 @@ pub fn encode(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) {
                 Protocol::Resp3 => length(out, b'%', pairs.len()),
             }
             for (key, value) in pairs {
-                encode(key, protocol, out);
-                encode(value, protocol, out);
+                append(key, protocol, out);
+                append(value, protocol, out);
             }
         }
         Reply::Error(text) => line(out, b'-', text.as_bytes()),
@@ -166,11 +182,13 @@ mod tests {
         #[test]
         fn every_reply_is_one_frame(reply in replies()) {
             let mut out = Vec::new();
-            encode(&reply, Protocol::Resp2, &mut out);
+            encode(&reply, Protocol::Resp2, &mut out).unwrap();
+            prop_assert!(out.len() <= reply.bytes());
             let (_, rest) = resp2::parse_frame(Bytes::from(out)).unwrap();
             prop_assert!(rest.is_empty());
             let mut out = Vec::new();
-            encode(&reply, Protocol::Resp3, &mut out);
+            encode(&reply, Protocol::Resp3, &mut out).unwrap();
+            prop_assert!(out.len() <= reply.bytes());
             let (_, rest) = resp3::parse_frame(Bytes::from(out)).unwrap();
             prop_assert!(rest.is_empty());
         }

@@ -17,6 +17,9 @@ pub enum ProtocolError {
     /// The requests of all clients that have come in part, or wait, are too large together.
     #[error("too many bytes of unfinished requests")]
     Unfinished,
+    /// The system has no memory for the request.
+    #[error("there is no memory for the request")]
+    Memory,
     /// Neither the length of an argument nor the number of arguments.
     #[error("expected '{}', got '{}'", char::from(*tag), found.escape_ascii())]
     Expected {

@@ -2,13 +2,16 @@
 
 use super::{
     error::ProtocolError,
-    request::{Word, Words},
+    request::{Word, Words, push},
 };
 
 /// The words of a line, one after another, and where each is. Words in double quotes know the escapes `\n`, `\r`,
 /// `\t`, `\b`, `\a` and `\xHH`; words in single quotes only `\'`.
 pub(super) fn words(line: &[u8]) -> Result<(Vec<u8>, Words), ProtocolError> {
     let (mut text, mut words) = (Vec::new(), Words::new());
+    // The words are no longer than the line.
+    text.try_reserve_exact(line.len())
+        .map_err(|_| ProtocolError::Memory)?;
     let mut rest = line;
     loop {
         rest = rest.trim_ascii_start();
@@ -17,7 +20,8 @@ pub(super) fn words(line: &[u8]) -> Result<(Vec<u8>, Words), ProtocolError> {
         }
         let start = text.len();
         rest = word(rest, &mut text)?;
-        words.push(Word::new(start, text.len()).ok_or(ProtocolError::Line)?);
+        let word = Word::new(start, text.len()).ok_or(ProtocolError::Line)?;
+        push(&mut words, word)?;
     }
 }
 

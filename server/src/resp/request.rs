@@ -1,7 +1,8 @@
 //! A request as it arrived.
 
+use super::error::ProtocolError;
 use bytes::Bytes;
-use smallvec::SmallVec;
+use smallvec::{CollectionAllocErr, SmallVec};
 
 /// A command's name and its arguments.
 #[derive(Debug, PartialEq)]
@@ -47,11 +48,32 @@ impl Request {
         self.words.iter().map(word)
     }
 
+    /// The name and the arguments, as commands take them.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the list of them.
+    #[inline]
+    pub fn args(&self) -> Result<SmallVec<[&[u8]; 8]>, CollectionAllocErr> {
+        let mut args = SmallVec::new();
+        args.try_reserve_exact(self.words.len())?;
+        args.extend(self.words());
+        Ok(args)
+    }
+
     /// Bytes of memory that it takes.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.bytes.len() + spilled(&self.words)
     }
+}
+
+/// Adds `word` to `words`.
+#[inline]
+pub(super) fn push(words: &mut Words, word: Word) -> Result<(), ProtocolError> {
+    words.try_reserve(1).map_err(|_| ProtocolError::Memory)?;
+    words.push(word);
+    Ok(())
 }
 
 /// Bytes that `words` take on the heap.

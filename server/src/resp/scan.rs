@@ -6,7 +6,7 @@
 use super::{
     error::ProtocolError,
     limits::Limits,
-    request::{Word, Words, spilled},
+    request::{Word, Words, push, spilled},
 };
 
 /// The longest inline command.
@@ -108,7 +108,7 @@ impl Array {
                 None => break,
             }
             let word = Word::new(start, end).ok_or(ProtocolError::TooLarge)?;
-            self.words.push(word);
+            push(&mut self.words, word)?;
             self.seen = end + 2;
             missing -= 1;
         }
@@ -145,8 +145,8 @@ impl Line {
     }
 }
 
-/// The number in the line that begins at `start` with `tag`, which is `None` for -1, and where the
-/// line ends; `None` if the line is not there as a whole.
+/// The number in the line that begins at `start` with `tag` (`None` for -1), and where the line
+/// ends. `None` if the line is incomplete.
 #[inline]
 fn header(
     bytes: &[u8],

@@ -160,9 +160,14 @@ impl Server {
 
     /// Bytes of it that are in memory.
     pub(crate) fn resident_bytes(&self) -> usize {
+        self.memory("VmRSS:")
+    }
+
+    /// Bytes of memory, as the line with this name in its status says.
+    pub(crate) fn memory(&self, name: &str) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()));
         let status = status.expect("there is a /proc");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let kib = line.and_then(|line| line.split_whitespace().next());
         1024 * kib
             .and_then(|kib| kib.parse::<usize>().ok())
@@ -298,7 +303,7 @@ pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// True in the unhurried run, which `GUIRA_LONG=1` asks for.
+/// True in the long run, which `GUIRA_LONG=1` requests.
 pub(crate) fn long() -> bool {
     std::env::var_os("GUIRA_LONG").is_some()
 }

@@ -36,7 +36,7 @@ pub(crate) fn work(bytes: &[u8]) {
             continue;
         }
         let session = &mut clients[turn];
-        let reply = match commands::find(words[0]) {
+        let reply = match server.commands.find(words[0]) {
             Some(command) => commands::call(&server, session, command, &words),
             None => commands::unknown(session, &words),
         };
@@ -56,11 +56,11 @@ fn check(reply: &Reply) {
         return;
     }
     let mut out = Vec::new();
-    encode(reply, Protocol::Resp2, &mut out);
+    encode(reply, Protocol::Resp2, &mut out).expect("there is memory");
     let (_, rest) = resp_rs::resp2::parse_frame(Bytes::from(out)).expect("a frame");
     assert!(rest.is_empty());
     let mut out = Vec::new();
-    encode(reply, Protocol::Resp3, &mut out);
+    encode(reply, Protocol::Resp3, &mut out).expect("there is memory");
     let (_, rest) = resp_rs::resp3::parse_frame(Bytes::from(out)).expect("a frame");
     assert!(rest.is_empty());
 }

@@ -1,4 +1,4 @@
-//! The public decoder of an expiring filter's snapshot.
+//! The public decoder for snapshots of an expiring filter.
 
 use super::{CHUNK, header::Header, place::Place};
 use crate::{
@@ -13,14 +13,14 @@ use crate::{
 };
 use std::{fmt, hash::BuildHasher};
 
-/// Steps from this one on are refused: none is ever reached, and they could not be counted on.
+/// Epochs from this one on are refused: no filter reaches them, and they would overflow.
 const END_OF_TIME: u64 = 1 << 63;
 
-/// Builds an [`ExpiringFilter`] from a snapshot whose bytes arrive in pieces, such as from a network.
+/// Builds an [`ExpiringFilter`] from a snapshot that arrives in pieces, for example from a network.
 ///
-/// In contrast to [`read_from`](ExpiringFilter::read_from) it needs no blocking reader. Its memory
-/// and its time have the bounds of [`SnapshotDecoder`](crate::SnapshotDecoder), which does the same
-/// for snapshots of a [`CuckooFilter`](crate::CuckooFilter).
+/// Unlike [`read_from`](ExpiringFilter::read_from), it needs no blocking reader. Its memory and
+/// time have the bounds of [`SnapshotDecoder`](crate::SnapshotDecoder), which does the same for
+/// snapshots of a [`CuckooFilter`](crate::CuckooFilter).
 ///
 /// ```
 /// use guira::{ExpiringFilter, ExpiringSnapshotDecoder};
@@ -40,14 +40,15 @@ const END_OF_TIME: u64 = 1 << 63;
 pub struct ExpiringSnapshotDecoder(Decoder<Chunks>);
 
 impl ExpiringSnapshotDecoder {
-    /// Of a filter whose buckets take up at most `max_bytes`, at 8 bytes each.
+    /// A decoder for a filter whose buckets occupy at most `max_bytes`, at 8 bytes each.
     #[must_use]
     pub fn new(max_bytes: usize) -> Self {
         Self(Decoder::new(max_bytes))
     }
 
-    /// Takes the next bytes and returns how many of them belong to the snapshot: all of them, unless
-    /// it ends before. O(bytes).
+    /// Takes the next bytes, and returns how many of them belong to the snapshot.
+    ///
+    /// The result is `bytes.len()` unless the snapshot ends before. O(bytes).
     ///
     /// ```
     /// use guira::{ExpiringFilter, ExpiringSnapshotDecoder, SnapshotError};
@@ -64,35 +65,36 @@ impl ExpiringSnapshotDecoder {
     /// # Errors
     ///
     /// [`SnapshotError`] says what is wrong with the bytes. [`SnapshotError::TooLarge`] if the
-    /// buckets take up more than allowed. After the first error the decoder takes nothing.
+    /// buckets need more than the limit. After an error the decoder accepts no further bytes.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<usize, SnapshotError> {
         self.0.feed(bytes)
     }
 
-    /// True if the whole snapshot has come.
+    /// True if the whole snapshot has arrived.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.0.is_complete()
     }
 
-    /// Bytes on the heap: those of the filter that is being built, and of what is kept beside it.
+    /// The bytes that the decoder occupies on the heap, including the filter that it builds.
     #[must_use]
     pub fn memory_usage(&self) -> usize {
         self.0.memory_usage()
     }
 
-    /// The filter. O(1), or O(buckets) if an epoch began while the snapshot was written.
+    /// Returns the filter. O(1), or O(buckets) if an epoch began while the snapshot was written.
     ///
     /// # Errors
     ///
-    /// [`SnapshotError::Truncated`] unless the snapshot is [complete](Self::is_complete), and what
-    /// else is wrong with it.
+    /// [`SnapshotError::Truncated`] if the snapshot is not [complete](Self::is_complete).
+    /// [`SnapshotError::Hasher`] if the filter used another hasher. Other variants say what is
+    /// wrong with the bytes.
     pub fn finish(self) -> Result<ExpiringFilter, SnapshotError> {
         self.0.finish()?.finish(SeededState::new)
     }
 
-    /// The filter, which hashed with `hasher`. O(1), or O(buckets) if an epoch began while the snapshot
-    /// was written.
+    /// Returns the filter, which used `hasher`. O(1), or O(buckets) if an epoch began while the
+    /// snapshot was written.
     ///
     /// ```
     /// use guira::{ExpiringFilter, ExpiringSnapshotDecoder};
@@ -129,7 +131,7 @@ impl fmt::Debug for ExpiringSnapshotDecoder {
     }
 }
 
-/// What follows the header: chunks, each with its epoch, and the epoch at the end.
+/// The bytes after the header: chunks, each with its epoch, and the epoch at the end.
 pub(super) struct Chunks {
     header: Header,
     table: Assembly<Place>,

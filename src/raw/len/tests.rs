@@ -127,7 +127,7 @@ fn thread_numbers_differ_and_stay() {
     assert!(!numbers.contains(&0));
 }
 
-/// Adds and removes go on while the shards come, in threads of their own.
+/// Threads add and remove while the shards are allocated.
 #[test]
 fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
     let len = Len::growing(2);

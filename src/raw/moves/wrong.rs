@@ -107,7 +107,7 @@ fn no_trailing<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
     Some(Left::Hole)
 }
 
-/// Goes on although the original is gone.
+/// Continues although the original is gone.
 fn decide_blindly<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> Option<Left> {
     if !(outlined || it.is_movable() && it.outline()) {
         return None;

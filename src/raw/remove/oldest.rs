@@ -1,7 +1,14 @@
 //! remove in an expiring filter: of the live copies it takes the oldest.
 //!
-//! Two items of one class cannot be told apart. What is left after each remove must live as long
-//! as the items that are left, whichever they are: so the oldest goes first.
+//! | promise | the oldest live copy is removed, once |
+//! |---|---|
+//! | how | docs/design/expiry.md, "remove" |
+//! | why | PROOF, section 12 (E3) |
+//! | checked by | expire_remove |
+//! | break it | `cargo xtask break RemoveYoungest` |
+//!
+//! Items of one class cannot be told apart. The remaining copies must live as long as the remaining
+//! items, whichever these are. So the oldest copy is removed first.
 
 use super::take;
 use crate::{
@@ -65,7 +72,7 @@ impl<L: Layout> RawFilter<L> {
     /// passed P, before its copy came, must find in Q what is left. So the copy in Q gets the tag of
     /// the one in P, and that one is taken: what is left is the same.
     ///
-    /// If P has changed meanwhile, the call begins again, and a copy stays younger than it was.
+    /// If P has changed since, the call begins again, and a copy stays younger than it was.
     #[cold]
     fn take_beside_p(
         &self,

@@ -34,8 +34,8 @@ fn fill<L: PackedLayout>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]
     );
 }
 
-/// A filter whose buckets are full of copies that lead from each of these to the next,
-/// but for the last, which is empty; and a class of the first two.
+/// A filter whose buckets are full of copies that lead from each of these buckets to the next; the
+/// last one is empty. And a class of the first two.
 fn chain<L: PackedLayout>(buckets: usize, length: usize) -> (RawFilter<L>, Class) {
     let raw = RawFilter::new(buckets, Levels::FIXED).expect("memory");
     for bucket in 0..length {
@@ -69,7 +69,7 @@ fn copies_do_not_use_up_the_search() {
             assert_eq!(raw.len.sum(), 1);
         }
     }
-    // So many that there is a fingerprint for each pair.
+    // Enough buckets to have a fingerprint for each pair.
     check::<F10x6>(64);
     check::<F15x4>(2048);
     check::<F30x2>(2048);
@@ -182,8 +182,8 @@ fn a_mark_in_the_way_is_not_no_path() {
     assert!(search.reached::<F10x6>().all(|(_, bucket)| bucket < 3));
 }
 
-/// The same of the words in which a search begins: it looks for a mark in a word when it goes on
-/// from there, though there was none when it came.
+/// The same for the words in which a search begins: it looks for a mark in a word when it leaves
+/// it, even if there was none when it arrived.
 #[test]
 fn a_mark_in_the_first_words_is_not_no_path() {
     let raw = RawFilter::<F10x6>::new(64, Levels::FIXED).expect("memory");

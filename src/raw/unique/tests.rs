@@ -130,7 +130,7 @@ fn an_absent_item_is_added_to_its_home() {
     assert!(!word.is_reserved());
 }
 
-/// Whoever made it may be stopped for ever.
+/// The thread that made the reservation may be stopped for ever.
 #[test]
 fn a_reservation_left_standing_is_taken_away() {
     let (raw, class) = wide();

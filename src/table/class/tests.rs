@@ -223,8 +223,8 @@ fn bucket_and_fingerprint_are_independent() {
     assert!(deviation.abs() < 4.0, "{deviation}");
 }
 
-/// Of each fingerprint of a growable filter something is left at the last level, and those that
-/// had to be raised for that are spread over the planes as the others are.
+/// Something is left of each fingerprint of a growable filter at the last level. Fingerprints that
+/// had to be raised for that are spread over the planes like the others.
 #[test]
 fn fingerprints_last_until_the_last_level() {
     let state = SeededState::new(42);

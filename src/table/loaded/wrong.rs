@@ -40,7 +40,7 @@ pub(super) fn replace<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>
             let thawed = old.with_phase(old.phase() - 1);
             let cut = exchange(loaded.replaced_by(thawed), step, new);
             if !cut {
-                // The splitter begins again: not before another thread has gone on.
+                // The splitter begins again, but not before another thread has made a step.
                 sync::yield_in_model();
             }
             cut
@@ -63,7 +63,7 @@ fn exchange<L: Layout>(loaded: Loaded<'_, L>, step: Step, new: Word<L>) -> bool 
     loaded.exchange(step, Bits(new.pack()))
 }
 
-/// `new` with the reservation that stands in `old`, if there is still an empty slot for it.
+/// `new` with the reservation of `old`, if there is still an empty slot for it.
 fn with_reservation_of<W: Bucket>(new: W, old: W) -> W {
     let kept = old.token().and_then(|token| new.with_reservation(token));
     kept.unwrap_or(new)

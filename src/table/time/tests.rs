@@ -13,7 +13,7 @@ fn at(epoch: u64) -> (Epochs, Now) {
     (Epochs::new(12).at(epoch), Now { epoch, oldest: 12 })
 }
 
-/// Epochs around which the low bits of the number begin anew.
+/// Epochs around which the low bits of the number wrap.
 const NUMBERS: [u64; 8] = [
     0,
     1,
@@ -49,7 +49,7 @@ fn a_beginning_is_that_of_one_epoch() {
         let (epochs, now) = at(number);
         epochs.record_beginning(now, || micros(5_000));
         assert!(epochs.is_due(now, LENGTH, || micros(15_000)), "{number}");
-        // Somebody else began the next one.
+        // Another thread began the next one.
         let next = Now {
             epoch: number + 1,
             ..now
@@ -87,7 +87,7 @@ fn the_clock_is_read_after_what_is_known_of_the_beginning() {
     let read = Cell::new(0);
     let due = epochs.is_due(now, LENGTH, || {
         read.set(read.get() + 1);
-        // Meanwhile another thread says that it began later.
+        // During the call another thread says that the epoch began later.
         epochs.record_beginning(now, || micros(9_000));
         micros(10_000)
     });

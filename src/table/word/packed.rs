@@ -1,4 +1,4 @@
-//! Packed words: a slot is so many bits of the word.
+//! Packed words: each slot is a fixed number of bits of the word.
 //!
 //! ```text
 //! packed (10 × 6):   63  60 59      50      ...      19      10 9        0
@@ -9,9 +9,9 @@
 //!
 //! * A slot holds a fingerprint, or 0 when it is empty. In a growable layout it holds what the
 //!   word's plane does not say of the fingerprint: its upper bits, one less at each level.
-//! * `M` is the code of the [`Mark`]. If there is a mark, it is on slot 0: which
-//!   fingerprint stands in which slot means nothing, so marking one swaps it
-//!   with slot 0 in the same exchange, and no bits are needed to say which.
+//! * `M` is the code of the [`Mark`]. If there is a mark, it is on slot 0. The order of the slots
+//!   has no meaning, so marking a fingerprint swaps it with slot 0 in the same exchange, and no
+//!   bits are needed to say which slot is marked.
 //! * `U` says that the last slot, which is empty, holds a reservation's token.
 //! * Growable layouts keep the word's phase in the uppermost bits. It says how the slots lie.
 //!
@@ -120,10 +120,9 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         self.used_slots().count_ones()
     }
 
-    /// Compares the used slots as numbers, not how many there are: that is the
-    /// same as long as slots are used from the lowest on, which removes disturb,
-    /// and a full word is fuller than any other in any case. To count them takes longer
-    /// (`docs/decisions.md`).
+    /// Compares the used slots as numbers, instead of counting them. The result is the same while
+    /// slots are used from the lowest on, which removes disturb. A full word is fuller than any
+    /// other in any case. To count them takes longer (`docs/decisions.md`).
     #[inline(always)]
     fn is_fuller_than(self, other: Self) -> bool {
         debug_assert!(!self.is_reserved() && !other.is_reserved());
@@ -248,8 +247,8 @@ impl<L: PackedLayout> Bucket for Packed<L> {
 
     #[inline(always)]
     fn without_reservation(self) -> Self {
-        // A branch, foreseen, is faster here than arithmetic that a writer's
-        // exchange would have to wait for.
+        // A predicted branch is faster here than arithmetic that a writer's exchange would have to
+        // wait for.
         if self.is_reserved() {
             self.reservation_dropped()
         } else {
@@ -309,8 +308,8 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         self.with_phase(self.phase() + 1)
     }
 
-    /// The slots are packed anew, in their order. So what is marked is the first one on its side,
-    /// too, and in slot 0.
+    /// The slots are packed again, in their order. So a marked fingerprint remains the first one on
+    /// its side, and in slot 0.
     fn split(self) -> (Self, Self) {
         debug_assert!(self.is_frozen());
         debug_assert!(!self.is_reserved());

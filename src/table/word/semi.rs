@@ -1,9 +1,9 @@
 //! Semi-sorted words: how they are written in 64 bits.
 //!
 //! A fingerprint has a *prefix*, a number below A, and k *raw* bits below that; 0 is an empty slot,
-//! as everywhere. In which slot a fingerprint stands means nothing, so the slots are kept in the
-//! order of what they hold. Then their prefixes are a multiset, of which there are far fewer than
-//! rows of S prefixes (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §5.2).
+//! as everywhere. The order of the slots has no meaning, so they are kept in the order of what they
+//! hold. Then their prefixes are a multiset, and there are far fewer multisets than sequences of S
+//! prefixes (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §5.2).
 //!
 //! ```text
 //! 6 × 8 raw bits:   63      48 47    40      ...      15     8 7      0
@@ -20,8 +20,8 @@
 //! | both | 5 × A × sets of S − 2, × tokens / 2^k | the marked one | a rest | in order |
 //!
 //! These four come one after the other, each from where the one before ends; nothing above the last
-//! one is a word. A reservation takes an empty slot, so its lane is free: the token, and above it all
-//! that the head would have to say, are one number, of which k bits are in that lane.
+//! one is a word. A reservation takes an empty slot, so its lane is free. The token, and above it
+//! all that the head would have to say, are one number; k bits of it are in that lane.
 //!
 //! The sets are numbered in the order of a dictionary. So those of S − 1 prefixes are those of S that
 //! have a 0 more, in the same order, and one table is enough for all. Empty slots come first, and a
@@ -58,7 +58,7 @@ pub(crate) trait SemiSorted: Copy + Eq + std::fmt::Debug + 'static {
     const SETS: &'static [u64];
 }
 
-/// Makes `$layout` a division of semi-sorted words, of which there are `$sets` sets of prefixes.
+/// Makes `$layout` a division of semi-sorted words, with `$sets` sets of prefixes.
 macro_rules! semi_sorted_words {
     ($layout:ty: $raw:literal raw bits x $slots:literal, $prefixes:literal prefixes, $sets:literal sets) => {
         impl $crate::table::word::semi::SemiSorted for $layout {

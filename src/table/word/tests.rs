@@ -14,7 +14,7 @@ use crate::table::{
 use proptest::prelude::*;
 use std::collections::HashSet;
 
-/// Semi-sorted words, and packed ones that store as many slots with whole fingerprints.
+/// Semi-sorted words, and packed ones that store the same number of slots with whole fingerprints.
 macro_rules! both {
     ($($name:ident: $raw:literal raw bits x $slots:literal, $prefixes:literal prefixes, $sets:literal sets, $bits:literal bits;)*) => {$(
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ const MARKS: [Mark; 5] = [
     Mark::Killed,
 ];
 
-/// All that a word says, but for its token, of which a short slot keeps a part.
+/// All that a word says, except for its token, because a short slot keeps only a part of it.
 fn said<W: Bucket>(word: W, fingerprints: &[u64]) -> String {
     let for_writers = word.without_reservation();
     let mut residents: Vec<Entry> = for_writers.residents(Fingerprint::NONE).collect();
@@ -244,7 +244,7 @@ fn all_pairs_of_words_of_a_tiny_layout_match_the_same() {
     }
 }
 
-/// Five fingerprints, of which some differ in few bits: the same ones come again and again.
+/// Five fingerprints, and some differ in few bits: the same ones occur again and again.
 fn fingerprints<L: SemiSorted>() -> impl Strategy<Value = [u64; 5]> {
     let largest = (L::PREFIXES << L::RAW_BITS) - 1;
     (1..=largest, 1..=largest, 0..L::RAW_BITS).prop_map(move |(one, other, bit)| {

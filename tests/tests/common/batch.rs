@@ -8,7 +8,7 @@ use guira::CuckooFilter;
 use rand::{RngExt, rngs::SmallRng};
 use std::time::Instant;
 
-/// Items of a batch: two groups of those that are looked at together, in part.
+/// Items of a batch: one group of items that are looked up together, and a part of another one.
 const BATCH: usize = 40;
 
 /// One random operation on many classes: as one operation for each of the items,

@@ -2,8 +2,7 @@
 
 use guira::CuckooFilter;
 
-/// The first `count` of `hashes` of which no two are of one class in `filter`, which
-/// is empty.
+/// The first `count` of `hashes` with different classes in `filter`, which is empty.
 ///
 /// In an empty filter `contains` tells whether two hashes are of one class: the
 /// other one's copy is all that it can find.

@@ -22,7 +22,7 @@ pub(crate) fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All files with this extension, sorted, without those that a `.gitignore` names.
+/// All files with this extension, sorted, without ignored ones.
 pub(crate) fn with_extension(extension: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     collect(root(), extension, &[], &mut files);

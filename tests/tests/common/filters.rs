@@ -2,14 +2,14 @@
 
 use guira::CuckooFilter;
 
-/// The fingerprint sizes of fixed filters, each of which stands for a layout.
+/// The fingerprint sizes of fixed filters; each has a layout of its own.
 pub(crate) const BITS: [u32; 5] = [10, 12, 15, 20, 30];
 
 /// Those of filters that can grow: numbers that no fixed layout has, so that a number says which it
 /// is. They begin with 4, 4, 3, 3, 2 and 2 slots.
 pub(crate) const GROWABLE_BITS: [u32; 6] = [11, 13, 14, 18, 19, 27];
 
-/// What such a filter holds at first, and what it grows to.
+/// The capacity of a growing filter at first, and at the end.
 const GROWING: (usize, usize) = (300, 5_000);
 
 /// A filter of `buckets` buckets, or of the next larger number that the builder

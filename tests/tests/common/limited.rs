@@ -6,7 +6,7 @@ use std::alloc::System;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Lets the process have so many bytes more than it has now.
+/// Lets the process have `bytes` bytes more than it has now.
 pub(crate) fn allow(bytes: usize) {
     let limit = ALLOCATOR.allocated() + bytes;
     ALLOCATOR.set_limit(limit).expect("above what is in use");

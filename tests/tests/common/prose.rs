@@ -160,7 +160,7 @@ fn offsets<'a>(text: &'a str, phrase: &'a str) -> impl Iterator<Item = usize> + 
         })
 }
 
-/// "As many items as" compares, and "cannot be told apart" is an idiom.
+/// `as many items as` compares, and `cannot be told apart` is an idiom.
 fn is_good(phrase: &str, after: &str) -> bool {
     match phrase {
         "as many" => after.split(' ').take(5).any(|word| word == "as"),

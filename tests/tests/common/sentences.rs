@@ -5,7 +5,7 @@
 pub(crate) enum Fault {
     /// The line holds the end of a sentence and the beginning of the next one.
     TwoSentences,
-    /// The sentence goes on in the next line, or has no end.
+    /// The sentence continues in the next line, or has no end.
     NoEnd,
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn inner_end(text: &str) -> Option<usize> {
         })
 }
 
-/// True if `text` ends in an abbreviation, and the sentence goes on with `next`.
+/// True if `text` ends in an abbreviation, and the sentence continues with `next`.
 fn is_abbreviation(text: &str, next: &str) -> bool {
     let word = text.rsplit(|c: char| c.is_whitespace() || c == '(').next();
     let may_end = ["etc.", "al."];

@@ -8,7 +8,7 @@ use guira::{CuckooFilter, InsertError};
 use rand::{RngExt, rngs::SmallRng};
 use std::{hash::BuildHasher, time::Instant};
 
-/// Keys of which no two are of one class, and their hashes.
+/// Keys of different classes, and their hashes.
 pub(crate) struct Keys {
     pub(crate) keys: Vec<u64>,
     pub(crate) hashes: Vec<u64>,

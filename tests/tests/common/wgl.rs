@@ -1,8 +1,8 @@
 //! Is there an order of a few operations that explains all their answers? The search
 //! for one, after Wing, Gong and Lowe, class by class.
 //!
-//! It sees more than bounds on the number of copies do: that no one order explains
-//! answers each of which is possible. It takes exponential time at worst, so the
+//! It sees more than bounds on the number of copies do: answers that are possible one by one,
+//! although no single order explains all of them. It takes exponential time at worst, so the
 //! histories are short, and begin and end at rest.
 
 use super::event::{Answer, Event};
@@ -14,7 +14,7 @@ use todc_utils::{
 /// What is asked of a counter of copies.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
-    /// So many copies at rest, before all.
+    /// The number of copies at rest, before all operations.
     Start(i64),
     /// What an operation answered.
     Answer(Answer),

@@ -27,8 +27,8 @@ type Log = Vec<(usize, Event)>;
 const CONTENDED: usize = 8;
 
 impl Round {
-    /// As many windows, in each of which all threads write all classes; the
-    /// operations of the round are those of a thread in one window.
+    /// The same number of windows; in each, all threads write all classes. The operations of the
+    /// round are those of a thread in one window.
     ///
     /// A filter that can grow has hundreds of slots: there the threads write a few classes, and
     /// beside that insert residents, for which it doubles until they are all in.
@@ -60,7 +60,7 @@ impl Round {
                 if over.load(Ordering::Relaxed) {
                     break;
                 }
-                // Nobody is to wait for a thread that is no more.
+                // No thread may wait for one that has panicked.
                 let guarded = |part: &mut dyn FnMut()| {
                     let done = panic::catch_unwind(AssertUnwindSafe(part));
                     panicked.fetch_or(done.is_err(), Ordering::Relaxed);

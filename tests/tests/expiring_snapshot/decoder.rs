@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// Several chunks, in several epochs, of which the last ones came after some copies had died.
+/// Several chunks, in several epochs. Some copies had died before the last chunks were read.
 #[test]
 fn any_pieces_make_a_snapshot_that_took_long() {
     let filter = filter(16, 4_000, 3);

@@ -160,8 +160,8 @@ fn the_header_matters() {
     assert!(!digests.contains(&longer.build().expect("a filter").digest()));
 }
 
-/// Two threads' items, and those that one of them takes away again: at rest the digest is that of
-/// what is left.
+/// Two threads insert items, and one of them removes some again: at rest the digest is that of the
+/// remaining items.
 #[test]
 fn it_is_read_beside_others() {
     let filter = filter(16, 20_000, 7);

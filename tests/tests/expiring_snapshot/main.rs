@@ -116,7 +116,7 @@ fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
             filter.insert(&item).expect("room");
         }
         thread::scope(|scope| {
-            // One lets the time go on; the items of the beginning are refreshed meanwhile.
+            // One thread lets time pass, and refreshes the first items.
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     for item in 0..ITEMS {
@@ -142,7 +142,7 @@ fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
                     let item = next.fetch_add(1, Ordering::Relaxed);
                     let epoch = filter.epoch();
                     if filter.insert(&item).is_ok() && item % 2 == 0 && !filter.remove(&item) {
-                        // This thread was stopped meanwhile.
+                        // This thread was preempted during the insert.
                         assert!(filter.epoch() > epoch + u64::from(epochs), "{item}");
                     }
                 }

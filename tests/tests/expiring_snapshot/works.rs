@@ -27,7 +27,7 @@ pub(crate) fn check(bytes: &[u8]) -> bool {
     filter.is_ok()
 }
 
-/// The checksum of the bytes before it, if there are so many.
+/// Corrects the checksum of the bytes before it, if there are enough bytes.
 pub(crate) fn fix_checksum(bytes: &mut [u8]) {
     if let Some((body, sum)) = bytes.split_last_chunk_mut::<4>() {
         *sum = crc32fast::hash(body).to_le_bytes();

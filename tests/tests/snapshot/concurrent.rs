@@ -52,8 +52,8 @@ fn insert_in_the_end(filter: &CuckooFilter, item: usize) -> usize {
     full
 }
 
-/// Removes and inserts items of its own until told to stop, and a thousand times at least, so that
-/// as many of them are in as before.
+/// Removes and inserts items of its own until `stop`, and at least a thousand times, so that their
+/// number stays the same.
 fn churn(filter: &CuckooFilter, thread: usize, items: usize, stop: &AtomicBool) -> Churned {
     let mut random = SmallRng::seed_from_u64(thread as u64);
     let mut churned = Churned::default();
@@ -209,7 +209,7 @@ fn several_snapshots_at_once() {
 /// What was restored in the middle of a doubling grows to its full size, and loses nothing.
 fn goes_on(restored: &CuckooFilter, permanent: usize) {
     let level = restored.stats().doublings;
-    // Items of nobody else.
+    // Items that no thread inserted.
     let more = (restored.len()..restored.max_capacity()).map(|item| churning(THREADS, item));
     for item in more.clone() {
         restored.insert(&item).expect("it goes on growing");

@@ -18,8 +18,8 @@ enum Failure {
     Panic,
 }
 
-/// Takes a number of pieces, the final flush among them. Then it takes `depth`
-/// snapshots in one another, the innermost of which fails.
+/// Takes a number of pieces, the final flush among them. Then it takes `depth` nested snapshots,
+/// and the innermost one fails.
 struct Failing<'a> {
     filter: &'a CuckooFilter,
     failure: Failure,

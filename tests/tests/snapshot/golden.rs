@@ -2,7 +2,7 @@
 //! them otherwise, or makes other bytes of the same filter, breaks what users have
 //! on their disks: never replace these files, only add to them.
 //!
-//! `GUIRA_MAKE_GOLDEN=1` makes those that are missing.
+//! `GUIRA_MAKE_GOLDEN=1` makes missing files.
 
 use crate::common::{
     fields::{FINGERPRINT_BITS, PREFIXES},

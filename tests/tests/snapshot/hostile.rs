@@ -138,7 +138,7 @@ fn sizes_that_cannot_be() {
                     "levels",
                 ]
                 .contains(what),
-                // As many slots, and other bits in use.
+                // The same number of slots, and other bits in use.
                 SnapshotError::Word { .. } => true,
                 _ => false,
             };
@@ -361,7 +361,7 @@ fn place(bytes: &[u8], plane: usize, bucket: usize) -> usize {
     TAG + whole * 8 * (1 + (chunk << level)) + 8 + 8 * (plane * width + bucket % chunk)
 }
 
-/// A slot of which nothing would be left at level 18.
+/// A slot whose fingerprint would vanish at level 18.
 #[test]
 fn fingerprints_that_end_as_an_empty_slot() {
     for bits in GROWABLE {

@@ -115,8 +115,8 @@ fn short_reads_and_writes_are_in_order() {
     }
 }
 
-/// Writers that move relocations out of the way of a snapshot go on as before
-/// when its writer has failed.
+/// Writers that move relocations out of the way of a snapshot are no longer hindered when its
+/// writer has failed.
 #[test]
 fn a_failed_snapshot_leaves_nothing_behind() {
     let filter = filled();

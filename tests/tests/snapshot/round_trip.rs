@@ -83,7 +83,7 @@ fn growing_filters() {
     }
 }
 
-/// A filter restored in the middle of a doubling goes on to its full size.
+/// A filter restored in the middle of a doubling grows to its full size.
 #[test]
 fn a_restored_filter_goes_on_growing() {
     for bits in GROWABLE {

@@ -161,7 +161,7 @@ struct Liar {
     elements: usize,
 }
 
-/// Bytes of which there are none.
+/// Bytes that are claimed and missing.
 struct Claimed;
 
 impl<'de> SeqAccess<'de> for Liar {

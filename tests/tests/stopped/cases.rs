@@ -13,7 +13,7 @@ use std::hint::black_box;
 /// Where the items of the operations begin.
 const NEW: u64 = 1 << 32;
 
-/// An item that nobody inserts.
+/// An item that is never inserted.
 const ABSENT: u64 = u64::MAX;
 
 /// An operation on a filter.
@@ -107,7 +107,7 @@ impl Case {
         (filter, mover)
     }
 
-    /// The steps of the act when nobody else is at work.
+    /// The steps of the act when no other thread is at work.
     pub(crate) fn steps(&self) -> Vec<Step> {
         let (filter, _mover) = self.scene();
         self.act.steps(&filter)

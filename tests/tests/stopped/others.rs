@@ -1,4 +1,4 @@
-//! What the other threads do meanwhile: everything there is to do.
+//! What the other threads do while one is stopped: every operation there is.
 
 use super::stop::{FOR_EVER, Filter};
 use guira::{CuckooFilter, InsertError};
@@ -38,7 +38,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Inserts new items up to so many.
+    /// Inserts new items up to this number.
     fn fill(&mut self, count: usize) {
         for _ in self.items.len()..count {
             let item = self.next;
@@ -69,7 +69,7 @@ impl Worker {
         }
     }
 
-    /// Removes the oldest items down to so many.
+    /// Removes the oldest items down to this number.
     fn thin(&mut self, count: usize) {
         while self.items.len() > count {
             let batch = if self.items.len() > count + 8 { 8 } else { 1 };
@@ -101,7 +101,7 @@ impl Worker {
         );
     }
 
-    /// Nobody else removes the items, so they are in each copy of the filter.
+    /// No other thread removes the items, so they are in each copy of the filter.
     fn copy(&self) {
         let restored = CuckooFilter::from_bytes(&self.filter.to_bytes()).expect("a snapshot");
         let clone = CuckooFilter::clone(&self.filter);

@@ -51,8 +51,8 @@ impl Stage {
         })
     }
 
-    /// Between two levels, the lower of which is not the first, and the next insert
-    /// moves a resident.
+    /// Between two levels, where the lower one is not the first, and the next insert moves a
+    /// resident.
     pub(crate) fn midway() -> Self {
         Self::verge(true, |before, after, steps| {
             let growing = before.buckets_to_split > 0 && after.buckets_to_split > 0;

@@ -27,7 +27,7 @@ all! {
     ReadEpoch RereadEpoch Withhold Empty Release Renew Tick Swept Began
 }
 
-/// At most so many of an operation's equal steps are stopped before.
+/// How many of an operation's equal steps a thread is stopped before, at most.
 pub(crate) const MOST: usize = 5;
 
 /// Of `count` equal steps those to stop before: the first, second and third, one

@@ -73,7 +73,7 @@ impl Act {
 pub(crate) struct Stopped {
     thread: JoinHandle<()>,
     ends: Receiver<()>,
-    /// Never used: the thread goes on when this is dropped.
+    /// Never used: the thread continues when this is dropped.
     stands: Sender<Infallible>,
 }
 
@@ -129,7 +129,7 @@ impl Stopped {
         }
     }
 
-    /// Lets the thread go on, to the end of what it does.
+    /// Lets the thread complete what it does.
     pub(crate) fn resume(self) {
         drop(self.stands);
         let end = self.ends.recv_timeout(FOR_EVER);

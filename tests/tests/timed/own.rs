@@ -149,7 +149,7 @@ impl<'a> Owner<'a> {
         };
         match added {
             Ok(true) => {
-                // Those that ask first might have taken it for another one.
+                // The operations that ask first might have taken it for another one.
                 if way >= 2 {
                     self.absent(false);
                 }

@@ -31,7 +31,7 @@ pub(crate) struct Round {
     pub(crate) capacity: usize,
     /// Items that the threads have, all in all.
     pub(crate) items: usize,
-    /// A place in which there is no item gets one by every so many looks.
+    /// One in this number of looks at a place without an item inserts one.
     pub(crate) pause: u32,
     /// Threads remove items of their own.
     pub(crate) removes: bool,
@@ -52,7 +52,7 @@ pub(crate) struct Report {
     pub(crate) absent: u64,
     pub(crate) false_positives: u64,
     pub(crate) expected: f64,
-    /// Calls that were told to be the first, of shared items.
+    /// Calls that came first, of shared items.
     pub(crate) firsts: u64,
     pub(crate) relocations: u64,
     /// Rounds in which a remove came too late to say anything.

@@ -1,4 +1,4 @@
-//! Items that all threads add: of each only one is told that it came first.
+//! Items that all threads add: for each, only one call comes first.
 
 use super::{
     round::{Report, Round, Scene},
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How many.
 pub(crate) const SHARED: usize = 48;
 
-/// A call that was told that the item had been absent.
+/// A call for which the item had been absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct First {
     item: usize,

@@ -24,7 +24,7 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// For at most so many steps.
+    /// For at most this number of epochs.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             start: Instant::now(),

@@ -1,4 +1,4 @@
-//! What clients are told of a command's arguments, by `COMMAND DOCS`.
+//! The descriptions of a command's arguments, for `COMMAND DOCS`.
 
 use super::api::{CommandArgument, with_nul};
 use guira_commands::{Argument, ArgumentKind};

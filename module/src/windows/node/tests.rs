@@ -3,7 +3,7 @@ use guira_commands::{Options, Window};
 
 const START: i64 = 1_000_000;
 
-/// With a window of so many milliseconds and four steps.
+/// A filter with a window of `length` milliseconds and four epochs.
 fn filter(windows: &Windows, length: u64) -> Arc<Filter> {
     let window = Window {
         length: Duration::from_millis(length),
@@ -19,7 +19,7 @@ fn epoch(filter: &Filter) -> u64 {
     filter.window().unwrap().epoch()
 }
 
-/// Moves the clock if it is due: what replicas are told.
+/// Moves the clock if it is due, and returns what is replicated.
 fn look(windows: &Windows, now: Instant) -> Option<Pass> {
     windows.due(now, START).inspect(|pass| windows.pass(*pass))
 }
@@ -58,7 +58,7 @@ fn steps_begin_when_they_are_due_and_not_before() {
     assert_eq!(look(&windows, at(99_000)), None);
 }
 
-/// The time since the clock moved last is no time of a filter that came meanwhile.
+/// The time since the last move of the clock does not count for a filter that was made since.
 #[test]
 fn a_new_filter_is_not_taken_for_older_than_it_is() {
     let (windows, start) = (Windows::new(START), Instant::now());
@@ -99,7 +99,7 @@ fn time_passes_while_the_engine_is_down() {
     }
 }
 
-/// A replica counts from what it was told last, when it takes over.
+/// A replica that takes over counts from the last time that it received.
 #[test]
 fn a_replica_goes_by_what_it_is_told() {
     let (windows, start) = (Windows::new(START), Instant::now());

@@ -1,10 +1,7 @@
 //! What is done for a client before it has authenticated: little.
 
-use super::{Calls, Connection, is_http};
-use crate::{
-    commands::{Kind, NOAUTH},
-    resp::{Request, encode},
-};
+use super::{Calls, Connection, Named, is_http};
+use crate::commands::NOAUTH;
 use std::time::Duration;
 
 /// Bytes of replies that a client leaves unread before it has authenticated, at most.
@@ -28,12 +25,12 @@ impl Connection {
 
     /// All but a few commands have the same answer, whether or not they exist and are disabled.
     #[cold]
-    pub(super) fn answer_unauthenticated(&mut self, request: &Request, run: &mut Option<Calls>) {
-        let name = request.words().next().unwrap_or_default();
-        match self.server.find(name) {
-            Some(command) if command.kind == Kind::Open => self.answer(request, run),
+    pub(super) fn answer_unauthenticated(&mut self, named: &Named, run: &mut Option<Calls>) {
+        let name = named.request.words().next().unwrap_or_default();
+        match named.command {
+            Some(command) if command.is_open => self.answer(named, run),
             None if is_http(name) => self.refuse_http(),
-            _ => encode(&NOAUTH, self.session.protocol, &mut self.replies),
+            _ => self.reply(&NOAUTH),
         }
         if self.session.authenticated {
             return self.stream.allow_large_writes();

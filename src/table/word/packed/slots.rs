@@ -67,8 +67,8 @@ impl<L: PackedLayout> Packed<L> {
         }
     }
 
-    /// Bit 0 of the lowest slot of which the top bit is given: multiplying by it
-    /// brings a fingerprint there. 0 if no slot is given.
+    /// Bit 0 of the lowest slot whose top bit is given: multiplying by it brings a fingerprint
+    /// there. 0 if no slot is given.
     #[inline(always)]
     pub(super) fn place(self, tops: u64) -> u64 {
         (tops & tops.wrapping_neg()) >> (self.lanes().bits - 1)

@@ -258,7 +258,7 @@ impl<L: PackedLayout> Packed<L> {
         (0..self.slots()).filter(has).fold(self, without)
     }
 
-    /// What stands in the slots whose fingerprints have these top bits.
+    /// The entries in the slots whose fingerprints have these top bits.
     fn entries(self, tops: u64) -> impl Iterator<Item = Entry> {
         let mut rest = tops;
         std::iter::from_fn(move || {

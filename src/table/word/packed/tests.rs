@@ -69,7 +69,7 @@ impl Naive {
         Packed::unpack(bits)
     }
 
-    /// A fingerprint of which the word stores `stored`.
+    /// A fingerprint that the word stores as `stored`.
     fn whole(&self, stored: u64) -> u64 {
         stored << self.level() | LOW & ((1 << self.level()) - 1)
     }
@@ -83,8 +83,8 @@ impl Naive {
     }
 }
 
-/// All operations that are allowed on the word, against their plain meaning: for fingerprints of
-/// which these numbers are stored.
+/// All operations that are allowed on the word, against their plain meaning: for fingerprints that
+/// are stored as these numbers.
 fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u64]) {
     let word: Packed<L> = naive.word();
     let last = word.slots() - 1;
@@ -288,9 +288,9 @@ fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u6
     }
 }
 
-/// A split against its plain meaning, for words that can be split: each fingerprint goes
-/// or stays by its lowest bit, which is stored no more; they stand in the first slots, in their
-/// order, and the mark is on that of slot 0.
+/// A split against its plain meaning, for words that can be split. Each fingerprint moves or stays
+/// according to its lowest bit, which is no longer stored. They are in the first slots, in their
+/// order, and the mark is on the fingerprint of slot 0.
 fn split_agrees<L: PackedLayout>(naive: &Naive) {
     let last = u64::from(naive.level()) + 1 >= levels::<L>();
     // Without that bit no number may be 0.
@@ -362,7 +362,7 @@ fn is_image_agrees<L: PackedLayout>(naive: &Naive) {
     }
 }
 
-/// Every word that can stand in a table of layout `L`.
+/// Every word that can occur in a table of layout `L`.
 fn all_words<L: PackedLayout>() -> Vec<Naive> {
     let phases = if L::GROWS { 2 * levels::<L>() } else { 1 };
     (0..phases).flat_map(all_words_in_phase::<L>).collect()
@@ -415,7 +415,7 @@ fn all_operations_agree<L: PackedLayout>() {
     );
 }
 
-/// Only of settled words, of which `p` says the phase, is the second answer used.
+/// The second answer counts only if both words are settled, at the phase of `p`.
 fn match_settled_agrees<L: PackedLayout>(
     p: Packed<L>,
     q: Packed<L>,

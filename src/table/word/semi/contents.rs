@@ -21,8 +21,9 @@ pub(crate) struct Contents<L> {
     raws: u64,
     /// The prefix of each slot, in lanes as wide.
     prefixes: u64,
-    /// The number of the set of the prefixes, without that of a marked fingerprint: as all sets have
-    /// the same numbers with a 0 more, only what comes to the others or goes from them changes it.
+    /// The number of the set of the prefixes, without that of a marked fingerprint. All sets have
+    /// the same numbers with a 0 more, so the number changes only if an unmarked prefix is added or
+    /// removed.
     set: u64,
     /// The mark on lane 0.
     mark: Option<Mark>,
@@ -71,7 +72,7 @@ impl<L: SemiSorted> Bucket for Contents<L> {
         layout: PhantomData,
     };
 
-    /// A word from outside may be none that there is; nobody looks at what it holds, as
+    /// A word of a snapshot may be invalid; what it holds is not used, because
     /// [`is_image`](Self::is_image) refuses it.
     #[inline(always)]
     fn unpack(bits: u64) -> Self {

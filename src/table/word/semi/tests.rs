@@ -221,7 +221,7 @@ fn writes_agree<L: SemiSorted>(p: &Naive, q: &Naive, fingerprints: &[u64]) {
     }
 }
 
-/// All lists of `count` numbers up to `largest`, in order, of which zeros are left out.
+/// All lists of `count` numbers up to `largest`, in order and without zeros.
 fn all_lists(largest: u64, count: usize) -> Vec<Vec<u64>> {
     let mut all = vec![vec![]];
     for _ in 0..count {

@@ -1,5 +1,4 @@
-//! The bytes that one thread allocates: what the other tests do meanwhile, in their threads, does
-//! not count.
+//! The bytes that one thread allocates: concurrent tests, in their threads, do not count.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},

@@ -3,15 +3,15 @@
 use super::fields::PREFIXES;
 use guira::{BuildError, CuckooFilter, Prefer};
 
-/// The fingerprint sizes: first those of fixed filters, each of which stands for a layout.
+/// The fingerprint sizes: first the ones of fixed filters, each with a layout of its own.
 pub(crate) const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27];
 
 /// Those of filters that can grow: numbers that no fixed layout has, so that a number says which it
 /// is. They begin with 4, 4, 3, 3, 2 and 2 slots.
 pub(crate) const GROWABLE: [u32; 6] = [11, 13, 14, 18, 19, 27];
 
-/// A filter of the layout for so many items; for four times as many, by and by,
-/// if the layout can grow.
+/// A filter of the layout for `capacity` items; for four times that number, by growth, if the
+/// layout can grow.
 pub(crate) fn filter(bits: u32, capacity: usize) -> Result<CuckooFilter, BuildError> {
     assert!(LAYOUTS.contains(&bits));
     let builder = CuckooFilter::builder()

@@ -77,7 +77,7 @@ fn dead_agrees<L: PackedLayout>(word: Packed<L>, now: Now) {
     assert!(found.is_none_or(dead), "{word:?}, {now:?}");
 }
 
-/// A word with these entries, of which empty ones have no tag.
+/// A word with these entries; empty ones have no tag.
 fn word_of<L: PackedLayout>(entries: impl Iterator<Item = u64>, mark: Option<Mark>) -> Packed<L> {
     let mut word = Packed::<L>::EMPTY;
     for (slot, entry) in entries.enumerate() {

@@ -3,7 +3,7 @@
 use super::{Contents, Heads, SemiSorted};
 use crate::table::{entry::Entry, word::Bucket};
 
-/// The lowest bits of a word, so many.
+/// The `bits` lowest bits of a word.
 #[inline(always)]
 pub(super) const fn low(bits: u32) -> u64 {
     (1 << bits) - 1
@@ -91,8 +91,7 @@ impl<L: SemiSorted> Contents<L> {
         self.with_lanes(shift(self.raws, raw), shift(self.prefixes, prefix))
     }
 
-    /// Without the entry in the lane of which the top bit is given: the first lane in order is
-    /// empty then.
+    /// Without the entry in the lane whose top bit is given: the first lane in order is empty then.
     #[inline(always)]
     pub(super) fn taken(self, top: u64) -> Self {
         let first = low(self.first());

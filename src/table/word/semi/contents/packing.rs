@@ -96,8 +96,8 @@ impl<L: SemiSorted> Contents<L> {
         Bits(self.set << L::SHIFT | self.raws)
     }
 
-    /// [`bits`](Self::bits) with a mark or a reservation. Inlined, as the parts of a word that is
-    /// handed over stand in memory, and to read them right after they were written takes long.
+    /// [`bits`](Self::bits) with a mark or a reservation. Inlined: otherwise the parts of the word
+    /// are passed in memory, and reading them right after they were written is slow.
     #[inline(always)]
     fn busy_bits(self) -> u64 {
         let (first, sets) = Self::heads(!self.is_unmarked(), self.is_reserved());

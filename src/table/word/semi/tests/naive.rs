@@ -53,7 +53,7 @@ impl Naive {
 
         let (all, one_less) = (sets(prefixes, slots), sets(prefixes, slots - 1));
         let two_less = sets(prefixes, slots - 2);
-        // In each lane there is room for so many numbers.
+        // In each lane there is room for `1 << raw_bits` numbers.
         let room = 1 << raw_bits;
         let heads_with_token = |number: u64| (number * 512).div_ceil(room);
         let reserved = all + 5 * prefixes * one_less;

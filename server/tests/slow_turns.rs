@@ -1,0 +1,137 @@
+//! Requests that wait for a slow command's turn count towards `--max-requests-memory`.
+
+mod common;
+
+use clap::Parser;
+use common::{Raw, request, until};
+use guira_server::{
+    config::Config,
+    net::{self, Listener, Stop},
+    persist::Saver,
+    server::Server,
+    slow::AT_A_TIME,
+};
+use std::{
+    io::BufReader,
+    net::TcpStream,
+    sync::{Arc, Barrier},
+};
+use tokio::runtime::Runtime;
+
+/// More words than fast commands have.
+const ITEMS: usize = 5000;
+
+/// Of one request, the server's place for each word among them.
+const AT_LEAST: usize = ITEMS * 100;
+
+/// A server in this process, in which all slow turns are taken until it is released.
+struct Busy {
+    runtime: Runtime,
+    server: Arc<Server>,
+    released: Arc<Barrier>,
+    port: u16,
+    stop: Stop,
+}
+
+impl Busy {
+    fn start(arguments: &[&str]) -> Self {
+        let arguments = [&["guira-server", "--port", "0"], arguments].concat();
+        let config = Config::parse_from(arguments);
+        let saver = Saver::open(None).expect("nothing is opened");
+        let server = Arc::new(Server::new(config, saver));
+        let runtime = Runtime::new().expect("a runtime starts");
+        let listeners = runtime.block_on(Listener::all(&server.config, None));
+        let listeners = listeners.expect("there is a free port");
+        let port = listeners.iter().find_map(Listener::port);
+        let stop = Stop::default();
+        let taken = Arc::new(Barrier::new(AT_A_TIME + 1));
+        let released = Arc::new(Barrier::new(AT_A_TIME + 1));
+        for _ in 0..AT_A_TIME {
+            let (server, taken, released) = (server.clone(), taken.clone(), released.clone());
+            runtime.spawn(async move {
+                let work = move || {
+                    taken.wait();
+                    released.wait();
+                };
+                server.slow.run(work).await
+            });
+        }
+        taken.wait();
+        runtime.spawn(net::serve(listeners, server.clone(), stop.clone()));
+        Self {
+            runtime,
+            server,
+            released,
+            port: port.expect("it listens on TCP"),
+            stop,
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.server.pools.requests.bytes()
+    }
+
+    fn client(&self) -> Raw {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server is there");
+        stream
+            .set_read_timeout(Some(common::PATIENCE))
+            .expect("a timeout can be set");
+        Raw(BufReader::new(stream))
+    }
+
+    /// Lets those go on that have the turns.
+    fn release(&self) {
+        self.released.wait();
+    }
+
+    fn end(self) {
+        self.stop.now();
+        self.runtime.shutdown_background();
+    }
+}
+
+/// A request of about 600 KB that takes a slow turn.
+fn slow_request() -> Vec<u8> {
+    let mut words = vec!["CF.INSERT".to_owned(), "k".to_owned(), "ITEMS".to_owned()];
+    words.extend((0..ITEMS).map(|item| format!("{item:0100}")));
+    request(&words)
+}
+
+#[test]
+fn requests_that_wait_for_a_slow_turn_count_until_they_are_answered() {
+    let busy = Busy::start(&["--max-requests-memory", "1mb"]);
+    let mut first = busy.client();
+    first.send(slow_request());
+    until("it counts", || busy.waiting() >= AT_LEAST);
+    // A second one is too much, and the first one goes on to wait.
+    let mut second = busy.client();
+    second.send(slow_request());
+    assert_eq!(
+        String::from_utf8(second.rest()).unwrap(),
+        "-ERR Protocol error: too many bytes of unfinished requests\r\n"
+    );
+    until("the second one is gone", || busy.waiting() < 2 * AT_LEAST);
+    assert!(busy.waiting() >= AT_LEAST, "{}", busy.waiting());
+    // Fast commands need no turn.
+    assert_eq!(busy.client().ask("PING\r\n"), "+PONG");
+    busy.release();
+    assert_eq!(first.line(), format!("*{ITEMS}"));
+    for _ in 0..ITEMS {
+        assert_eq!(first.line(), ":1");
+    }
+    until("it is given back", || busy.waiting() == 0);
+    busy.end();
+}
+
+/// A client that goes while its request waits takes it along when its turn comes.
+#[test]
+fn requests_of_clients_that_have_gone_are_given_back() {
+    let busy = Busy::start(&[]);
+    let mut client = busy.client();
+    client.send(slow_request());
+    until("it counts", || busy.waiting() >= AT_LEAST);
+    drop(client);
+    busy.release();
+    until("it is given back", || busy.waiting() == 0);
+    busy.end();
+}
