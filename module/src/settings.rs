@@ -30,8 +30,7 @@ static MAX_FILTER_BYTES: Number =
 static OFFLOAD_ITEMS: Number = Number::new(c"offload-items", DEFAULTS.offload_items, 1);
 static THREADS: Number = Number::new(c"threads", DEFAULTS.threads, 1);
 static DEFAULT_CAPACITY: Number = Number::new(c"default-capacity", DEFAULTS.default_capacity, 4);
-static DEFAULT_EXPANSION: Number =
-    Number::new(c"default-expansion", DEFAULTS.default_expansion, 0);
+static DEFAULT_EXPANSION: Number = Number::new(c"default-expansion", DEFAULTS.default_expansion, 0);
 static DEFAULT_ERROR_RATE: Fraction = Fraction::new(
     c"default-error-rate",
     DEFAULTS.default_error_rate,

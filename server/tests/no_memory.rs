@@ -54,7 +54,10 @@ fn full(keys: usize) -> (TempDir, Server) {
     ask::<()>(&mut client, "CF.RESERVE k 1000000 EXPANSION 0");
     let long = "x".repeat(4000);
     for number in 0..keys {
-        ask::<()>(&mut client, &format!("CF.RESERVE key:{number}:{long} 4 EXPANSION 0"));
+        ask::<()>(
+            &mut client,
+            &format!("CF.RESERVE key:{number}:{long} 4 EXPANSION 0"),
+        );
     }
     // All threads are there, and what they need at first.
     ask::<()>(&mut client, "SAVE");
@@ -110,7 +113,11 @@ fn a_piece_of_a_dump_is_refused() {
     let read = "ERR the dump cannot be read: out of memory";
     let sent = "OOM there is no memory for the reply";
     assert_eq!(refusals.first().map(String::as_str), Some(read));
-    assert_eq!(refusals.last().map(String::as_str), Some(sent), "{refusals:?}");
+    assert_eq!(
+        refusals.last().map(String::as_str),
+        Some(sent),
+        "{refusals:?}"
+    );
     is_well(&server);
 }
 

@@ -32,11 +32,7 @@ impl Protocol {
 /// # Errors
 ///
 /// There is no memory for the one or the other. `out` has not changed then.
-pub fn encode(
-    reply: &Reply,
-    protocol: Protocol,
-    out: &mut Vec<u8>,
-) -> Result<(), TryReserveError> {
+pub fn encode(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) -> Result<(), TryReserveError> {
     if out.try_reserve(reply.bytes()).is_ok() {
         append(reply, protocol, out);
         return Ok(());
