@@ -82,27 +82,28 @@ impl Reply {
     /// How many bytes it has on the wire, at most.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        /// A tag, a number or a length, and the ends of two lines.
-        const SHORT: usize = 1 + "-9223372036854775808".len() + 2 + 2;
-        /// An element of an array, which is -1, 0, 1 or a boolean.
-        const SHORTEST: usize = ":-1\r\n".len();
-        SHORT
-            + match self {
-                Self::Bulk(bytes) => bytes.len(),
-                Self::Text(text) => "txt:".len() + text.len(),
-                Self::Error(text) => text.len(),
-                Self::Array(items) => items.iter().map(Self::bytes).sum(),
-                Self::Bools(values) | Self::Insertions(values) => SHORTEST * values.len(),
-                Self::Integers(values) => SHORT * values.len(),
-                Self::Map(pairs) => pairs
-                    .iter()
-                    .map(|(key, value)| key.bytes() + value.bytes())
-                    .sum(),
-                Self::Status(text) => text.len(),
-                Self::Integer(_) | Self::Bool(_) | Self::Null | Self::NullArray | Self::Silence => {
-                    0
-                }
+        match self {
+            Self::Status(text) => line(text.len()),
+            Self::Error(text) => line(text.len()),
+            Self::Integer(number) => integer(*number),
+            Self::Bool(_) => line(1),
+            Self::Null | Self::NullArray => line(2),
+            Self::Silence => 0,
+            Self::Bulk(bytes) => bulk(bytes.len()),
+            Self::Text(text) => bulk("txt:".len() + text.len()),
+            Self::Array(items) => {
+                length(items.len()) + items.iter().map(Self::bytes).sum::<usize>()
             }
+            Self::Bools(values) => length(values.len()) + line(1) * values.len(),
+            Self::Insertions(values) => length(values.len()) + line("-1".len()) * values.len(),
+            Self::Integers(values) => {
+                length(values.len()) + values.iter().map(|&it| integer(it)).sum::<usize>()
+            }
+            Self::Map(pairs) => {
+                let bytes = pairs.iter().map(|(key, value)| key.bytes() + value.bytes());
+                length(2 * pairs.len()) + bytes.sum::<usize>()
+            }
+        }
     }
 
     /// True for errors.
@@ -110,6 +111,28 @@ impl Reply {
     pub const fn is_error(&self) -> bool {
         matches!(self, Self::Error(_))
     }
+}
+
+/// Bytes of a line with a tag and so much text.
+const fn line(text: usize) -> usize {
+    1 + text + "\r\n".len()
+}
+
+const fn integer(number: i64) -> usize {
+    let digits = match number.unsigned_abs().checked_ilog10() {
+        Some(log) => 1 + log as usize,
+        None => 1,
+    };
+    line("-".len() + digits)
+}
+
+/// The line that says how many bytes or elements follow.
+const fn length(length: usize) -> usize {
+    integer(length as i64)
+}
+
+const fn bulk(bytes: usize) -> usize {
+    length(bytes) + bytes + "\r\n".len()
 }
 
 /// A vector with room for the parts of a reply.

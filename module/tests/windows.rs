@@ -30,9 +30,10 @@ fn reserve(client: &mut Connection, key: &str) {
 
 /// Adds an item to a key, and returns a moment before which it must not be forgotten.
 fn add(client: &mut Connection, key: &str, item: &str) -> Instant {
+    // It is added between this moment and the answer.
+    let begun = Instant::now();
     assert!(has(client, &format!("CF.ADDNX {key} {item}")));
-    // It is in the answer that it has been added.
-    Instant::now() + LEAST
+    begun + LEAST
 }
 
 /// Asks for it until it is gone. The question that is answered with no ends after `least`.

@@ -44,8 +44,8 @@ pub const LONGEST_KEY: usize = 4096;
 /// Filters that [`Keyspace::clear`] gives back in one go.
 const FREED_TOGETHER: usize = 64;
 
-/// Keys that it lists in one go.
-const LISTED_TOGETHER: usize = 4096;
+/// Keys that it lists in one go if there is no memory for a list of all.
+const LISTED_TOGETHER: usize = 16;
 
 /// The charge of a filter whose key was deleted: nothing can be added to it.
 const GONE: usize = usize::MAX;
@@ -240,24 +240,32 @@ impl Keyspace {
 
     /// Takes all keys away.
     pub fn clear(&self) {
+        if let Ok(keys) = self.keys() {
+            for keys in keys.chunks(FREED_TOGETHER) {
+                self.remove_all(keys.iter());
+            }
+            return;
+        }
+        // There is no memory for a list of all keys. Short steps take longer.
         let mut cursor = 0;
         loop {
-            // Not a list of all keys, for which there may be no memory.
             let step = self.scan(cursor, LISTED_TOGETHER);
-            for keys in step.keys.chunks(FREED_TOGETHER) {
-                let guard = self.map.guard();
-                let mut deadlines = lock(&self.deadlines);
-                for (_, key) in keys {
-                    self.remove(key, &mut deadlines, &guard);
-                }
-                drop(deadlines);
-                guard.flush();
-            }
+            self.remove_all(step.keys.iter().map(|(_, key)| key));
             cursor = step.next;
             if cursor == 0 {
                 return;
             }
         }
+    }
+
+    fn remove_all<'a>(&self, keys: impl Iterator<Item = &'a Box<[u8]>>) {
+        let guard = self.map.guard();
+        let mut deadlines = lock(&self.deadlines);
+        for key in keys {
+            self.remove(key, &mut deadlines, &guard);
+        }
+        drop(deadlines);
+        guard.flush();
     }
 
     /// Evicts expired keys, at most a few, and returns them. Call it until it returns none. Other

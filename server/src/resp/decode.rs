@@ -128,3 +128,38 @@ impl Decoder {
         self.partial.capacity() + self.ready.len() + self.scan.memory()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_grows_and_keeps_its_bytes() {
+        let mut buffer = BytesMut::new();
+        let mut expected = Vec::new();
+        for round in 0..200_u8 {
+            try_reserve(&mut buffer, 1000).unwrap();
+            assert!(buffer.capacity() - buffer.len() >= 1000);
+            // Some bytes come after others were taken.
+            buffer.extend_from_slice(&[round; 777]);
+            expected.extend([round; 777]);
+            if round % 3 == 0 {
+                buffer.advance(500);
+                expected.drain(..500);
+            }
+        }
+        assert_eq!(buffer, expected);
+        assert!(buffer.capacity() <= 4 * expected.len());
+    }
+
+    #[test]
+    fn a_buffer_for_which_there_is_no_memory_stays_as_it_is() {
+        let mut decoder = Decoder::default();
+        decoder.buffer().extend_from_slice(b"PING");
+        let refused = decoder.buffer_with_room(isize::MAX as usize).map(|_| ());
+        assert_eq!(refused, Err(ProtocolError::Memory));
+        decoder.buffer().extend_from_slice(b"\r\n");
+        let request = decoder.next(&Limits::UNAUTHENTICATED).unwrap().unwrap();
+        assert_eq!(request.words().collect::<Vec<_>>(), [b"PING"]);
+    }
+}
