@@ -31,7 +31,7 @@ pub(crate) fn progress(inputs: &[Input], quiet: bool) -> Result<ProgressBar, Fai
 
 pub(crate) fn closing_line(totals: &Totals, filter: &Seen, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
-    let fill = filter.len() as f64 / filter.capacity().max(1) as f64;
+    let fill = filter.len() as f64 / filter.capacity() as f64;
     // Proportional to the fill, as the chance of one comparison is small.
     let rate = filter.false_positive_rate() * fill;
     // The rate rose from 0 as the lines came in: on average half of it.

@@ -23,7 +23,7 @@ pub(crate) fn filter(args: &Args, inputs: &[Input]) -> Result<Seen, Failure> {
         None => {
             let lines = input::count_lines(inputs)?;
             let more = if lines.and_more { STREAM } else { 0 };
-            lines.counted.saturating_add(more)
+            at_least_one(lines.counted.saturating_add(more))
         }
     };
     Seen::lately(window, capacity, args.false_positive_rate)
@@ -38,8 +38,13 @@ fn forever(args: &Args, inputs: &[Input]) -> Result<CuckooFilter, Failure> {
     if lines.and_more {
         growing(builder, lines.counted.saturating_add(STREAM))
     } else {
-        Ok(builder.capacity(lines.counted).build()?)
+        Ok(builder.capacity(at_least_one(lines.counted)).build()?)
     }
+}
+
+/// The capacity for this number of lines. No filter has the capacity 0, not even for empty files.
+fn at_least_one(lines: usize) -> usize {
+    lines.max(1)
 }
 
 /// A filter that grows as far as its false-positive rate allows: a low one allows few

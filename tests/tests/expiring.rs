@@ -113,7 +113,13 @@ impl Oracle {
                 }
             }
             Err(error) => {
-                assert_eq!(error, InsertError::Full);
+                let (count, slots) = (self.count(item), self.filter.bucket_slots());
+                match error {
+                    // An item may have one bucket only.
+                    InsertError::TooManyCopies => assert!(count >= slots, "{count} copies"),
+                    InsertError::Full => assert!(count < 2 * slots, "{count} copies"),
+                    error => panic!("{error}"),
+                }
                 // Where there is room is said by `expiring_room`: here are many copies of one item.
                 assert!(absent, "{item} is refused");
             }

@@ -237,7 +237,7 @@ fn a_header_gets_no_more_memory_than_the_caller_allows() {
     let refused = CuckooFilter::from_header(&header, 1_000).expect_err("too large");
     assert_eq!(
         refused.to_string(),
-        format!("the filter's buckets take up {bytes} bytes: 1000 are allowed")
+        format!("the filter needs {bytes} bytes, more than the limit of 1000")
     );
 }
 

@@ -16,8 +16,11 @@ use crate::{
         time::{Moment, Time},
     },
 };
+use crate::error::{InsertError, SnapshotError};
 use std::{
     alloc::{self, Layout as OfMemory},
+    convert::Infallible,
+    io,
     ops::Range,
 };
 
