@@ -119,7 +119,7 @@ impl Effects {
         self.deleted = true;
     }
 
-    /// The replicated commands for a command with this effect and number of words.
+    /// What replicas receive after a command with this effect and number of words.
     pub(crate) fn told(&self, words: usize, effect: Effect) -> SmallVec<[Told<'_>; 2]> {
         const ONE_ITEM: usize = 3;
         let key = Word::Own(KEY);

@@ -546,9 +546,9 @@ fn the_age_of_a_filter_is_for_files() {
     assert_eq!(age(&key), Duration::from_millis(4321));
 }
 
-/// Each of several items of a command is told, not only the first.
+/// Replicas learn of each item of a command, not only of the first.
 #[test]
-fn all_items_of_a_command_are_told() {
+fn replicas_learn_of_all_items_of_a_command() {
     let words: [&[u8]; 5] = [b"CF.MANY", b"k", b"a", b"b", b"a"];
     let told = |effects: &Effects, effect| -> Vec<Vec<Vec<u8>>> {
         let told = effects.told(words.len(), effect);
