@@ -4,7 +4,7 @@ use super::{ExpiringFilter, any::with_layout};
 use crate::{
     error::{InsertError, MergeError, Mismatch},
     merge::mismatch,
-    raw::{RawFilter, batch::GROUP},
+    raw::{RawFilter, batch::GROUP, frontier::memory::ScanError},
     snapshot::header::probe,
     table::{
         class::Class,
@@ -96,7 +96,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
 impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// Hands each live copy to `take`, up to [`GROUP`] at a time, until that fails: of each copy
     /// that is present during the whole call, as a snapshot has it.
-    pub(crate) fn scan_seen<E>(
+    pub(crate) fn scan_seen<E: ScanError>(
         &self,
         take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
     ) -> Result<(), E> {

@@ -13,7 +13,7 @@ use crate::{
     hash::SeededState,
     raw::{
         RawFilter,
-        frontier::{chunk_buckets, scan::Chunk},
+        frontier::{chunk_buckets, memory::ScanError, scan::Chunk},
     },
     snapshot::{assembly::Place as _, decode::Decoder, summed::Summed},
     table::{
@@ -260,14 +260,14 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
 impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// Passes each chunk to `sink`, with the epoch in which it was read and without the copies that
     /// were dead then. Returns the epoch at the end.
-    pub(super) fn scan_by_epoch<E>(
+    pub(super) fn scan_by_epoch<E: ScanError>(
         &self,
         mut sink: impl FnMut(&[u64], u64) -> Result<(), E>,
     ) -> Result<u64, E> {
         let oldest = self.moment().oldest;
-        let mut scan = self.begin_scan(None);
+        let mut scan = self.begin_scan(None)?;
         let mut words = Vec::new();
-        while let Some(Chunk { image, .. }) = scan.next() {
+        while let Some(Chunk { image, .. }) = scan.next()? {
             let epoch = image.epoch;
             let now = Now { epoch, oldest };
             let live = |&word: &u64| Word::<L>::unpack(word).without_dead(now).pack();

@@ -8,7 +8,7 @@ use crate::{
         word::{Bits, Bucket, Word},
     },
 };
-use std::ops::Range;
+use std::{convert::Infallible, ops::Range};
 
 impl<const SLOTS: usize, const PHASE_BITS: u32, const SEMI_SORTED: bool>
     Model<SLOTS, PHASE_BITS, SEMI_SORTED>
@@ -81,7 +81,7 @@ where
     pub fn end_snapshot<const ITEMS: usize>(&self, items: [Item; ITEMS]) -> [usize; ITEMS] {
         let mut scan = self.0.resume_scan();
         let mut copies = [0; ITEMS];
-        while let Some(chunk) = scan.next() {
+        while let Ok::<_, Infallible>(Some(chunk)) = scan.next() {
             if chunk.begins {
                 copies = [0; ITEMS];
             }

@@ -17,12 +17,14 @@
 //! outline. Each first writes, then has a SeqCst fence, and then reads what the other has written
 //! (Dekker's pattern).
 
+pub(crate) mod memory;
 mod once;
 mod pass;
 mod registry;
 pub(crate) mod scan;
 
 use crate::sync::{AtomicU64, Ordering, fence_after_exchange};
+use once::NoMemory;
 use pass::Pass;
 use registry::{Found, Registry};
 use std::sync::Arc;
@@ -109,26 +111,30 @@ impl Frontiers {
     }
 
     /// Registers a scan, until the result is dropped.
-    pub(crate) fn register(&self, buckets: usize, level: Option<u32>) -> Registered<'_> {
-        let first = self.add(buckets, level);
-        Registered { all: self, first }
+    pub(crate) fn register(
+        &self,
+        buckets: usize,
+        level: Option<u32>,
+    ) -> Result<Registered<'_>, NoMemory> {
+        let first = self.add(buckets, level)?;
+        Ok(Registered { all: self, first })
     }
 
     /// Adds a scan to those that run: its first pass.
-    fn add(&self, buckets: usize, level: Option<u32>) -> Arc<Pass> {
-        let pass = Pass::new(buckets, self.chunk_buckets as usize, level);
-        let first = Arc::new(scan::expect_memory(pass));
+    fn add(&self, buckets: usize, level: Option<u32>) -> Result<Arc<Pass>, NoMemory> {
+        let pass = Pass::new(buckets, self.chunk_buckets as usize, level)?;
+        let first = Arc::new(pass);
         // Relaxed: whoever finds the pass has acquired it, and this with it.
         self.running.fetch_add(1, Ordering::Relaxed);
         let with_this = |list: &[Arc<Pass>]| [list, std::slice::from_ref(&first)].concat();
         self.scans.update(with_this);
-        first
+        Ok(first)
     }
 
     /// Registers a scan whose thread stops before its first chunk.
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn register_stopped(&self, buckets: usize, level: Option<u32>) {
-        self.add(buckets, level);
+        self.add(buckets, level).expect("memory");
     }
 
     /// The scan whose thread has stopped.

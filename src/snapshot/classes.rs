@@ -5,7 +5,7 @@ use crate::{
         RawFilter,
         any::{AnyFilter, with_layout},
         batch::GROUP,
-        frontier::scan::Chunk,
+        frontier::{memory::ScanError, scan::Chunk},
     },
     table::{
         class::Class,
@@ -21,14 +21,14 @@ impl<L: Layout> RawFilter<L> {
     ///
     /// Unlike a snapshot's, the scan does not start again when the filter doubles. Each chunk
     /// counts by its last load, over as many planes as there are by then (PROOF, section 10).
-    pub(crate) fn scan_classes<E>(
+    pub(crate) fn scan_classes<E: ScanError>(
         &self,
         take: &mut dyn FnMut(&[Class]) -> Result<(), E>,
     ) -> Result<(), E> {
         let table = &self.table;
-        let mut scan = self.begin_scan(None);
+        let mut scan = self.begin_scan(None)?;
         let mut group = ArrayVec::<Class, GROUP>::new();
-        while let Some(Chunk { buckets, image, .. }) = scan.next() {
+        while let Some(Chunk { buckets, image, .. }) = scan.next()? {
             for (index, &bits) in image.words.iter().enumerate() {
                 let (plane, bucket) = (index / buckets.len(), index % buckets.len());
                 let (one, bucket) = (table.one_of_plane(plane as u64), buckets.start + bucket);
@@ -48,7 +48,7 @@ impl<L: Layout> RawFilter<L> {
 
 impl AnyFilter {
     /// [`RawFilter::scan_classes`].
-    pub(crate) fn scan_classes<E>(
+    pub(crate) fn scan_classes<E: ScanError>(
         &self,
         take: &mut dyn FnMut(&[Class]) -> Result<(), E>,
     ) -> Result<(), E> {

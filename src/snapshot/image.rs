@@ -1,12 +1,15 @@
 //! Scans of all words of a filter, while threads use the filter.
 
-use crate::{raw::RawFilter, table::layout::Layout};
+use crate::{
+    raw::{RawFilter, frontier::memory::ScanError},
+    table::layout::Layout,
+};
 #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
 use std::convert::Infallible;
 
 /// Where a scan puts what it has read.
 pub(super) trait Sink {
-    type Error;
+    type Error: ScanError;
 
     /// A pass begins, over 2^`doublings` planes, which are more than in the pass before. What that
     /// one put is void. At least one chunk follows.
@@ -41,8 +44,8 @@ impl<L: Layout> RawFilter<L> {
     /// in one of them.
     pub(super) fn scan<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         let table = &self.table;
-        let mut scan = self.begin_scan(Some(table.scan_level()));
-        while let Some(chunk) = scan.next() {
+        let mut scan = self.begin_scan(Some(table.scan_level()))?;
+        while let Some(chunk) = scan.next()? {
             if chunk.begins {
                 sink.begin_pass(chunk.image.level - table.first_level())?;
             }

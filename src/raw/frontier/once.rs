@@ -12,7 +12,7 @@ pub(super) struct Once<T> {
 
 /// The allocator has no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NoMemory;
+pub(crate) struct NoMemory;
 
 #[cfg(not(guira_loom))]
 impl<T> Once<T> {

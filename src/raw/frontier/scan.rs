@@ -5,6 +5,7 @@ mod wrong;
 
 use super::{
     Registered,
+    memory::{ScanError, checked},
     once::NoMemory,
     pass::{Image, Pass},
 };
@@ -16,13 +17,7 @@ use crate::{
         time::{Moment, Time},
     },
 };
-use crate::error::{InsertError, SnapshotError};
-use std::{
-    alloc::{self, Layout as OfMemory},
-    convert::Infallible,
-    io,
-    ops::Range,
-};
+use std::ops::Range;
 
 /// How the words of a chunk were read.
 enum Read {
@@ -55,8 +50,10 @@ pub(crate) struct Chunk<'a> {
 impl<L: Layout> RawFilter<L> {
     /// A scan of all words. With a `level` all chunks have the planes of one level, and the scan
     /// starts again where these do not suffice.
-    pub(crate) fn begin_scan(&self, level: Option<u32>) -> Scan<'_, L> {
-        self.scan_of(self.frontiers.register(self.table.buckets(), level))
+    pub(crate) fn begin_scan<E: ScanError>(&self, level: Option<u32>) -> Result<Scan<'_, L>, E> {
+        let buckets = self.table.buckets();
+        let registered = checked(self.frontiers.register(buckets, level), buckets)?;
+        Ok(self.scan_of(registered))
     }
 
     /// The scan whose thread has stopped before its first chunk.
@@ -155,10 +152,14 @@ impl<L: Layout> RawFilter<L> {
 
 impl<L: Layout> Scan<'_, L> {
     /// The next chunk; `None` after the last one of the last pass.
-    pub(crate) fn next(&mut self) -> Option<Chunk<'_>> {
+    pub(crate) fn next<E: ScanError>(&mut self) -> Result<Option<Chunk<'_>>, E> {
+        let size = self.raw.table.buckets();
         let mut pass = &*self.registered.first;
         for _ in 0..self.void {
-            pass = pass.successor()?;
+            let Some(next) = pass.successor() else {
+                return Ok(None);
+            };
+            pass = next;
         }
         loop {
             // Also after the last chunk: a mover that has seen the next pass heeds only that one.
@@ -168,36 +169,28 @@ impl<L: Layout> Scan<'_, L> {
             }
             let chunk = self.chunk;
             if chunk == pass.chunks() {
-                return None;
+                return Ok(None);
             }
             let mut is_own = false;
             if pass.image(chunk).is_none() {
                 match self.raw.read_chunk_of(pass, chunk, &mut self.own) {
                     Read::Whole => {}
                     Read::Beyond => {
-                        expect_memory(self.raw.restart(pass));
+                        checked(self.raw.restart(pass), size)?;
                         continue;
                     }
-                    Read::NoMemory => expect_memory(Err(NoMemory)),
+                    Read::NoMemory => return Err(E::without_memory(size)),
                 }
-                is_own = expect_memory(pass.publish(chunk, Image::default()));
+                is_own = checked(pass.publish(chunk, Image::default()), size)?;
                 is_own = faulty!(is_own, HelpOverwritten => true);
             }
             self.chunk += 1;
             let image = if is_own { None } else { pass.image(chunk) };
-            return Some(Chunk {
+            return Ok(Some(Chunk {
                 begins: chunk == 0,
                 buckets: pass.buckets(chunk),
                 image: image.unwrap_or(&self.own),
-            });
+            }));
         }
-    }
-}
-
-/// What the thread of a scan does without memory: the same as with any `Vec`.
-pub(super) fn expect_memory<T>(result: Result<T, NoMemory>) -> T {
-    match result {
-        Ok(value) => value,
-        Err(NoMemory) => alloc::handle_alloc_error(OfMemory::new::<Image>()),
     }
 }

@@ -26,7 +26,7 @@ fn a_move_stays_on_its_side_of_a_snapshot() {
     for _ in 0..2 {
         assert!(frontiers.are_idle());
         assert_eq!(permitted(&frontiers, 5), 0..16);
-        let scan = frontiers.register(16, None);
+        let scan = frontiers.register(16, None).expect("memory");
         let pass = &scan.first;
         assert_eq!(pass.chunks(), 4);
         assert!(!frontiers.are_idle());
@@ -63,7 +63,9 @@ fn a_move_stays_on_its_side_of_a_snapshot() {
 #[test]
 fn a_move_heeds_the_frontiers_of_all_scans() {
     let frontiers = Frontiers::new(4);
-    let mut running: Vec<_> = (0..20).map(|_| frontiers.register(16, None)).collect();
+    let mut running: Vec<_> = (0..20)
+        .map(|_| frontiers.register(16, None).expect("memory"))
+        .collect();
     assert_eq!(permitted(&frontiers, 5), 0..16);
     running[0].first.enter(0);
     publish(&running[0].first, 0);
@@ -85,7 +87,7 @@ fn a_move_heeds_the_frontiers_of_all_scans() {
 #[test]
 fn only_the_last_pass_of_a_scan_counts() {
     let frontiers = Frontiers::new(4);
-    let scan = frontiers.register(16, Some(0));
+    let scan = frontiers.register(16, Some(0)).expect("memory");
     scan.first.enter(0);
     publish(&scan.first, 0);
     scan.first.enter(1);

@@ -40,7 +40,10 @@ fn a_move_gives_way() {
     let hold = raw.versions.of(class).hold();
     given_up();
     drop(hold);
-    let _snapshot = raw.frontiers.register(raw.table.buckets(), None);
+    let _snapshot = raw
+        .frontiers
+        .register(raw.table.buckets(), None)
+        .expect("memory");
     raw.frontiers.stop_in(0);
     given_up();
     assert!(raw.help_scans(1), "another thread scans the chunk");

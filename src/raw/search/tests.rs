@@ -211,7 +211,7 @@ fn a_snapshot_in_the_way_is_not_no_path() {
     let class = Class::of_resident(Fingerprint::new(between::<F15x4>(2048, 0, 1)), 0, 2048);
     let found = || search(&raw, class, true).0;
     assert_eq!(found(), Found::Path);
-    let _snapshot = raw.frontiers.register(2048, None);
+    let _snapshot = raw.frontiers.register(2048, None).expect("memory");
     assert_eq!(found(), Found::Path, "all is to come");
     raw.frontiers.stop_in(0);
     assert_eq!(found(), Found::Blocked, "it is at bucket 0");
