@@ -2,9 +2,10 @@
 //! crates, and of their fuzz targets.
 //!
 //! A [`Target`] is a decoder with some valid inputs. [`search`] changes these at the edges of their
-//! fields, repeats and cuts sections, puts parts of two together, makes the checksums right again, and
-//! continues from the inputs that cost the most memory for each byte. So it climbs, and what it finds
-//! depends on its seed only. Time is measured and shown, but guides nothing: it is not deterministic.
+//! fields, repeats and cuts sections, puts parts of two together, and makes the checksums right
+//! again. It continues from the inputs that cost the most memory for each byte, so it climbs. What it
+//! finds depends on its seed only. Time is measured and shown, but guides nothing: it is not
+//! deterministic.
 //!
 //! ```text
 //! GUIRA_LONG=1 cargo test -p guira-tests --test hostile_decoders -- --nocapture

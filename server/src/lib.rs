@@ -1,11 +1,20 @@
 //! A server for the `CF.*` commands of the Redis protocol, over
 //! [`guira::CuckooFilter`]s that all its threads share.
 //!
-//! From the inside out: [`keyspace`] holds the filters, [`commands`]
-//! turn arguments into replies and know of no socket, [`resp`] is the notation,
-//! [`persist`] writes files, [`net`] owns the sockets, [`metrics`], [`stats`] and
-//! [`process`] report on the server, [`slow`] runs long work, and [`panics`] decides what a panic
-//! ends. `docs/server/operations.md` in the repository is the manual.
+//! From the inside out:
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`keyspace`] | holds the filters |
+//! | [`commands`] | turn arguments into replies, without a socket |
+//! | [`resp`] | the wire protocol |
+//! | [`persist`] | writes files |
+//! | [`net`] | owns the sockets |
+//! | [`metrics`], [`stats`], [`process`] | report on the server |
+//! | [`slow`] | runs long work |
+//! | [`panics`] | decides what a panic ends |
+//!
+//! `docs/server/operations.md` in the repository is the manual.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -79,7 +79,7 @@ impl Busy {
         Raw(BufReader::new(stream))
     }
 
-    /// Lets those go on that have the turns.
+    /// Ends the work that holds the turns.
     fn release(&self) {
         self.released.wait();
     }
@@ -103,7 +103,7 @@ fn requests_that_wait_for_a_slow_turn_count_until_they_are_answered() {
     let mut first = busy.client();
     first.send(slow_request());
     until("it counts", || busy.waiting() >= AT_LEAST);
-    // A second one is too much, and the first one goes on to wait.
+    // A second one is too much, and the first one keeps waiting.
     let mut second = busy.client();
     second.send(slow_request());
     assert_eq!(

@@ -120,11 +120,11 @@ impl Frontiers {
         Ok(Registered { all: self, first })
     }
 
-    /// Adds a scan to those that run: its first pass.
+    /// Adds the first pass of a scan to the list of running scans.
     fn add(&self, buckets: usize, level: Option<u32>) -> Result<Arc<Pass>, NoMemory> {
         let pass = Pass::new(buckets, self.chunk_buckets as usize, level)?;
         let first = Arc::new(pass);
-        // Relaxed: whoever finds the pass has acquired it, and this with it.
+        // Relaxed: a thread that finds the pass has acquired it, and this increment with it.
         self.running.fetch_add(1, Ordering::Relaxed);
         let with_this = |list: &[Arc<Pass>]| [list, std::slice::from_ref(&first)].concat();
         self.scans.update(with_this);
