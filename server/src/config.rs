@@ -582,13 +582,13 @@ mod tests {
                     "--tls-key-file",
                     "k",
                 ],
-                Some("clients are to show certificates"),
+                Some("--tls-auth-clients needs a --tls-ca-cert-file"),
             ),
             (
                 &["--tls-cert-file", "c"],
-                Some("--tls-cert-file and --tls-key-file are of"),
+                Some("--tls-cert-file and --tls-key-file need a --tls-port"),
             ),
-            (&["--unixsocketperm", "700"], Some("--unixsocketperm is of")),
+            (&["--unixsocketperm", "700"], Some("--unixsocketperm needs a --unixsocket")),
             (&["--save-every", "5m"], Some("--save-every needs a --dir")),
             (&["--save-every", "5m", "--dir", "."], None),
             (
