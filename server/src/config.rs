@@ -588,7 +588,10 @@ mod tests {
                 &["--tls-cert-file", "c"],
                 Some("--tls-cert-file and --tls-key-file need a --tls-port"),
             ),
-            (&["--unixsocketperm", "700"], Some("--unixsocketperm needs a --unixsocket")),
+            (
+                &["--unixsocketperm", "700"],
+                Some("--unixsocketperm needs a --unixsocket"),
+            ),
             (&["--save-every", "5m"], Some("--save-every needs a --dir")),
             (&["--save-every", "5m", "--dir", "."], None),
             (
