@@ -29,7 +29,7 @@ impl Connection {
 
     /// Gives back the room of sent bytes, because a client that never catches up may never leave
     /// nothing to send. It waits until a quarter is sent, so each byte is moved at most three times
-    /// on average, and the buffer is at most a third larger than the unsent bytes.
+    /// on average. The buffer is then at most a third larger than the unsent bytes.
     pub(super) fn forget_sent(&mut self) {
         if 4 * self.sent >= self.replies.len() {
             self.replies.drain(..self.sent);
