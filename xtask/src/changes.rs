@@ -4,10 +4,11 @@ use crate::run::{Failed, command, output};
 use std::collections::BTreeSet;
 
 /// The packages of the workspace, by the path at which their files begin. The first match counts.
-const PACKAGES: [(&str, &str); 14] = [
+const PACKAGES: [(&str, &str); 15] = [
     ("benches/", "guira-benches"),
     ("commands/", "guira-commands"),
     ("examples/absent-keys/", "guira-example-absent-keys"),
+    ("hostile/", "guira-hostile"),
     ("loom-tests/", "guira-loom-tests"),
     ("module/", "guira-module"),
     ("server/", "guira-server"),
