@@ -56,12 +56,14 @@ impl<T> Once<T> {
 
     pub(super) fn get(&self) -> Option<&T> {
         use crate::sync::Ordering;
+        // Acquire: pairs with the Release of `publish`, as in `once_cell`.
         let published = self.published.load(Ordering::Acquire) == 1;
         published.then(|| &**self.value.get().expect("set with the flag"))
     }
 
     pub(super) fn publish(&self, value: T) -> Result<bool, NoMemory> {
         use crate::sync::Ordering;
+        // Release: pairs with the Acquire of `get`, so the value is seen with the flag (PROOF, L7).
         let exchanged = self
             .published
             .compare_exchange(0, 1, Ordering::Release, Ordering::Acquire);

@@ -56,6 +56,7 @@ impl Default for Registry {
 #[cfg(guira_loom)]
 impl Registry {
     pub(super) fn load(&self) -> Found {
+        // Acquire: pairs with the exchange of `update`, as the load of a pointer in `arc_swap`.
         self.list(self.current.load(crate::sync::Ordering::Acquire))
     }
 
@@ -66,6 +67,7 @@ impl Registry {
     pub(super) fn update(&self, change: impl Fn(&[Arc<Pass>]) -> List) {
         use crate::sync::Ordering;
         loop {
+            // Acquire: pairs with the exchange of another `update`.
             let old = self.current.load(Ordering::Acquire);
             let new = exchanged(self.list(old).as_ref(), &change);
             let mut lists = self.lists.lock().expect("no panic");
