@@ -158,6 +158,16 @@ impl Server {
         self.process.wait().expect("it ends")
     }
 
+    /// From now on the system gives it at most `more` bytes of address space beside what it has.
+    pub(crate) fn limit_address_space(&self, more: usize) {
+        let limit = self.memory("VmSize:") + more;
+        let status = Command::new("prlimit")
+            .arg(format!("--pid={}", self.process.id()))
+            .arg(format!("--as={limit}"))
+            .status();
+        assert!(status.expect("prlimit runs").success());
+    }
+
     /// Bytes of it that are in memory.
     pub(crate) fn resident_bytes(&self) -> usize {
         self.memory("VmRSS:")
