@@ -175,6 +175,8 @@ mod step;
 mod sync;
 mod table;
 mod threads;
+#[cfg(guira_loom)]
+mod trace;
 
 pub use crate::{
     builder::{Builder, Prefer},

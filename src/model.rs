@@ -29,7 +29,7 @@ pub use crate::fault::{Fault, limit_attempts, refuse_memory, weaken};
 pub use crate::fault::{unwatch, watch};
 pub use crate::step::Step;
 #[cfg(guira_loom)]
-pub use crate::sync::traced::{Access, end_trace, start_trace};
+pub use crate::trace::{Access, end_trace, start_trace};
 pub use expiring::Expiring;
 pub use growth::Growing;
 #[cfg(not(any(guira_loom, guira_shuttle)))]

@@ -24,7 +24,12 @@ mod token;
 mod unique;
 pub(crate) mod version;
 
-use crate::table::{Levels, Table, class::Class, layout::Layout, time::Time};
+use crate::table::{
+    Levels, Table,
+    class::Class,
+    layout::{Layout, Word},
+    time::Time,
+};
 use counters::Counters;
 use frontier::{Frontiers, chunk_buckets};
 use len::Len;
@@ -43,7 +48,7 @@ pub(crate) struct RawFilter<L: Layout> {
 }
 
 /// A moment of a filter's time.
-type Now<L> = <<L as Layout>::Time as Time<L>>::Now;
+type Now<L> = <<L as Layout>::Time as Time<Word<L>>>::Now;
 
 /// The number of items with which the next level is to begin: for a filter with this many buckets
 /// in a plane, with these levels, at this one of them.

@@ -3,7 +3,7 @@
 //! (Counters and tokens use the standard library's always: their files say why.)
 
 #[cfg(guira_loom)]
-pub(crate) mod traced;
+mod traced;
 
 #[cfg(guira_shuttle)]
 pub(crate) use checker::sync::atomic::AtomicU64;

@@ -29,11 +29,11 @@ use crate::{
 };
 use class::Fingerprints;
 use entry::Fingerprint;
-use layout::Layout;
+use layout::{Layout, Word};
 pub(crate) use level::{Refusal, SPLITS_PER_INSERT};
 use planes::Planes;
 use segment::{OnceSegment, Segment};
-use word::{Bucket, Word};
+use word::Bucket;
 
 /// The levels that the words of a filter go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

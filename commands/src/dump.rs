@@ -6,11 +6,10 @@
 //! snapshot, and two clients can dump one key at a time. What is loaded becomes
 //! the filter of its key with the last piece, at once and as a whole.
 
-mod header;
 mod load;
 mod out;
 
-pub use header::{Header, HeaderError, Kind};
+pub use crate::filter::header::{Header, HeaderError, Kind};
 pub use load::{Load, LoadError, Memory};
 pub use out::{DumpError, Dumps, UnderWay};
 

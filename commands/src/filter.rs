@@ -2,14 +2,13 @@
 
 mod any;
 mod decoder;
+pub(crate) mod header;
 
-use crate::{
-    Clock, Growth, Options, Window, Windowed,
-    dump::{Header, Kind},
-};
+use crate::{Clock, Growth, Options, Window, Windowed};
 use any::{Any, in_either};
 pub use decoder::FilterDecoder;
 use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, Stats};
+use header::{Header, Kind};
 use std::{
     io::{self, Read, Write},
     sync::atomic::{AtomicU32, AtomicU64, Ordering},

@@ -14,8 +14,8 @@
 //! | a piece was loaded | the same command |
 //! | a load ended with an error | `DEL key` |
 
-use crate::{
-    engine::{Context, OwnedStr, Str},
+use crate::engine::{
+    Context, OwnedStr, Str,
     fault::{self, Fault},
 };
 use guira_commands::{Effect, Filter, dump::Header};

@@ -7,7 +7,7 @@ mod rdb;
 mod room;
 
 use crate::{
-    engine::{self, Rewrite, Save, Value},
+    engine::{self, DataType, Rewrite, Save, Value},
     loading::Loading,
     windows,
 };
@@ -18,7 +18,7 @@ use guira_commands::{
 use std::{
     ffi::{CStr, c_int},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
@@ -26,6 +26,9 @@ use thiserror::Error;
 
 pub(crate) use rdb::ReadError;
 pub(crate) use room::{NoRoom, Room};
+
+/// The type of the keys that hold filters.
+pub(crate) static TYPE: OnceLock<DataType<Entry>> = OnceLock::new();
 
 /// A filter, or one that is being loaded. [`totals`] has it as long as it is there.
 #[derive(Debug)]

@@ -10,17 +10,17 @@
 //! | `commands`, `host`, `reply` | a command from its arguments to its answer |
 //! | `effects` | what is replicated to replicas and the AOF |
 //! | `entry`, `loading` | the value of a key, and its bytes |
-//! | `windows` | when the windows of filters move on |
-//! | `offload` | what threads of the module's own do |
+//! | `windows`, `clock` | when the windows of filters move on |
+//! | `offload`, `workers` | what threads of the module's own do |
 //! | `settings`, `info` | what operators set and see |
 
 #![deny(unsafe_code)]
 
+mod clock;
 mod commands;
 mod effects;
 mod engine;
 mod entry;
-mod fault;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod host;
@@ -31,19 +31,15 @@ mod reply;
 mod settings;
 mod slot;
 mod windows;
+mod workers;
 
-use engine::{Context, DataType, EventsRefused, SectionRefused, SettingError, Str, TypeRefused};
-use entry::Entry;
-use std::{
-    ffi::{CStr, c_int},
-    sync::OnceLock,
-};
+use engine::{Context, EventsRefused, Module, SectionRefused, SettingError, Str, TypeRefused};
 
-/// Of the module, in the engine: the first part of the names of its settings.
-const NAME: &CStr = c"guira";
-
-/// Of the module, in the engine's list of modules.
-const VERSION: c_int = 1;
+engine::entry_point!(Module {
+    name: c"guira",
+    version: 1,
+    load,
+});
 
 /// The engine counts the memory of its filters.
 #[cfg_attr(not(any(test, feature = "fuzzing")), global_allocator)]
@@ -52,9 +48,6 @@ const VERSION: c_int = 1;
     expect(dead_code, reason = "there is no engine")
 )]
 static ALLOCATOR: engine::EngineAllocator = engine::EngineAllocator;
-
-/// The type of the keys that hold filters.
-static TYPE: OnceLock<DataType<Entry>> = OnceLock::new();
 
 /// The module cannot be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -78,12 +71,12 @@ fn load(context: &mut Context, arguments: &[Str<'_>]) -> Result<(), LoadModuleEr
     let arguments: Vec<_> = arguments.iter().map(|word| word.as_bytes()).collect();
     let chosen = settings::parse(&arguments)?;
     // The engine refuses a second type of this name, so this one stays the only one.
-    let _ = TYPE.set(DataType::register(context)?);
+    let _ = entry::TYPE.set(context.register_type()?);
     commands::register(context)?;
     settings::register(context, &chosen)?;
     context.register_info(info::write)?;
-    context.tell_of_restores(windows::restored)?;
-    context.look_often(windows::look);
+    context.tell_of_restores(clock::restored)?;
+    context.look_often(clock::look);
     #[cfg(feature = "faults")]
     engine::log_alignments();
     Ok(())

@@ -4,13 +4,12 @@
 //! Whatever changes the answers of a filter runs on the engine's main thread, in the order in which
 //! replicas repeat it.
 
-mod workers;
-
 use crate::{
     engine::{Context, Found, Key, Str, Waiting, guarded, warn},
     entry::Content,
     reply, settings,
     slot::Slot,
+    workers,
 };
 use guira_commands::{
     Access, Answer, Args, Command, Cost, Filter, MakeError, Reply, Store, Wanted, commands,
@@ -18,7 +17,7 @@ use guira_commands::{
 };
 use std::{
     path::PathBuf,
-    sync::{Arc, LazyLock, Weak},
+    sync::{Arc, LazyLock},
     time::Duration,
 };
 
@@ -100,19 +99,8 @@ pub(crate) fn offload(
     };
     let is_resp3 = context.flags().is_resp3();
     let command = &const { commands::<Held>() }[index];
-    workers::submit(Box::new(move || answer(command, waiting, filter, is_resp3)));
+    workers::submit(move || answer(command, waiting, filter, is_resp3));
     true
-}
-
-/// Lets a thread sweep out what the filter has forgotten, if it is still there.
-///
-/// If it comes late, the next step of the filter begins with it, on the main thread.
-pub(crate) fn sweep(filter: Weak<Filter>) {
-    workers::submit(Box::new(move || {
-        if let Some(filter) = filter.upgrade() {
-            filter.sweep();
-        }
-    }));
 }
 
 /// On a thread of the module's own.

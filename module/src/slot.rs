@@ -1,9 +1,8 @@
 //! The key of a command: the engine's, or one of a test.
 
 use crate::{
-    TYPE,
     engine::{Found, Key, Memory, NotWritable},
-    entry::Entry,
+    entry::{Entry, TYPE},
 };
 
 /// A key that may have a value.

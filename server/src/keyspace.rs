@@ -11,8 +11,7 @@ mod names;
 mod ticks;
 mod watch;
 
-pub use deadlines::now;
-pub use entry::Entry;
+pub use entry::{Entry, now};
 pub use map::Step;
 pub use names::{CopyError, Deadline, RenameError};
 pub use ticks::Lane;

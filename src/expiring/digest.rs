@@ -7,9 +7,9 @@ use crate::{
     table::{
         class::Class,
         entry::Fingerprint,
-        layout::{Layout, PackedLayout},
+        layout::{Layout, PackedLayout, Word},
         time::{Epochs, Moment, Now},
-        word::{Bucket, Word},
+        word::Bucket,
     },
 };
 use std::{collections::BTreeMap, convert::Infallible, hash::BuildHasher};
@@ -68,7 +68,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
                 for entry in Word::<L>::unpack(bits).residents(Fingerprint::NONE) {
                     let class = Class::of_resident(L::fingerprint(entry), bucket, buckets);
                     // Of a hostile snapshot it may be before the first one.
-                    let seen = step.wrapping_sub(Moment::<L>::age(now, entry));
+                    let seen = step.wrapping_sub(Moment::<Word<L>>::age(now, entry));
                     let sum = sums.entry(seen).or_default();
                     *sum = sum.wrapping_add(start.absorb(number(class)).value());
                 }

@@ -9,9 +9,9 @@ use crate::{
     table::{
         class::Class,
         entry::Fingerprint,
-        layout::{Layout, PackedLayout},
+        layout::{Layout, PackedLayout, Word},
         time::{Epochs, Moment, Now},
-        word::{Bucket, Word},
+        word::Bucket,
     },
 };
 use arrayvec::ArrayVec;
@@ -110,7 +110,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
             let passed = self.moment().epoch - epoch;
             for (bucket, &bits) in (first..).zip(words) {
                 for entry in Word::<L>::unpack(bits).residents(Fingerprint::NONE) {
-                    let age = Moment::<L>::age(then, entry) + passed;
+                    let age = Moment::<Word<L>>::age(then, entry) + passed;
                     if age <= oldest {
                         let fingerprint = L::fingerprint(entry);
                         group.push((Class::of_resident(fingerprint, bucket, buckets), age));

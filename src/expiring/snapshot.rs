@@ -17,9 +17,9 @@ use crate::{
     },
     snapshot::{assembly::Place as _, decode::Decoder, summed::Summed},
     table::{
-        layout::PackedLayout,
+        layout::{PackedLayout, Word},
         time::{Epochs, Now},
-        word::{Bucket, Word},
+        word::Bucket,
     },
 };
 use decoder::Chunks;

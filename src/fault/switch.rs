@@ -101,7 +101,7 @@ pub(crate) fn order(step: Step, strong: Ordering) -> Ordering {
         give_way();
     }
     #[cfg(guira_loom)]
-    crate::sync::traced::name(step);
+    crate::trace::name(step);
     if weakness().relaxed == step as u8 {
         Ordering::Relaxed
     } else {

@@ -2,7 +2,7 @@
 
 use crate::table::{
     Levels, SPLITS_PER_INSERT,
-    layout::{self, Growing, Layout, Masks, PackedLayout, layouts},
+    layout::{self, Growing, Masks, PackedLayout, layouts},
     word::semi::SemiSorted,
 };
 use std::ops::Range;
@@ -94,7 +94,7 @@ const LN_ODDS: f64 = 10.0;
 
 impl Words {
     const fn of<L: PackedLayout>() -> Self {
-        Self::new(L::FINGERPRINT_BITS, 0, L::SLOTS)
+        Self::new(L::FINGERPRINT_BITS, 0, L::LEVELS[0].slots)
     }
 
     const fn semi_sorted<L: SemiSorted>() -> Self {

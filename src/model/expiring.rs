@@ -8,9 +8,9 @@ use crate::{
     table::{
         Levels,
         entry::Fingerprint,
-        layout::{Lanes, Layout, PackedLayout},
+        layout::{Lanes, Layout, PackedLayout, Word},
         time::{Epochs, Moment, Now},
-        word::{Bucket, Word},
+        word::Bucket,
     },
 };
 
@@ -60,7 +60,7 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
                     epoch: seen,
                     oldest: Self::OLDEST,
                 };
-                let entry = Moment::<Tagged<SLOTS>>::entry(then, item.0.fingerprint);
+                let entry = Moment::<Word<Tagged<SLOTS>>>::entry(then, item.0.fingerprint);
                 let put = raw
                     .table
                     .update(Step::Claim, item.0.fingerprint, bucket, |word| {
@@ -171,7 +171,7 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         (0..self.0.table.buckets()).any(|bucket| {
             let word: Word<Tagged<SLOTS>> =
                 self.0.table.load(Step::ReadP, Fingerprint::NONE, bucket);
-            Moment::<Tagged<SLOTS>>::dead_in(now, word).is_some()
+            Moment::<Word<Tagged<SLOTS>>>::dead_in(now, word).is_some()
         })
     }
 
@@ -182,7 +182,7 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
             oldest: Self::OLDEST,
         };
         let mut hop = hop(item, from);
-        hop.entry = Moment::<Tagged<SLOTS>>::entry(then, item.0.fingerprint);
+        hop.entry = Moment::<Word<Tagged<SLOTS>>>::entry(then, item.0.fingerprint);
         self.0.move_resident(hop, false, Fill::Hole).is_some()
     }
 
@@ -203,7 +203,7 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
                 "a reservation is left in bucket {bucket}: {word:?}"
             );
             found.extend(word.residents(Fingerprint::NONE).map(|entry| {
-                let age = Moment::<Tagged<SLOTS>>::age(now, entry);
+                let age = Moment::<Word<Tagged<SLOTS>>>::age(now, entry);
                 let fingerprint = <Tagged<SLOTS> as Layout>::fingerprint(entry);
                 (bucket, fingerprint.bits(), age)
             }));

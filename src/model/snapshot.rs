@@ -4,8 +4,8 @@ use super::{Item, Model, Small};
 use crate::{
     raw::frontier::Frontiers,
     table::{
-        layout::Layout,
-        word::{Bits, Bucket, Word},
+        layout::{Layout, Word},
+        word::{Bits, Bucket},
     },
 };
 use std::{convert::Infallible, ops::Range};

@@ -12,8 +12,8 @@ use crate::{
     sync::Ordering,
     table::{
         Levels,
-        layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout},
-        word::{Bucket, Word},
+        layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout, Word},
+        word::Bucket,
     },
 };
 

@@ -15,7 +15,7 @@ use super::RawFilter;
 use crate::{
     fault::faulty,
     table::{
-        layout::PackedLayout,
+        layout::{PackedLayout, Word},
         time::{Epochs, Now, Time},
     },
 };
@@ -81,7 +81,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
 
     /// The epoch, as it is now.
     pub(crate) fn moment(&self) -> Now {
-        Time::<L>::now(&self.time)
+        Time::<Word<L>>::now(&self.time)
     }
 
     /// The epoch after `now`, if this thread begins it.

@@ -7,8 +7,8 @@ use crate::{
     table::{
         class::{Class, alternate},
         entry::Fingerprint,
-        layout::Layout,
-        word::{Bucket, Word},
+        layout::{Layout, Word},
+        word::Bucket,
     },
 };
 use arrayvec::ArrayVec;

@@ -4,9 +4,9 @@ use crate::{
     fault::faulty,
     table::{
         entry::{Entry, Fingerprint},
-        layout::Layout,
+        layout::{Layout, Word},
         time::Moment,
-        word::{Bucket, Mark, Word},
+        word::{Bucket, Mark},
     },
 };
 
@@ -15,9 +15,9 @@ use crate::{
 pub(super) fn holds_copy<L: Layout>(
     word: Word<L>,
     fingerprint: Fingerprint,
-    now: impl Moment<L>,
+    now: impl Moment<Word<L>>,
 ) -> bool {
-    now.is_in(word, fingerprint) | holds_marked(word, fingerprint, now)
+    now.is_in(word, fingerprint) | holds_marked::<L>(word, fingerprint, now)
 }
 
 /// True if the mark of the word stands for a live copy, whatever the other word: D or W.
@@ -25,7 +25,7 @@ pub(super) fn holds_copy<L: Layout>(
 pub(super) fn holds_marked<L: Layout>(
     word: Word<L>,
     fingerprint: Fingerprint,
-    now: impl Moment<L>,
+    now: impl Moment<Word<L>>,
 ) -> bool {
     if !L::EXPIRES {
         return word.is_marked(Mark::Delivered, Entry::untagged(fingerprint));
@@ -45,13 +45,13 @@ pub(super) fn copies<L: Layout>(
     p: Word<L>,
     q: Word<L>,
     fingerprint: Fingerprint,
-    now: impl Moment<L>,
+    now: impl Moment<Word<L>>,
 ) -> Option<usize> {
     let unmarked = now.count_in(p, fingerprint) + now.count_in(q, fingerprint);
     if p.is_unmarked() && q.is_unmarked() {
         return Some(unmarked);
     }
-    Some(unmarked + both_marked_copies(p, q, fingerprint, now)?)
+    Some(unmarked + both_marked_copies::<L>(p, q, fingerprint, now)?)
 }
 
 /// The live copies that the marks of both words stand for.
@@ -60,9 +60,9 @@ fn both_marked_copies<L: Layout>(
     p: Word<L>,
     q: Word<L>,
     fingerprint: Fingerprint,
-    now: impl Moment<L>,
+    now: impl Moment<Word<L>>,
 ) -> Option<usize> {
-    let of = |here, there| marked_copies(here, there, fingerprint, now);
+    let of = |here, there| marked_copies::<L>(here, there, fingerprint, now);
     Some(of(p, q)? + of(q, p)?)
 }
 
@@ -71,7 +71,7 @@ fn marked_copies<L: Layout>(
     here: Word<L>,
     there: Word<L>,
     fingerprint: Fingerprint,
-    now: impl Moment<L>,
+    now: impl Moment<Word<L>>,
 ) -> Option<usize> {
     let live = || usize::from(now.is_live(here.marked_entry()));
     match (here.mark_of(fingerprint), there.mark_of(fingerprint)) {

@@ -23,10 +23,10 @@ use crate::{
     table::{
         class::Class,
         entry::{Entry, Fingerprint},
-        layout::Layout,
+        layout::{Layout, Word},
         route::View,
         time::{Moment, Time},
-        word::{Bucket, Mark, Word},
+        word::{Bucket, Mark},
     },
 };
 

@@ -15,9 +15,9 @@ use crate::{
     table::{
         class::Class,
         entry::Entry,
-        layout::Layout,
+        layout::{Layout, Word},
         time::{Moment, Time},
-        word::{Bucket, Word},
+        word::Bucket,
     },
 };
 use std::hint::select_unpredictable;

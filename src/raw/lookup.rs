@@ -22,10 +22,10 @@ use crate::{
     table::{
         class::Class,
         entry::Fingerprint,
-        layout::Layout,
+        layout::{Layout, Word},
         route::View,
         time::{Moment, Time},
-        word::{Bits, Bucket, Word},
+        word::{Bits, Bucket},
     },
 };
 
@@ -152,7 +152,7 @@ impl<L: Layout> RawFilter<L> {
         let version = self.versions.of(class).observe();
         let (p, q) = self.load_pair(class);
         // Looks at both words: a branch between them would be unpredictable.
-        if holds_copy(p, fingerprint, now) | holds_copy(q, fingerprint, now) {
+        if holds_copy::<L>(p, fingerprint, now) | holds_copy::<L>(q, fingerprint, now) {
             return Some(true);
         }
         let marked = p.mark_of(fingerprint).is_some() || q.mark_of(fingerprint).is_some();
@@ -161,7 +161,7 @@ impl<L: Layout> RawFilter<L> {
         if !(unchanged && version.validate() && self.time.is_still(now)) {
             return None;
         }
-        copies(p, q, fingerprint, now).map(|copies| copies > 0)
+        copies::<L>(p, q, fingerprint, now).map(|copies| copies > 0)
     }
 
     /// The number of live copies of the class at one moment during the call, if only moves of them
@@ -184,7 +184,7 @@ impl<L: Layout> RawFilter<L> {
         if !(self.unchanged(class, p, q) && version.validate() && self.time.is_still(now)) {
             return None;
         }
-        copies(p, q, class.fingerprint, now)
+        copies::<L>(p, q, class.fingerprint, now)
     }
 
     /// Both words of the class, P before Q.

@@ -18,8 +18,8 @@ use crate::{
         Table,
         class::{Class, alternate},
         entry::{Entry, Fingerprint},
-        layout::Layout,
-        word::{Bucket, Mark, Word},
+        layout::{Layout, Word},
+        word::{Bucket, Mark},
     },
 };
 

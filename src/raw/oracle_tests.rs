@@ -54,7 +54,7 @@ impl<L: Layout> Checked<L> {
     }
 
     fn slots(&self) -> usize {
-        self.raw.table.buckets() * L::SLOTS
+        self.raw.table.buckets() * L::slots_at(0)
     }
 
     fn added(&mut self, class: Class) {

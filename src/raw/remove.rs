@@ -22,10 +22,10 @@ use crate::{
     table::{
         class::Class,
         entry::Entry,
-        layout::Layout,
+        layout::{Layout, Word},
         loaded::Loaded,
         time::Always,
-        word::{Bucket, Mark, Minus, Word},
+        word::{Bucket, Mark, Minus},
     },
 };
 use std::hint::select_unpredictable;

@@ -14,9 +14,9 @@ use crate::{
     table::{
         class::alternate,
         entry::{Entry, Fingerprint},
-        layout::{Layout, MAX_SLOTS},
+        layout::Layout,
         time::Time,
-        word::Bucket,
+        word::{Bucket, lanes::MAX_SLOTS},
     },
 };
 use arrayvec::ArrayVec;

@@ -13,8 +13,8 @@ use crate::{
     table::{
         Levels,
         entry::{Entry, Fingerprint},
-        layout::{F10x6, F30x2, Growing, S7x7, S8x6, S9x5, S12x4, S17x3},
-        word::{Bucket, Mark, Word},
+        layout::{F10x6, F30x2, Growing, S7x7, S8x6, S9x5, S12x4, S17x3, Word},
+        word::{Bucket, Mark},
     },
 };
 use std::{
@@ -83,7 +83,7 @@ fn nearly_full<L: Layout>(buckets: usize, slots_left: usize) -> (RawFilter<L>, V
     let raw = RawFilter::new(buckets, Levels::FIXED).expect("a few bytes");
     let mut inside = Vec::new();
     let mut hash = 0_u64;
-    while inside.len() < buckets * L::SLOTS - slots_left {
+    while inside.len() < buckets * L::slots_at(0) - slots_left {
         hash = hash.wrapping_add(0x9e37_79b9_7f4a_7c15).rotate_left(23);
         let class = raw.class(hash);
         if raw.insert(class).is_ok() {
@@ -461,7 +461,7 @@ fn a_full_filter_is_left_as_it_was() {
             );
         }
         assert_eq!(words(), before);
-        assert_eq!(raw.len.sum(), 10 * L::SLOTS);
+        assert_eq!(raw.len.sum(), 10 * L::slots_at(0));
     }
     check::<F10x6>();
     check::<F30x2>();

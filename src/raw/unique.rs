@@ -148,8 +148,8 @@ impl<L: Layout> RawFilter<L> {
             let now = self.time.now();
             let (home_word, away_word) = view.load_both_for_update(class.fingerprint, home, away);
             let (in_home, in_away) = (home_word.word(), away_word.word());
-            if holds_copy(in_home, class.fingerprint, now)
-                || holds_copy(in_away, class.fingerprint, now)
+            if holds_copy::<L>(in_home, class.fingerprint, now)
+                || holds_copy::<L>(in_away, class.fingerprint, now)
             {
                 return Ok(false);
             }
@@ -238,7 +238,7 @@ impl<L: Layout> RawFilter<L> {
         seen: Loaded<'_, L>,
     ) -> Result<bool, Lost> {
         let (word, now) = (vacancy.own.word(), vacancy.now);
-        let absent = copies(word, seen.word(), class.fingerprint, now).unwrap_or(0) == 0;
+        let absent = copies::<L>(word, seen.word(), class.fingerprint, now).unwrap_or(0) == 0;
         let confirmed_or_cancelled = if absent {
             let entry = now.entry(class.fingerprint);
             own.replace(Step::Confirm, word.plus(entry))

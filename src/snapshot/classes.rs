@@ -9,8 +9,8 @@ use crate::{
     },
     table::{
         class::Class,
-        layout::Layout,
-        word::{Bucket, Word},
+        layout::{Layout, Word},
+        word::Bucket,
     },
 };
 use arrayvec::ArrayVec;

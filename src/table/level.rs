@@ -13,8 +13,8 @@ mod wrong;
 use super::{
     Segment, Table,
     entry::Fingerprint,
-    layout::Layout,
-    word::{Bucket, Word},
+    layout::{Layout, Word},
+    word::Bucket,
 };
 use crate::{
     fault::{self, faulty, when_faulty},

@@ -4,8 +4,8 @@
 mod wrong;
 
 use super::{
-    layout::Layout,
-    word::{Bits, Bucket, Word},
+    layout::{Layout, Word},
+    word::{Bits, Bucket},
 };
 use crate::{
     fault::{self, faulty},

@@ -1,8 +1,8 @@
 //! The places of the words of a plane.
 
 use super::{
-    layout::Layout,
-    word::{Bucket, Word},
+    layout::{Layout, Word},
+    word::Bucket,
 };
 use crate::sync::{self, AtomicU64};
 use std::ops::Range;

@@ -4,10 +4,10 @@ use super::{
     Table,
     class::Class,
     entry::{Fingerprint, low_bits},
-    layout::Layout,
+    layout::{Layout, Word},
     loaded::Loaded,
     planes::{Plane, Planes},
-    word::{Bits, Bucket, Word},
+    word::{Bits, Bucket},
 };
 use crate::{
     fault::{self, faulty},

@@ -12,9 +12,9 @@ mod wrong;
 
 use super::{
     Levels, Table,
-    layout::Layout,
+    layout::{Layout, Word},
     planes::Planes,
-    word::{Bits, Bucket, Word},
+    word::{Bits, Bucket},
 };
 use crate::{
     error::SnapshotError,

@@ -7,10 +7,10 @@
 //! A filter without time has one moment, in which all copies are live: of all that is said here
 //! nothing is left in its compiled code.
 
+pub(crate) use super::word::packed::tag::Now;
 use super::{
     entry::{Entry, Fingerprint},
-    layout::{Layout, Masks, PackedLayout},
-    word::{Bits, Bucket, Word},
+    word::{Bits, Bucket, lanes::PackedLayout, packed::Packed},
 };
 use crate::{
     fault,
@@ -21,9 +21,9 @@ use crossbeam_utils::CachePadded;
 use std::{fmt::Debug, time::Duration};
 
 /// The time of a filter.
-pub(crate) trait Time<L: Layout>: Default + Send + Sync {
+pub(crate) trait Time<W: Bucket>: Default + Send + Sync {
     /// A moment of this time.
-    type Now: Moment<L>;
+    type Now: Moment<W>;
 
     /// The moment at which the call reads the time.
     fn now(&self) -> Self::Now;
@@ -33,7 +33,7 @@ pub(crate) trait Time<L: Layout>: Default + Send + Sync {
 }
 
 /// A moment: it says which copies count.
-pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
+pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     /// What a slot holds of a copy that is seen at this moment: its *entry*.
     fn entry(self, fingerprint: Fingerprint) -> Entry;
 
@@ -47,25 +47,19 @@ pub(crate) trait Moment<L: Layout>: Copy + Debug + PartialEq {
     fn is_live(self, entry: Entry) -> bool;
 
     /// [`Bucket::match_settled`], where only live copies match.
-    fn match_settled(
-        self,
-        p: Bits,
-        q: Bits,
-        fingerprint: Fingerprint,
-        hint: Word<L>,
-    ) -> (bool, bool);
+    fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: W) -> (bool, bool);
 
     /// True if an unmarked slot holds a live copy.
-    fn is_in(self, word: Word<L>, fingerprint: Fingerprint) -> bool;
+    fn is_in(self, word: W, fingerprint: Fingerprint) -> bool;
 
     /// How many unmarked slots hold a live copy.
-    fn count_in(self, word: Word<L>, fingerprint: Fingerprint) -> usize;
+    fn count_in(self, word: W, fingerprint: Fingerprint) -> usize;
 
     /// The entry of the oldest live copy in an unmarked slot.
-    fn oldest_in(self, word: Word<L>, fingerprint: Fingerprint) -> Option<Entry>;
+    fn oldest_in(self, word: W, fingerprint: Fingerprint) -> Option<Entry>;
 
     /// The entry of a dead copy of whatever class, if the word is unmarked.
-    fn dead_in(self, word: Word<L>) -> Option<Entry>;
+    fn dead_in(self, word: W) -> Option<Entry>;
 
     /// The number of the epoch.
     fn number(self) -> u64;
@@ -79,7 +73,7 @@ pub(crate) struct Timeless;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Always;
 
-impl<L: Layout> Time<L> for Timeless {
+impl<W: Bucket> Time<W> for Timeless {
     type Now = Always;
 
     #[inline(always)]
@@ -93,7 +87,7 @@ impl<L: Layout> Time<L> for Timeless {
     }
 }
 
-impl<L: Layout> Moment<L> for Always {
+impl<W: Bucket> Moment<W> for Always {
     #[inline(always)]
     fn entry(self, fingerprint: Fingerprint) -> Entry {
         Entry::untagged(fingerprint)
@@ -114,34 +108,28 @@ impl<L: Layout> Moment<L> for Always {
     }
 
     #[inline(always)]
-    fn match_settled(
-        self,
-        p: Bits,
-        q: Bits,
-        fingerprint: Fingerprint,
-        hint: Word<L>,
-    ) -> (bool, bool) {
-        Word::<L>::match_settled(p, q, fingerprint, hint)
+    fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: W) -> (bool, bool) {
+        W::match_settled(p, q, fingerprint, hint)
     }
 
     #[inline(always)]
-    fn is_in(self, word: Word<L>, fingerprint: Fingerprint) -> bool {
+    fn is_in(self, word: W, fingerprint: Fingerprint) -> bool {
         word.holds(Entry::untagged(fingerprint))
     }
 
     #[inline(always)]
-    fn count_in(self, word: Word<L>, fingerprint: Fingerprint) -> usize {
+    fn count_in(self, word: W, fingerprint: Fingerprint) -> usize {
         word.count(Entry::untagged(fingerprint))
     }
 
     #[inline]
-    fn oldest_in(self, word: Word<L>, fingerprint: Fingerprint) -> Option<Entry> {
+    fn oldest_in(self, word: W, fingerprint: Fingerprint) -> Option<Entry> {
         let entry = Entry::untagged(fingerprint);
         word.holds(entry).then_some(entry)
     }
 
     #[inline(always)]
-    fn dead_in(self, _word: Word<L>) -> Option<Entry> {
+    fn dead_in(self, _word: W) -> Option<Entry> {
         None
     }
 
@@ -289,7 +277,7 @@ impl Epochs {
     }
 }
 
-impl<L: PackedLayout> Time<L> for Epochs {
+impl<L: PackedLayout> Time<Packed<L>> for Epochs {
     type Now = Now;
 
     #[inline(always)]
@@ -311,30 +299,10 @@ impl<L: PackedLayout> Time<L> for Epochs {
     }
 }
 
-impl Now {
-    /// The epoch after this one.
-    pub(crate) fn next(self) -> Self {
-        Self {
-            epoch: self.epoch + 1,
-            ..self
-        }
-    }
-}
-
-/// An epoch, and how old a live copy may be in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Now {
-    /// The number of the epoch.
-    pub(crate) epoch: u64,
-    /// E: the age of the oldest live copies.
-    pub(crate) oldest: u64,
-}
-
-impl<L: PackedLayout> Moment<L> for Now {
+impl<L: PackedLayout> Moment<Packed<L>> for Now {
     #[inline(always)]
     fn entry(self, fingerprint: Fingerprint) -> Entry {
-        let tag = self.epoch & L::LAST_TAG;
-        Entry::new(fingerprint.bits() | tag << L::FINGERPRINT_BITS)
+        self.entry_of::<L>(fingerprint)
     }
 
     fn aged_entry(self, fingerprint: Fingerprint, age: u64) -> Entry {
@@ -342,18 +310,17 @@ impl<L: PackedLayout> Moment<L> for Now {
             epoch: self.epoch.wrapping_sub(age),
             ..self
         };
-        Moment::<L>::entry(then, fingerprint)
+        then.entry_of::<L>(fingerprint)
     }
 
     #[inline]
     fn age(self, entry: Entry) -> u64 {
-        let tag = entry.bits() >> L::FINGERPRINT_BITS;
-        self.epoch.wrapping_sub(tag) & L::LAST_TAG
+        self.age_of::<L>(entry)
     }
 
     #[inline]
     fn is_live(self, entry: Entry) -> bool {
-        <Self as Moment<L>>::age(self, entry) <= self.oldest
+        self.has_live::<L>(entry)
     }
 
     #[inline(always)]
@@ -362,28 +329,28 @@ impl<L: PackedLayout> Moment<L> for Now {
         p: Bits,
         q: Bits,
         fingerprint: Fingerprint,
-        hint: Word<L>,
+        hint: Packed<L>,
     ) -> (bool, bool) {
-        Word::<L>::match_settled_live(p, q, fingerprint, hint, self)
+        Packed::<L>::match_settled_live(p, q, fingerprint, hint, self)
     }
 
     #[inline(always)]
-    fn is_in(self, word: Word<L>, fingerprint: Fingerprint) -> bool {
+    fn is_in(self, word: Packed<L>, fingerprint: Fingerprint) -> bool {
         word.count_live(fingerprint, self) != 0
     }
 
     #[inline(always)]
-    fn count_in(self, word: Word<L>, fingerprint: Fingerprint) -> usize {
+    fn count_in(self, word: Packed<L>, fingerprint: Fingerprint) -> usize {
         word.count_live(fingerprint, self)
     }
 
     #[inline]
-    fn oldest_in(self, word: Word<L>, fingerprint: Fingerprint) -> Option<Entry> {
+    fn oldest_in(self, word: Packed<L>, fingerprint: Fingerprint) -> Option<Entry> {
         word.oldest_live(fingerprint, self)
     }
 
     #[inline(always)]
-    fn dead_in(self, word: Word<L>) -> Option<Entry> {
+    fn dead_in(self, word: Packed<L>) -> Option<Entry> {
         word.dead(self)
     }
 

@@ -8,20 +8,15 @@
 //! a phase. The order of the slots has no meaning, so no operation tells others the number of a
 //! slot. [`packed`] and [`semi`] are two ways to write it.
 
+pub(crate) mod lanes;
 mod mark;
 pub(crate) mod packed;
 pub(crate) mod semi;
 
-use super::{
-    entry::{Entry, Fingerprint},
-    layout::Layout,
-};
+use super::entry::{Entry, Fingerprint};
 use std::{fmt::Debug, hint::select_unpredictable};
 
 pub(crate) use mark::Mark;
-
-/// The words of a layout.
-pub(crate) type Word<L> = <L as Layout>::Word;
 
 /// The bits of a word as they are in the table: what an exchange compares, and what the fast path
 /// of a lookup looks at.

@@ -4,6 +4,7 @@ mod api;
 mod break_it;
 mod changes;
 mod models;
+mod rooms;
 mod run;
 
 use run::{Failed, Steps};
@@ -17,6 +18,7 @@ Usage: cargo xtask TASK
   full             everything: .ci/run
   loom [FILE...]   the models of these files, or of all whose inputs changed; --all, --bound N
   api              compares the public interface with its snapshot; --bless writes the snapshot
+  rooms [FOLDER..] prints which module imports which; fails if modules import each other
   break NAME       weakens one step or ordering, and shows the interleaving that fails; --list
 
 A package has changed if a file of it differs from the commit at which the branch left main.
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         ["loom", ref rest @ ..] => models::run(rest),
         ["api"] => api::run(false),
         ["api", "--bless"] => api::run(true),
+        ["rooms", ref folders @ ..] => rooms::run(folders),
         ["break", "--list"] => break_it::list(),
         ["break", name] => break_it::run(name),
         [] | ["help" | "--help" | "-h"] => {

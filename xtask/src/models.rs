@@ -13,7 +13,7 @@ use std::{
 };
 
 /// What the models explore. The faces of the filters, snapshots and geometry are not part of it.
-const PROTOCOL: [&str; 11] = [
+const PROTOCOL: [&str; 12] = [
     "src/error.rs",
     "src/fault.rs",
     "src/model",
@@ -25,6 +25,7 @@ const PROTOCOL: [&str; 11] = [
     "src/sync.rs",
     "src/table",
     "src/table.rs",
+    "src/trace.rs",
 ];
 
 const HARNESS: [&str; 2] = ["loom-tests/src", "loom-tests/tests/common"];

@@ -1,10 +1,10 @@
 //! A filter that is built of the bytes of its snapshot, as they come.
 
-use super::Filter;
-use crate::{
-    Clock, Windowed,
-    dump::{Header, Kind},
+use super::{
+    Filter,
+    header::{Header, Kind},
 };
+use crate::{Clock, Windowed};
 use guira::{ExpiringSnapshotDecoder, SnapshotDecoder, SnapshotError};
 
 /// Builds a [`Filter`] from a snapshot that [`write_to`](Filter::write_to) wrote, piece by piece.

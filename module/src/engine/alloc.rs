@@ -4,8 +4,10 @@
 //! tables want 128. Such memory is asked for with room to spare, and its true address is kept in
 //! the word before the aligned one.
 
-use super::api::{Api, loaded};
-use crate::fault::{self, Fault};
+use super::{
+    api::{Api, loaded},
+    fault::{self, Fault},
+};
 use std::{
     alloc::{GlobalAlloc, Layout},
     ptr,
@@ -141,16 +143,6 @@ pub(crate) fn log_alignments() {
         .map(|padded| padded.0.as_ptr().addr());
     let wrong = places.filter(|place| place & 127 != 0).count();
     super::api::warn(&format!("{wrong} of {COUNT} allocations are misaligned"));
-}
-
-/// True if there is an environment variable of this name. It allocates nothing.
-#[cfg(feature = "faults")]
-pub(crate) fn is_in_environment(name: &std::ffi::CStr) -> bool {
-    unsafe extern "C" {
-        fn getenv(name: *const std::ffi::c_char) -> *const std::ffi::c_char;
-    }
-    // SAFETY: it is a valid name; only whether the variable exists is used.
-    !unsafe { getenv(name.as_ptr()) }.is_null()
 }
 
 #[cfg(test)]

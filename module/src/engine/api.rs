@@ -13,7 +13,7 @@ use std::{
 /// Types of the engine, which only it looks into.
 macro_rules! opaque {
     ($($(#[$doc:meta])* $name:ident;)*) => {
-        $($(#[$doc])* #[repr(C)] pub(super) struct $name { _private: [u8; 0] })*
+        $($(#[$doc])* #[repr(C)] pub(crate) struct $name { _private: [u8; 0] })*
     };
 }
 

@@ -3,7 +3,6 @@
 use super::{
     api::{self, Methods, api, warn},
     border::guarded,
-    context::Context,
     io::{Load, Loader, Rewrite, Rewriter, Save, Saver},
     string::Str,
 };
@@ -67,7 +66,10 @@ unsafe impl<V> Sync for DataType<V> {}
 pub(crate) struct TypeRefused(&'static CStr);
 
 impl<V: Value> DataType<V> {
-    pub(crate) fn register(context: &Context) -> Result<Self, TypeRefused> {
+    /// # Safety
+    ///
+    /// The context is valid.
+    pub(super) unsafe fn register(context: *mut api::Ctx) -> Result<Self, TypeRefused> {
         const { assert!(V::NAME.count_bytes() == 9) };
         let mut methods = Methods {
             version: Methods::VERSION,
@@ -85,10 +87,9 @@ impl<V: Value> DataType<V> {
             copy: Some(copy::<V>),
             defrag: None,
         };
-        // SAFETY: the context is valid, and the engine copies the methods.
-        let raw = unsafe {
-            (api().CreateDataType)(context.raw(), V::NAME.as_ptr(), V::VERSION, &mut methods)
-        };
+        // SAFETY: as the caller promises; the engine copies the methods.
+        let raw =
+            unsafe { (api().CreateDataType)(context, V::NAME.as_ptr(), V::VERSION, &mut methods) };
         let raw = NonNull::new(raw).ok_or(TypeRefused(V::NAME))?;
         Ok(Self {
             raw,

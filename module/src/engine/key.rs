@@ -2,8 +2,8 @@
 
 use super::{
     api::{self, OK, api},
-    context::{self, Memory},
     data_type::{DataType, Value},
+    status::{self, Memory},
 };
 use std::{ffi::c_int, fmt, marker::PhantomData};
 
@@ -124,7 +124,7 @@ impl<'a> Key<'a> {
 
     /// The memory of the engine. (That a key is open says that this is the main thread.)
     pub(crate) fn memory(&self) -> Option<Memory> {
-        context::memory()
+        status::memory()
     }
 }
 

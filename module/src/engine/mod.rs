@@ -9,6 +9,8 @@
 //! | `alloc` | the engine's allocator for all of the module |
 //! | `border` | no panic leaves the module |
 //! | `context`, `string`, `key` | what a command asks of the engine |
+//! | `status` | what the engine is at the moment |
+//! | `fault` | ways to be wrong, which tests must notice |
 //! | `command`, `config`, `info` | what the module registers with the engine when it is loaded |
 //! | `data_type`, `io` | values: their files, their copies, their end |
 //! | `block` | clients that are answered by another thread |
@@ -25,33 +27,42 @@ mod context;
 #[cfg(any(test, feature = "fuzzing"))]
 mod counting;
 mod data_type;
+pub(crate) mod fault;
 mod info;
 mod io;
 mod key;
+mod status;
 mod string;
 mod timer;
 
 pub(crate) use alloc::EngineAllocator;
 #[cfg(feature = "faults")]
-pub(crate) use alloc::{is_in_environment, log_alignments};
+pub(crate) use alloc::log_alignments;
 pub(crate) use api::warn;
 pub(crate) use block::Waiting;
 pub(crate) use border::{guarded, panics};
 pub(crate) use command::{CategoryRefused, Command, CommandRefused, Description};
 pub(crate) use config::{Fraction, Number, SettingError};
-pub(crate) use context::{Context, Flags, Memory, memory, standing};
+pub(crate) use context::Context;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use counting::peak_of;
 pub(crate) use data_type::{DataType, TypeRefused, Value};
 pub(crate) use info::{Section, SectionRefused};
 pub(crate) use io::{Load, Rewrite, Save};
 pub(crate) use key::{Access, Found, Key, NotWritable};
+pub(crate) use status::{Flags, Memory, memory, standing};
 pub(crate) use string::{OwnedStr, Str};
 pub(crate) use timer::EventsRefused;
 
-use crate::fault::{self, Fault};
 use api::{ERR, OK, api};
-use std::ffi::c_int;
+use fault::Fault;
+use std::{
+    ffi::{CStr, c_int},
+    fmt,
+};
+
+/// What the engine hands to [`entry_point`]'s function.
+pub(crate) use api::{Ctx as RawContext, Str as RawStr};
 
 /// What the module can bear, as the engine asks.
 const OPTIONS: c_int = HANDLE_IO_ERRORS
@@ -72,16 +83,48 @@ const HANDLE_REPL_ASYNC_LOAD: c_int = 1 << 2;
 /// Slots may move with Valkey 9's `CLUSTER MIGRATESLOTS`, which is refused on the whole node otherwise.
 const HANDLE_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
 
-/// The engine calls it first, and refuses the module unless it returns 0. Valkey has this name, too.
+/// The module, as the engine has it in its list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Module<E> {
+    /// Also the first part of the names of its settings.
+    pub(crate) name: &'static CStr,
+    pub(crate) version: c_int,
+    /// Tells the engine all that the module has. It has the arguments of the module's load.
+    pub(crate) load: fn(&mut Context, &[Str<'_>]) -> Result<(), E>,
+}
+
+/// Makes this [`Module`] the one that the engine loads.
 ///
+/// The engine calls the function of this name first, and refuses the module unless it returns 0.
+/// Valkey has this name, too.
+macro_rules! entry_point {
+    ($module:expr) => {
+        /// # Safety
+        ///
+        /// Only the engine calls it.
+        #[allow(unsafe_code, reason = "all of it is in `engine`")]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn RedisModule_OnLoad(
+            context: *mut $crate::engine::RawContext,
+            arguments: *mut *mut $crate::engine::RawStr,
+            count: std::ffi::c_int,
+        ) -> std::ffi::c_int {
+            // SAFETY: the engine calls it with its context, and with this number of arguments.
+            unsafe { $crate::engine::on_load(context, arguments, count, $module) }
+        }
+    };
+}
+
+pub(crate) use entry_point;
+
 /// # Safety
 ///
-/// Only the engine calls it.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn RedisModule_OnLoad(
+/// The context and `count` arguments are those of the engine's call.
+pub(crate) unsafe fn on_load<E: fmt::Display>(
     context: *mut api::Ctx,
     arguments: *mut *mut api::Str,
     count: c_int,
+    module: Module<E>,
 ) -> c_int {
     // SAFETY: the engine hands over its context.
     if unsafe { api::load(context) }.is_err() {
@@ -95,15 +138,15 @@ unsafe extern "C" fn RedisModule_OnLoad(
             unsafe { (Context::new(context), Str::arguments(arguments, count)) };
         // SAFETY: the context is valid. This comes first: it makes the module in it.
         unsafe {
-            let name = crate::NAME.as_ptr();
-            (api().SetModuleAttribs)(context.raw(), name, crate::VERSION, 1);
+            let name = module.name.as_ptr();
+            (api().SetModuleAttribs)(context.raw(), name, module.version, 1);
             let left_out = match fault::is(Fault::NoSlotMigration) {
                 true => HANDLE_ATOMIC_SLOT_MIGRATION,
                 false => 0,
             };
             (api().SetModuleOptions)(context.raw(), OPTIONS & !left_out);
         }
-        match crate::load(&mut context, arguments) {
+        match (module.load)(&mut context, arguments) {
             Ok(()) => OK,
             Err(error) => {
                 warn(&format!("the module is not loaded: {error}"));

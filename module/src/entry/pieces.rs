@@ -5,8 +5,10 @@
 use super::Content;
 use crate::{
     effects::AGE,
-    engine::Rewrite,
-    fault::{self, Fault},
+    engine::{
+        Rewrite,
+        fault::{self, Fault},
+    },
     windows::Windows,
 };
 use guira_commands::{

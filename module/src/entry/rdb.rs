@@ -12,8 +12,10 @@
 
 use super::{Content, NoRoom, Room};
 use crate::{
-    engine::{Load, Save},
-    fault::{self, Fault},
+    engine::{
+        Load, Save,
+        fault::{self, Fault},
+    },
     loading::Loading,
     windows::{self, Saved, Windows},
 };

@@ -1,6 +1,6 @@
 //! The clock of a node, and its filters with windows in the order of their steps.
 
-use crate::offload;
+use crate::workers;
 use guira_commands::{Clock, Filter};
 use std::{
     collections::BTreeMap,
@@ -318,7 +318,7 @@ impl Windows {
             inner.enqueue(now, weak);
         }
         drop(inner);
-        unswept.into_iter().for_each(offload::sweep);
+        unswept.into_iter().for_each(workers::sweep);
     }
 
     /// How long it is until a step is due, or none.

@@ -1,11 +1,7 @@
 //! An index of the keys that expire, ordered by time.
 
 use super::Entry;
-use std::{
-    collections::BTreeSet,
-    sync::atomic::Ordering::Relaxed,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeSet, sync::atomic::Ordering::Relaxed};
 
 /// Bytes that a key with a deadline is charged for beside its name in the index.
 pub(super) const INDEXED: usize = 64;
@@ -36,13 +32,4 @@ impl Deadlines {
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
-}
-
-/// Milliseconds since 1970.
-#[must_use]
-pub fn now() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |time| {
-        i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
-    })
 }

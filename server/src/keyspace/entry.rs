@@ -1,10 +1,10 @@
 //! The value of a key: a filter, and what the keyspace knows of it.
 
-use super::now;
 use guira_commands::Filter;
 use std::{
     ops::Deref,
     sync::atomic::{AtomicI64, AtomicU32, AtomicUsize, Ordering},
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// A filter that a key has, or had.
@@ -74,4 +74,13 @@ impl Entry {
         self.charged_buckets.load(Ordering::Relaxed) != buckets
             && self.charged_buckets.swap(buckets, Ordering::Relaxed) != buckets
     }
+}
+
+/// Milliseconds since 1970.
+#[must_use]
+pub fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |time| {
+        i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+    })
 }

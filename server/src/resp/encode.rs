@@ -3,7 +3,7 @@
 //! Own code, because a reply is written straight into the output buffer of its
 //! client, without the frame in between that the crates for RESP want.
 
-use crate::commands::Reply;
+use guira_commands::Reply;
 use std::collections::TryReserveError;
 
 /// The version of the protocol that a client speaks.

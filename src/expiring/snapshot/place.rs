@@ -11,10 +11,10 @@ use crate::{
     raw::RawFilter,
     snapshot::assembly,
     table::{
-        layout::PackedLayout,
+        layout::{PackedLayout, Word},
         scan::Restored,
         time::{Epochs, Moment, Now},
-        word::{Bucket, Word},
+        word::Bucket,
     },
 };
 use std::{hash::BuildHasher, ops::Range};
@@ -140,7 +140,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
             let start = chunk * CHUNK;
             let buckets = start..self.table.buckets().min(start + CHUNK);
             self.table.rewrite(buckets, |word| {
-                let is_dead = |entry| Moment::<L>::age(then, entry) + since > oldest;
+                let is_dead = |entry| Moment::<Word<L>>::age(then, entry) + since > oldest;
                 let kept = word.without_entries(is_dead);
                 died += u64::from(word.occupied() - kept.occupied());
                 kept

@@ -11,9 +11,9 @@ use crate::{
     step::Step,
     table::{
         class::Class,
-        layout::Layout,
+        layout::{Layout, Word},
         time::{Moment, Time},
-        word::{Bucket, Word},
+        word::Bucket,
     },
 };
 
@@ -67,7 +67,7 @@ fn try_look_up<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
     let now = raw.time.now();
     let version = observe(raw, class, Fault::ContainsWrongStripe);
     let (p, q) = raw.load_pair(class);
-    if holds_copy(p, fingerprint, now) || holds_copy(q, fingerprint, now) {
+    if holds_copy::<L>(p, fingerprint, now) || holds_copy::<L>(q, fingerprint, now) {
         return Some(true);
     }
     let marked = p.mark_of(fingerprint).is_some() || q.mark_of(fingerprint).is_some();
@@ -81,7 +81,7 @@ fn try_look_up<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
     if !((fault::is(Fault::ContainsNoValidate) || version.validate()) && is_still(raw, now)) {
         return None;
     }
-    copies(p, q, fingerprint, now).map(|copies| copies > 0)
+    copies::<L>(p, q, fingerprint, now).map(|copies| copies > 0)
 }
 
 /// [`RawFilter::try_count`] with the fault that is switched on.
@@ -98,7 +98,7 @@ pub(super) fn try_count<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<u
     if !valid {
         return None;
     }
-    copies(p, q, class.fingerprint, now)
+    copies::<L>(p, q, class.fingerprint, now)
 }
 
 /// The version of the class; with the fault `wrong` that of the stripe of its higher bucket.

@@ -8,10 +8,10 @@ use crate::{
     table::{
         class::Class,
         entry::Entry,
-        layout::Layout,
+        layout::{Layout, Word},
         loaded::Loaded,
         time::{Moment, Time},
-        word::{Bucket, Mark, Word},
+        word::{Bucket, Mark},
     },
 };
 

@@ -7,8 +7,8 @@ use crate::{
     table::{
         Levels,
         entry::{Entry, Fingerprint},
-        layout::{F10x6, F15x4, Growing},
-        word::{Bucket, Mark, Word},
+        layout::{F10x6, F15x4, Growing, Word},
+        word::{Bucket, Mark},
     },
 };
 

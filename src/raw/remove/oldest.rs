@@ -18,10 +18,10 @@ use crate::{
     table::{
         class::Class,
         entry::{Entry, Fingerprint},
-        layout::Layout,
+        layout::{Layout, Word},
         loaded::Loaded,
         time::{Moment, Time},
-        word::{Bucket, Mark, Word},
+        word::{Bucket, Mark},
     },
 };
 
@@ -124,7 +124,7 @@ fn oldest_in<L: Layout>(
     now: Now<L>,
 ) -> Option<(u64, Entry)> {
     let unmarked = now.oldest_in(word, fingerprint);
-    let marked = holds_marked(word, fingerprint, now).then(|| word.marked_entry());
+    let marked = holds_marked::<L>(word, fingerprint, now).then(|| word.marked_entry());
     let entries = unmarked.into_iter().chain(marked);
     entries.map(|entry| (now.age(entry), entry)).max()
 }

@@ -7,26 +7,27 @@ use crate::{
     step::Step,
     table::Levels,
     table::class::Class,
-    table::layout::{F10x6, F15x4, F30x2, PackedLayout},
-    table::word::{Bucket, Mark, Word},
+    table::layout::{F10x6, F15x4, F30x2, PackedLayout, Word},
+    table::time::Timeless,
+    table::word::{Bucket, Mark},
 };
 
 /// A fingerprint with this pair of buckets, whose sum is odd.
-fn between<L: PackedLayout>(buckets: usize, one: usize, other: usize) -> u64 {
+fn between<L: PackedLayout<Time = Timeless>>(buckets: usize, one: usize, other: usize) -> u64 {
     (1..=L::LEVELS[0].largest)
         .find(|&fingerprint| alternate(Fingerprint::new(fingerprint), one, buckets) == other)
         .expect("every pair with an odd sum has some")
 }
 
 /// Fills a bucket with residents that have these alternates, in turn.
-fn fill<L: PackedLayout>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]) {
+fn fill<L: PackedLayout<Time = Timeless>>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]) {
     let residents = alternates
         .iter()
         .map(|&alternate| between::<L>(raw.table.buckets(), bucket, alternate))
         .map(Entry::new);
     let word = residents
         .cycle()
-        .take(L::SLOTS)
+        .take(L::slots_at(0))
         .fold(Word::<L>::EMPTY, Bucket::plus);
     assert!(
         raw.table
@@ -36,7 +37,7 @@ fn fill<L: PackedLayout>(raw: &RawFilter<L>, bucket: usize, alternates: &[usize]
 
 /// A filter whose buckets are full of copies that lead from each of these buckets to the next; the
 /// last one is empty. And a class of the first two.
-fn chain<L: PackedLayout>(buckets: usize, length: usize) -> (RawFilter<L>, Class) {
+fn chain<L: PackedLayout<Time = Timeless>>(buckets: usize, length: usize) -> (RawFilter<L>, Class) {
     let raw = RawFilter::new(buckets, Levels::FIXED).expect("memory");
     for bucket in 0..length {
         fill(&raw, bucket, &[bucket + 1]);
@@ -57,8 +58,8 @@ fn search<L: Layout>(raw: &RawFilter<L>, class: Class, wary: bool) -> (Found, Se
 /// Each word is full of copies of one item: they are one way, not S ways.
 #[test]
 fn copies_do_not_use_up_the_search() {
-    fn check<L: PackedLayout>(buckets: usize) {
-        let all = [2, 5, 20, 60, (MAX_PROBES - FEW) / L::SLOTS - 2];
+    fn check<L: PackedLayout<Time = Timeless>>(buckets: usize) {
+        let all = [2, 5, 20, 60, (MAX_PROBES - FEW) / L::slots_at(0) - 2];
         for length in all.into_iter().filter(|&length| length < buckets) {
             let (raw, class) = chain::<L>(buckets, length);
             let (found, search) = search(&raw, class, true);
@@ -79,7 +80,7 @@ fn copies_do_not_use_up_the_search() {
 /// layers, but few words.
 #[test]
 fn ways_that_meet_do_not_use_up_the_search() {
-    fn check<L: PackedLayout>() {
+    fn check<L: PackedLayout<Time = Timeless>>() {
         let (layers, buckets) = (24, 64);
         let raw = RawFilter::<L>::new(buckets, Levels::FIXED).expect("memory");
         let layer = |number: usize| {

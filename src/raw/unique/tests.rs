@@ -11,8 +11,8 @@ use crate::{
     sync::loads,
     table::Levels,
     table::class::Class,
-    table::layout::{F10x6, Growing, Layout},
-    table::word::{Bucket, Mark, Word},
+    table::layout::{F10x6, Growing, Layout, Word},
+    table::word::{Bucket, Mark},
 };
 
 /// A filter of two buckets, in which all pairs are the same, and a class.

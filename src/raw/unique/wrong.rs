@@ -9,10 +9,10 @@ use crate::{
     table::{
         class::Class,
         entry::Entry,
-        layout::Layout,
+        layout::{Layout, Word},
         loaded::Loaded,
         time::{Moment, Time},
-        word::{Bits, Bucket, Word},
+        word::{Bits, Bucket},
     },
 };
 

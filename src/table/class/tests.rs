@@ -25,7 +25,7 @@ impl PackedLayout for EightBits {
 }
 
 /// The fingerprints of a fixed filter, and the largest of them.
-const fn fixed<L: PackedLayout>() -> (Fingerprints<L>, u64) {
+const fn fixed<L: PackedLayout<Time = crate::table::time::Timeless>>() -> (Fingerprints<L>, u64) {
     (Fingerprints::new(0), L::LEVELS[0].largest)
 }
 

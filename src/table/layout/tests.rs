@@ -1,6 +1,7 @@
 //! Every layout's masks are where its documentation says.
 
 use super::*;
+use crate::table::word::lanes::deposit;
 use proptest::prelude::*;
 
 /// Where the parts of `L` lie, told bit by bit: no mask is used to say so.

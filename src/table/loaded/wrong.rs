@@ -6,8 +6,8 @@ use crate::{
     step::Step,
     sync::{self, Ordering},
     table::{
-        layout::Layout,
-        word::{Bits, Bucket, Word},
+        layout::{Layout, Word},
+        word::{Bits, Bucket},
     },
 };
 

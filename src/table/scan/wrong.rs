@@ -4,8 +4,8 @@ use crate::{
     fault::{self, Fault},
     table::{
         Table,
-        layout::Layout,
-        word::{Bits, Bucket, Mark, Word},
+        layout::{Layout, Word},
+        word::{Bits, Bucket, Mark},
     },
 };
 use std::ops::Range;

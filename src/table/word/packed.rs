@@ -20,12 +20,12 @@
 
 mod matching;
 mod slots;
-mod tag;
+pub(crate) mod tag;
 
 use super::{Bits, Bucket, Mark};
 use crate::table::{
     entry::{Entry, Fingerprint},
-    layout::{Layout, Masks, PackedLayout},
+    word::lanes::{Masks, PackedLayout, fingerprint_of},
 };
 use std::{fmt, marker::PhantomData};
 
@@ -168,7 +168,7 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     }
 
     fn mark_of(self, fingerprint: Fingerprint) -> Option<Mark> {
-        if L::fingerprint(Entry::new(self.slot(0))).bits()
+        if fingerprint_of::<L>(Entry::new(self.slot(0))).bits()
             == self.stored(Entry::untagged(fingerprint))
         {
             self.mark()
@@ -375,7 +375,7 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         let lanes = word.lanes();
         let at_rest = bits.0 & !(lanes.payload | L::PHASE & !Self::FROZEN) == 0;
         // Bits that a slot may still lose: what it holds is not 0 without them.
-        let lost = (1_u64 << L::MAX_LEVEL.saturating_sub(word.level())) - 1;
+        let lost = (1_u64 << L::LAST_LEVEL.saturating_sub(word.level())) - 1;
         let lasting = Self::used(bits.0 & !(lost * lanes.ones), lanes);
         // A tag without a fingerprint is no copy.
         let tagged = L::TAG_BITS == 0 || word.occupied() == word.occupied_by_fingerprints();

@@ -35,7 +35,7 @@ pub(crate) mod sets;
 use super::Mark;
 use crate::table::{
     entry::{Entry, Fingerprint},
-    layout::{Growing, MAX_SLOTS},
+    word::lanes::{MAX_SLOTS, TOKEN_BITS},
 };
 #[cfg(target_feature = "sse2")]
 use safe_arch::{
@@ -78,7 +78,7 @@ macro_rules! semi_sorted_words {
 pub(crate) use semi_sorted_words;
 
 /// Tokens that there are.
-const TOKENS: u64 = 1 << Growing::SHORTEST;
+const TOKENS: u64 = 1 << TOKEN_BITS;
 
 /// Kinds of marks: all but the one of words whose copies have tags.
 const MARKS: u64 = Mark::ALL.len() as u64 - 1;

@@ -3,7 +3,7 @@
 use super::Packed;
 use crate::table::{
     entry::{Entry, Fingerprint},
-    layout::{Layout, Masks, PackedLayout},
+    word::lanes::{Masks, PackedLayout},
 };
 #[cfg(target_feature = "sse2")]
 use safe_arch::{
@@ -23,13 +23,13 @@ impl<L: PackedLayout> Packed<L> {
     #[inline(always)]
     pub(super) fn either_matches(p: Self, q: Self, fingerprint: Fingerprint, hint: Self) -> bool {
         #[cfg(target_feature = "sse2")]
-        if !L::GROWS && matches!(L::LEVELS[0].distance, 16 | 32) {
+        if !L::HAS_PHASE && matches!(L::LEVELS[0].distance, 16 | 32) {
             return Self::either_matches_in_vector(p, q, fingerprint);
         }
         let lanes = hint.lanes();
         let broadcast = hint.stored(Entry::untagged(fingerprint)) * lanes.ones;
         let (p, q) = (p.bits ^ broadcast, q.bits ^ broadcast);
-        if const { !L::GROWS && L::LEVELS[0].distance > L::LEVELS[0].bits } {
+        if const { !L::HAS_PHASE && L::LEVELS[0].distance > L::LEVELS[0].bits } {
             Self::either_matches_in_lanes(p, q)
         } else {
             // In each word exact for its lowest slot that is 0, and there is none without one

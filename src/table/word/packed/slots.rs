@@ -3,7 +3,7 @@
 use super::{Bucket, Mark, Packed};
 use crate::table::{
     entry::Entry,
-    layout::{Lanes, Masks, PackedLayout, deposit},
+    word::lanes::{Lanes, Masks, PackedLayout, deposit},
 };
 
 impl<L: PackedLayout> Packed<L> {

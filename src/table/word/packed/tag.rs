@@ -9,8 +9,7 @@
 use super::{Bits, Bucket, Packed};
 use crate::table::{
     entry::{Entry, Fingerprint},
-    layout::{Masks, PackedLayout},
-    time::{Moment, Now},
+    word::lanes::{Lanes, Masks, PackedLayout},
 };
 #[cfg(target_feature = "sse2")]
 use safe_arch::{
@@ -21,11 +20,50 @@ use safe_arch::{
     zeroed_m128i,
 };
 
+/// An epoch, and how old a live copy may be in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Now {
+    /// The number of the epoch.
+    pub(crate) epoch: u64,
+    /// E: the age of the oldest live copies.
+    pub(crate) oldest: u64,
+}
+
+impl Now {
+    /// The epoch after this one.
+    pub(crate) fn next(self) -> Self {
+        Self {
+            epoch: self.epoch + 1,
+            ..self
+        }
+    }
+
+    /// What a slot holds of a copy that is seen in this epoch.
+    #[inline(always)]
+    pub(crate) fn entry_of<L: PackedLayout>(self, fingerprint: Fingerprint) -> Entry {
+        let tag = self.epoch & L::LAST_TAG;
+        Entry::new(fingerprint.bits() | tag << L::FINGERPRINT_BITS)
+    }
+
+    /// The age in this epoch of the copy with this entry.
+    #[inline]
+    pub(crate) fn age_of<L: PackedLayout>(self, entry: Entry) -> u64 {
+        let tag = entry.bits() >> L::FINGERPRINT_BITS;
+        self.epoch.wrapping_sub(tag) & L::LAST_TAG
+    }
+
+    /// True if the copy with this entry counts in this epoch.
+    #[inline]
+    pub(crate) fn has_live<L: PackedLayout>(self, entry: Entry) -> bool {
+        self.age_of::<L>(entry) <= self.oldest
+    }
+}
+
 /// The places of fingerprints and tags in a word.
 struct Places<L>(L);
 
 impl<L: PackedLayout> Places<L> {
-    const LANES: &'static crate::table::layout::Lanes = &L::LEVELS[0];
+    const LANES: &'static Lanes = &L::LEVELS[0];
     /// Bit 0 of each fingerprint.
     const ONES: u64 = Self::LANES.ones;
     /// The top bit of each fingerprint.
@@ -192,7 +230,7 @@ impl<L: PackedLayout> Packed<L> {
     #[inline(always)]
     fn either_holds_live_in_16(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
         let words = set_i64_m128i(q.bits as i64, p.bits as i64);
-        let new = set_splat_i16_m128i(Moment::<L>::entry(now, fingerprint).bits() as i16);
+        let new = set_splat_i16_m128i(now.entry_of::<L>(fingerprint).bits() as i16);
         let ages = shl_imm_u16_m128i::<1>(sub_i16_m128i(new, words));
         let different = shl_imm_u16_m128i::<4>(ages);
         let oldest = Splats::<L>::at(&Splats::<L>::AGES_IN_16, now.oldest);
@@ -206,7 +244,7 @@ impl<L: PackedLayout> Packed<L> {
     #[inline(always)]
     fn either_holds_live_in_32(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
         let words = set_i64_m128i(q.bits as i64, p.bits as i64);
-        let new = set_splat_i32_m128i(Moment::<L>::entry(now, fingerprint).bits() as i32);
+        let new = set_splat_i32_m128i(now.entry_of::<L>(fingerprint).bits() as i32);
         let ages = shl_imm_u32_m128i::<2>(sub_i32_m128i(new, words));
         let different = shl_imm_u32_m128i::<4>(ages);
         // Compared as signed numbers: a bit must be free above.
@@ -225,7 +263,7 @@ impl<L: PackedLayout> Packed<L> {
     /// The entry of the oldest live copy of `fingerprint` that is unmarked.
     pub(crate) fn oldest_live(self, fingerprint: Fingerprint, now: Now) -> Option<Entry> {
         self.entries(self.unmarked_of(fingerprint, now, true))
-            .max_by_key(|&entry| Moment::<L>::age(now, entry))
+            .max_by_key(|&entry| now.age_of::<L>(entry))
     }
 
     /// The entry of a dead copy, if the word has no mark. The word must not be reserved.
@@ -248,7 +286,7 @@ impl<L: PackedLayout> Packed<L> {
 
     /// The word, which is at rest, without its dead copies.
     pub(crate) fn without_dead(self, now: Now) -> Self {
-        self.without_entries(|entry| !Moment::<L>::is_live(now, entry))
+        self.without_entries(|entry| !now.has_live::<L>(entry))
     }
 
     /// The word, which is at rest, without the copies with such entries.

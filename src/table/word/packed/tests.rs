@@ -108,7 +108,7 @@ fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u6
 
     assert_eq!(word.slots(), naive.slots.len());
     assert_eq!(word.level(), naive.level());
-    if L::GROWS {
+    if L::HAS_PHASE {
         let phase = naive.phase ^ 1;
         let other = Naive {
             phase,
@@ -364,7 +364,7 @@ fn is_image_agrees<L: PackedLayout>(naive: &Naive) {
 
 /// Every word that can occur in a table of layout `L`.
 fn all_words<L: PackedLayout>() -> Vec<Naive> {
-    let phases = if L::GROWS { 2 * levels::<L>() } else { 1 };
+    let phases = if L::HAS_PHASE { 2 * levels::<L>() } else { 1 };
     (0..phases).flat_map(all_words_in_phase::<L>).collect()
 }
 
@@ -546,7 +546,7 @@ fn naive_in_phase<L: PackedLayout>(phase: u64) -> impl Strategy<Value = Naive> {
 
 /// Two words in one phase.
 fn pair<L: PackedLayout>() -> impl Strategy<Value = (Naive, Naive)> {
-    let phases = if L::GROWS { 2 * levels::<L>() } else { 1 };
+    let phases = if L::HAS_PHASE { 2 * levels::<L>() } else { 1 };
     (0..phases).prop_flat_map(|phase| (naive_in_phase::<L>(phase), naive_in_phase::<L>(phase)))
 }
 

@@ -1,6 +1,6 @@
 //! Multisets of prefixes, and their numbers in the order of a dictionary.
 
-use crate::table::layout::MAX_SLOTS;
+use crate::table::word::lanes::MAX_SLOTS;
 
 /// The most prefixes that there are.
 pub(super) const ROW: usize = 32;

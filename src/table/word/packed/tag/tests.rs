@@ -5,7 +5,7 @@ use crate::table::{
     entry::{Entry, Fingerprint},
     layout::{E9x5, E11x4, E16x3, E26x2, Lanes, Layout},
     time::Epochs,
-    word::Mark,
+    word::{Mark, lanes::fingerprint_of},
 };
 use proptest::prelude::*;
 
@@ -29,8 +29,8 @@ fn naive<L: PackedLayout>(
 ) -> Vec<Entry> {
     (usize::from(!word.is_unmarked())..word.slots())
         .map(|slot| Entry::new(word.slot(slot)))
-        .filter(|&entry| L::fingerprint(entry) == fingerprint)
-        .filter(|&entry| Moment::<L>::is_live(now, entry) == live)
+        .filter(|&entry| fingerprint_of::<L>(entry) == fingerprint)
+        .filter(|&entry| now.has_live::<L>(entry) == live)
         .collect()
 }
 
@@ -38,15 +38,10 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint, now: Now) 
     let context = format!("{fingerprint:?} in {word:?}, {now:?}");
     let live = naive(word, fingerprint, now, true);
     assert_eq!(word.count_live(fingerprint, now), live.len(), "{context}");
-    let ages = |entries: &[Entry]| {
-        entries
-            .iter()
-            .map(|&entry| Moment::<L>::age(now, entry))
-            .max()
-    };
+    let ages = |entries: &[Entry]| entries.iter().map(|&entry| now.age_of::<L>(entry)).max();
     let oldest = word.oldest_live(fingerprint, now);
     assert_eq!(
-        oldest.map(|entry| Moment::<L>::age(now, entry)),
+        oldest.map(|entry| now.age_of::<L>(entry)),
         ages(&live),
         "{context}"
     );
@@ -64,9 +59,8 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint, now: Now) 
 }
 
 fn dead_agrees<L: PackedLayout>(word: Packed<L>, now: Now) {
-    let dead = |entry: Entry| {
-        L::fingerprint(entry) != Fingerprint::NONE && !Moment::<L>::is_live(now, entry)
-    };
+    let dead =
+        |entry: Entry| fingerprint_of::<L>(entry) != Fingerprint::NONE && !now.has_live::<L>(entry);
     let any = (0..word.slots()).any(|slot| dead(Entry::new(word.slot(slot))));
     let found = word.dead(now);
     assert_eq!(
@@ -149,15 +143,15 @@ words_agree! {
 #[test]
 fn a_copy_is_live_for_e_epochs_after_its_own() {
     for epoch in [0, 3, u64::MAX - 5] {
-        let entry = Moment::<E11x4>::entry(Now { epoch, oldest: 12 }, Fingerprint::new(7));
+        let entry = Now { epoch, oldest: 12 }.entry_of::<E11x4>(Fingerprint::new(7));
         assert_eq!(E11x4::fingerprint(entry), Fingerprint::new(7));
         for later in 0..16 {
             let now = Now {
                 epoch: epoch.wrapping_add(later),
                 oldest: 12,
             };
-            assert_eq!(Moment::<E11x4>::age(now, entry), later);
-            assert_eq!(Moment::<E11x4>::is_live(now, entry), later <= 12);
+            assert_eq!(now.age_of::<E11x4>(entry), later);
+            assert_eq!(now.has_live::<E11x4>(entry), later <= 12);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What comes before the snapshot of a filter: the rest of it.
 
-use crate::{Filter, Options};
+use super::Filter;
+use crate::Options;
 use thiserror::Error;
 
 /// A header of RedisBloom is a packed struct of this size.

@@ -4,14 +4,15 @@ use crate::{
     engine::{guarded, warn},
     settings,
 };
+use guira_commands::Filter;
 use std::{
     collections::VecDeque,
     io,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError, Weak},
     thread,
 };
 
-pub(super) type Work = Box<dyn FnOnce() + Send>;
+type Work = Box<dyn FnOnce() + Send>;
 
 struct Workers {
     state: Mutex<State>,
@@ -35,7 +36,8 @@ static WORKERS: Workers = Workers {
 };
 
 /// Lets a thread do it; does it here, if there is no thread.
-pub(super) fn submit(work: Work) {
+pub(crate) fn submit(work: impl FnOnce() + Send + 'static) {
+    let work: Work = Box::new(work);
     let mut state = WORKERS.lock();
     if state.idle <= state.work.len() && state.threads < settings::threads() {
         match begin() {
@@ -51,6 +53,17 @@ pub(super) fn submit(work: Work) {
     state.work.push_back(work);
     drop(state);
     WORKERS.changed.notify_one();
+}
+
+/// Lets a thread sweep out what the filter has forgotten, if it is still there.
+///
+/// If it comes late, the next step of the filter begins with it, on the main thread.
+pub(crate) fn sweep(filter: Weak<Filter>) {
+    submit(move || {
+        if let Some(filter) = filter.upgrade() {
+            filter.sweep();
+        }
+    });
 }
 
 fn begin() -> io::Result<()> {
@@ -98,10 +111,10 @@ mod tests {
         let (sender, receiver) = mpsc::channel();
         for number in 0..1000 {
             let sender = sender.clone();
-            submit(Box::new(move || {
+            submit(move || {
                 assert!(number % 100 != 7, "on purpose");
                 sender.send(number).expect("the test waits");
-            }));
+            });
         }
         drop(sender);
         let mut done: Vec<_> = receiver.iter().collect();

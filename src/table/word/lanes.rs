@@ -1,0 +1,187 @@
+//! How a packed word is divided: its slots, and the control bits beside them.
+
+use crate::table::entry::{Entry, Fingerprint};
+
+/// The most slots that a word has.
+pub(crate) const MAX_SLOTS: usize = 7;
+
+/// Bits of a reservation's token: every slot has room for them, with a prefix in semi-sorted words.
+pub(crate) const TOKEN_BITS: u32 = 9;
+
+/// The most slots that a packed word has.
+const MAX_PACKED_SLOTS: usize = 6;
+
+/// The division of a packed word into slots and control bits.
+///
+/// The slots lie as the [`Lanes`] of the word's level say. The bits that belong to no slot at any
+/// level are control bits, taken from the lowest up: three for the mark, one for the
+/// reservation, `PHASE_BITS` for the phase. So they lie in one place at all levels.
+pub(crate) trait PackedLayout: Copy + Send + Sync + std::fmt::Debug + 'static {
+    /// The lanes of a word, by its level. A fixed layout has one level.
+    const LEVELS: &'static [Lanes];
+    /// Bits that hold a growable filter's phase; 0 in a fixed layout.
+    const PHASE_BITS: u32;
+    /// Bits of a slot that hold the tag of an expiring filter's copy: its uppermost ones. 0 in other
+    /// layouts, and not together with a phase.
+    const TAG_BITS: u32 = 0;
+    /// The time of a filter with this layout: a [`Time`](crate::table::time::Time). Words do not
+    /// ask for it.
+    type Time;
+}
+
+/// How the slots of a word lie, with the masks that follow from it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lanes {
+    /// Bits of a slot (w): the number of bits that it stores of a fingerprint.
+    pub(crate) bits: u32,
+    /// Slots in a word (S).
+    pub(crate) slots: usize,
+    /// Distance from one slot's lowest bit to the next one's.
+    pub(crate) distance: u32,
+    /// The largest number that a slot holds; also the mask of slot 0.
+    pub(crate) largest: u64,
+    /// Bit 0 of every slot: multiplying by it copies a number to all slots.
+    pub(crate) ones: u64,
+    /// All bits of all slots.
+    pub(crate) payload: u64,
+    /// The top bit of every slot.
+    pub(crate) tops: u64,
+    /// All bits of all slots but their top bits.
+    pub(crate) lows: u64,
+}
+
+impl Lanes {
+    /// `slots` slots of `bits` bits, each `distance` bits above the one before.
+    pub(crate) const fn new(bits: u32, slots: usize, distance: u32) -> Self {
+        let largest = (1 << bits) - 1;
+        let (mut ones, mut slot) = (0, 0);
+        while slot < slots {
+            ones |= 1 << (distance * slot as u32);
+            slot += 1;
+        }
+        let (payload, tops) = (largest * ones, ones << (bits - 1));
+        Self {
+            bits,
+            slots,
+            distance,
+            largest,
+            ones,
+            payload,
+            tops,
+            lows: payload & !tops,
+        }
+    }
+
+    /// Refuses, at compile time, lanes that overlap or do not fit.
+    const fn check(&self) {
+        assert!(
+            self.slots >= 2 && self.slots <= MAX_PACKED_SLOTS,
+            "the mark and the reservation need a slot each"
+        );
+        assert!(self.bits <= self.distance && self.bits <= 32);
+        assert!(self.distance as usize * self.slots <= 64);
+    }
+}
+
+/// Every constant that follows from a [`PackedLayout`].
+pub(crate) trait Masks: PackedLayout {
+    /// Bits of a whole fingerprint: the bits that a word stores at level 0.
+    const FINGERPRINT_BITS: u32 = Self::LEVELS[0].bits - Self::TAG_BITS;
+    /// The bits of a whole slot that are its fingerprint: all but the tag.
+    const FINGERPRINT: u64 = (1 << Self::FINGERPRINT_BITS) - 1;
+    /// True if words have a phase, and levels that follow from it.
+    const HAS_PHASE: bool = Self::PHASE_BITS != 0;
+    /// The highest level that a word can have.
+    const LAST_LEVEL: u32 = Self::LEVELS[0].bits - Self::LEVELS[Self::LEVELS.len() - 1].bits;
+    /// The largest tag.
+    const LAST_TAG: u64 = (1 << Self::TAG_BITS) - 1;
+    /// All bits that belong to a slot at some level.
+    const PAYLOAD: u64 = {
+        let (mut payload, mut level) = (0, 0);
+        while level < Self::LEVELS.len() {
+            payload |= Self::LEVELS[level].payload;
+            level += 1;
+        }
+        payload
+    };
+    /// The three bits of the mark's code.
+    const MARK: u64 = deposit(0b111, !Self::PAYLOAD);
+    /// The bit that says: the last slot holds a reservation's token.
+    const RESERVED: u64 = deposit(0b1000, !Self::PAYLOAD);
+    /// Mark and reservation: 0 in a word without an operation in progress.
+    const CONTROL: u64 = Self::MARK | Self::RESERVED;
+    /// The phase of a growable filter's word: the bits from this one up.
+    const PHASE_SHIFT: u32 = u64::BITS - Self::PHASE_BITS;
+    /// The phase of a growable filter's word.
+    const PHASE: u64 = match Self::PHASE_BITS {
+        0 => 0,
+        _ => u64::MAX << Self::PHASE_SHIFT,
+    };
+
+    /// Refuses, at compile time, a layout whose parts overlap or do not fit.
+    const CHECKED: () = {
+        let mut level = 0;
+        while level < Self::LEVELS.len() {
+            Self::LEVELS[level].check();
+            level += 1;
+        }
+        assert!((!Self::PAYLOAD).count_ones() >= 4 + Self::PHASE_BITS);
+        assert!((Self::PAYLOAD | Self::CONTROL) & Self::PHASE == 0);
+        // So no level can be out of range.
+        assert!(!Self::HAS_PHASE && Self::LEVELS.len() == 1 || Self::LEVELS.len() == LEVELS);
+        assert!(!Self::HAS_PHASE || LEVELS == 1 << (Self::PHASE_BITS - 1));
+        // A tag is compared in its place, with a bit above it to carry into.
+        assert!(Self::TAG_BITS == 0 || !Self::HAS_PHASE && Self::FINGERPRINT_BITS > 1);
+        assert!(Self::TAG_BITS == 0 || Self::PAYLOAD >> 63 == 0);
+    };
+}
+
+impl<L: PackedLayout> Masks for L {}
+
+/// The fingerprint of a copy with this entry.
+#[inline(always)]
+pub(crate) const fn fingerprint_of<L: PackedLayout>(entry: Entry) -> Fingerprint {
+    Fingerprint::new(if L::TAG_BITS == 0 {
+        entry.bits()
+    } else {
+        entry.bits() & L::FINGERPRINT
+    })
+}
+
+/// Spreads the low bits of `bits` over the set bits of `mask`, lowest first.
+pub(crate) const fn deposit(bits: u64, mask: u64) -> u64 {
+    let (mut result, mut mask, mut index) = (0, mask, 0);
+    while mask != 0 {
+        let lowest = mask & mask.wrapping_neg();
+        if index < 64 && bits >> index & 1 == 1 {
+            result |= lowest;
+        }
+        mask ^= lowest;
+        index += 1;
+    }
+    result
+}
+
+/// Levels that a phase of 6 bits can tell apart.
+const LEVELS: usize = 32;
+
+/// The lanes of each level: `longest` bits at level 0, one less at each further one, and
+/// `shortest` at those beyond, which no word reaches.
+pub(crate) const fn series(longest: u32, shortest: u32, payload: u32) -> [Lanes; LEVELS] {
+    let mut lanes = [Lanes::new(longest, 2, longest); LEVELS];
+    let (mut level, mut bits) = (0, longest);
+    while level < LEVELS {
+        let fitting = (payload / bits) as usize;
+        let slots = if fitting < MAX_PACKED_SLOTS {
+            fitting
+        } else {
+            MAX_PACKED_SLOTS
+        };
+        lanes[level] = Lanes::new(bits, slots, bits);
+        if bits > shortest {
+            bits -= 1;
+        }
+        level += 1;
+    }
+    lanes
+}

@@ -1,0 +1,337 @@
+//! `cargo xtask rooms`: which module imports which, and whether any two import each other.
+//!
+//! The modules that lie in one folder are its *rooms*. A room imports another one if code anywhere
+//! in it names something that is anywhere in the other: re-exports are followed to their target, and
+//! bodies of macros count. A call of a method names no module and is not seen. Imports between a
+//! module and those in its own folder do not count, as children extend the types of their parent;
+//! the root of a crate is a room like any other.
+//!
+//! No rooms may import each other in a cycle. So they lie on *floors*: a room imports only rooms of
+//! lower floors. The blocks after `rooms:` marks in `docs/ARCHITECTURE.md` are the rule.
+
+mod modules;
+
+use crate::run::{Failed, root};
+use modules::Modules;
+use petgraph::{
+    algo::{tarjan_scc, toposort},
+    graphmap::DiGraphMap,
+};
+use std::{collections::BTreeMap, fmt::Write, fs};
+
+/// The crates, by the names that the page uses.
+const CRATES: [(&str, &str); 5] = [
+    ("guira", "src/lib.rs"),
+    ("guira-commands", "commands/src/lib.rs"),
+    ("guira-server", "server/src/lib.rs"),
+    ("guira-module", "module/src/lib.rs"),
+    ("guira-watch", "watch/src/lib.rs"),
+];
+
+/// Folders in which rooms still import each other. In the server, a command has a function on the
+/// server and the session, which both have commands.
+const CYCLIC: [&str; 2] = ["guira-server", "guira-server::commands"];
+
+const PAGE: &str = "docs/ARCHITECTURE.md";
+
+/// The rooms of a folder, and who imports whom.
+#[derive(Debug, Default)]
+struct Folder {
+    names: Vec<String>,
+    /// For each arrow, from importer to imported, one import as an example.
+    arrows: BTreeMap<(usize, usize), String>,
+}
+
+/// `cargo xtask rooms [FOLDER...]`: prints the folders, all of them if none is named.
+pub(crate) fn run(asked: &[&str]) -> Result<(), Failed> {
+    let folders = folders()?;
+    if let Some(unknown) = asked.iter().find(|&&name| !folders.contains_key(name)) {
+        let known: Vec<_> = folders.keys().map(String::as_str).collect();
+        return Err(Failed(format!(
+            "there is no folder {unknown}: {}",
+            known.join(", ")
+        )));
+    }
+    for (name, folder) in &folders {
+        if asked.is_empty() || asked.contains(&&name[..]) {
+            println!("{}", folder.print(name));
+        }
+    }
+    let wrong = wrong(&folders)?;
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(Failed(wrong.join("\n"))),
+    }
+}
+
+/// All cycles, and all ways in which the floors of the page are not those of the code.
+fn wrong(folders: &BTreeMap<String, Folder>) -> Result<Vec<String>, Failed> {
+    let mut wrong = Vec::new();
+    for (name, folder) in folders {
+        let cycles = folder.cycles();
+        if !CYCLIC.contains(&&name[..]) {
+            wrong.extend(cycles.into_iter().map(|it| format!("{name}: {it}")));
+        } else if cycles.is_empty() {
+            wrong.push(format!("{name} has no cycle: take it out of CYCLIC"));
+        }
+    }
+    let page = fs::read_to_string(root().join(PAGE))?;
+    for (name, floors) in blocks(&page) {
+        match folders.get(name) {
+            None => wrong.push(format!("{PAGE}: there is no folder {name}")),
+            Some(folder) => wrong.extend(
+                (folder.against(&floors).into_iter()).map(|it| format!("{PAGE}: {name}: {it}")),
+            ),
+        }
+    }
+    Ok(wrong)
+}
+
+/// The folders of all crates with at least two rooms: `guira`, `guira::raw`.
+fn folders() -> Result<BTreeMap<String, Folder>, Failed> {
+    let mut folders = BTreeMap::new();
+    for (name, path) in CRATES {
+        let modules = Modules::read(&root().join(path))?;
+        folders.extend(of_crate(name, &modules));
+    }
+    Ok(folders)
+}
+
+fn of_crate(name: &str, modules: &Modules) -> BTreeMap<String, Folder> {
+    let mut folders: BTreeMap<usize, Folder> = BTreeMap::new();
+    let room = |module: usize| modules.0[module].name.clone();
+    for module in 0..modules.0.len() {
+        // The root is a room of its own folder.
+        let folder = modules.0[module].parent.unwrap_or(0);
+        folders.entry(folder).or_default().room(room(module));
+        for (to, path) in modules.named_by(module) {
+            if let Some((folder, from, to)) = arrow(modules, module, to) {
+                let folder = folders.entry(folder).or_default();
+                let arrow = (folder.room(room(from)), folder.room(room(to)));
+                let by = match module {
+                    0 => room(module),
+                    _ => modules.path(module),
+                };
+                let example = || format!("{by} names {}", path.join("::"));
+                folder.arrows.entry(arrow).or_insert_with(example);
+            }
+        }
+    }
+    let folders = folders.into_iter().filter(|(_, it)| it.names.len() > 1);
+    let full_name = |module| match modules.path(module) {
+        path if path.is_empty() => name.to_owned(),
+        path => format!("{name}::{path}"),
+    };
+    folders
+        .map(|(module, it)| (full_name(module), it))
+        .collect()
+}
+
+/// The folder in which an import leads from one room to another, and the two rooms.
+fn arrow(modules: &Modules, from: usize, to: usize) -> Option<(usize, usize, usize)> {
+    if from == to {
+        return None;
+    }
+    let (from, to) = (modules.way(from), modules.way(to));
+    let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let room = |way: &[usize]| match way.get(common) {
+        Some(&room) => Some(room),
+        // The code of the folder's own module.
+        None => (common == 1).then_some(0),
+    };
+    Some((from[common - 1], room(&from)?, room(&to)?))
+}
+
+impl Folder {
+    fn room(&mut self, name: String) -> usize {
+        let known = self.names.iter().position(|known| *known == name);
+        known.unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        })
+    }
+
+    fn graph(&self) -> DiGraphMap<usize, ()> {
+        let mut graph = DiGraphMap::from_edges(self.arrows.keys().copied());
+        for room in 0..self.names.len() {
+            graph.add_node(room);
+        }
+        graph
+    }
+
+    /// Rooms that import each other, with the imports among them.
+    fn cycles(&self) -> Vec<String> {
+        let mut cycles = tarjan_scc(&self.graph());
+        cycles.retain(|rooms| rooms.len() > 1);
+        let print = |rooms: Vec<usize>| {
+            let mut text = format!("cycle of {}", self.list(&rooms));
+            let inside = |(from, to)| rooms.contains(from) && rooms.contains(to);
+            for ((from, to), example) in &self.arrows {
+                if inside((from, to)) {
+                    let _ = write!(
+                        text,
+                        "\n  {} -> {}: {example}",
+                        self.names[*from], self.names[*to]
+                    );
+                }
+            }
+            text
+        };
+        cycles.into_iter().map(print).collect()
+    }
+
+    fn list(&self, rooms: &[usize]) -> String {
+        let mut names: Vec<_> = rooms.iter().map(|&room| &self.names[room][..]).collect();
+        names.sort_unstable();
+        names.join(" ")
+    }
+
+    /// The floor of each room, from 0 up: one above the highest one that it imports. `None` if there
+    /// is a cycle.
+    fn floors(&self) -> Option<Vec<usize>> {
+        let graph = self.graph();
+        let mut floors = vec![0; self.names.len()];
+        for room in toposort(&graph, None).ok()?.into_iter().rev() {
+            let below = graph.neighbors(room).map(|below| floors[below] + 1);
+            floors[room] = below.max().unwrap_or(0);
+        }
+        Some(floors)
+    }
+
+    /// The folder for people: its floors from the uppermost down, with the arrows of each room.
+    fn print(&self, name: &str) -> String {
+        let (rooms, arrows) = (self.names.len(), self.arrows.len());
+        let floors = self.floors();
+        let on = |floor| {
+            let of = |it: &Vec<usize>| (0..rooms).filter(|&room| it[room] == floor).collect();
+            floors.as_ref().map_or_else(Vec::new, of)
+        };
+        let high = floors.iter().flatten().max().map_or(0, |top| top + 1);
+        let mut text = format!("{name}: {rooms} rooms, {high} floors, {arrows} arrows\n");
+        for cycle in self.cycles() {
+            let _ = writeln!(text, "  {cycle}");
+        }
+        for floor in (0..high).rev() {
+            let mut rooms: Vec<usize> = on(floor);
+            rooms.sort_by_key(|&room| &self.names[room]);
+            for room in rooms {
+                let imported = self.arrows.keys().filter(|(from, _)| *from == room);
+                let imported: Vec<_> = imported.map(|&(_, to)| to).collect();
+                let arrow = if imported.is_empty() { "" } else { " -> " };
+                let (room, imported) = (&self.names[room], self.list(&imported));
+                let _ = writeln!(text, "{floor:4}  {room}{arrow}{imported}");
+            }
+        }
+        text
+    }
+
+    /// What is wrong with these floors, from the uppermost down: a room that is not there, or not
+    /// once, and imports that do not lead down.
+    fn against(&self, floors: &[Vec<&str>]) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let all: Vec<&str> = floors.iter().flatten().copied().collect();
+        for name in &self.names {
+            let count = all.iter().filter(|known| known == &name).count();
+            if count != 1 {
+                wrong.push(format!("{name} is on {count} floors"));
+            }
+        }
+        let unknown = all
+            .iter()
+            .filter(|name| !self.names.iter().any(|it| it == *name));
+        wrong.extend(unknown.map(|name| format!("there is no room {name}")));
+        let floor = |room: usize| {
+            floors
+                .iter()
+                .position(|it| it.contains(&&self.names[room][..]))
+        };
+        for (&(from, to), example) in &self.arrows {
+            if let (Some(above), Some(below)) = (floor(from), floor(to))
+                && above >= below
+            {
+                let (from, to) = (&self.names[from], &self.names[to]);
+                wrong.push(format!("{from} may not import {to}: {example}"));
+            }
+        }
+        wrong
+    }
+}
+
+/// The floors on the page, from the uppermost down, by folder: the lines between the fences after
+/// `<!-- rooms: FOLDER -->`.
+fn blocks(page: &str) -> Vec<(&str, Vec<Vec<&str>>)> {
+    let blocks = page.split("<!-- rooms: ").skip(1);
+    blocks
+        .filter_map(|text| {
+            let (name, text) = text.split_once(" -->")?;
+            let lines = text.trim_start().lines().skip(1);
+            let lines = lines.take_while(|line| !line.starts_with("```"));
+            let floors = lines.map(|line| line.split_whitespace().collect());
+            Some((name, floors.collect()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_rooms_import_each_other_and_the_page_has_their_floors() {
+        let folders = folders().unwrap();
+        let wrong = wrong(&folders).unwrap();
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        let page = fs::read_to_string(root().join(PAGE)).unwrap();
+        for (name, _) in CRATES {
+            if CYCLIC.contains(&name) {
+                continue;
+            }
+            let has_block = blocks(&page).iter().any(|(known, _)| *known == name);
+            assert!(has_block, "{PAGE} has no floors of {name}");
+        }
+    }
+
+    fn folder(arrows: &[(usize, usize)]) -> Folder {
+        Folder {
+            names: ["a", "b", "c"].map(str::to_owned).to_vec(),
+            arrows: arrows.iter().map(|&it| (it, "example".into())).collect(),
+        }
+    }
+
+    #[test]
+    fn a_cycle_is_found_and_has_no_floors() {
+        let cyclic = folder(&[(0, 1), (1, 2), (2, 0)]);
+        assert_eq!(cyclic.cycles().len(), 1);
+        assert!(cyclic.cycles()[0].starts_with("cycle of a b c\n"));
+        assert_eq!(cyclic.floors(), None);
+        let straight = folder(&[(0, 1), (1, 2), (0, 2)]);
+        assert!(straight.cycles().is_empty());
+        assert_eq!(straight.floors(), Some(vec![2, 1, 0]));
+    }
+
+    #[test]
+    fn an_import_upwards_or_within_a_floor_breaks_the_rule() {
+        let folder = folder(&[(0, 1), (1, 2)]);
+        assert!(
+            folder
+                .against(&[vec!["a"], vec!["b"], vec!["c"]])
+                .is_empty()
+        );
+        assert_eq!(folder.against(&[vec!["a", "b"], vec!["c"]]).len(), 1);
+        assert_eq!(folder.against(&[vec!["c"], vec!["b"], vec!["a"]]).len(), 2);
+        assert_eq!(folder.against(&[vec!["a"], vec!["b"]]).len(), 1);
+        assert_eq!(
+            folder
+                .against(&[vec!["a"], vec!["b"], vec!["c", "d"]])
+                .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_block_has_a_floor_a_line() {
+        let page = "x\n<!-- rooms: guira -->\n```text\na b\nc\n```\nd\n";
+        let floors = vec![vec!["a", "b"], vec!["c"]];
+        assert_eq!(blocks(page), [("guira", floors)]);
+    }
+}
