@@ -11,6 +11,7 @@ mod merge;
 mod snapshot;
 mod state;
 mod time;
+mod union;
 
 use crate::{error::InsertError, geometry::Geometry, hash::SeededState};
 pub(crate) use any::AnyExpiring;
