@@ -123,8 +123,8 @@ impl Filter {
     }
 
     /// The filter of a snapshot that [`write_to`](Self::write_to) wrote, which is `like` the filter
-    /// that wrote it. Reads no further. If it has a window, it goes by `clock`, and its last epoch
-    /// begins now; see [`make_older`](Windowed::make_older) and [`catch_up`](Windowed::catch_up).
+    /// that wrote it. Reads no further. If it has a window, it goes by `clock`, and its epoch is as
+    /// old as it was; see [`elapse`](Self::elapse) for the time since then.
     ///
     /// # Errors
     ///
@@ -316,7 +316,10 @@ impl Filter {
     pub fn write_to(&self, writer: impl Write) -> io::Result<()> {
         // Relaxed: it only tells inserts that waiting may help.
         self.snapshots.fetch_add(1, Ordering::Relaxed);
-        let result = in_either!(&self.any, filter => filter.write_to(writer));
+        let result = match &self.any {
+            Any::Plain(filter) => filter.write_to(writer),
+            Any::Windowed(windowed) => windowed.write_to(writer),
+        };
         // Release: who sees no snapshot sees that it is no longer in the way.
         self.snapshots.fetch_sub(1, Ordering::Release);
         result
@@ -332,17 +335,12 @@ impl Filter {
         self.write_to(&mut snapshot)?;
         match self.window() {
             None => Self::read_from(&*snapshot.0, Header::of(self), Clock::Process),
-            Some(window) => {
-                // After the snapshot, because an epoch may have begun during it.
-                let age = window.epoch_age();
-                Windowed::read_from(&*snapshot.0, window.clock().clone()).map(|copy| {
-                    copy.make_older(age);
-                    if window.has_begun() {
-                        copy.begin();
-                    }
-                    Self::windowed(copy, self.options, self.deleted())
-                })
-            }
+            Some(window) => Windowed::read_from(&*snapshot.0, window.clock().clone()).map(|copy| {
+                if window.has_begun() {
+                    copy.begin();
+                }
+                Self::windowed(copy, self.options, self.deleted())
+            }),
         }
         .map_err(DuplicateError::Copy)
     }
