@@ -27,8 +27,7 @@ root=$1; shift
 mount --bind "$root" "$root"
 mount --bind "$root/data" "$root/data"
 mount -o remount,bind,ro "$root"
-exec setpriv --reuid=65532 --regid=65532 --clear-groups --bounding-set=-all --no-new-privs \
-    chroot "$root" /guira-server "$@"
+exec setpriv --no-new-privs chroot --userspec=65532:65532 --groups=65532 "$root" /guira-server "$@"
 "#;
 
 /// Without a root user on the machine, nothing can have another root directory.
