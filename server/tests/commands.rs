@@ -130,6 +130,43 @@ fn inserts_of_many_items() {
 }
 
 #[test]
+fn many_items_are_added_deleted_and_touched() {
+    in_both(|protocol, client| {
+        let (yes, no) = (protocol.boolean(true), protocol.boolean(false));
+        let all = |values: &[&Value]| Value::Array(values.iter().map(|&it| it.clone()).collect());
+        assert_eq!(ask::<Value>(client, "CF.MADD made a b"), all(&[&yes, &yes]));
+        // No item is taken for another one.
+        ask::<()>(client, "CF.RESERVE k 100000 ERROR 0.000001 EXPANSION 0");
+        assert_eq!(
+            ask::<Value>(client, "CF.MADD k a b a"),
+            all(&[&yes, &yes, &yes])
+        );
+        assert_eq!(ask::<i64>(client, "CF.COUNT k a"), 2);
+        assert_eq!(
+            ask::<Value>(client, "CF.MDEL k a x b b"),
+            all(&[&yes, &no, &yes, &no])
+        );
+        assert_eq!(ask::<i64>(client, "CF.COUNT k a"), 1);
+        assert_eq!(refusal(client, "CF.MDEL none a"), "Not found");
+        assert!(refusal(client, "CF.MTOUCH k a").starts_with("This filter has no window"));
+        ask::<()>(client, "CF.RESERVE w 1000 ERROR 0.000001 WINDOW 3600");
+        ask::<()>(client, "CF.MADD w a b");
+        assert_eq!(ask::<Value>(client, "CF.MTOUCH w a x b"), ints(&[1, 0, 1]));
+        assert_eq!(ask::<Value>(client, "CF.MTOUCH none a b"), ints(&[0, 0]));
+
+        ask::<()>(client, "CF.RESERVE small 4 EXPANSION 0");
+        let words: Vec<String> = (0..64).map(|item| item.to_string()).collect();
+        let reply: Vec<Value> = ask(client, &format!("CF.MADD small {}", words.join(" ")));
+        let refused = match protocol {
+            Protocol::Resp2 => Value::Int(-1),
+            Protocol::Resp3 => Value::Boolean(false),
+        };
+        assert!(reply[..4].iter().all(|value| *value == yes), "{reply:?}");
+        assert!(reply.contains(&refused), "{reply:?}");
+    });
+}
+
+#[test]
 fn full_filters_say_so() {
     in_both(|_, client| {
         ask::<()>(client, "CF.RESERVE fixed 4 EXPANSION 0");
