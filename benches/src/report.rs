@@ -280,7 +280,7 @@ mod tests {
         let folders = fs::read_dir(root.join("docs/bench")).expect("a folder for each machine");
         let mut folders: Vec<_> = folders.map(|folder| folder.unwrap().path()).collect();
         folders.sort();
-        let text = |path| read(path).unwrap().expect("it is committed");
+        let text = |path: &Path| read(path).unwrap().expect("it is committed");
         let data = |folder: &PathBuf| data::read(&text(&folder.join("data.json"))).unwrap();
         for folder in &folders {
             let page = text(&folder.join("report.md"));
