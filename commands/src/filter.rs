@@ -311,7 +311,10 @@ impl Filter {
     ///
     /// Those of `writer`.
     pub fn write_to(&self, writer: impl Write) -> io::Result<()> {
-        in_either!(&self.any, filter => filter.write_to(writer))
+        match &self.any {
+            Any::Plain(filter) => filter.write_to(writer),
+            Any::Windowed(windowed) => windowed.write_to(writer),
+        }
     }
 
     /// A copy of the filter. Making it takes the memory of a snapshot.

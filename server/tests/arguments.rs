@@ -1,8 +1,6 @@
 //! Arguments of the commands that are wrong, and the texts of the errors, in both protocols.
 
-mod common;
-
-use common::{PROTOCOLS, Server, ask, in_both, refusal};
+use crate::common::{PROTOCOLS, Server, ask, in_both, refusal};
 
 #[test]
 fn reserve_checks_its_arguments_in_order() {

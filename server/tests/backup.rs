@@ -1,8 +1,6 @@
 //! The commands for backup and restore in docs/server/operations.md do what it says.
 
-mod common;
-
-use common::{Protocol, Server, ask, shut_down};
+use crate::common::{Protocol, Server, ask, shut_down};
 use std::{fs, path::Path, process::Command};
 use tempfile::TempDir;
 

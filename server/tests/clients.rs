@@ -1,8 +1,6 @@
 //! CLIENT, SLOWLOG and CONFIG: what operators look at and change.
 
-mod common;
-
-use common::{PATIENCE, PROTOCOLS, Protocol, Server, ask, refusal, try_ask, until};
+use crate::common::{PATIENCE, PROTOCOLS, Protocol, Server, ask, refusal, try_ask, until};
 use redis::{Connection, Value};
 use std::collections::HashMap;
 

@@ -1,8 +1,6 @@
 //! The CF.* commands in both protocols.
 
-mod common;
-
-use common::{Protocol, Server, ask, in_both, refusal};
+use crate::common::{Protocol, Server, ask, in_both, refusal};
 use redis::Value;
 
 fn ints(values: &[i64]) -> Value {
@@ -173,9 +171,9 @@ fn full_filters_say_so() {
         let fill = |client: &mut redis::Connection, key: &str| {
             (0..1_000_000)
                 .find_map(|item| {
-                    common::try_ask::<Value>(client, &format!("CF.ADD {key} {item}")).err()
+                    crate::common::try_ask::<Value>(client, &format!("CF.ADD {key} {item}")).err()
                 })
-                .map(|error| common::text(&error))
+                .map(|error| crate::common::text(&error))
         };
         assert_eq!(fill(client, "fixed").as_deref(), Some("Filter is full"));
         // At this rate a filter for 4 items cannot grow far.
@@ -186,8 +184,8 @@ fn full_filters_say_so() {
         );
         ask::<()>(client, "CF.RESERVE copies 1000");
         let refused =
-            (0..100).find_map(|_| common::try_ask::<Value>(client, "CF.ADD copies a").err());
-        let refused = common::text(&refused.expect("copies of one item are bounded"));
+            (0..100).find_map(|_| crate::common::try_ask::<Value>(client, "CF.ADD copies a").err());
+        let refused = crate::common::text(&refused.expect("copies of one item are bounded"));
         let count: i64 = ask(client, "CF.COUNT copies a");
         assert_eq!(
             refused,
@@ -206,8 +204,9 @@ fn copies_of_other_items_can_be_in_the_way() {
             ask::<()>(client, &format!("CF.RESERVE k 10000 {options}"));
             let refused = (0..500).find_map(|item| {
                 let add = format!("CF.ADD k {item}");
-                let error = (0..100).find_map(|_| common::try_ask::<Value>(client, &add).err());
-                let text = common::text(&error.expect("copies of one item are bounded"));
+                let error =
+                    (0..100).find_map(|_| crate::common::try_ask::<Value>(client, &add).err());
+                let text = crate::common::text(&error.expect("copies of one item are bounded"));
                 (!text.starts_with("Filter is full of copies of this item")).then_some(text)
             });
             assert_eq!(
@@ -394,10 +393,11 @@ fn max_capacity_is_where_growth_ends() {
     ask::<()>(&mut client, "CF.RESERVE k 1000 MAXCAPACITY 20000");
     assert_eq!(debug(&mut client, "k", "max_capacity"), 20_000);
     fill(&mut client, "k", 0, 20_000);
-    let refused = (20_000..100_000)
-        .find_map(|item| common::try_ask::<Value>(&mut client, &format!("CF.ADD k {item}")).err());
+    let refused = (20_000..100_000).find_map(|item| {
+        crate::common::try_ask::<Value>(&mut client, &format!("CF.ADD k {item}")).err()
+    });
     assert_eq!(
-        common::text(&refused.unwrap()),
+        crate::common::text(&refused.unwrap()),
         "Maximum expansions reached"
     );
     // Further than without it.

@@ -1,8 +1,6 @@
 //! What existing clients ask for beside CF.*: keys, connections, the server itself.
 
-mod common;
-
-use common::{Protocol, ask, in_both, refusal};
+use crate::common::{Protocol, ask, in_both, refusal};
 use redis::Value;
 
 #[test]

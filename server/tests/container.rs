@@ -1,10 +1,8 @@
 //! The files for containers: the file system of the image, the manifest, and the check of readiness.
 #![cfg(target_os = "linux")]
 
-mod common;
-
+use crate::common::{Protocol, Server, ask, command, shut_down, until};
 use clap::CommandFactory;
-use common::{Protocol, Server, ask, command, shut_down, until};
 use guira_server::config::Config;
 use std::{
     collections::BTreeSet,

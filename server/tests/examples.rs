@@ -1,8 +1,6 @@
 //! What the examples show.
 
-mod common;
-
-use common::{Protocol, Server, ask, refusal};
+use crate::common::{Protocol, Server, ask, refusal};
 
 #[path = "../examples/move_filter.rs"]
 #[allow(dead_code)]

@@ -1,8 +1,6 @@
 //! The dashboard and the alerting rules name metrics that the server has.
 
-mod common;
-
-use common::{Protocol, Server, ask, command, get};
+use crate::common::{Protocol, Server, ask, command, get};
 use std::collections::BTreeSet;
 use tempfile::TempDir;
 

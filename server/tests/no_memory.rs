@@ -2,9 +2,7 @@
 //! server serves on.
 #![cfg(target_os = "linux")]
 
-mod common;
-
-use common::{Protocol, Server, ask, memory, refusal, request, try_ask, until};
+use crate::common::{Protocol, Server, ask, memory, refusal, request, try_ask, until};
 use redis::Connection;
 use std::io::Write;
 use tempfile::TempDir;
@@ -25,7 +23,7 @@ fn fill(client: &mut Connection) {
             match try_ask::<()>(client, &command) {
                 Ok(()) => filters += 1,
                 Err(error) => {
-                    let text = common::text(&error);
+                    let text = crate::common::text(&error);
                     assert!(text.contains("no memory"), "{text}");
                     break;
                 }
@@ -96,7 +94,7 @@ fn a_piece_of_a_dump_is_refused() {
         server.limit_address_space(room);
         match try_ask::<(u64, Vec<u8>)>(&mut client, "CF.SCANDUMP k 1") {
             Ok(_) => break,
-            Err(error) => refusals.push(common::text(&error)),
+            Err(error) => refusals.push(crate::common::text(&error)),
         }
     }
     assert!(server.process.try_wait().unwrap().is_none());

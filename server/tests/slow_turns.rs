@@ -1,9 +1,7 @@
 //! Requests that wait for a slow command's turn count towards `--max-requests-memory`.
 
-mod common;
-
+use crate::common::{Raw, request, until};
 use clap::Parser;
-use common::{Raw, request, until};
 use guira_server::{
     config::Config,
     net::{self, Listener, Stop},
@@ -76,7 +74,7 @@ impl Busy {
     fn client(&self) -> Raw {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server is there");
         stream
-            .set_read_timeout(Some(common::PATIENCE))
+            .set_read_timeout(Some(crate::common::PATIENCE))
             .expect("a timeout can be set");
         Raw(BufReader::new(stream))
     }

@@ -1,8 +1,6 @@
 //! Commands that tools and proxies send before anything else.
 
-mod common;
-
-use common::{Protocol, ask, in_both, refusal};
+use crate::common::{Protocol, ask, in_both, refusal};
 use redis::Value;
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,8 +1,6 @@
 //! Settings that change while the server runs.
 
-mod common;
-
-use common::{Protocol, Server, ask, refusal, request, until};
+use crate::common::{Protocol, Server, ask, refusal, request, until};
 use redis::{Connection, Value};
 use std::{collections::HashMap, io::Read};
 use tempfile::TempDir;
@@ -163,7 +161,7 @@ fn a_new_limit_for_replies_holds_for_clients_that_are_there() {
 #[test]
 fn the_log_has_what_its_new_filter_lets_through() {
     let mut log = tempfile::NamedTempFile::new().unwrap();
-    let mut start = common::command(&["--log", "error"]);
+    let mut start = crate::common::command(&["--log", "error"]);
     let server = Server::spawn(start.stderr(log.reopen().unwrap()));
     let mut client = server.client(Protocol::Resp2);
     ask::<()>(&mut client, "CONFIG SET timeout 1000");
@@ -185,7 +183,7 @@ fn the_log_has_what_its_new_filter_lets_through() {
 
 #[test]
 fn settings_need_the_password_and_the_command() {
-    let mut start = common::command(&[]);
+    let mut start = crate::common::command(&[]);
     let server = Server::spawn(start.env("GUIRA_REQUIREPASS", "secret"));
     let mut client = server.raw();
     let set = request(&["CONFIG", "SET", "maxmemory", "1"]);

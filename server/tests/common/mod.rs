@@ -1,6 +1,6 @@
 //! Starts servers and talks to them.
 
-// Each test file is a crate of its own, and uses a part of this.
+// tests/panics.rs is a crate of its own, and uses a part of this.
 #![allow(dead_code)]
 
 use redis::{Connection, FromRedisValue, RedisError, Value};
