@@ -47,8 +47,8 @@ pub(crate) enum Batch<'a> {
     },
 }
 
-/// Items that are hashed before the table is looked at: 4 KiB of hashes, which stay in the first
-/// cache, and enough that the misses at the ends of the pipeline do not count.
+/// Items that are hashed before the table is looked at. Their hashes, 4 KiB, stay in the first
+/// cache. The cache misses at both ends of a pipeline of this length hardly count.
 const AT_ONCE: usize = 512;
 
 impl<'a> Batch<'a> {
@@ -74,7 +74,7 @@ impl<'a> Batch<'a> {
         }
         match kind {
             ITEMS_HASHES => {
-                // SAFETY: the caller promises as many numbers.
+                // SAFETY: the caller promises `count` numbers.
                 let hashes = unsafe { pointer::slice(data.cast(), count, "hashes") }?;
                 Ok(Self::Hashes(hashes))
             }
@@ -84,7 +84,7 @@ impl<'a> Batch<'a> {
                         "{count} rows of {size} bytes exceed the address space"
                     )));
                 };
-                // SAFETY: the caller promises as many bytes.
+                // SAFETY: the caller promises `count * size` bytes.
                 let data = unsafe { pointer::slice(data.cast(), bytes, "rows") }?;
                 Ok(Self::Rows {
                     data,
@@ -101,9 +101,9 @@ impl<'a> Batch<'a> {
                     });
                 }
                 let len = count.saturating_add(1);
-                // SAFETY: the caller promises as many offsets.
+                // SAFETY: the caller promises `count + 1` offsets.
                 let offsets = unsafe { pointer::slice(offsets, len, "offsets") }?;
-                // SAFETY: the caller promises as many bytes.
+                // SAFETY: the caller promises `size` bytes.
                 let data: &[u8] = unsafe { pointer::slice(data.cast(), size, "packed items") }?;
                 check(offsets, data.len())?;
                 Ok(Self::Packed { data, offsets })

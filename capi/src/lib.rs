@@ -7,8 +7,11 @@
 //! # Safety
 //!
 //! The callers keep the rules at the top of the header. `SAFETY: the rules of the header` refers to
-//! them: a pointer that is not null points to as many valid values as the call says, for the time
-//! of the call; a handle is alive; callbacks do not unwind.
+//! them:
+//!
+//! * A pointer that is not null points to the valid values that the call asks for, during the call.
+//! * A handle is alive.
+//! * Callbacks do not unwind.
 
 #![deny(
     unsafe_code,
