@@ -170,7 +170,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// The hashes of the items from `begin` on, as many as there is room for.
+    /// The hashes of the items from `begin` on, filling `into`.
     #[inline(always)]
     fn hash(self, state: &SeededState, begin: usize, into: &mut [u64]) {
         match self {

@@ -158,7 +158,7 @@ const MOST_OPTIONS: u64 = 4096;
 ///
 /// # Safety
 ///
-/// The pointer is null, misaligned, or that of a `u64` and of as many bytes in all as it says,
+/// The pointer is null, misaligned, or that of a `u64`, the number of all bytes there,
 /// unless that is impossible.
 pub(crate) unsafe fn options<T: Sized64>(pointer: *const T) -> Result<T, Failure> {
     let pointer = checked(pointer, "options")?;
