@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The C interface: the header, programs in C and C++ against the installed library, shared and static,
 # under valgrind and the sanitizers, and the package for Go with its race detector. Four minutes at most,
-# once the tools are there.
+# once the tools and the library are built: about a minute on two idle cores.
 #
 # The tools are Debian's gcc, g++, valgrind, pkg-config and Go, which are installed as root or with
 # sudo, and cbindgen and cargo-c, which are built into target/tools. What is there already is not got
@@ -69,7 +69,16 @@ if [ -z "${GUIRA_CAPI_BOUNDED:-}" ]; then
     ci/install.sh "${missing[@]}"
     tool cbindgen cbindgen 0.29.2
     tool cargo-cinstall cargo-c 0.10.24+cargo-0.98.0
-    [ "$mode" = --cost ] || GUIRA_CAPI_BOUNDED=1 exec timeout --kill-after=10 240 "$self"
+
+    say "building and installing the library"
+    rm -rf "$installed"
+    PATH=$tools:$PATH cargo cinstall --locked --manifest-path capi/Cargo.toml --profile capi \
+        --prefix "$installed" --libdir lib
+    if [ "$mode" != --cost ]; then
+        cargo test --quiet --package guira-capi --no-run
+        cargo build --quiet --package guira-capi --features faults --target-dir "$target/capi-faults"
+        GUIRA_CAPI_BOUNDED=1 exec timeout --kill-after=10 240 "$self"
+    fi
 fi
 
 mkdir -p "$work"
@@ -79,9 +88,6 @@ if [ "$mode" != --cost ]; then
     diff -u capi/include/guira.h "$work/guira.h" || fail "run ci/capi.sh --header, and commit the header"
 fi
 
-say "installing the library"
-rm -rf "$installed"
-PATH=$tools:$PATH cargo cinstall --locked --manifest-path capi/Cargo.toml --profile capi --prefix "$installed" --libdir lib
 export PKG_CONFIG_PATH=$installed/lib/pkgconfig
 # Go's cache does not see that a library or a header has changed.
 export GOCACHE=$work/go GOFLAGS=-count=1
@@ -120,8 +126,11 @@ built() {
     "${compiler[@]}" "${headers[@]}" "$source" -o "$work/$name" "$@"
 }
 
+# run NAME COMMAND...: under that command, if any.
 run() {
-    case $1 in *filter*) "$work/$1" tests/tests/data/hashes.txt ;; *) "$work/$1" ;; esac
+    local name=$1
+    shift
+    case $name in filter*) "$@" "$work/$name" tests/tests/data/hashes.txt ;; *) "$@" "$work/$name" ;; esac
 }
 
 tests=(c/filter.c c/expiring.c c/arguments.c c/memory.c cpp/classes.cpp)
@@ -146,9 +155,8 @@ done
 headers=("${cflags[@]}")
 
 say "valgrind"
-for name in expiring arguments classes; do
-    valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,indirect --error-exitcode=99 "$work/$name"
-done
+grind=(valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,indirect --error-exitcode=99)
+for name in filter expiring arguments classes; do run "$name" "${grind[@]}"; done
 
 say "the address sanitizer, and that of undefined behaviour"
 for source in c/filter.c c/expiring.c c/arguments.c cpp/classes.cpp; do
@@ -158,7 +166,6 @@ for source in c/filter.c c/expiring.c c/arguments.c cpp/classes.cpp; do
 done
 
 say "calls that panic"
-cargo build --quiet --package guira-capi --features faults --target-dir "$target/capi-faults"
 built panics capi/tests/c/panics.c "$target/capi-faults/debug/libguira_capi.a" "${needs[@]}"
 run panics
 
