@@ -15,7 +15,7 @@ use crate::{
         RawFilter,
         frontier::{chunk_buckets, memory::ScanError, scan::Chunk},
     },
-    snapshot::{assembly::Place as _, decode::Decoder, summed::Summed},
+    snapshot::{assembly::Place as _, decode::Decoder, header::len_with, summed::Summed},
     table::{
         layout::PackedLayout,
         time::{Epochs, Now},
@@ -94,11 +94,27 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.buckets() * 8 + self.buckets() / 64 + 256);
+        let mut bytes = Vec::with_capacity(self.snapshot_len_hint());
         match self.write_to(&mut bytes) {
             Ok(()) => bytes,
             Err(error) => unreachable!("a vector takes all bytes: {error}"),
         }
+    }
+
+    /// The bytes of a snapshot: how much memory to reserve for it.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// assert_eq!(filter.to_bytes().len(), filter.snapshot_len_hint());
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn snapshot_len_hint(&self) -> usize {
+        // The words, the epoch of each chunk, and the epoch at the end.
+        len_with(self.buckets() + self.buckets().div_ceil(CHUNK) + 1)
     }
 
     /// Reads a snapshot of a filter that used `hasher`.
