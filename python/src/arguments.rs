@@ -71,7 +71,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Items {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        choice("items", &value, &[("any", Self::Any), ("bytes", Self::Bytes)])
+        choice(
+            "items",
+            &value,
+            &[("any", Self::Any), ("bytes", Self::Bytes)],
+        )
     }
 }
 
@@ -118,7 +122,10 @@ fn choice<T: Copy>(name: &str, value: &Bound<'_, PyAny>, choices: &[(&str, T)]) 
         choices.find(|(choice, _)| *choice == text)
     });
     found.map(|(_, choice)| *choice).ok_or_else(|| {
-        let names: Vec<_> = choices.iter().map(|(choice, _)| format!("'{choice}'")).collect();
+        let names: Vec<_> = choices
+            .iter()
+            .map(|(choice, _)| format!("'{choice}'"))
+            .collect();
         let names = names.join(" or ");
         PyValueError::new_err(format!("{name} must be {names}, not {}", shown(value)))
     })
@@ -133,7 +140,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Seconds {
 
     fn extract(value: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let duration = if let Ok(delta) = value.cast::<PyDelta>() {
-            of_delta(delta.get_days(), delta.get_seconds(), delta.get_microseconds())
+            of_delta(
+                delta.get_days(),
+                delta.get_seconds(),
+                delta.get_microseconds(),
+            )
         } else {
             let seconds: f64 = value.extract().map_err(|_| {
                 PyTypeError::new_err(format!(

@@ -92,7 +92,9 @@ fn check_type(data_type: &DataType, keys: &Keys<'_>) -> PyResult<()> {
         Keys::Items(rule) if rule.items == Items::Bytes => {
             "items of this filter are of a string or binary type, as it has items='bytes'"
         }
-        Keys::Items(_) => "items are of an integer, string or binary type; of a table, pass one column",
+        Keys::Items(_) => {
+            "items are of an integer, string or binary type; of a table, pass one column"
+        }
     };
     Err(PyTypeError::new_err(format!(
         "an Arrow column of type {data_type} holds no items: {wanted}"
@@ -100,7 +102,9 @@ fn check_type(data_type: &DataType, keys: &Keys<'_>) -> PyResult<()> {
 }
 
 fn array_of(items: &Bound<'_, PyAny>, keys: &Keys<'_>) -> PyResult<ArrayRef> {
-    let capsules = items.call_method0("__arrow_c_array__")?.cast_into::<PyTuple>()?;
+    let capsules = items
+        .call_method0("__arrow_c_array__")?
+        .cast_into::<PyTuple>()?;
     let [schema, array] = &*capsules.iter().collect::<Vec<_>>() else {
         let message = "__arrow_c_array__ must return two capsules";
         return Err(PyTypeError::new_err(message));
@@ -110,6 +114,10 @@ fn array_of(items: &Bound<'_, PyAny>, keys: &Keys<'_>) -> PyResult<ArrayRef> {
     // SAFETY: capsules of these names point to these structs, by the PyCapsule interface. The
     // schema stays with its capsule; `from_raw` moves the array out of its own.
     let data = unsafe {
+        if (*schema).release().is_none() || (*array).is_released() {
+            let message = "the capsules of __arrow_c_array__ were already used: they are released";
+            return Err(PyValueError::new_err(message));
+        }
         let data_type = DataType::try_from(&*schema).map_err(refused)?;
         check_type(&data_type, keys)?;
         from_ffi(FFI_ArrowArray::from_raw(array), &*schema).map_err(refused)?
@@ -176,7 +184,13 @@ fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<u64>) {
         DataType::LargeBinary => each!(chunk.as_binary::<i64>(), hash_bytes),
         DataType::BinaryView => each!(chunk.as_binary_view(), hash_bytes),
         DataType::FixedSizeBinary(_) => {
-            each!(chunk.as_any().downcast_ref::<FixedSizeBinaryArray>().expect("its type"), hash_bytes);
+            each!(
+                chunk
+                    .as_any()
+                    .downcast_ref::<FixedSizeBinaryArray>()
+                    .expect("its type"),
+                hash_bytes
+            );
         }
         other => unreachable!("refused before: {other}"),
     }

@@ -4,7 +4,7 @@
 //! return to it can take milliseconds while other threads compete.
 
 use crate::{
-    buffer::View,
+    buffer::{self, View},
     errors::{batch_error, out_of_memory},
     item::Rule,
 };
@@ -42,8 +42,7 @@ impl Keys<'_> {
 }
 
 /// An operation on hashes: the answers go into the slice, which is empty if there are none.
-pub(crate) type Operation<'a> =
-    &'a (dyn Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync);
+pub(crate) type Operation<'a> = &'a (dyn Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync);
 
 /// Why a batch ended early.
 pub(crate) enum Stop {
@@ -102,7 +101,9 @@ pub(crate) fn answers<'py>(
     let mut answers = Hashes::reserved(len).map_err(|stop| batch.exception(py, stop))?;
     answers.resize(len, false);
     batch.run(py, &mut answers, operation)?;
-    if batch.is_array && let Some(mask) = mask(py, &answers)? {
+    if batch.is_array
+        && let Some(mask) = mask(py, &answers)?
+    {
         return Ok(mask);
     }
     list(py, &answers)
@@ -110,7 +111,13 @@ pub(crate) fn answers<'py>(
 
 impl<'a> Batch<'a> {
     fn of(items: &Bound<'_, PyAny>, keys: Keys<'a>) -> PyResult<Self> {
-        let listed = |source| Ok(Self { source: Source::Hashes(source), keys, is_array: false });
+        let listed = |source| {
+            Ok(Self {
+                source: Source::Hashes(source),
+                keys,
+                is_array: false,
+            })
+        };
         if let Ok(list) = items.cast_exact::<PyList>() {
             return listed(hashes(&keys, list.len(), list.iter().map(Ok))?);
         }
@@ -120,15 +127,27 @@ impl<'a> Batch<'a> {
         refuse_single(items)?;
         if let Some(buffer) = buffer_of(items)? {
             let source = Source::Buffer(View::of(&buffer, &keys)?, buffer);
-            return Ok(Self { source, keys, is_array: true });
+            return Ok(Self {
+                source,
+                keys,
+                is_array: true,
+            });
         }
         #[cfg(feature = "arrow")]
         if let Some(column) = crate::arrow::Column::of(items, &keys)? {
-            return Ok(Self { source: Source::Arrow(column), keys, is_array: true });
+            return Ok(Self {
+                source: Source::Arrow(column),
+                keys,
+                is_array: true,
+            });
         }
         let is_array = items.hasattr("dtype")?;
         let source = Source::Hashes(hashes(&keys, 0, items.try_iter()?)?);
-        Ok(Self { source, keys, is_array })
+        Ok(Self {
+            source,
+            keys,
+            is_array,
+        })
     }
 
     fn len(&self) -> usize {
@@ -140,14 +159,13 @@ impl<'a> Batch<'a> {
         }
     }
 
-    fn run(
-        &self,
-        py: Python<'_>,
-        answers: &mut [bool],
-        operation: Operation<'_>,
-    ) -> PyResult<()> {
+    fn run(&self, py: Python<'_>, answers: &mut [bool], operation: Operation<'_>) -> PyResult<()> {
         let keys = &self.keys;
-        let mut target = Target { operation, answers, done: 0 };
+        let mut target = Target {
+            operation,
+            answers,
+            done: 0,
+        };
         let few = self.len() < FEW;
         let outcome = match &self.source {
             Source::Hashes(hashes) => without_gil(py, few, || target.take(hashes)),
@@ -186,7 +204,11 @@ impl<'a> Batch<'a> {
         let Source::Buffer(view, _) = &self.source else {
             unreachable!("only buffers hold code points");
         };
-        let codec = if cfg!(target_endian = "little") { "utf-32-le" } else { "utf-32-be" };
+        let codec = if cfg!(target_endian = "little") {
+            "utf-32-le"
+        } else {
+            "utf-32-be"
+        };
         let bytes = PyBytes::new(py, &view.bytes_of(item));
         let text = bytes.call_method1("decode", (codec, "surrogatepass"))?;
         Ok(match text.call_method1("encode", ("utf-8",)) {
@@ -217,7 +239,11 @@ impl Target<'_> {
                     self.done += chunk.len();
                     hashes = rest;
                 }
-                Err(BatchError { index, error: InsertError::TooManyInFlight, .. }) => {
+                Err(BatchError {
+                    index,
+                    error: InsertError::TooManyInFlight,
+                    ..
+                }) => {
                     // The tokens belong to calls of other threads, which end soon.
                     thread::yield_now();
                     self.done += index;
@@ -292,11 +318,13 @@ fn refuse_single(items: &Bound<'_, PyAny>) -> PyResult<()> {
 
 /// The buffer of an object; `None` if its items are those of an iterator.
 fn buffer_of(items: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
-    match PyUntypedBuffer::get(items) {
+    match buffer::of(items) {
         Ok(buffer) if buffer.format().to_bytes() == b"O" => Ok(None),
         Ok(buffer) => Ok(Some(buffer)),
         Err(_) => {
-            let kind = items.getattr("dtype").and_then(|dtype| dtype.getattr("kind"));
+            let kind = items
+                .getattr("dtype")
+                .and_then(|dtype| dtype.getattr("kind"));
             match kind.and_then(|kind| kind.extract::<String>()) {
                 Ok(kind) if kind == "M" || kind == "m" => Err(PyTypeError::new_err(format!(
                     "an array of {} holds no items: use `.view(\"i8\")`",

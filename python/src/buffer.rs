@@ -15,6 +15,7 @@ use pyo3::{
     buffer::PyUntypedBuffer,
     exceptions::{PyBufferError, PyTypeError},
     prelude::*,
+    types::PyMemoryView,
 };
 use std::{
     slice,
@@ -145,7 +146,9 @@ impl View {
             ($int:ty) => {{
                 let (ints, _) = bytes.as_chunks::<{ size_of::<$int>() }>();
                 // Signed ones are widened with their sign.
-                let ints = ints.iter().map(|&int| <$int>::from_ne_bytes(int) as i64 as u64);
+                let ints = ints
+                    .iter()
+                    .map(|&int| <$int>::from_ne_bytes(int) as i64 as u64);
                 match keys {
                     Keys::Items(rule) => hashes.extend(ints.map(|int| rule.hash_u64(int))),
                     Keys::Hashes => hashes.extend(ints),
@@ -195,7 +198,10 @@ impl View {
 }
 
 fn without_padding(bytes: &[u8]) -> &[u8] {
-    let len = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    let len = bytes
+        .iter()
+        .rposition(|&byte| byte != 0)
+        .map_or(0, |last| last + 1);
     &bytes[..len]
 }
 
@@ -203,7 +209,10 @@ fn without_padding(bytes: &[u8]) -> &[u8] {
 fn text_of(row: &[u8], text: &mut String) -> Option<()> {
     let (points, _) = row.as_chunks::<4>();
     let points = points.iter().map(|&point| u32::from_ne_bytes(point));
-    let len = points.clone().rposition(|point| point != 0).map_or(0, |last| last + 1);
+    let len = points
+        .clone()
+        .rposition(|point| point != 0)
+        .map_or(0, |last| last + 1);
     for point in points.take(len) {
         text.push(char::from_u32(point)?);
     }
@@ -238,6 +247,14 @@ unsafe fn copy_shared(from: *const u8, into: &mut [u8]) {
     }
 }
 
+/// The buffer of an object. Those of ctypes have no strides, which a memoryview adds.
+pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
+    PyUntypedBuffer::get(object).or_else(|error| {
+        let view = PyMemoryView::from(object).map_err(|_| error)?;
+        PyUntypedBuffer::get(&view)
+    })
+}
+
 /// A copy of all bytes of a contiguous buffer.
 pub(crate) fn bytes_of(buffer: &PyUntypedBuffer) -> PyResult<Vec<u8>> {
     if !buffer.is_c_contiguous() {
@@ -256,10 +273,17 @@ pub(crate) fn bytes_of(buffer: &PyUntypedBuffer) -> PyResult<Vec<u8>> {
 fn layout(buffer: &PyUntypedBuffer, keys: &Keys<'_>) -> PyResult<(Kind, usize, isize)> {
     let format = buffer.format().to_bytes();
     let (order, code) = match format {
-        [order @ (b'@' | b'=' | b'<' | b'>' | b'!' | b'|' | b'^'), code @ ..] => (*order, code),
+        [
+            order @ (b'@' | b'=' | b'<' | b'>' | b'!' | b'|' | b'^'),
+            code @ ..,
+        ] => (*order, code),
         code => (b'@', code),
     };
-    let native = if cfg!(target_endian = "little") { b'<' } else { b'>' };
+    let native = if cfg!(target_endian = "little") {
+        b'<'
+    } else {
+        b'>'
+    };
     let size = buffer.item_size();
     let is_native = matches!(order, b'@' | b'=' | b'|' | b'^') || order == native || size == 1;
     let refuse = |hint: &str| {

@@ -120,7 +120,11 @@ impl Clock {
     #[inline]
     pub(crate) fn ticket(&self) -> Ticket {
         let catch_ups = self.catch_ups.load(SeqCst);
-        if catch_ups % 2 == 1 { self.wait() } else { Ticket(catch_ups) }
+        if catch_ups % 2 == 1 {
+            self.wait()
+        } else {
+            Ticket(catch_ups)
+        }
     }
 
     /// Waits until no catch-up is in progress.

@@ -3,7 +3,7 @@
 use guira::{BatchError, BuildError, InsertError, MergeError};
 use pyo3::{
     create_exception,
-    exceptions::{PyException, PyMemoryError, PyValueError},
+    exceptions::{PyException, PyMemoryError, PyOSError, PyValueError},
     prelude::*,
 };
 use std::{error::Error, fmt::Display, io, path::Path};
@@ -84,16 +84,28 @@ pub(crate) fn snapshot_error(error: guira::SnapshotError) -> PyErr {
 }
 
 /// `OSError`, or the subclass for its number, with the path.
-pub(crate) fn file_error(path: &Path, error: io::Error) -> PyErr {
-    match error.raw_os_error() {
-        Some(number) => {
-            let text = error.to_string();
-            let text = text.split(" (os error").next().unwrap_or_default();
-            pyo3::exceptions::PyOSError::new_err((number, text.to_owned(), path.to_owned()))
-        }
-        None if error.kind() == io::ErrorKind::OutOfMemory => out_of_memory("the snapshot"),
-        None => error.into(),
+pub(crate) fn file_error(py: Python<'_>, path: &Path, error: io::Error) -> PyErr {
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        return out_of_memory("the snapshot");
     }
+    let exception = match error.raw_os_error() {
+        Some(number) => return PyOSError::new_err((number, os_text(number), path.to_owned())),
+        // It names a temporary file.
+        None => PyErr::from(error),
+    };
+    match exception.value(py).setattr("filename", path) {
+        Ok(()) => exception,
+        Err(other) => other,
+    }
+}
+
+/// The text of a number, without the number.
+fn os_text(number: i32) -> String {
+    let text = io::Error::from_raw_os_error(number).to_string();
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 #[cold]

@@ -157,13 +157,15 @@ impl ExpiringFilter {
     }
 
     fn insert_all(&self) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync {
-        self.writing(|hashes, _| self.table.insert_hash_batch(hashes), Written::All)
+        self.writing(
+            |hashes, _| self.table.insert_hash_batch(hashes),
+            Written::All,
+        )
     }
 
     fn insert_unique_all(&self) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync {
-        let insert = |hashes: &[u64], added: &mut [bool]| {
-            self.table.insert_unique_hash_batch(hashes, added)
-        };
+        let insert =
+            |hashes: &[u64], added: &mut [bool]| self.table.insert_unique_hash_batch(hashes, added);
         self.writing(insert, Written::Answered)
     }
 
@@ -254,7 +256,11 @@ impl ExpiringFilter {
     ///     (True, False)
     #[pyo3(signature = (item, /))]
     fn add_unique(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.write(item, |hash| self.table.insert_unique_hash(hash), Written::Answered)
+        self.write(
+            item,
+            |hash| self.table.insert_unique_hash(hash),
+            Written::Answered,
+        )
     }
 
     /// Resets the time of an item. False if it is absent or has expired.
@@ -264,7 +270,11 @@ impl ExpiringFilter {
     ///     False
     #[pyo3(signature = (item, /))]
     fn refresh(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.write(item, |hash| self.table.refresh_hash(hash), Written::Answered)
+        self.write(
+            item,
+            |hash| self.table.refresh_hash(hash),
+            Written::Answered,
+        )
     }
 
     /// Adds an item if it is absent, and resets its time if it is present: a sliding window. True if
@@ -275,7 +285,11 @@ impl ExpiringFilter {
     ///     (True, False)
     #[pyo3(signature = (item, /))]
     fn add_or_refresh(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.write(item, |hash| self.table.insert_or_refresh_hash(hash), Written::All)
+        self.write(
+            item,
+            |hash| self.table.insert_or_refresh_hash(hash),
+            Written::All,
+        )
     }
 
     fn __contains__(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -337,10 +351,13 @@ impl ExpiringFilter {
     /// `refresh` of each item: which of them were present.
     #[pyo3(signature = (items, /))]
     fn refresh_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let refresh = |hashes: &[u64], found: &mut [bool]| {
-            self.table.refresh_hash_batch(hashes, found)
-        };
-        batch::answers(items, self.items(), &self.writing(refresh, Written::Answered))
+        let refresh =
+            |hashes: &[u64], found: &mut [bool]| self.table.refresh_hash_batch(hashes, found);
+        batch::answers(
+            items,
+            self.items(),
+            &self.writing(refresh, Written::Answered),
+        )
     }
 
     /// `add_or_refresh` of each item: which of them this call added.
@@ -419,7 +436,8 @@ impl ExpiringFilter {
         }
         self.begin(py);
         other.begin(py);
-        py.detach(|| self.table.merge(&other.table)).map_err(merge_error)
+        py.detach(|| self.table.merge(&other.table))
+            .map_err(merge_error)
     }
 
     /// Removes all items.
@@ -450,7 +468,10 @@ impl ExpiringFilter {
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, &'static str, &'static str))> {
+    ) -> PyResult<(
+        Bound<'py, PyAny>,
+        (Bound<'py, PyBytes>, &'static str, &'static str),
+    )> {
         let module = py.import("guira_filter._guira_filter")?;
         let restore = module.getattr("_restore_expiring_filter")?;
         let (items, clock) = (self.rule.items.name(), self.clock.kind().name());
@@ -633,11 +654,12 @@ impl ExpiringFilter {
                 "a reading of {elapsed:?} is more than 2**64 - 1 nanoseconds"
             )));
         };
-        py.detach(|| self.clock.set(&self.table, nanos)).map_err(|before| {
-            PyValueError::new_err(format!(
-                "the clock must not go back: the reading was {before:?}, and is {elapsed:?}"
-            ))
-        })
+        py.detach(|| self.clock.set(&self.table, nanos))
+            .map_err(|before| {
+                PyValueError::new_err(format!(
+                    "the clock must not go back: the reading was {before:?}, and is {elapsed:?}"
+                ))
+            })
     }
 }
 

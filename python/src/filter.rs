@@ -111,7 +111,9 @@ impl Filter {
         seed: Option<Whole<u64>>,
         items: Items,
     ) -> PyResult<Self> {
-        let mut builder = CuckooFilter::builder().capacity(capacity.0).prefer(prefer.0);
+        let mut builder = CuckooFilter::builder()
+            .capacity(capacity.0)
+            .prefer(prefer.0);
         if let Some(rate) = false_positive_rate {
             builder = builder.false_positive_rate(rate);
         }
@@ -138,7 +140,9 @@ impl Filter {
     ///     2
     #[pyo3(signature = (item, /))]
     fn add(&self, item: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.table.insert_hash(self.rule.hash(item)?).map_err(insert_error)
+        self.table
+            .insert_hash(self.rule.hash(item)?)
+            .map_err(insert_error)
     }
 
     /// Adds an item unless it is present. True if this call added it.
@@ -287,7 +291,8 @@ impl Filter {
                 other.rule.items.name()
             )));
         }
-        py.detach(|| self.table.merge(&other.table)).map_err(merge_error)
+        py.detach(|| self.table.merge(&other.table))
+            .map_err(merge_error)
     }
 
     /// Removes all items.
@@ -320,7 +325,9 @@ impl Filter {
         &self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, &'static str))> {
-        let restore = py.import("guira_filter._guira_filter")?.getattr("_restore_filter")?;
+        let restore = py
+            .import("guira_filter._guira_filter")?
+            .getattr("_restore_filter")?;
         Ok((restore, (self.to_bytes(py)?, self.rule.items.name())))
     }
 
@@ -410,7 +417,9 @@ impl Filter {
         let (capacity, len) = (self.table.capacity(), self.table.len());
         let rate = self.table.false_positive_rate();
         let items = self.rule.items.name();
-        format!("Filter(capacity={capacity}, false_positive_rate={rate:.3e}, items='{items}', len={len})")
+        format!(
+            "Filter(capacity={capacity}, false_positive_rate={rate:.3e}, items='{items}', len={len})"
+        )
     }
 
     /// Distinct items for which there is room at the present size.

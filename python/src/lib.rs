@@ -32,6 +32,7 @@ use pyo3::prelude::*;
 /// The compiled part of `guira_filter`.
 #[pymodule(gil_used = false)]
 mod _guira_filter {
+    use super::*;
     #[pymodule_export]
     use super::{
         errors::{FullError, SnapshotError},
@@ -39,7 +40,6 @@ mod _guira_filter {
         filter::{Filter, restore_filter},
         stats::Stats,
     };
-    use super::*;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -6,7 +6,6 @@ use crate::{
 };
 use guira::{CuckooFilter, ExpiringFilter, ExpiringSnapshotDecoder, SnapshotDecoder};
 use pyo3::{
-    buffer::PyUntypedBuffer,
     exceptions::PyTypeError,
     prelude::*,
     pybacked::PyBackedBytes,
@@ -109,7 +108,9 @@ pub(crate) fn to_bytes<'py>(
         let mut memory = Memory(Vec::new());
         let reserved = memory.0.try_reserve_exact(filter.len_hint());
         reserved.map_err(|_| out_of_memory("the snapshot"))?;
-        filter.write(&mut memory).map_err(|_| out_of_memory("the snapshot"))?;
+        filter
+            .write(&mut memory)
+            .map_err(|_| out_of_memory("the snapshot"))?;
         Ok::<_, PyErr>(memory.0)
     })?;
     PyBytes::new_with(py, bytes.len(), |into| {
@@ -129,7 +130,7 @@ pub(crate) fn from_bytes<F: Stored>(
         return py.detach(|| decode(&bytes, max_bytes));
     }
     // Others may write it, so it is copied.
-    let bytes = buffer::bytes_of(&PyUntypedBuffer::get(data)?)?;
+    let bytes = buffer::bytes_of(&buffer::of(data)?)?;
     py.detach(|| decode(&bytes, max_bytes))
 }
 
@@ -143,7 +144,9 @@ fn feed_all(decoder: &mut impl Decoder, bytes: &[u8]) -> PyResult<()> {
     let fed = decoder.feed(bytes).map_err(snapshot_error)?;
     let count = bytes.len() - fed;
     if count > 0 {
-        return Err(snapshot_error(guira::SnapshotError::TrailingBytes { count }));
+        return Err(snapshot_error(guira::SnapshotError::TrailingBytes {
+            count,
+        }));
     }
     Ok(())
 }
@@ -151,7 +154,8 @@ fn feed_all(decoder: &mut impl Decoder, bytes: &[u8]) -> PyResult<()> {
 /// Writes a snapshot to a temporary file beside `path`, and renames it: the file has the old or the
 /// new snapshot, also after a crash.
 pub(crate) fn save(py: Python<'_>, filter: &impl Stored, path: &Path) -> PyResult<()> {
-    py.detach(|| save_to(filter, path)).map_err(|error| file_error(path, error))
+    py.detach(|| save_to(filter, path))
+        .map_err(|error| file_error(py, path, error))
 }
 
 fn save_to(filter: &impl Stored, path: &Path) -> io::Result<()> {
@@ -159,6 +163,9 @@ fn save_to(filter: &impl Stored, path: &Path) -> io::Result<()> {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
+    // Windows cannot open directories.
+    #[cfg(unix)]
+    let opened = File::open(directory)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".guira-").suffix(".tmp");
     if let Some(permissions) = permissions() {
@@ -170,9 +177,9 @@ fn save_to(filter: &impl Stored, path: &Path) -> io::Result<()> {
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
-    // The rename itself. Windows cannot open directories.
+    // The rename itself.
     #[cfg(unix)]
-    File::open(directory)?.sync_all()?;
+    opened.sync_all()?;
     Ok(())
 }
 
@@ -194,21 +201,22 @@ pub(crate) fn load<F: Stored>(
     path: &Path,
     max_bytes: Option<usize>,
 ) -> PyResult<F> {
-    py.detach(|| {
-        let failed = |error| file_error(path, error);
-        let file = File::open(path).map_err(failed)?;
-        let mut decoder = F::Decoder::new(max_bytes.unwrap_or(usize::MAX));
-        let mut piece = Vec::new();
-        piece.try_reserve_exact(PIECE).map_err(|_| out_of_memory("a piece of the file"))?;
-        loop {
+    let failed = |error| file_error(py, path, error);
+    let file = File::open(path).map_err(failed)?;
+    let mut decoder = F::Decoder::new(max_bytes.unwrap_or(usize::MAX));
+    let mut piece = Vec::new();
+    let reserved = piece.try_reserve_exact(PIECE);
+    reserved.map_err(|_| out_of_memory("a piece of the file"))?;
+    loop {
+        let read = py.detach(|| {
             piece.clear();
-            let read = (&file).take(PIECE as u64).read_to_end(&mut piece);
-            if read.map_err(failed)? == 0 {
-                return decoder.finish().map_err(snapshot_error);
-            }
-            feed_all(&mut decoder, &piece)?;
+            (&file).take(PIECE as u64).read_to_end(&mut piece)
+        });
+        if read.map_err(failed)? == 0 {
+            return decoder.finish().map_err(snapshot_error);
         }
-    })
+        py.detach(|| feed_all(&mut decoder, &piece))?;
+    }
 }
 
 /// The filter of what `CF.SCANDUMP` returned: the header, then the pieces.
@@ -222,7 +230,10 @@ pub(crate) fn from_dump<F: Stored>(
     }
     let mut pieces = pieces.try_iter()?;
     let header = next_piece(&mut pieces)?;
-    let begins = header.as_ref().and_then(|header| header.get(..LENGTH)).unwrap_or_default();
+    let begins = header
+        .as_ref()
+        .and_then(|header| header.get(..LENGTH))
+        .unwrap_or_default();
     if begins != F::DUMP {
         return Err(SnapshotError::new_err(format!(
             "the first piece is not the header of a dump of this kind of filter: it begins with \
@@ -236,7 +247,9 @@ pub(crate) fn from_dump<F: Stored>(
     while let Some(piece) = next_piece(&mut pieces)? {
         let skip = piece.len().min(LENGTH - skipped);
         skipped += skip;
-        pieces.py().detach(|| feed_all(&mut decoder, &piece[skip..]))?;
+        pieces
+            .py()
+            .detach(|| feed_all(&mut decoder, &piece[skip..]))?;
     }
     decoder.finish().map_err(snapshot_error)
 }
