@@ -15,7 +15,7 @@ import random
 import sys
 import tempfile
 import time
-from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,20 +40,42 @@ def least(rounds: int, items: int, make: Callable[[], Any], run: Callable[[Any],
     return best
 
 
-def each(call: Callable[[Any], object], items: list[Any]) -> None:
+def adds(items: list[Any], container: Any) -> None:
+    add = container.add
     for item in items:
-        call(item)
+        add(item)
 
 
-def lookups(container: Any, items: list[Any]) -> None:
+def lookups(items: list[Any], container: Any) -> None:
     for item in items:
         item in container  # noqa: B015
+
+
+def update(items: Any, container: Any) -> None:
+    container.update(items)
+
+
+def contains_many(items: Any, container: Any) -> None:
+    container.contains_many(items)
+
+
+def repeat(items: Any, calls: int, container: Any) -> None:
+    look_up = container.contains_many
+    for _ in range(calls):
+        look_up(items)
+
+
+def same(container: Any) -> Any:
+    return container
 
 
 def peers(items: int) -> Iterator[tuple[str, Callable[[], Any]]]:
     """The names of the containers, and how each is made."""
     yield "guira", lambda: guira_filter.Filter(items, RATE)
-    yield "guira, grown 64 times", lambda: guira_filter.Filter(items // 64, RATE, max_capacity=items)
+    yield (
+        "guira, grown 64 times",
+        lambda: guira_filter.Filter(items // 64, RATE, max_capacity=items),
+    )
     yield "guira, expiring", lambda: guira_filter.ExpiringFilter(3600, items, RATE)
     yield "set", set
     if rbloom := installed("rbloom"):
@@ -62,8 +84,9 @@ def peers(items: int) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield "abloom", lambda: abloom.BloomFilter(items, RATE)
     if mapped := installed("pybloomfilter"):
         directory = tempfile.mkdtemp()
-        yield "pybloomfiltermmap3", lambda: mapped.BloomFilter(
-            items, RATE, str(Path(directory, "filter"))
+        yield (
+            "pybloomfiltermmap3",
+            lambda: mapped.BloomFilter(items, RATE, str(Path(directory, "filter"))),
         )
 
 
@@ -83,74 +106,63 @@ def single_calls(count: int, rounds: int) -> None:
     print("| | " + " | ".join(names) + " |")
     print("|---" * (len(names) + 1) + "|")
     for name, make in peers(count):
-        rows = [
-            measured(make, items[:count], items[count:], rounds) for items in kinds.values()
-        ]
+        rows = [measured(make, items[:count], items[count:], rounds) for items in kinds.values()]
         cells = [" / ".join(times) for times in zip(*rows, strict=True)]
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
 def measured(make: Callable[[], Any], hits: list[Any], misses: list[Any], rounds: int) -> list[str]:
-    def filled() -> Any:
-        container = make()
-        container.update(hits)
-        return container
-
-    full, count = filled(), len(hits)
+    full, count = make(), len(hits)
+    full.update(hits)
     times = [
-        least(rounds, count, make, lambda new: each(new.add, hits)),
-        least(rounds, count, lambda: full, lambda full: lookups(full, hits)),
-        least(rounds, count, lambda: full, lambda full: lookups(full, misses)),
-        least(rounds, count, make, lambda new: new.update(hits)),
+        least(rounds, count, make, partial(adds, hits)),
+        least(rounds, count, lambda: full, partial(lookups, hits)),
+        least(rounds, count, lambda: full, partial(lookups, misses)),
+        least(rounds, count, make, partial(update, hits)),
     ]
     if hasattr(full, "contains_many"):
-        times.append(least(rounds, count, lambda: full, lambda full: full.contains_many(hits)))
-    return [f"{time:.0f}" for time in times] + ["–"] * (5 - len(times))
+        times.append(least(rounds, count, lambda: full, partial(contains_many, hits)))
+    return [f"{time:.0f}" for time in times] + ["-"] * (5 - len(times))
 
 
 def arrays(count: int, rounds: int) -> None:
     rng = np.random.default_rng(1)
-    columns = {
+    texts = [f"{number:016x}" for number in range(count)]
+    columns: dict[str, Any] = {
         "uint64": rng.integers(0, 1 << 63, count, dtype=np.uint64),
         "rows of 16 bytes": rng.integers(0, 256, (count, 16), dtype=np.uint8),
         "S16": rng.integers(1, 256, (count, 16), dtype=np.uint8).view("S16").ravel(),
-        "U16": np.array([f"{number:016x}" for number in range(count)]),
+        "U16": np.array(texts),
     }
     if pyarrow := installed("pyarrow"):
-        columns["Arrow string"] = pyarrow.array([f"{number:016x}" for number in range(count)])
+        columns["Arrow string"] = pyarrow.array(texts)
     print(f"\n{count} items of {count}, CPU ns per item (millions per second)\n")
-    print("| array | update | contains_many |")
-    print("|---|---|---|")
+    print("| array | update, to half full | update | contains_many |")
+    print("|---|---|---|---|")
     for name, items in columns.items():
         full = guira_filter.Filter(count, RATE)
         full.update(items)
-
-        def new() -> guira_filter.Filter:
-            return guira_filter.Filter(count, RATE)
-
-        update = least(rounds, count, new, lambda new, items=items: new.update(items))
-        contains = least(rounds, count, lambda full=full: full, lambda full, items=items: full.contains_many(items))
-        cells = [f"{time:.1f} ({1000 / time:.0f})" for time in (update, contains)]
+        times = [
+            least(
+                rounds, count, partial(guira_filter.Filter, 2 * count, RATE), partial(update, items)
+            ),
+            least(rounds, count, partial(guira_filter.Filter, count, RATE), partial(update, items)),
+            least(rounds, count, partial(same, full), partial(contains_many, items)),
+        ]
+        cells = [f"{time:.1f} ({1000 / time:.0f})" for time in times]
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
 def small_batches(rounds: int) -> None:
     full = guira_filter.Filter(100_000, RATE)
     full.update(np.arange(100_000))
-    print("\nCPU ns per `contains_many`\n")
+    print("\nCPU ns per call of `contains_many`\n")
     print("| items | ndarray | list |")
     print("|---|---|---|")
     for size in BATCHES:
         array, calls = np.arange(size), 200_000 // size
         times = [
-            least(
-                rounds,
-                calls,
-                lambda: None,
-                lambda _, batch=batch: deque(
-                    (full.contains_many(batch) for _ in range(calls)), maxlen=0
-                ),
-            )
+            least(rounds, calls, partial(same, full), partial(repeat, batch, calls))
             for batch in (array, array.tolist())
         ]
         print(f"| {size} | {times[0]:.0f} | {times[1]:.0f} |", flush=True)

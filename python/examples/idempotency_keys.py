@@ -1,8 +1,8 @@
 """A Flask application that handles each idempotency key once within a day.
 
-    pip install flask guira-filter
-    python idempotency_keys.py            # serves on port 5000
-    python idempotency_keys.py --check    # tries itself, without a server
+pip install flask guira-filter
+python idempotency_keys.py            # serves on port 5000
+python idempotency_keys.py --check    # tries itself, without a server
 """
 
 from __future__ import annotations

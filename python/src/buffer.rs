@@ -300,7 +300,7 @@ fn layout(buffer: &PyUntypedBuffer, keys: &Keys<'_>) -> PyResult<(Kind, usize, i
         b"b" | b"h" | b"i" | b"l" | b"q" | b"n" => Kind::Signed,
         b"c" => Kind::Row,
         [digits @ .., b's'] if is_number(digits) => Kind::Padded,
-        [digits @ .., b'w'] if is_number(digits) && size % 4 == 0 => Kind::Wide,
+        [digits @ .., b'w'] if is_number(digits) && size.is_multiple_of(4) => Kind::Wide,
         [digits @ .., b'x'] if is_number(digits) => Kind::Row,
         [.., b'e' | b'f' | b'd' | b'g'] => {
             return refuse("use `.view(\"i8\")` for equal bits, or `.astype(\"i8\")` to round");

@@ -89,11 +89,13 @@ pub(crate) fn file_error(py: Python<'_>, path: &Path, error: io::Error) -> PyErr
         return out_of_memory("the snapshot");
     }
     let exception = match error.raw_os_error() {
-        Some(number) => return PyOSError::new_err((number, os_text(number), path.to_owned())),
+        Some(number) => {
+            return PyOSError::new_err((number, os_text(number), path.as_os_str().to_owned()));
+        }
         // It names a temporary file.
         None => PyErr::from(error),
     };
-    match exception.value(py).setattr("filename", path) {
+    match exception.value(py).setattr("filename", path.as_os_str()) {
         Ok(()) => exception,
         Err(other) => other,
     }

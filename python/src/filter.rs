@@ -94,6 +94,7 @@ impl Filter {
 
 #[pymethods]
 impl Filter {
+    #[allow(clippy::too_many_arguments)] // They are keywords.
     #[new]
     #[pyo3(signature = (
         capacity = Whole(1024), false_positive_rate = None, *, max_capacity = None,
@@ -321,6 +322,7 @@ impl Filter {
         self.copy(py)
     }
 
+    #[allow(clippy::type_complexity)]
     fn __reduce__<'py>(
         &self,
         py: Python<'py>,

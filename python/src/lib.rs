@@ -12,6 +12,8 @@
 //! | `arguments`, `errors`, `stats` | conversions |
 
 #![deny(unsafe_code)]
+// The examples in docstrings are Python. Python runs them: tests/test_documents.py.
+#![allow(rustdoc::invalid_rust_codeblocks)]
 
 mod arguments;
 #[cfg(feature = "arrow")]

@@ -30,9 +30,7 @@ def rows(count: int, width: int) -> Any:
 
 
 ARRAYS: dict[str, Callable[[int], tuple[Any, Iterable[Any]]]] = {
-    **{
-        dtype: lambda n, dtype=dtype: (a := numbers(n, dtype), a.tolist()) for dtype in NUMPY_INTS
-    },
+    **{dtype: lambda n, dtype=dtype: (a := numbers(n, dtype), a.tolist()) for dtype in NUMPY_INTS},
     "strided": lambda n: (a := numbers(2 * n, "i4")[::-2], a.tolist()),
     "column": lambda n: (a := numbers(3 * n, "u2").reshape(n, 3)[:, 1], a.tolist()),
     "repeated": lambda n: (a := np.broadcast_to(np.int64(7), (n,)), a.tolist()),
@@ -44,7 +42,7 @@ ARRAYS: dict[str, Callable[[int], tuple[Any, Iterable[Any]]]] = {
     "rows": lambda n: (a := rows(n, 5), [row.tobytes() for row in a]),
     "rows of columns": lambda n: (a := rows(n, 8)[:, ::-3], [row.tobytes() for row in a]),
     "Fortran": lambda n: (a := np.asfortranarray(rows(n, 5)), [row.tobytes() for row in a]),
-    "no columns": lambda n: (a := rows(n, 5)[:, :0], [b""] * n if n else []),
+    "no columns": lambda n: (rows(n, 5)[:, :0], [b""] * n),
     "wide rows": lambda n: (a := rows(n % 7, 100_000), [row.tobytes() for row in a]),
     "S": lambda n: (a := np.array([b"%d" % (i % 999) for i in range(n)], "S7"), a.tolist()),
     "S with NULs": lambda n: (a := np.array([b"a\0b\0"] * n, "S6"), a.tolist()),
@@ -66,7 +64,13 @@ ARRAYS: dict[str, Callable[[int], tuple[Any, Iterable[Any]]]] = {
             a := pa.array([f"{i}-{'é' * (i % 20)}" for i in range(n)]).cast(kind),
             a.to_pylist(),
         )
-        for kind in (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary())
+        for kind in (
+            pa.string(),
+            pa.large_string(),
+            pa.string_view(),
+            pa.binary(),
+            pa.large_binary(),
+        )
     },
     "Arrow fixed": lambda n: (
         a := pa.array([row.tobytes() for row in rows(n, 4)], pa.binary(4)),
@@ -76,7 +80,10 @@ ARRAYS: dict[str, Callable[[int], tuple[Any, Iterable[Any]]]] = {
         a := pa.chunked_array([["x"], [f"{i}" for i in range(n)], []], pa.string()),
         a.to_pylist(),
     ),
-    "polars str": lambda n: (a := pl.Series([f"é{i}" for i in range(n)], dtype=pl.String), a.to_list()),
+    "polars str": lambda n: (
+        a := pl.Series([f"é{i}" for i in range(n)], dtype=pl.String),
+        a.to_list(),
+    ),
     "polars int": lambda n: (a := pl.Series(numbers(n, "i8")), a.to_list()),
 }
 
@@ -146,7 +153,14 @@ def test_hashes() -> None:
     assert f.contains_hashes(pa.array(hashes)).all()
     assert not f.add_unique_hashes(hashes).any()
     assert f.discard_hashes(hashes).all()
-    for wrong in (hashes.view("i8"), hashes.astype("u4"), rows(3, 8), np.array(["a"]), ["a"], [1.5]):
+    for wrong in (
+        hashes.view("i8"),
+        hashes.astype("u4"),
+        rows(3, 8),
+        np.array(["a"]),
+        ["a"],
+        [1.5],
+    ):
         with pytest.raises(TypeError):
             f.update_hashes(wrong)
     for wrong in ([-1], [2**64]):
@@ -213,7 +227,7 @@ def test_invalid_arrow_data_is_refused() -> None:
         buffers = [None, pa.py_buffer(np.array(offsets, "i4")), pa.py_buffer(b"ab")]
         columns.append(pa.BinaryArray.from_buffers(pa.binary(), 2, buffers))
     for column in columns:
-        with pytest.raises(ValueError, match="UTF-?8|offset|Offset|buffer"):
+        with pytest.raises(ValueError, match=r"UTF-?8|offset|Offset|buffer"):
             Filter(10).update(column)
 
 
@@ -264,7 +278,7 @@ def test_a_mapped_file_is_a_batch_of_its_bytes() -> None:
 def test_a_full_filter_says_where_it_stopped(make: Callable[[list[int]], Any]) -> None:
     f = Filter(2000, seed=7)
     items = list(range(10_000))
-    with pytest.raises(FullError, match="item [0-9]+ of the batch") as caught:
+    with pytest.raises(FullError, match=r"item [0-9]+ of the batch") as caught:
         f.update(make(items))
     index = caught.value.index
     assert 2000 <= index < 10_000

@@ -173,7 +173,9 @@ class Expiring(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.f = ExpiringFilter(40, 2000, epochs=self.EPOCHS, fingerprint_bits=26, seed=7, clock="manual")
+        self.f = ExpiringFilter(
+            40, 2000, epochs=self.EPOCHS, fingerprint_bits=26, seed=7, clock="manual"
+        )
         self.seen: dict[int, int] = {}
         self.now = 0
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from guira_filter import ExpiringFilter, Filter, SnapshotError
+from guira_filter import ExpiringFilter, Filter, FullError, SnapshotError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,9 @@ def test_copies_are_equal_and_apart(kind: str, how: str) -> None:
     assert other.digest() != f.digest()
 
 
-@pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview, lambda data: np.frombuffer(data, "u1")])
+@pytest.mark.parametrize(
+    "wrap", [bytes, bytearray, memoryview, lambda data: np.frombuffer(data, "u1")]
+)
 @pytest.mark.parametrize("kind", MAKERS)
 def test_bytes_are_read(kind: str, wrap: Callable[[bytes], Any]) -> None:
     f = filled(kind)
@@ -74,7 +76,7 @@ def test_files(kind: str, tmp_path: Path) -> None:
     path.write_bytes(b"old")
     os.umask(umask := os.umask(0))
     f.save(path)
-    assert os.listdir(tmp_path) == ["filter"]
+    assert [path.name for path in tmp_path.iterdir()] == ["filter"]
     assert path.read_bytes() == f.to_bytes()
     if os.name == "posix":
         assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
@@ -95,7 +97,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
     path.mkdir()
     with pytest.raises(OSError, match="filter"):
         Filter(10).save(path)
-    assert os.listdir(tmp_path) == ["filter"]
+    assert [path.name for path in tmp_path.iterdir()] == ["filter"]
 
 
 def dump(f: Any, magic: bytes, piece: int) -> list[bytes]:
@@ -162,12 +164,20 @@ def test_damaged_bytes_are_refused(kind: str) -> None:
 
 def test_hostile_pickles_are_refused() -> None:
     restore, (data, items) = Filter(10).__reduce__()
-    for arguments in [(), (data,), (data, 5), (data, "all"), (5, items), ("abc", items), (None, None)]:
+    for arguments in [
+        (),
+        (data,),
+        (data, 5),
+        (data, "all"),
+        (5, items),
+        ("abc", items),
+        (None, None),
+    ]:
         with pytest.raises((TypeError, ValueError)):
             restore(*arguments)
     with pytest.raises(SnapshotError):
         restore(b"abc", items)
-    restore, (data, items, clock) = ExpiringFilter(10).__reduce__()
+    restore, (data, items, _) = ExpiringFilter(10).__reduce__()
     with pytest.raises(ValueError, match="'sundial'"):
         restore(data, items, "sundial")
     for kind in (Filter, ExpiringFilter):
@@ -229,9 +239,7 @@ EXPIRING: list[tuple[dict[str, Any], type[Exception], str]] = [
     ("kind", "arguments", "error", "text"),
     [(Filter, *case) for case in ARGUMENTS] + [(ExpiringFilter, *case) for case in EXPIRING],
 )
-def test_arguments(
-    kind: Any, arguments: dict[str, Any], error: type[Exception], text: str
-) -> None:
+def test_arguments(kind: Any, arguments: dict[str, Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         kind(**arguments)
 
@@ -331,8 +339,6 @@ def test_what_python_users_expect() -> None:
 
 
 def test_too_many_copies() -> None:
-    from guira_filter import FullError
-
     f = Filter(1000)
     with pytest.raises(FullError, match="copies"):
         f.update(["ani"] * 100)

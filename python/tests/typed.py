@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 from guira_filter import ExpiringFilter, Filter, FullError, Stats
-from numpy.typing import NDArray
+from numpy.typing import NDArray  # noqa: TC002
 
 f = Filter(1000, 0.01, max_capacity=5000, prefer="speed", seed=7, items="any")
 f.add("a")

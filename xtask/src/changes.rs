@@ -4,13 +4,14 @@ use crate::run::{Failed, command, output};
 use std::collections::BTreeSet;
 
 /// The packages of the workspace, by the path at which their files begin. The first match counts.
-const PACKAGES: [(&str, &str); 15] = [
+const PACKAGES: [(&str, &str); 16] = [
     ("benches/", "guira-benches"),
     ("commands/", "guira-commands"),
     ("examples/absent-keys/", "guira-example-absent-keys"),
     ("hostile/", "guira-hostile"),
     ("loom-tests/", "guira-loom-tests"),
     ("module/", "guira-module"),
+    ("python/", "guira-python"),
     ("server/", "guira-server"),
     ("shuttle-tests/", "guira-shuttle-tests"),
     ("tests/", "guira-tests"),

@@ -15,7 +15,9 @@ _Path: TypeAlias = str | PathLike[str]
 _Seconds: TypeAlias = float | timedelta
 
 class _ArrowArray(Protocol):
-    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def __arrow_c_array__(
+        self, requested_schema: object | None = None
+    ) -> tuple[object, object]: ...
 
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -24,6 +26,18 @@ class _ArrowStream(Protocol):
 _Array: TypeAlias = NDArray[Any] | _ArrowArray | _ArrowStream
 _Many: TypeAlias = Iterable[_Item] | Buffer | _Array
 _Hashes: TypeAlias = Iterable[int] | Buffer | _Array
+
+__all__ = [
+    "ExpiringFilter",
+    "Filter",
+    "FullError",
+    "SnapshotError",
+    "Stats",
+    "__version__",
+    "_has_arrow",
+    "_restore_expiring_filter",
+    "_restore_filter",
+]
 
 __version__: str
 _has_arrow: bool
