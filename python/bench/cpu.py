@@ -100,7 +100,10 @@ def installed(name: str) -> Any:
 def single_calls(count: int, rounds: int) -> None:
     random.seed(1)
     numbers = random.sample(range(1 << 62), 2 * count)
-    kinds = {"int": numbers, "str": [f"user-{number:016x}" for number in numbers]}
+    kinds: dict[str, list[Any]] = {
+        "int": numbers,
+        "str": [f"user-{number:016x}" for number in numbers],
+    }
     names = ("add", "in, hit", "in, miss", "update(list)", "contains_many(list)")
     print(f"{count} items, CPU ns per item, int / str\n")
     print("| | " + " | ".join(names) + " |")
