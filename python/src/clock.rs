@@ -1,6 +1,6 @@
 //! When the epochs of an expiring filter begin.
 //!
-//! Every call looks at the clock first, so nobody has to call `tick` from a thread. The library
+//! Every call looks at the clock first, so no thread has to call `tick`. The library
 //! begins at most one epoch per call, which would let items live on in a filter that is seldom
 //! used. So if several epochs were missed, the next call begins them at once.
 //!

@@ -40,7 +40,7 @@ type Table = guira::ExpiringFilter;
 /// false_positive_rate: 0.001 by default, or that of `fingerprint_bits`.
 /// epochs: the steps in which time passes; more of them need more memory.
 /// fingerprint_bits: the size of a fingerprint, by default that which the rate needs.
-/// seed: of the hashes; random by default, so that nobody can prepare items that collide.
+/// seed: of the hashes; random by default, so that colliding items cannot be prepared.
 /// clock: "monotonic", or "manual" for simulations, replays and tests.
 #[pyclass(frozen, weakref, module = "guira_filter")]
 pub(crate) struct ExpiringFilter {
@@ -331,8 +331,8 @@ impl ExpiringFilter {
         py.detach(|| self.table.clear());
     }
 
-    /// A filter with the same items and times, while other threads use this one. Its clock starts
-    /// anew: items live at most one epoch longer.
+    /// A filter with the same items and times, while other threads use this one. Its clock is
+    /// reset: items live at most one epoch longer.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         self.begin(py);
         let table = py.detach(|| self.table.try_clone()).map_err(memory_error)?;

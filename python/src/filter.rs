@@ -44,7 +44,7 @@ use std::path::PathBuf;
 /// max_capacity: lets the filter grow until it has room for this number of items.
 /// prefer: "speed", or "space" for a smaller and slower table that cannot grow.
 /// fingerprint_bits: the size of a fingerprint, by default that which the rate needs.
-/// seed: of the hashes; random by default, so that nobody can prepare items that collide.
+/// seed: of the hashes; random by default, so that colliding items cannot be prepared.
 #[pyclass(frozen, weakref, module = "guira_filter")]
 pub(crate) struct Filter {
     table: CuckooFilter,
