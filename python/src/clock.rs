@@ -1,37 +1,36 @@
 //! When the epochs of an expiring filter begin.
 //!
-//! Every call looks at the clock first, so no thread has to call `tick`. The library
-//! begins at most one epoch per call, which would let items live on in a filter that is seldom
-//! used. So if several epochs were missed, the next call begins them at once.
+//! Every call looks at the clock first, so no thread has to call `tick`. Epochs have a schedule:
+//! each is due one length after the one before it. A call begins all epochs that are due, so a
+//! filter that is seldom used expires items on time, too.
 //!
-//! That must not shorten the life of an item that another thread adds at the same time. Let L be
-//! the length of an epoch.
-//!
-//! * A catch-up begins one epoch less than the time since the last beginning allows. After it,
-//!   epochs begin L apart again. An item with the tag of epoch n is therefore alive until
-//!   (E + 2) L after the beginning of n, and its TTL is E L. It is safe if it was added in the
-//!   first 2 L of its epoch.
-//! * A writer looks at the clock again after its insert. If its epoch has lasted for 2 L, or if a
-//!   catch-up began or ended since it started, it refreshes its item.
+//! Several epochs that begin at once must not shorten the life of an item that another thread adds
+//! at that moment. An item with the tag of epoch n dies when epoch n + E + 1 begins. That is at
+//! least the TTL after each moment at which epoch n + 1 was not due yet. So a writer looks again
+//! after its insert: if an epoch is due by then, or has begun since, it resets the time of its item.
 
 use crate::arguments::ClockKind;
 use guira::ExpiringFilter;
 use std::{
     sync::{
-        Mutex, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::SeqCst},
     },
     time::{Duration, Instant},
 };
 
+/// All times are nanoseconds since the clock started, or readings of a manual clock. They end after
+/// 584 years.
 pub(crate) struct Clock {
     kind: ClockKind,
     start: Instant,
-    /// The reading of a manual clock, in nanoseconds.
+    /// The reading of a manual clock.
     reading: AtomicU64,
-    /// How many catch-ups have begun and ended: odd during one.
-    catch_ups: AtomicU64,
-    /// Held during a catch-up.
+    /// When the next epoch is due.
+    next: AtomicU64,
+    /// How many beginnings of epochs have started and ended: odd during one.
+    beginnings: AtomicU64,
+    /// Held while epochs begin.
     turn: Mutex<()>,
 }
 
@@ -42,25 +41,24 @@ pub(crate) struct Ticket(u64);
 impl Clock {
     /// A clock that starts now. The present epoch of the filter begins with it.
     pub(crate) fn start(kind: ClockKind, filter: &ExpiringFilter) -> Self {
-        let clock = Self {
+        Self {
             kind,
             start: Instant::now(),
             reading: AtomicU64::new(0),
-            catch_ups: AtomicU64::new(0),
+            next: AtomicU64::new(nanos(filter.epoch_length())),
+            beginnings: AtomicU64::new(0),
             turn: Mutex::new(()),
-        };
-        filter.begin_due_epoch_at(|| clock.now());
-        clock
+        }
     }
 
     pub(crate) fn kind(&self) -> ClockKind {
         self.kind
     }
 
-    fn now(&self) -> Duration {
+    fn now(&self) -> u64 {
         match self.kind {
-            ClockKind::Monotonic => self.start.elapsed(),
-            ClockKind::Manual => Duration::from_nanos(self.reading.load(SeqCst)),
+            ClockKind::Monotonic => nanos(self.start.elapsed()),
+            ClockKind::Manual => self.reading.load(SeqCst),
         }
     }
 
@@ -74,71 +72,79 @@ impl Clock {
         Ok(self.begin_due(filter))
     }
 
-    /// True if an epoch has to begin.
+    /// True if an epoch has to begin. A manual clock moves in `set` only, which begins them.
     #[inline]
-    pub(crate) fn is_due(&self, filter: &ExpiringFilter) -> bool {
-        self.kind == ClockKind::Monotonic && self.has_lasted(filter, 1)
-    }
-
-    /// True if the present epoch has lasted for that many times its length, or if it is not known
-    /// since when it lasts.
-    #[inline]
-    fn has_lasted(&self, filter: &ExpiringFilter, lengths: u32) -> bool {
-        let age = filter.epoch_age_at(self.now());
-        age.is_none_or(|age| age >= filter.epoch_length().saturating_mul(lengths))
+    pub(crate) fn is_due(&self) -> bool {
+        self.kind == ClockKind::Monotonic && self.now() >= self.next.load(SeqCst)
     }
 
     /// Begins the epochs that are due, and sweeps. True if an epoch began. O(buckets), so the caller
     /// releases the GIL.
     #[cold]
     pub(crate) fn begin_due(&self, filter: &ExpiringFilter) -> bool {
-        if !self.has_lasted(filter, 3) {
-            return filter.tick_at(|| self.now());
+        let length = nanos(filter.epoch_length());
+        let turn = self.turn();
+        let (now, next) = (self.now(), self.next.load(SeqCst));
+        if now < next {
+            return false;
         }
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have caught up while this one waited.
-        let Some(age) = filter.epoch_age_at(self.now()) else {
-            return filter.tick_at(|| self.now());
-        };
-        let due = age.as_nanos() / filter.epoch_length().as_nanos();
-        if due < 3 {
-            return filter.tick_at(|| self.now());
-        }
-        self.catch_ups.fetch_add(1, SeqCst);
+        let missed = (now - next) / length;
+        self.beginnings.fetch_add(1, SeqCst);
         // After E + 1 epochs every item is dead, and further epochs change nothing.
-        let most = u128::from(filter.epochs()) + 1;
-        for _ in 0..(due - 1).min(most) {
+        for _ in 0..missed.min(u64::from(filter.epochs())) {
             filter.advance();
         }
-        // Notes the beginning of the last one.
-        filter.tick_at(|| self.now());
-        self.catch_ups.fetch_add(1, SeqCst);
+        filter.begin_epoch();
+        let due = next.saturating_add((missed + 1).saturating_mul(length));
+        self.next.store(due, SeqCst);
+        self.beginnings.fetch_add(1, SeqCst);
+        drop(turn);
+        // Writers need not wait for this sweep.
+        filter.sweep();
+        self.postpone(length);
         true
+    }
+
+    /// Sweeps that take longer than an epoch would leave no time between two of them. So the next
+    /// epoch is due later, which lets items live longer.
+    fn postpone(&self, length: u64) {
+        let _turn = self.turn();
+        let now = self.now();
+        if self.kind == ClockKind::Monotonic && now >= self.next.load(SeqCst) {
+            self.next.store(now.saturating_add(length), SeqCst);
+        }
+    }
+
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// To be compared after an insert.
     #[inline]
     pub(crate) fn ticket(&self) -> Ticket {
-        let catch_ups = self.catch_ups.load(SeqCst);
-        if catch_ups % 2 == 1 {
+        let beginnings = self.beginnings.load(SeqCst);
+        if beginnings % 2 == 1 {
             self.wait()
         } else {
-            Ticket(catch_ups)
+            Ticket(beginnings)
         }
     }
 
-    /// Waits until no catch-up is in progress.
+    /// Waits until no epoch is about to begin.
     #[cold]
     fn wait(&self) -> Ticket {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        Ticket(self.catch_ups.load(SeqCst))
+        let _turn = self.turn();
+        Ticket(self.beginnings.load(SeqCst))
     }
 
     /// True if an item that was added since may expire early.
     #[inline]
-    pub(crate) fn is_late(&self, filter: &ExpiringFilter, since: Ticket) -> bool {
-        // In this order: the age must be of an epoch that no catch-up began.
-        let is_old = self.kind == ClockKind::Monotonic && self.has_lasted(filter, 2);
-        is_old || self.catch_ups.load(SeqCst) != since.0
+    pub(crate) fn is_late(&self, since: Ticket) -> bool {
+        // In this order: the time that is due must be one of before the beginnings.
+        self.is_due() || self.beginnings.load(SeqCst) != since.0
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -30,7 +30,7 @@ type Table = guira::ExpiringFilter;
 ///     (True, False)
 ///
 /// An item is present for at least `ttl` after it was added or refreshed, and for at most
-/// `ttl * (1 + 2 / epochs)`. Every call looks at the clock and expires what is due; no thread has to.
+/// `ttl * (1 + 1 / epochs)`. Every call looks at the clock and expires what is due; no thread has to.
 /// With clock="manual", time passes only in `tick`.
 ///
 /// Items are those of Filter. The filter is a multiset: `remove` takes the oldest copy.

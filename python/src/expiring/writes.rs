@@ -17,7 +17,7 @@ impl ExpiringFilter {
     /// Begins what is due before an operation, without the GIL.
     #[inline]
     pub(super) fn begin(&self, py: Python<'_>) -> Ticket {
-        if self.clock.is_due(&self.table) {
+        if self.clock.is_due() {
             py.detach(|| self.clock.begin_due(&self.table));
         }
         self.clock.ticket()
@@ -25,7 +25,7 @@ impl ExpiringFilter {
 
     /// [`begin`](Self::begin) in a batch.
     pub(super) fn begin_chunk(&self) -> Ticket {
-        if self.clock.is_due(&self.table) {
+        if self.clock.is_due() {
             self.clock.begin_due(&self.table);
         }
         self.clock.ticket()
@@ -44,7 +44,7 @@ impl ExpiringFilter {
         let ticket = self.begin(py);
         let answer = retried(py, || write(hash))?;
         let is_written = answer || matches!(written, Written::All);
-        if is_written && self.clock.is_late(&self.table, ticket) {
+        if is_written && self.clock.is_late(ticket) {
             py.detach(|| self.write_again(&[hash]));
         }
         Ok(answer)
@@ -59,7 +59,7 @@ impl ExpiringFilter {
         move |hashes, answers| {
             let ticket = self.begin_chunk();
             let result = write(hashes, answers);
-            if self.clock.is_late(&self.table, ticket) {
+            if self.clock.is_late(ticket) {
                 let decided = result.err().map_or(hashes.len(), |error| error.index);
                 let is_written = |at: &usize| match written {
                     Written::All => true,
@@ -81,7 +81,7 @@ impl ExpiringFilter {
                 // Without room for a further copy, the item expires some epochs early.
                 let _ = self.table.insert_or_refresh_hash(hash);
             }
-            if !self.clock.is_late(&self.table, ticket) {
+            if !self.clock.is_late(ticket) {
                 return;
             }
         }
