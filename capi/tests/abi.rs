@@ -62,7 +62,10 @@ fn name(declaration: &str) -> String {
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| word.starts_with("guira_"));
     let first = part.starts_with("(*").then(|| words.next()).flatten();
-    first.or_else(|| words.next_back()).unwrap_or(part).to_owned()
+    first
+        .or_else(|| words.next_back())
+        .unwrap_or(part)
+        .to_owned()
 }
 
 /// Structures that may get further fields, as their first one is their size.
