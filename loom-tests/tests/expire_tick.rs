@@ -1,4 +1,4 @@
-//! An epoch lasts as long as it should by the clock, whoever begins it.
+//! An epoch lasts as long as it should by the clock, whichever thread begins it.
 #![cfg(guira_loom)]
 
 use guira::model::{Expiring, Step};

@@ -30,7 +30,7 @@ use crate::{
 pub(crate) struct Present {
     /// All of them.
     pub(crate) copies: usize,
-    /// Those that are not older than asked.
+    /// The ones that are not older than asked.
     pub(crate) young: usize,
 }
 
@@ -95,7 +95,7 @@ impl<L: Layout> RawFilter<L> {
 }
 
 impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
-    /// The copies of the class, and those that were last seen at most `age` epochs ago.
+    /// The copies of the class, and how many of them were last seen at most `age` epochs ago.
     pub(crate) fn present_for_union(&self, class: Class, age: u64) -> Present {
         let young = self.count_within(class, age);
         let copies = self.copies_for_union(class).max(young);

@@ -10,8 +10,8 @@
 //! A recorded beginning is a reading of the clock from after the epoch had begun. An earlier reading
 //! would make the epoch too short, and copies would die too early. A thread therefore reads the
 //! clock after it has read the epoch, and before it looks whether a beginning is recorded. So each
-//! reading that counts for an epoch was taken before the first record of that epoch was complete,
-//! and a thread that is preempted in between does not make the epoch longer.
+//! reading that counts for an epoch was taken before the first record of it was complete. A thread
+//! that is preempted in between does not make the epoch longer.
 
 use crate::{
     fault,

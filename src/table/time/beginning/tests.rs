@@ -25,7 +25,7 @@ fn at(elapsed: Duration) -> Reading {
     Reading::of_caller(elapsed)
 }
 
-/// A beginning of which nothing is known by the clock of a caller.
+/// Nothing is known of this beginning by the clock of a caller.
 fn unknown() -> Beginning {
     Beginning::in_epoch(u64::MAX, Duration::ZERO)
 }
