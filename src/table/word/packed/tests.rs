@@ -114,7 +114,7 @@ fn operations_agree<L: PackedLayout>(naive: &Naive, stored: &[u64], tokens: &[u6
             phase,
             ..naive.clone()
         };
-        assert_eq!(word.with_phase(phase), other.word());
+        assert_eq!(word.set_phase(phase), other.word());
     }
 
     for mark in Mark::ALL {
@@ -422,7 +422,7 @@ fn match_settled_agrees<L: PackedLayout>(
     number: u64,
     (settled, matches): (bool, bool),
 ) {
-    let hint = Packed::<L>::EMPTY.with_phase(p.phase());
+    let hint = Packed::<L>::EMPTY.set_phase(p.phase());
     let [of_p, of_q] = [p, q].map(|word| Bits(word.pack()));
     let answers = Packed::match_settled(of_p, of_q, Fingerprint::new(number), hint);
     assert_eq!(answers.0, settled, "{p:?}, {q:?}");
