@@ -1,7 +1,7 @@
 //! Layouts: which words a filter has, and how the 64 bits of packed ones are divided.
 //!
-//! A layout is a type without values; filter and word take it as a parameter, so that in a fixed
-//! filter every mask below is a constant in the compiled code.
+//! A layout is a type without values. Filter and word take it as a parameter, so in a fixed filter
+//! every mask is a constant in the compiled code.
 
 use super::{
     entry::{Entry, Fingerprint},

@@ -46,9 +46,9 @@ pub(crate) trait Phases: Bucket {
         unreachable!("a word of a fixed filter is not split")
     }
 
-    /// What the split of a frozen word leaves in it, and what moves to the new word: the
-    /// fingerprints with a 0 and with a 1 in the lowest bit that it stores. That bit is not stored
-    /// any more. The mark moves with its fingerprint.
+    /// What the split of a frozen word leaves in it, and what moves to the new word. Fingerprints
+    /// with a 0 in the lowest bit that the word stores stay, and those with a 1 move. That bit is
+    /// not stored any more. The mark moves with its fingerprint.
     fn split(self) -> (Self, Self) {
         unreachable!("a word of a fixed filter is not split")
     }
