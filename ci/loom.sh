@@ -35,6 +35,8 @@ summarize() {
     local verdict=ok
     # No run at all is no pass.
     if ((status != 0 || runs == 0)); then verdict=FAILED; fi
+    # A single run is to take two minutes at most; deeper bounds may take hours.
+    if ((most > 1000000)) && [[ -z ${GUIRA_LOOM_BOUND-} ]]; then verdict="FAILED: a run is too long"; fi
     printf '%-14s %9d %5d %11d %11d %8d  %s\n' \
         "$(basename "$1" .log)" "${#scenarios[@]}" "$runs" "$total" "$most" "$seconds" "$verdict"
     [[ $verdict == ok ]]

@@ -164,7 +164,7 @@ if [ -z "${GUIRA_MODULE_BOUNDED:-}" ]; then
         exit
         ;;
     esac
-    cargo test --package guira-server --no-run --test commands --test arguments --test dumps --test window
+    cargo test --package guira-server --no-run --test all
     GUIRA_MODULE_BOUNDED=1 exec timeout --kill-after=10 600 "$self"
 fi
 
@@ -177,7 +177,7 @@ for name in $chosen; do
     say "$name: the server's own tests of the commands"
     # Left out is what is of guira-server alone: its messages, saves, accounts and name of the type.
     GUIRA_TEST_SERVER=$PWD/ci/lib/engine.sh cargo test --quiet --package guira-server \
-        --test commands --test arguments --test dumps --test window -- \
+        --test all -- commands:: arguments:: dumps:: window:: \
         --skip reserve_says_how_much_memory_is_missing --skip a_restarted_server_goes_on \
         --skip a_window_is_checked_and_shown --skip nothing_is_charged_for_keys
     say "$name: redis-py's own tests of cuckoo filters"

@@ -96,8 +96,8 @@ impl Receiver {
         }
     }
 
-    /// The receiver that [`save`](Self::save) saved. In the meantime nothing has expired: that is
-    /// late, which does no harm.
+    /// The receiver that [`save`](Self::save) saved. The time since then does not count: items
+    /// expire late by it, which does no harm.
     ///
     /// What passed after it was saved is not in it. Who saves only now and then must take all
     /// messages for stale whose stamp is not more than 30 s after the start.
@@ -112,7 +112,7 @@ impl Receiver {
     }
 
     /// The file holds the seed: no other user may read it.
-    fn save(&self, path: &Path) -> io::Result<()> {
+    fn save(&self, now: Duration, path: &Path) -> io::Result<()> {
         let mut name = path.file_name().unwrap_or(OsStr::new("seen")).to_owned();
         name.push(".new");
         let new = path.with_file_name(name);
@@ -121,7 +121,7 @@ impl Receiver {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = BufWriter::new(options.open(&new)?);
-        self.seen.write_to(&mut file)?;
+        self.seen.write_to_at(&mut file, || now)?;
         file.into_inner()?.sync_all()?;
         fs::rename(new, path)
     }
@@ -154,7 +154,7 @@ fn run(path: &Path) -> Result<(), Box<dyn Error>> {
         writeln!(io::stdout(), "{}", receiver.receive(clock, &message))?;
     }
     receiver
-        .save(path)
+        .save(clock, path)
         .map_err(|error| format!("cannot save {}: {error}", path.display()))?;
     Ok(())
 }

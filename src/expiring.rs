@@ -3,7 +3,6 @@
 mod any;
 mod batch;
 mod builder;
-#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 mod clock;
 mod digest;
 mod hashes;
@@ -12,11 +11,11 @@ mod merge;
 mod snapshot;
 mod state;
 mod time;
+mod union;
 
 use crate::{error::InsertError, geometry::Geometry, hash::SeededState};
 pub(crate) use any::AnyExpiring;
 pub use builder::ExpiringBuilder;
-#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use clock::Clock;
 pub use snapshot::decoder::ExpiringSnapshotDecoder;
 use std::{
@@ -107,11 +106,10 @@ pub struct ExpiringFilter<S = SeededState> {
     raw: AnyExpiring,
     geometry: Geometry,
     window: Window,
-    #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
     clock: Clock,
 }
 
-/// The shortest epoch: clocks are read in milliseconds.
+/// The shortest epoch: a sweep of all buckets takes up to the order of this time.
 const MIN_EPOCH: Duration = Duration::from_millis(1);
 
 /// What a filter was asked to remember.
@@ -127,9 +125,35 @@ struct Window {
 impl Window {
     /// The shortest time between two epochs, rounded up.
     fn epoch_length(self) -> Duration {
-        let nanos = self.ttl.as_nanos().div_ceil(u128::from(self.epochs));
-        let seconds = (nanos / 1_000_000_000) as u64;
-        Duration::new(seconds, (nanos % 1_000_000_000) as u32)
+        from_nanos(self.ttl.as_nanos().div_ceil(u128::from(self.epochs)))
+    }
+
+    /// How many epochs begin within `elapsed` in a filter that is not in use, whose current epoch
+    /// has lasted for `age`, and how long the last of them has lasted then.
+    ///
+    /// At most E + 1 epochs are counted: every copy is dead then.
+    fn pass(self, age: Duration, elapsed: Duration) -> (u64, Duration) {
+        let (length, most) = (self.epoch_length().as_nanos(), u64::from(self.epochs) + 1);
+        let passed = age.as_nanos() + elapsed.as_nanos();
+        let begun = u64::try_from(passed / length).map_or(most, |begun| begun.min(most));
+        (begun, from_nanos(passed % length))
+    }
+}
+
+/// Durations have at most 2^64 seconds.
+fn from_nanos(nanos: u128) -> Duration {
+    let seconds = (nanos / 1_000_000_000) as u64;
+    Duration::new(seconds, (nanos % 1_000_000_000) as u32)
+}
+
+impl Window {
+    /// The age of an epoch for a snapshot, in nanoseconds: at most its length.
+    ///
+    /// An epoch that is late counts as one that is due just now, because items that came after it
+    /// was due have the TTL before them.
+    fn age_in_snapshot(self, age: Duration) -> u64 {
+        let age = age.min(self.epoch_length());
+        u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
@@ -141,7 +165,6 @@ impl<S> ExpiringFilter<S> {
             raw,
             geometry,
             window,
-            #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
             clock: Clock::start(),
         }
     }

@@ -144,6 +144,8 @@ pub enum Fault {
     InsertNoSecondNow,
     /// merge does not look whether it is still the same epoch after its copy stands.
     MergeNoSecondNow,
+    /// union adds copies whatever number there is.
+    UnionBlindly,
     /// A snapshot or a merge does not look whether it is still the epoch by which it reads tags.
     ScanNoSecondNow,
     /// refresh does not look whether it is still the same epoch.
@@ -265,6 +267,7 @@ impl Fault {
             | Self::UniqueConfirmedEarly
             | Self::InsertNoSecondNow
             | Self::MergeNoSecondNow
+            | Self::UnionBlindly
             | Self::ScanNoSecondNow
             | Self::AdvanceUnswept
             | Self::SweptLate

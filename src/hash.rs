@@ -1,5 +1,7 @@
 //! The default hasher: pure functions from an item to 64 bits.
 
+mod items;
+
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
 use std::{
     fmt,
@@ -140,9 +142,13 @@ pub struct SeededHasher {
 impl SeededHasher {
     #[inline(always)]
     fn absorb(&mut self, value: u64) {
-        let [mask, factor] = self.keys;
-        self.state = fold(fold(self.state ^ value ^ mask, factor), FACTOR);
+        self.state = absorb(self.state, value, self.keys);
     }
+}
+
+#[inline(always)]
+const fn absorb(state: u64, value: u64, [mask, factor]: [u64; 2]) -> u64 {
+    fold(fold(state ^ value ^ mask, factor), FACTOR)
 }
 
 #[inline(always)]

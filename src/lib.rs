@@ -103,6 +103,7 @@
 //! | [determinism](CuckooFilter#determinism) | With a seed, the same calls in one thread make the same filter, down to the bytes of its snapshot. |
 //! | [snapshots](CuckooFilter::write_to) | Contain every item that was present during the whole call, while other threads write. |
 //! | [merge](CuckooFilter::merge) | Adds every copy that was in the other filter during the whole call, while threads use both. |
+//! | [union](CuckooFilter::union_with) | Each item is then in as often as in the filter that had it most often, while threads use both. |
 //! | untrusted bytes | Result in a filter or a typed error, never in a panic. |
 //! | panics | A method that can panic says so. |
 //!
@@ -177,6 +178,7 @@ mod table;
 mod threads;
 #[cfg(guira_loom)]
 mod trace;
+mod union;
 
 pub use crate::{
     builder::{Builder, Prefer},

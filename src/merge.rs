@@ -79,7 +79,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     }
 
     /// Refuses filters that do not give every item the same class.
-    fn check_mergeable(&self, other: &Self) -> Result<(), MergeError> {
+    pub(crate) fn check_mergeable(&self, other: &Self) -> Result<(), MergeError> {
         if ptr::eq(self, other) {
             return Err(MergeError::SameFilter);
         }

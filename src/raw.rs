@@ -21,6 +21,7 @@ pub(crate) mod relocate;
 mod remove;
 mod search;
 mod token;
+pub(crate) mod union;
 mod unique;
 pub(crate) mod version;
 

@@ -84,7 +84,7 @@ impl<H: BuildHasher + Serialize + 'static> Serialize for ExpiringFilter<H> {
 
 /// The filter from its hasher and the bytes of a snapshot, by
 /// [`from_bytes_with_hasher`](ExpiringFilter::from_bytes_with_hasher). Untrusted input results in
-/// an error. Call [`elapse`](ExpiringFilter::elapse) for the time since the filter was serialized.
+/// an error. The filter continues as if no time had passed since it was serialized.
 impl<'de, H: BuildHasher + Deserialize<'de> + 'static> Deserialize<'de> for ExpiringFilter<H> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_tuple(2, Pair(Self::from_bytes_with_hasher))

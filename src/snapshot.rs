@@ -18,7 +18,7 @@ use crate::{
     error::{MemoryError, SnapshotError},
     filter::CuckooFilter,
     hash::SeededState,
-    raw::any::with_layout,
+    raw::{any::with_layout, frontier::chunk_buckets},
 };
 use decode::Decoder;
 use decoder::Passes;
@@ -92,11 +92,35 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.buckets() * 8 + self.buckets() / 64 + 256);
+        let mut bytes = Vec::with_capacity(self.snapshot_len_hint());
         match self.write_to(&mut bytes) {
             Ok(()) => bytes,
             Err(error) => unreachable!("a vector takes all bytes: {error}"),
         }
+    }
+
+    /// The bytes of a snapshot that begins now: how much memory to reserve for it.
+    ///
+    /// A snapshot is longer only if the filter doubles before it is complete.
+    ///
+    /// ```
+    /// use guira::CuckooFilter;
+    ///
+    /// let filter = CuckooFilter::with_capacity(1_000);
+    /// let mut bytes = Vec::new();
+    /// bytes.try_reserve_exact(filter.snapshot_len_hint())?;
+    /// filter.write_to(&mut bytes)?;
+    /// assert_eq!(bytes.len(), filter.snapshot_len_hint());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn snapshot_len_hint(&self) -> usize {
+        let tags = self
+            .geometry
+            .buckets
+            .div_ceil(chunk_buckets(self.geometry.series.levels));
+        // The doublings, the words, and a tag per chunk.
+        header::len_with(1 + self.buckets() + tags)
     }
 
     /// Reads a snapshot of a filter that used `hasher`.

@@ -1,7 +1,9 @@
 //! The loops of one thread, for work on one of them:
 //! `cargo bench -p guira-benches --bench ops -- miss`.
 
-use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{
+    BatchSize, Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
+};
 use guira_benches::{
     keys::{Asked, Walk},
     lanes::Contestant,
@@ -25,6 +27,15 @@ const LOOKUPS: [(&str, Asked); 3] = [
     ("half", Asked::HALF),
 ];
 
+/// Times `look`, each time on a walk that begins elsewhere.
+fn walk(bencher: &mut Bencher<'_>, asked: Asked, count: u64, look: impl Fn(Walk) -> u64) {
+    let mut round = 0;
+    bencher.iter(|| {
+        round += 1;
+        black_box(look(Walk::new(asked, count, round)))
+    });
+}
+
 fn lookups(criterion: &mut Criterion) {
     for (name, asked) in LOOKUPS {
         let mut group = criterion.benchmark_group(name);
@@ -35,11 +46,7 @@ fn lookups(criterion: &mut Criterion) {
                 let peer = (entry.make)(count as usize);
                 peer.insert_all(0..count);
                 group.bench_function(BenchmarkId::new(entry.name, size(log_slots)), |bencher| {
-                    let mut round = 0;
-                    bencher.iter(|| {
-                        round += 1;
-                        black_box(peer.lookup(Walk::new(asked, count, round), STEPS))
-                    });
+                    walk(bencher, asked, count, |walk| peer.lookup(walk, STEPS));
                 });
             }
         }
@@ -72,10 +79,8 @@ fn layouts(criterion: &mut Criterion) {
         let peer: &dyn Peer<u64> = &guira;
         peer.insert_all(0..count);
         group.bench_function(format!("{bits} bits × {slots}"), |bencher| {
-            let mut round = 0;
-            bencher.iter(|| {
-                round += 1;
-                black_box(peer.lookup(Walk::new(Asked::Misses, count, round), STEPS))
+            walk(bencher, Asked::Misses, count, |walk| {
+                peer.lookup(walk, STEPS)
             });
         });
     }
@@ -91,21 +96,13 @@ fn batches(criterion: &mut Criterion) {
             group.throughput(Throughput::Elements(STEPS));
             for batch in BATCHES {
                 group.bench_function(BenchmarkId::new(size(log_slots), batch), |bencher| {
-                    let mut round = 0;
-                    bencher.iter(|| {
-                        round += 1;
-                        let walk = Walk::new(asked, count, round);
-                        black_box(guira.lookup_in_batches::<u64>(walk, STEPS, batch))
-                    });
+                    let look = |walk| guira.lookup_in_batches::<u64>(walk, STEPS, batch);
+                    walk(bencher, asked, count, look);
                 });
             }
             group.bench_function(BenchmarkId::new(size(log_slots), "iterator"), |bencher| {
-                let mut round = 0;
-                bencher.iter(|| {
-                    round += 1;
-                    let walk = Walk::new(asked, count, round);
-                    black_box(guira.lookup_by_iterator::<u64>(walk, STEPS))
-                });
+                let look = |walk| guira.lookup_by_iterator::<u64>(walk, STEPS);
+                walk(bencher, asked, count, look);
             });
         }
     }

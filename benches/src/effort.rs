@@ -5,8 +5,8 @@ use std::time::Duration;
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Rounds of each measurement. Measurements in cache that targets compare have three times this
-    /// number ([`Effort::rounds_at`]).
+    /// Rounds of each measurement. Some measurements in cache have three times this number
+    /// ([`Effort::rounds_at`]).
     pub rounds: usize,
     /// Tables in the second-level cache have two to this power slots,
     pub log_small: u32,
@@ -25,7 +25,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Rounds of what targets compare, for tables of this size: in cache they are short,
+    /// Rounds of comparisons by ratio, for tables of this size: in cache they are short,
     /// and other jobs on the machine disturb them more.
     #[must_use]
     pub fn rounds_at(&self, log_slots: u32) -> usize {

@@ -6,11 +6,7 @@ mod plain;
 mod stream;
 mod window;
 
-use crate::{
-    effort::Effort,
-    ops::Table,
-    targets::{Bound, Target},
-};
+use crate::{effort::Effort, ops::Table};
 use advance::Advance;
 pub use contestants::{Contestant, contestants};
 pub use window::Window;
@@ -71,50 +67,5 @@ pub fn measure(effort: Effort, say: impl Fn(&str)) -> Expiring {
         stream,
         facts,
         advance,
-    }
-}
-
-impl Expiring {
-    /// What it aims at.
-    ///
-    /// # Panics
-    ///
-    /// If a table lacks a row: they have one for each contestant.
-    #[must_use]
-    pub fn targets(&self) -> Vec<Target> {
-        let mut targets = Vec::new();
-        for (name, cells) in &self.plain.rows {
-            for (column, cell) in self.plain.columns.iter().zip(cells) {
-                let bound = match column.as_str() {
-                    "insert" => 0.85,
-                    // It takes the oldest copy, which it has to look for.
-                    "remove" => continue,
-                    _ => 0.9,
-                };
-                let Some(samples) = cell else { continue };
-                targets.push(Target {
-                    what: format!("expiring, {name}, {column}: against a plain filter"),
-                    bound: Bound::AtLeast(bound),
-                    measured: samples.median(),
-                    details: format!("± {:.0} %", samples.spread() * 100.0),
-                });
-            }
-        }
-        let row = |name: &str| self.lookups.rows.iter().find(|row| row.0 == name);
-        let (_, ours) = row(contestants::OURS).expect("guira is one");
-        let (_, eight) = row(contestants::EIGHT).expect("eight filters are one");
-        for ((column, ours), eight) in self.lookups.columns.iter().zip(ours).zip(eight) {
-            let (Some(ours), Some(eight)) = (ours, eight) else {
-                continue;
-            };
-            targets.push(Target::ratio(
-                format!("expiring, {column}: against eight rotating filters"),
-                Bound::AtLeast(4.0),
-                ours,
-                eight,
-            ));
-        }
-        targets.push(self.advance.target());
-        targets
     }
 }

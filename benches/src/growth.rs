@@ -11,11 +11,10 @@ use crate::{
     effort::Effort,
     hasher::{self, SharedHasher},
     keys::{Asked, Key, Walk},
-    measure::{Samples, items, mops, rate, size, thread_time},
+    measure::{items, mops, rate, rate_of_crew, size, thread_time},
     ops::Table,
     peer::Peer,
     peers::Guira,
-    targets::{Bound, Target, rate_of_crew},
 };
 use chain::Chain;
 use guira::{BuildError, CuckooFilter};
@@ -25,8 +24,7 @@ use scalable_cuckoo_filter::{ScalableCuckooFilter, ScalableCuckooFilterBuilder};
 /// How many times as large the filters become.
 pub const TIMES: u64 = 64;
 
-/// The rates that are asked of a filter that grows, and of a fixed one. The first is that of the
-/// targets.
+/// The rates that are asked of a filter that grows, and of a fixed one.
 const RATES: [f64; 3] = [0.001, 0.01, 0.0001];
 
 /// The rates that all are asked for: of a chain, of all its links together.
@@ -72,10 +70,6 @@ pub struct Growth {
 /// What growth costs in filters of one size.
 #[derive(Clone, Debug)]
 pub struct OfSize {
-    /// "32 M".
-    pub slots: String,
-    /// In the third-level cache.
-    pub in_cache: bool,
     /// Against filters built large: for each of the rates the grown one, then the fixed one.
     pub fixed: Table,
     /// Against chains: for each of the rates the [`CONTESTANTS`].
@@ -91,8 +85,6 @@ pub fn measure(effort: Effort, say: impl Fn(&str)) -> Growth {
         let fixed = against_fixed(effort, log_slots);
         say(&format!("growth, {slots} slots, against chains"));
         OfSize {
-            slots,
-            in_cache: log_slots < effort.log_large,
             fixed,
             chains: against_chains(effort, log_slots),
         }
@@ -135,7 +127,7 @@ fn against_fixed(effort: Effort, log_slots: u32) -> Table {
             format!("at most {percent} %, built large ({bits} bits × {slots})"),
         ]
     }));
-    // Out of cache the fills take minutes: one round will do for a rate without a target.
+    // Out of cache the fills take minutes: one round is enough for the other rates.
     let rates = |round| match round {
         1.. if log_slots >= effort.log_large => 1,
         _ => RATES.len(),
@@ -323,75 +315,4 @@ fn fill_chains(count: u64, asked: f64, table: &mut Table, row: usize) -> Contest
         table.push(row + index, 4, bytes as f64 * 8.0 / count as f64);
     }
     (guira, chains, peer)
-}
-
-/// The samples of a cell that has been measured.
-fn cell(table: &Table, row: usize, column: usize) -> &Samples {
-    table.rows[row].1[column]
-        .as_ref()
-        .expect("each round fills in every cell")
-}
-
-impl Growth {
-    /// What growth may cost.
-    #[must_use]
-    pub fn targets(&self) -> Vec<Target> {
-        let sizes = self.sizes.iter().flat_map(OfSize::targets);
-        sizes.chain(sweep::targets(&self.swept)).collect()
-    }
-}
-
-impl OfSize {
-    fn targets(&self) -> Vec<Target> {
-        let at = format!("{} items", self.slots);
-        let percent = RATES[0] * 100.0;
-        let (lookups, by_two) = if self.in_cache {
-            (0.85, 0.55)
-        } else {
-            (0.9, 0.6)
-        };
-        let large = [
-            ("hits", 2, lookups),
-            ("misses", 3, lookups),
-            ("half hits", 4, lookups),
-            ("insert, the whole fill", 0, 0.6),
-            ("insert, the whole fill by 2 threads", 1, by_two),
-        ];
-        let large = large.into_iter().map(|(what, column, bound)| {
-            Target::ratio(
-                format!(
-                    "grown {TIMES} times, {at}, {what}: at most {percent} %, against a filter built large"
-                ),
-                Bound::AtLeast(bound),
-                cell(&self.fixed, 0, column),
-                cell(&self.fixed, 1, column),
-            )
-        });
-        let chains = RATES_OF_CHAINS
-            .iter()
-            .enumerate()
-            .flat_map(|(index, asked)| {
-                let (at, percent) = (&at, asked * 100.0);
-                // A chain that doubles makes two lookups for a hit on average.
-                let peers = [
-                    ("a chain of fixed filters that double", [1.5, 3.0]),
-                    ("a chain of equal fixed filters", [3.0; 2]),
-                    ("scalable_cuckoo_filter", [3.0; 2]),
-                ];
-                let peers = peers.into_iter().enumerate();
-                peers.flat_map(move |(peer, (name, [hits, misses]))| {
-                    [("hits", 1, hits), ("misses", 2, misses)].map(|(what, column, bound)| {
-                    Target::ratio(
-                        format!(
-                            "grown {TIMES} times, {at}, at most {percent} %, {what}: against {name}"
-                        ),
-                        Bound::AtLeast(bound),
-                        cell(&self.chains, CONTESTANTS * index, column),
-                        cell(&self.chains, CONTESTANTS * index + 1 + peer, column),
-                    )
-                })
-                })
-            });
-        large.chain(chains).collect()
-    }
 }

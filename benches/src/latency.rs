@@ -13,8 +13,6 @@ pub struct Latencies {
     pub lookups: Histogram<u64>,
     /// Inserts, accepted or refused.
     pub inserts: Histogram<u64>,
-    /// Inserts that were refused.
-    pub refusals: Histogram<u64>,
 }
 
 impl Default for Latencies {
@@ -24,7 +22,6 @@ impl Default for Latencies {
         Self {
             lookups: histogram(),
             inserts: histogram(),
-            refusals: histogram(),
         }
     }
 }
@@ -35,7 +32,6 @@ impl Latencies {
         let range = "all histograms have one range";
         self.lookups.add(&other.lookups).expect(range);
         self.inserts.add(&other.inserts).expect(range);
-        self.refusals.add(&other.refusals).expect(range);
     }
 
     #[inline(always)]
@@ -56,11 +52,7 @@ impl Latencies {
         }
         let start = Instant::now();
         let accepted = operation();
-        let elapsed = nanoseconds(start);
-        self.inserts.saturating_record(elapsed);
-        if !accepted {
-            self.refusals.saturating_record(elapsed);
-        }
+        self.inserts.saturating_record(nanoseconds(start));
         accepted
     }
 }

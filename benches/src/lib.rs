@@ -28,4 +28,3 @@ pub mod report;
 pub mod snapshot;
 pub mod space;
 pub mod space_speed;
-pub mod targets;

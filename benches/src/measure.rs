@@ -1,5 +1,6 @@
 //! Rates over several rounds: their median, and how far they scatter.
 
+use crate::crew::crew;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
@@ -78,6 +79,21 @@ pub fn rate<R>(operations: u64, run: impl FnOnce() -> R) -> f64 {
     let start = thread_time();
     std::hint::black_box(run());
     mops(operations, thread_time() - start)
+}
+
+/// The rate of `threads` threads by the processor time of each: as if other
+/// jobs left them alone. Fair where no thread waits for another.
+pub(crate) fn rate_of_crew(threads: u64, operations: u64, work: impl Fn(u64) -> u64 + Sync) -> f64 {
+    let timed = |index: usize| {
+        let start = thread_time();
+        std::hint::black_box(work(index as u64));
+        thread_time() - start
+    };
+    let (times, _) = crew(threads as usize, timed);
+    times
+        .into_iter()
+        .map(|time: Duration| mops(operations / threads, time))
+        .sum()
 }
 
 /// "64 K", "32 M".

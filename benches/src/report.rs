@@ -1,5 +1,6 @@
 //! The report of a machine, its plots, and the summary in `BENCHMARKS.md`.
 
+mod data;
 mod expiring;
 mod losses;
 mod machine;
@@ -10,14 +11,10 @@ mod space;
 mod space_speed;
 mod summary;
 
-use crate::{
-    contention, curves,
-    effort::Effort,
-    growth, latency, ops, snapshot,
-    targets::{self, Target},
-};
+use crate::{contention, curves, effort::Effort, growth, latency, ops, snapshot};
 use clap::ValueEnum;
-use page::{Contribution, Contributions};
+use data::{Contribution, Contributions, blocks};
+use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -26,10 +23,9 @@ use std::{
 pub use machine::name as machine_name;
 
 /// What can be measured by itself. The report has the parts in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// The targets of filters that do not grow
-    Targets,
     /// One thread, all contestants
     OneThread,
     /// Lookups by load and by the share of hits
@@ -54,7 +50,6 @@ impl Part {
     /// As the command line has it.
     fn name(self) -> &'static str {
         match self {
-            Self::Targets => "targets",
             Self::OneThread => "one-thread",
             Self::Lookups => "lookups",
             Self::Threads => "threads",
@@ -70,7 +65,6 @@ impl Part {
     /// As the report has it.
     fn title(self) -> &'static str {
         match self {
-            Self::Targets => "Targets",
             Self::OneThread => "One thread",
             Self::Lookups => "Lookups by load and by the share of hits",
             Self::Threads => "Many threads",
@@ -100,23 +94,19 @@ pub struct Report {
 }
 
 impl Report {
-    /// Measures these parts, and writes `report.md` and `targets.md` of the machine, the plots, and
-    /// the summary in `BENCHMARKS.md`. The pages keep what they have of the other parts. Without
-    /// parts nothing is measured, and the pages are only rendered again. Prints the targets, and
-    /// passes each title to `say` before its part begins.
+    /// Measures these parts, and writes `data.json` and `report.md` of the machine, the plots, and
+    /// the summary in `BENCHMARKS.md`. The data of the other parts stay. Without parts nothing is
+    /// measured, and the pages are only rendered again. Passes each title to `say` before its part
+    /// begins.
     ///
     /// # Errors
     ///
-    /// If a file cannot be read or written, or the report lacks a part that is not measured.
+    /// If a file cannot be read or written, or the data lack a part that is not measured.
     pub fn write(&self, parts: &[Part], say: impl Fn(&str)) -> io::Result<()> {
         let folder = self.root.join("docs/bench").join(&self.machine);
-        let (report, targets) = (folder.join("report.md"), folder.join("targets.md"));
+        let data = folder.join("data.json");
         // Before anything is measured in vain.
-        let before = match (read(&report)?, read(&targets)?) {
-            (Some(report), targets) => Some(report + &targets.unwrap_or_default()),
-            (None, _) => None,
-        };
-        let mut contributions = others(before.as_deref(), parts)?;
+        let mut contributions = others(read(&data)?.as_deref(), parts)?;
         fs::create_dir_all(&folder)?;
         fs::create_dir_all(self.root.join(&self.plots))?;
         let run = self.run();
@@ -128,8 +118,8 @@ impl Report {
                 fs::write(file, svg.map_err(io::Error::other)?)?;
             }
         }
-        fs::write(report, page::report(&contributions))?;
-        fs::write(targets, page::targets(&contributions))?;
+        fs::write(data, data::write(&contributions)?)?;
+        fs::write(folder.join("report.md"), page::report(&contributions))?;
         let front = self.root.join("BENCHMARKS.md");
         match read(&front)?.and_then(|text| summary::renewed(&text, &contributions)) {
             Some(text) => fs::write(front, text),
@@ -143,39 +133,31 @@ impl Report {
     }
 
     /// The facts of a run that begins now.
-    fn run(&self) -> String {
+    fn run(&self) -> Vec<String> {
         let mut facts = vec![format!("{}, {}", machine::date(), rounds(self.effort))];
         facts.extend(machine::describe());
         facts.extend(self.note.clone());
-        page::run(&facts)
+        facts
     }
 
-    fn measure(&self, part: Part, run: &str, say: &impl Fn(&str)) -> (Contribution, Plots) {
+    fn measure(&self, part: Part, run: &[String], say: &impl Fn(&str)) -> (Contribution, Plots) {
         let (effort, plots) = (self.effort, self.linked_plots());
         let plots = plots.as_path();
-        let mut it = Contribution {
-            run: run.to_owned(),
-            ..Contribution::default()
-        };
         say(part.title());
+        let (section, losses): (String, String);
         let svgs = match part {
-            Part::Targets => {
-                it.aims = markdown::aims(&targets::measure(effort, print));
-                Vec::new()
-            }
             Part::OneThread => {
                 let tables = ops::measure(effort);
-                it.section = markdown::one_thread(&tables, plots);
+                section = markdown::one_thread(&tables, plots);
                 let named = tables.iter();
                 // Tables with the peers, not guira's own.
-                it.losses =
-                    losses::of_tables(named.filter(|table| table.title.contains("slots, ")));
+                losses = losses::of_tables(named.filter(|table| table.title.contains("slots, ")));
                 vec![("insert", plots::insert(&tables))]
             }
             Part::Lookups => {
                 let curves = curves::measure(effort);
-                it.section = markdown::curves(&curves, plots);
-                it.losses = losses::of_tables(curves.by_load.iter().chain(&curves.by_share));
+                section = markdown::curves(&curves, plots);
+                losses = losses::of_tables(curves.by_load.iter().chain(&curves.by_share));
                 vec![
                     ("load", plots::load(&curves)),
                     ("share", plots::share(&curves)),
@@ -183,64 +165,57 @@ impl Report {
             }
             Part::Threads => {
                 let contests = contention::measure(effort);
-                it.section = markdown::contention(&contests, effort.log_medium, plots);
-                it.losses = losses::of_contests(&contests);
+                section = markdown::contention(&contests, effort.log_medium, plots);
+                losses = losses::of_contests(&contests);
                 vec![("contention", plots::contention(&contests))]
             }
             Part::Latency => {
                 let tails = contention::tails(effort);
-                it.section = markdown::latency(&tails, latency::clock_cost(), plots);
+                section = markdown::latency(&tails, latency::clock_cost(), plots);
+                losses = String::new();
                 vec![("latency", plots::latency(&tails))]
             }
             Part::Growth => {
                 let growth = growth::measure(effort, say);
-                it.aims = printed(&growth.targets());
-                it.section = markdown::growth(&growth, latency::clock_cost(), plots);
-                it.losses = losses::of_growth(&growth);
+                section = markdown::growth(&growth, latency::clock_cost(), plots);
+                losses = losses::of_growth(&growth);
                 vec![("growth", plots::growth(&growth.timeline))]
             }
             Part::Snapshots => {
                 let snapshots = snapshot::measure(effort, say);
-                it.aims = printed(&snapshots.targets());
-                it.section = markdown::snapshots(&snapshots);
+                section = markdown::snapshots(&snapshots);
+                losses = String::new();
                 Vec::new()
             }
             Part::Expiring => {
                 let expiring = crate::expiring::measure(effort, say);
-                it.aims = printed(&expiring.targets());
-                it.section = expiring::section(&expiring);
-                it.losses = losses::of_tables([&expiring.lookups, &expiring.stream]);
+                section = expiring::section(&expiring);
+                losses = losses::of_tables([&expiring.lookups, &expiring.stream]);
                 Vec::new()
             }
             Part::Space => {
                 let space = crate::space::measure(effort, say);
-                it.aims = printed(&space.targets());
-                it.section = space::section(&space, effort, plots);
-                it.losses = space::losses(&space);
+                section = space::section(&space, effort, plots);
+                losses = space::losses(&space);
                 vec![("space", plots::space(&space.points))]
             }
             Part::SpaceSpeed => {
                 let measured = crate::space_speed::measure(effort, say);
-                it.aims = printed(&measured.targets());
-                it.section = space_speed::section(&measured);
+                section = space_speed::section(&measured);
+                losses = String::new();
                 Vec::new()
             }
         };
-        (it, svgs)
+        let contribution = Contribution {
+            run: run.to_owned(),
+            section: blocks(&section),
+            losses: blocks(&losses),
+        };
+        (contribution, svgs)
     }
 }
 
 type Plots = Vec<(&'static str, plots::Svg)>;
-
-fn print(target: &Target) {
-    println!("{target}");
-}
-
-/// The table of these targets, which are printed, too.
-fn printed(targets: &[Target]) -> String {
-    targets.iter().for_each(print);
-    markdown::aims(targets)
-}
 
 fn rounds(effort: Effort) -> String {
     match effort.rounds {
@@ -257,23 +232,22 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// What the pages have of the parts other than these. Without pages there is nothing to keep:
-/// they are made of these parts only.
-fn others(pages: Option<&str>, parts: &[Part]) -> io::Result<Contributions> {
-    let others = Part::value_variants()
-        .iter()
-        .filter(|part| !parts.contains(part));
-    let find = |&part: &Part| {
-        let found = pages.map(|pages| page::read(pages, part).ok_or(part));
-        found.map(|found| found.map(|contribution| (part, contribution)))
+/// The data of the parts other than these. Without data there is nothing to keep: the pages are
+/// made of these parts only.
+fn others(data: Option<&str>, parts: &[Part]) -> io::Result<Contributions> {
+    let Some(data) = data else {
+        return Ok(Contributions::new());
     };
-    let found: Result<Contributions, Part> = others.filter_map(find).collect();
-    found.map_err(|part| {
-        io::Error::other(format!(
-            "the report has no part `{0}` to keep: name {0} in --only, too",
+    let mut all = data::read(data)?;
+    let lacks = |part: &&Part| !parts.contains(part) && !all.contains_key(part);
+    if let Some(part) = Part::value_variants().iter().find(lacks) {
+        return Err(io::Error::other(format!(
+            "the data have no part `{0}` to keep: name {0} in --only, too",
             part.name()
-        ))
-    })
+        )));
+    }
+    all.retain(|part, _| !parts.contains(part));
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -289,14 +263,35 @@ mod tests {
     }
 
     #[test]
-    fn a_page_must_have_the_parts_that_stay() {
+    fn the_data_must_have_the_parts_that_stay() {
         assert_eq!(
             others(None, &[Part::Growth]).ok(),
             Some(Contributions::new())
         );
-        let error = others(Some("# Benchmarks\n"), &[Part::Growth]);
-        let error = error.expect_err("it has no part").to_string();
-        assert!(error.contains("`targets`"), "{error}");
-        assert!(others(Some("# Benchmarks\n"), Part::value_variants()).is_ok());
+        let error = others(Some("{}"), &[Part::Growth]);
+        let error = error.expect_err("they have no part").to_string();
+        assert!(error.contains("`one-thread`"), "{error}");
+        assert!(others(Some("{}"), Part::value_variants()).is_ok());
+    }
+
+    #[test]
+    fn the_committed_pages_are_those_of_the_data() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        let folders = fs::read_dir(root.join("docs/bench")).expect("a folder for each machine");
+        let mut folders: Vec<_> = folders.map(|folder| folder.unwrap().path()).collect();
+        folders.sort();
+        let text = |path: &Path| read(path).unwrap().expect("it is committed");
+        let data = |folder: &PathBuf| data::read(&text(&folder.join("data.json"))).unwrap();
+        for folder in &folders {
+            let page = text(&folder.join("report.md"));
+            assert!(page == page::report(&data(folder)), "{}", folder.display());
+        }
+        let front = text(&root.join("BENCHMARKS.md"));
+        let is_source =
+            |folder: &PathBuf| summary::renewed(&front, &data(folder)) == Some(front.clone());
+        assert!(
+            folders.iter().any(is_source),
+            "the summary is of no machine"
+        );
     }
 }

@@ -6,10 +6,9 @@ use crate::{
     effort::Effort,
     growth::growing,
     lanes::Job,
-    measure::{Samples, items, mops, size, thread_time},
+    measure::{items, mops, size, thread_time},
     ops::Table,
     peers::Guira,
-    targets::{Bound, Target},
 };
 use guira::CuckooFilter;
 use std::{
@@ -185,33 +184,4 @@ fn beside_snapshots<R>(filter: &CuckooFilter, work: impl FnOnce() -> R) -> (R, f
         stop.store(true, Ordering::Relaxed);
         (result, snapshots.join().expect("no thread panics"))
     })
-}
-
-impl Snapshots {
-    /// How fast snapshots must be, and how little they may cost.
-    #[must_use]
-    pub fn targets(&self) -> Vec<Target> {
-        let cell = |table: &Table, row: usize, column: usize| -> Samples {
-            table.rows[row].1[column].clone().unwrap_or_default()
-        };
-        let size = self.bytes >> 20;
-        let mut targets = Vec::new();
-        for (row, (name, _)) in self.throughput.rows.iter().enumerate() {
-            // A grown filter is read as one stream of memory per plane.
-            let bounds = if row == 0 { [0.5, 0.5] } else { [0.45, 0.35] };
-            for (column, bound) in (1..).zip(bounds) {
-                let what = format!(
-                    "{} of {size} MiB ({name}): against a copy and checksum",
-                    THROUGHPUT[column]
-                );
-                let (ours, plain) = (
-                    cell(&self.throughput, row, column),
-                    cell(&self.throughput, row, 0),
-                );
-                let bound = Bound::AtLeast(bound);
-                targets.push(Target::ratio_of(what, bound, &ours, &plain, "GiB/s"));
-            }
-        }
-        targets
-    }
 }

@@ -58,7 +58,7 @@ fn insert_one<S: Store>(
 
 /// The key that an insert makes.
 #[cold]
-fn default_key<S: Store>(store: &S) -> Wanted {
+pub(crate) fn default_key<S: Store>(store: &S) -> Wanted {
     Wanted::by_default(store.defaults())
 }
 
@@ -129,14 +129,24 @@ pub(crate) fn full(filter: &Filter, error: InsertError) -> Reply {
 /// `CF.INSERT key [CAPACITY n] [NOCREATE] ITEMS item [item]...`
 pub(crate) fn insert<S: Store>(store: &S, args: Args<'_>) -> Answer {
     let (kept, items) = parse_insert(store, args)?;
+    insert_copies(store, args[1], &kept, items)
+}
+
+/// Adds a copy of each of `items` to the filter of `key`, and replies whether each was added.
+pub(crate) fn insert_copies<S: Store>(
+    store: &S,
+    key: &[u8],
+    kept: &Arc<S::Kept>,
+    items: &[&[u8]],
+) -> Answer {
     // Before anything is inserted.
     let mut inserted = try_with_capacity(items.len())?;
-    insert_all(store, filter_of(&kept), items, |_, result| {
+    insert_all(store, filter_of(kept), items, |_, result| {
         inserted.push(result.is_ok());
     });
     let results = items.iter().zip(&inserted);
     let added = results.filter_map(|(item, inserted)| inserted.then_some(*item));
-    store.added(args[1], &kept, added);
+    store.added(key, kept, added);
     Ok(Reply::Insertions(inserted))
 }
 

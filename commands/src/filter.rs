@@ -16,7 +16,7 @@ use std::{
 };
 use thiserror::Error;
 
-/// How long an insert waits, at most, for a snapshot that is in its way.
+/// How long an insert waits, at most, for a snapshot or a sweep to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Inserts into a filter that wait at one time.
@@ -30,9 +30,7 @@ pub struct Filter {
     options: Options,
     /// Items deleted so far.
     deleted: AtomicU64,
-    /// Snapshots in progress.
-    snapshots: AtomicU32,
-    /// Inserts that wait for one of them.
+    /// Inserts that wait until a transient cause of their failure ends.
     waiting: AtomicU32,
 }
 
@@ -123,8 +121,8 @@ impl Filter {
     }
 
     /// The filter of a snapshot that [`write_to`](Self::write_to) wrote, which is `like` the filter
-    /// that wrote it. Reads no further. If it has a window, it goes by `clock`, and its last epoch
-    /// begins now; see [`make_older`](Windowed::make_older) and [`catch_up`](Windowed::catch_up).
+    /// that wrote it. Reads no further. If it has a window, it goes by `clock`, and its epoch is as
+    /// old as it was; see [`elapse`](Self::elapse) for the time since then.
     ///
     /// # Errors
     ///
@@ -147,7 +145,6 @@ impl Filter {
 
     fn of(any: Any, options: Options, deleted: u64) -> Self {
         Self {
-            snapshots: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
             any,
             options,
@@ -159,9 +156,9 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// Like the library's. If a snapshot or unswept copies may be the reason for a `Full`, it tries
-    /// again while `wait` returns true. `wait` waits a little, and the tries take about a second in
-    /// all.
+    /// Like the library's. If a snapshot for whose rest there is no memory, or unswept copies may be
+    /// the reason, it tries again while `wait` returns true. `wait` waits a little, and the tries
+    /// take about a second in all.
     #[inline]
     pub fn insert(&self, item: &[u8], wait: impl FnMut() -> bool) -> Result<(), InsertError> {
         in_either!(&self.any, filter => filter
@@ -281,8 +278,8 @@ impl Filter {
         self.when_free(wait, insert)
     }
 
-    /// Tries again until no transient cause is left. Snapshots forbid relocations between the part
-    /// that is written already and the part to come, and unswept copies take up room.
+    /// Tries again until no transient cause is left: a snapshot for whose rest there was no memory,
+    /// or unswept copies that take up room.
     fn when_free<T>(
         &self,
         mut wait: impl FnMut() -> bool,
@@ -292,15 +289,15 @@ impl Filter {
         let others = self.waiting.fetch_add(1, Ordering::Relaxed);
         let until = Instant::now() + PATIENCE;
         let result = loop {
-            // What ends during the attempt, or begins, may have been in its way.
-            let is_in_the_way = || self.is_being_saved() || self.is_unswept();
-            let was_in_the_way = is_in_the_way();
+            let was_unswept = self.is_unswept();
             let result = insert();
-            let goes_on = matches!(result, Err(InsertError::Full | InsertError::BlockedByScan))
-                && (was_in_the_way || is_in_the_way())
-                && others < WAITING
-                && Instant::now() < until;
-            if !goes_on || !wait() {
+            let may_end = match result {
+                Err(InsertError::BlockedByScan) => true,
+                // What was swept during the attempt may have made room after it.
+                Err(InsertError::Full) => was_unswept || self.is_unswept(),
+                _ => false,
+            };
+            if !may_end || others >= WAITING || Instant::now() >= until || !wait() {
                 break result;
             }
         };
@@ -314,12 +311,10 @@ impl Filter {
     ///
     /// Those of `writer`.
     pub fn write_to(&self, writer: impl Write) -> io::Result<()> {
-        // Relaxed: it only tells inserts that waiting may help.
-        self.snapshots.fetch_add(1, Ordering::Relaxed);
-        let result = in_either!(&self.any, filter => filter.write_to(writer));
-        // Release: who sees no snapshot sees that it is no longer in the way.
-        self.snapshots.fetch_sub(1, Ordering::Release);
-        result
+        match &self.any {
+            Any::Plain(filter) => filter.write_to(writer),
+            Any::Windowed(windowed) => windowed.write_to(writer),
+        }
     }
 
     /// A copy of the filter. Making it takes the memory of a snapshot.
@@ -332,17 +327,12 @@ impl Filter {
         self.write_to(&mut snapshot)?;
         match self.window() {
             None => Self::read_from(&*snapshot.0, Header::of(self), Clock::Process),
-            Some(window) => {
-                // After the snapshot, because an epoch may have begun during it.
-                let age = window.epoch_age();
-                Windowed::read_from(&*snapshot.0, window.clock().clone()).map(|copy| {
-                    copy.make_older(age);
-                    if window.has_begun() {
-                        copy.begin();
-                    }
-                    Self::windowed(copy, self.options, self.deleted())
-                })
-            }
+            Some(window) => Windowed::read_from(&*snapshot.0, window.clock().clone()).map(|copy| {
+                if window.has_begun() {
+                    copy.begin();
+                }
+                Self::windowed(copy, self.options, self.deleted())
+            }),
         }
         .map_err(DuplicateError::Copy)
     }
@@ -351,13 +341,6 @@ impl Filter {
     #[must_use]
     pub fn has_grown_full(&self) -> bool {
         self.len() >= self.most_items()
-    }
-
-    /// True while a snapshot is in progress.
-    #[must_use]
-    pub fn is_being_saved(&self) -> bool {
-        // Acquire: pairs with the Release of `write_to`.
-        self.snapshots.load(Ordering::Acquire) > 0
     }
 
     /// Items deleted so far.

@@ -12,6 +12,7 @@ mod command;
 pub mod dump;
 mod filter;
 mod growth;
+mod many;
 mod options;
 mod reply;
 mod reserve;

@@ -41,8 +41,8 @@ pub trait Store {
     /// strict.
     fn is_strict(&self) -> bool;
 
-    /// Waits a little for a snapshot that an insert found in its way, or returns false at once: the
-    /// insert is refused then.
+    /// Waits a little for a sweep, or for a snapshot for whose rest an insert found no memory. Or
+    /// returns false at once: the insert is refused then.
     fn wait(&self) -> bool;
 
     /// These items were added to the filter of `key`; perhaps none of the items of the call. The

@@ -10,7 +10,7 @@ use crate::{
         Cost::{self, Allocation, Constant, Growth, PerItem, Snapshot},
         Effect, Together,
     },
-    dump, reserve, touch,
+    dump, many, reserve, touch,
 };
 
 const KEY: Argument = Argument::KEY;
@@ -20,6 +20,7 @@ const POSITION: Argument = Argument::one("position", Integer);
 
 const ON_KEY: &[Argument] = &[KEY];
 const ON_ITEM: &[Argument] = &[KEY, ITEM];
+const ON_ITEMS: &[Argument] = &[KEY, ITEMS];
 const INSERT: &[Argument] = &[
     KEY,
     Argument::option("CAPACITY", "capacity", Integer),
@@ -40,7 +41,7 @@ const RESERVE: &[Argument] = &[
 const LOAD: &[Argument] = &[KEY, POSITION, Argument::one("data", Bytes)];
 
 /// The number of commands.
-pub const COMMAND_COUNT: usize = 16;
+pub const COMMAND_COUNT: usize = 19;
 
 /// All commands, ordered by name.
 #[must_use]
@@ -66,7 +67,11 @@ pub const fn commands<S: Store>() -> [Command<S>; COMMAND_COUNT] {
             .grows(),
         command("CF.LOADCHUNK", 4, Write, Snapshot, Effect::Load, LOAD, dump::load_chunk, "Restores a piece of a dump")
             .grows(),
-        command("CF.MEXISTS", -3, Read, PerItem, Effect::None, &[KEY, ITEMS], cf::exist_many, "Returns for each item whether it is present"),
+        command("CF.MADD", -3, Write, PerItem, Effect::Add, ON_ITEMS, many::add_many, "Adds a copy of each item")
+            .grows(),
+        command("CF.MDEL", -3, Write, PerItem, Effect::Delete, ON_ITEMS, many::delete_many, "Deletes a copy of each item"),
+        command("CF.MEXISTS", -3, Read, PerItem, Effect::None, ON_ITEMS, cf::exist_many, "Returns for each item whether it is present"),
+        command("CF.MTOUCH", -3, Write, PerItem, Effect::Touch, ON_ITEMS, many::touch_many, "Resets the time of each item that is present"),
         command("CF.RESERVE", -3, Write, Allocation, Effect::Make, RESERVE, reserve::reserve, "Creates a filter")
             .grows(),
         command("CF.SCANDUMP", 3, Read, Snapshot, Effect::None, &[KEY, POSITION], dump::scan_dump, "Returns a piece of a dump of a filter"),

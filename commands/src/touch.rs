@@ -9,7 +9,7 @@ use guira::InsertError;
 use std::{iter, sync::Arc};
 
 /// The answer for a filter that remembers everything.
-const NO_WINDOW: Reply =
+pub(crate) const NO_WINDOW: Reply =
     Reply::error("This filter has no window: its items stay until they are deleted");
 
 /// `CF.TOUCH key item`

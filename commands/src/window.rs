@@ -5,7 +5,10 @@ mod clock;
 pub use clock::Clock;
 use clock::Own;
 use guira::{BuildError, ExpiringFilter, SnapshotError};
-use std::{io::Read, time::Duration};
+use std::{
+    io::{self, Read, Write},
+    time::Duration,
+};
 
 /// How long items are to be remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +43,14 @@ impl Windowed {
         Ok(Self::new(builder.build()?, clock))
     }
 
-    /// The filter of a snapshot. Reads no further.
+    /// The filter of a snapshot, with the age of its epoch. Reads no further.
     pub(crate) fn read_from(reader: impl Read, clock: Clock) -> Result<Self, SnapshotError> {
         Ok(Self::new(ExpiringFilter::read_from(reader)?, clock))
+    }
+
+    /// Writes a snapshot that carries the age of the epoch.
+    pub(crate) fn write_to(&self, writer: impl Write) -> io::Result<()> {
+        self.filter.write_to_at(writer, || self.now())
     }
 
     /// The empty filter with this [header](Self::header).
@@ -55,13 +63,13 @@ impl Windowed {
         Ok(Self::new(filter, clock))
     }
 
-    /// `filter`, whose present epoch begins now, or with [`begin`](Self::begin).
+    /// `filter`, whose current epoch continues now, or with [`begin`](Self::begin).
     pub(crate) fn new(filter: ExpiringFilter, clock: Clock) -> Self {
         let windowed = Self {
             filter,
             clock: Own::new(clock),
         };
-        // The library takes note that the epoch begins now: the clock stands still.
+        // The library counts the age of the epoch from this reading. The clock stands still.
         windowed.filter.tick_at(|| windowed.now());
         if matches!(windowed.clock.source(), Clock::Process) {
             windowed.begin();
@@ -184,14 +192,6 @@ impl Windowed {
         self.filter.epoch_age_at(self.now()).unwrap_or_default()
     }
 
-    /// The same for a save, after which time may pass that is counted in one piece. An epoch that is
-    /// late counts as one that is due just now: what has come since it was due is to live for the
-    /// window, too.
-    #[must_use]
-    pub fn epoch_age_for_a_save(&self) -> Duration {
-        self.epoch_age().min(self.epoch_length())
-    }
-
     /// How long it is until the next epoch may begin.
     #[must_use]
     pub fn until_next_epoch(&self) -> Duration {
@@ -277,22 +277,20 @@ mod tests {
 
     #[test]
     fn an_epoch_can_begin_without_a_sweep() {
-        // Beginnings are rounded up to milliseconds.
-        const EPOCH: Duration = HOUR.saturating_add(Duration::from_millis(1));
         let windowed = with_an_item(HOUR);
         let items = || windowed.filter().len();
         for epoch in 1..=EPOCHS + 1 {
-            windowed.make_older(EPOCH);
+            windowed.make_older(HOUR);
             assert!(windowed.begin_due_epoch() && !windowed.begin_due_epoch());
             assert!(!windowed.is_swept());
             assert_eq!((holds(&windowed), items()), (epoch <= EPOCHS, 1));
             assert!(windowed.sweep() && !windowed.sweep() && windowed.is_swept());
         }
         assert_eq!(items(), 0);
-        windowed.make_older(2 * EPOCH);
+        windowed.make_older(2 * HOUR);
         windowed.catch_up();
         assert!(!windowed.is_swept(), "the last epoch is left");
-        windowed.elapse(EPOCH);
+        windowed.elapse(HOUR);
         assert!(windowed.is_swept());
     }
 
@@ -307,13 +305,36 @@ mod tests {
         assert!(!windowed.tick());
     }
 
+    fn saved_and_loaded(windowed: &Windowed) -> Windowed {
+        let mut bytes = Vec::new();
+        windowed.write_to(&mut bytes).unwrap();
+        Windowed::read_from(&*bytes, Clock::Process).unwrap()
+    }
+
+    #[test]
+    fn a_snapshot_carries_the_age_of_the_epoch() {
+        let mut windowed = with_an_item(HOUR);
+        for part in 1..=18 {
+            windowed.make_older(HOUR / 4);
+            windowed.catch_up();
+            windowed = saved_and_loaded(&windowed);
+            assert_eq!(windowed.epoch(), part / 4);
+            let age = HOUR / 4 * (part % 4) as u32;
+            assert!(windowed.epoch_age() >= age && windowed.epoch_age() < age + HOUR / 8);
+        }
+        assert!(holds(&windowed));
+    }
+
+    /// What came since it was due is to live for the window, too.
     #[test]
     fn an_epoch_that_is_late_is_saved_as_due() {
         let windowed = with_an_item(HOUR);
-        assert!(windowed.epoch_age_for_a_save() < HOUR);
-        windowed.make_older(HOUR * 3 / 2);
-        assert!(windowed.epoch_age() >= HOUR * 3 / 2);
-        assert_eq!(windowed.epoch_age_for_a_save(), HOUR);
+        windowed.make_older(HOUR * 7 / 2);
+        assert!(windowed.epoch_age() >= HOUR * 7 / 2);
+        let loaded = saved_and_loaded(&windowed);
+        loaded.catch_up();
+        assert_eq!(loaded.epoch(), 1);
+        assert!(loaded.epoch_age() < HOUR / 4);
     }
 
     #[test]

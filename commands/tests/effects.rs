@@ -225,6 +225,7 @@ fn a_host_is_told_what_has_changed() {
     assert_eq!(host.told(), ["removed k a"]);
     assert_eq!(host.ask("CF.DEL k a"), Ok(Reply::Bool(false)));
     assert!(host.ask("CF.DEL none a").is_err());
+    assert!(host.ask("CF.MDEL none a").is_err());
     assert_eq!(host.told(), Vec::<String>::new());
     assert_eq!(host.ask("CF.COMPACT k"), Ok(Reply::OK));
     assert_eq!(host.told(), ["compacted k"]);
@@ -245,6 +246,59 @@ fn a_host_is_told_what_has_changed() {
     }
     assert!(host.ask("CF.INSERT none NOCREATE ITEMS a").is_err());
     assert_eq!(host.told(), Vec::<String>::new());
+}
+
+#[test]
+fn a_host_is_told_what_commands_on_many_items_changed() {
+    let host = Host::new(true);
+    let answer = host.ask("CF.MADD k a b a");
+    assert_eq!(answer, Ok(Reply::Insertions(vec![true; 3])));
+    assert_eq!(host.told(), ["made k 2000", "added k a,b,a"]);
+    let answer = host.ask("CF.MDEL k a x a a");
+    assert_eq!(answer, Ok(Reply::Bools(vec![true, false, true, false])));
+    assert_eq!(host.told(), ["removed k a,a"]);
+    assert_eq!(host.filter("k").deleted(), 2);
+    assert_eq!(
+        host.ask("CF.MDEL k a x"),
+        Ok(Reply::Bools(vec![false, false]))
+    );
+    assert_eq!(host.told(), Vec::<String>::new());
+    let no_window = refusal(host.ask("CF.MTOUCH k b"));
+    assert!(
+        no_window.starts_with("This filter has no window"),
+        "{no_window}"
+    );
+    assert_eq!(
+        host.ask("CF.RESERVE w 100 ERROR 0.000001 WINDOW 60"),
+        Ok(Reply::OK)
+    );
+    host.ask("CF.MADD w a b").unwrap();
+    assert_eq!(host.told(), ["added w a,b"]);
+    assert_eq!(
+        host.ask("CF.MTOUCH w a x b"),
+        Ok(Reply::Integers(vec![1, 0, 1]))
+    );
+    assert_eq!(host.told(), ["touched w a,b"]);
+    assert_eq!(host.ask("CF.MTOUCH w x"), Ok(Reply::Integers(vec![0])));
+    assert_eq!(
+        host.ask("CF.MTOUCH none x y"),
+        Ok(Reply::Integers(vec![0, 0]))
+    );
+    host.is_full.set(true);
+    assert!(host.ask("CF.MADD k a").is_err());
+    assert_eq!(host.told(), Vec::<String>::new());
+}
+
+/// A full filter refuses the items that do not fit, one by one.
+#[test]
+fn many_items_are_added_until_the_filter_is_full() {
+    let host = Host::new(true);
+    host.ask("CF.RESERVE k 4 EXPANSION 0").unwrap();
+    host.told();
+    let answer = host.ask("CF.MADD k a b c d e f");
+    let expected = [true, true, true, true, false, false];
+    assert_eq!(answer, Ok(Reply::Insertions(expected.to_vec())));
+    assert_eq!(host.told(), ["added k a,b,c,d"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The commands, from the engine's arguments to its reply.
 
 use crate::{
-    effects::{AGE, CLOCK, Effects, MAKE},
+    effects::{AGE, CLOCK, Effects, MAKE, Shape},
     engine::{
         Access, CategoryRefused, Command, CommandRefused, Context, Description, Flags, Key, Str,
         guarded, standing, warn,
@@ -103,7 +103,7 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
                 return;
             }
         }
-        let effect = command.effect;
+        let shape = const { Shape::of(&Table::COMMANDS[INDEX]) };
         let command =
             |host: &Host<'_, Key<'_>>, words: &[&[u8]]| (Table::COMMANDS[INDEX].run)(host, words);
         run(
@@ -112,7 +112,7 @@ impl<const INDEX: usize> Command for Nth<INDEX> {
             &words,
             name,
             conduct.access,
-            effect,
+            shape,
             command,
         );
     }
@@ -161,7 +161,7 @@ fn run_as_told(
         &words,
         name,
         Access::Write,
-        effect,
+        Shape::of_replication(effect),
         work,
     );
 }
@@ -194,7 +194,7 @@ fn run(
     words: &[&[u8]],
     name: Str<'_>,
     access: Access,
-    effect: Effect,
+    shape: Shape,
     run: impl FnOnce(&Host<'_, Key<'_>>, &[&[u8]]) -> Answer,
 ) {
     // To ask takes a tenth of a microsecond, and who only reads need not know.
@@ -212,10 +212,10 @@ fn run(
     };
     let otherwise = || Err(Reply::error("ERR internal error"));
     let answer = guarded("a command", work, otherwise);
-    if flags.must_obey() && access == Access::Write && differs(&answer, effect) {
+    if flags.must_obey() && access == Access::Write && differs(&answer, shape.effect) {
         count_refusal(words, &answer);
     }
-    effects.into_inner().tell(context, arguments, effect);
+    effects.into_inner().tell(context, arguments, shape);
     reply::write(context, &reply::of(answer), flags.is_resp3());
 }
 
@@ -273,7 +273,7 @@ pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
             $(context.create_command::<Nth<$index>>(&describe($index))?;)*
         };
     }
-    register!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+    register!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18);
     context.create_command::<Make>(&Description {
         name: const { text(MAKE) },
         flags: c"write deny-oom",

@@ -54,6 +54,31 @@ struct Made {
     filter: [u8; 68],
 }
 
+/// What a command does to a filter, and whether to one item.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) effect: Effect,
+    /// True if its words are its name, a key and one item.
+    is_of_one: bool,
+}
+
+impl Shape {
+    pub(crate) const fn of<S>(command: &guira_commands::Command<S>) -> Self {
+        Self {
+            effect: command.effect,
+            is_of_one: command.arity == 3,
+        }
+    }
+
+    /// Of a command for replication, which adds, touches and removes no items.
+    pub(crate) const fn of_replication(effect: Effect) -> Self {
+        Self {
+            effect,
+            is_of_one: false,
+        }
+    }
+}
+
 /// A replicated command.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Told<'a> {
@@ -119,9 +144,9 @@ impl Effects {
         self.deleted = true;
     }
 
-    /// What replicas receive after a command with this effect and number of words.
-    pub(crate) fn told(&self, words: usize, effect: Effect) -> SmallVec<[Told<'_>; 2]> {
-        const ONE_ITEM: usize = 3;
+    /// What replicas receive after a command of this shape.
+    pub(crate) fn told(&self, shape: Shape) -> SmallVec<[Told<'_>; 2]> {
+        let Shape { effect, is_of_one } = shape;
         let key = Word::Own(KEY);
         let mut all = SmallVec::new();
         if let Some(made) = &self.made {
@@ -145,7 +170,7 @@ impl Effects {
                 Effect::None | Effect::Make | Effect::Touch | Effect::Delete | Effect::Load => None,
             };
             let (command, mut arguments): (_, SmallVec<_>) = match of_one {
-                Some(command) if words == ONE_ITEM => (command, smallvec![key]),
+                Some(command) if is_of_one => (command, smallvec![key]),
                 _ => {
                     let before = smallvec![key, Word::Bytes(b"NOCREATE"), Word::Bytes(b"ITEMS")];
                     (c"CF.INSERT", before)
@@ -155,7 +180,7 @@ impl Effects {
             all.push(Told {
                 command,
                 arguments,
-                is_verbatim: words == ONE_ITEM && !is_surely,
+                is_verbatim: is_of_one && !is_surely,
                 event: Event::Module(c"cf.add"),
             });
         }
@@ -164,7 +189,7 @@ impl Effects {
                 // Right also where the item is dead already: in a node to which the slot moves.
                 command: c"CF.ADDTOUCH",
                 arguments: smallvec![key, Word::Own(index)],
-                is_verbatim: words == ONE_ITEM && effect == Effect::AddOrTouch,
+                is_verbatim: is_of_one && effect == Effect::AddOrTouch,
                 event: Event::Module(c"cf.touch"),
             });
         }
@@ -172,7 +197,7 @@ impl Effects {
             all.push(Told {
                 command: c"CF.DEL",
                 arguments: smallvec![key, Word::Own(index)],
-                is_verbatim: words == ONE_ITEM,
+                is_verbatim: is_of_one,
                 event: Event::Module(c"cf.del"),
             });
         }
@@ -206,11 +231,11 @@ impl Effects {
     }
 
     /// Tells replicas, watchers and listeners. No key may be open.
-    pub(crate) fn tell(&self, context: &Context, words: &[Str<'_>], effect: Effect) {
+    pub(crate) fn tell(&self, context: &Context, words: &[Str<'_>], shape: Shape) {
         let Some(&key) = words.get(KEY).filter(|_| !self.is_empty()) else {
             return;
         };
-        let all = self.told(words.len(), effect);
+        let all = self.told(shape);
         if fault::is(Fault::Verbatim) {
             return context.replicate_verbatim();
         }

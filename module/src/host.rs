@@ -147,8 +147,7 @@ impl<'a, K: Slot> Host<'a, K> {
         }
         let saved = Saved::from_bytes(saved);
         let saved = saved.ok_or(Reply::error("ERR the age of a filter is damaged"))?;
-        // When a slot arrives, the epoch starts from the beginning: it must not end before that of
-        // the source.
+        // When a slot arrives, its time passes from the next move of this node's clock.
         if self.flags.is_loading() {
             let restore = |filter: &Arc<Filter>| {
                 self.windows.restore(filter, saved);

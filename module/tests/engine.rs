@@ -72,7 +72,10 @@ fn commands_have_their_flags_and_categories() {
         ("CF.INSERTNX", -4, "denyoom module write", "@cuckoo @write"),
         ("CF.LOADCHUNK", 4, "denyoom module write", "@cuckoo @write"),
         ("CF.MAKE", 4, "denyoom module write", "@cuckoo @write"),
+        ("CF.MADD", -3, "denyoom module write", "@cuckoo @write"),
+        ("CF.MDEL", -3, "module write", "@cuckoo @write"),
         ("CF.MEXISTS", -3, "module readonly", "@cuckoo @read"),
+        ("CF.MTOUCH", -3, "module write", "@cuckoo @write"),
         ("CF.RESERVE", -3, "denyoom module write", "@cuckoo @write"),
         ("CF.SCANDUMP", 3, "module readonly", "@cuckoo @read"),
     ];

@@ -1,14 +1,22 @@
 //! The settings. [`settings`](crate::settings) reads them.
 
-use crate::{commands::COMMANDS, logging, resp::Limits};
+mod password;
+mod values;
+
+pub use password::Password;
+pub(crate) use password::password;
+
+use crate::{logging, resp::Limits};
 use clap::{
     ArgAction, Parser, ValueEnum,
     builder::{BoolishValueParser, NonEmptyStringValueParser},
 };
-use guira_commands::{MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, MIN_RATE, Options};
-use std::{fmt, num::NonZeroUsize, path::PathBuf, time::Duration};
-use subtle::ConstantTimeEq;
+use guira_commands::{MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, Options};
+use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 use tracing_subscriber::filter::Targets;
+use values::{
+    command, count, duration, microseconds, number, permissions, rate, request_size, size,
+};
 
 const AFTER_HELP: &str = r#"Sizes are in bytes, or end in kb, mb or gb (powers of 1024). Times are in seconds, or end in s, m
 or h.
@@ -229,6 +237,7 @@ pub struct Config {
         value_name = "MICROSECONDS",
         default_value_t = 10_000,
         allow_negative_numbers = true,
+        value_parser = microseconds,
         help_heading = "Monitoring"
     )]
     pub slowlog_log_slower_than: i64,
@@ -238,22 +247,47 @@ pub struct Config {
         long,
         value_name = "N",
         default_value_t = 128,
+        value_parser = number,
         help_heading = "Monitoring"
     )]
     pub slowlog_max_len: u32,
 
+    /// Duration in milliseconds from which LATENCY samples a command. 0: it samples none.
+    #[arg(
+        long,
+        value_name = "MILLISECONDS",
+        default_value_t = 0,
+        value_parser = number,
+        help_heading = "Monitoring"
+    )]
+    pub latency_monitor_threshold: u32,
+
     /// Address at which to serve metrics for Prometheus, at http://ADDR/metrics.
     #[arg(long, value_name = "ADDR", help_heading = "Monitoring")]
     pub metrics: Option<std::net::SocketAddr>,
+
+    /// Start no server: exit with 0 if the one that serves --metrics is ready, and otherwise with 1.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        default_value_t = false,
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true,
+        action = ArgAction::Set,
+        help_heading = "Monitoring"
+    )]
+    pub check_ready: bool,
 
     /// Number of filters that have metrics of their own, the largest ones. 0: none.
     #[arg(
         long,
         value_name = "N",
         default_value_t = 1_000,
+        value_parser = number,
         help_heading = "Monitoring"
     )]
-    pub metrics_filters: usize,
+    pub metrics_filters: u32,
 
     /// What to log: off, error, warn, info, debug or trace, or a list such as
     /// warn,guira_server::persist=debug.
@@ -353,12 +387,6 @@ impl Config {
         self.protected_mode && (self.tcp || tls) && self.requirepass.is_none()
     }
 
-    /// Clients that may be there without having authenticated.
-    #[must_use]
-    pub fn unauthenticated_clients(&self) -> usize {
-        self.maxclients.get().div_ceil(2)
-    }
-
     /// Worker threads.
     #[must_use]
     pub fn threads(&self) -> usize {
@@ -397,148 +425,6 @@ impl Config {
             ..Options::default()
         }
     }
-
-    /// What `CONFIG GET` shows.
-    #[must_use]
-    pub fn settings(&self) -> Vec<(&'static str, String)> {
-        let seconds = |time: Duration| time.as_secs().to_string();
-        let path = |path: &Option<PathBuf>| {
-            let path = path.as_ref();
-            path.map_or_else(String::new, |path| path.display().to_string())
-        };
-        vec![
-            ("appendonly", "no".into()),
-            ("bind", self.bind.join(" ")),
-            ("databases", "1".into()),
-            ("default-capacity", self.default_capacity.to_string()),
-            ("default-error-rate", self.default_error_rate.to_string()),
-            ("default-expansion", self.default_expansion.to_string()),
-            ("dir", path(&self.dir)),
-            ("io-threads", self.threads().to_string()),
-            ("maxclients", self.maxclients.to_string()),
-            ("maxmemory", self.maxmemory.to_string()),
-            ("maxmemory-policy", "noeviction".into()),
-            ("port", self.port.to_string()),
-            (
-                "protected-mode",
-                if self.protected_mode { "yes" } else { "no" }.into(),
-            ),
-            ("proto-max-bulk-len", self.max_argument_size.to_string()),
-            (
-                "save",
-                self.save_every()
-                    .map_or_else(String::new, |every| format!("{} 1", every.as_secs())),
-            ),
-            ("timeout", seconds(self.timeout)),
-            ("tls-port", self.tls_port.unwrap_or_default().to_string()),
-            ("unixsocket", path(&self.unixsocket)),
-            (
-                "unixsocketperm",
-                self.unixsocketperm
-                    .map_or_else(String::new, |mode| format!("{mode:o}")),
-            ),
-        ]
-    }
-}
-
-/// A password, which is not shown anywhere.
-#[derive(Clone)]
-pub struct Password {
-    padded: [u8; Self::LONGEST],
-    length: usize,
-}
-
-impl Password {
-    const LONGEST: usize = 256;
-
-    fn new(bytes: &[u8]) -> Option<Self> {
-        let mut padded = [0; Self::LONGEST];
-        padded.get_mut(..bytes.len())?.copy_from_slice(bytes);
-        Some(Self {
-            padded,
-            length: bytes.len(),
-        })
-    }
-
-    /// Compares in a time that does not depend on where the two differ.
-    #[must_use]
-    pub fn is(&self, guess: &[u8]) -> bool {
-        let Some(guess) = Self::new(guess) else {
-            return false;
-        };
-        let same = self.padded.ct_eq(&guess.padded) & self.length.ct_eq(&guess.length);
-        same.into()
-    }
-}
-
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Password(…)")
-    }
-}
-
-pub(crate) fn password(text: &str) -> Result<Password, String> {
-    if text.is_empty() {
-        return Err("a password cannot be empty".into());
-    }
-    Password::new(text.as_bytes()).ok_or_else(|| "a password has at most 256 bytes".into())
-}
-
-fn count(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse()
-        .map_err(|_| format!("not a count: give a number from 1 to {}", usize::MAX))
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    let rate = text.parse().ok();
-    rate.filter(|rate| (MIN_RATE..1.0).contains(rate))
-        .ok_or_else(|| format!("not a rate: give a number from {MIN_RATE:.9} to less than 1"))
-}
-
-fn command(name: &str) -> Result<&'static str, String> {
-    let mut commands = COMMANDS.iter();
-    commands
-        .find(|command| command.is_called(name.as_bytes()))
-        .map(|command| command.name)
-        .ok_or_else(|| "not a command of this server: COMMAND LIST has their names".into())
-}
-
-fn permissions(text: &str) -> Result<u32, String> {
-    let mode = u32::from_str_radix(text, 8).ok();
-    mode.filter(|mode| *mode <= 0o777)
-        .ok_or_else(|| "not permissions: give octal digits from 0 to 777".into())
-}
-
-fn size(text: &str) -> Result<usize, String> {
-    let lower = text.to_ascii_lowercase();
-    let units = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30), ("", 1)];
-    quantity(&lower, &units)
-        .and_then(|bytes| usize::try_from(bytes).ok())
-        .ok_or_else(|| "not a size: give bytes, or a number with kb, mb or gb".into())
-}
-
-/// A size of a request or of a part of it, in which places are numbers of 32 bits.
-fn request_size(text: &str) -> Result<usize, String> {
-    let most = u32::MAX as usize;
-    match size(text)? {
-        bytes if bytes <= most => Ok(bytes),
-        _ => Err(format!("too large: at most {most} bytes")),
-    }
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let units = [("s", 1), ("m", 60), ("h", 3_600), ("", 1)];
-    quantity(text, &units)
-        .map(Duration::from_secs)
-        .ok_or_else(|| "not a time: give seconds, or a number with s, m or h".into())
-}
-
-/// A number with the first of `units` that it ends in.
-fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
-    units.iter().find_map(|(unit, factor)| {
-        let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;
-        number.checked_mul(*factor)
-    })
 }
 
 #[cfg(test)]
@@ -605,40 +491,5 @@ mod tests {
                 (result, _) => panic!("{args:?}: {result:?}"),
             }
         }
-    }
-
-    #[test]
-    fn permissions_are_octal() {
-        assert_eq!(permissions("770"), Ok(0o770));
-        for bad in ["", "rwx", "8", "1000", "-1"] {
-            assert!(permissions(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn sizes_and_times_have_units() {
-        assert_eq!(size("12"), Ok(12));
-        assert_eq!(size("3kb"), Ok(3 << 10));
-        assert_eq!(size("2GB"), Ok(2 << 30));
-        assert_eq!(duration("90"), Ok(Duration::from_secs(90)));
-        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
-        assert_eq!(request_size("1gb"), Ok(1 << 30));
-        assert_eq!(
-            request_size("4gb").unwrap_err(),
-            "too large: at most 4294967295 bytes"
-        );
-        for bad in ["", "x", "-1", "1.5gb", "99999999999999999999"] {
-            assert!(size(bad).is_err() && duration(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn only_the_password_itself_is_right() {
-        let password = Password::new(b"secret").unwrap();
-        assert!(password.is(b"secret"));
-        for guess in [&b""[..], b"secre", b"secret\0", b"secreT", &[b's'; 300]] {
-            assert!(!password.is(guess));
-        }
-        assert!(!format!("{password:?}").contains("secret"));
     }
 }

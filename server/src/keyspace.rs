@@ -69,9 +69,19 @@ pub struct Keyspace {
     /// Bytes in use.
     used: AtomicUsize,
     /// Bytes that may be in use; `usize::MAX` for no limit.
-    limit: usize,
-    /// How far the last filter grows that was made without a window, and what was wanted.
-    growth: Mutex<Option<(Wanted, Growth)>>,
+    limit: AtomicUsize,
+    /// How far the last filter grows that was made without a window, what was wanted, and under
+    /// which limit.
+    growth: Mutex<Option<(Wanted, usize, Growth)>>,
+}
+
+/// A limit as `--maxmemory` names it: 0 if there is none.
+#[must_use]
+pub fn shown_limit(limit: usize) -> usize {
+    match limit {
+        usize::MAX => 0,
+        limit => limit,
+    }
 }
 
 /// There is no room for a filter.
@@ -127,7 +137,7 @@ impl Keyspace {
             watched: AtomicUsize::new(0),
             turn: Mutex::default(),
             used: AtomicUsize::new(0),
-            limit,
+            limit: limit.into(),
             growth: Mutex::new(None),
         }
     }
@@ -172,7 +182,7 @@ impl Keyspace {
             GrowthError::Build(error) => ReserveError::Build(error),
             GrowthError::Memory { needed } => ReserveError::Growth {
                 needed,
-                limit: self.limit,
+                limit: self.limit(),
             },
         })?;
         let filter = Filter::build(options, growth)?;
@@ -183,13 +193,14 @@ impl Keyspace {
     /// few filters to know it. What these leave between the keys' memory is saved, too.
     fn growth(&self, wanted: &Wanted) -> Result<Growth, GrowthError> {
         let known = *lock(&self.growth);
-        if let Some((of, growth)) = known
-            && of == *wanted
+        let limit = self.limit();
+        if let Some((of, under, growth)) = known
+            && (of, under) == (*wanted, limit)
         {
             return Ok(growth);
         }
-        let growth = Growth::of(wanted, self.limit)?;
-        *lock(&self.growth) = Some((*wanted, growth));
+        let growth = Growth::of(wanted, limit)?;
+        *lock(&self.growth) = Some((*wanted, limit, growth));
         Ok(growth)
     }
 
@@ -424,14 +435,20 @@ impl Keyspace {
     /// Bytes that may be charged.
     #[must_use]
     pub fn limit(&self) -> usize {
-        self.limit
+        // Relaxed: it orders nothing.
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Changes how many bytes may be charged. What is charged already stays.
+    pub(crate) fn set_limit(&self, limit: usize) {
+        self.limit.store(limit, Ordering::Relaxed);
     }
 
     /// True if filters have grown beyond the limit: no more inserts then.
     #[inline]
     #[must_use]
     pub fn is_over_limit(&self) -> bool {
-        self.used() > self.limit
+        self.used() > self.limit()
     }
 
     /// Takes note of a change of `filter`, and charges for what it has grown. Called after inserts
@@ -491,7 +508,8 @@ impl Keyspace {
     ///
     /// [`ReserveError::Memory`]
     pub fn charge(&self, bytes: usize) -> Result<(), ReserveError> {
-        let fits = |used: usize| Some(used.checked_add(bytes)?).filter(|&sum| sum <= self.limit);
+        let limit = self.limit();
+        let fits = |used: usize| Some(used.checked_add(bytes)?).filter(|&sum| sum <= limit);
         self.used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
             .map(drop)
@@ -505,7 +523,7 @@ impl Keyspace {
 
     fn check(&self, bytes: usize) -> Result<(), ReserveError> {
         let used = self.used();
-        if used.saturating_add(bytes) > self.limit {
+        if used.saturating_add(bytes) > self.limit() {
             return Err(self.refusal(bytes, used));
         }
         Ok(())
@@ -514,14 +532,14 @@ impl Keyspace {
     /// Bytes that are left of the limit.
     #[must_use]
     pub fn free(&self) -> usize {
-        self.limit.saturating_sub(self.used())
+        self.limit().saturating_sub(self.used())
     }
 
     pub(crate) fn refusal(&self, needed: usize, used: usize) -> ReserveError {
         ReserveError::Memory {
             needed,
-            limit: self.limit,
-            free: self.limit.saturating_sub(used),
+            limit: self.limit(),
+            free: self.limit().saturating_sub(used),
         }
     }
 }

@@ -12,6 +12,7 @@
 //! | [`net`] | owns the sockets |
 //! | [`metrics`], [`stats`], [`process`] | report on the server |
 //! | [`slow`] | runs long work |
+//! | [`ready`] | asks whether another server is ready |
 //! | [`panics`] | decides what a panic ends |
 //!
 //! `docs/server/operations.md` in the repository is the manual.
@@ -35,9 +36,11 @@ pub mod panics;
 pub mod persist;
 pub mod pools;
 pub mod process;
+pub mod ready;
 pub mod resp;
 pub mod server;
 pub mod session;
 pub mod settings;
 pub mod slow;
 pub mod stats;
+pub mod tunable;

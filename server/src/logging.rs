@@ -1,12 +1,16 @@
 //! The log, which goes to the standard error output.
 
 use crate::config::LogFormat;
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::OnceLock,
+};
 use tracing_subscriber::{
-    Layer,
+    Layer, Registry,
     filter::{LevelFilter, Targets},
     fmt,
     layer::SubscriberExt,
+    reload::{self, Handle},
     util::{SubscriberInitExt, TryInitError},
 };
 
@@ -23,6 +27,9 @@ const ALLOWED: &str = "give off, error, warn, info, debug or trace, or a list su
 /// The level of modules that the list given with `--log` does not cover.
 const DEFAULT: LevelFilter = LevelFilter::INFO;
 
+/// Replaces the filter of the log, once it is started.
+static FILTER: OnceLock<Handle<Targets, Registry>> = OnceLock::new();
+
 /// Starts the log.
 ///
 /// # Errors
@@ -34,11 +41,23 @@ pub fn start(filter: Targets, format: LogFormat) -> Result<(), TryInitError> {
         .with_ansi(io::stderr().is_terminal())
         // Internal errors would be printed with `eprintln!`, which panics if it fails.
         .log_internal_errors(false);
+    let (filter, handle) = reload::Layer::new(filter);
     let layer = match format {
         LogFormat::Text => layer.with_filter(filter).boxed(),
         LogFormat::Json => layer.json().with_filter(filter).boxed(),
     };
-    tracing_subscriber::registry().with(layer).try_init()
+    tracing_subscriber::registry().with(layer).try_init()?;
+    FILTER.get_or_init(|| handle);
+    Ok(())
+}
+
+/// Logs what passes `filter` from now on. Without a log, nothing is changed.
+///
+/// # Errors
+///
+/// [`reload::Error`] if a thread has panicked during such a change.
+pub(crate) fn change(filter: Targets) -> Result<(), reload::Error> {
+    FILTER.get().map_or(Ok(()), |handle| handle.reload(filter))
 }
 
 /// Discards what cannot be written: the server outlives the reader of its log.

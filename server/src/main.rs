@@ -13,6 +13,7 @@ use guira_server::{
     net::{self, Listener, Stop, Tls},
     panics::{self, Essential},
     persist::Saver,
+    ready,
     server::Server,
     settings::{self, SettingsError},
     slow,
@@ -21,6 +22,7 @@ use sd_notify::NotifyState;
 use std::{
     env,
     error::Error,
+    future::pending,
     io::{self, Write},
     panic::{AssertUnwindSafe, catch_unwind},
     process::{self, ExitCode},
@@ -31,7 +33,7 @@ use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
     task::JoinHandle,
-    time::{MissedTickBehavior, interval, timeout},
+    time::{interval, sleep, timeout},
 };
 use tracing::{debug, error, info, warn};
 
@@ -51,6 +53,9 @@ fn main() -> ExitCode {
         Err(SettingsError::CommandLine(error)) => error.exit(),
         Err(error) => return refuse(&error),
     };
+    if config.check_ready {
+        return check_ready(&config);
+    }
     if let Err(error) = logging::start(config.log.clone(), config.log_format) {
         return refuse(&error);
     }
@@ -59,6 +64,18 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             error!(%error, "the server ends");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Says whether the server that runs with these settings is ready.
+fn check_ready(config: &Config) -> ExitCode {
+    match ready::check(config.metrics) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // The exit code tells it, too.
+            let _ = writeln!(io::stderr(), "guira-server: {error}");
             ExitCode::FAILURE
         }
     }
@@ -108,9 +125,7 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         info!(address = %listener.local_addr()?, "metrics are shown");
         tasks.spawn("metrics", metrics::serve(listener, server.clone()));
     }
-    if let Some(every) = server.config.save_every() {
-        tasks.spawn("saves at an interval", save_every(every, server.clone()));
-    }
+    tasks.spawn("saves at an interval", save_every(server.clone()));
     tasks.spawn("abandoned dumps and loads", expire(server.clone()));
     tasks.spawn("expired keys", server.clone().sweep());
     for lane in Lane::ALL {
@@ -330,13 +345,26 @@ async fn expire(server: Arc<Server>) {
     }
 }
 
-async fn save_every(every: Duration, server: Arc<Server>) {
-    let mut ticks = interval(every);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // The first one comes at once.
-    ticks.tick().await;
+/// Saves at the interval that is set, which `CONFIG SET` changes: the next save is then one interval
+/// after the change.
+async fn save_every(server: Arc<Server>) {
+    let mut interval = server.tunable.save_every();
     loop {
-        ticks.tick().await;
+        let every = *interval.borrow_and_update();
+        let next = async {
+            match every {
+                Some(every) => sleep(every).await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            () = next => {}
+            changed = interval.changed() => match changed {
+                Ok(()) => continue,
+                // The server has gone.
+                Err(_) => return,
+            },
+        }
         Fault::SaveEvery.reach();
         if let Err(error) = server.save_in_background() {
             warn!(%error, "no save was started");

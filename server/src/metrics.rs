@@ -6,7 +6,7 @@ mod http;
 pub use http::serve;
 
 use crate::{
-    keyspace::Entry,
+    keyspace::{Entry, shown_limit},
     panics, process,
     server::Server,
     stats::{BOUNDS, Calls},
@@ -162,7 +162,7 @@ fn memory_and_saves(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt
         (
             "guira_memory_limit_bytes",
             "--maxmemory, 0 for none",
-            server.config.maxmemory as f64,
+            shown_limit(keyspace.limit()) as f64,
         ),
         ("guira_keys", "Keys", keyspace.len() as f64),
         (
@@ -253,7 +253,7 @@ type Shown = ([(&'static str, String); 1], guira::Stats, Arc<Entry>);
 
 fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let mut filters: Vec<_> = server.store.keyspace.entries().collect();
-    let most = server.config.metrics_filters;
+    let most = server.tunable.metrics_filters();
     gauge(
         encoder,
         "guira_filters_left_out",

@@ -22,7 +22,7 @@ pub struct Pools {
 #[derive(Debug)]
 pub struct Pool {
     bytes: AtomicUsize,
-    most: usize,
+    most: AtomicUsize,
     freed: Notify,
 }
 
@@ -48,7 +48,7 @@ impl Pool {
     fn new(most: usize) -> Self {
         Self {
             bytes: AtomicUsize::new(0),
-            most,
+            most: most.into(),
             freed: Notify::new(),
         }
     }
@@ -59,10 +59,23 @@ impl Pool {
         self.bytes.load(Relaxed)
     }
 
+    /// How many bytes there may be.
+    #[must_use]
+    pub fn most(&self) -> usize {
+        self.most.load(Relaxed)
+    }
+
+    /// Changes how many there may be.
+    pub(crate) fn set_most(&self, most: usize) {
+        self.most.store(most, Relaxed);
+        // Where there are too many now, or enough room again.
+        self.freed.notify_waiters();
+    }
+
     /// Bytes beyond its size; 0 if there are none.
     #[must_use]
     pub fn excess(&self) -> usize {
-        self.bytes().saturating_sub(self.most)
+        self.bytes().saturating_sub(self.most())
     }
 
     /// Replaces `before` bytes of a client with `after`: false if it takes more than before, and
@@ -75,7 +88,7 @@ impl Pool {
             return true;
         }
         let more = after - before;
-        self.bytes.fetch_add(more, Relaxed) + more <= self.most
+        self.bytes.fetch_add(more, Relaxed) + more <= self.most()
     }
 
     /// Waits until a client gives bytes back, from this call on.

@@ -11,6 +11,7 @@ use crate::{
     pools::Pools,
     slow::{SlowWork, run_beside},
     stats::Stats,
+    tunable::Tunable,
 };
 use std::{
     hash::{BuildHasher, RandomState},
@@ -38,6 +39,8 @@ pub struct Server {
     pub commands: Enabled,
     /// How it was started.
     pub config: Config,
+    /// What `CONFIG SET` has made of some of its settings.
+    pub tunable: Tunable,
     /// Where the keys are saved.
     pub saver: Saver,
     /// What has happened so far.
@@ -81,7 +84,9 @@ impl Server {
             slow_log: SlowLog::new(
                 config.slowlog_log_slower_than,
                 config.slowlog_max_len as usize,
+                config.latency_monitor_threshold.into(),
             ),
+            tunable: Tunable::new(&config),
             run_id: run_id(),
             listening: OnceLock::new(),
             slow: SlowWork::default(),

@@ -4,7 +4,7 @@
 //! therefore says for all three which settings there are and what they may be.
 
 use crate::config::{Config, password};
-use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches, parser::ValueSource};
+use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches, Parser, parser::ValueSource};
 use std::{
     ffi::{OsStr, OsString},
     fs, io,
@@ -138,6 +138,23 @@ pub fn load(
         config.requirepass = Some(password);
     }
     Ok(config)
+}
+
+/// The settings with these names and values, and the defaults of all others.
+///
+/// # Errors
+///
+/// The first setting whose value is wrong, and what is wrong with it.
+pub(crate) fn parse(values: &[(&'static str, OsString)]) -> Result<Config, (&'static str, String)> {
+    let command = Config::command();
+    let mut arguments = vec![OsString::new()];
+    for (name, value) in values {
+        let setting = Setting::new(name, value);
+        setting.check(&command).map_err(|fault| (*name, fault))?;
+        arguments.push(setting.option);
+    }
+    let first = values.first().map_or("", |(name, _)| name);
+    Config::try_parse_from(arguments).map_err(|error| (first, error.to_string()))
 }
 
 /// Puts `settings` after the name of the program.

@@ -1,8 +1,6 @@
 //! Arguments of the commands that are wrong, and the texts of the errors, in both protocols.
 
-mod common;
-
-use common::{PROTOCOLS, Server, ask, in_both, refusal};
+use crate::common::{PROTOCOLS, Server, ask, in_both, refusal};
 
 #[test]
 fn reserve_checks_its_arguments_in_order() {
@@ -151,7 +149,10 @@ fn other_commands_check_their_arguments() {
             "CF.ADDNX k",
             "CF.EXISTS k",
             "CF.EXISTS k a b",
+            "CF.MADD k",
+            "CF.MDEL k",
             "CF.MEXISTS k",
+            "CF.MTOUCH k",
             "CF.COUNT k",
             "CF.DEL k",
             "CF.DEL k a b",

@@ -1,8 +1,6 @@
 //! CLIENT, SLOWLOG and CONFIG: what operators look at and change.
 
-mod common;
-
-use common::{PATIENCE, PROTOCOLS, Protocol, Server, ask, refusal, try_ask, until};
+use crate::common::{PATIENCE, PROTOCOLS, Protocol, Server, ask, refusal, try_ask, until};
 use redis::{Connection, Value};
 use std::collections::HashMap;
 
@@ -219,7 +217,8 @@ fn slow_commands_are_logged() {
             (
                 "CONFIG SET slowlog-max-len 1 slowlog-log-slower-than x",
                 "ERR CONFIG SET failed (possibly related to argument 'slowlog-log-slower-than') \
-                 - argument must be an integer",
+                 - invalid value 'x' for '--slowlog-log-slower-than <MICROSECONDS>': not a time: give \
+                 -1, or microseconds from 0 to 9223372036854775807",
             ),
             (
                 "CONFIG SET slowlog-max-len",

@@ -1,8 +1,6 @@
 //! The CF.* commands in both protocols.
 
-mod common;
-
-use common::{Protocol, Server, ask, in_both, refusal};
+use crate::common::{Protocol, Server, ask, in_both, refusal};
 use redis::Value;
 
 fn ints(values: &[i64]) -> Value {
@@ -130,15 +128,52 @@ fn inserts_of_many_items() {
 }
 
 #[test]
+fn many_items_are_added_deleted_and_touched() {
+    in_both(|protocol, client| {
+        let (yes, no) = (protocol.boolean(true), protocol.boolean(false));
+        let all = |values: &[&Value]| Value::Array(values.iter().map(|&it| it.clone()).collect());
+        assert_eq!(ask::<Value>(client, "CF.MADD made a b"), all(&[&yes, &yes]));
+        // No item is taken for another one.
+        ask::<()>(client, "CF.RESERVE k 100000 ERROR 0.000001 EXPANSION 0");
+        assert_eq!(
+            ask::<Value>(client, "CF.MADD k a b a"),
+            all(&[&yes, &yes, &yes])
+        );
+        assert_eq!(ask::<i64>(client, "CF.COUNT k a"), 2);
+        assert_eq!(
+            ask::<Value>(client, "CF.MDEL k a x b b"),
+            all(&[&yes, &no, &yes, &no])
+        );
+        assert_eq!(ask::<i64>(client, "CF.COUNT k a"), 1);
+        assert_eq!(refusal(client, "CF.MDEL none a"), "Not found");
+        assert!(refusal(client, "CF.MTOUCH k a").starts_with("This filter has no window"));
+        ask::<()>(client, "CF.RESERVE w 1000 ERROR 0.000001 WINDOW 3600");
+        ask::<()>(client, "CF.MADD w a b");
+        assert_eq!(ask::<Value>(client, "CF.MTOUCH w a x b"), ints(&[1, 0, 1]));
+        assert_eq!(ask::<Value>(client, "CF.MTOUCH none a b"), ints(&[0, 0]));
+
+        ask::<()>(client, "CF.RESERVE small 4 EXPANSION 0");
+        let words: Vec<String> = (0..64).map(|item| item.to_string()).collect();
+        let reply: Vec<Value> = ask(client, &format!("CF.MADD small {}", words.join(" ")));
+        let refused = match protocol {
+            Protocol::Resp2 => Value::Int(-1),
+            Protocol::Resp3 => Value::Boolean(false),
+        };
+        assert!(reply[..4].iter().all(|value| *value == yes), "{reply:?}");
+        assert!(reply.contains(&refused), "{reply:?}");
+    });
+}
+
+#[test]
 fn full_filters_say_so() {
     in_both(|_, client| {
         ask::<()>(client, "CF.RESERVE fixed 4 EXPANSION 0");
         let fill = |client: &mut redis::Connection, key: &str| {
             (0..1_000_000)
                 .find_map(|item| {
-                    common::try_ask::<Value>(client, &format!("CF.ADD {key} {item}")).err()
+                    crate::common::try_ask::<Value>(client, &format!("CF.ADD {key} {item}")).err()
                 })
-                .map(|error| common::text(&error))
+                .map(|error| crate::common::text(&error))
         };
         assert_eq!(fill(client, "fixed").as_deref(), Some("Filter is full"));
         // At this rate a filter for 4 items cannot grow far.
@@ -149,8 +184,8 @@ fn full_filters_say_so() {
         );
         ask::<()>(client, "CF.RESERVE copies 1000");
         let refused =
-            (0..100).find_map(|_| common::try_ask::<Value>(client, "CF.ADD copies a").err());
-        let refused = common::text(&refused.expect("copies of one item are bounded"));
+            (0..100).find_map(|_| crate::common::try_ask::<Value>(client, "CF.ADD copies a").err());
+        let refused = crate::common::text(&refused.expect("copies of one item are bounded"));
         let count: i64 = ask(client, "CF.COUNT copies a");
         assert_eq!(
             refused,
@@ -169,8 +204,9 @@ fn copies_of_other_items_can_be_in_the_way() {
             ask::<()>(client, &format!("CF.RESERVE k 10000 {options}"));
             let refused = (0..500).find_map(|item| {
                 let add = format!("CF.ADD k {item}");
-                let error = (0..100).find_map(|_| common::try_ask::<Value>(client, &add).err());
-                let text = common::text(&error.expect("copies of one item are bounded"));
+                let error =
+                    (0..100).find_map(|_| crate::common::try_ask::<Value>(client, &add).err());
+                let text = crate::common::text(&error.expect("copies of one item are bounded"));
                 (!text.starts_with("Filter is full of copies of this item")).then_some(text)
             });
             assert_eq!(
@@ -357,10 +393,11 @@ fn max_capacity_is_where_growth_ends() {
     ask::<()>(&mut client, "CF.RESERVE k 1000 MAXCAPACITY 20000");
     assert_eq!(debug(&mut client, "k", "max_capacity"), 20_000);
     fill(&mut client, "k", 0, 20_000);
-    let refused = (20_000..100_000)
-        .find_map(|item| common::try_ask::<Value>(&mut client, &format!("CF.ADD k {item}")).err());
+    let refused = (20_000..100_000).find_map(|item| {
+        crate::common::try_ask::<Value>(&mut client, &format!("CF.ADD k {item}")).err()
+    });
     assert_eq!(
-        common::text(&refused.unwrap()),
+        crate::common::text(&refused.unwrap()),
         "Maximum expansions reached"
     );
     // Further than without it.

@@ -1,8 +1,6 @@
 //! Commands that are switched off.
 
-mod common;
-
-use common::{Protocol, Server, ask, refusal, request};
+use crate::common::{Protocol, Server, ask, refusal, request};
 
 #[test]
 fn a_disabled_command_is_unknown() {
@@ -48,7 +46,7 @@ fn disabled_commands_of_a_pipeline_are_refused_one_by_one() {
 
 #[test]
 fn what_is_disabled_must_be_a_command() {
-    let output = common::command(&["--disable-command", "FLUSHAL"])
+    let output = crate::common::command(&["--disable-command", "FLUSHAL"])
         .stderr(std::process::Stdio::piped())
         .output()
         .unwrap();

@@ -1,8 +1,6 @@
 //! CF.SCANDUMP and CF.LOADCHUNK in both protocols.
 
-mod common;
-
-use common::{Protocol, Server, ask, in_both, refusal};
+use crate::common::{Protocol, Server, ask, in_both, refusal};
 use redis::Value;
 
 #[test]
@@ -61,7 +59,7 @@ fn filters_are_dumped_and_loaded() {
         assert!(found.into_iter().all(|present| present));
 
         let refused = |client: &mut redis::Connection, key: &str, position: u64, piece: &[u8]| {
-            common::text(&load(client, key, &(position, piece.to_vec())).unwrap_err())
+            crate::common::text(&load(client, key, &(position, piece.to_vec())).unwrap_err())
         };
         assert_eq!(refused(client, "copy", 1, &pieces[0].1), "ERR item exists");
         assert_eq!(

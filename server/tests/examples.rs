@@ -1,12 +1,14 @@
 //! What the examples show.
 
-mod common;
-
-use common::{Protocol, Server, ask, refusal};
+use crate::common::{Protocol, Server, ask, refusal};
 
 #[path = "../examples/move_filter.rs"]
 #[allow(dead_code)]
 mod move_filter;
+
+#[path = "../examples/come_over.rs"]
+#[allow(dead_code)]
+mod come_over;
 
 #[path = "../examples/man.rs"]
 #[allow(dead_code)]
@@ -88,4 +90,42 @@ fn a_text_is_another_item_than_its_bytes() {
     assert!(filter.contains("hello".as_bytes()));
     assert!(filter.contains(&b"hello".to_vec()));
     assert!(!filter.contains("hello"));
+}
+
+/// An application writes to both servers while the items of the source of truth are inserted.
+#[test]
+fn a_key_comes_over_from_another_server() {
+    use come_over::{Insert, compare, insert};
+    let (old_server, new_server) = (Server::start(&[]), Server::start(&[]));
+    let mut old = old_server.client(Protocol::Resp2);
+    let mut new = new_server.client(Protocol::Resp2);
+    let items = |range: std::ops::Range<u32>| range.map(|item| Ok(item.to_string().into_bytes()));
+    let missing_key = insert(&mut new, "k", Insert::Copy, items(0..1));
+    assert!(
+        missing_key.is_err(),
+        "it is not created without its options"
+    );
+    ask::<()>(&mut old, "CF.RESERVE k 5000");
+    let rate = "CF.RESERVE k 50000 ERROR 0.000001 EXPANSION 0";
+    ask::<()>(&mut new, rate);
+    insert(&mut old, "k", Insert::Copy, items(0..2_500)).unwrap();
+    let before = compare([&mut old, &mut new], "k", items(0..2_500)).unwrap();
+    assert_eq!((before.both, before.only_old), (0, 2_500));
+    assert_eq!(before.missing.len(), 10);
+    for server in [&mut old, &mut new] {
+        ask::<()>(server, "CF.ADD k 2500");
+        ask::<()>(server, "CF.ADD k 0");
+    }
+    let inserted = insert(&mut new, "k", Insert::Absent, items(0..2_500)).unwrap();
+    assert_eq!((inserted.added, inserted.present), (2_499, 1));
+    let after = compare([&mut old, &mut new], "k", items(0..2_501)).unwrap();
+    assert_eq!((after.both, after.missing), (2_501, Vec::new()));
+    // A copy more of each.
+    let inserted = insert(&mut new, "k", Insert::Copy, items(0..2_000)).unwrap();
+    assert_eq!((inserted.added, inserted.refused), (2_000, 0));
+    assert_eq!(ask::<u32>(&mut new, "CF.COUNT k 1"), 2);
+    ask::<()>(&mut new, "CF.DEL k 2400");
+    let differs = compare([&mut old, &mut new], "k", items(0..2_501)).unwrap();
+    assert_eq!((differs.both, differs.only_old), (2_500, 1));
+    assert_eq!(differs.missing, [b"2400".to_vec()]);
 }

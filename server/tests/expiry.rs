@@ -1,8 +1,6 @@
 //! Keys that expire, that are renamed and that are copied.
 
-mod common;
-
-use common::{
+use crate::common::{
     PATIENCE, Protocol, Server, ask, in_both, long, memory, refusal, shut_down, try_ask, until,
 };
 use redis::{Connection, Value};

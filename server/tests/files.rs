@@ -1,8 +1,6 @@
 //! A server with few file descriptors.
 
-mod common;
-
-use common::{Server, command};
+use crate::common::{Server, command};
 use std::{
     net::TcpStream,
     process::{Command, Stdio},

@@ -1,8 +1,6 @@
 //! Clients that send and never read, that never authenticate, and that come all at once.
 
-mod common;
-
-use common::{PATIENCE, Protocol, Raw, Server, ask, long, memory, request, until};
+use crate::common::{PATIENCE, Protocol, Raw, Server, ask, long, memory, request, until};
 use redis::Connection;
 use socket2::{Domain, Socket, Type};
 use std::{

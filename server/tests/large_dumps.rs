@@ -1,8 +1,6 @@
 //! Dumps and loads of filters that nearly fill the memory.
 
-mod common;
-
-use common::{Protocol, Server, ask, memory, refusal, text};
+use crate::common::{Protocol, Server, ask, memory, refusal, text};
 use redis::{Connection, RedisError, Value};
 use tempfile::TempDir;
 

@@ -1,8 +1,6 @@
 //! Limits, and clients that try them.
 
-mod common;
-
-use common::{Protocol, Raw, Server, ask, memory, refusal, request, until};
+use crate::common::{Protocol, Raw, Server, ask, memory, refusal, request, until};
 use redis::Value;
 use std::{
     io::{Read, Write},
@@ -12,7 +10,7 @@ use std::{
 /// Idle connections: in the long run 10 000, if the limit for open files permits.
 fn idle() -> usize {
     const OTHER_FILES: usize = 200;
-    let wanted = if common::long() { 10_000 } else { 300 };
+    let wanted = if crate::common::long() { 10_000 } else { 300 };
     let files = rlimit::increase_nofile_limit((wanted + OTHER_FILES) as u64).unwrap();
     wanted.min(usize::try_from(files).unwrap().saturating_sub(OTHER_FILES))
 }
@@ -182,7 +180,7 @@ fn memory_has_a_limit() {
             .query::<Value>(&mut client)
             .err()
     });
-    let refused = common::text(&refused.unwrap());
+    let refused = crate::common::text(&refused.unwrap());
     assert!(refused.starts_with("OOM "), "{refused}");
     assert!(used(&mut client) < 2 << 20);
     // Reading and deleting are still allowed, and make room.
@@ -236,7 +234,7 @@ fn a_key_that_goes_takes_its_dumps_and_loads_along() {
         ask::<()>(&mut client, end);
         assert_eq!(used(&mut client), 0, "{end}");
         let again = load(piece.len() as u64, &piece[half.len()..], &mut client);
-        assert_eq!(common::text(&again.unwrap_err()), "ERR not found");
+        assert_eq!(crate::common::text(&again.unwrap_err()), "ERR not found");
         assert_eq!(
             refusal(&mut client, &format!("CF.SCANDUMP k {next}")),
             "ERR not found"

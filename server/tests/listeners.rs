@@ -1,8 +1,6 @@
 //! Where the server listens, and what it refuses to open to others.
 
-mod common;
-
-use common::{Raw, Server, command};
+use crate::common::{Raw, Server, command};
 use std::{
     io::BufReader,
     net::TcpStream,
@@ -11,7 +9,9 @@ use std::{
 
 fn ping(host: &str, port: u16) -> String {
     let stream = TcpStream::connect((host, port)).unwrap();
-    stream.set_read_timeout(Some(common::PATIENCE)).unwrap();
+    stream
+        .set_read_timeout(Some(crate::common::PATIENCE))
+        .unwrap();
     Raw(BufReader::new(stream)).ask("PING\r\n")
 }
 

@@ -1,8 +1,6 @@
 //! What clients can make the log say.
 
-mod common;
-
-use common::{Protocol, Server, ask, command, until};
+use crate::common::{Protocol, Server, ask, command, until};
 use std::{
     fs::{self, File},
     path::PathBuf,

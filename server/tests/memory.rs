@@ -1,8 +1,6 @@
 //! Memory that the process really takes.
 
-mod common;
-
-use common::{Protocol, Raw, Server, ask, long, memory, request};
+use crate::common::{Protocol, Raw, Server, ask, long, memory, request};
 use std::{
     io::Read,
     sync::atomic::{

@@ -1,8 +1,6 @@
 //! The Prometheus endpoint.
 
-mod common;
-
-use common::{Protocol, Server, ask, command, refusal};
+use crate::common::{Protocol, Server, ask, command, refusal};
 use std::{
     net::SocketAddr,
     time::{Instant, SystemTime, UNIX_EPOCH},
@@ -15,7 +13,7 @@ fn start(arguments: &[&str]) -> (Server, SocketAddr) {
 }
 
 fn get(address: SocketAddr, path: &str) -> String {
-    common::get(address, path, "application/openmetrics-text;version=1.0.0")
+    crate::common::get(address, path, "application/openmetrics-text;version=1.0.0")
 }
 
 fn value(text: &str, name: &str) -> f64 {
@@ -131,7 +129,7 @@ fn probes_and_both_formats_are_answered() {
         assert!(text.starts_with("HTTP/1.1 200 OK"), "{text}");
         assert!(text.ends_with(&format!("\r\n\r\n{body}")), "{text}");
     }
-    let text = common::get(address, "/metrics", "text/plain;version=0.0.4");
+    let text = crate::common::get(address, "/metrics", "text/plain;version=0.0.4");
     assert!(
         text.contains("content-type: text/plain; version=0.0.4; charset=utf-8\r\n"),
         "{text}"

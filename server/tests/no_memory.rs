@@ -2,27 +2,15 @@
 //! server serves on.
 #![cfg(target_os = "linux")]
 
-mod common;
-
-use common::{Protocol, Server, ask, memory, refusal, request, try_ask, until};
+use crate::common::{Protocol, Server, ask, memory, refusal, request, try_ask, until};
 use redis::Connection;
-use std::{io::Write, process::Command};
+use std::io::Write;
 use tempfile::TempDir;
 
 const MB: usize = 1 << 20;
 
 /// What the server gets beside its filters.
 const ROOM: usize = MB / 2;
-
-/// Sets the address space that the server may have to what it has and `more` bytes.
-fn limit(server: &Server, more: usize) {
-    let id = server.process.id();
-    let bytes = server.memory("VmSize:") + more;
-    let status = Command::new("prlimit")
-        .args([format!("--pid={id}"), format!("--as={bytes}:")])
-        .status();
-    assert!(status.unwrap().success());
-}
 
 /// Makes filters of 8 MB and less until there is no room for one of half a megabyte.
 fn fill(client: &mut Connection) {
@@ -35,7 +23,7 @@ fn fill(client: &mut Connection) {
             match try_ask::<()>(client, &command) {
                 Ok(()) => filters += 1,
                 Err(error) => {
-                    let text = common::text(&error);
+                    let text = crate::common::text(&error);
                     assert!(text.contains("no memory"), "{text}");
                     break;
                 }
@@ -64,9 +52,9 @@ fn full(keys: usize) -> (TempDir, Server) {
     ask::<redis::Value>(&mut client, "CF.SCANDUMP k 1");
     ask::<redis::Value>(&mut client, "CF.SCANDUMP k 0");
     ask::<redis::Value>(&mut client, "KEYS x");
-    limit(&server, 32 * MB);
+    server.limit_address_space(32 * MB);
     fill(&mut client);
-    limit(&server, ROOM);
+    server.limit_address_space(ROOM);
     (directory, server)
 }
 
@@ -103,10 +91,10 @@ fn a_piece_of_a_dump_is_refused() {
     let mut client = server.client(Protocol::Resp2);
     let mut refusals = Vec::new();
     for room in (ROOM..16 * MB).step_by(MB / 8) {
-        limit(&server, room);
+        server.limit_address_space(room);
         match try_ask::<(u64, Vec<u8>)>(&mut client, "CF.SCANDUMP k 1") {
             Ok(_) => break,
-            Err(error) => refusals.push(common::text(&error)),
+            Err(error) => refusals.push(crate::common::text(&error)),
         }
     }
     assert!(server.process.try_wait().unwrap().is_none());

@@ -1,8 +1,6 @@
 //! Many connections on one key, each with an oracle, while saves are made.
 
-mod common;
-
-use common::{Protocol, Server, ask};
+use crate::common::{Protocol, Server, ask};
 use redis::Value;
 use std::{
     collections::BTreeSet,
@@ -165,7 +163,7 @@ fn no_wrong_answer_while_the_filter_grows_and_saves_are_made() {
 }
 
 fn no_wrong_answer(reserve: &str, most: u32) {
-    let duration = Duration::from_secs(if common::long() { 30 } else { 3 });
+    let duration = Duration::from_secs(if crate::common::long() { 30 } else { 3 });
     let directory = tempfile::TempDir::new().unwrap();
     let path = directory.path().to_str().unwrap();
     let server = Server::start(&["--dir", path, "--threads", "4"]);
@@ -183,15 +181,15 @@ fn no_wrong_answer(reserve: &str, most: u32) {
             })
             .collect();
         // The first of two saves has all that stays, and has ended when the second one begins.
-        common::until("all have what stays", || {
+        crate::common::until("all have what stays", || {
             begun.load(Ordering::Relaxed) == CONNECTIONS
         });
         let mut saves = 0;
         while Instant::now() < until || saves < 2 {
-            match common::try_ask::<Value>(&mut client, "BGSAVE") {
+            match crate::common::try_ask::<Value>(&mut client, "BGSAVE") {
                 Ok(_) => saves += 1,
                 Err(error) => assert_eq!(
-                    common::text(&error),
+                    crate::common::text(&error),
                     "ERR Background save already in progress"
                 ),
             }
@@ -258,7 +256,11 @@ fn no_wrong_answer(reserve: &str, most: u32) {
 #[test]
 fn the_capacity_fits_while_saves_are_made() {
     let connections: u32 = 4;
-    let items: u32 = if common::long() { 1_000_000 } else { 100_000 };
+    let items: u32 = if crate::common::long() {
+        1_000_000
+    } else {
+        100_000
+    };
     let directory = tempfile::TempDir::new().unwrap();
     let server = Server::start(&["--dir", directory.path().to_str().unwrap()]);
     let mut client = server.client(Protocol::Resp2);
@@ -276,7 +278,7 @@ fn the_capacity_fits_while_saves_are_made() {
                     let mut refused = 0;
                     for first in (0..items).step_by(PIPELINE) {
                         if first > items / 10 * 9 {
-                            common::until("two saves have begun", || {
+                            crate::common::until("two saves have begun", || {
                                 saves.load(Ordering::Relaxed) >= 2
                             });
                         }
@@ -302,7 +304,7 @@ fn the_capacity_fits_while_saves_are_made() {
             })
             .collect();
         while !fillers.iter().all(thread::ScopedJoinHandle::is_finished) {
-            let has_begun = common::try_ask::<Value>(&mut client, "BGSAVE").is_ok();
+            let has_begun = crate::common::try_ask::<Value>(&mut client, "BGSAVE").is_ok();
             saves.fetch_add(has_begun.into(), Ordering::Relaxed);
             thread::yield_now();
         }

@@ -1,8 +1,6 @@
 //! The server outlives the reader of its log, its terminal and a full disk, also during a save.
 
-mod common;
-
-use common::{Protocol, Server, ask, command, refusal, until};
+use crate::common::{Protocol, Server, ask, command, refusal, until};
 use rustix::{
     fs::{Mode, OFlags},
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},

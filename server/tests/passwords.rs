@@ -1,8 +1,6 @@
 //! How often a password can be guessed.
 
-mod common;
-
-use common::{Raw, Server, request, until};
+use crate::common::{Raw, Server, request, until};
 use socket2::{Domain, Socket, Type};
 use std::{
     io::BufReader,
@@ -19,7 +17,9 @@ fn from_elsewhere(server: &Server) -> Raw {
     socket
         .connect(&SocketAddr::from((Ipv4Addr::LOCALHOST, server.port)).into())
         .unwrap();
-    socket.set_read_timeout(Some(common::PATIENCE)).unwrap();
+    socket
+        .set_read_timeout(Some(crate::common::PATIENCE))
+        .unwrap();
     Raw(BufReader::new(socket.into()))
 }
 

@@ -1,8 +1,6 @@
 //! The wire: pipelining, inline commands, both protocols byte by byte, passwords.
 
-mod common;
-
-use common::{PROTOCOLS, Protocol, Server, ask, refusal, request};
+use crate::common::{PROTOCOLS, Protocol, Server, ask, refusal, request};
 use redis::Value;
 use std::io::Write;
 
@@ -102,8 +100,9 @@ fn successive_lookups_are_answered_in_order() {
         assert_eq!(client.ask(format!("CF.ADD k {item}\r\n")), ":1");
     }
     // False positives are left out: they are the filter's affair.
-    let absent =
-        |client: &mut common::Raw, item: &u32| client.ask(format!("CF.COUNT k {item}\r\n")) == ":0";
+    let absent = |client: &mut crate::common::Raw, item: &u32| {
+        client.ask(format!("CF.COUNT k {item}\r\n")) == ":0"
+    };
     let absent: Vec<u32> = (1..100)
         .step_by(2)
         .filter(|item| absent(&mut client, item))
@@ -304,7 +303,7 @@ fn quit_and_reset() {
 
 #[test]
 fn nothing_goes_without_the_password() {
-    let mut command = common::command(&[]);
+    let mut command = crate::common::command(&[]);
     let server = Server::spawn(command.env("GUIRA_REQUIREPASS", "secret"));
     let mut client = server.raw();
     for words in [

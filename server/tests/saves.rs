@@ -1,8 +1,6 @@
 //! What was saved is there again, whatever happened in between.
 
-mod common;
-
-use common::{Protocol, Server, ask, refusal, shut_down, until};
+use crate::common::{Protocol, Server, ask, refusal, shut_down, until};
 use redis::{Connection, Value};
 use std::{
     fs,
@@ -288,7 +286,7 @@ fn a_damaged_save_is_reported_by_name_and_refused() {
 #[test]
 fn a_killed_save_loses_nothing() {
     const STEP: u32 = 20_000;
-    let rounds: u32 = if common::long() { 100 } else { 10 };
+    let rounds: u32 = if crate::common::long() { 100 } else { 10 };
     let (_guard, path) = directory();
     let file = |name: &str| fs::metadata(Path::new(&path).join(name)).map(|file| file.len());
     let (mut saved, mut cut_off) = (0, 0);

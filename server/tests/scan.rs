@@ -1,8 +1,6 @@
 //! SCAN in steps, and KEYS.
 
-mod common;
-
-use common::{Protocol, Server, ask, in_both, refusal};
+use crate::common::{Protocol, Server, ask, in_both, refusal};
 use redis::Connection;
 use std::collections::BTreeSet;
 

@@ -1,9 +1,7 @@
 //! Settings from the command line, the environment and a file.
 
-mod common;
-
+use crate::common::{Server, ask, command};
 use clap::CommandFactory;
-use common::{Server, ask, command};
 use guira_server::{
     config::Config,
     settings::{SettingsError, load},
@@ -304,7 +302,7 @@ fn keys_that_inserts_make_are_as_the_settings_say() {
         "--default-expansion",
         "0",
     ]);
-    let mut client = server.client(common::Protocol::Resp2);
+    let mut client = server.client(crate::common::Protocol::Resp2);
     ask::<()>(&mut client, "CF.ADD added a");
     ask::<()>(&mut client, "CF.INSERT inserted ITEMS a");
     ask::<()>(&mut client, "CF.INSERT sized CAPACITY 100 ITEMS a");

@@ -1,8 +1,6 @@
 //! Unix sockets, beside TCP or without it.
 
-mod common;
-
-use common::{Server, ask, command, until};
+use crate::common::{Server, ask, command, until};
 use redis::Connection;
 use std::{
     fs,
@@ -40,7 +38,7 @@ fn a_unix_socket_is_served_beside_tcp() {
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     let mut local = client(&path);
     assert!(ask::<bool>(&mut local, "CF.ADD k a"));
-    let mut remote = server.client(common::Protocol::Resp3);
+    let mut remote = server.client(crate::common::Protocol::Resp3);
     assert!(ask::<bool>(&mut remote, "CF.EXISTS k a"));
     let info: String = ask(&mut local, "CLIENT INFO");
     assert!(

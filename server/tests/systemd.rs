@@ -1,8 +1,6 @@
 //! Notifications to systemd, and the unit file.
 
-mod common;
-
-use common::{PATIENCE, Server, command};
+use crate::common::{PATIENCE, Server, command};
 use guira_server::settings;
 use std::{fs, os::unix::net::UnixDatagram, path::Path, process::Command};
 use tempfile::TempDir;

@@ -1,8 +1,6 @@
 //! TLS, with certificates that are made here.
 
-mod common;
-
-use common::{Raw, Server, command, request, until};
+use crate::common::{Raw, Server, command, request, until};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use std::{
     fs,
@@ -112,7 +110,7 @@ impl Files {
         let host = "localhost".try_into().unwrap();
         let session = ClientConnection::new(Arc::new(config), host).unwrap();
         let socket = TcpStream::connect(("127.0.0.1", server.port))?;
-        socket.set_read_timeout(Some(common::PATIENCE))?;
+        socket.set_read_timeout(Some(crate::common::PATIENCE))?;
         let mut client = BufReader::new(StreamOwned::new(session, socket));
         // A refusal comes with the first reply only.
         assert_eq!(ask(&mut client, "PING\r\n")?, "+PONG");

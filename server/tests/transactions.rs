@@ -1,8 +1,6 @@
 //! MULTI and EXEC: commands are queued and done in order.
 
-mod common;
-
-use common::{Protocol, Server, ask, in_both, refusal, request, until};
+use crate::common::{Protocol, Server, ask, in_both, refusal, request, until};
 use redis::Value;
 
 fn queued() -> Value {
@@ -114,7 +112,7 @@ fn a_refused_command_ends_the_transaction() {
 #[test]
 fn a_change_of_a_watched_key_is_seen() {
     let server = Server::start(&[]);
-    for protocol in common::PROTOCOLS {
+    for protocol in crate::common::PROTOCOLS {
         let mut client = server.client(protocol);
         let mut other = server.client(protocol);
         for (before, change, changes) in [

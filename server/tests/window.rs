@@ -1,8 +1,6 @@
 //! Keys that forget: filters with a window of time.
 
-mod common;
-
-use common::{PATIENCE, Protocol, Server, ask, in_both, refusal, until};
+use crate::common::{PATIENCE, Protocol, Server, ask, in_both, refusal, until};
 use redis::{Connection, Value};
 use std::{
     collections::HashMap,
@@ -372,7 +370,9 @@ fn dump(client: &mut Connection, key: &str) -> Vec<(u64, Vec<u8>)> {
 fn load(client: &mut Connection, key: &str, position: u64, piece: &[u8]) -> Result<(), String> {
     let mut command = redis::cmd("CF.LOADCHUNK");
     let answer = command.arg(key).arg(position).arg(piece);
-    answer.query(client).map_err(|error| common::text(&error))
+    answer
+        .query(client)
+        .map_err(|error| crate::common::text(&error))
 }
 
 #[test]

@@ -66,7 +66,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     }
 
     /// An error unless both filters place items alike and measure time alike.
-    fn check_mergeable(&self, other: &Self) -> Result<(), MergeError> {
+    pub(super) fn check_mergeable(&self, other: &Self) -> Result<(), MergeError> {
         if ptr::eq(self, other) {
             return Err(MergeError::SameFilter);
         }

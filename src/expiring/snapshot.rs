@@ -15,10 +15,10 @@ use crate::{
         RawFilter,
         frontier::{chunk_buckets, memory::ScanError, scan::Chunk},
     },
-    snapshot::{assembly::Place as _, decode::Decoder, summed::Summed},
+    snapshot::{assembly::Place as _, decode::Decoder, header::len_with, summed::Summed},
     table::{
         layout::{PackedLayout, Word},
-        time::{Epochs, Now},
+        time::{Epochs, Now, Time, beginning::Reading},
         word::Bucket,
     },
 };
@@ -41,6 +41,9 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// An item that is inserted, refreshed or removed during the call may be in it in its old or
     /// its new state. In its old state a refreshed item can be missing, if it would have expired
     /// without the refresh.
+    ///
+    /// The snapshot carries the age of the current epoch by the filter's own clock. If you tick the
+    /// filter by another clock, call [`write_to_at`](Self::write_to_at).
     ///
     /// Memory, progress and the effect on inserts are as for
     /// [`CuckooFilter::write_to`](crate::CuckooFilter::write_to).
@@ -68,12 +71,44 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     ///
     /// The errors of `writer`.
     pub fn write_to<W: Write>(&self, writer: W) -> io::Result<()> {
+        self.write(writer, || self.clock.read())
+    }
+
+    /// [`write_to`](Self::write_to) for a filter that is ticked by a
+    /// [clock of the caller](Self::tick_at). The clock is read at the end of the call.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).epochs(6).build()?;
+    /// let seconds = Duration::from_secs;
+    /// filter.tick_at(|| seconds(100));
+    /// let mut file = Vec::new();
+    /// filter.write_to_at(&mut file, || seconds(107))?;
+    ///
+    /// let copy = ExpiringFilter::read_from(&file[..])?;
+    /// copy.tick_at(|| seconds(1_000));
+    /// assert_eq!(copy.epoch_age_at(seconds(1_001)), Some(seconds(8)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The errors of `writer`.
+    pub fn write_to_at<W: Write>(&self, writer: W, clock: impl Fn() -> Duration) -> io::Result<()> {
+        self.write(writer, || Reading::of_caller(clock()))
+    }
+
+    fn write<W: Write>(&self, writer: W, clock: impl Fn() -> Reading) -> io::Result<()> {
         let mut out = Summed::new(writer);
         out.put(&Header::of(self).to_bytes())?;
-        let end = with_layout!(&self.raw, raw => raw.scan_by_epoch(|words, step| {
-            out.put_numbers([words, &[step]])
+        with_layout!(&self.raw, raw => raw.scan_by_epoch(|words, epoch| {
+            out.put_numbers([words, &[epoch]])
         }))?;
-        out.put(&end.to_le_bytes())?;
+        let (end, age) = with_layout!(&self.raw, raw => raw.moment_and_age(clock));
+        out.put(&end.epoch.to_le_bytes())?;
+        out.put(&self.window.age_in_snapshot(age).to_le_bytes())?;
         out.end()
     }
 
@@ -94,18 +129,58 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.buckets() * 8 + self.buckets() / 64 + 256);
-        match self.write_to(&mut bytes) {
+        self.bytes_by(|| self.clock.read())
+    }
+
+    /// [`write_to_at`](Self::write_to_at) into a vector, as [`to_bytes`](Self::to_bytes).
+    ///
+    /// While no thread changes the filter, the bytes at one reading of the clock are the same.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// let now = || Duration::from_secs(5);
+    /// let copy = ExpiringFilter::from_bytes(&filter.to_bytes_at(now))?;
+    /// assert_eq!(copy.to_bytes_at(now), filter.to_bytes_at(now));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn to_bytes_at(&self, clock: impl Fn() -> Duration) -> Vec<u8> {
+        self.bytes_by(|| Reading::of_caller(clock()))
+    }
+
+    fn bytes_by(&self, clock: impl Fn() -> Reading) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.snapshot_len_hint());
+        match self.write(&mut bytes, clock) {
             Ok(()) => bytes,
             Err(error) => unreachable!("a vector takes all bytes: {error}"),
         }
     }
 
+    /// The bytes of a snapshot: how much memory to reserve for it.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// assert_eq!(filter.to_bytes().len(), filter.snapshot_len_hint());
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn snapshot_len_hint(&self) -> usize {
+        // The words, the epoch of each chunk, and the epoch at the end with its age.
+        len_with(self.buckets() + self.buckets().div_ceil(CHUNK) + 2)
+    }
+
     /// Reads a snapshot of a filter that used `hasher`.
     ///
     /// The call reads up to the last byte of the snapshot, and leaves the bytes after it. The
-    /// filter continues in the epoch of the snapshot: use [`elapse`](Self::elapse) for the time
-    /// since then. O(bytes).
+    /// filter continues as if no time had passed since the snapshot was written.
+    /// [`restore_with_hasher`](Self::restore_with_hasher) takes that time into account. O(bytes).
     ///
     /// # Errors
     ///
@@ -115,7 +190,20 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// The call allocates at most 5 bytes per byte read, and some KiB.
     /// [`ExpiringSnapshotDecoder`](crate::ExpiringSnapshotDecoder) accepts a limit.
     pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
-        Decoder::<Chunks>::read(reader)?.finish(|_| hasher)
+        Self::restore_with_hasher(reader, hasher, Duration::ZERO)
+    }
+
+    /// [`restore`](ExpiringFilter::restore) for a filter that used `hasher`.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
+    pub fn restore_with_hasher<R: Read>(
+        reader: R,
+        hasher: S,
+        elapsed: Duration,
+    ) -> Result<Self, SnapshotError> {
+        Decoder::<Chunks>::read(reader)?.finish(|_| hasher, elapsed)
     }
 
     /// Makes a filter from a snapshot of a filter that used `hasher`.
@@ -138,47 +226,59 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
-        Decoder::<Chunks>::whole(bytes, |chunks| chunks.finish(|_| hasher))
-    }
-
-    /// Lets time pass in which the filter was not in use, for example while its snapshot was
-    /// stored.
-    ///
-    /// The call begins as many epochs as fit into `elapsed`, rounded down, so items live at most
-    /// one epoch longer. O(buckets) per epoch, for at most E + 1 epochs.
-    ///
-    /// ```
-    /// use guira::ExpiringFilter;
-    /// use std::time::Duration;
-    ///
-    /// let mut filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
-    /// filter.insert("ani")?;
-    /// filter.elapse(Duration::from_secs(59));
-    /// assert!(filter.contains("ani"));
-    /// filter.elapse(Duration::from_secs(3600));
-    /// assert!(!filter.contains("ani"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn elapse(&mut self, elapsed: Duration) {
-        let epochs = elapsed.as_nanos() / self.epoch_length().as_nanos();
-        // After E + 1 epochs every copy is dead, and further epochs change nothing.
-        let most = u128::from(self.epochs()) + 1;
-        for _ in 0..epochs.min(most) {
-            self.advance();
-        }
+        Decoder::<Chunks>::whole(bytes, |chunks| chunks.finish(|_| hasher, Duration::ZERO))
     }
 }
 
 impl ExpiringFilter {
     /// Reads a snapshot.
     ///
-    /// The call reads up to the last byte of the snapshot, and leaves the bytes after it. O(bytes).
+    /// The call reads up to the last byte of the snapshot, and leaves the bytes after it. The
+    /// filter continues as if no time had passed since the snapshot was written; see
+    /// [`restore`](Self::restore). O(bytes).
     ///
     /// # Errors
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
     pub fn read_from<R: Read>(reader: R) -> Result<Self, SnapshotError> {
-        Decoder::<Chunks>::read(reader)?.finish(SeededState::new)
+        Self::restore(reader, Duration::ZERO)
+    }
+
+    /// Reads a snapshot after a restart: lets the time pass since it was written.
+    ///
+    /// `elapsed` is the time since [`write_to`](Self::write_to) or [`to_bytes`](Self::to_bytes)
+    /// returned, so take a time stamp after the call, not before it. A value that is too small
+    /// makes items live longer by the difference. A value that is too large makes them expire
+    /// early.
+    ///
+    /// The snapshot carries the age of its epoch. So however often a process restarts, items live
+    /// for the [TTL](Self::ttl), and for at most TTL · (1 + 1/E) if epochs begin on time. Epochs
+    /// that were due within `elapsed` begin during the call, and their dead items are left out.
+    /// An epoch that was overdue when the snapshot was written counts as due at that moment.
+    ///
+    /// The current epoch of the filter continues by its own clock at once. If you tick the filter by
+    /// a [clock of your own](Self::tick_at), do so first right after this call: the age of the epoch
+    /// then counts from there. O(bytes).
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    /// let bytes = filter.to_bytes();
+    ///
+    /// let after = |seconds| ExpiringFilter::restore(&bytes[..], Duration::from_secs(seconds));
+    /// assert!(after(59)?.contains("ani"));
+    /// assert!(!after(3600)?.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
+    pub fn restore<R: Read>(reader: R, elapsed: Duration) -> Result<Self, SnapshotError> {
+        Decoder::<Chunks>::read(reader)?.finish(SeededState::new, elapsed)
     }
 
     /// Makes a filter from a snapshot.
@@ -199,7 +299,9 @@ impl ExpiringFilter {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        Decoder::<Chunks>::whole(bytes, |chunks| chunks.finish(SeededState::new))
+        Decoder::<Chunks>::whole(bytes, |chunks| {
+            chunks.finish(SeededState::new, Duration::ZERO)
+        })
     }
 }
 
@@ -221,7 +323,8 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
     /// Copies the filter with the times of its items, while threads use it.
     ///
     /// The copy is what [`read_from`](ExpiringFilter::read_from) makes of a snapshot that
-    /// [`write_to`](Self::write_to) writes at the same time. O(buckets).
+    /// [`write_to`](Self::write_to) writes at the same time. It goes by the same clock as the
+    /// filter, also if that is a clock of the caller. O(buckets).
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -247,7 +350,12 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
                 start = buckets.end;
                 place.put(buckets, words, epoch)
             }))?;
-            place.finish(self.hasher.clone(), end)
+            let beginning = with_layout!(&self.raw, raw => raw.time.beginning.duplicate());
+            let copy = place.finish(self.hasher.clone(), end, beginning)?;
+            Ok(Self {
+                clock: self.clock,
+                ..copy
+            })
         };
         match copy() {
             Ok(clone) => Ok(clone),
@@ -276,5 +384,17 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
             sink(&words, epoch)?;
         }
         Ok(self.moment().epoch)
+    }
+
+    /// The epoch, and how long it has lasted; zero if that is unknown.
+    fn moment_and_age(&self, clock: impl Fn() -> Reading) -> (Now, Duration) {
+        loop {
+            let now = self.moment();
+            let age = self.time.beginning.age(now.epoch, clock());
+            // If another epoch has begun, it may be the age of that one that is known.
+            if Time::<Word<L>>::is_still(&self.time, now) {
+                return (now, age.unwrap_or_default());
+            }
+        }
     }
 }

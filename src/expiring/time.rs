@@ -1,6 +1,7 @@
 //! The public interface to a filter's time: when an epoch begins, and what it leaves to sweep.
 
 use super::{ExpiringFilter, any::with_layout};
+use crate::table::time::beginning::Reading;
 use std::time::Duration;
 
 /// Time, by the filter's own clock: a monotonic clock that starts when the filter is made,
@@ -14,8 +15,8 @@ impl<S> ExpiringFilter<S> {
     /// for [`epoch_length`](Self::epoch_length). True if this call began an epoch.
     ///
     /// Call it periodically, about four times per epoch, from any thread or from several. **Without
-    /// these calls nothing expires.** The first call only notes the time. One call begins at most
-    /// one epoch: time that was missed is not caught up, so items live longer.
+    /// these calls nothing expires.** One call begins at most one epoch: time that was missed is not
+    /// caught up, so items live longer.
     ///
     /// O(1) if no epoch is due, and otherwise O([`buckets`](Self::buckets)), some 2 ns for each. No
     /// thread waits for it. [`begin_due_epoch`](Self::begin_due_epoch) does not sweep.
@@ -33,25 +34,29 @@ impl<S> ExpiringFilter<S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn tick(&self) -> bool {
-        self.tick_at(|| self.clock.elapsed())
+        let length = self.epoch_length();
+        with_layout!(&self.raw, raw => raw.tick(length, || self.clock.read()))
     }
 
     /// [`tick`](Self::tick) without the sweep: begins the next epoch if it is due, and leaves it to
     /// a call of [`sweep`](Self::sweep) to sweep dead copies.
     pub fn begin_due_epoch(&self) -> bool {
-        self.begin_due_epoch_at(|| self.clock.elapsed())
+        let length = self.epoch_length();
+        let clock = || self.clock.read();
+        with_layout!(&self.raw, raw => raw.begin_due_epoch(length, clock).is_some())
     }
 
     /// How long the current epoch has lasted. O(1), wait-free.
     ///
     /// The next epoch is due when this reaches [`epoch_length`](Self::epoch_length).
     ///
-    /// `None` if it is unknown when the epoch began: no `tick` was called in it, or
-    /// [`advance`](Self::advance) or [`begin_epoch`](Self::begin_epoch) began it. The next `tick`
-    /// then starts to measure it.
+    /// The epoch in which the filter was made began then, or earlier if it was restored or cloned.
+    ///
+    /// `None` if it is unknown when the epoch began, because [`advance`](Self::advance) or
+    /// [`begin_epoch`](Self::begin_epoch) began it. The next `tick` then starts to measure it.
     #[must_use]
     pub fn epoch_age(&self) -> Option<Duration> {
-        self.epoch_age_at(self.clock.elapsed())
+        self.epoch_age_by(self.clock.read())
     }
 }
 
@@ -59,9 +64,10 @@ impl<S> ExpiringFilter<S> {
 /// continues while the machine is suspended.
 ///
 /// All calls for one filter must use the same clock: do not mix them with [`tick`](Self::tick).
+/// Readings after 292 years count as 292 years, and no epoch is due by them.
 impl<S> ExpiringFilter<S> {
     /// [`tick`](Self::tick) by a clock of the caller: `clock` returns the time since an arbitrary
-    /// fixed moment. It must not go back.
+    /// fixed moment. It must not go back. The first call only notes the time.
     ///
     /// It is a function because the call reads the clock a second time after it has begun an epoch.
     /// Otherwise a thread that is preempted between reading the clock and beginning the epoch would
@@ -83,22 +89,22 @@ impl<S> ExpiringFilter<S> {
     /// ```
     pub fn tick_at(&self, clock: impl Fn() -> Duration) -> bool {
         let length = self.epoch_length();
-        with_layout!(&self.raw, raw => raw.tick(length, clock))
+        with_layout!(&self.raw, raw => raw.tick(length, || Reading::of_caller(clock())))
     }
 
     /// [`tick_at`](Self::tick_at) without the sweep: begins the next epoch if it is due, and leaves
     /// it to a call of [`sweep`](Self::sweep) to sweep dead copies.
     pub fn begin_due_epoch_at(&self, clock: impl Fn() -> Duration) -> bool {
         let length = self.epoch_length();
+        let clock = || Reading::of_caller(clock());
         with_layout!(&self.raw, raw => raw.begin_due_epoch(length, clock).is_some())
     }
 
     /// How long the current epoch has lasted at the reading `now` of the caller's clock. O(1),
     /// wait-free.
     ///
-    /// When an epoch began is known to the millisecond, rounded up. The age is zero at a reading
-    /// from before that. `None` if the beginning is unknown, as for
-    /// [`tick_at`](Self::tick_at)'s first call.
+    /// The age is zero at a reading from before the beginning. `None` if the beginning is unknown, as
+    /// for [`tick_at`](Self::tick_at)'s first call.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -115,7 +121,11 @@ impl<S> ExpiringFilter<S> {
     /// ```
     #[must_use]
     pub fn epoch_age_at(&self, now: Duration) -> Option<Duration> {
-        with_layout!(&self.raw, raw => raw.time.age(raw.moment(), now))
+        self.epoch_age_by(Reading::of_caller(now))
+    }
+
+    fn epoch_age_by(&self, reading: Reading) -> Option<Duration> {
+        with_layout!(&self.raw, raw => raw.time.beginning.age(raw.moment().epoch, reading))
     }
 }
 

@@ -9,10 +9,11 @@ use crate::{
         Levels,
         entry::Fingerprint,
         layout::{Lanes, Layout, PackedLayout, Word},
-        time::{Epochs, Moment, Now},
+        time::{Epochs, Moment, Now, beginning::Reading},
         word::Bucket,
     },
 };
+use std::time::Duration;
 
 /// 8-bit fingerprints and tags of 2 bits in `SLOTS` slots.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +88,23 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         let mut merged = 0;
         let insert = &mut |copies: &[_]| self.0.insert_seen(copies, &mut merged);
         other.0.scan_seen(insert).is_ok()
+    }
+
+    /// `ExpiringFilter::union_with`: true if there was room.
+    pub fn union_with(&self, other: &Self) -> bool {
+        #[cfg(guira_loom)]
+        assert!(!other.0.frontiers.unused, "say scanned");
+        let mut changed = 0;
+        let of_other = |class, age| other.0.present_for_union(class, age);
+        let raise = &mut |copies: &[_]| self.0.raise_seen(&of_other, copies, &mut changed);
+        other.0.scan_seen(raise).is_ok()
+    }
+
+    /// `ExpiringFilter::tick_at`, by a clock that is as many nanoseconds as it says.
+    pub fn tick(&self, nanos: u64, clock: impl Fn() -> u64) -> bool {
+        let length = Duration::from_nanos(nanos);
+        let clock = || Reading::of_caller(Duration::from_nanos(clock()));
+        self.0.begin_due_epoch(length, clock).is_some()
     }
 
     /// The epoch.

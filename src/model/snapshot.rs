@@ -103,6 +103,16 @@ where
         self.0.clear();
     }
 
+    /// `CuckooFilter::union_with`: true if there was room.
+    pub fn union_with(&self, other: &Self) -> bool {
+        #[cfg(guira_loom)]
+        assert!(!other.0.frontiers.unused, "say scanned_by");
+        let mut added = 0;
+        let of_other = |class| other.0.copies_for_union(class);
+        let raise = &mut |classes: &[_]| self.0.raise_classes(&of_other, classes, &mut added);
+        other.0.scan_classes(raise).is_ok()
+    }
+
     /// `CuckooFilter::merge`: true if all copies were.
     pub fn merge(&self, other: &Self) -> bool {
         #[cfg(guira_loom)]

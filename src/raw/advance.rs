@@ -16,7 +16,7 @@ use crate::{
     fault::faulty,
     table::{
         layout::{PackedLayout, Word},
-        time::{Epochs, Now, Time},
+        time::{Epochs, Now, Time, beginning::Reading},
     },
 };
 use std::time::Duration;
@@ -32,34 +32,32 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     }
 
     /// [`advance`](Self::advance), if the present epoch has lasted for `length` by the clock
-    /// `elapsed`.
-    pub(crate) fn tick(&self, length: Duration, elapsed: impl Fn() -> Duration) -> bool {
-        let begun = self.begin_due_epoch(length, elapsed);
+    /// `clock`.
+    pub(crate) fn tick(&self, length: Duration, clock: impl Fn() -> Reading) -> bool {
+        let begun = self.begin_due_epoch(length, clock);
         begun.map(|now| self.sweep_all(now)).is_some()
     }
 
     /// Begins the next epoch, in which the caller has to arrange a [`sweep`](Self::sweep). `None`
     /// if another thread began it during the call.
     pub(crate) fn begin_epoch(&self) -> Option<Now> {
-        // Before the epoch begins: a reading of the clock must never be taken for one of a later
-        // epoch with the same low bits.
-        self.time.forget_beginning();
         self.begin_after(self.moment())
     }
 
     /// [`begin_epoch`](Self::begin_epoch), if the present epoch has lasted for `length` by the clock
-    /// `elapsed`.
+    /// `clock`.
     pub(crate) fn begin_due_epoch(
         &self,
         length: Duration,
-        elapsed: impl Fn() -> Duration,
+        clock: impl Fn() -> Reading,
     ) -> Option<Now> {
         let now = self.moment();
-        if !self.time.is_due(now, length, &elapsed) {
+        if !self.time.beginning.is_due(now.epoch, length, &clock) {
             return None;
         }
         let begun = self.begin_after(now)?;
-        self.time.record_beginning(begun, &elapsed);
+        // The clock is read now that the epoch has begun.
+        self.time.beginning.record(begun.epoch, clock());
         Some(begun)
     }
 

@@ -43,7 +43,8 @@ use crate::{
     sync,
     table::{
         class::Class,
-        layout::Layout,
+        entry::{Entry, Fingerprint},
+        layout::{Layout, Word},
         loaded::Loaded,
         time::{Moment, Time},
         word::{Bits, Bucket},
@@ -133,14 +134,71 @@ enum Lost {
     Reservation,
 }
 
+/// What a call wants to be in the filter: a number of copies of a class.
+pub(super) trait Wanted<L: Layout>: Copy {
+    /// A copy is added if there are fewer than this number.
+    fn copies(self) -> usize;
+
+    /// The copy that is added at the moment `now`.
+    fn entry(self, fingerprint: Fingerprint, now: Now<L>) -> Entry;
+
+    /// True if the copies are there. The words are those of the class, each as it was loaded.
+    fn are_in(self, raw: &RawFilter<L>, class: Class, words: [Word<L>; 2], now: Now<L>) -> bool;
+
+    /// A copy was added, and an epoch has begun since.
+    fn added_too_early(self, raw: &RawFilter<L>, class: Class);
+}
+
+/// One copy, seen now.
+#[derive(Clone, Copy)]
+struct One;
+
+impl<L: Layout> Wanted<L> for One {
+    #[inline(always)]
+    fn copies(self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn entry(self, fingerprint: Fingerprint, now: Now<L>) -> Entry {
+        now.entry(fingerprint)
+    }
+
+    #[inline(always)]
+    fn are_in(self, _: &RawFilter<L>, class: Class, words: [Word<L>; 2], now: Now<L>) -> bool {
+        let [home, away] = words;
+        holds_copy::<L>(home, class.fingerprint, now)
+            || holds_copy::<L>(away, class.fingerprint, now)
+    }
+
+    #[inline(always)]
+    fn added_too_early(self, raw: &RawFilter<L>, class: Class) {
+        raw.confirmed_too_early(class);
+    }
+}
+
 impl<L: Layout> RawFilter<L> {
     /// Adds the class if it is absent. `Ok(true)`: it was, and now is present.
     pub(crate) fn insert_unique(&self, class: Class) -> Result<bool, InsertError> {
-        let call = |token| self.insert_unique_by(class, token);
+        self.insert_wanted(class, One)
+    }
+
+    /// Adds a copy if there are fewer than are wanted. `Ok(true)`: there were.
+    pub(super) fn insert_wanted(
+        &self,
+        class: Class,
+        wanted: impl Wanted<L>,
+    ) -> Result<bool, InsertError> {
+        let call = |token| self.insert_wanted_by(class, wanted, token);
         with_token(call).unwrap_or(Err(InsertError::TooManyInFlight))
     }
 
-    fn insert_unique_by(&self, class: Class, token: u64) -> Result<bool, InsertError> {
+    fn insert_wanted_by(
+        &self,
+        class: Class,
+        wanted: impl Wanted<L>,
+        token: u64,
+    ) -> Result<bool, InsertError> {
         let (home, away) = class.home::<L>();
         let view = self.table.view();
         let (mut patience, mut vacations) = (Patience::new(token), MAX_VACATIONS);
@@ -148,9 +206,7 @@ impl<L: Layout> RawFilter<L> {
             let now = self.time.now();
             let (home_word, away_word) = view.load_both_for_update(class.fingerprint, home, away);
             let (in_home, in_away) = (home_word.word(), away_word.word());
-            if holds_copy::<L>(in_home, class.fingerprint, now)
-                || holds_copy::<L>(in_away, class.fingerprint, now)
-            {
+            if wanted.are_in(self, class, [in_home, in_away], now) {
                 return Ok(false);
             }
             // The emptier one; but if the home has a reservation, the home.
@@ -162,11 +218,11 @@ impl<L: Layout> RawFilter<L> {
             };
             let Some(reserved) = own.word().with_reservation(token) else {
                 if vacations == 0 {
-                    return self.present_or(class, InsertError::Full);
+                    return self.present_or(class, wanted, InsertError::Full);
                 }
                 vacations -= 1;
                 if let Err(error) = self.vacate(class) {
-                    return self.present_or(class, error);
+                    return self.present_or(class, wanted, error);
                 }
                 continue;
             };
@@ -181,7 +237,7 @@ impl<L: Layout> RawFilter<L> {
                 now,
             };
             let reserve = faulty!(Self::reserve_and_confirm, in Unique => wrong::reserve);
-            match reserve(self, class, vacancy, &mut patience) {
+            match reserve(self, class, wanted, vacancy, &mut patience) {
                 Ok(inserted) => return Ok(inserted),
                 Err(Lost::Word) => {}
                 Err(Lost::Reservation) => patience.double(),
@@ -194,6 +250,7 @@ impl<L: Layout> RawFilter<L> {
     fn reserve_and_confirm(
         &self,
         class: Class,
+        wanted: impl Wanted<L>,
         vacancy: Vacancy<'_, L>,
         patience: &mut Patience,
     ) -> Result<bool, Lost> {
@@ -207,7 +264,7 @@ impl<L: Layout> RawFilter<L> {
             own.replace(Step::Cancel, vacancy.own.word());
             return Err(Lost::Word);
         };
-        self.confirm(class, vacancy, own, seen)
+        self.confirm(class, wanted, vacancy, own, seen)
     }
 
     /// The other word, as it was loaded; `None` if a call there has the right of way.
@@ -226,21 +283,23 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// Confirms the reservation that `own` has, unless the own word and the other one, as `seen`, hold
-    /// a copy.
+    /// the copies that are wanted.
     ///
     /// Words that cannot have stood together are taken to hold none: the own one has changed
     /// then, so Confirm fails.
     fn confirm(
         &self,
         class: Class,
+        wanted: impl Wanted<L>,
         vacancy: Vacancy<'_, L>,
         own: Loaded<'_, L>,
         seen: Loaded<'_, L>,
     ) -> Result<bool, Lost> {
         let (word, now) = (vacancy.own.word(), vacancy.now);
-        let absent = copies::<L>(word, seen.word(), class.fingerprint, now).unwrap_or(0) == 0;
-        let confirmed_or_cancelled = if absent {
-            let entry = now.entry(class.fingerprint);
+        let present = copies::<L>(word, seen.word(), class.fingerprint, now).unwrap_or(0);
+        let too_few = present < wanted.copies();
+        let confirmed_or_cancelled = if too_few {
+            let entry = wanted.entry(class.fingerprint, now);
             own.replace(Step::Confirm, word.plus(entry))
         } else {
             own.replace(Step::Cancel, word)
@@ -248,15 +307,15 @@ impl<L: Layout> RawFilter<L> {
         if !confirmed_or_cancelled {
             return Err(Lost::Reservation);
         }
-        if absent {
+        if too_few {
             self.len.add(1);
             self.table.split_some();
             let in_time = self.time.is_still(now);
             if !faulty!(in_time, UniqueConfirmedEarly => true) {
-                self.confirmed_too_early(class);
+                wanted.added_too_early(self, class);
             }
         }
-        Ok(absent)
+        Ok(too_few)
     }
 
     /// An epoch began during the call, so the copy would expire too soon, and is made younger.
@@ -270,10 +329,15 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// `Ok(false)` if the class is present after all. The two loads of a call miss a copy that
+    /// `Ok(false)` if the copies are there after all. The two loads of a call miss a copy that
     /// a relocation carries from one word to the other between them: this looks properly.
-    fn present_or(&self, class: Class, error: InsertError) -> Result<bool, InsertError> {
-        if self.count(class) > 0 {
+    fn present_or(
+        &self,
+        class: Class,
+        wanted: impl Wanted<L>,
+        error: InsertError,
+    ) -> Result<bool, InsertError> {
+        if self.count(class) >= wanted.copies() {
             Ok(false)
         } else {
             Err(self.count_failure(error))

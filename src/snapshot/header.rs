@@ -90,6 +90,13 @@ impl Header {
     }
 }
 
+/// The bytes of a snapshot with that many numbers between its header and its checksum.
+pub(crate) fn len_with(numbers: usize) -> usize {
+    numbers
+        .saturating_mul(size_of::<u64>())
+        .saturating_add(BYTES_WITH_CHECKSUM)
+}
+
 /// The header by itself.
 pub(crate) fn with_checksum(header: [u8; HEADER_BYTES]) -> [u8; BYTES_WITH_CHECKSUM] {
     let mut bytes = [0; BYTES_WITH_CHECKSUM];

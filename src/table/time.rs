@@ -7,6 +7,8 @@
 //! A filter without time has one moment, in which all copies are live: of all that is said here
 //! nothing is left in its compiled code.
 
+pub(crate) mod beginning;
+
 pub(crate) use super::word::packed::tag::Now;
 use super::{
     entry::{Entry, Fingerprint},
@@ -17,6 +19,7 @@ use crate::{
     step::Step,
     sync::{AtomicU64, Ordering},
 };
+use beginning::Beginning;
 use crossbeam_utils::CachePadded;
 use std::{fmt::Debug, time::Duration};
 
@@ -146,8 +149,8 @@ pub(crate) struct Epochs {
     epoch: CachePadded<AtomicU64>,
     /// The last epoch in which all words have been swept.
     swept: AtomicU64,
-    /// When the epoch began, as [`is_due`](Self::is_due) writes it.
-    began: AtomicU64,
+    /// When the epoch began.
+    pub(crate) beginning: Beginning,
     /// E: the age of the oldest live copies.
     oldest: u64,
 }
@@ -166,9 +169,14 @@ impl Epochs {
     pub(crate) fn at(self, epoch: u64) -> Self {
         Self {
             epoch: CachePadded::new(AtomicU64::new(epoch)),
-            began: AtomicU64::new(Self::UNKNOWN),
+            beginning: Beginning::in_epoch(epoch, Duration::ZERO),
             ..self
         }
+    }
+
+    /// The same epoch, which began at `beginning` instead.
+    pub(crate) fn since(self, beginning: Beginning) -> Self {
+        Self { beginning, ..self }
     }
 
     /// Begins the epoch after `now`; false if another thread has.
@@ -194,86 +202,6 @@ impl Epochs {
     pub(crate) fn sweep_ends(&self, now: Now) {
         let order = fault::order(Step::Swept, Ordering::AcqRel);
         self.swept.fetch_max(now.epoch, order);
-    }
-}
-
-// A clock says how long it runs, in milliseconds. When the present epoch began is a time of this
-// clock that was read after it began, with the number of the epoch: its low bits, below the time.
-// A time read before, or that of another epoch, would make the epoch too short, and copies die too
-// early.
-impl Epochs {
-    const NUMBER_BITS: u32 = 16;
-
-    /// The time at which the epoch began is unknown.
-    const UNKNOWN: u64 = u64::MAX;
-
-    /// The low bits of the number of an epoch.
-    fn number(epoch: u64) -> u64 {
-        epoch & ((1 << Self::NUMBER_BITS) - 1)
-    }
-
-    /// The time `elapsed` as the beginning of the epoch `now`: rounded up.
-    fn beginning(now: Now, elapsed: Duration) -> u64 {
-        let millis = u64::try_from(elapsed.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
-        let latest = (u64::MAX >> Self::NUMBER_BITS) - 1;
-        millis.min(latest) << Self::NUMBER_BITS | Self::number(now.epoch)
-    }
-
-    /// True if the epoch `now` has lasted for `length`, as far as is known. If its beginning is
-    /// unknown, it begins now.
-    pub(crate) fn is_due(
-        &self,
-        now: Now,
-        length: Duration,
-        elapsed: impl Fn() -> Duration,
-    ) -> bool {
-        let (began, reading) = (self.began(), elapsed());
-        let age = Self::age_since(began, now, reading);
-        if age.is_none() {
-            // Another thread may have been faster.
-            self.begin(began, Self::beginning(now, reading));
-        }
-        age.is_some_and(|age| age >= length)
-    }
-
-    /// How long the epoch `now` has lasted at the reading `elapsed`; `None` if its beginning is
-    /// unknown.
-    pub(crate) fn age(&self, now: Now, elapsed: Duration) -> Option<Duration> {
-        Self::age_since(self.began(), now, elapsed)
-    }
-
-    /// Acquire: pairs with the Release of `begin` and of `forget_beginning`.
-    fn began(&self) -> u64 {
-        let order = fault::order(Step::Began, Ordering::Acquire);
-        self.began.load(order)
-    }
-
-    /// The time from `began` to `elapsed`, if the epoch `now` is that which began then.
-    fn age_since(began: u64, now: Now, elapsed: Duration) -> Option<Duration> {
-        let is_known = began != Self::UNKNOWN && Self::number(began) == Self::number(now.epoch);
-        let since = Duration::from_millis(began >> Self::NUMBER_BITS);
-        is_known.then(|| elapsed.saturating_sub(since))
-    }
-
-    /// Writes down when the epoch `now` began, which this thread has begun: the clock is read.
-    pub(crate) fn record_beginning(&self, now: Now, elapsed: impl Fn() -> Duration) {
-        let began = self.began.load(Ordering::Relaxed);
-        self.begin(began, Self::beginning(now, elapsed()));
-    }
-
-    /// When the epoch began is not known any more.
-    pub(crate) fn forget_beginning(&self) {
-        // Release: as in `begin`.
-        self.began
-            .store(Self::UNKNOWN, fault::order(Step::Began, Ordering::Release));
-    }
-
-    fn begin(&self, began: u64, beginning: u64) {
-        let order = fault::order(Step::Began, Ordering::AcqRel);
-        // If it fails, another thread has set a time of this epoch or a later one.
-        let _ = self
-            .began
-            .compare_exchange(began, beginning, order, Ordering::Relaxed);
     }
 }
 

@@ -4,8 +4,9 @@ use crate::run::{Failed, command, output};
 use std::collections::BTreeSet;
 
 /// The packages of the workspace, by the path at which their files begin. The first match counts.
-const PACKAGES: [(&str, &str); 15] = [
+const PACKAGES: [(&str, &str); 16] = [
     ("benches/", "guira-benches"),
+    ("capi/", "guira-capi"),
     ("commands/", "guira-commands"),
     ("examples/absent-keys/", "guira-example-absent-keys"),
     ("hostile/", "guira-hostile"),

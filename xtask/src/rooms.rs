@@ -20,11 +20,12 @@ use petgraph::{
 use std::{collections::BTreeMap, fmt::Write, fs};
 
 /// The crates, by the names that the page uses.
-const CRATES: [(&str, &str); 5] = [
+const CRATES: [(&str, &str); 6] = [
     ("guira", "src/lib.rs"),
     ("guira-commands", "commands/src/lib.rs"),
     ("guira-server", "server/src/lib.rs"),
     ("guira-module", "module/src/lib.rs"),
+    ("guira-capi", "capi/src/lib.rs"),
     ("guira-watch", "watch/src/lib.rs"),
 ];
 

@@ -4,10 +4,7 @@
 use clap::{Parser, ValueEnum};
 use guira_benches::{
     effort::Effort,
-    growth,
     report::{Part, Report, machine_name},
-    snapshot,
-    targets::{self, Target},
 };
 use std::{io, path::PathBuf, process::ExitCode, time::Instant};
 
@@ -21,11 +18,8 @@ struct Options {
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
     /// Measures nothing, and writes the pages again.
-    #[arg(long, conflicts_with_all = ["only", "targets"])]
-    render: bool,
-    /// Measures the targets only, and prints them.
     #[arg(long, conflicts_with = "only")]
-    targets: bool,
+    render: bool,
     /// The root of the repository.
     #[arg(long, default_value = ".")]
     root: PathBuf,
@@ -63,19 +57,6 @@ fn run() -> io::Result<()> {
     } else {
         Effort::FULL
     };
-    if options.targets {
-        let print = |target: &Target| println!("{target}");
-        let _ = targets::measure(effort, print);
-        growth::measure(effort, |_| ())
-            .targets()
-            .iter()
-            .for_each(print);
-        snapshot::measure(effort, |_| ())
-            .targets()
-            .iter()
-            .for_each(print);
-        return Ok(());
-    }
     let report = Report {
         root: options.root,
         machine: options.machine.unwrap_or_else(machine_name),

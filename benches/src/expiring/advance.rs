@@ -6,7 +6,6 @@ use crate::{
     hasher,
     keys::{Asked, Key, Walk},
     latency::Latencies,
-    targets::{Bound, Target},
 };
 use guira::ExpiringFilter;
 use std::{
@@ -26,21 +25,6 @@ pub struct Advance {
     pub died: usize,
     /// Lookups without steps, and while another thread begins them all the time.
     pub lookups: [Latencies; 2],
-}
-
-impl Advance {
-    pub(super) fn target(&self) -> Target {
-        let [alone, beside] = self
-            .lookups
-            .each_ref()
-            .map(|it| it.lookups.value_at_quantile(0.999) as f64);
-        Target {
-            what: "expiring, contains beside `advance`, p99.9: against without".into(),
-            bound: Bound::AtMost(2.0),
-            measured: beside / alone,
-            details: format!("{beside:.0} against {alone:.0} ns"),
-        }
-    }
 }
 
 /// A table of as many bytes as 2^`log_huge` slots of 16 bits.

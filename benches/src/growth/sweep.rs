@@ -7,7 +7,6 @@ use crate::{
     keys::{Asked, Key, Walk},
     measure::{items, mops, rate, size, thread_time},
     ops::Table,
-    targets::{Bound, Target},
 };
 use guira::CuckooFilter;
 use std::{
@@ -157,20 +156,6 @@ fn beside_inserts(
     });
     crew_with(vec![write, read], |role| role());
     beside
-}
-
-/// How much slower lookups may be.
-pub(super) fn targets(swept: &Table) -> Vec<Target> {
-    let row = |(name, _): &(String, _), index: usize| {
-        Target::ratio(
-            format!("while a level is made, {name}: against the same at rest"),
-            Bound::AtLeast(0.3),
-            super::cell(swept, index, MADE),
-            super::cell(swept, index, REST),
-        )
-    };
-    let rows = swept.rows.iter().enumerate();
-    rows.map(|(index, named)| row(named, index)).collect()
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use crate::{
     measure::{Samples, size},
     ops::Table,
     snapshot::Snapshots,
-    targets::{Bound, Target},
 };
+use hdrhistogram::Histogram;
 use std::{fmt::Write, path::Path};
 
 /// A table in Markdown: the first column to the left, the others to the right.
@@ -150,6 +150,17 @@ pub(super) fn contention(contests: &[Contest], log_slots: u32, plots: &Path) -> 
     text
 }
 
+/// The head of a table of latencies.
+const QUANTILES: [&str; 7] = ["", "operation", "p50", "p99", "p99.9", "p99.99", "max"];
+
+/// A row of a table of latencies.
+fn quantiles(name: &str, operation: &str, histogram: &Histogram<u64>) -> Vec<String> {
+    let quantiles = [0.5, 0.99, 0.999, 0.9999, 1.0];
+    let values = quantiles.map(|q| histogram.value_at_quantile(q).to_string());
+    let names = [name, operation].map(str::to_owned);
+    names.into_iter().chain(values).collect()
+}
+
 pub(super) fn latency(tails: &[Tail], clock: u64, plots: &Path) -> String {
     let mut text = format!(
         "## Latency\n\nNanoseconds of each operation; reading the clock takes {} ns of each.\n\
@@ -159,7 +170,7 @@ pub(super) fn latency(tails: &[Tail], clock: u64, plots: &Path) -> String {
         clock,
         plot(plots, "latency", "Latency of lookups"),
     );
-    let head = strings(["", "operation", "p50", "p99", "p99.9", "p99.99", "max"]);
+    let head = strings(QUANTILES);
     let groups = tails.chunk_by(|a, b| (a.scenario, a.threads) == (b.scenario, b.threads));
     for group in groups {
         let mut rows = Vec::new();
@@ -171,14 +182,7 @@ pub(super) fn latency(tails: &[Tail], clock: u64, plots: &Path) -> String {
                     &tail.latencies.lookups
                 };
                 if !histogram.is_empty() {
-                    let quantiles = [0.5, 0.99, 0.999, 0.9999, 1.0];
-                    let values = quantiles.map(|q| histogram.value_at_quantile(q).to_string());
-                    rows.push(
-                        [tail.name.to_owned(), operation.to_owned()]
-                            .into_iter()
-                            .chain(values)
-                            .collect(),
-                    );
+                    rows.push(quantiles(tail.name, operation, histogram));
                 }
             }
         }
@@ -248,7 +252,7 @@ pub(super) fn growth(growth: &Growth, clock: u64, plots: &Path) -> String {
         timeline.refused,
         plot(plots, "growth", "Latency while the filter grows"),
     );
-    let head = strings(["", "operation", "p50", "p99", "p99.9", "p99.99", "max"]);
+    let head = strings(QUANTILES);
     let (grown, fixed) = (
         Timeline::total(&timeline.grown),
         Timeline::total(&timeline.fixed),
@@ -259,14 +263,7 @@ pub(super) fn growth(growth: &Growth, clock: u64, plots: &Path) -> String {
         ("at most 0.1 %, grows", "lookup", &grown.lookups),
         ("15 bits × 4, built large", "lookup", &fixed.lookups),
     ];
-    let rows = rows.map(|(name, operation, histogram)| {
-        let quantiles = [0.5, 0.99, 0.999, 0.9999, 1.0];
-        let values = quantiles.map(|q| histogram.value_at_quantile(q).to_string());
-        [name.to_owned(), operation.to_owned()]
-            .into_iter()
-            .chain(values)
-            .collect()
-    });
+    let rows = rows.map(|(name, operation, histogram)| quantiles(name, operation, histogram));
     text + &table(&head, rows)
 }
 
@@ -282,24 +279,4 @@ pub(super) fn snapshots(snapshots: &Snapshots) -> String {
         snapshots.denied,
         cells(&snapshots.cost),
     )
-}
-
-/// The targets of a part.
-pub(super) fn aims(targets: &[Target]) -> String {
-    let row = |target: &Target| {
-        let bound = match target.bound {
-            Bound::AtLeast(bound) => format!("≥ {bound}"),
-            Bound::AtMost(bound) => format!("≤ {bound}"),
-        };
-        let met = if target.met() { "yes" } else { "**no**" };
-        vec![
-            target.what.clone(),
-            bound,
-            digits(target.measured),
-            met.into(),
-            target.details.clone(),
-        ]
-    };
-    let head = strings(["target", "aim", "measured", "met", "medians"]);
-    table(&head, targets.iter().map(row))
 }

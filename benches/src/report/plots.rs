@@ -5,6 +5,7 @@ use crate::{
     curves::Curves,
     growth::{TIMES, Timeline, Window},
     latency::Latencies,
+    measure::Samples,
     ops::Table,
     space::{GROWTHS, PREFERS_SPACE, Point},
 };
@@ -182,9 +183,9 @@ fn legend(area: &Area<'_>, names: &[String]) -> Drawn {
     Ok(())
 }
 
-fn names(lines: &[Vec<Line>]) -> Vec<String> {
+fn names<'a>(lines: impl Iterator<Item = &'a [Line]>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for line in lines.iter().flatten() {
+    for line in lines.flatten() {
         if !names.contains(&line.name) {
             names.push(line.name.clone());
         }
@@ -192,87 +193,88 @@ fn names(lines: &[Vec<Line>]) -> Vec<String> {
     names
 }
 
+/// A figure: panels in rows and columns, over one legend.
+struct Figure<'a> {
+    grid: (usize, usize),
+    x: (&'a str, &'a [String]),
+    y: &'a str,
+    scale: Scale,
+    /// A title, how the marks of the second axis are written, and the lines: the last is on top.
+    panels: Vec<(String, Format, Vec<Line>)>,
+}
+
+fn figure(figure: &Figure<'_>) -> Svg {
+    let lines = figure.panels.iter().map(|(.., lines)| lines.as_slice());
+    let names: Vec<String> = names(lines).into_iter().rev().collect();
+    let (panels, below) = (320 * figure.grid.0, 18 * names.len().div_ceil(3) + 16);
+    svg((960, (panels + below) as u32), |area| {
+        let (above, below) = area.split_vertically(panels as i32);
+        let areas = above.split_evenly(figure.grid);
+        for (area, (title, format, lines)) in areas.iter().zip(&figure.panels) {
+            let (x, y, scale) = (figure.x, (figure.y, *format), figure.scale);
+            panel(area, &Panel { title, x, y, scale }, lines)?;
+        }
+        legend(&below, &names)
+    })
+}
+
 /// Throughput against threads, a panel for each scenario.
 pub(super) fn contention(contests: &[Contest]) -> Svg {
-    let lines = |contest: &Contest| -> Vec<Line> {
+    let panel = |contest: &Contest| {
         let line = |row: &crate::contention::Row| Line {
             name: row.name.to_owned(),
             points: THREADS
                 .iter()
                 .zip(&row.rates)
-                .map(|(&t, rate)| ((t as f64).log2(), rate.median()))
+                .map(|(&threads, rate)| ((threads as f64).log2(), rate.median()))
                 .collect(),
         };
         // guira last, so that it is on top.
-        contest.rows.iter().rev().map(line).collect()
+        let lines = contest.rows.iter().rev().map(line).collect();
+        (contest.scenario.name.to_owned(), plain as Format, lines)
     };
-    let labels = THREADS.map(|threads| threads.to_string());
-    let all: Vec<Vec<Line>> = contests.iter().map(lines).collect();
-    svg((960, 680), |area| {
-        let (panels, below) = area.split_vertically(610);
-        for ((area, contest), lines) in panels.split_evenly((2, 3)).iter().zip(contests).zip(&all) {
-            let title = contest.scenario.name;
-            let x = ("threads", labels.as_slice());
-            panel(
-                area,
-                &Panel {
-                    title,
-                    x,
-                    y: ("M operations / s", plain),
-                    scale: Scale::Log,
-                },
-                lines,
-            )?;
-        }
-        legend(&below, &names(&all).into_iter().rev().collect::<Vec<_>>())
+    figure(&Figure {
+        grid: (2, 3),
+        x: ("threads", &THREADS.map(|threads| threads.to_string())),
+        y: "M operations / s",
+        scale: Scale::Log,
+        panels: contests.iter().map(panel).collect(),
     })
 }
 
-/// Quantiles of lookups, a panel for each of three runs.
+/// Quantiles of lookups, a panel for each run.
 pub(super) fn latency(tails: &[Tail]) -> Svg {
-    let groups: Vec<_> = tails
-        .chunk_by(|a, b| (a.scenario, a.threads) == (b.scenario, b.threads))
-        .collect();
-    let shown: Vec<_> = groups
-        .iter()
-        .filter(|group| group[0].threads != 32)
-        .collect();
-    let labels = ["0 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %"].map(str::to_owned);
     let quantiles = || (0..=20).map(|step| 10_f64.powf(-f64::from(step) / 4.0));
-    let lines = |group: &&&[crate::contention::Tail]| -> Vec<Line> {
-        let line = |tail: &crate::contention::Tail| Line {
+    let line = |tail: &Tail| {
+        let lookups = &tail.latencies.lookups;
+        let seen = quantiles().filter(|rest| rest * lookups.len() as f64 >= 1.0);
+        let points = seen.map(|rest| (-rest.log10(), lookups.value_at_quantile(1.0 - rest) as f64));
+        Line {
             name: tail.name.to_owned(),
-            points: quantiles()
-                .filter(|rest| rest * tail.latencies.lookups.len() as f64 >= 1.0)
-                .map(|rest| {
-                    (
-                        -rest.log10(),
-                        tail.latencies.lookups.value_at_quantile(1.0 - rest) as f64,
-                    )
-                })
+            points: points
                 .filter(|&(_, nanoseconds)| nanoseconds > 0.0)
                 .collect(),
-        };
-        group.iter().rev().map(line).collect()
-    };
-    let all: Vec<Vec<Line>> = shown.iter().map(lines).collect();
-    svg((960, 680), |area| {
-        let (panels, below) = area.split_vertically(610);
-        for ((area, group), lines) in panels.split_evenly((2, 3)).iter().zip(&shown).zip(&all) {
-            let title = format!("{}, {} threads", group[0].scenario, group[0].threads);
-            let x = ("quantile of lookups", labels.as_slice());
-            panel(
-                area,
-                &Panel {
-                    title: &title,
-                    x,
-                    y: ("", time),
-                    scale: Scale::Log,
-                },
-                lines,
-            )?;
         }
-        legend(&below, &names(&all).into_iter().rev().collect::<Vec<_>>())
+    };
+    let groups = tails.chunk_by(|a, b| (a.scenario, a.threads) == (b.scenario, b.threads));
+    let panel = |group: &[Tail]| {
+        let title = format!("{}, {} threads", group[0].scenario, group[0].threads);
+        (
+            title,
+            time as Format,
+            group.iter().rev().map(line).collect(),
+        )
+    };
+    let labels = ["0 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %"].map(str::to_owned);
+    figure(&Figure {
+        grid: (2, 3),
+        x: ("quantile of lookups", &labels),
+        y: "",
+        scale: Scale::Log,
+        panels: groups
+            .filter(|group| group[0].threads != 32)
+            .map(panel)
+            .collect(),
     })
 }
 
@@ -318,29 +320,20 @@ pub(super) fn growth(timeline: &Timeline) -> Svg {
     let labels: Vec<String> = (0..=TIMES.ilog2())
         .map(|doublings| format!("{} ×", 1 << doublings))
         .collect();
-    let all: Vec<Vec<Line>> = vec![
+    let (inserts, lookups) = (
         latency(|latencies| &latencies.inserts),
         latency(|latencies| &latencies.lookups),
-        memory.into(),
-    ];
-    let panels: [(&str, Format); 3] = [
-        ("Inserts while the filter grows", time),
-        ("Lookups meanwhile", time),
-        ("Memory", bytes),
-    ];
-    svg((960, 780), |area| {
-        let (above, below) = area.split_vertically(730);
-        let areas = above.split_evenly((3, 1));
-        for ((area, (title, format)), lines) in areas.iter().zip(panels).zip(&all) {
-            let x = (
-                "times the items that it was first made for",
-                labels.as_slice(),
-            );
-            let y = ("", format);
-            let scale = Scale::Log;
-            panel(area, &Panel { title, x, y, scale }, lines)?;
-        }
-        legend(&below, &names(&all).into_iter().rev().collect::<Vec<_>>())
+    );
+    figure(&Figure {
+        grid: (3, 1),
+        x: ("times the items that it was first made for", &labels),
+        y: "",
+        scale: Scale::Log,
+        panels: vec![
+            ("Inserts while the filter grows".into(), time, inserts),
+            ("Concurrent lookups".into(), time, lookups),
+            ("Memory".into(), bytes, memory.into()),
+        ],
     })
 }
 
@@ -515,60 +508,43 @@ pub(super) fn space(points: &[Point]) -> Svg {
     })
 }
 
-/// What a plot of tables shows: a panel for each table, a line for each row, and a
-/// mark of the first axis for each of the columns from `first` on that has a label.
-struct Lines<'a> {
-    tables: &'a [&'a Table],
+/// A panel for each table, a line for each row, and a point for each of the columns from `first` on.
+fn panels<'a>(
+    tables: impl Iterator<Item = &'a Table>,
     first: usize,
-    x: (&'a str, &'a [String]),
-    y: &'a str,
-    scale: Scale,
-    /// Rows and columns of panels.
-    grid: (usize, usize),
-}
-
-fn of_tables(shown: &Lines<'_>) -> Svg {
-    let (across, labels) = shown.x;
-    let lines = |table: &&Table| -> Vec<Line> {
-        let line = |(name, cells): &(String, Vec<Option<crate::measure::Samples>>)| Line {
+) -> Vec<(String, Format, Vec<Line>)> {
+    let line = |(name, cells): &(String, Vec<Option<Samples>>)| {
+        let points = cells[first..].iter().enumerate();
+        Line {
             name: name.clone(),
-            points: (0..labels.len())
-                .zip(&cells[shown.first..])
+            points: points
                 .filter_map(|(index, samples)| Some((index as f64, samples.as_ref()?.median())))
                 .collect(),
-        };
-        // guira last, so that it is on top.
-        table.rows.iter().rev().map(line).collect()
-    };
-    let all: Vec<Vec<Line>> = shown.tables.iter().map(lines).collect();
-    let names: Vec<String> = names(&all).into_iter().rev().collect();
-    let (panels, below) = (320 * shown.grid.0, 18 * names.len().div_ceil(3) + 16);
-    svg((960, (panels + below) as u32), |area| {
-        let (above, below) = area.split_vertically(panels as i32);
-        let areas = above.split_evenly(shown.grid);
-        for ((area, table), lines) in areas.iter().zip(shown.tables).zip(&all) {
-            let (x, y) = ((across, labels), (shown.y, plain as Format));
-            let (title, scale) = (table.title.as_str(), shown.scale);
-            panel(area, &Panel { title, x, y, scale }, lines)?;
         }
-        legend(&below, &names)
-    })
+    };
+    // guira last, so that it is on top.
+    let lines = |table: &Table| table.rows.iter().rev().map(line).collect();
+    tables
+        .map(|table| (table.title.clone(), plain as Format, lines(table)))
+        .collect()
 }
 
 /// The rate of inserts by the part of the fill, in and out of cache.
 pub(super) fn insert(tables: &[Table]) -> Svg {
-    let all: Vec<&Table> = tables
-        .iter()
-        .filter(|table| table.title.ends_with("u64 keys"))
-        .collect();
     let labels = ["0–50", "50–90", "90–95", "95–99", "99–100"].map(|band| format!("{band} %"));
-    of_tables(&Lines {
-        tables: &all,
-        first: 1,
+    let tables = tables
+        .iter()
+        .filter(|table| table.title.ends_with("u64 keys"));
+    let mut panels = panels(tables, 1);
+    // The columns after those of inserts have other units.
+    let lines = panels.iter_mut().flat_map(|(.., lines)| lines);
+    lines.for_each(|line| line.points.retain(|&(at, _)| at < labels.len() as f64));
+    figure(&Figure {
+        grid: (1, panels.len()),
         x: ("of the capacity", &labels),
         y: "M inserts / s",
         scale: Scale::Log,
-        grid: (1, all.len()),
+        panels,
     })
 }
 
@@ -583,12 +559,11 @@ pub(super) fn share(curves: &Curves) -> Svg {
 }
 
 fn lookups(curves: &[Table], across: &str, grid: (usize, usize)) -> Svg {
-    of_tables(&Lines {
-        tables: &curves.iter().collect::<Vec<_>>(),
-        first: 0,
+    figure(&Figure {
+        grid,
         x: (across, &curves[0].columns),
         y: "M lookups / s",
         scale: Scale::FromZero,
-        grid,
+        panels: panels(curves.iter(), 0),
     })
 }

@@ -76,7 +76,7 @@ pub(super) fn section(space: &Space, effort: Effort, plots: &Path) -> String {
          A cuckoo filter with fingerprints of any size takes (log2(1/ε) + 3) / 0.95.\n\
          The plot uses the rate asked for, and the table the measured one.\n\
          The expected rate is computed from the fingerprint and the load.\n\n{}\n\n\
-         <!-- rate against bits: begin -->\n{}<!-- rate against bits: end -->\n",
+         {}",
         size(effort.log_medium),
         plot(plots, "space", "Bits per item against the rate asked for"),
         table(

@@ -2,8 +2,8 @@
 
 use super::{
     Part,
+    data::{Block, Contribution, Contributions},
     markdown::table,
-    page::{Contribution, Contributions},
 };
 
 const BEGIN: &str = "<!-- summary: begin -->\n";
@@ -108,20 +108,21 @@ impl Row {
 
     /// The figure of a contestant.
     fn figure(&self, of: &Contribution, contestant: &str) -> Option<String> {
-        let (_, text) = of.section.split_once(&format!("\n### {}", self.heading))?;
-        let mut lines = text.lines().skip_while(|line| !line.starts_with('|'));
-        let column = cells(lines.next()?).position(|cell| cell == self.column)?;
-        let mut rows = lines.take_while(|line| line.starts_with('|'));
+        let heading = format!("### {}", self.heading);
+        let below = of
+            .section
+            .iter()
+            .skip_while(|block| !matches!(block, Block::Line(line) if line.starts_with(&heading)));
+        let (head, rows) = below.into_iter().find_map(|block| match block {
+            Block::Table { head, rows } => Some((head, rows)),
+            Block::Line(_) => None,
+        })?;
+        let column = head.iter().position(|cell| cell == self.column)?;
         let is_contestant =
             |name: &str| name == contestant || (contestant == "guira" && name == GUIRA_BY_LAYOUT);
-        let row = rows.find(|row| cells(row).next().is_some_and(is_contestant))?;
-        cells(row).nth(column).map(str::to_owned)
+        let row = rows.iter().find(|row| is_contestant(&row[0]))?;
+        row.get(column).cloned()
     }
-}
-
-/// The cells of a line of a table.
-fn cells(line: &str) -> impl Iterator<Item = &str> {
-    line.trim_matches('|').split('|').map(str::trim)
 }
 
 /// The page with the summary of these contributions; `None` if it has no place for one.
@@ -145,24 +146,19 @@ pub(super) fn renewed(page: &str, all: &Contributions) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::data::blocks, *};
 
     fn all() -> Contributions {
-        let section = "## One thread\n\n### 64 K slots, u64 keys\n\n|  | hit |\n|---|---:|\n| guira | 7 |\n\n\
-                       ### 1 M slots, u64 keys\n\n|  | insert 0–100 % | hit |\n|---|---:|---:|\n\
-                       | guira | 1.5 | 2 ± 10 % |\n| cuckoo-clock | 3 | – |\n";
-        let one_thread = Contribution {
-            section: section.to_owned(),
+        let of = |section: &str| Contribution {
+            section: blocks(section),
             ..Contribution::default()
         };
-        let space = Contribution {
-            section:
-                "## Space\n\n### Construction\n\n|  | load, % | bits per item |\n|---|---:|---:|\n\
-                      | guira, 15 bits × 4 | 95 | 16.9 |\n"
-                    .to_owned(),
-            ..Contribution::default()
-        };
-        Contributions::from([(Part::OneThread, one_thread), (Part::Space, space)])
+        let one_thread = "## One thread\n\n### 64 K slots, u64 keys\n\n|  | hit |\n|---|---:|\n| guira | 7 |\n\n\
+                          ### 1 M slots, u64 keys\n\n|  | insert 0–100 % | hit |\n|---|---:|---:|\n\
+                          | guira | 1.5 | 2 ± 10 % |\n| cuckoo-clock | 3 | – |\n";
+        let space = "## Space\n\n### Construction\n\n|  | load, % | bits per item |\n|---|---:|---:|\n\
+                     | guira, 15 bits × 4 | 95 | 16.9 |\n";
+        Contributions::from([(Part::OneThread, of(one_thread)), (Part::Space, of(space))])
     }
 
     #[test]
@@ -172,7 +168,12 @@ mod tests {
         assert!(page.starts_with("before\n") && page.ends_with("after\n") && !page.contains("old"));
         let row = |title: &str| {
             let row = page.lines().find(|line| line.contains(title));
-            cells(row.expect("a row")).skip(1).collect::<Vec<_>>()
+            let cells = row
+                .expect("a row")
+                .trim_matches('|')
+                .split('|')
+                .map(str::trim);
+            cells.skip(1).collect::<Vec<_>>()
         };
         assert_eq!(row("lookup, hit; 1 M")[..3], ["2 ± 10 %", "–", "–"]);
         assert_eq!(row("insert, empty to full")[..3], ["1.5", "–", "3"]);

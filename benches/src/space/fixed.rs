@@ -2,17 +2,11 @@
 //! can be asked for a rate.
 
 use super::{
-    Point, Space,
+    Point,
     asked::{Filter, RATES, fixed, measured_until},
     bits,
 };
-use crate::{
-    effort::Effort,
-    growth::scalable,
-    keys::Key,
-    peers,
-    targets::{Bound, Target},
-};
+use crate::{effort::Effort, growth::scalable, keys::Key, peers};
 use guira::Prefer;
 
 /// Filters of one number of items.
@@ -37,15 +31,6 @@ pub struct AtRate {
     /// The peers, and their bits per item.
     pub peers: Vec<(&'static str, f64)>,
 }
-
-/// What guira aims at where it prefers space: bits per item at a rate.
-const AIMS: [(f64, f64); 5] = [
-    (0.03, 9.5),
-    (0.01, 11.1),
-    (0.003, 13.3),
-    (0.001, 14.8),
-    (1e-4, 21.0),
-];
 
 /// This number of false positives tells the rate to a hundredth.
 const MANY: u64 = 10_000;
@@ -108,33 +93,6 @@ fn below_bloom(prefer: Prefer, items: u64) -> Vec<(f64, f64)> {
         before = smaller;
     }
     ranges
-}
-
-impl Space {
-    /// What guira aims at where it prefers space.
-    #[must_use]
-    pub fn targets(&self) -> Vec<Target> {
-        let all = self.fixed.iter();
-        let all = all.flat_map(|fixed| fixed.at_rates.iter().map(|it| (fixed.items, it)));
-        all.filter_map(|(items, it)| target(items, it)).collect()
-    }
-}
-
-fn target(items: u64, at_rate: &AtRate) -> Option<Target> {
-    let (asked, most) = AIMS.into_iter().find(|&(rate, _)| rate == at_rate.asked)?;
-    let [speed, space] = &at_rate.guira;
-    Some(Target {
-        what: format!(
-            "prefers space, bits per item of {items} items at {} %",
-            asked * 100.0
-        ),
-        bound: Bound::AtMost(most),
-        measured: space.bits,
-        details: format!(
-            "{:.3} in {}; {:.3} where it prefers speed",
-            space.bits, space.name, speed.bits
-        ),
-    })
 }
 
 #[cfg(test)]

@@ -72,8 +72,7 @@ impl FilterDecoder {
         in_either!(&self.decoder, decoder => decoder.memory_usage())
     }
 
-    /// The filter. If it has a window, its last step begins now; see
-    /// [`make_older`](Windowed::make_older) and [`catch_up`](Windowed::catch_up).
+    /// The filter. If it has a window, its epoch is as old as it was when the snapshot was written.
     ///
     /// # Errors
     ///

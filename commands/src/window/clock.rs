@@ -26,7 +26,7 @@ pub enum Clock {
 #[derive(Debug)]
 pub(super) struct Own {
     clock: Clock,
-    /// What it shows, without the time since it was begun. In milliseconds.
+    /// What it shows, without the time since it was begun. In nanoseconds.
     shown: AtomicU64,
     /// The time of `clock` when it was begun, in nanoseconds, or [`STANDS`].
     begun: AtomicU64,
@@ -34,9 +34,6 @@ pub(super) struct Own {
 
 /// A clock that stands still.
 const STANDS: u64 = u64::MAX;
-
-/// Clocks begin with that: an epoch has begun before it by the longest window.
-const FIRST: u64 = 1 << 46;
 
 impl Clock {
     fn now(&self) -> Duration {
@@ -53,7 +50,7 @@ impl Own {
     pub(super) fn new(clock: Clock) -> Self {
         Self {
             clock,
-            shown: AtomicU64::new(FIRST),
+            shown: AtomicU64::new(0),
             begun: AtomicU64::new(STANDS),
         }
     }
@@ -63,7 +60,7 @@ impl Own {
     }
 
     pub(super) fn now(&self) -> Duration {
-        let shown = Duration::from_millis(self.shown.load(Ordering::Relaxed));
+        let shown = Duration::from_nanos(self.shown.load(Ordering::Relaxed));
         match self.begun.load(Ordering::Relaxed) {
             STANDS => shown,
             begun => shown + self.clock.now().saturating_sub(Duration::from_nanos(begun)),
@@ -80,7 +77,7 @@ impl Own {
 
     /// Lets it stand still.
     pub(super) fn hold(&self) {
-        let shown = self.now().as_millis() as u64;
+        let shown = self.now().as_nanos() as u64;
         self.shown.store(shown, Ordering::Relaxed);
         self.begun.store(STANDS, Ordering::Relaxed);
     }
@@ -91,7 +88,13 @@ impl Own {
 
     /// Puts it forward.
     pub(super) fn skip(&self, time: Duration) {
-        let time = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.shown.fetch_add(time, Ordering::Relaxed);
+        // The library's clocks end after 292 years.
+        const END: u64 = 1 << 62;
+        let time = u64::try_from(time.as_nanos()).map_or(END, |time| time.min(END));
+        let _ = self
+            .shown
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |shown| {
+                Some((shown + time).min(END))
+            });
     }
 }

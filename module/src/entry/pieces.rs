@@ -40,8 +40,10 @@ pub(super) fn rewrite(content: &Content, to: &mut impl Rewrite, windows: &Window
             let written = write(filter, to);
             // Only then is it less than a filter, and no filter when it is read.
             debug_assert!(written.is_ok(), "commands take all bytes");
-            if let Some(saved) = windows.save(filter) {
-                to.emit(AGE, saved.age as i64, &saved.to_bytes());
+            if let (Some(saved), Some(window)) = (windows.save(filter), filter.window()) {
+                // The number is for whoever reads the file; the snapshot has the age.
+                let age = window.epoch_age().as_millis() as i64;
+                to.emit(AGE, age, &saved.to_bytes());
             }
         }
         Content::Loading(loading) => {

@@ -3,7 +3,10 @@
 use super::*;
 use crate::windows::Pass;
 use crate::{
-    effects::Word, engine::Memory as EngineMemory, entry::tests::some_filter, slot::FakeKey,
+    effects::{Shape, Word},
+    engine::Memory as EngineMemory,
+    entry::tests::some_filter,
+    slot::FakeKey,
 };
 use guira_commands::{Command, Effect, commands};
 
@@ -24,19 +27,19 @@ fn run(key: &mut FakeKey, flags: Flags, words: &[&[u8]]) -> Done {
     let windows = key.windows.clone();
     let host = Host::new(words, std::mem::take(key), &effects, flags, &windows);
     let name = str::from_utf8(words[0]).unwrap();
-    let (effect, answer) = match name {
-        "CF.MAKE" => (Effect::Make, host.make_as_told()),
-        "CF.AGE" => (Effect::None, host.age_as_told()),
+    let (shape, answer) = match name {
+        "CF.MAKE" => (Shape::of_replication(Effect::Make), host.make_as_told()),
+        "CF.AGE" => (Shape::of_replication(Effect::None), host.age_as_told()),
         _ => {
             let commands = commands::<Host<'_, FakeKey>>();
             let named = |command: &&Command<_>| command.name == name;
             let command = commands.iter().find(named).unwrap();
-            (command.effect, (command.run)(&host, words))
+            (Shape::of(command), (command.run)(&host, words))
         }
     };
     *key = host.into_key();
     let effects = effects.into_inner();
-    let told = effects.told(words.len(), effect);
+    let told = effects.told(shape);
     assert_eq!(told.is_empty(), effects.is_empty());
     let word = |word: &Word<'_>| match *word {
         Word::Own(index) => words[index].to_vec(),
@@ -108,7 +111,7 @@ fn filter(key: &FakeKey) -> &Filter {
 #[test]
 fn a_replica_that_is_told_the_effects_has_the_same_digest() {
     let (mut primary, mut replica) = (FakeKey::default(), FakeKey::default());
-    let cases: [(&str, &[&str]); 14] = [
+    let cases: [(&str, &[&str]); 19] = [
         ("CF.EXISTS k a", &[]),
         ("CF.ADD k a", &["CF.MAKE", "CF.ADD"]),
         ("CF.ADD k a", &["CF.ADD"]),
@@ -124,6 +127,11 @@ fn a_replica_that_is_told_the_effects_has_the_same_digest() {
         ("CF.DEL k z", &[]),
         ("CF.COMPACT k", &[]),
         ("CF.MEXISTS k a b", &[]),
+        ("CF.MADD k f f g", &["CF.INSERT"]),
+        ("CF.MADD k g", &["CF.INSERT"]),
+        ("CF.MDEL k f z g", &["CF.DEL", "CF.DEL"]),
+        ("CF.MDEL k f", &["CF.DEL"]),
+        ("CF.MDEL k f z", &[]),
         ("CF.RESERVE k 100", &[]),
         ("CF.SCANDUMP k 0", &[]),
     ];
@@ -133,7 +141,7 @@ fn a_replica_that_is_told_the_effects_has_the_same_digest() {
         tell(&mut replica, &done);
         assert_eq!(digest(&primary), digest(&replica), "{words}");
     }
-    assert_eq!(filter(&primary).len(), 6);
+    assert_eq!(filter(&primary).len(), 7);
 }
 
 #[test]
@@ -524,7 +532,6 @@ fn the_age_of_a_filter_is_for_files() {
     let mut key = FakeKey::default();
     ask(&mut key, "CF.RESERVE k 100 WINDOW 60");
     let saved = Saved {
-        age: 4321,
         has_begun: true,
         wall: 9,
     };
@@ -540,10 +547,10 @@ fn the_age_of_a_filter_is_for_files() {
     assert!(refused.reply.is_error() && refused.told.is_empty());
     // Where a slot moves to, it is left out.
     assert_eq!(run(&mut key, PRIMARY, &words).reply, Reply::OK);
-    let age = |key: &FakeKey| filter(key).window().unwrap().epoch_age();
-    assert_eq!(age(&key), Duration::ZERO);
+    let has_begun = |key: &FakeKey| filter(key).window().unwrap().has_begun();
+    assert!(!has_begun(&key));
     assert_eq!(run(&mut key, Flags::LOADING_FILE, &words).reply, Reply::OK);
-    assert_eq!(age(&key), Duration::from_millis(4321));
+    assert!(has_begun(&key));
 }
 
 /// Replicas learn of each item of a command, not only of the first.
@@ -551,7 +558,7 @@ fn the_age_of_a_filter_is_for_files() {
 fn replicas_learn_of_all_items_of_a_command() {
     let words: [&[u8]; 5] = [b"CF.MANY", b"k", b"a", b"b", b"a"];
     let told = |effects: &Effects, effect| -> Vec<Vec<Vec<u8>>> {
-        let told = effects.told(words.len(), effect);
+        let told = effects.told(Shape::of_replication(effect));
         assert!(told.iter().all(|told| !told.is_verbatim));
         let word = |word: &Word<'_>| match *word {
             Word::Own(index) => words[index].to_vec(),

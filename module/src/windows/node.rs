@@ -57,11 +57,9 @@ pub(crate) struct Pass {
     pub(crate) is_idle: bool,
 }
 
-/// What a file has of a filter, beside what it holds.
+/// What a file has of a filter, beside its snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Saved {
-    /// How long its step has lasted, in milliseconds.
-    pub(crate) age: u64,
     /// False if it waits for the clock to move.
     pub(crate) has_begun: bool,
     /// What the clock of the machine showed when that of the node moved last.
@@ -95,26 +93,23 @@ impl Pass {
 
 impl Saved {
     /// Bytes of its encoding.
-    pub(crate) const BYTES: usize = 8 + 1 + 8 + 4;
+    pub(crate) const BYTES: usize = 1 + 8 + 4;
 
     pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
-        bytes[..8].copy_from_slice(&self.age.to_le_bytes());
-        bytes[8] = self.has_begun.into();
-        bytes[9..17].copy_from_slice(&self.wall.to_le_bytes());
-        let sum = crc32fast::hash(&bytes[..17]);
-        bytes[17..].copy_from_slice(&sum.to_le_bytes());
+        bytes[0] = self.has_begun.into();
+        bytes[1..9].copy_from_slice(&self.wall.to_le_bytes());
+        let sum = crc32fast::hash(&bytes[..9]);
+        bytes[9..].copy_from_slice(&sum.to_le_bytes());
         bytes
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::BYTES] = bytes.try_into().ok()?;
         let (body, sum) = bytes.split_last_chunk::<4>()?;
-        let (age, rest) = body.split_first_chunk::<8>()?;
-        let (has_begun, wall) = rest.split_first()?;
+        let (has_begun, wall) = body.split_first()?;
         let is_right = crc32fast::hash(body) == u32::from_le_bytes(*sum) && *has_begun < 2;
         is_right.then_some(Self {
-            age: u64::from_le_bytes(*age),
             has_begun: *has_begun != 0,
             wall: i64::from_le_bytes(wall.try_into().ok()?),
         })
@@ -182,7 +177,6 @@ impl Windows {
     /// Takes the filter of a value that was saved.
     pub(crate) fn restore(&self, filter: &Arc<Filter>, saved: Saved) {
         if let Some(window) = filter.window() {
-            window.make_older(Duration::from_millis(saved.age));
             if saved.has_begun {
                 window.begin();
             }
@@ -194,7 +188,6 @@ impl Windows {
     pub(crate) fn save(&self, filter: &Filter) -> Option<Saved> {
         let window = filter.window()?;
         Some(Saved {
-            age: u64::try_from(window.epoch_age_for_a_save().as_millis()).unwrap_or(u64::MAX),
             has_begun: window.has_begun(),
             wall: self.wall.load(Ordering::Relaxed),
         })

@@ -75,6 +75,17 @@ impl Keys {
     pub(super) const ONE: Self = Self(1, 1, 1);
     pub(super) const TWO: Self = Self(1, 2, 1);
     pub(super) const ALL: Self = Self(1, -1, 1);
+    /// After a subcommand, which may have none.
+    pub(super) const AFTER_SUBCOMMAND: Self = Self(2, 2, 1);
+
+    /// The keys among these words, of which the first is the name of the command.
+    pub(super) fn of<'a>(self, words: Args<'a>) -> impl Iterator<Item = &'a [u8]> {
+        let Self(first, last, step) = self;
+        let count = i64::try_from(words.len()).unwrap_or(i64::MAX);
+        let last = if last < 0 { count + last } else { last };
+        let indices = (first..=last.min(count - 1)).step_by(step.max(1).unsigned_abs() as usize);
+        indices.filter_map(|index| words.get(usize::try_from(index).ok()?).copied())
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -1,17 +1,21 @@
 //! `COMMAND`: what the commands are.
 
-use super::{Access, Args, Command, Cost, Enabled, Keys, Reply};
+use super::{Access, Args, Command, Cost, Enabled, Keys, Reply, glob, objects::MODULE};
 
-/// `COMMAND [COUNT | DOCS [name]... | INFO [name]... | LIST]`
+/// `COMMAND [COUNT | DOCS [name]... | GETKEYS name [argument]... | INFO [name]... |
+/// LIST [FILTERBY MODULE|ACLCAT|PATTERN word]]`
 pub(super) fn command(commands: &Enabled, args: Args<'_>) -> Reply {
     match args {
         [_] => Reply::Array(commands.iter().map(entry).collect()),
         [_, word, names @ ..] => match (word.to_ascii_uppercase().as_slice(), names) {
             (b"COUNT", []) => Reply::count(commands.len()),
-            (b"LIST", []) => {
-                let name = |command: &'static Command| Reply::bulk(command.name.to_lowercase());
-                Reply::Array(commands.iter().map(name).collect())
+            (b"LIST", []) => list(commands, |_| true),
+            (b"LIST", [filter, kind, word]) if filter.eq_ignore_ascii_case(b"FILTERBY") => {
+                list_some(commands, kind, word)
             }
+            (b"LIST", _) => Reply::error("ERR syntax error"),
+            (b"GETKEYS", [_, ..]) => keys(commands, names),
+            (b"GETKEYS", []) => Reply::wrong_arity(b"command|getkeys"),
             // Each would be described, however often it is named.
             (b"DOCS" | b"INFO", names) if names.len() > commands.len() => Reply::Error(
                 format!(
@@ -35,10 +39,77 @@ pub(super) fn command(commands: &Enabled, args: Args<'_>) -> Reply {
                         .collect(),
                 )
             }
-            _ => Reply::error("ERR unknown subcommand. Try COMMAND COUNT, DOCS, INFO or LIST."),
+            _ => Reply::error(
+                "ERR unknown subcommand. Try COMMAND COUNT, DOCS, GETKEYS, INFO or LIST.",
+            ),
         },
         [] => Reply::Null,
     }
+}
+
+fn list(commands: &Enabled, fits: impl Fn(&Command) -> bool) -> Reply {
+    let commands = commands.iter().filter(|command| fits(command));
+    let name = |command: &Command| Reply::bulk(command.name.to_lowercase());
+    Reply::Array(commands.map(name).collect())
+}
+
+/// The commands of a module or of a category, or with names that match a pattern.
+fn list_some(commands: &Enabled, kind: &[u8], word: &[u8]) -> Reply {
+    match kind.to_ascii_uppercase().as_slice() {
+        b"MODULE" => {
+            let is_there = MODULE.as_bytes().eq_ignore_ascii_case(word);
+            list(commands, |command| is_there && command.is_on_filter())
+        }
+        b"ACLCAT" => list(commands, |command| {
+            let mut categories = categories(command).into_iter();
+            categories.any(|category| category.as_bytes()[1..].eq_ignore_ascii_case(word))
+        }),
+        b"PATTERN" => match glob::check(word) {
+            Err(refusal) => refusal,
+            Ok(()) => {
+                let pattern = word.to_ascii_lowercase();
+                list(commands, |command| {
+                    glob::matches(&pattern, command.name.to_lowercase().as_bytes())
+                })
+            }
+        },
+        _ => Reply::error("ERR syntax error"),
+    }
+}
+
+/// The keys among the words of another command.
+fn keys(commands: &Enabled, words: Args<'_>) -> Reply {
+    let Some(command) = commands.find(words[0]) else {
+        return Reply::error("ERR Invalid command specified");
+    };
+    if command.keys == Keys::NONE {
+        return Reply::error("ERR The command has no key arguments");
+    }
+    if !command.takes(words.len()) {
+        return Reply::error("ERR Invalid number of arguments specified for command");
+    }
+    let keys: Vec<_> = command.keys.of(words).map(Reply::try_bulk).collect();
+    match keys.is_empty() {
+        true => Reply::error("ERR The command has no key arguments"),
+        false => Reply::Array(keys),
+    }
+}
+
+/// The categories of a command, as ACLs of Redis name them.
+fn categories(command: &Command) -> Vec<&'static str> {
+    let of_access: &[&'static str] = match (command.access, command.is_on_filter()) {
+        (Access::Write, true) => &["@write", "@cuckoo"],
+        (Access::Read, true) => &["@read", "@cuckoo"],
+        (Access::Write, false) => &["@keyspace", "@write"],
+        (Access::Read, false) => &["@keyspace", "@read"],
+        (Access::Control, _) => &[],
+    };
+    let of_cost: &[&'static str] = match (command.cost, command.access) {
+        (Cost::Short, _) => &["@fast"],
+        (Cost::Long, Access::Control) => &["@admin", "@slow", "@dangerous"],
+        (Cost::Long | Cost::Queue, _) => &["@slow"],
+    };
+    [of_access, of_cost].concat()
 }
 
 /// As `COMMAND` describes a command: name, arity, flags, first and last key, step.
@@ -66,7 +137,7 @@ fn entry(command: &Command) -> Reply {
         Reply::Integer(first),
         Reply::Integer(last),
         Reply::Integer(step),
-        Reply::Array(Vec::new()),
+        Reply::Array(categories(command).into_iter().map(Reply::Status).collect()),
         Reply::Array(Vec::new()),
         Reply::Array(Vec::new()),
         Reply::Array(Vec::new()),

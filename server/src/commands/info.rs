@@ -2,6 +2,7 @@
 
 use super::{Args, Reply};
 use crate::{
+    keyspace::shown_limit,
     process,
     server::{REDIS_VERSION, Server},
     session::Session,
@@ -84,7 +85,7 @@ fn clients(server: &Server, text: &mut String) -> fmt::Result {
         "connected_clients:{}\r\nunauthenticated_clients:{}\r\nmaxclients:{}\r\nblocked_clients:0\r\n",
         server.stats.clients(),
         server.clients.unauthenticated(),
-        server.config.maxclients.get(),
+        server.tunable.maxclients(),
     )
 }
 
@@ -107,7 +108,7 @@ fn memory(server: &Server, text: &mut String) -> fmt::Result {
         pools.unauthenticated.bytes(),
         dumps.count,
         dumps.bytes,
-        server.config.maxmemory,
+        shown_limit(store.keyspace.limit()),
     )
 }
 

@@ -273,6 +273,7 @@ pub(super) fn exec(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> 
         Ok(replies) => replies,
         Err(refusal) => return refusal,
     };
+    let most_bytes = server.tunable.max_output();
     let (mut bytes, mut word, mut start) = (0, 0, 0);
     for &Queued { command, words } in &queue.commands {
         args.clear();
@@ -289,12 +290,12 @@ pub(super) fn exec(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> 
         server.slow_log.note(session, command, &args, time);
         bytes += reply.bytes();
         // What the client could not be sent is not kept, but all commands are done.
-        match bytes <= server.config.max_output {
+        match bytes <= most_bytes {
             true => replies.push(reply),
             false => replies.clear(),
         }
     }
-    if bytes > server.config.max_output {
+    if bytes > most_bytes {
         server.stats.output_limit_reached();
         session.after = After::Close;
         return Reply::Silence;

@@ -45,7 +45,7 @@ pub(super) fn scan(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Rep
         return refusal;
     }
     let keyspace = &server.store.keyspace;
-    let most = STEP.min(server.config.max_output / 2);
+    let most = STEP.min(server.tunable.max_output() / 2);
     let (mut keys, mut bytes) = (Vec::new(), 0);
     let mut left = usize::try_from(count).unwrap_or(usize::MAX);
     loop {
@@ -80,7 +80,7 @@ pub(super) fn keys(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Rep
     if let Err(refusal) = glob::check(pattern) {
         return refusal;
     }
-    let most = server.config.max_output;
+    let most = server.tunable.max_output();
     let (mut keys, mut bytes) = (Vec::new(), PER_KEY);
     let keyspace = &server.store.keyspace;
     let fits = |key: &[u8]| glob::matches(pattern, key) && keyspace.contains(key);

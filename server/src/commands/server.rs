@@ -1,6 +1,6 @@
-//! Commands on the server: saves, settings, the end.
+//! Commands on the server: saves, its role, the time, the end.
 
-use super::{Args, Reply, call::unknown_subcommand, glob};
+use super::{Args, Reply};
 use crate::{
     persist::SaveError,
     server::Server,
@@ -99,94 +99,6 @@ pub(super) fn wait(_: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
         Some(_) => Reply::error("ERR timeout is negative"),
         None => Reply::error("ERR timeout is not an integer or out of range"),
     }
-}
-
-/// `CONFIG GET pattern [pattern]... | SET setting value... | RESETSTAT`
-pub(super) fn config(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
-    let [_, word, rest @ ..] = args else {
-        return Reply::wrong_arity(b"config");
-    };
-    match (word.to_ascii_uppercase().as_slice(), rest) {
-        (b"GET", [_, ..]) => show_settings(server, rest),
-        (b"SET", [_, _, ..]) => change_settings(server, rest),
-        (b"RESETSTAT", []) => {
-            server.stats.reset();
-            server.store.keyspace.reset_expired();
-            Reply::OK
-        }
-        (name @ (b"GET" | b"SET" | b"RESETSTAT"), _) => {
-            Reply::wrong_arity(&[b"config|", name].concat())
-        }
-        _ => unknown_subcommand("config", word),
-    }
-}
-
-fn show_settings(server: &Server, patterns: Args<'_>) -> Reply {
-    let mut lower = Vec::new();
-    for pattern in patterns {
-        if let Err(refusal) = glob::check(pattern) {
-            return refusal;
-        }
-        lower.push(pattern.to_ascii_lowercase());
-    }
-    let fits = |name: &str| {
-        let of_name = |pattern: &Vec<u8>| glob::matches(pattern, name.as_bytes());
-        lower.iter().any(of_name)
-    };
-    let mut settings = server.config.settings();
-    settings.extend([
-        (SLOWER_THAN, server.slow_log.threshold().to_string()),
-        (MAX_LEN, server.slow_log.most().to_string()),
-    ]);
-    Reply::Map(
-        settings
-            .into_iter()
-            .filter(|(name, _)| fits(name))
-            .map(|(name, value)| (Reply::bulk(name), Reply::bulk(value)))
-            .collect(),
-    )
-}
-
-/// The settings that can be changed while the server runs.
-const SLOWER_THAN: &str = "slowlog-log-slower-than";
-const MAX_LEN: &str = "slowlog-max-len";
-
-/// All or none.
-fn change_settings(server: &Server, words: Args<'_>) -> Reply {
-    let (pairs, []) = words.as_chunks::<2>() else {
-        return Reply::wrong_arity(b"config|set");
-    };
-    let (mut threshold, mut most) = (None, None);
-    for &[name, value] in pairs {
-        let named = |setting: &str| name.eq_ignore_ascii_case(setting.as_bytes());
-        let is_valid = if named(SLOWER_THAN) {
-            threshold = number::<i64>(value);
-            threshold.is_some()
-        } else if named(MAX_LEN) {
-            most = number::<u32>(value);
-            most.is_some()
-        } else {
-            return Reply::error(
-                "ERR only slowlog-log-slower-than and slowlog-max-len can be changed while the \
-                 server runs: see guira-server --help",
-            );
-        };
-        if !is_valid {
-            let name = String::from_utf8_lossy(name);
-            let error = format!(
-                "ERR CONFIG SET failed (possibly related to argument '{name}') - argument must be \
-                 an integer"
-            );
-            return Reply::Error(error.into());
-        }
-    }
-    if let Some(threshold) = threshold {
-        server.slow_log.set_threshold(threshold);
-    }
-    if let Some(most) = most {
-        server.slow_log.set_most(most as usize);
-    }
-    Reply::OK
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! `SLOWLOG`: commands that took long.
 
-use super::{Args, Command, Reply, call::unknown_subcommand};
+use super::{Args, Command, Latency, Reply, call::unknown_subcommand};
 use crate::{server::Server, session::Session};
 use guira_commands::number;
 use std::{
     collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -19,13 +19,20 @@ const WORD: usize = 128;
 /// Entries that `SLOWLOG GET` shows unless its client says how many.
 const SHOWN: usize = 10;
 
-/// The commands that took longer than a threshold, the newest first.
+/// The commands that took longer than a threshold, the newest first; and what `LATENCY` shows of
+/// them.
 #[derive(Debug)]
 pub struct SlowLog {
+    /// The lower of both thresholds in microseconds, so that a short command is compared once.
+    floor: AtomicU64,
     /// In microseconds; negative: none is kept.
     threshold: AtomicI64,
     most: AtomicUsize,
     inner: Mutex<Inner>,
+    /// In milliseconds; 0: there are no samples.
+    latency_threshold: AtomicU64,
+    /// The samples for `LATENCY`.
+    pub(super) latency: Latency,
 }
 
 #[derive(Debug, Default)]
@@ -47,13 +54,17 @@ struct Entry {
 
 impl SlowLog {
     /// An empty one, which keeps the last `most` commands that took `threshold` microseconds or
-    /// longer; none if that is negative.
+    /// longer; none if that is negative. Commands that took `latency` milliseconds or longer are
+    /// sampled for `LATENCY`; none if that is 0.
     #[must_use]
-    pub fn new(threshold: i64, most: usize) -> Self {
+    pub fn new(threshold: i64, most: usize, latency: u64) -> Self {
         Self {
+            floor: lower(threshold, latency).into(),
             threshold: threshold.into(),
             most: most.into(),
             inner: Mutex::default(),
+            latency_threshold: latency.into(),
+            latency: Latency::default(),
         }
     }
 
@@ -69,8 +80,27 @@ impl SlowLog {
         self.most.load(Relaxed)
     }
 
+    /// From how many milliseconds on a command is sampled for `LATENCY`; 0: none is.
+    #[must_use]
+    pub fn latency_threshold(&self) -> u64 {
+        self.latency_threshold.load(Relaxed)
+    }
+
     pub(super) fn set_threshold(&self, threshold: i64) {
+        let _one_at_a_time = self.lock();
         self.threshold.store(threshold, Relaxed);
+        self.set_floor();
+    }
+
+    pub(super) fn set_latency_threshold(&self, threshold: u64) {
+        let _one_at_a_time = self.lock();
+        self.latency_threshold.store(threshold, Relaxed);
+        self.set_floor();
+    }
+
+    fn set_floor(&self) {
+        let floor = lower(self.threshold(), self.latency_threshold());
+        self.floor.store(floor, Relaxed);
     }
 
     pub(super) fn set_most(&self, most: usize) {
@@ -81,23 +111,28 @@ impl SlowLog {
     /// Keeps a command that took `time`, if that is long.
     #[inline]
     pub fn note(&self, session: &Session, command: &Command, args: Args<'_>, time: Duration) {
-        let microseconds = i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
-        let threshold = self.threshold();
-        if threshold >= 0 && microseconds >= threshold {
+        let microseconds = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        if microseconds >= self.floor.load(Relaxed) {
             self.keep(session, command, args, microseconds);
         }
     }
 
     #[cold]
-    fn keep(&self, session: &Session, command: &Command, args: Args<'_>, microseconds: i64) {
-        let most = self.most();
-        if most == 0 {
+    fn keep(&self, session: &Session, command: &Command, args: Args<'_>, microseconds: u64) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let at = now.map_or(0, |now| now.as_secs() as i64);
+        let microseconds = i64::try_from(microseconds).unwrap_or(i64::MAX);
+        let (milliseconds, latency) = (microseconds / 1_000, self.latency_threshold());
+        if latency > 0 && milliseconds.unsigned_abs() >= latency {
+            self.latency.note(command.cost, at, milliseconds);
+        }
+        let (threshold, most) = (self.threshold(), self.most());
+        if threshold < 0 || microseconds < threshold || most == 0 {
             return;
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let mut entry = Entry {
             id: 0,
-            at: now.map_or(0, |now| now.as_secs() as i64),
+            at,
             microseconds,
             words: shortened(command, args),
             address: session.address.clone(),
@@ -114,6 +149,16 @@ impl SlowLog {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The lower of a threshold in microseconds and one in milliseconds, in microseconds.
+fn lower(microseconds: i64, milliseconds: u64) -> u64 {
+    let slow = u64::try_from(microseconds).unwrap_or(u64::MAX);
+    let late = match milliseconds {
+        0 => u64::MAX,
+        milliseconds => milliseconds.saturating_mul(1_000),
+    };
+    slow.min(late)
 }
 
 /// The words as they are kept: not all, not whole, and no passwords.

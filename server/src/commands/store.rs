@@ -10,7 +10,7 @@ use std::{collections::HashSet, path::PathBuf, sync::Arc, thread, time::Duration
 use tokio::task::block_in_place;
 use tracing::warn;
 
-/// The time between two attempts of an insert that a snapshot is in the way of.
+/// The time between two attempts of an insert that waits for a sweep, or for memory.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// The keys, and the dumps and loads in progress.

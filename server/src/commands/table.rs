@@ -9,7 +9,8 @@ use super::{
         InTransaction::{AtOnce, Queued, Refused},
         Keys, filter, session, store,
     },
-    connection, describe, expiry, info, keys, multi, rename, scan, server as control, slowlog,
+    config, connection, describe, expiry, info, keys, latency, multi, objects, rename, scan,
+    server as control, slowlog,
 };
 use crate::{server::Server, session::Session};
 use guira_commands::{COMMAND_COUNT, commands};
@@ -19,18 +20,19 @@ const NONE: Keys = Keys::NONE;
 const ONE: Keys = Keys::ONE;
 const TWO: Keys = Keys::TWO;
 const ALL: Keys = Keys::ALL;
+const SUB: Keys = Keys::AFTER_SUBCOMMAND;
 
 /// Those on filters, ordered by name.
 const OF_FILTERS: [guira_commands::Command<Store>; COMMAND_COUNT] = commands();
 
 /// The others, ordered by name.
 #[rustfmt::skip]
-const OTHERS: [Command; 46] = [
+const OTHERS: [Command; 49] = [
     session("AUTH", -2, Control, Short, Queued, NONE, connection::auth, "Authenticates the connection").open().secret(),
     session("BGSAVE", -1, Control, Short, Queued, NONE, control::background_save, "Saves all filters in the background"),
     session("CLIENT", -2, Control, Short, Queued, NONE, clients::client, "Lists, names or disconnects clients"),
     session("COMMAND", -1, Control, Short, Queued, NONE, command, "Describes the commands"),
-    session("CONFIG", -2, Control, Short, Queued, NONE, control::config, "Shows or changes settings"),
+    session("CONFIG", -2, Control, Short, Queued, NONE, config::config, "Shows or changes settings"),
     store("COPY", -3, Write, Long, TWO, rename::copy, "Copies the filter of a key to another key"),
     store("DBSIZE", 1, Read, Short, NONE, keys::size, "Returns the number of keys"),
     store("DEL", -2, Write, Long, ALL, keys::delete, "Deletes keys"),
@@ -47,8 +49,11 @@ const OTHERS: [Command; 46] = [
     session("INFO", -1, Control, Long, Queued, NONE, info::info, "Describes the server"),
     session("KEYS", 2, Read, Long, Queued, NONE, scan::keys, "Lists the keys that match a pattern"),
     session("LASTSAVE", 1, Control, Short, Queued, NONE, control::last_save, "Returns when the last save was completed"),
-    store("MEMORY", -2, Read, Short, NONE, keys::memory, "Returns the memory of a filter in bytes"),
+    session("LATENCY", -2, Control, Short, Queued, NONE, latency::latency, "Shows or clears the latency of commands that took long"),
+    store("MEMORY", -2, Read, Short, SUB, keys::memory, "Returns the memory of a filter in bytes"),
+    store("MODULE", -2, Control, Short, NONE, objects::module, "Lists the module whose commands the server has"),
     session("MULTI", 1, Control, Short, AtOnce, NONE, multi::multi, "Starts a transaction: queues commands until EXEC"),
+    store("OBJECT", -2, Read, Short, SUB, objects::object, "Describes the value of a key"),
     store("PERSIST", 2, Write, Short, ONE, expiry::persist, "Removes the expiry of a key"),
     store("PEXPIRE", -3, Write, Short, ONE, expiry::expire_ms, "Sets the expiry of a key, in milliseconds from now"),
     store("PEXPIREAT", -3, Write, Short, ONE, expiry::expire_at_ms, "Sets the expiry of a key, as a Unix time in milliseconds"),

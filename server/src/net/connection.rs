@@ -138,7 +138,7 @@ impl Connection {
         tokio::pin!(killed);
         while self.session.after == After::GoOn {
             let idle = match self.session.authenticated {
-                true => self.server.config.timeout,
+                true => self.server.tunable.timeout(),
                 false => self.idle_unauthenticated(),
             };
             let interest = match self.has_replies() {
@@ -272,7 +272,7 @@ impl Connection {
                 Ok(None) => break,
                 Err(error) => self.refuse(&error),
             }
-            if self.replies.len() - self.sent > self.server.config.max_output {
+            if self.replies.len() - self.sent > self.server.tunable.max_output() {
                 self.end_unread();
             }
             if self.replies.capacity() > self.room {

@@ -102,13 +102,11 @@ async fn serve_from(listener: Listener, server: Arc<Server>, stop: Stop) {
 /// keep other clients out, whatever their number.
 fn admit(client: &Incoming, server: &Arc<Server>) -> Option<Session> {
     let make_room = || disconnect_oldest_unauthenticated(server);
-    let id = server
-        .stats
-        .admit(server.config.maxclients.get(), make_room)?;
+    let id = server.stats.admit(server.tunable.maxclients(), make_room)?;
     let authenticated = server.config.password().is_none();
     let mut session = Session::new(id, client.address.clone(), authenticated);
     if !authenticated || client.is_tls() {
-        while server.clients.unauthenticated() >= server.config.unauthenticated_clients() {
+        while server.clients.unauthenticated() >= server.tunable.unauthenticated_clients() {
             if !make_room() {
                 break;
             }

@@ -136,21 +136,19 @@ pub(super) fn write(
     out.write_all(&VERSION.to_le_bytes())?;
     let mut filters = 0_u64;
     for (key, filter) in entries {
-        let window = filter.window();
-        out.write_all(&[window.map_or(FILTER, |_| WINDOWED)])?;
+        let has_window = filter.window().is_some();
+        out.write_all(&[if has_window { WINDOWED } else { FILTER }])?;
         out.write_all(&(key.len() as u64).to_le_bytes())?;
         out.write_all(&key)?;
         out.write_all(&filter.options().to_bytes())?;
         out.write_all(&filter.deleted().to_le_bytes())?;
         out.write_all(&filter.deadline().unwrap_or(0).to_le_bytes())?;
         filter.write_to(Unflushed(&mut out))?;
-        if let Some(window) = window {
-            // After the snapshot, in which the epoch may have been an earlier one: so its age is not
-            // taken for more than it is.
-            let age = window.epoch_age_for_a_save().as_millis();
-            let age = i64::try_from(age).unwrap_or(i64::MAX);
-            let began = keyspace::now().saturating_sub(age);
-            out.write_all(&began.to_le_bytes())?;
+        if has_window {
+            // After the snapshot, which carries the age that the epoch has at its end. Rounded up, so
+            // that no restart makes an epoch shorter.
+            let written = keyspace::now().saturating_add(1);
+            out.write_all(&written.to_le_bytes())?;
         }
         filters += 1;
     }
@@ -237,8 +235,8 @@ fn read_filter(input: &mut impl Read, kind: Kind, read: usize) -> Result<Loaded,
         },
     })?;
     if kind == Kind::Windowed {
-        let began = i64::from_le_bytes(take(input, read)?);
-        filter.elapse(since(began));
+        let written = i64::from_le_bytes(take(input, read)?);
+        filter.elapse(since(written));
     }
     Ok((key.into(), filter, deadline))
 }
@@ -295,19 +293,15 @@ mod tests {
         bytes
     }
 
-    /// Where the save of a filter with a window has the beginning of its epoch: before its end.
-    fn at_began(bytes: &[u8]) -> std::ops::Range<usize> {
+    /// Where the save of a filter with a window says when that was written: before its end.
+    fn at_written(bytes: &[u8]) -> std::ops::Range<usize> {
         let end = bytes.len() - (1 + 8 + 4);
         end - 8..end
     }
 
-    fn began(bytes: &[u8]) -> i64 {
-        i64::from_le_bytes(bytes[at_began(bytes)].try_into().unwrap())
-    }
-
-    /// The same, with an epoch that began `ago` milliseconds ago.
+    /// The same, if it was written `ago` milliseconds ago.
     fn as_of(mut bytes: Vec<u8>, ago: i64) -> Vec<u8> {
-        let at = at_began(&bytes);
+        let at = at_written(&bytes);
         let then = keyspace::now().saturating_sub(ago);
         bytes[at].copy_from_slice(&then.to_le_bytes());
         let at = bytes.len() - 4;
@@ -349,17 +343,16 @@ mod tests {
     fn what_has_passed_of_an_epoch_is_saved() {
         let mut bytes = save_of_window();
         for half in 1..=3 {
-            // What was saved is as old as it says, and half an hour older.
-            let age = keyspace::now() - began(&bytes);
-            let filters = read(&*as_of(bytes, age + 1_800_000)).unwrap();
+            let filters = read(&*as_of(bytes, 1_800_000)).unwrap();
+            let age = filters[0].1.window().unwrap().epoch_age();
+            let expected = Duration::from_secs(1800 * (half % 2));
+            let late = age.checked_sub(expected).unwrap();
+            assert!(late < Duration::from_secs(60), "{age:?}");
             let entries = filters.into_iter();
             let entries = entries.map(|(key, filter, _)| (key, Arc::new(filter.into())));
             bytes = Vec::new();
             write(&mut bytes, entries).unwrap();
             assert_eq!(loaded(&bytes).0, half / 2);
-            let expected = 1_800_000 * (half as i64 % 2);
-            let age = keyspace::now() - began(&bytes);
-            assert!((expected..expected + 60_000).contains(&age), "{age}");
         }
     }
 

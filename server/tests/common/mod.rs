@@ -1,6 +1,6 @@
 //! Starts servers and talks to them.
 
-// Each test file is a crate of its own, and uses a part of this.
+// tests/panics.rs is a crate of its own, and uses a part of this.
 #![allow(dead_code)]
 
 use redis::{Connection, FromRedisValue, RedisError, Value};
@@ -158,12 +158,13 @@ impl Server {
         self.process.wait().expect("it ends")
     }
 
-    /// From now on the system gives it at most `more` bytes of address space beside what it has.
+    /// From now on the system gives it at most `more` bytes of address space beside what it has. A
+    /// later call can raise that again.
     pub(crate) fn limit_address_space(&self, more: usize) {
         let limit = self.memory("VmSize:") + more;
         let status = Command::new("prlimit")
             .arg(format!("--pid={}", self.process.id()))
-            .arg(format!("--as={limit}"))
+            .arg(format!("--as={limit}:"))
             .status();
         assert!(status.expect("prlimit runs").success());
     }

@@ -10,8 +10,9 @@ use crate::{
         decode::{Body, Came, Decoder, Next},
         header::HEADER_BYTES,
     },
+    table::time::beginning::Beginning,
 };
-use std::{fmt, hash::BuildHasher};
+use std::{fmt, hash::BuildHasher, time::Duration};
 
 /// Epochs from this one on are refused: no filter reaches them, and they would overflow.
 const END_OF_TIME: u64 = 1 << 63;
@@ -82,7 +83,8 @@ impl ExpiringSnapshotDecoder {
         self.0.memory_usage()
     }
 
-    /// Returns the filter. O(1), or O(buckets) if an epoch began while the snapshot was written.
+    /// Returns the filter, which continues as if no time had passed since the snapshot was written.
+    /// O(1), or O(buckets) if an epoch began while it was written.
     ///
     /// # Errors
     ///
@@ -90,11 +92,33 @@ impl ExpiringSnapshotDecoder {
     /// [`SnapshotError::Hasher`] if the filter used another hasher. Other variants say what is
     /// wrong with the bytes.
     pub fn finish(self) -> Result<ExpiringFilter, SnapshotError> {
-        self.0.finish()?.finish(SeededState::new)
+        self.restore(Duration::ZERO)
     }
 
-    /// Returns the filter, which used `hasher`. O(1), or O(buckets) if an epoch began while the
-    /// snapshot was written.
+    /// Returns the filter, and lets the time pass since the snapshot was written, as
+    /// [`ExpiringFilter::restore`]. O(buckets) if epochs begin in that time.
+    ///
+    /// ```
+    /// use guira::{ExpiringFilter, ExpiringSnapshotDecoder};
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(60)).build()?;
+    /// filter.insert("ani")?;
+    ///
+    /// let mut decoder = ExpiringSnapshotDecoder::new(1 << 20);
+    /// decoder.feed(&filter.to_bytes())?;
+    /// assert!(!decoder.restore(Duration::from_secs(3600))?.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`finish`](Self::finish).
+    pub fn restore(self, elapsed: Duration) -> Result<ExpiringFilter, SnapshotError> {
+        self.0.finish()?.finish(SeededState::new, elapsed)
+    }
+
+    /// [`finish`](Self::finish) for a filter that used `hasher`.
     ///
     /// ```
     /// use guira::{ExpiringFilter, ExpiringSnapshotDecoder};
@@ -118,7 +142,20 @@ impl ExpiringSnapshotDecoder {
         self,
         hasher: S,
     ) -> Result<ExpiringFilter<S>, SnapshotError> {
-        self.0.finish()?.finish(|_| hasher)
+        self.restore_with_hasher(hasher, Duration::ZERO)
+    }
+
+    /// [`restore`](Self::restore) for a filter that used `hasher`.
+    ///
+    /// # Errors
+    ///
+    /// As [`finish`](Self::finish).
+    pub fn restore_with_hasher<S: BuildHasher + 'static>(
+        self,
+        hasher: S,
+        elapsed: Duration,
+    ) -> Result<ExpiringFilter<S>, SnapshotError> {
+        self.0.finish()?.finish(|_| hasher, elapsed)
     }
 }
 
@@ -131,21 +168,42 @@ impl fmt::Debug for ExpiringSnapshotDecoder {
     }
 }
 
-/// The bytes after the header: chunks, each with its epoch, and the epoch at the end.
+/// The bytes after the header: chunks, each with its epoch; the epoch at the end, and its age.
 pub(super) struct Chunks {
     header: Header,
     table: Assembly<Place>,
     /// The last epoch that has come.
     last: u64,
+    /// The last epoch that has come is the one at the end.
+    has_ended: bool,
+    /// How long the epoch at the end has lasted.
+    age: Duration,
 }
 
 impl Chunks {
     pub(super) fn finish<S: BuildHasher + 'static>(
         self,
         hasher: impl FnOnce(u64) -> S,
+        elapsed: Duration,
     ) -> Result<ExpiringFilter<S>, SnapshotError> {
         let hasher = self.header.hashing.hasher(hasher)?;
-        self.table.finish()?.finish(hasher, self.last)
+        let (begun, age) = self.header.window.pass(self.age, elapsed);
+        // No overflow: both are below 2^63.
+        let epoch = self.last + begun;
+        let beginning = Beginning::in_epoch(epoch, age);
+        self.table.finish()?.finish(hasher, epoch, beginning)
+    }
+
+    /// Takes the age of the epoch at the end.
+    fn take_age(&mut self, nanos: u64) -> Result<Next, SnapshotError> {
+        self.age = Duration::from_nanos(nanos);
+        if self.age > self.header.window.epoch_length() {
+            return Err(SnapshotError::Geometry {
+                what: "nanoseconds of the epoch",
+                found: nanos,
+            });
+        }
+        Ok(Next::Sum)
     }
 }
 
@@ -158,12 +216,18 @@ impl Body for Chunks {
             header,
             table,
             last: 0,
+            has_ended: false,
+            age: Duration::ZERO,
         };
         Ok((body, next))
     }
 
-    /// Takes an epoch, which is not before the one that came last.
-    fn number(&mut self, epoch: u64, came: Came<'_>) -> Result<Next, SnapshotError> {
+    /// Takes an epoch, which is not before the one that came last; or the age of the last one.
+    fn number(&mut self, number: u64, came: Came<'_>) -> Result<Next, SnapshotError> {
+        if self.has_ended {
+            return self.take_age(number);
+        }
+        let epoch = number;
         if !(self.last..END_OF_TIME).contains(&epoch) {
             return Err(SnapshotError::Geometry {
                 what: "epoch",
@@ -172,7 +236,8 @@ impl Body for Chunks {
         }
         self.last = epoch;
         if self.table.is_complete() {
-            return Ok(Next::Sum);
+            self.has_ended = true;
+            return Ok(Next::Number);
         }
         let Header {
             geometry, window, ..

@@ -13,7 +13,7 @@ use crate::{
     table::{
         layout::{PackedLayout, Word},
         scan::Restored,
-        time::{Epochs, Moment, Now},
+        time::{Epochs, Moment, Now, beginning::Beginning},
         word::Bucket,
     },
 };
@@ -46,12 +46,13 @@ impl Place {
         })
     }
 
-    /// The filter in the epoch `end`, after all its words have come. Copies that have died since their
-    /// chunk was read are left out.
+    /// The filter in the epoch `end`, which began at `beginning`, after all its words have come.
+    /// Copies that have died since their chunk was read are left out.
     pub(super) fn finish<S: BuildHasher + 'static>(
         self,
         hasher: S,
         end: u64,
+        beginning: Beginning,
     ) -> Result<ExpiringFilter<S>, SnapshotError> {
         let Self {
             geometry,
@@ -66,7 +67,7 @@ impl Place {
         with_layout!(&mut raw, raw => {
             let died = raw.leave_out_dead(&epochs, end, oldest);
             raw.len.add(restored.items - died);
-            raw.time = Epochs::new(oldest).at(end);
+            raw.time = Epochs::new(oldest).at(end).since(beginning);
             // What is dead has been left out.
             raw.time.sweep_ends(raw.moment());
         });

@@ -1,6 +1,6 @@
 //! Reservations done wrong, for negative controls.
 
-use super::{Lost, Patience, Vacancy};
+use super::{Lost, Patience, Vacancy, Wanted};
 use crate::{
     fault::{self, Fault},
     raw::{Now, RawFilter},
@@ -20,6 +20,7 @@ use crate::{
 pub(super) fn reserve<L: Layout>(
     raw: &RawFilter<L>,
     class: Class,
+    wanted: impl Wanted<L>,
     vacancy: Vacancy<'_, L>,
     patience: &mut Patience,
 ) -> Result<bool, Lost> {
@@ -50,7 +51,7 @@ pub(super) fn reserve<L: Layout>(
     let in_time =
         |_: &Loaded<'_, L>| fault::is(Fault::UniqueNoSecondNow) || raw.time.is_still(vacancy.now);
     match early.unwrap_or_else(read_other).filter(in_time) {
-        Some(seen) => raw.confirm(class, vacancy, own, seen),
+        Some(seen) => raw.confirm(class, wanted, vacancy, own, seen),
         None => {
             own.replace(Step::Cancel, own.word());
             Err(Lost::Word)

@@ -5,6 +5,7 @@ mod class_digest;
 mod decoder;
 mod digest;
 mod header;
+mod restarts;
 #[cfg(feature = "serde")]
 mod serde;
 mod works;
@@ -31,6 +32,11 @@ fn filter(bits: u32, capacity: usize, epochs: u32) -> ExpiringFilter {
     let builder = ExpiringFilter::builder(TTL).capacity(capacity).seed(0);
     let builder = builder.fingerprint_bits(bits).epochs(epochs);
     builder.build().expect("a filter")
+}
+
+/// The snapshot by a clock that stands still: the age of the epoch is what was restored.
+fn bytes_at_rest(filter: &ExpiringFilter) -> Vec<u8> {
+    filter.to_bytes_at(|| Duration::ZERO)
 }
 
 /// The epochs of a layout: a few, and the most.
@@ -63,7 +69,8 @@ fn what_is_restored_expires_as_the_original_does() {
             assert_eq!(restored.fingerprint_bits(), bits);
             for later in 0..=epochs {
                 assert_eq!(original.is_empty(), later == epochs, "{bits}, {epochs}");
-                assert_eq!(restored.to_bytes(), original.to_bytes(), "{bits}, {epochs}");
+                let [restored_bytes, bytes] = [&restored, &original].map(bytes_at_rest);
+                assert_eq!(restored_bytes, bytes, "{bits}, {epochs}");
                 for item in 0..items {
                     assert_eq!(restored.count(&item), original.count(&item), "{item}");
                 }
@@ -81,8 +88,9 @@ fn time_on_a_disk_passes() {
         for epochs in epochs(bits) {
             for passed in 0..2 * epochs {
                 let (filter, _) = aged(bits, epochs);
-                let mut restored = filter.clone();
-                restored.elapse(filter.epoch_length() * passed + Duration::from_millis(1));
+                let elapsed = filter.epoch_length() * passed + Duration::from_millis(1);
+                let bytes = bytes_at_rest(&filter);
+                let restored = ExpiringFilter::restore(&bytes[..], elapsed).expect("a snapshot");
                 for _ in 0..passed {
                     filter.advance();
                 }
@@ -179,8 +187,8 @@ fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
 /// Small snapshots of all layouts, empty and with items of several epochs.
 static SNAPSHOTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let of_layout = |bits| {
-        let empty = filter(bits, 20, 2).to_bytes();
-        let aged = epochs(bits).map(|epochs| aged(bits, epochs).0.to_bytes());
+        let empty = bytes_at_rest(&filter(bits, 20, 2));
+        let aged = epochs(bits).map(|epochs| bytes_at_rest(&aged(bits, epochs).0));
         [vec![empty], aged.to_vec()].concat()
     };
     LAYOUTS.into_iter().flat_map(of_layout).collect()
@@ -242,8 +250,11 @@ fn an_impossible_filter_is_refused_by_name() {
         with_number(&bytes, 56, 1),
         SnapshotError::Hasher { .. }
     ));
-    // The epoch of the only chunk, and the one at the end.
-    let end = bytes.len() - 12;
+    // The epoch of the only chunk, the one at the end, and its age.
+    let end = bytes.len() - 20;
+    let length = filter.epoch_length().as_nanos() as u64;
+    assert!(number(end + 8, length + 1).contains("nanoseconds of the epoch 20000000001"));
+    assert!(number(end + 8, u64::MAX).contains("nanoseconds of the epoch"));
     assert!(number(end, filter.epoch() - 1).contains("epoch"));
     assert!(number(end, 1 << 63).contains("epoch"));
     assert!(number(end - 8, filter.epoch() + 1).contains("epoch"));
@@ -278,7 +289,7 @@ fn copies_that_died_during_the_snapshot_are_left_out() {
     let filter = filter(26, 20, 3);
     filter.insert("ani").expect("room");
     let mut bytes = filter.to_bytes();
-    let end = bytes.len() - 12;
+    let end = bytes.len() - 20;
     for (passed, expected) in [(3, 1), (4, 0), (16, 0), (1 << 62, 0)] {
         bytes[end..end + 8].copy_from_slice(&u64::to_le_bytes(passed));
         fix_checksum(&mut bytes);

@@ -84,10 +84,11 @@ fn time_passes_while_the_engine_is_down() {
         let windows = Windows::new(START);
         let loaded = filter(&windows, 400);
         let saved = Saved {
-            age: 50,
             has_begun: true,
             wall: START - down,
         };
+        let age = Duration::from_millis(50);
+        loaded.window().unwrap().make_older(age);
         windows.restore(&loaded, saved);
         windows.is_from_file(saved.wall - 7);
         windows.is_from_file(saved.wall);

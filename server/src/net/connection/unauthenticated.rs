@@ -11,8 +11,10 @@ impl Connection {
     /// How long it may be idle before it has authenticated; 0 for any time.
     #[cold]
     pub(super) fn idle_unauthenticated(&self) -> Duration {
-        let config = &self.server.config;
-        let (idle, most) = (config.timeout, config.authentication_timeout);
+        let (idle, most) = (
+            self.server.tunable.timeout(),
+            self.server.config.authentication_timeout,
+        );
         let left = self.session.unauthenticated_since();
         let left = left.map(|since| most.saturating_sub(since.elapsed()));
         match left.filter(|_| !most.is_zero()) {

@@ -1,0 +1,3 @@
+module github.com/guira-rs/guira/capi/go
+
+go 1.19

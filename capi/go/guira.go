@@ -1,0 +1,244 @@
+// Package guira is a concurrent cuckoo filter: approximate set membership with removal, growth and
+// expiry. Any number of goroutines may share a filter.
+//
+// A call of C costs some 40 ns, more than a lookup. Use batches where you can: a Batch of items, or
+// slices of hashes.
+//
+// The package needs the library guira and its pkg-config file: see capi/README.md.
+package guira
+
+/*
+#cgo pkg-config: guira
+#include <guira.h>
+*/
+import "C"
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"time"
+	"unsafe"
+)
+
+// Errors of calls. Other ones have a text of their own, and match one of these by errors.Is.
+var (
+	// ErrInvalid: an argument is not allowed, or the filter is closed.
+	ErrInvalid = errors.New("guira: invalid argument")
+	// ErrFull: there is no room for the item. Nothing else was changed.
+	ErrFull = errors.New("guira: the filter is full")
+	// ErrMemory: there is no memory. The filter remains usable.
+	ErrMemory = errors.New("guira: no memory")
+	// ErrBusy: other goroutines are in the way for a short time. Call again.
+	ErrBusy = errors.New("guira: busy: call again")
+	// ErrSnapshot: the bytes are not a snapshot that can be read within the limit.
+	ErrSnapshot = errors.New("guira: not a snapshot")
+	// ErrInternal: a bug of the library.
+	ErrInternal = errors.New("guira: internal error")
+)
+
+// explained is an error with the message of the library.
+type explained struct {
+	kind error
+	text string
+}
+
+func (e *explained) Error() string { return "guira: " + e.text }
+func (e *explained) Unwrap() error { return e.kind }
+
+// status makes a call, and an error of its status. The message belongs to the thread of the
+// operating system, so the goroutine stays on it.
+func status(call func() C.guira_status) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	status := call()
+	kind := ErrInternal
+	switch status {
+	case C.GUIRA_STATUS_OK:
+		return nil
+	case C.GUIRA_STATUS_FULL:
+		return ErrFull
+	case C.GUIRA_STATUS_BUSY:
+		return ErrBusy
+	case C.GUIRA_STATUS_INVALID:
+		kind = ErrInvalid
+	case C.GUIRA_STATUS_MEMORY:
+		kind = ErrMemory
+	case C.GUIRA_STATUS_SNAPSHOT:
+		kind = ErrSnapshot
+	}
+	return &explained{kind, C.GoString(C.guira_last_message())}
+}
+
+// pointer is the address of the first element, or nil.
+func pointer[T any](slice []T) unsafe.Pointer {
+	if len(slice) == 0 {
+		return nil
+	}
+	return unsafe.Pointer(&slice[0])
+}
+
+// stringPointer is the address of the bytes of a string. C only reads them.
+func stringPointer(text string) unsafe.Pointer {
+	return *(*unsafe.Pointer)(unsafe.Pointer(&text))
+}
+
+// NoLimit lets a snapshot make a filter of any size.
+const NoLimit = math.MaxUint64 >> (64 - 8*unsafe.Sizeof(uintptr(0)))
+
+// Options of a filter. What is zero has its default.
+type Options struct {
+	// Distinct items that fit at first: 1024 by default.
+	Capacity uint64
+	// Distinct items that fit after growth; by default the filter does not grow.
+	MaxCapacity uint64
+	// The share of absent items that seem present: 0.001 by default.
+	FalsePositiveRate float64
+	// The seed of the hash; random by default. Clients must not know it.
+	Seed *uint64
+	// Prefer the smallest layout to the fastest. It cannot grow.
+	PreferSpace bool
+}
+
+// Filter is a set of items. Close frees it; without Close the garbage collector does.
+type Filter struct {
+	handle *C.guira_filter
+}
+
+func newFilter(handle *C.guira_filter) *Filter {
+	filter := &Filter{handle}
+	runtime.SetFinalizer(filter, (*Filter).Close)
+	return filter
+}
+
+// New makes a filter.
+func New(options Options) (*Filter, error) {
+	c := C.guira_options{
+		capacity:            C.uint64_t(options.Capacity),
+		max_capacity:        C.uint64_t(options.MaxCapacity),
+		false_positive_rate: C.double(options.FalsePositiveRate),
+	}
+	c.size = C.uint64_t(unsafe.Sizeof(c))
+	if options.Seed != nil {
+		c.seed, c.seeded = C.uint64_t(*options.Seed), 1
+	}
+	if options.PreferSpace {
+		c.prefer = C.GUIRA_PREFER_SPACE
+	}
+	var handle *C.guira_filter
+	if err := status(func() C.guira_status { return C.guira_filter_new(&c, &handle) }); err != nil {
+		return nil, err
+	}
+	return newFilter(handle), nil
+}
+
+// FromBytes makes the filter of a snapshot, which may come from anyone. A table of more than
+// maxBytes bytes is refused; NoLimit allows all.
+func FromBytes(snapshot []byte, maxBytes uint64) (*Filter, error) {
+	if maxBytes > NoLimit {
+		maxBytes = NoLimit
+	}
+	var handle *C.guira_filter
+	err := status(func() C.guira_status {
+		return C.guira_filter_from_bytes(pointer(snapshot), C.size_t(len(snapshot)), C.size_t(maxBytes), &handle)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return newFilter(handle), nil
+}
+
+// Close frees the filter. No other call may use it at the same time. Later calls find it empty, or
+// return ErrInvalid.
+func (f *Filter) Close() {
+	C.guira_filter_free(f.handle)
+	f.handle = nil
+	runtime.SetFinalizer(f, nil)
+}
+
+// fast makes a call that sets no message as long as the filter is open.
+func (f *Filter) fast(s C.guira_status) error {
+	runtime.KeepAlive(f)
+	switch s {
+	case C.GUIRA_STATUS_OK:
+		return nil
+	case C.GUIRA_STATUS_FULL:
+		return ErrFull
+	case C.GUIRA_STATUS_BUSY:
+		return ErrBusy
+	case C.GUIRA_STATUS_MEMORY:
+		return ErrMemory
+	case C.GUIRA_STATUS_INVALID:
+		return ErrInvalid
+	}
+	return ErrInternal
+}
+
+// Add adds a copy of an item.
+func (f *Filter) Add(item string) error {
+	return f.fast(C.guira_filter_add(f.handle, stringPointer(item), C.size_t(len(item))))
+}
+
+// AddUnique adds an item unless it seems present, and says whether it did. Of calls that race to
+// add an absent item, exactly one does.
+func (f *Filter) AddUnique(item string) (bool, error) {
+	var added C.bool
+	err := f.fast(C.guira_filter_add_unique(f.handle, stringPointer(item), C.size_t(len(item)), &added))
+	return bool(added), err
+}
+
+// Contains says whether an item is present. False is certain; true is wrong at the false-positive
+// rate.
+func (f *Filter) Contains(item string) bool {
+	found := C.guira_filter_contains(f.handle, stringPointer(item), C.size_t(len(item)))
+	runtime.KeepAlive(f)
+	return bool(found)
+}
+
+// Remove removes a copy of an item, and says whether there was one. Remove only what was added.
+func (f *Filter) Remove(item string) bool {
+	removed := C.guira_filter_remove(f.handle, stringPointer(item), C.size_t(len(item)))
+	runtime.KeepAlive(f)
+	return bool(removed)
+}
+
+// Hash is the hash of an item in this filter, for calls by hash.
+func (f *Filter) Hash(item string) uint64 {
+	hash := C.guira_filter_hash_bytes(f.handle, stringPointer(item), C.size_t(len(item)))
+	runtime.KeepAlive(f)
+	return uint64(hash)
+}
+
+// Len is the number of copies in the filter.
+func (f *Filter) Len() int {
+	n := C.guira_filter_len(f.handle)
+	runtime.KeepAlive(f)
+	return int(n)
+}
+
+// Merge adds all items of another filter with equal options and seed.
+func (f *Filter) Merge(other *Filter) error {
+	defer runtime.KeepAlive(f)
+	defer runtime.KeepAlive(other)
+	return status(func() C.guira_status { return C.guira_filter_merge(f.handle, other.handle) })
+}
+
+// Bytes is a snapshot of the filter, taken while goroutines use it.
+func (f *Filter) Bytes() ([]byte, error) {
+	defer runtime.KeepAlive(f)
+	var bytes C.guira_bytes
+	err := status(func() C.guira_status { return C.guira_filter_to_bytes(f.handle, &bytes) })
+	if err != nil {
+		return nil, err
+	}
+	defer C.guira_bytes_free(&bytes)
+	return append([]byte(nil), unsafe.Slice((*byte)(unsafe.Pointer(bytes.data)), int(bytes.len))...), nil
+}
+
+// nanoseconds of a duration, which are not negative.
+func nanoseconds(d time.Duration) C.uint64_t {
+	if d < 0 {
+		return 0
+	}
+	return C.uint64_t(d)
+}

@@ -1,0 +1,285 @@
+package guira
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+func open(t testing.TB, options Options) *Filter {
+	t.Helper()
+	seed := uint64(7)
+	options.Seed = &seed
+	f, err := New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestOneItem(t *testing.T) {
+	f := open(t, Options{Capacity: 100})
+	if err := f.Add("ani"); err != nil || !f.Contains("ani") || f.Contains("koel") {
+		t.Fatal(err)
+	}
+	if added, err := f.AddUnique("ani"); added || err != nil {
+		t.Fatal(added, err)
+	}
+	if added, err := f.AddUnique(""); !added || err != nil || !f.Remove("") {
+		t.Fatal(added, err)
+	}
+	if !f.Remove("ani") || f.Remove("ani") || f.Len() != 0 {
+		t.Fatal("an item is removed once")
+	}
+	if f.Hash("ani") == f.Hash("koel") {
+		t.Fatal("hashes of two items are equal")
+	}
+}
+
+func TestBatches(t *testing.T) {
+	f := open(t, Options{Capacity: 5000})
+	var b Batch
+	if n, err := f.AddBatch(&b); n != 0 || err != nil {
+		t.Fatal("an empty batch", n, err)
+	}
+	hashes := make([]uint64, 3000)
+	for i := range hashes {
+		item := strconv.Itoa(i)
+		if i%2 == 0 {
+			b.Append(item)
+		} else {
+			b.AppendBytes([]byte(item))
+		}
+		hashes[i] = f.Hash(item)
+	}
+	results := make([]bool, b.Len())
+	if n, err := f.AddBatch(&b); n != 3000 || err != nil {
+		t.Fatal(n, err)
+	}
+	all := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(what, err)
+		}
+		for i, result := range results {
+			if !result {
+				t.Fatal(what, "item", i)
+			}
+			results[i] = false
+		}
+	}
+	all("found", f.ContainsBatch(&b, results))
+	all("found by hash", f.ContainsHashes(hashes, results))
+	all("removed by hash", f.RemoveHashes(hashes, results))
+	if n, err := f.AddHashes(hashes); n != 3000 || err != nil || f.Len() != 3000 {
+		t.Fatal(n, err)
+	}
+	if n, err := f.AddUniqueBatch(&b, results); n != 3000 || err != nil || f.Len() != 3000 {
+		t.Fatal(n, err)
+	}
+	all("removed", f.RemoveBatch(&b, results))
+	if n, err := f.AddUniqueHashes(hashes[:1], results[:1]); n != 1 || err != nil || !results[0] {
+		t.Fatal(n, err)
+	}
+	if err := f.ContainsBatch(&b, results[1:]); !errors.Is(err, ErrInvalid) {
+		t.Fatal("too few results", err)
+	}
+	b.Reset()
+	if b.Len() != 0 || f.ContainsBatch(&b, nil) != nil {
+		t.Fatal("a batch that was reset is not empty")
+	}
+}
+
+func TestErrors(t *testing.T) {
+	_, err := New(Options{Capacity: 5, MaxCapacity: 2})
+	if !errors.Is(err, ErrInvalid) || err.Error() != "guira: max_capacity 2 is less than the capacity, 5" {
+		t.Fatal(err)
+	}
+	if _, err := FromBytes([]byte("x"), NoLimit); !errors.Is(err, ErrSnapshot) {
+		t.Fatal(err)
+	}
+	if _, err := NewExpiring(ExpiringOptions{TTL: -1}); !errors.Is(err, ErrInvalid) {
+		t.Fatal(err)
+	}
+	f := open(t, Options{})
+	for err = nil; err == nil; err = f.Add("one") {
+	}
+	if err != ErrFull {
+		t.Fatal(err)
+	}
+	if err := f.Merge(f); !errors.Is(err, ErrInvalid) {
+		t.Fatal(err)
+	}
+	f.Close()
+	f.Close()
+	if err := f.Add("x"); err != ErrInvalid || f.Contains("x") || f.Len() != 0 {
+		t.Fatal("a closed filter", err)
+	}
+}
+
+func TestSnapshots(t *testing.T) {
+	f := open(t, Options{Capacity: 1000, PreferSpace: true})
+	if err := f.Add("ani"); err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := f.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied, err := FromBytes(snapshot, NoLimit)
+	if err != nil || !copied.Contains("ani") {
+		t.Fatal(err)
+	}
+	again, err := copied.Bytes()
+	if err != nil || !bytes.Equal(again, snapshot) {
+		t.Fatal("a snapshot of a snapshot differs", err)
+	}
+	if _, err := FromBytes(snapshot, 100); !errors.Is(err, ErrSnapshot) {
+		t.Fatal(err)
+	}
+	if err := f.Merge(copied); err != nil || f.Len() != 2 {
+		t.Fatal(err)
+	}
+}
+
+// Goroutines race to add the same items, in batches and alone, while the filter grows.
+func TestGoroutines(t *testing.T) {
+	const items, batch = 20000, 100
+	f := open(t, Options{Capacity: 500, MaxCapacity: items})
+	var wait sync.WaitGroup
+	won := make([]int, 4)
+	for g := range won {
+		wait.Add(1)
+		go func(g int) {
+			defer wait.Done()
+			var b Batch
+			added := make([]bool, batch)
+			for first := 0; first < items; first += batch {
+				b.Reset()
+				for i := 0; i < batch; i++ {
+					b.Append(fmt.Sprint(first + i))
+				}
+				for from := 0; from < batch; {
+					rest := Batch{data: b.data, offsets: b.offsets[from:]}
+					n, err := f.AddUniqueBatch(&rest, added[from:])
+					if err != nil && err != ErrBusy {
+						t.Error(err)
+						return
+					}
+					from += n
+				}
+				for i, yes := range added {
+					if yes {
+						won[g]++
+					}
+					if !f.Contains(fmt.Sprint(first + i)) {
+						t.Error("absent:", first+i)
+					}
+				}
+			}
+		}(g)
+	}
+	wait.Wait()
+	if sum := won[0] + won[1] + won[2] + won[3]; sum != f.Len() || sum > items || sum < items-items/50 {
+		t.Fatal(won, f.Len())
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	e, err := NewExpiring(ExpiringOptions{TTL: 24 * time.Millisecond, Capacity: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if added, err := e.AddOrRefresh("ani"); !added || err != nil || !e.Contains("ani") {
+		t.Fatal(added, err)
+	}
+	var b Batch
+	b.Append("koel")
+	added := []bool{false}
+	if n, err := e.AddOrRefreshBatch(&b, added); n != 1 || err != nil || !added[0] {
+		t.Fatal(n, err)
+	}
+	if n, err := e.AddOrRefreshHashes([]uint64{1 << 40}, added); n != 1 || err != nil || !added[0] {
+		t.Fatal(n, err)
+	}
+	if e.EpochLength() != 2*time.Millisecond || !e.Remove("koel") {
+		t.Fatal(e.EpochLength())
+	}
+	for e.Len() > 0 {
+		if _, err := e.Tick(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Close()
+}
+
+// The collector frees filters, and never while a call uses one.
+func TestFinalizers(t *testing.T) {
+	for i := 0; i < 200; i++ {
+		f := open(t, Options{Capacity: 10000})
+		if f.Add("ani") != nil || !f.Contains("ani") {
+			t.Fatal("an item is lost")
+		}
+		if i%50 == 0 {
+			runtime.GC()
+		}
+	}
+}
+
+// For the benchmarks: half full, and small enough for the caches.
+func half(b *testing.B) (*Filter, []uint64) {
+	f := open(b, Options{Capacity: 1 << 14})
+	hashes := make([]uint64, 1<<13)
+	for i := range hashes {
+		hashes[i] = f.Hash(strconv.Itoa(i))
+	}
+	if _, err := f.AddHashes(hashes); err != nil {
+		b.Fatal(err)
+	}
+	b.ResetTimer()
+	return f, hashes
+}
+
+func BenchmarkContains(b *testing.B) {
+	f, _ := half(b)
+	for i := 0; i < b.N; i++ {
+		if !f.Contains("17") {
+			b.Fatal("absent")
+		}
+	}
+}
+
+func BenchmarkContainsHashes1024(b *testing.B) {
+	f, hashes := half(b)
+	found := make([]bool, 1024)
+	begun := time.Now()
+	for i := 0; i < b.N; i++ {
+		at := i * 1024 % len(hashes)
+		if f.ContainsHashes(hashes[at:at+1024], found) != nil || !found[i%1024] {
+			b.Fatal("absent")
+		}
+	}
+	b.ReportMetric(float64(b.N)*1024/time.Since(begun).Seconds()/1e6, "M/s")
+}
+
+func BenchmarkContainsBatch1024(b *testing.B) {
+	f, _ := half(b)
+	var batch Batch
+	for i := 0; i < 1024; i++ {
+		batch.Append(strconv.Itoa(i))
+	}
+	found := make([]bool, 1024)
+	b.ResetTimer()
+	begun := time.Now()
+	for i := 0; i < b.N; i++ {
+		if f.ContainsBatch(&batch, found) != nil || !found[i%1024] {
+			b.Fatal("absent")
+		}
+	}
+	b.ReportMetric(float64(b.N)*1024/time.Since(begun).Seconds()/1e6, "M/s")
+}

@@ -1,0 +1,166 @@
+// guira for C++17: owning classes, std::string_view and exceptions over guira.h.
+//
+// Any number of threads may share an object; only its destruction and moves exclude all else.
+#ifndef GUIRA_HPP
+#define GUIRA_HPP
+
+#include "guira.h"
+
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace guira {
+
+class error : public std::runtime_error {
+public:
+    explicit error(guira_status status)
+        : std::runtime_error(status == GUIRA_STATUS_FULL   ? "the filter is full"
+                             : status == GUIRA_STATUS_BUSY ? "busy: call again"
+                                                           : guira_last_message()),
+          status_(status) {}
+    guira_status status() const noexcept { return status_; }
+
+private:
+    guira_status status_;
+};
+
+inline void check(guira_status status) {
+    if (status != GUIRA_STATUS_OK) throw error(status);
+}
+
+// The calls of both kinds of filter, by their names in C.
+#define GUIRA_CLASS(NAME)                                                                              \
+    guira_##NAME *get() const noexcept { return handle_.get(); }                                       \
+    void add(std::string_view item) { check(guira_##NAME##_add(get(), item.data(), item.size())); }    \
+    bool add_unique(std::string_view item) {                                                           \
+        bool added = false;                                                                            \
+        check(guira_##NAME##_add_unique(get(), item.data(), item.size(), &added));                     \
+        return added;                                                                                  \
+    }                                                                                                  \
+    bool contains(std::string_view item) const noexcept {                                              \
+        return guira_##NAME##_contains(get(), item.data(), item.size());                               \
+    }                                                                                                  \
+    bool remove(std::string_view item) noexcept {                                                      \
+        return guira_##NAME##_remove(get(), item.data(), item.size());                                 \
+    }                                                                                                  \
+    std::size_t count(std::string_view item) const noexcept {                                          \
+        return guira_##NAME##_count(get(), item.data(), item.size());                                  \
+    }                                                                                                  \
+    /* A batch. `done` is set to how many items are decided, also if it throws. */                     \
+    void add(const guira_items &items, std::size_t *done = nullptr) {                                  \
+        check(guira_##NAME##_add_many(get(), &items, done));                                           \
+    }                                                                                                  \
+    void add_unique(const guira_items &items, bool *added, std::size_t *done = nullptr) {              \
+        check(guira_##NAME##_add_unique_many(get(), &items, added, done));                             \
+    }                                                                                                  \
+    void contains(const guira_items &items, bool *results) const {                                     \
+        check(guira_##NAME##_contains_many(get(), &items, results));                                   \
+    }                                                                                                  \
+    void remove(const guira_items &items, bool *results) {                                             \
+        check(guira_##NAME##_remove_many(get(), &items, results));                                     \
+    }                                                                                                  \
+    std::size_t size() const noexcept { return guira_##NAME##_len(get()); }                            \
+    void clear() { check(guira_##NAME##_clear(get())); }                                               \
+    void merge(const NAME &other) { check(guira_##NAME##_merge(get(), other.get())); }                 \
+    NAME copy() const {                                                                                \
+        guira_##NAME *made = nullptr;                                                                  \
+        check(guira_##NAME##_copy(get(), &made));                                                      \
+        return NAME(made);                                                                             \
+    }                                                                                                  \
+    std::string to_bytes() const {                                                                     \
+        guira_bytes bytes = {nullptr, 0, 0};                                                           \
+        check(guira_##NAME##_to_bytes(get(), &bytes));                                                 \
+        std::unique_ptr<guira_bytes, void (*)(guira_bytes *)> freed(&bytes, guira_bytes_free);         \
+        return std::string(reinterpret_cast<const char *>(bytes.data), bytes.len);                     \
+    }                                                                                                  \
+    /* Takes the handle over. */                                                                       \
+    explicit NAME(guira_##NAME *handle) noexcept : handle_(handle, guira_##NAME##_free) {}             \
+                                                                                                       \
+private:                                                                                               \
+    std::unique_ptr<guira_##NAME, void (*)(guira_##NAME *)> handle_;
+
+class filter {
+public:
+    explicit filter(std::uint64_t capacity, double false_positive_rate = 0.001, std::uint64_t max_capacity = 0)
+        : filter(options(capacity, false_positive_rate, max_capacity)) {}
+    explicit filter(const guira_options &options) : filter(made(options)) {}
+    static filter from_bytes(std::string_view bytes,
+                             std::size_t max_bytes = std::numeric_limits<std::size_t>::max()) {
+        guira_filter *made = nullptr;
+        check(guira_filter_from_bytes(bytes.data(), bytes.size(), max_bytes, &made));
+        return filter(made);
+    }
+    GUIRA_CLASS(filter)
+
+    static guira_options options(std::uint64_t capacity, double rate, std::uint64_t max_capacity) {
+        guira_options options;
+        std::memset(&options, 0, sizeof options);
+        options.size = sizeof options;
+        options.capacity = capacity;
+        options.false_positive_rate = rate;
+        options.max_capacity = max_capacity;
+        return options;
+    }
+    static guira_filter *made(const guira_options &options) {
+        guira_filter *made = nullptr;
+        check(guira_filter_new(&options, &made));
+        return made;
+    }
+};
+
+class expiring {
+public:
+    explicit expiring(std::chrono::nanoseconds ttl, std::uint64_t capacity, double false_positive_rate = 0.001)
+        : expiring(options(ttl, capacity, false_positive_rate)) {}
+    explicit expiring(const guira_expiring_options &options) : expiring(made(options)) {}
+    static expiring from_bytes(std::string_view bytes, std::chrono::nanoseconds age = {},
+                               std::size_t max_bytes = std::numeric_limits<std::size_t>::max()) {
+        guira_expiring *made = nullptr;
+        check(guira_expiring_from_bytes(bytes.data(), bytes.size(), max_bytes,
+                                        static_cast<std::uint64_t>(age.count()), &made));
+        return expiring(made);
+    }
+    bool refresh(std::string_view item) {
+        bool present = false;
+        check(guira_expiring_refresh(get(), item.data(), item.size(), &present));
+        return present;
+    }
+    bool add_or_refresh(std::string_view item) {
+        bool added = false;
+        check(guira_expiring_add_or_refresh(get(), item.data(), item.size(), &added));
+        return added;
+    }
+    // By the library's own clock. Call it about four times per epoch: without it nothing expires.
+    bool tick() {
+        bool began = false;
+        check(guira_expiring_tick(get(), nullptr, nullptr, &began));
+        return began;
+    }
+    GUIRA_CLASS(expiring)
+
+    static guira_expiring_options options(std::chrono::nanoseconds ttl, std::uint64_t capacity, double rate) {
+        guira_expiring_options options;
+        std::memset(&options, 0, sizeof options);
+        options.size = sizeof options;
+        options.ttl_ns = static_cast<std::uint64_t>(ttl.count());
+        options.capacity = capacity;
+        options.false_positive_rate = rate;
+        return options;
+    }
+    static guira_expiring *made(const guira_expiring_options &options) {
+        guira_expiring *made = nullptr;
+        check(guira_expiring_new(&options, &made));
+        return made;
+    }
+};
+
+#undef GUIRA_CLASS
+
+}  // namespace guira
+
+#endif

@@ -1,0 +1,215 @@
+//! Plain filters: made, freed, merged, and asked about their state.
+
+mod batch;
+mod hashes;
+mod single;
+mod snapshot;
+
+use crate::{
+    guard,
+    options::Options,
+    pointer::{self, Out},
+    status::{Failure, Status},
+};
+pub use batch::*;
+use guira::CuckooFilter;
+pub use hashes::*;
+pub use single::*;
+pub use snapshot::*;
+use std::ptr;
+
+/// A concurrent set of items, approximate, with removal and growth.
+pub struct Filter(CuckooFilter);
+
+impl std::fmt::Debug for Filter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// # Safety
+///
+/// As [`pointer::shared`].
+#[inline(always)]
+unsafe fn shared<'a>(filter: *const Filter) -> Result<&'a CuckooFilter, Failure> {
+    // SAFETY: the caller promises it.
+    unsafe { pointer::shared(filter, "filter") }.map(|filter| &filter.0)
+}
+
+/// Makes a filter, and sets `*filter` to it, or to null on failure. `guira_filter_free` frees it.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_new(
+    options: *const Options,
+    filter: *mut *mut Filter,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { Out::new(filter, "filter") }?;
+        filter.set(ptr::null_mut());
+        // SAFETY: the rules of the header.
+        let made = unsafe { Options::build(options) }?;
+        filter.give(Filter(made));
+        Ok(())
+    })
+}
+
+/// Frees a filter. No other call may use it at the same time or later. Null is nothing.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_free(filter: *mut Filter) {
+    guard::value((), (), || {
+        // SAFETY: the rules of the header.
+        unsafe { pointer::free(filter) };
+        Ok(())
+    });
+}
+
+/// Copies the filter, while threads use it, and sets `*copy` to the copy, or to null on failure.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_copy(
+    filter: *const Filter,
+    copy: *mut *mut Filter,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        // SAFETY: the rules of the header.
+        let place = unsafe { Out::new(copy, "copy") }?;
+        place.set(ptr::null_mut());
+        place.give(Filter(filter.try_clone()?));
+        Ok(())
+    })
+}
+
+/// Adds all items of `other`, while threads use both. They must have equal options and seeds. A
+/// snapshot of either may be taken at the same time.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_merge(filter: *mut Filter, other: *const Filter) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        // SAFETY: the rules of the header.
+        let other = unsafe { shared(other) }?;
+        Ok(filter.merge(other)?)
+    })
+}
+
+/// Removes all items that were present when the call began.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_clear(filter: *mut Filter) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        filter.clear();
+        Ok(())
+    })
+}
+
+/// The copies in the filter. Exact while no thread writes.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_len(filter: *const Filter) -> usize {
+    guard::value(0, 0, || {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        Ok(filter.len())
+    })
+}
+
+/// The distinct items for which the filter has room at its present size.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_capacity(filter: *const Filter) -> usize {
+    guard::value(0, 0, || {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        Ok(filter.capacity())
+    })
+}
+
+/// The distinct items for which the filter has room after its last doubling.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_max_capacity(filter: *const Filter) -> usize {
+    guard::value(0, 0, || {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        Ok(filter.max_capacity())
+    })
+}
+
+/// The bytes of memory that the filter occupies.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_memory_usage(filter: *const Filter) -> usize {
+    guard::value(0, 0, || {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        Ok(filter.memory_usage())
+    })
+}
+
+/// The share of slots in use, from 0 to 1.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_load_factor(filter: *const Filter) -> f64 {
+    guard::value(0.0, 0.0, || {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        Ok(filter.load_factor())
+    })
+}
+
+/// The expected share of absent items that seem present when the filter is full.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_false_positive_rate(filter: *const Filter) -> f64 {
+    guard::value(0.0, 0.0, || {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        Ok(filter.false_positive_rate())
+    })
+}
+
+/// The seed of the hash. Keep it secret if clients choose the items.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_seed(filter: *const Filter) -> u64 {
+    guard::value(0, 0, || {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        Ok(filter.hasher().seed())
+    })
+}
+
+/// A digest of the contents, in two numbers, the lower one first: equal for filters with equal
+/// options, seeds and items.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_digest(filter: *const Filter, digest: *mut u64) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        // SAFETY: the rules of the header.
+        let place = unsafe { Out::new(digest.cast::<[u64; 2]>(), "digest") }?;
+        let digest = filter.digest();
+        place.set([digest as u64, (digest >> 64) as u64]);
+        Ok(())
+    })
+}
+
+/// Completes the doubling that is in progress, for a filter that becomes idle.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_finish_growth(filter: *mut Filter) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        filter.finish_growth();
+        Ok(())
+    })
+}

@@ -1,0 +1,577 @@
+// guira: concurrent cuckoo filters. Approximate sets that threads share without locks.
+//
+// For C and C++ programmers; capi/README.md is the manual. Generated from capi/src: do not edit.
+//
+// Pointers. A filter comes from `new`, `read`, `from_bytes` or `copy`, and ends with `free`. A length
+// of 0 allows a null pointer. Memory passed to a call must not be written to during the call. Null
+// where a value is needed, misaligned pointers and impossible lengths are GUIRA_STATUS_INVALID; calls
+// that return a plain value return false or 0 for them.
+//
+// Threads. Any number of threads may use one filter at once, for every call except `free`.
+//
+// Errors. After a status other than OK, FULL and BUSY, `guira_last_message` on the same thread
+// explains it. No call throws or aborts because of its arguments, and callbacks must not throw. The
+// process aborts if there is no memory for small objects, of less than a few KiB.
+//
+// Items. A string of bytes here is the same item as the slice `[u8]` in Rust, `bytes` in Python, and
+// an argument of the server's commands.
+
+
+#ifndef GUIRA_H
+#define GUIRA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// For `kind`: the data are hashes of 64 bits.
+#define GUIRA_ITEMS_HASHES 0
+
+// For `kind`: the data are items of one width, one after the other.
+#define GUIRA_ITEMS_ROWS 1
+
+// For `kind`: the data are one block, and offsets say where items begin and end.
+#define GUIRA_ITEMS_PACKED 2
+
+// For `prefer`: the fastest layout.
+#define GUIRA_PREFER_SPEED 0
+
+// For `prefer`: the smallest layout, for filters that do not grow.
+#define GUIRA_PREFER_SPACE 1
+
+// What became of a call.
+typedef enum {
+  // The call did what it says.
+  GUIRA_STATUS_OK = 0,
+  // An argument is not allowed. Nothing was changed.
+  GUIRA_STATUS_INVALID = 1,
+  // There is no room for the item. Nothing else was changed. Either the filter is full, or both
+  // buckets of the item are full of copies of it. A remove makes room.
+  GUIRA_STATUS_FULL = 2,
+  // There is no memory for what the call makes, or for growth. The filter remains usable.
+  GUIRA_STATUS_MEMORY = 3,
+  // Other threads use what the call needs, for a short time. Call again.
+  GUIRA_STATUS_BUSY = 4,
+  // The bytes are not a snapshot that can be read, or its filter exceeds the limit of memory.
+  GUIRA_STATUS_SNAPSHOT = 5,
+  // The caller's callback ended the call.
+  GUIRA_STATUS_STOPPED = 6,
+  // A bug of guira. The filter may have lost part of the effect of this call. Report it.
+  GUIRA_STATUS_INTERNAL = 7,
+} guira_status;
+
+// A concurrent set of items that are forgotten some time after they were last seen.
+typedef struct guira_expiring guira_expiring;
+
+// A concurrent set of items, approximate, with removal and growth.
+typedef struct guira_filter guira_filter;
+
+// Bytes of the library. `guira_bytes_free` frees them.
+typedef struct {
+  // The first byte.
+  uint8_t *data;
+  // The number of bytes.
+  size_t len;
+  // For `guira_bytes_free`.
+  size_t capacity;
+} guira_bytes;
+
+// How to make an expiring filter: like `guira_options`.
+typedef struct {
+  // `sizeof(guira_expiring_options)`.
+  uint64_t size;
+  // Nanoseconds for which an item lives, at least.
+  uint64_t ttl_ns;
+  // Distinct items of a TTL. 0 means 1024.
+  uint64_t capacity;
+  // The share of absent items that seem present, below 1. 0 means 0.001.
+  double false_positive_rate;
+  // The seed of the hash, if `seeded` is not 0. Else it is random.
+  uint64_t seed;
+  // Whether `seed` counts.
+  uint32_t seeded;
+  // The bits of a fingerprint, instead of the rate. 0 chooses by the rate.
+  uint32_t fingerprint_bits;
+  // The epochs of a TTL: an item lives at most one epoch too long. 0 chooses.
+  uint32_t epochs;
+  // 0.
+  uint32_t reserved;
+} guira_expiring_options;
+
+// The items of a batch. `guira_hashes`, `guira_rows` and `guira_packed` make it.
+typedef struct {
+  // `GUIRA_ITEMS_HASHES`, `GUIRA_ITEMS_ROWS` or `GUIRA_ITEMS_PACKED`.
+  uint32_t kind;
+  // 0.
+  uint32_t reserved;
+  // The number of items.
+  size_t count;
+  // Hashes: `count` numbers of 64 bits. Rows: `count` times `size` bytes. Packed: `size` bytes.
+  const void *data;
+  // Rows: the bytes of an item. Packed: the bytes of all items.
+  size_t size;
+  // Packed: `count + 1` offsets into the data. Item i is from `offsets[i]` to `offsets[i + 1]`.
+  const uint64_t *offsets;
+} guira_items;
+
+// Takes the next bytes of a snapshot. A result other than 0 ends the call, with
+// `GUIRA_STATUS_STOPPED`. It may use the filter, and must not throw.
+typedef int (*guira_write)(void *context, const uint8_t *data, size_t len);
+
+// Fills a buffer with at most `len` bytes of a snapshot, and returns how many. 0 says that there
+// are no more; a negative number ends the call, with `GUIRA_STATUS_STOPPED`. It must not throw.
+typedef ptrdiff_t (*guira_read)(void *context, uint8_t *buffer, size_t len);
+
+// The nanoseconds since any fixed moment, by a clock that does not go back. It must not throw.
+typedef uint64_t (*guira_clock)(void *context);
+
+// How to make a filter. Set all of it to 0, then `size`, then what you want:
+// `guira_options options = {.size = sizeof options, .capacity = 1000000};`
+typedef struct {
+  // `sizeof(guira_options)`.
+  uint64_t size;
+  // Distinct items that fit at first. 0 means 1024.
+  uint64_t capacity;
+  // Distinct items that fit after growth. 0 means that the filter does not grow.
+  uint64_t max_capacity;
+  // The share of absent items that seem present, below 1. 0 means 0.001.
+  double false_positive_rate;
+  // The seed of the hash, if `seeded` is not 0. Else it is random.
+  uint64_t seed;
+  // Whether `seed` counts. A seed that clients know lets them overfill buckets.
+  uint32_t seeded;
+  // The bits of a fingerprint, instead of the rate. 0 chooses by the rate.
+  uint32_t fingerprint_bits;
+  // `GUIRA_PREFER_SPEED` or `GUIRA_PREFER_SPACE`.
+  uint32_t prefer;
+  // 0.
+  uint32_t reserved;
+} guira_options;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Frees bytes of the library, and sets them to none. Null, and none, are nothing.
+void guira_bytes_free(guira_bytes *bytes);
+
+// Makes an expiring filter, and sets `*filter` to it, or to null on failure.
+// `guira_expiring_free` frees it.
+guira_status guira_expiring_new(const guira_expiring_options *options, guira_expiring **filter);
+
+// Frees a filter. No other call may use it at the same time or later. Null is nothing.
+void guira_expiring_free(guira_expiring *filter);
+
+// Copies the filter, while threads use it, and sets `*copy` to the copy, or to null on failure.
+guira_status guira_expiring_copy(const guira_expiring *filter, guira_expiring **copy);
+
+// Adds all items of `other`, while threads use both. They must have equal options and seeds. A
+// snapshot of either may be taken at the same time.
+guira_status guira_expiring_merge(guira_expiring *filter, const guira_expiring *other);
+
+// Removes all items that were present when the call began.
+guira_status guira_expiring_clear(guira_expiring *filter);
+
+// The copies in the filter. Exact while no thread writes.
+size_t guira_expiring_len(const guira_expiring *filter);
+
+// The distinct items for which the filter has room at its present size.
+size_t guira_expiring_capacity(const guira_expiring *filter);
+
+// The bytes of memory that the filter occupies.
+size_t guira_expiring_memory_usage(const guira_expiring *filter);
+
+// The share of slots in use, from 0 to 1.
+double guira_expiring_load_factor(const guira_expiring *filter);
+
+// The expected share of absent items that seem present when the filter is full.
+double guira_expiring_false_positive_rate(const guira_expiring *filter);
+
+// The seed of the hash. Keep it secret if clients choose the items.
+uint64_t guira_expiring_seed(const guira_expiring *filter);
+
+// A digest of the contents, in two numbers, the lower one first: equal for filters with equal
+// options, seeds and items.
+guira_status guira_expiring_digest(const guira_expiring *filter, uint64_t *digest);
+
+// Adds a copy of each item, in order.
+//
+// `done`, if not null, is how many items from the first on are decided: all of them, unless the
+// status says why the next one is not. After an invalid argument it is not set.
+guira_status guira_expiring_add_many(guira_expiring *filter,
+                                     const guira_items *items,
+                                     size_t *done);
+
+// Adds each item that does not seem present. `added` has `count` elements: whether each item was
+// added.
+//
+// `done`, if not null, is how many items from the first on are decided: all of them, unless the
+// status says why the next one is not. After an invalid argument it is not set.
+guira_status guira_expiring_add_unique_many(guira_expiring *filter,
+                                            const guira_items *items,
+                                            bool *added,
+                                            size_t *done);
+
+// Refreshes each item that is present. `present` has `count` elements: whether each item is.
+//
+// `done`, if not null, is how many items from the first on are decided: all of them, unless the
+// status says why the next one is not. After an invalid argument it is not set.
+guira_status guira_expiring_refresh_many(guira_expiring *filter,
+                                         const guira_items *items,
+                                         bool *present,
+                                         size_t *done);
+
+// Refreshes each item, or adds it if it is absent. `added` has `count` elements: whether each
+// item was added.
+//
+// `done`, if not null, is how many items from the first on are decided: all of them, unless the
+// status says why the next one is not. After an invalid argument it is not set.
+guira_status guira_expiring_add_or_refresh_many(guira_expiring *filter,
+                                                const guira_items *items,
+                                                bool *added,
+                                                size_t *done);
+
+// Whether each item is present. `results` has `count` elements.
+guira_status guira_expiring_contains_many(const guira_expiring *filter,
+                                          const guira_items *items,
+                                          bool *results);
+
+// Removes one copy of each item, in order. `results` has `count` elements: whether there was
+// one.
+guira_status guira_expiring_remove_many(guira_expiring *filter,
+                                        const guira_items *items,
+                                        bool *results);
+
+// The hash of an item of `len` bytes in this filter, which is that of Rust's `[u8]`.
+uint64_t guira_expiring_hash_bytes(const guira_expiring *filter, const void *item, size_t len);
+
+// The hash of a string of `len` bytes of UTF-8, which is that of Rust's `str` and Python's
+// `str`. It is not the hash of the same bytes.
+guira_status guira_expiring_hash_str(const guira_expiring *filter,
+                                     const char *text,
+                                     size_t len,
+                                     uint64_t *hash);
+
+// The hash of an unsigned integer of up to 64 bits.
+uint64_t guira_expiring_hash_u64(const guira_expiring *filter, uint64_t item);
+
+// The hash of a signed integer of 64 bits.
+uint64_t guira_expiring_hash_i64(const guira_expiring *filter, int64_t item);
+
+// Adds a copy of an item of `len` bytes. 4 to 14 copies of one item fit, by the options.
+guira_status guira_expiring_add(guira_expiring *filter, const void *item, size_t len);
+
+// Adds an item of `len` bytes unless it seems present. `added`, if not null, is whether this
+// call added it. Of calls that race to add an absent item, exactly one adds it.
+guira_status guira_expiring_add_unique(guira_expiring *filter,
+                                       const void *item,
+                                       size_t len,
+                                       bool *added);
+
+// Lets an item of `len` bytes live for a whole TTL from now, if it is present. `present`, if not
+// null, is whether it is.
+guira_status guira_expiring_refresh(guira_expiring *filter,
+                                    const void *item,
+                                    size_t len,
+                                    bool *present);
+
+// Refreshes an item of `len` bytes, or adds it if it is absent. `added`, if not null, is whether
+// it was added.
+guira_status guira_expiring_add_or_refresh(guira_expiring *filter,
+                                           const void *item,
+                                           size_t len,
+                                           bool *added);
+
+// Whether an item of `len` bytes is present. False is certain; true is wrong at the
+// false-positive rate.
+bool guira_expiring_contains(const guira_expiring *filter, const void *item, size_t len);
+
+// Removes one copy of an item of `len` bytes, and says whether there was one. Remove only what
+// was added: else it may remove a copy of an item that looks alike.
+bool guira_expiring_remove(guira_expiring *filter, const void *item, size_t len);
+
+// The copies of an item of `len` bytes, and of items that look alike.
+size_t guira_expiring_count(const guira_expiring *filter, const void *item, size_t len);
+
+// Adds a copy of the item with this hash. 4 to 14 copies of one item fit, by the options.
+//
+// All 64 bits of the hash must be as good as random: `guira_expiring_hash_bytes` and its like
+// make them.
+guira_status guira_expiring_add_hash(guira_expiring *filter, uint64_t hash);
+
+// Adds the item with this hash unless it seems present. `added`, if not null, is whether this
+// call added it. Of calls that race to add an absent item, exactly one adds it.
+guira_status guira_expiring_add_unique_hash(guira_expiring *filter, uint64_t hash, bool *added);
+
+// Lets the item with this hash live for a whole TTL from now, if it is present. `present`, if
+// not null, is whether it is.
+guira_status guira_expiring_refresh_hash(guira_expiring *filter, uint64_t hash, bool *present);
+
+// Refreshes the item with this hash, or adds it if it is absent. `added`, if not null, is
+// whether it was added.
+guira_status guira_expiring_add_or_refresh_hash(guira_expiring *filter, uint64_t hash, bool *added);
+
+// Whether the item with this hash is present. False is certain; true is wrong at the
+// false-positive rate.
+bool guira_expiring_contains_hash(const guira_expiring *filter, uint64_t hash);
+
+// Removes one copy of the item with this hash, and says whether there was one. Remove only what
+// was added: else it may remove a copy of an item that looks alike.
+bool guira_expiring_remove_hash(guira_expiring *filter, uint64_t hash);
+
+// The copies of the item with this hash, and of items that look alike.
+size_t guira_expiring_count_hash(const guira_expiring *filter, uint64_t hash);
+
+// The bytes of a snapshot that begins now. It is longer only if the filter doubles during it.
+size_t guira_expiring_snapshot_len(const guira_expiring *filter);
+
+// Writes a snapshot to a callback, while threads use the filter. Items that are present during
+// the whole call are in it.
+guira_status guira_expiring_write(const guira_expiring *filter, guira_write write, void *context);
+
+// Writes a snapshot to memory of the library. `guira_bytes_free` frees it.
+guira_status guira_expiring_to_bytes(const guira_expiring *filter, guira_bytes *bytes);
+
+// Makes the filter of a snapshot of `len` bytes, which may come from anyone. A table of more
+// than `max_bytes` bytes is refused. `elapsed_ns` is the age of the snapshot: items expire as if
+// the filter had lived on.
+guira_status guira_expiring_from_bytes(const void *data,
+                                       size_t len,
+                                       size_t max_bytes,
+                                       uint64_t elapsed_ns,
+                                       guira_expiring **filter);
+
+// Makes the filter of a snapshot that a callback reads to its end. As
+// `guira_expiring_from_bytes`.
+guira_status guira_expiring_read(guira_read read,
+                                 void *context,
+                                 size_t max_bytes,
+                                 uint64_t elapsed_ns,
+                                 guira_expiring **filter);
+
+// Begins the next epoch if it is due, and sweeps expired items: O(capacity) then, else O(1).
+// Call it about four times per epoch: without it nothing expires. `clock` is read, twice at
+// most; null is the library's own clock, which runs while the machine does. All calls for one
+// filter must use one clock.
+//
+// `began`, if not null, is whether this call began an epoch.
+guira_status guira_expiring_tick(guira_expiring *filter,
+                                 guira_clock clock,
+                                 void *context,
+                                 bool *began);
+
+// Begins the next epoch and sweeps, for a caller that counts epochs itself. `began`, if not
+// null, is false if another thread began it during the call.
+guira_status guira_expiring_advance(guira_expiring *filter, bool *began);
+
+// The number of epochs that have begun.
+uint64_t guira_expiring_epoch(const guira_expiring *filter);
+
+// The nanoseconds of an epoch.
+uint64_t guira_expiring_epoch_length_ns(const guira_expiring *filter);
+
+// Makes a filter, and sets `*filter` to it, or to null on failure. `guira_filter_free` frees it.
+guira_status guira_filter_new(const guira_options *options, guira_filter **filter);
+
+// Frees a filter. No other call may use it at the same time or later. Null is nothing.
+void guira_filter_free(guira_filter *filter);
+
+// Copies the filter, while threads use it, and sets `*copy` to the copy, or to null on failure.
+guira_status guira_filter_copy(const guira_filter *filter, guira_filter **copy);
+
+// Adds all items of `other`, while threads use both. They must have equal options and seeds. A
+// snapshot of either may be taken at the same time.
+guira_status guira_filter_merge(guira_filter *filter, const guira_filter *other);
+
+// Removes all items that were present when the call began.
+guira_status guira_filter_clear(guira_filter *filter);
+
+// The copies in the filter. Exact while no thread writes.
+size_t guira_filter_len(const guira_filter *filter);
+
+// The distinct items for which the filter has room at its present size.
+size_t guira_filter_capacity(const guira_filter *filter);
+
+// The distinct items for which the filter has room after its last doubling.
+size_t guira_filter_max_capacity(const guira_filter *filter);
+
+// The bytes of memory that the filter occupies.
+size_t guira_filter_memory_usage(const guira_filter *filter);
+
+// The share of slots in use, from 0 to 1.
+double guira_filter_load_factor(const guira_filter *filter);
+
+// The expected share of absent items that seem present when the filter is full.
+double guira_filter_false_positive_rate(const guira_filter *filter);
+
+// The seed of the hash. Keep it secret if clients choose the items.
+uint64_t guira_filter_seed(const guira_filter *filter);
+
+// A digest of the contents, in two numbers, the lower one first: equal for filters with equal
+// options, seeds and items.
+guira_status guira_filter_digest(const guira_filter *filter, uint64_t *digest);
+
+// Completes the doubling that is in progress, for a filter that becomes idle.
+guira_status guira_filter_finish_growth(guira_filter *filter);
+
+// Adds a copy of each item, in order.
+//
+// `done`, if not null, is how many items from the first on are decided: all of them, unless the
+// status says why the next one is not. After an invalid argument it is not set.
+guira_status guira_filter_add_many(guira_filter *filter, const guira_items *items, size_t *done);
+
+// Adds each item that does not seem present. `added` has `count` elements: whether each item was
+// added.
+//
+// `done`, if not null, is how many items from the first on are decided: all of them, unless the
+// status says why the next one is not. After an invalid argument it is not set.
+guira_status guira_filter_add_unique_many(guira_filter *filter,
+                                          const guira_items *items,
+                                          bool *added,
+                                          size_t *done);
+
+// Whether each item is present. `results` has `count` elements.
+guira_status guira_filter_contains_many(const guira_filter *filter,
+                                        const guira_items *items,
+                                        bool *results);
+
+// Removes one copy of each item, in order. `results` has `count` elements: whether there was
+// one.
+guira_status guira_filter_remove_many(guira_filter *filter,
+                                      const guira_items *items,
+                                      bool *results);
+
+// The hash of an item of `len` bytes in this filter, which is that of Rust's `[u8]`.
+uint64_t guira_filter_hash_bytes(const guira_filter *filter, const void *item, size_t len);
+
+// The hash of a string of `len` bytes of UTF-8, which is that of Rust's `str` and Python's
+// `str`. It is not the hash of the same bytes.
+guira_status guira_filter_hash_str(const guira_filter *filter,
+                                   const char *text,
+                                   size_t len,
+                                   uint64_t *hash);
+
+// The hash of an unsigned integer of up to 64 bits.
+uint64_t guira_filter_hash_u64(const guira_filter *filter, uint64_t item);
+
+// The hash of a signed integer of 64 bits.
+uint64_t guira_filter_hash_i64(const guira_filter *filter, int64_t item);
+
+// Adds a copy of an item of `len` bytes. 4 to 14 copies of one item fit, by the options.
+guira_status guira_filter_add(guira_filter *filter, const void *item, size_t len);
+
+// Adds an item of `len` bytes unless it seems present. `added`, if not null, is whether this
+// call added it. Of calls that race to add an absent item, exactly one adds it.
+guira_status guira_filter_add_unique(guira_filter *filter,
+                                     const void *item,
+                                     size_t len,
+                                     bool *added);
+
+// Whether an item of `len` bytes is present. False is certain; true is wrong at the
+// false-positive rate.
+bool guira_filter_contains(const guira_filter *filter, const void *item, size_t len);
+
+// Removes one copy of an item of `len` bytes, and says whether there was one. Remove only what
+// was added: else it may remove a copy of an item that looks alike.
+bool guira_filter_remove(guira_filter *filter, const void *item, size_t len);
+
+// The copies of an item of `len` bytes, and of items that look alike.
+size_t guira_filter_count(const guira_filter *filter, const void *item, size_t len);
+
+// Adds a copy of the item with this hash. 4 to 14 copies of one item fit, by the options.
+//
+// All 64 bits of the hash must be as good as random: `guira_filter_hash_bytes` and its like make
+// them.
+guira_status guira_filter_add_hash(guira_filter *filter, uint64_t hash);
+
+// Adds the item with this hash unless it seems present. `added`, if not null, is whether this
+// call added it. Of calls that race to add an absent item, exactly one adds it.
+guira_status guira_filter_add_unique_hash(guira_filter *filter, uint64_t hash, bool *added);
+
+// Whether the item with this hash is present. False is certain; true is wrong at the
+// false-positive rate.
+bool guira_filter_contains_hash(const guira_filter *filter, uint64_t hash);
+
+// Removes one copy of the item with this hash, and says whether there was one. Remove only what
+// was added: else it may remove a copy of an item that looks alike.
+bool guira_filter_remove_hash(guira_filter *filter, uint64_t hash);
+
+// The copies of the item with this hash, and of items that look alike.
+size_t guira_filter_count_hash(const guira_filter *filter, uint64_t hash);
+
+// The bytes of a snapshot that begins now. It is longer only if the filter doubles during it.
+size_t guira_filter_snapshot_len(const guira_filter *filter);
+
+// Writes a snapshot to a callback, while threads use the filter. Items that are present during
+// the whole call are in it.
+guira_status guira_filter_write(const guira_filter *filter, guira_write write, void *context);
+
+// Writes a snapshot to memory of the library. `guira_bytes_free` frees it.
+guira_status guira_filter_to_bytes(const guira_filter *filter, guira_bytes *bytes);
+
+// Makes the filter of a snapshot of `len` bytes, which may come from anyone. A table of more
+// than `max_bytes` bytes is refused.
+guira_status guira_filter_from_bytes(const void *data,
+                                     size_t len,
+                                     size_t max_bytes,
+                                     guira_filter **filter);
+
+// Makes the filter of a snapshot that a callback reads to its end. As `guira_filter_from_bytes`.
+guira_status guira_filter_read(guira_read read,
+                               void *context,
+                               size_t max_bytes,
+                               guira_filter **filter);
+
+// Explains the last status of this thread that was neither OK, FULL nor BUSY. Empty if there was
+// none. The text is UTF-8, of at most 255 bytes. It is valid until the next call on this thread.
+const char *guira_last_message(void);
+
+// The version of the library, such as "0.1.0".
+const char *guira_version(void);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* GUIRA_H */
+
+#ifndef GUIRA_ITEMS_MADE
+#define GUIRA_ITEMS_MADE
+
+// The constructors of guira_items.
+
+static inline guira_items guira_hashes(const uint64_t *hashes, size_t count) {
+    guira_items items;
+    items.kind = GUIRA_ITEMS_HASHES;
+    items.reserved = 0;
+    items.count = count;
+    items.data = hashes;
+    items.size = 0;
+    items.offsets = NULL;
+    return items;
+}
+
+static inline guira_items guira_rows(const void *data, size_t width, size_t count) {
+    guira_items items;
+    items.kind = GUIRA_ITEMS_ROWS;
+    items.reserved = 0;
+    items.count = count;
+    items.data = data;
+    items.size = width;
+    items.offsets = NULL;
+    return items;
+}
+
+static inline guira_items guira_packed(const void *data, size_t size, const uint64_t *offsets,
+                                       size_t count) {
+    guira_items items;
+    items.kind = GUIRA_ITEMS_PACKED;
+    items.reserved = 0;
+    items.count = count;
+    items.data = data;
+    items.size = size;
+    items.offsets = offsets;
+    return items;
+}
+
+#endif

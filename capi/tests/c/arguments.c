@@ -1,0 +1,223 @@
+// Null, misaligned, empty and absurd arguments, and snapshots of all kinds of origin.
+#include "check.h"
+
+// An address of nothing that a call may read.
+#define MISALIGNED(type) ((type)(uintptr_t)0x1001)
+
+static guira_status make(guira_options options) {
+    guira_filter *filter = NULL;
+    guira_status status = guira_filter_new(&options, &filter);
+    CHECK((status == GUIRA_STATUS_OK) == (filter != NULL));
+    guira_filter_free(filter);
+    return status;
+}
+
+static guira_status make_expiring(guira_expiring_options options) {
+    guira_expiring *filter = NULL;
+    guira_status status = guira_expiring_new(&options, &filter);
+    CHECK((status == GUIRA_STATUS_OK) == (filter != NULL));
+    guira_expiring_free(filter);
+    return status;
+}
+
+static void options(void) {
+    enum { SIZE = sizeof(guira_options), EXPIRING = sizeof(guira_expiring_options) };
+    guira_filter *filter = NULL;
+    guira_options whole = {.size = SIZE};
+    INVALID("options is null", guira_filter_new(NULL, &filter));
+    INVALID("filter is null", guira_filter_new(&whole, NULL));
+    INVALID("multiple of 8", guira_filter_new(MISALIGNED(guira_options *), &filter));
+    INVALID("multiple of 8", guira_filter_new(&whole, MISALIGNED(guira_filter **)));
+    OK(make(whole));
+    INVALID("size of options is 0", make((guira_options){.capacity = 5}));
+    INVALID("size of options is 12", make((guira_options){.size = 12}));
+    INVALID("size of options is 1844", make((guira_options){.size = UINT64_MAX - 7}));
+    INVALID("too large", make((guira_options){.size = SIZE, .capacity = UINT64_MAX}));
+    INVALID("less than the capacity", make((guira_options){.size = SIZE, .max_capacity = 5}));
+    INVALID("rate", make((guira_options){.size = SIZE, .false_positive_rate = -1}));
+    INVALID("fingerprint size 99", make((guira_options){.size = SIZE, .fingerprint_bits = 99}));
+    INVALID("prefer is 2", make((guira_options){.size = SIZE, .prefer = 2}));
+    INVALID("reserved is 1", make((guira_options){.size = SIZE, .reserved = 1}));
+    OK(make((guira_options){.size = SIZE, .prefer = GUIRA_PREFER_SPACE}));
+
+    // Options of an older header: what it did not have is 0, whatever follows.
+    OK(make((guira_options){.size = 16, .capacity = 5, .prefer = 2, .reserved = 1}));
+    // Options of a newer header: what is new must not be used.
+    struct { guira_options known; uint64_t news[2]; } newer = {{.size = SIZE + 16}, {0, 0}};
+    OK(guira_filter_new(&newer.known, &filter));
+    guira_filter_free(filter);
+    newer.news[1] = 1;
+    INVALID("byte 64", guira_filter_new(&newer.known, &filter));
+    CHECK(filter == NULL);
+
+    OK(make_expiring((guira_expiring_options){.size = EXPIRING, .ttl_ns = 1000000000}));
+    INVALID("TTL", make_expiring((guira_expiring_options){.size = EXPIRING}));
+    INVALID("epochs", make_expiring((guira_expiring_options){.size = EXPIRING, .ttl_ns = UINT64_MAX, .epochs = 99}));
+    INVALID("reserved", make_expiring((guira_expiring_options){.size = EXPIRING, .ttl_ns = 1000000000, .reserved = 1}));
+    INVALID("size of options", make_expiring((guira_expiring_options){.size = 4104}));
+}
+
+static void no_filter(guira_filter *none, guira_expiring *expiring) {
+    bool yes = true;
+    size_t done = 5;
+    uint64_t number = 0, digest[2];
+    guira_items items = guira_hashes(&number, 1);
+    guira_bytes bytes = {NULL, 0, 0};
+    INVALID("filter", guira_filter_add(none, "x", 1));
+    INVALID("filter", guira_filter_add_unique(none, "x", 1, &yes));
+    INVALID("filter", guira_filter_add_hash(none, 1));
+    INVALID("filter", guira_filter_add_many(none, &items, &done));
+    INVALID("filter", guira_filter_contains_many(none, &items, &yes));
+    INVALID("filter", guira_filter_hash_str(none, "x", 1, &number));
+    INVALID("filter", guira_filter_clear(none));
+    INVALID("filter", guira_filter_digest(none, digest));
+    INVALID("filter", guira_filter_to_bytes(none, &bytes));
+    INVALID("filter", guira_expiring_tick(expiring, NULL, NULL, &yes));
+    INVALID("filter", guira_expiring_refresh(expiring, "x", 1, &yes));
+    CHECK(done == 5 && bytes.data == NULL);
+    CHECK(!guira_filter_contains(none, "x", 1) && !guira_filter_remove(none, "x", 1));
+    CHECK(!guira_filter_contains_hash(none, 1) && !guira_filter_remove_hash(none, 1));
+    CHECK(guira_filter_count(none, "x", 1) == 0 && guira_filter_len(none) == 0);
+    CHECK(guira_filter_capacity(none) == 0 && guira_filter_seed(none) == 0);
+    CHECK(guira_expiring_epoch(expiring) == 0 && !guira_expiring_contains(expiring, "x", 1));
+}
+
+static void memory_of_items(void) {
+    guira_filter *filter = new_filter(100, 7);
+    bool results[4];
+    uint64_t hashes[4] = {1, 2, 3, 4};
+    INVALID("item is null", guira_filter_add(filter, NULL, 1));
+    INVALID("item cannot have", guira_filter_add(filter, "x", SIZE_MAX));
+    INVALID("item cannot have", guira_filter_add(filter, (void *)(UINTPTR_MAX - 5), 10));
+    CHECK(!guira_filter_contains(filter, NULL, 1) && !guira_filter_contains(filter, "x", SIZE_MAX));
+    INVALID("text is not UTF-8", guira_filter_hash_str(filter, "a\xff", 2, hashes));
+    INVALID("hash is null", guira_filter_hash_str(filter, "a", 1, NULL));
+    INVALID("multiple of 8", guira_filter_digest(filter, MISALIGNED(uint64_t *)));
+
+    INVALID("items is null", guira_filter_contains_many(filter, NULL, results));
+    INVALID("multiple of 8", guira_filter_contains_many(filter, MISALIGNED(guira_items *), results));
+    struct { guira_items items; const char *why; } wrong[] = {
+        {guira_hashes(NULL, 1), "hashes is null"},
+        {guira_hashes(MISALIGNED(uint64_t *), 1), "multiple of 8"},
+        {guira_hashes(hashes, SIZE_MAX), "hashes cannot have"},
+        {guira_hashes(hashes, SIZE_MAX / 8), "hashes cannot have"},
+        {guira_rows(NULL, 4, 1), "rows is null"},
+        {guira_rows(hashes, SIZE_MAX, 2), "exceed the address space"},
+        {guira_rows(hashes, SIZE_MAX / 2 + 2, 1), "rows cannot have"},
+        {guira_packed(hashes, 9, NULL, 1), "offsets is null"},
+        {guira_packed(hashes, 9, hashes, SIZE_MAX), "offsets cannot have"},
+        {guira_packed(NULL, 9, hashes, 3), "packed items is null"},
+        {guira_packed(hashes, 3, hashes, 3), "the last offset is 4"},
+        {guira_packed(hashes, 9, (uint64_t[]){5, 2}, 1), "less than the one before"},
+        {guira_packed(hashes, 9, (uint64_t[]){0, UINT64_MAX}, 1), "the last offset"},
+        {{.kind = 3}, "kind of items is 3"},
+        {{.reserved = 1}, "reserved of items is 1"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        INVALID(wrong[i].why, guira_filter_contains_many(filter, &wrong[i].items, results));
+        size_t done = 77;
+        INVALID(wrong[i].why, guira_filter_add_many(filter, &wrong[i].items, &done));
+        CHECK(done == 77 && guira_filter_len(filter) == 0);
+    }
+    // Rows of no bytes are items of no bytes.
+    guira_items empty = guira_rows(NULL, 0, 4), items = guira_hashes(hashes, 4);
+    OK(guira_filter_add_many(filter, &empty, NULL));
+    CHECK(guira_filter_count(filter, NULL, 0) == 4);
+    INVALID("results is null", guira_filter_contains_many(filter, &items, NULL));
+    INVALID("multiple of 8", guira_filter_add_many(filter, &items, MISALIGNED(size_t *)));
+    guira_filter_free(filter);
+    guira_filter_free(NULL);
+    guira_expiring_free(NULL);
+    guira_bytes_free(NULL);
+}
+
+static int stop_at_second(void *context, const uint8_t *data, size_t len) {
+    (void)data, (void)len;
+    return ++*(int *)context == 2 ? 42 : 0;
+}
+
+static ptrdiff_t read_nothing(void *context, uint8_t *buffer, size_t len) {
+    (void)buffer, (void)len;
+    return *(ptrdiff_t *)context;
+}
+
+typedef struct {
+    guira_bytes *bytes;
+    size_t at;
+} cursor;
+
+static ptrdiff_t read_bytes(void *context, uint8_t *buffer, size_t len) {
+    cursor *from = context;
+    size_t left = from->bytes->len - from->at, count = left < len ? left : len;
+    memcpy(buffer, from->bytes->data + from->at, count);
+    from->at += count;
+    return (ptrdiff_t)count;
+}
+
+static void snapshots(void) {
+    guira_filter *filter = new_filter(10000, 7), *copy = NULL, *other = new_filter(10000, 8);
+    OK(guira_filter_add(filter, "ani", 3));
+    guira_bytes bytes = {NULL, 0, 0};
+    OK(guira_filter_to_bytes(filter, &bytes));
+    CHECK(bytes.len == guira_filter_snapshot_len(filter) && bytes.capacity >= bytes.len);
+    OK(guira_filter_from_bytes(bytes.data, bytes.len, SIZE_MAX, &copy));
+    uint64_t digests[2][2] = {{0, 0}, {0, 0}};
+    OK(guira_filter_digest(filter, digests[0]));
+    OK(guira_filter_digest(copy, digests[1]));
+    CHECK(memcmp(digests[0], digests[1], sizeof digests[0]) == 0);
+    guira_filter_free(copy);
+    cursor from = {&bytes, 0};
+    OK(guira_filter_read(read_bytes, &from, SIZE_MAX, &copy));
+    CHECK(guira_filter_contains(copy, "ani", 3));
+    guira_filter_free(copy);
+    OK(guira_filter_copy(filter, &copy));
+    CHECK(guira_filter_contains(copy, "ani", 3));
+    OK(guira_filter_merge(filter, copy));
+    CHECK(guira_filter_count(filter, "ani", 3) == 2);
+    guira_filter_free(copy);
+    INVALID("itself", guira_filter_merge(filter, filter));
+    INVALID("hasher", guira_filter_merge(filter, other));
+
+    copy = other;
+    REFUSED(GUIRA_STATUS_SNAPSHOT, "limit of 1000", guira_filter_from_bytes(bytes.data, bytes.len, 1000, &copy));
+    CHECK(copy == NULL);
+    REFUSED(GUIRA_STATUS_SNAPSHOT, "truncated", guira_filter_from_bytes(bytes.data, bytes.len - 1, SIZE_MAX, &copy));
+    REFUSED(GUIRA_STATUS_SNAPSHOT, "truncated", guira_filter_from_bytes(NULL, 0, SIZE_MAX, &copy));
+    bytes.data[100] ^= 1;
+    CHECK(guira_filter_from_bytes(bytes.data, bytes.len, SIZE_MAX, &copy) == GUIRA_STATUS_SNAPSHOT);
+    bytes.data[100] ^= 1;
+    guira_bytes longer = {malloc(bytes.len + 3), bytes.len + 3, 0};
+    CHECK(longer.data != NULL);
+    memset(longer.data, 0, longer.len);
+    memcpy(longer.data, bytes.data, bytes.len);
+    REFUSED(GUIRA_STATUS_SNAPSHOT, "3 bytes follow", guira_filter_from_bytes(longer.data, longer.len, SIZE_MAX, &copy));
+    free(longer.data);
+    guira_expiring *expiring = NULL;
+    REFUSED(GUIRA_STATUS_SNAPSHOT, "magic", guira_expiring_from_bytes(bytes.data, bytes.len, SIZE_MAX, 0, &expiring));
+
+    int calls = 0;
+    REFUSED(GUIRA_STATUS_STOPPED, "returned 42", guira_filter_write(filter, stop_at_second, &calls));
+    CHECK(calls == 2);
+    INVALID("callback is null", guira_filter_write(filter, NULL, NULL));
+    INVALID("callback is null", guira_filter_read(NULL, NULL, SIZE_MAX, &copy));
+    ptrdiff_t result = -3;
+    REFUSED(GUIRA_STATUS_STOPPED, "returned -3", guira_filter_read(read_nothing, &result, SIZE_MAX, &copy));
+    result = PTRDIFF_MAX;
+    INVALID("for a buffer of", guira_filter_read(read_nothing, &result, SIZE_MAX, &copy));
+    result = 0;
+    REFUSED(GUIRA_STATUS_SNAPSHOT, "truncated", guira_filter_read(read_nothing, &result, SIZE_MAX, &copy));
+    guira_bytes_free(&bytes);
+    guira_filter_free(other);
+    guira_filter_free(filter);
+}
+
+int main(void) {
+    CHECK(guira_last_message()[0] == '\0');
+    options();
+    no_filter(NULL, NULL);
+    no_filter(MISALIGNED(guira_filter *), MISALIGNED(guira_expiring *));
+    memory_of_items();
+    snapshots();
+    puts("arguments.c: passed");
+    return 0;
+}

@@ -1,0 +1,164 @@
+// What an expiring filter answers while time passes, which the caller has.
+#include "check.h"
+
+static uint64_t read_clock(void *context) { return *(uint64_t *)context; }
+
+enum { SECOND = 1000000000 };
+
+static void items_expire_and_can_be_refreshed(void) {
+    guira_expiring *filter = new_expiring(1000, (uint64_t)4 * SECOND);
+    CHECK(guira_expiring_epoch_length_ns(filter) == SECOND);
+    uint64_t now = 0;
+    bool yes = false;
+    OK(guira_expiring_tick(filter, read_clock, &now, NULL));
+    OK(guira_expiring_add(filter, "old", 3));
+    OK(guira_expiring_add_unique(filter, "kept", 4, &yes));
+    CHECK(yes);
+    OK(guira_expiring_refresh(filter, "absent", 6, &yes));
+    CHECK(!yes);
+    for (int second = 1; second <= 6; second++) {
+        now += SECOND;
+        OK(guira_expiring_tick(filter, read_clock, &now, &yes));
+        CHECK(yes && guira_expiring_epoch(filter) == (uint64_t)second);
+        OK(guira_expiring_tick(filter, read_clock, &now, &yes));
+        CHECK(!yes);
+        OK(guira_expiring_refresh(filter, "kept", 4, &yes));
+        CHECK(yes);
+        CHECK(guira_expiring_contains(filter, "old", 3) == (second <= 4));
+    }
+    OK(guira_expiring_add_or_refresh(filter, "kept", 4, &yes));
+    CHECK(!yes);
+    OK(guira_expiring_add_or_refresh(filter, "old", 3, &yes));
+    CHECK(yes && guira_expiring_len(filter) == 2 && guira_expiring_count(filter, "old", 3) == 1);
+    CHECK(guira_expiring_remove(filter, "old", 3));
+    OK(guira_expiring_advance(filter, &yes));
+    CHECK(yes && guira_expiring_epoch(filter) == 7);
+    guira_expiring_free(filter);
+
+    // The clock of the library.
+    filter = new_expiring(1000, 4000000);
+    OK(guira_expiring_add(filter, "old", 3));
+    while (guira_expiring_contains(filter, "old", 3)) OK(guira_expiring_tick(filter, NULL, NULL, NULL));
+    guira_expiring_free(filter);
+}
+
+static void by_hash(void) {
+    guira_expiring *filter = new_expiring(1000, (uint64_t)4 * SECOND);
+    bool yes = false;
+    uint64_t hash = guira_expiring_hash_bytes(filter, "ani", 3), text = 0;
+    OK(guira_expiring_hash_str(filter, "ani", 3, &text));
+    CHECK(text == 0x649df99811c99c3f && guira_expiring_seed(filter) == 7);
+    CHECK(guira_expiring_hash_u64(filter, UINT64_MAX) == guira_expiring_hash_i64(filter, -1));
+    OK(guira_expiring_add_hash(filter, hash));
+    OK(guira_expiring_add_unique_hash(filter, hash, &yes));
+    CHECK(!yes && guira_expiring_contains_hash(filter, hash));
+    OK(guira_expiring_refresh_hash(filter, hash, &yes));
+    CHECK(yes && guira_expiring_contains(filter, "ani", 3));
+    OK(guira_expiring_add_or_refresh_hash(filter, text, &yes));
+    CHECK(yes && guira_expiring_count_hash(filter, text) == 1);
+    CHECK(guira_expiring_remove_hash(filter, hash) && guira_expiring_len(filter) == 1);
+    CHECK(guira_expiring_capacity(filter) == 1000 && guira_expiring_memory_usage(filter) > 1000);
+    CHECK(guira_expiring_load_factor(filter) > 0);
+    CHECK(guira_expiring_false_positive_rate(filter) <= 0.001);
+    OK(guira_expiring_clear(filter));
+    CHECK(guira_expiring_len(filter) == 0);
+    guira_expiring_free(filter);
+}
+
+static void many_items(void) {
+    enum { COUNT = 700 };
+    guira_expiring *filter = new_expiring(2 * COUNT, (uint64_t)4 * SECOND);
+    uint32_t rows[COUNT];
+    bool results[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) rows[i] = i;
+    guira_items first = guira_rows(rows, 4, COUNT / 2), all = guira_rows(rows, 4, COUNT);
+    size_t done = 0, yes = 0;
+    OK(guira_expiring_add_many(filter, &first, &done));
+    CHECK(done == COUNT / 2);
+    OK(guira_expiring_advance(filter, NULL));
+    OK(guira_expiring_refresh_many(filter, &all, results, &done));
+    for (int i = 0; i < COUNT; i++) {
+        CHECK(i >= COUNT / 2 || results[i]);
+        yes += results[i];
+    }
+    CHECK(done == COUNT && yes < COUNT / 2 + 20);
+    OK(guira_expiring_add_or_refresh_many(filter, &all, results, &done));
+    for (int i = 0; i < COUNT / 2; i++) CHECK(!results[i]);
+    OK(guira_expiring_contains_many(filter, &all, results));
+    for (int i = 0; i < COUNT; i++) CHECK(results[i]);
+    OK(guira_expiring_add_unique_many(filter, &all, results, &done));
+    for (int i = 0; i < COUNT; i++) CHECK(!results[i]);
+    size_t len = guira_expiring_len(filter);
+    OK(guira_expiring_remove_many(filter, &first, results));
+    for (int i = 0; i < COUNT / 2; i++) CHECK(results[i]);
+    CHECK(guira_expiring_len(filter) == len - COUNT / 2);
+    guira_expiring_free(filter);
+}
+
+typedef struct {
+    const uint8_t *data;
+    size_t len;
+} source;
+
+static ptrdiff_t read_three(void *context, uint8_t *buffer, size_t len) {
+    source *from = context;
+    size_t count = from->len < 3 ? from->len : 3;
+    CHECK(len >= count);
+    memcpy(buffer, from->data, count);
+    from->data += count;
+    from->len -= count;
+    return (ptrdiff_t)count;
+}
+
+static int append(void *context, const uint8_t *data, size_t len) {
+    guira_bytes *into = context;
+    CHECK(into->len + len <= into->capacity);
+    memcpy(into->data + into->len, data, len);
+    into->len += len;
+    return 0;
+}
+
+static void snapshots(void) {
+    guira_expiring *filter = new_expiring(1000, (uint64_t)4 * SECOND), *copy = NULL, *other = NULL;
+    OK(guira_expiring_add(filter, "ani", 3));
+    guira_bytes bytes = {NULL, 0, 0};
+    OK(guira_expiring_to_bytes(filter, &bytes));
+    CHECK(bytes.len == guira_expiring_snapshot_len(filter));
+    OK(guira_expiring_from_bytes(bytes.data, bytes.len, SIZE_MAX, (uint64_t)4 * SECOND, &copy));
+    CHECK(guira_expiring_contains(copy, "ani", 3) && guira_expiring_epoch(copy) == 4);
+    OK(guira_expiring_copy(copy, &other));
+    OK(guira_expiring_advance(other, NULL));
+    CHECK(!guira_expiring_contains(other, "ani", 3));
+    guira_expiring_free(other);
+
+    uint8_t room[100000];
+    guira_bytes written = {room, 0, sizeof room};
+    OK(guira_expiring_write(filter, append, &written));
+    CHECK(written.len == bytes.len && memcmp(room, bytes.data, bytes.len) == 0);
+    source from = {room, written.len};
+    OK(guira_expiring_read(read_three, &from, SIZE_MAX, 0, &other));
+    uint64_t digests[2][2] = {{0, 0}, {0, 0}};
+    OK(guira_expiring_digest(filter, digests[0]));
+    OK(guira_expiring_digest(other, digests[1]));
+    CHECK(memcmp(digests[0], digests[1], sizeof digests[0]) == 0 && digests[0][0] != 0);
+
+    OK(guira_expiring_add(other, "koel", 4));
+    OK(guira_expiring_merge(filter, other));
+    CHECK(guira_expiring_contains(filter, "koel", 4));
+    INVALID("itself", guira_expiring_merge(filter, filter));
+    guira_bytes_free(&bytes);
+    CHECK(bytes.data == NULL && bytes.len == 0);
+    guira_bytes_free(&bytes);
+    guira_expiring_free(copy);
+    guira_expiring_free(other);
+    guira_expiring_free(filter);
+}
+
+int main(void) {
+    items_expire_and_can_be_refreshed();
+    by_hash();
+    many_items();
+    snapshots();
+    puts("expiring.c: passed");
+    return 0;
+}

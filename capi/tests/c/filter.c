@@ -1,0 +1,214 @@
+// What a plain filter answers, alone and to threads.
+#include "check.h"
+#include <pthread.h>
+
+static void one_item_at_a_time(void) {
+    guira_filter *filter = new_filter(1000, 7);
+    bool added = false;
+    OK(guira_filter_add_unique(filter, "ani", 3, &added));
+    CHECK(added);
+    OK(guira_filter_add_unique(filter, "ani", 3, &added));
+    CHECK(!added);
+    OK(guira_filter_add_unique(filter, "ani", 3, NULL));
+    OK(guira_filter_add(filter, "ani", 3));
+    CHECK(guira_filter_count(filter, "ani", 3) == 2);
+    CHECK(guira_filter_contains(filter, "ani", 3) && !guira_filter_contains(filter, "an", 2));
+    CHECK(guira_filter_len(filter) == 2);
+
+    // Nothing is an item, too.
+    OK(guira_filter_add(filter, NULL, 0));
+    CHECK(guira_filter_contains(filter, "", 0) && guira_filter_remove(filter, NULL, 0));
+
+    uint64_t hash = guira_filter_hash_bytes(filter, "ani", 3);
+    CHECK(guira_filter_contains_hash(filter, hash) && guira_filter_count_hash(filter, hash) == 2);
+    CHECK(guira_filter_remove_hash(filter, hash) && guira_filter_remove(filter, "ani", 3));
+    CHECK(!guira_filter_remove(filter, "ani", 3) && guira_filter_len(filter) == 0);
+    OK(guira_filter_add_hash(filter, hash));
+    OK(guira_filter_add_unique_hash(filter, hash, &added));
+    CHECK(!added && guira_filter_contains(filter, "ani", 3));
+
+    uint64_t text = 0;
+    OK(guira_filter_hash_str(filter, "ani", 3, &text));
+    CHECK(text == 0x649df99811c99c3f && text != hash);
+    CHECK(guira_filter_seed(filter) == 7);
+    guira_filter_free(filter);
+}
+
+static void many_items(void) {
+    enum { COUNT = 5000, WIDTH = 5 };
+    guira_filter *filter = new_filter(2 * COUNT, 7);
+    static uint64_t hashes[COUNT], offsets[COUNT + 1];
+    static char rows[COUNT * WIDTH + 1];
+    static bool results[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        char row[WIDTH + 1];
+        snprintf(row, sizeof row, "%05u", (unsigned)(i % 100000));
+        memcpy(rows + i * WIDTH, row, WIDTH);
+        hashes[i] = guira_filter_hash_bytes(filter, row, WIDTH);
+        offsets[i + 1] = (i + 1) * WIDTH;
+    }
+    guira_items batches[3] = {guira_hashes(hashes, COUNT), guira_rows(rows, WIDTH, COUNT),
+                              guira_packed(rows, sizeof rows, offsets, COUNT)};
+    // They are the same items, so each kind of batch finds what the other kinds have added.
+    for (int by = 0; by < 3; by++) {
+        size_t done = 0;
+        OK(guira_filter_add_many(filter, &batches[by], &done));
+        CHECK(done == COUNT && guira_filter_len(filter) == COUNT);
+        for (int in = 0; in < 3; in++) {
+            memset(results, 0, sizeof results);
+            OK(guira_filter_contains_many(filter, &batches[in], results));
+            for (size_t i = 0; i < COUNT; i++) CHECK(results[i]);
+        }
+        OK(guira_filter_remove_many(filter, &batches[(by + 1) % 3], results));
+        for (size_t i = 0; i < COUNT; i++) CHECK(results[i]);
+        CHECK(guira_filter_len(filter) == 0);
+        OK(guira_filter_add_unique_many(filter, &batches[by], results, &done));
+        size_t added = 0;
+        for (size_t i = 0; i < COUNT; i++) added += results[i];
+        CHECK(done == COUNT && added > COUNT - 100 && guira_filter_len(filter) == added);
+        OK(guira_filter_clear(filter));
+    }
+    // Nothing is a batch.
+    guira_items none[3] = {guira_hashes(NULL, 0), guira_rows(NULL, 0, 0), guira_packed(NULL, 0, NULL, 0)};
+    for (int by = 0; by < 3; by++) {
+        size_t done = 9;
+        OK(guira_filter_add_many(filter, &none[by], &done));
+        OK(guira_filter_contains_many(filter, &none[by], NULL));
+        CHECK(done == 0);
+    }
+    guira_filter_free(filter);
+}
+
+// FULL says how far a batch came, and leaves the rest alone.
+static void no_room(void) {
+    enum { COUNT = 100 };
+    guira_filter *filter = new_filter(1000, 7);
+    uint64_t hashes[COUNT];
+    for (size_t i = 0; i < COUNT; i++) hashes[i] = guira_filter_hash_u64(filter, 5);
+    guira_items items = guira_hashes(hashes, COUNT);
+    size_t done = COUNT;
+    guira_bytes bytes = {NULL, 0, 0};
+    REFUSED(GUIRA_STATUS_SNAPSHOT, "truncated", guira_filter_from_bytes("", 0, 0, &(guira_filter *){NULL}));
+    CHECK(guira_filter_add_many(filter, &items, &done) == GUIRA_STATUS_FULL);
+    CHECK(done >= 4 && done <= 14 && guira_filter_len(filter) == done);
+    CHECK(guira_filter_add_hash(filter, hashes[0]) == GUIRA_STATUS_FULL);
+    // FULL is no message: that of the call before is still there.
+    CHECK(strstr(guira_last_message(), "truncated") != NULL);
+    guira_bytes_free(&bytes);
+    guira_filter_free(filter);
+}
+
+// The hashes that all languages share.
+static void golden_hashes(const char *path) {
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    static char line[4096], item[4096];
+    size_t checked = 0;
+    while (fgets(line, sizeof line, file)) {
+        char kind[8];
+        unsigned long long seed, hash;
+        if (line[0] == '#') continue;
+        CHECK(sscanf(line, "%7s %llu %4095s %llx", kind, &seed, item, &hash) == 4);
+        guira_filter *filter = new_filter(1, seed);
+        unsigned char bytes[2048];
+        size_t len = 0;
+        uint64_t found = 0;
+        if (strcmp(kind, "str") == 0 || strcmp(kind, "bytes") == 0) {
+            for (; item[0] != '-' && item[2 * len]; len++) {
+                unsigned byte = 0;
+                CHECK(sscanf(item + 2 * len, "%2x", &byte) == 1);
+                bytes[len] = (unsigned char)byte;
+            }
+        }
+        if (strcmp(kind, "str") == 0) {
+            OK(guira_filter_hash_str(filter, (char *)bytes, len, &found));
+        } else if (strcmp(kind, "bytes") == 0) {
+            found = guira_filter_hash_bytes(filter, bytes, len);
+        } else if (strcmp(kind, "u64") == 0) {
+            found = guira_filter_hash_u64(filter, strtoull(item, NULL, 10));
+        } else if (strcmp(kind, "i64") == 0) {
+            found = guira_filter_hash_i64(filter, strtoll(item, NULL, 10));
+        } else {
+            // C has no integers of 128 bits.
+            CHECK(strcmp(kind, "u128") == 0 || strcmp(kind, "i128") == 0);
+            found = hash;
+        }
+        CHECK(found == hash);
+        checked++;
+        guira_filter_free(filter);
+    }
+    fclose(file);
+    CHECK(checked > 50);
+}
+
+enum { THREADS = 4, KEYS = 20000 };
+
+typedef struct {
+    guira_filter *filter;
+    size_t won, missed;
+} worker;
+
+// Adds every key once, in hashes of its own order; counts the keys that it was first to add.
+static void *race(void *context) {
+    worker *self = context;
+    for (uint64_t i = 0; i < KEYS; i++) {
+        uint64_t key = (i * 7919 + (uintptr_t)self) % KEYS;
+        uint64_t hash = guira_filter_hash_u64(self->filter, key);
+        bool added = false;
+        guira_status status;
+        do status = guira_filter_add_unique_hash(self->filter, hash, &added);
+        while (status == GUIRA_STATUS_BUSY);
+        CHECK(status == GUIRA_STATUS_OK);
+        self->won += added;
+        self->missed += !guira_filter_contains_hash(self->filter, hash);
+    }
+    return NULL;
+}
+
+static int count_bytes(void *context, const uint8_t *data, size_t len) {
+    CHECK(data != NULL && len > 0);
+    *(size_t *)context += len;
+    return 0;
+}
+
+static void threads_share_a_filter_that_grows(void) {
+    guira_options options = {.size = sizeof options, .capacity = 500, .max_capacity = KEYS,
+                             .false_positive_rate = 0.001};
+    guira_filter *filter = NULL;
+    OK(guira_filter_new(&options, &filter));
+    worker workers[THREADS];
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker){filter, 0, 0};
+        CHECK(pthread_create(&threads[i], NULL, race, &workers[i]) == 0);
+    }
+    size_t bytes = 0;
+    OK(guira_filter_write(filter, count_bytes, &bytes));
+    CHECK(bytes > 64);
+    size_t won = 0;
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        won += workers[i].won;
+        CHECK(workers[i].missed == 0);
+    }
+    // Of all threads one was first with each key, but for false positives.
+    CHECK(won <= KEYS && won > KEYS - KEYS / 50 && guira_filter_len(filter) == won);
+    OK(guira_filter_finish_growth(filter));
+    CHECK(guira_filter_capacity(filter) > 500 && guira_filter_max_capacity(filter) >= KEYS);
+    CHECK(guira_filter_load_factor(filter) > 0 && guira_filter_load_factor(filter) <= 1);
+    CHECK(guira_filter_false_positive_rate(filter) <= 0.001);
+    CHECK(guira_filter_memory_usage(filter) > KEYS);
+    guira_filter_free(filter);
+}
+
+int main(int argc, char **argv) {
+    CHECK(argc == 2);
+    one_item_at_a_time();
+    many_items();
+    no_room();
+    golden_hashes(argv[1]);
+    threads_share_a_filter_that_grows();
+    CHECK(strchr(guira_version(), '.') != NULL);
+    puts("filter.c: passed");
+    return 0;
+}

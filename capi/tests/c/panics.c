@@ -1,0 +1,127 @@
+// No panic leaves a call: each returns INTERNAL, or the value that the manual names. For a library
+// with the feature `faults`, in which calls panic on demand.
+#include "check.h"
+
+void guira_fault_panic(bool panic);
+
+#define INTERNAL(call) REFUSED(GUIRA_STATUS_INTERNAL, "panicked: on demand", call)
+
+static int write_nothing(void *context, const uint8_t *data, size_t len) {
+    (void)context, (void)data, (void)len;
+    return 0;
+}
+
+static ptrdiff_t read_nothing(void *context, uint8_t *buffer, size_t len) {
+    (void)context, (void)buffer, (void)len;
+    return 0;
+}
+
+static uint64_t read_clock(void *context) {
+    (void)context;
+    return 0;
+}
+
+static void filters(void) {
+    guira_filter *f = new_filter(100, 7), *other = NULL;
+    guira_options options = {.size = sizeof options};
+    bool yes = false;
+    size_t done = 0;
+    uint64_t number = 0, digest[2];
+    guira_items items = guira_hashes(&number, 1);
+    guira_bytes bytes = {NULL, 0, 0};
+    OK(guira_filter_add(f, "x", 1));
+    guira_fault_panic(true);
+    INTERNAL(guira_filter_new(&options, &other));
+    INTERNAL(guira_filter_copy(f, &other));
+    INTERNAL(guira_filter_merge(f, f));
+    INTERNAL(guira_filter_clear(f));
+    INTERNAL(guira_filter_digest(f, digest));
+    INTERNAL(guira_filter_finish_growth(f));
+    INTERNAL(guira_filter_add(f, "x", 1));
+    INTERNAL(guira_filter_add_unique(f, "x", 1, &yes));
+    INTERNAL(guira_filter_add_hash(f, 1));
+    INTERNAL(guira_filter_add_unique_hash(f, 1, &yes));
+    INTERNAL(guira_filter_add_many(f, &items, &done));
+    INTERNAL(guira_filter_add_unique_many(f, &items, &yes, &done));
+    INTERNAL(guira_filter_contains_many(f, &items, &yes));
+    INTERNAL(guira_filter_remove_many(f, &items, &yes));
+    INTERNAL(guira_filter_hash_str(f, "x", 1, &number));
+    INTERNAL(guira_filter_write(f, write_nothing, NULL));
+    INTERNAL(guira_filter_to_bytes(f, &bytes));
+    INTERNAL(guira_filter_from_bytes(NULL, 0, 0, &other));
+    INTERNAL(guira_filter_read(read_nothing, NULL, 0, &other));
+    // A lookup that fails must not say that an item is absent.
+    CHECK(guira_filter_contains(f, "y", 1) && guira_filter_contains_hash(f, 1));
+    CHECK(!guira_filter_remove(f, "x", 1) && !guira_filter_remove_hash(f, 1));
+    CHECK(guira_filter_count(f, "x", 1) == 0 && guira_filter_count_hash(f, 1) == 0);
+    CHECK(guira_filter_len(f) == 0 && guira_filter_capacity(f) == 0 && guira_filter_max_capacity(f) == 0);
+    CHECK(guira_filter_memory_usage(f) == 0 && guira_filter_snapshot_len(f) == 0);
+    CHECK(guira_filter_load_factor(f) <= 0 && guira_filter_false_positive_rate(f) <= 0);
+    CHECK(guira_filter_seed(f) == 0 && guira_filter_hash_bytes(f, "x", 1) == 0);
+    CHECK(guira_filter_hash_u64(f, 1) == 0 && guira_filter_hash_i64(f, 1) == 0);
+    guira_bytes_free(&bytes);
+    // It is not freed, and can be afterwards.
+    guira_filter_free(f);
+    guira_fault_panic(false);
+    CHECK(guira_filter_contains(f, "x", 1) && guira_filter_len(f) == 1);
+    guira_filter_free(f);
+}
+
+static void expiring_filters(void) {
+    guira_expiring *f = new_expiring(100, 4000000000), *other = NULL;
+    guira_expiring_options options = {.size = sizeof options, .ttl_ns = 4000000000};
+    bool yes = false;
+    size_t done = 0;
+    uint64_t number = 0, digest[2];
+    guira_items items = guira_hashes(&number, 1);
+    guira_bytes bytes = {NULL, 0, 0};
+    OK(guira_expiring_add(f, "x", 1));
+    guira_fault_panic(true);
+    INTERNAL(guira_expiring_new(&options, &other));
+    INTERNAL(guira_expiring_copy(f, &other));
+    INTERNAL(guira_expiring_merge(f, f));
+    INTERNAL(guira_expiring_clear(f));
+    INTERNAL(guira_expiring_digest(f, digest));
+    INTERNAL(guira_expiring_add(f, "x", 1));
+    INTERNAL(guira_expiring_add_unique(f, "x", 1, &yes));
+    INTERNAL(guira_expiring_refresh(f, "x", 1, &yes));
+    INTERNAL(guira_expiring_add_or_refresh(f, "x", 1, &yes));
+    INTERNAL(guira_expiring_add_hash(f, 1));
+    INTERNAL(guira_expiring_add_unique_hash(f, 1, &yes));
+    INTERNAL(guira_expiring_refresh_hash(f, 1, &yes));
+    INTERNAL(guira_expiring_add_or_refresh_hash(f, 1, &yes));
+    INTERNAL(guira_expiring_add_many(f, &items, &done));
+    INTERNAL(guira_expiring_add_unique_many(f, &items, &yes, &done));
+    INTERNAL(guira_expiring_refresh_many(f, &items, &yes, &done));
+    INTERNAL(guira_expiring_add_or_refresh_many(f, &items, &yes, &done));
+    INTERNAL(guira_expiring_contains_many(f, &items, &yes));
+    INTERNAL(guira_expiring_remove_many(f, &items, &yes));
+    INTERNAL(guira_expiring_hash_str(f, "x", 1, &number));
+    INTERNAL(guira_expiring_write(f, write_nothing, NULL));
+    INTERNAL(guira_expiring_to_bytes(f, &bytes));
+    INTERNAL(guira_expiring_from_bytes(NULL, 0, 0, 0, &other));
+    INTERNAL(guira_expiring_read(read_nothing, NULL, 0, 0, &other));
+    INTERNAL(guira_expiring_tick(f, read_clock, NULL, &yes));
+    INTERNAL(guira_expiring_advance(f, &yes));
+    CHECK(guira_expiring_contains(f, "y", 1) && guira_expiring_contains_hash(f, 1));
+    CHECK(!guira_expiring_remove(f, "x", 1) && !guira_expiring_remove_hash(f, 1));
+    CHECK(guira_expiring_count(f, "x", 1) == 0 && guira_expiring_count_hash(f, 1) == 0);
+    CHECK(guira_expiring_len(f) == 0 && guira_expiring_capacity(f) == 0);
+    CHECK(guira_expiring_memory_usage(f) == 0 && guira_expiring_snapshot_len(f) == 0);
+    CHECK(guira_expiring_load_factor(f) <= 0 && guira_expiring_false_positive_rate(f) <= 0);
+    CHECK(guira_expiring_seed(f) == 0 && guira_expiring_hash_bytes(f, "x", 1) == 0);
+    CHECK(guira_expiring_hash_u64(f, 1) == 0 && guira_expiring_hash_i64(f, 1) == 0);
+    CHECK(guira_expiring_epoch(f) == 0 && guira_expiring_epoch_length_ns(f) == 0);
+    guira_expiring_free(f);
+    guira_fault_panic(false);
+    CHECK(guira_expiring_contains(f, "x", 1));
+    guira_expiring_free(f);
+}
+
+int main(void) {
+    filters();
+    expiring_filters();
+    CHECK(guira_version() != NULL);
+    puts("panics.c: passed");
+    return 0;
+}

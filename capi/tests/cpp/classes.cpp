@@ -1,0 +1,71 @@
+// The classes of guira.hpp.
+#include "guira.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#define CHECK(condition)                                                             \
+    do {                                                                             \
+        if (!(condition)) {                                                          \
+            std::fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
+            std::exit(1);                                                            \
+        }                                                                            \
+    } while (0)
+
+template <class Call>
+guira_status status_of(Call call) {
+    try {
+        call();
+    } catch (const guira::error &error) {
+        CHECK(error.what()[0] != '\0');
+        return error.status();
+    }
+    return GUIRA_STATUS_OK;
+}
+
+int main() {
+    guira::filter seen(1000);
+    CHECK(seen.add_unique("ani") && !seen.add_unique("ani"));
+    seen.add(std::string(100, 'x'));
+    CHECK(seen.contains("ani") && !seen.contains("koel") && seen.size() == 2);
+    CHECK(seen.count("ani") == 1 && seen.remove("ani") && !seen.remove("ani"));
+
+    const std::uint64_t hashes[] = {1u << 20, 2u << 20, 3u << 20};
+    bool results[3] = {false, false, false};
+    seen.add(guira_hashes(hashes, 3));
+    seen.contains(guira_hashes(hashes, 3), results);
+    CHECK(results[0] && results[1] && results[2]);
+    seen.remove(guira_hashes(hashes, 3), results);
+    CHECK(results[0] && results[1] && results[2] && seen.size() == 1);
+
+    guira::filter copy = seen.copy(), read = guira::filter::from_bytes(seen.to_bytes());
+    guira::filter moved = std::move(copy);
+    CHECK(moved.contains(std::string(100, 'x')) && read.size() == 1);
+    moved.merge(read);
+    CHECK(moved.size() == 2);
+    moved.clear();
+    CHECK(moved.size() == 0);
+
+    CHECK(status_of([&] { moved.merge(moved); }) == GUIRA_STATUS_INVALID);
+    CHECK(status_of([] { guira::filter(1000, 2.0); }) == GUIRA_STATUS_INVALID);
+    CHECK(status_of([] { guira::filter::from_bytes("x"); }) == GUIRA_STATUS_SNAPSHOT);
+    CHECK(status_of([&] { for (;;) seen.add("one"); }) == GUIRA_STATUS_FULL);
+
+    using namespace std::chrono_literals;
+    guira::expiring window(24ms, 10000);
+    std::vector<std::thread> threads;
+    for (int first = 0; first < 4; first++) {
+        threads.emplace_back([&window, first] {
+            for (int item = first; item < 4000; item += 4) window.add_or_refresh(std::to_string(item));
+        });
+    }
+    for (auto &thread : threads) thread.join();
+    CHECK(window.refresh("17") && !window.refresh("absent one"));
+    CHECK(guira::expiring::from_bytes(window.to_bytes()).contains("3999"));
+    CHECK(!guira::expiring::from_bytes(window.to_bytes(), 1h).contains("3999"));
+    while (window.size() > 0) window.tick();
+    std::puts("classes.cpp: passed");
+}

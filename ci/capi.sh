@@ -1,0 +1,190 @@
+#!/usr/bin/env bash
+# The C interface: the header, programs in C and C++ against the installed library, shared and static,
+# under valgrind and the sanitizers, and the package for Go with its race detector. Four minutes at most,
+# once the tools and the library are built: about a minute on two idle cores.
+#
+# The tools are Debian's gcc, g++, valgrind, pkg-config and Go, which are installed as root or with
+# sudo, and cbindgen and cargo-c, which are built into target/tools. What is there already is not got
+# again.
+#
+#   ci/capi.sh --header       instead, writes capi/include/guira.h
+#   ci/capi.sh --fuzz SECONDS instead, fuzzes the calls, with the address sanitizer
+#   ci/capi.sh --cost         instead, what calls cost: C against Rust in one run, and Go
+set -euo pipefail
+self=$(realpath "$0")
+cd "$(dirname "$self")/.."
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+tools=$target/tools/bin
+installed=$target/capi-installed
+work=$target/capi-tests
+
+say() { printf '\n== %s (%s)\n' "$*" "$(date +%T)"; }
+fail() { printf 'capi.sh: %s\n' "$*" >&2; exit 1; }
+
+# tool PROGRAM PACKAGE VERSION: unoptimised, it builds in a third of the time.
+tool() {
+    [ -x "$tools/$1" ] && "$tools/$1" --version 2>/dev/null | grep -qF "${3%%+*}" && return
+    CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --debug --locked --root "$target/tools" "$2" --version "$3"
+}
+
+header() {
+    tool cbindgen cbindgen 0.29.2
+    "$tools/cbindgen" --quiet --config capi/cbindgen.toml --crate guira-capi --output "$1" capi
+}
+
+mode=${1:-}
+case $mode in
+"" | --cost) ;;
+--header)
+    header capi/include/guira.h
+    exit
+    ;;
+--fuzz)
+    [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || fail "--fuzz needs a number of seconds"
+    cd capi/fuzz
+    mkdir -p corpus/calls artifacts
+    coverage="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4"
+    coverage+=" -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table"
+    coverage+=" -Cllvm-args=-sanitizer-coverage-trace-compares"
+    export RUSTC_BOOTSTRAP=1
+    export RUSTFLAGS="-Zsanitizer=address $coverage --cfg fuzzing -Ccodegen-units=1 -Cdebug-assertions"
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    cargo build --locked --release --target "$host" --target-dir "$target/fuzz"
+    exec "$target/fuzz/$host/release/calls" corpus/calls -max_total_time="$2" -max_len=2000 \
+        -artifact_prefix=artifacts/
+    ;;
+*) fail "there is no $mode: see the first lines of ci/capi.sh" ;;
+esac
+
+if [ -z "${GUIRA_CAPI_BOUNDED:-}" ]; then
+    # Not counted in: how long this takes depends on what is there already.
+    say "getting the tools"
+    missing=()
+    command -v gcc >/dev/null || missing+=(gcc libc6-dev)
+    command -v g++ >/dev/null || missing+=(g++)
+    command -v valgrind >/dev/null || missing+=(valgrind)
+    command -v pkg-config >/dev/null || missing+=(pkg-config)
+    command -v go >/dev/null || missing+=(golang-go)
+    [ -x "$tools/cargo-cinstall" ] || missing+=(libssl-dev pkg-config)
+    ci/install.sh "${missing[@]}"
+    tool cbindgen cbindgen 0.29.2
+    tool cargo-cinstall cargo-c 0.10.24+cargo-0.98.0
+
+    say "building and installing the library"
+    rm -rf "$installed"
+    PATH=$tools:$PATH cargo cinstall --locked --manifest-path capi/Cargo.toml --profile capi \
+        --prefix "$installed" --libdir lib
+    if [ "$mode" != --cost ]; then
+        cargo test --quiet --package guira-capi --no-run
+        cargo build --quiet --package guira-capi --features faults --target-dir "$target/capi-faults"
+        GUIRA_CAPI_BOUNDED=1 exec timeout --kill-after=10 240 "$self"
+    fi
+fi
+
+mkdir -p "$work"
+if [ "$mode" != --cost ]; then
+    say "the header is that of the code"
+    header "$work/guira.h"
+    diff -u capi/include/guira.h "$work/guira.h" || fail "run ci/capi.sh --header, and commit the header"
+fi
+
+export PKG_CONFIG_PATH=$installed/lib/pkgconfig
+# Go's cache does not see that a library or a header has changed.
+export GOCACHE=$work/go GOFLAGS=-count=1
+rm -rf "$work/go"
+
+if [ "$mode" = --cost ]; then
+    cargo bench --package guira-capi --profile capi
+    (cd capi/go && LD_LIBRARY_PATH=$installed/lib GOFLAGS= go test -run '^$' -bench .)
+    exit
+fi
+
+objects=$(nm -D --defined-only "$installed/lib/libguira.so" | awk '$3 !~ /^guira_/')
+[ -z "$objects" ] || fail "the library exports more than guira_*: $objects"
+readelf -d "$installed/lib/libguira.so" | grep -q 'SONAME.*libguira\.so\.' || fail "the library has no soname"
+grep -q fault_panic capi/include/guira.h && fail "the header has a fault"
+
+say "the units, and whether programs of earlier headers can run"
+cargo test --quiet --package guira-capi
+
+warnings=(-pedantic -Wall -Wextra -Werror -g -O1)
+cc=(gcc -std=c11 -D_POSIX_C_SOURCE=200809L "${warnings[@]}")
+cxx=(g++ -std=c++17 "${warnings[@]}")
+read -ra cflags <<<"$(pkg-config --cflags guira)"
+read -ra shared <<<"$(pkg-config --libs guira) -Wl,-rpath,$installed/lib -lpthread"
+# The words after the library are what it needs, as its pkg-config file says.
+read -ra needs <<<"$(sed -n 's/^Libs.private: //p' "$installed/lib/pkgconfig/guira.pc")"
+static=("$installed/lib/libguira.a" "${needs[@]}")
+# -isystem instead of -I would hide warnings of the header.
+headers=("${cflags[@]}")
+
+# built NAME SOURCE LINK...: a program under the name, for C or C++ by the source's name.
+built() {
+    local name=$1 source=$2 compiler=("${cc[@]}")
+    shift 2
+    case $source in *.cpp) compiler=("${cxx[@]}") ;; esac
+    "${compiler[@]}" "${headers[@]}" "$source" -o "$work/$name" "$@"
+}
+
+# run NAME COMMAND...: under that command, if any.
+run() {
+    local name=$1
+    shift
+    case $name in filter*) "$@" "$work/$name" tests/tests/data/hashes.txt ;; *) "$@" "$work/$name" ;; esac
+}
+
+tests=(c/filter.c c/expiring.c c/arguments.c c/memory.c cpp/classes.cpp)
+for source in "${tests[@]}"; do
+    name=$(basename "${source%.*}")
+    say "$source: shared, static"
+    built "$name" "capi/tests/$source" "${shared[@]}"
+    run "$name"
+    built "$name-static" "capi/tests/$source" "${static[@]}"
+    run "$name-static"
+done
+
+say "a program of the oldest header that is supported"
+old=$work/oldest
+mkdir -p "$old"
+cp capi/tests/abi/guira.h "$old/"
+headers=("-I$old" -Icapi/tests/c)
+for name in filter expiring arguments; do
+    built "$name-oldest" "capi/tests/c/$name.c" "${shared[@]}"
+    run "$name-oldest"
+done
+headers=("${cflags[@]}")
+
+say "valgrind"
+grind=(valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,indirect --error-exitcode=99)
+for name in filter expiring arguments classes; do run "$name" "${grind[@]}"; done
+
+say "the address sanitizer, and that of undefined behaviour"
+for source in c/filter.c c/expiring.c c/arguments.c cpp/classes.cpp; do
+    name=$(basename "${source%.*}")
+    built "$name-sanitized" "capi/tests/$source" -fsanitize=address,undefined -fno-sanitize-recover=all "${static[@]}"
+    run "$name-sanitized"
+done
+
+say "calls that panic"
+built panics capi/tests/c/panics.c "$target/capi-faults/debug/libguira_capi.a" "${needs[@]}"
+run panics
+
+say "the examples"
+built dedup capi/examples/dedup.c "${shared[@]}"
+cat Cargo.lock Cargo.lock | "$work/dedup" 3 | LC_ALL=C sort >"$work/lines"
+LC_ALL=C sort -u Cargo.lock | cmp - "$work/lines" || fail "dedup has lost or repeated a line"
+built window capi/examples/window.cpp "${shared[@]}"
+[ "$(printf 'a\na\na\na\nb\n' | "$work/window" | grep -c allow)" = 4 ] || fail "the window does not count"
+
+say "Go"
+(
+    cd capi/go
+    export LD_LIBRARY_PATH=$installed/lib
+    unformatted=$(gofmt -l .)
+    [ -z "$unformatted" ] || fail "not formatted by gofmt: $unformatted"
+    go vet ./...
+    go test ./...
+    GODEBUG=cgocheck=2 go test ./...
+    go test -race ./...
+)
+say "the C interface passed"

@@ -1,0 +1,80 @@
+//! An epoch lasts as long as it should by the clock, whoever begins it.
+#![cfg(guira_loom)]
+
+use guira::model::{Expiring, Step};
+use guira_loom_tests::Scenario;
+use loom::sync::atomic::{AtomicU64, Ordering};
+
+const SHORT: &str = "an epoch is too short";
+const LENGTH: u64 = 10;
+
+/// A filter, and the time of all threads.
+struct Timed {
+    filter: Expiring<2>,
+    now: AtomicU64,
+}
+
+impl Timed {
+    /// Epoch 1 has begun at the time 0, and that is recorded.
+    fn new() -> Self {
+        let filter = Expiring::new(1, &[&[], &[]]);
+        filter.tick(LENGTH, || 0);
+        let now = AtomicU64::new(LENGTH);
+        Self { filter, now }
+    }
+
+    fn read(&self) -> u64 {
+        self.now.load(Ordering::SeqCst)
+    }
+
+    /// True if this call began an epoch.
+    fn tick(&self) -> bool {
+        self.filter.tick(LENGTH, || self.read())
+    }
+}
+
+/// Two threads tick when an epoch is due; a third one lets less than an epoch pass.
+fn two_ticks(passes: u64) -> Scenario<Timed> {
+    let name = format!("two ticks while {passes} pass");
+    Scenario::new(&name, Timed::new)
+        .thread(Timed::tick)
+        .thread(Timed::tick)
+        .thread(move |timed| {
+            timed.now.fetch_add(passes, Ordering::SeqCst);
+            0_usize
+        })
+        .law(|timed, begun| {
+            let epochs = timed.filter.epoch() - 1;
+            assert_eq!(epochs, (begun[0] + begun[1]) as u64, "epochs");
+            assert!(epochs <= 1, "{SHORT}");
+        })
+        .mains(&[0])
+        .outcomes(&[[0, 1, 0], [1, 0, 0]])
+}
+
+/// A tick begins an epoch, and another thread ticks until it sees that one, once more.
+fn tick_after_tick() -> Scenario<Timed> {
+    Scenario::new("a tick in the epoch of another", Timed::new)
+        .thread(Timed::tick)
+        .thread(|timed| {
+            let first = timed.tick();
+            first || timed.tick()
+        })
+        .law(|timed, _| assert!(timed.filter.epoch() <= 2, "{SHORT}"))
+        .outcomes(&[[0, 1], [1, 0]])
+}
+
+#[test]
+fn of_two_calls_one_begins_an_epoch() {
+    two_ticks(LENGTH - 1).holds();
+}
+
+#[test]
+fn an_epoch_that_another_thread_has_begun_is_not_due() {
+    tick_after_tick().holds();
+}
+
+#[test]
+fn a_record_is_seen_with_its_reading() {
+    tick_after_tick().must_fail(Step::Began, SHORT);
+}

@@ -1,0 +1,220 @@
+//! `LATENCY`: when commands took long.
+
+use super::{Args, Cost, Reply, call::unknown_subcommand, objects::help};
+use crate::{server::Server, session::Session};
+use std::{
+    collections::VecDeque,
+    fmt::Write,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Samples that are kept of an event, at most one per second.
+const SAMPLES: usize = 160;
+
+/// The events, by the names that Redis gives them.
+const EVENTS: [&str; 2] = ["command", "fast-command"];
+
+/// The latest commands that took long.
+#[derive(Debug, Default)]
+pub struct Latency(Mutex<[Event; EVENTS.len()]>);
+
+#[derive(Debug, Default)]
+struct Event {
+    samples: VecDeque<Sample>,
+    /// The longest since the start or the last reset, in milliseconds.
+    longest: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sample {
+    /// In seconds since 1970.
+    at: i64,
+    /// The longest of this second.
+    milliseconds: i64,
+}
+
+impl Latency {
+    /// A command of this cost took long.
+    pub(super) fn note(&self, cost: Cost, at: i64, milliseconds: i64) {
+        let index = match cost {
+            Cost::Long | Cost::Queue => 0,
+            Cost::Short => 1,
+        };
+        self.lock()[index].note(Sample { at, milliseconds });
+    }
+
+    /// A panic while the lock was held leaves nothing half-done here.
+    fn lock(&self) -> MutexGuard<'_, [Event; EVENTS.len()]> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Event {
+    fn note(&mut self, sample: Sample) {
+        self.longest = self.longest.max(sample.milliseconds);
+        match self.samples.back_mut() {
+            Some(last) if last.at == sample.at => {
+                last.milliseconds = last.milliseconds.max(sample.milliseconds);
+            }
+            _ => {
+                self.samples.push_back(sample);
+                if self.samples.len() > SAMPLES {
+                    self.samples.pop_front();
+                }
+            }
+        }
+    }
+}
+
+/// `LATENCY LATEST | HISTORY event | RESET [event]... | DOCTOR | HELP`
+pub(super) fn latency(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
+    let [_, word, rest @ ..] = args else {
+        return Reply::wrong_arity(args[0]);
+    };
+    let log = &server.slow_log;
+    match (word.to_ascii_uppercase().as_slice(), rest) {
+        (b"LATEST", []) => latest(&log.latency),
+        (b"HISTORY", [event]) => history(&log.latency, event),
+        (b"RESET", events) => reset(&log.latency, events),
+        (b"DOCTOR", []) => Reply::Text(doctor(&log.latency, log.latency_threshold())),
+        (b"HELP", []) => help(&[
+            "LATENCY LATEST: of each event its name, the time of its latest sample in seconds \
+             since 1970, its latest and its longest latency in milliseconds.",
+            "LATENCY HISTORY event: the time and the latency of up to 160 samples, the oldest \
+             first.",
+            "LATENCY RESET [event]...: forgets the samples, and returns of how many events.",
+            "LATENCY DOCTOR: a summary.",
+            "The events are command and fast-command. CONFIG SET latency-monitor-threshold sets \
+             the milliseconds from which on commands are sampled. 0: none are.",
+        ]),
+        (name @ (b"LATEST" | b"HISTORY" | b"DOCTOR" | b"HELP"), _) => {
+            Reply::wrong_arity(&[b"latency|", name].concat())
+        }
+        _ => unknown_subcommand("latency", word),
+    }
+}
+
+fn latest(latency: &Latency) -> Reply {
+    let events = latency.lock();
+    let named = EVENTS.iter().zip(events.iter());
+    let entry = |(name, event): (&&str, &Event)| {
+        let last = event.samples.back()?;
+        Some(Reply::Array(vec![
+            Reply::bulk(name),
+            Reply::Integer(last.at),
+            Reply::Integer(last.milliseconds),
+            Reply::Integer(event.longest),
+        ]))
+    };
+    Reply::Array(named.filter_map(entry).collect())
+}
+
+fn history(latency: &Latency, event: &[u8]) -> Reply {
+    let Some(index) = index_of(event) else {
+        return Reply::Array(Vec::new());
+    };
+    let pair = |sample: &Sample| Reply::Integers(vec![sample.at, sample.milliseconds]);
+    Reply::Array(latency.lock()[index].samples.iter().map(pair).collect())
+}
+
+fn reset(latency: &Latency, events: Args<'_>) -> Reply {
+    let is_meant = |index| {
+        let named = |event: &&[u8]| index_of(event) == Some(index);
+        events.is_empty() || events.iter().any(named)
+    };
+    let mut forgotten = 0;
+    for (index, event) in latency.lock().iter_mut().enumerate() {
+        if is_meant(index) && !event.samples.is_empty() {
+            *event = Event::default();
+            forgotten += 1;
+        }
+    }
+    Reply::Integer(forgotten)
+}
+
+fn index_of(event: &[u8]) -> Option<usize> {
+    let mut names = EVENTS.iter();
+    names.position(|name| name.as_bytes().eq_ignore_ascii_case(event))
+}
+
+/// Tells people what was sampled.
+fn doctor(latency: &Latency, threshold: u64) -> String {
+    if threshold == 0 {
+        return "Latency is not monitored. CONFIG SET latency-monitor-threshold 100 starts to \
+                sample commands that take 100 ms or longer.\n"
+            .into();
+    }
+    let mut text = String::new();
+    for (name, event) in EVENTS.iter().zip(latency.lock().iter()) {
+        let Some(last) = event.samples.back() else {
+            continue;
+        };
+        let sum: i64 = event.samples.iter().map(|it| it.milliseconds).sum();
+        let mean = sum / event.samples.len() as i64;
+        let written = writeln!(
+            text,
+            "{name}: samples in {} seconds, mean {mean} ms, latest {} ms, longest {} ms. SLOWLOG \
+             GET shows the commands.",
+            event.samples.len(),
+            last.milliseconds,
+            event.longest,
+        );
+        if written.is_err() {
+            unreachable!("a string takes all text");
+        }
+    }
+    if text.is_empty() {
+        text = format!("No command took {threshold} ms or longer.\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_has_one_sample_and_few_are_kept() {
+        let latency = Latency::default();
+        for at in 0..200 {
+            latency.note(Cost::Short, at, 20);
+            latency.note(Cost::Short, at, 500 - at);
+            latency.note(Cost::Short, at, 30);
+        }
+        let events = latency.lock();
+        let of_fast = &events[1];
+        assert_eq!(of_fast.samples.len(), SAMPLES);
+        assert!(
+            of_fast
+                .samples
+                .iter()
+                .all(|it| it.milliseconds == 500 - it.at)
+        );
+        assert_eq!(of_fast.longest, 500);
+        assert!(events[0].samples.is_empty());
+    }
+
+    #[test]
+    fn events_are_forgotten_by_name() {
+        let latency = Latency::default();
+        latency.note(Cost::Long, 1, 10);
+        latency.note(Cost::Short, 1, 20);
+        let names = |reply| match reply {
+            Reply::Array(events) => events.len(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(names(latest(&latency)), 2);
+        assert_eq!(reset(&latency, &[b"none"]), Reply::Integer(0));
+        assert_eq!(
+            reset(&latency, &[b"Command", b"command"]),
+            Reply::Integer(1)
+        );
+        assert_eq!(names(history(&latency, b"command")), 0);
+        let expected = Reply::Array(vec![Reply::Integers(vec![1, 20])]);
+        assert_eq!(history(&latency, b"fast-command"), expected);
+        assert!(doctor(&latency, 5).starts_with("fast-command: samples in 1 seconds, mean 20 ms"));
+        assert_eq!(reset(&latency, &[]), Reply::Integer(1));
+        assert_eq!(doctor(&latency, 5), "No command took 5 ms or longer.\n");
+        assert!(doctor(&latency, 0).starts_with("Latency is not monitored"));
+    }
+}

@@ -1,0 +1,108 @@
+//! The settings that `CONFIG SET` changes while the server runs, where nothing else keeps them.
+//!
+//! All Relaxed: a change takes effect soon, and orders nothing.
+
+use crate::config::Config;
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::sync::watch;
+
+/// What the settings are now.
+#[derive(Debug)]
+pub struct Tunable {
+    maxclients: AtomicUsize,
+    max_output: AtomicUsize,
+    metrics_filters: AtomicUsize,
+    /// In seconds.
+    timeout: AtomicU64,
+    save_every: watch::Sender<Option<Duration>>,
+    log: Mutex<String>,
+}
+
+impl Tunable {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            maxclients: config.maxclients.get().into(),
+            max_output: config.max_output.into(),
+            metrics_filters: (config.metrics_filters as usize).into(),
+            timeout: config.timeout.as_secs().into(),
+            save_every: watch::Sender::new(config.save_every()),
+            log: config.log.to_string().into(),
+        }
+    }
+
+    /// Clients at a time.
+    #[must_use]
+    pub fn maxclients(&self) -> usize {
+        self.maxclients.load(Relaxed)
+    }
+
+    /// Clients that may be there without having authenticated.
+    #[must_use]
+    pub fn unauthenticated_clients(&self) -> usize {
+        self.maxclients().div_ceil(2)
+    }
+
+    pub(crate) fn set_maxclients(&self, clients: NonZeroUsize) {
+        self.maxclients.store(clients.get(), Relaxed);
+    }
+
+    /// Bytes of replies that a client may leave unread.
+    #[inline]
+    #[must_use]
+    pub fn max_output(&self) -> usize {
+        self.max_output.load(Relaxed)
+    }
+
+    pub(crate) fn set_max_output(&self, bytes: usize) {
+        self.max_output.store(bytes, Relaxed);
+    }
+
+    /// Filters that have metrics of their own.
+    #[must_use]
+    pub fn metrics_filters(&self) -> usize {
+        self.metrics_filters.load(Relaxed)
+    }
+
+    pub(crate) fn set_metrics_filters(&self, filters: u32) {
+        self.metrics_filters.store(filters as usize, Relaxed);
+    }
+
+    /// How long a client may be idle; 0 for any time.
+    #[inline]
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout.load(Relaxed))
+    }
+
+    pub(crate) fn set_timeout(&self, timeout: Duration) {
+        self.timeout.store(timeout.as_secs(), Relaxed);
+    }
+
+    /// The time between saves, and its changes. `None`: there are none.
+    #[must_use]
+    pub fn save_every(&self) -> watch::Receiver<Option<Duration>> {
+        self.save_every.subscribe()
+    }
+
+    pub(crate) fn set_save_every(&self, every: Option<Duration>) {
+        self.save_every.send_replace(every);
+    }
+
+    /// What is logged.
+    #[must_use]
+    pub fn log(&self) -> String {
+        let log = self.log.lock();
+        log.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_log(&self, filter: String) {
+        *self.log.lock().unwrap_or_else(PoisonError::into_inner) = filter;
+    }
+}

@@ -1,0 +1,157 @@
+//! The files for containers: the file system of the image, the manifest, and the check of readiness.
+#![cfg(target_os = "linux")]
+
+use crate::common::{Protocol, Server, ask, command, shut_down, until};
+use clap::CommandFactory;
+use guira_server::config::Config;
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+use tempfile::TempDir;
+
+const ROOTFS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/container/rootfs.sh");
+const MANIFEST: &str = include_str!("../container/kubernetes.yaml");
+const DOCKERFILE: &str = include_str!("../container/Dockerfile");
+
+/// The user of the image.
+const USER: u32 = 65532;
+
+/// Runs the program of the image as its user, with everything but `/data` read-only.
+const RUN: &str = r#"
+root=$1; shift
+mount --bind "$root" "$root"
+mount --bind "$root/data" "$root/data"
+mount -o remount,bind,ro "$root"
+exec setpriv --no-new-privs chroot --userspec=65532:65532 --groups=65532 "$root" /guira-server "$@"
+"#;
+
+/// Without a root user on the machine, nothing can have another root directory.
+fn is_root() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("Uid:"))
+        .unwrap();
+    line.split_whitespace().nth(2) == Some("0")
+}
+
+fn check_ready(metrics: &str) -> Output {
+    let mut check = command(&["--check-ready", "--metrics", metrics]);
+    check.output().unwrap()
+}
+
+#[test]
+fn readiness_is_checked_by_the_program_itself() {
+    let mut start = command(&["--metrics", "127.0.0.1:0", "--log", "info"]);
+    let (server, address) = Server::spawn_with_metrics(&mut start);
+    let of_all = format!("0.0.0.0:{}", address.port());
+    for metrics in [address.to_string(), of_all] {
+        let output = check_ready(&metrics);
+        assert!(output.status.success(), "{output:?}");
+    }
+    assert!(server.terminate().success());
+    let output = check_ready(&address.to_string());
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("does not answer"), "{text}");
+    let output = command(&["--check-ready"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+}
+
+/// Docker makes the image from these steps.
+#[test]
+fn the_image_runs_read_only_as_another_user() {
+    if !is_root() {
+        return eprintln!("only root can change the root directory");
+    }
+    assert!(DOCKERFILE.contains(&format!("USER {USER}:{USER}")));
+    assert!(DOCKERFILE.contains("server/container/rootfs.sh target/release/guira-server /rootfs"));
+    let directory = TempDir::new().unwrap();
+    let root = directory.path().join("rootfs");
+    let built = Command::new(ROOTFS)
+        .args([env!("CARGO_BIN_EXE_guira-server").as_ref(), root.as_path()])
+        .status();
+    assert!(built.unwrap().success());
+    let start = || {
+        let mut start = Command::new("unshare");
+        start
+            .args(["--mount", "sh", "-euc", RUN, "sh"])
+            .arg(&root)
+            .args(["--port", "0", "--dir", "/data", "--log", "warn"])
+            .stdout(std::process::Stdio::piped());
+        Server::spawn(&mut start)
+    };
+    let server = start();
+    let status = fs::read_to_string(format!("/proc/{}/status", server.process.id())).unwrap();
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap().trim().to_owned()
+    };
+    assert!(
+        field("Uid:").starts_with(&format!("{USER}\t{USER}")),
+        "{status}"
+    );
+    assert_eq!(field("CapEff:"), "0".repeat(16));
+    let mounts = fs::read_to_string(format!("/proc/{}/mountinfo", server.process.id())).unwrap();
+    let is_read_only = |line: &str| {
+        let mut words = line.split(' ').skip(4);
+        words.next() == Some("/") && words.next().is_some_and(|it| it.starts_with("ro"))
+    };
+    assert!(mounts.lines().any(is_read_only), "{mounts}");
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.ADD k a");
+    shut_down(&mut client, "SHUTDOWN");
+    let mut server = server;
+    until("it ends", || server.process.try_wait().unwrap().is_some());
+    let server = start();
+    let mut client = server.client(Protocol::Resp2);
+    assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k a"), 1);
+    drop(client);
+    assert!(server.terminate().success());
+    // Nothing but the program, its libraries, and what a user needs.
+    let names = fs::read_dir(&root).unwrap();
+    let names: BTreeSet<_> = names
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let known = ["data", "etc", "guira-server", "lib", "lib64", "tmp", "usr"];
+    assert!(
+        names.iter().all(|name| known.contains(&&**name)),
+        "{names:?}"
+    );
+    assert!(!Path::new(&root).join("bin").exists());
+}
+
+#[test]
+fn the_files_name_settings_of_the_server() {
+    let command = Config::command();
+    let options = command
+        .get_arguments()
+        .filter_map(|option| option.get_long());
+    let known: BTreeSet<_> = options
+        .map(|name| format!("GUIRA_{}", name.to_uppercase().replace('-', "_")))
+        .collect();
+    for (text, least) in [(MANIFEST, 6), (DOCKERFILE, 3)] {
+        let words = text.split(|c: char| !c.is_ascii_uppercase() && c != '_');
+        // A comment explains why the variable of this name is avoided.
+        let named: BTreeSet<_> = words.filter(|word| word.starts_with("GUIRA_")).collect();
+        assert!(named.len() >= least, "{named:?}");
+        let unknown: Vec<_> = named
+            .iter()
+            .filter(|word| !known.contains(**word))
+            .collect();
+        assert!(unknown.is_empty(), "{unknown:?}");
+    }
+    for line in [
+        "runAsNonRoot: true",
+        "readOnlyRootFilesystem: true",
+        "enableServiceLinks: false",
+        "path: /readyz",
+        "path: /healthz",
+    ] {
+        assert!(MANIFEST.contains(line), "{line}");
+    }
+    assert!(MANIFEST.contains(&format!("runAsUser: {USER}")));
+}

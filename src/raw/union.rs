@@ -1,0 +1,183 @@
+//! union: raises the copies of a class to the number that another filter has.
+//!
+//! | promise | as many copies as the filter with the most has, none of them older |
+//! |---|---|
+//! | how | DESIGN, section 8, "Union" |
+//! | why | PROOF, section 10 (L12) |
+//! | checked by | union |
+//! | break it | `cargo xtask break UnionBlindly` |
+//!
+//! A copy is added as by [`insert_unique`](super::unique), but for the number of copies that the
+//! call tolerates. So of two calls that raise a class to one number, each sees what the other has
+//! added, and a concurrent `insert_unique` of the class adds no further copy.
+
+use super::{Now, RawFilter, copies::copies, remove::PATIENCE, unique::Wanted};
+use crate::{
+    error::InsertError,
+    fault::faulty,
+    sync,
+    table::{
+        class::Class,
+        entry::{Entry, Fingerprint},
+        layout::{Layout, PackedLayout, Word},
+        time::{Epochs, Moment, Time},
+        word::Bucket,
+    },
+};
+
+/// The copies of a class that a union carries over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Present {
+    /// All of them.
+    pub(crate) copies: usize,
+    /// Those that are not older than asked.
+    pub(crate) young: usize,
+}
+
+/// A number of copies of a class. A copy that is added was last seen `age` epochs ago.
+#[derive(Clone, Copy)]
+struct Several {
+    copies: usize,
+    age: u64,
+}
+
+impl<L: Layout> Wanted<L> for Several {
+    fn copies(self) -> usize {
+        faulty!(self.copies, UnionBlindly => usize::MAX)
+    }
+
+    fn entry(self, fingerprint: Fingerprint, now: Now<L>) -> Entry {
+        now.aged_entry(fingerprint, self.age)
+    }
+
+    /// The words may not have stood together, so that one copy may be in both.
+    fn are_in(self, raw: &RawFilter<L>, class: Class, _: [Word<L>; 2], _: Now<L>) -> bool {
+        let present = raw.count(class);
+        faulty!(present >= self.copies, UnionBlindly => false)
+    }
+
+    /// The caller looks at the ages once more.
+    fn added_too_early(self, _: &RawFilter<L>, _: Class) {}
+}
+
+impl<L: Layout> RawFilter<L> {
+    /// The copies of the class that a union carries over: those at one moment, and at least one if
+    /// the class is present throughout.
+    ///
+    /// [`count`](Self::count) alone can miss a class whose copies come and go.
+    pub(crate) fn copies_for_union(&self, class: Class) -> usize {
+        self.count(class).max(self.contains(class).into())
+    }
+
+    /// Raises each class to the number of copies that `other` says, and adds to `added` how
+    /// many copies that took. At most [`GROUP`](super::batch::GROUP) classes, as
+    /// [`insert_classes`](Self::insert_classes).
+    pub(crate) fn raise_classes(
+        &self,
+        other: &dyn Fn(Class) -> usize,
+        classes: &[Class],
+        added: &mut usize,
+    ) -> Result<(), InsertError> {
+        for class in classes {
+            for bucket in [class.p, class.q] {
+                self.table.prefetch(class.fingerprint, bucket);
+            }
+        }
+        for &class in classes {
+            let copies = other(class);
+            let wanted = Several { copies, age: 0 };
+            while self.count(class) < copies && self.insert_wanted(class, wanted)? {
+                *added += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
+    /// The copies of the class, and those that were last seen at most `age` epochs ago.
+    pub(crate) fn present_for_union(&self, class: Class, age: u64) -> Present {
+        let young = self.count_within(class, age);
+        let copies = self.copies_for_union(class).max(young);
+        Present {
+            copies,
+            // The scan has met a young one. If an epoch has begun since, it is older by now.
+            young: young.max(copies.min(1)),
+        }
+    }
+
+    /// Raises the copies of each class that are not older than the one given with it, to the number
+    /// that `other` says. Adds to `changed` how many copies were added or made younger.
+    pub(crate) fn raise_seen(
+        &self,
+        other: &dyn Fn(Class, u64) -> Present,
+        copies: &[(Class, u64)],
+        changed: &mut usize,
+    ) -> Result<(), InsertError> {
+        for &(class, age) in copies {
+            // As in a merge: the current epoch of this filter may be about to end.
+            let here = age.saturating_sub(1);
+            let Present { copies, young } = other(class, age);
+            let wanted = Several { copies, age: here };
+            while self.count(class) < copies || self.count_within(class, here) < young {
+                if !self.insert_wanted(class, wanted)? {
+                    // There are enough, and one of them is too old.
+                    self.make_younger(class, here)?;
+                }
+                *changed += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The live copies that were last seen at most `age` epochs ago, at one moment.
+    fn count_within(&self, class: Class, age: u64) -> usize {
+        loop {
+            let now = self.moment();
+            let young = Now::<L> {
+                oldest: age.min(now.oldest),
+                ..now
+            };
+            let version = self.versions.of(class).observe();
+            let (p, q) = self.load_pair(class);
+            let is_one_moment = self.unchanged(class, p, q) && version.validate();
+            if is_one_moment
+                && Time::<Word<L>>::is_still(&self.time, now)
+                && let Some(copies) = copies::<L>(p, q, class.fingerprint, young)
+            {
+                return copies;
+            }
+            sync::yield_in_model();
+        }
+    }
+
+    /// Gives the oldest copy that is older than `age` epochs this age, or does nothing if there is
+    /// none. If its word is marked for a while, a copy is added, and the old one expires by itself.
+    #[cold]
+    fn make_younger(&self, class: Class, age: u64) -> Result<(), InsertError> {
+        let fingerprint = class.fingerprint;
+        for _ in 0..=PATIENCE {
+            let now = self.moment();
+            let (p, q) = self.table.view().load_pair_for_update(class);
+            let oldest = [(p, class.p), (q, class.q)]
+                .into_iter()
+                .filter(|(loaded, _)| loaded.word().is_unmarked())
+                .filter_map(|place| {
+                    let entry = Moment::<Word<L>>::oldest_in(now, place.0.word(), fingerprint)?;
+                    Some((Moment::<Word<L>>::age(now, entry), entry, place))
+                })
+                .max_by_key(|&(age, ..)| age);
+            match oldest {
+                Some((old, entry, (loaded, bucket))) if old > age => {
+                    let young = |now| Moment::<Word<L>>::aged_entry(now, fingerprint, age);
+                    if self.renew(bucket, loaded, entry, young).is_some() {
+                        return Ok(());
+                    }
+                }
+                _ if Word::<L>::both_unmarked(p.word(), q.word()) => return Ok(()),
+                _ => sync::yield_now(),
+            }
+        }
+        self.insert_aged(class, age)
+    }
+}

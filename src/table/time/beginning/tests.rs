@@ -1,0 +1,190 @@
+//! When an epoch is due, by a clock that may be read at any time.
+
+use super::*;
+use std::cell::Cell;
+
+const LENGTH: Duration = Duration::from_millis(10);
+
+/// Epochs among which are those whose low bits are equal.
+const NUMBERS: [u64; 7] = [
+    0,
+    1,
+    (1 << 16) - 1,
+    1 << 16,
+    (1 << 32) - 1,
+    (1 << 48) - 1,
+    (1 << 63) - 1,
+];
+
+const fn micros(micros: u64) -> Duration {
+    Duration::from_micros(micros)
+}
+
+/// A reading of the caller's clock.
+fn at(elapsed: Duration) -> Reading {
+    Reading::of_caller(elapsed)
+}
+
+/// A beginning of which nothing is known by the clock of a caller.
+fn unknown() -> Beginning {
+    Beginning::in_epoch(u64::MAX, Duration::ZERO)
+}
+
+fn is_due(beginning: &Beginning, epoch: u64, elapsed: Duration) -> bool {
+    beginning.is_due(epoch, LENGTH, || at(elapsed))
+}
+
+const NANO: Duration = Duration::from_nanos(1);
+
+#[test]
+fn an_unknown_beginning_counts_from_the_first_reading_to_the_nanosecond() {
+    for epoch in NUMBERS {
+        for first in [Duration::ZERO, NANO, micros(77_000) + NANO] {
+            let beginning = unknown();
+            assert!(!is_due(&beginning, epoch, first), "{epoch}");
+            assert!(!is_due(&beginning, epoch, first + LENGTH - NANO), "{epoch}");
+            assert!(is_due(&beginning, epoch, first + LENGTH), "{epoch}");
+        }
+    }
+}
+
+#[test]
+fn a_beginning_is_that_of_one_epoch() {
+    for epoch in NUMBERS {
+        let beginning = unknown();
+        beginning.record(epoch, at(micros(5_000)));
+        assert!(is_due(&beginning, epoch, micros(15_000)), "{epoch}");
+        // Another thread began a later one.
+        for later in [1, 1 << 16, 1 << 32] {
+            let next = epoch + later;
+            let now = micros(900_000 + later);
+            assert!(!is_due(&beginning, next, now), "{next}");
+            assert!(!is_due(&beginning, next, now + LENGTH - NANO), "{next}");
+            assert!(is_due(&beginning, next, now + LENGTH), "{next}");
+        }
+    }
+}
+
+/// A thread that is preempted between the reading and the record changes nothing.
+#[test]
+fn a_late_record_of_an_epoch_is_void() {
+    let beginning = unknown();
+    beginning.record(8, at(micros(50_000)));
+    for (epoch, late) in [(7, 20_000), (7, 59_000), (8, 59_000), (8, 10)] {
+        beginning.record(epoch, at(micros(late)));
+    }
+    assert!(!is_due(&beginning, 8, micros(60_000) - NANO));
+    assert!(is_due(&beginning, 8, micros(60_000)));
+}
+
+/// The reading is from before the look at the record, so the later one of two counts. It was taken
+/// before the first record was complete.
+#[test]
+fn the_clock_is_read_before_the_record() {
+    let beginning = unknown();
+    let read = Cell::new(0);
+    let due = beginning.is_due(3, LENGTH, || {
+        read.set(read.get() + 1);
+        beginning.record(3, at(micros(1_000)));
+        at(micros(9_000))
+    });
+    assert_eq!((due, read.get()), (false, 1));
+    assert!(is_due(&beginning, 3, micros(11_000)), "the record stands");
+}
+
+#[test]
+fn a_reading_before_the_beginning_is_not_due() {
+    let beginning = unknown();
+    beginning.record(1, at(micros(40_000)));
+    for reading in [0, 1, 39_999, 40_000] {
+        assert!(!is_due(&beginning, 1, micros(reading)), "{reading}");
+        assert_eq!(beginning.age(1, at(micros(reading))), Some(Duration::ZERO));
+    }
+}
+
+#[test]
+fn no_epoch_is_due_at_the_end_of_the_clock() {
+    let beginning = unknown();
+    let latest = Duration::from_nanos((1 << 63) - 1);
+    beginning.record(1, at(latest - LENGTH));
+    assert!(is_due(&beginning, 1, latest));
+    assert!(is_due(&beginning, 1, Duration::MAX));
+    for reading in [latest, latest + LENGTH, Duration::MAX] {
+        let beginning = unknown();
+        beginning.record(1, at(reading));
+        assert!(!is_due(&beginning, 1, latest + LENGTH));
+        assert!(!is_due(&beginning, 1, Duration::MAX));
+    }
+}
+
+/// The age of an epoch is what `is_due` goes by.
+#[test]
+fn an_epoch_is_as_old_as_it_is_due() {
+    let beginning = unknown();
+    assert_eq!(beginning.age(3, at(micros(9_000))), None);
+    assert!(!is_due(&beginning, 3, micros(9_000)));
+    let age = |reading| beginning.age(3, at(micros(reading)));
+    assert_eq!(age(18_999), Some(micros(9_999)));
+    assert_eq!(age(19_000), Some(LENGTH));
+    assert!(is_due(&beginning, 3, micros(19_000)));
+    for other in [2, 4, 3 + (1 << 16)] {
+        assert_eq!(beginning.age(other, at(micros(19_000))), None);
+    }
+}
+
+#[test]
+fn the_first_epoch_counts_from_the_start_of_the_own_clock() {
+    let beginning = Beginning::in_epoch(5, micros(7_000));
+    let own = |elapsed| Reading::own(micros(elapsed));
+    assert_eq!(beginning.age(5, own(0)), Some(micros(7_000)));
+    assert!(!beginning.is_due(5, LENGTH, || own(2_999)));
+    assert!(beginning.is_due(5, LENGTH, || own(3_000)));
+    assert_eq!(beginning.age(4, own(3_000)), None);
+    assert_eq!(beginning.age(6, own(3_000)), None);
+}
+
+#[test]
+fn an_age_that_was_carried_over_counts_by_the_clock_of_a_caller_from_its_first_reading() {
+    let beginning = Beginning::in_epoch(5, micros(7_000));
+    assert_eq!(beginning.age(5, at(micros(400))), None);
+    assert!(!is_due(&beginning, 5, micros(400)));
+    assert_eq!(beginning.age(5, at(micros(400))), Some(micros(7_000)));
+    assert!(!is_due(&beginning, 5, micros(3_399)));
+    assert!(is_due(&beginning, 5, micros(3_400)));
+    // The next epoch carries nothing.
+    beginning.record(6, at(micros(3_400)));
+    assert!(!is_due(&beginning, 6, micros(13_399)));
+    assert!(is_due(&beginning, 6, micros(13_400)));
+}
+
+/// Readings of two clocks are not comparable: the epoch is then not due, however far they are apart.
+#[test]
+fn clocks_are_not_mixed() {
+    let own = |elapsed| Reading::own(micros(elapsed));
+    let beginning = unknown();
+    beginning.record(1, at(Duration::ZERO));
+    assert_eq!(beginning.age(1, own(1 << 40)), None);
+    assert!(!beginning.is_due(1, LENGTH, || own(1 << 40)));
+    // From now on the own clock counts.
+    assert!(!beginning.is_due(1, LENGTH, || own((1 << 40) + 9_999)));
+    assert!(beginning.is_due(1, LENGTH, || own((1 << 40) + 10_000)));
+    assert!(!is_due(&beginning, 1, Duration::MAX));
+    let beginning = unknown();
+    beginning.record(1, own(0));
+    assert_eq!(beginning.age(1, at(LENGTH)), None);
+    assert!(!is_due(&beginning, 1, Duration::MAX));
+}
+
+#[test]
+fn a_duplicate_knows_what_is_known() {
+    let beginning = Beginning::in_epoch(5, micros(7_000));
+    let restored = beginning.duplicate();
+    assert_eq!(
+        restored.age(5, Reading::own(micros(1))),
+        Some(micros(7_001))
+    );
+    beginning.record(6, at(micros(20)));
+    let later = beginning.duplicate();
+    assert_eq!(later.age(6, at(micros(30))), Some(micros(10)));
+    assert_eq!(restored.age(6, at(micros(30))), None);
+}

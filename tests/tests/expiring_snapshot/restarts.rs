@@ -1,0 +1,168 @@
+//! Restarts keep time: however often a process restarts, nothing expires early or stays longer.
+
+use guira::{ExpiringFilter, ExpiringSnapshotDecoder};
+use std::time::Duration;
+
+const TTL: Duration = Duration::from_secs(1200);
+const EPOCHS: u32 = 12;
+
+fn filter() -> ExpiringFilter {
+    let builder = ExpiringFilter::builder(TTL).epochs(EPOCHS).capacity(2_000);
+    let builder = builder.fingerprint_bits(26).seed(5);
+    builder.build().expect("a filter")
+}
+
+/// A linear congruential generator: good enough for moments.
+struct Random(u64);
+
+impl Random {
+    /// A time up to `most`, to the nanosecond.
+    fn time(&mut self, most: Duration) -> Duration {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        let most = most.as_nanos() as u64;
+        Duration::from_nanos((self.0 >> 11) % most)
+    }
+}
+
+/// A process that saves and restarts, in simulated time.
+struct Process {
+    filter: ExpiringFilter,
+    now: Duration,
+    items: Vec<(u32, Duration)>,
+}
+
+/// The time between two calls of `tick` while the process runs.
+const LOOK: Duration = Duration::from_millis(997);
+
+impl Process {
+    fn run(&mut self, for_time: Duration) {
+        let end = self.now + for_time;
+        loop {
+            self.filter.tick_at(|| self.now);
+            self.check();
+            if self.now == end {
+                return;
+            }
+            self.now = end.min(self.now + LOOK);
+        }
+    }
+
+    fn insert(&mut self, item: u32) {
+        self.filter.insert(&item).expect("room");
+        self.items.push((item, self.now));
+    }
+
+    /// Each item is there for the TTL. Later than TTL * (1 + 1/E), and the looks by which each epoch
+    /// may be late, it is gone.
+    fn check(&mut self) {
+        let (filter, now) = (&self.filter, self.now);
+        let most = TTL + TTL / EPOCHS + LOOK * (EPOCHS + 1);
+        self.items.retain(|&(item, inserted)| {
+            let age = now - inserted;
+            let is_in = filter.contains(&item);
+            assert!(is_in || age >= TTL, "{item} was early: {age:?}");
+            assert!(!is_in || age <= most, "{item} is late: {age:?}");
+            is_in
+        });
+    }
+
+    fn restart(&mut self, down: Duration) {
+        let bytes = self.filter.to_bytes_at(|| self.now);
+        self.now += down;
+        self.filter = ExpiringFilter::restore(&bytes[..], down).expect("a snapshot");
+    }
+}
+
+/// Restarts more often than epochs, about as often, and with long times between.
+#[test]
+fn a_thousand_restarts_lose_no_time_and_gain_none() {
+    let seconds = Duration::from_secs;
+    for (number, (up, down)) in [
+        (seconds(90), seconds(2)),
+        (seconds(20), seconds(90)),
+        (seconds(130), seconds(250)),
+        (seconds(9), seconds(3_000)),
+        (Duration::from_millis(3), seconds(1)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut random = Random(number as u64);
+        let mut process = Process {
+            filter: filter(),
+            now: Duration::from_nanos(17),
+            items: Vec::new(),
+        };
+        for restart in 0..1_000 {
+            process.insert(restart);
+            let up = random.time(up);
+            process.run(up);
+            process.insert(restart + 1_000_000);
+            process.restart(random.time(down));
+            process.check();
+        }
+        process.run(TTL + TTL / EPOCHS + LOOK * (EPOCHS + 1));
+        assert!(process.filter.is_empty());
+    }
+}
+
+#[test]
+fn a_time_is_cut_where_all_is_gone() {
+    let filter = filter();
+    filter.insert("ani").expect("room");
+    let bytes = filter.to_bytes();
+    for elapsed in [TTL * 2, Duration::from_secs(u64::MAX), Duration::MAX] {
+        let restored = ExpiringFilter::restore(&bytes[..], elapsed).expect("a snapshot");
+        assert!(restored.is_empty() && restored.is_swept());
+        assert_eq!(restored.epoch(), u64::from(EPOCHS) + 1);
+    }
+}
+
+/// An item that came into an overdue epoch lives for the TTL.
+#[test]
+fn an_overdue_epoch_counts_as_due_when_it_was_written() {
+    let filter = filter();
+    filter.tick_at(|| Duration::ZERO);
+    let length = filter.epoch_length();
+    filter.insert("ani").expect("room");
+    let bytes = filter.to_bytes_at(|| length * 9);
+    let after = |elapsed| ExpiringFilter::restore(&bytes[..], elapsed).expect("a snapshot");
+    let nano = Duration::from_nanos(1);
+    assert_eq!(after(Duration::ZERO).epoch(), 1);
+    assert_eq!(after(length - nano).epoch(), 1);
+    assert_eq!(after(length).epoch(), 2);
+    assert!(after(TTL - nano).contains("ani"));
+    assert!(!after(TTL).contains("ani"));
+}
+
+/// By its own clock a filter continues at once; a decoder and a clone keep the age, too.
+#[test]
+fn the_own_clock_continues_where_it_was() {
+    let half = TTL / EPOCHS / 2;
+    let filter = filter();
+    let bytes = filter.to_bytes();
+    let restored = ExpiringFilter::restore(&bytes[..], half).expect("a snapshot");
+    assert!(restored.epoch_age() >= Some(half) && restored.epoch() == 0);
+    let mut decoder = ExpiringSnapshotDecoder::new(1 << 20);
+    decoder.feed(&bytes).expect("a snapshot");
+    let decoded = decoder.restore(half).expect("a snapshot");
+    assert!(decoded.epoch_age() >= Some(half));
+    let clone = decoded.try_clone().expect("memory");
+    assert!(clone.epoch_age() >= decoded.epoch_age().map(|age| age.min(half)));
+    // Another half, twice: the second epoch is as old as what is left.
+    let again = ExpiringFilter::restore(&restored.to_bytes()[..], half).expect("a snapshot");
+    assert_eq!(again.epoch(), 1);
+    assert!(again.epoch_age() < Some(half));
+}
+
+/// A clone goes by the clock of a caller like its original.
+#[test]
+fn a_clone_keeps_the_time_of_a_callers_clock() {
+    let filter = filter();
+    let seconds = Duration::from_secs;
+    filter.tick_at(|| seconds(1_000));
+    filter.tick_at(|| seconds(1_100));
+    let clone = filter.try_clone().expect("memory");
+    assert_eq!(clone.epoch_age_at(seconds(1_130)), Some(seconds(30)));
+    assert!(!clone.tick_at(|| seconds(1_199)) && clone.tick_at(|| seconds(1_200)));
+}
