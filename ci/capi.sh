@@ -169,7 +169,10 @@ say "calls that panic"
 built panics capi/tests/c/panics.c "$target/capi-faults/debug/libguira_capi.a" "${needs[@]}"
 run panics
 
-say "the examples"
+say "the examples, and the program of the manual"
+sed -n '/^```c$/,/^```$/p' capi/README.md | sed '/^```/d' >"$work/manual.c"
+built manual "$work/manual.c" "${shared[@]}"
+[ "$(run manual)" = $'new\npresent' ] || fail "the program of the manual fails"
 built dedup capi/examples/dedup.c "${shared[@]}"
 cat Cargo.lock Cargo.lock | "$work/dedup" 3 | LC_ALL=C sort >"$work/lines"
 LC_ALL=C sort -u Cargo.lock | cmp - "$work/lines" || fail "dedup has lost or repeated a line"

@@ -1,7 +1,7 @@
 //! The C interface of guira. `include/guira.h`, which cbindgen makes of this crate, is its
 //! documentation for callers, and `README.md` the manual.
 //!
-//! Each exported function has one shape: [`guard`] catches panics, `pointer` turns pointers into
+//! Each exported function has one shape: `guard` catches panics, `pointer` turns pointers into
 //! references after it has checked them, and safe code does the rest.
 //!
 //! # Safety

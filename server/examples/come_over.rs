@@ -48,7 +48,7 @@ pub(crate) struct Comparison {
     pub(crate) only_old: usize,
     pub(crate) only_new: usize,
     pub(crate) neither: usize,
-    /// The first of those that the new server lacks.
+    /// The first items that the new server lacks.
     pub(crate) missing: Vec<Vec<u8>>,
 }
 

@@ -55,7 +55,7 @@ pub fn start(filter: Targets, format: LogFormat) -> Result<(), TryInitError> {
 ///
 /// # Errors
 ///
-/// [`reload::Error`] if a thread has panicked during such a change.
+/// [`reload::Error`] if a thread has panicked during another change.
 pub(crate) fn change(filter: Targets) -> Result<(), reload::Error> {
     FILTER.get().map_or(Ok(()), |handle| handle.reload(filter))
 }

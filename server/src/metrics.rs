@@ -89,6 +89,12 @@ fn clients(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
         "Clients that are connected",
         stats.clients() as f64,
     )?;
+    gauge(
+        encoder,
+        "guira_long_commands_waiting",
+        "Long commands that wait for their turn",
+        server.slow.waiting() as f64,
+    )?;
     let counters = [
         (
             "guira_connections",
@@ -429,6 +435,23 @@ mod tests {
         stripped
             .filter(|stripped| types.contains_key(stripped))
             .unwrap_or(name)
+    }
+
+    #[test]
+    fn long_commands_that_wait_are_shown() {
+        let saver = Saver::open(None).unwrap();
+        let server = Arc::new(Server::new(Config::parse_from([""]), saver));
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Exposed(server.clone())));
+        let shows = |number: usize| {
+            let text = Format::Text.encode(&registry).unwrap();
+            text.contains(&format!("\nguira_long_commands_waiting {number}"))
+        };
+        assert!(shows(0));
+        let waiting = [server.slow.begin_waiting(), server.slow.begin_waiting()];
+        assert!(shows(2));
+        drop(waiting);
+        assert!(shows(0));
     }
 
     #[test]

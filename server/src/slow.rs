@@ -1,22 +1,78 @@
 //! What takes long is done beside the threads that serve, a few things at a time.
 
-use std::{panic::resume_unwind, sync::Arc};
-use tokio::{sync::Semaphore, task::spawn_blocking};
+use std::{
+    panic::resume_unwind,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::spawn_blocking,
+};
 
 /// Things done at a time. One of them may be a save, and others wait for it.
 pub const AT_A_TIME: usize = 4;
 
 /// Where to have done what takes long, or waits for the disk.
 #[derive(Debug)]
-pub struct SlowWork(Arc<Semaphore>);
+pub struct SlowWork {
+    places: Arc<Semaphore>,
+    /// Commands of clients that have no place yet.
+    waiting: AtomicUsize,
+}
+
+/// A command that waits; it no longer does when this is dropped.
+pub(crate) struct Waiting<'a>(&'a AtomicUsize);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        // Relaxed: the count orders nothing.
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
 
 impl Default for SlowWork {
     fn default() -> Self {
-        Self(Arc::new(Semaphore::new(AT_A_TIME)))
+        Self {
+            places: Arc::new(Semaphore::new(AT_A_TIME)),
+            waiting: AtomicUsize::new(0),
+        }
     }
 }
 
 impl SlowWork {
+    /// Commands of clients that wait for their turn. Epochs and scrapes do not count.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        // Relaxed: the count orders nothing.
+        self.waiting.load(Relaxed)
+    }
+
+    /// Counts a command as waiting.
+    pub(crate) fn begin_waiting(&self) -> Waiting<'_> {
+        // Relaxed: the count orders nothing.
+        self.waiting.fetch_add(1, Relaxed);
+        Waiting(&self.waiting)
+    }
+
+    /// Like [`run`](Self::run), for a command of a client: it counts as [`waiting`](Self::waiting)
+    /// until its turn comes, or its caller no longer waits.
+    ///
+    /// # Panics
+    ///
+    /// As `work`.
+    pub async fn run_command<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let waiting = self.begin_waiting();
+        let place = self.places.clone().acquire_owned().await.ok()?;
+        drop(waiting);
+        run_in(place, work).await
+    }
+
     /// Runs `work` on another thread, when its turn comes. Work that has begun is completed even if
     /// its caller no longer waits. `None` if the server stops before that.
     ///
@@ -27,14 +83,22 @@ impl SlowWork {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        let place = self.0.clone().acquire_owned().await.ok()?;
-        run_beside(move || {
-            let done = work();
-            drop(place);
-            done
-        })
-        .await
+        let place = self.places.clone().acquire_owned().await.ok()?;
+        run_in(place, work).await
     }
+}
+
+/// Does `work` on another thread, and gives `place` back after it.
+async fn run_in<T: Send + 'static>(
+    place: OwnedSemaphorePermit,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    run_beside(move || {
+        let done = work();
+        drop(place);
+        done
+    })
+    .await
 }
 
 /// Does `work` on another thread. `None` if the server ends before that.
@@ -55,10 +119,8 @@ pub async fn run_beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{
-        Barrier,
-        atomic::{AtomicUsize, Ordering},
-    };
+    use std::sync::{Barrier, atomic::Ordering};
+    use tokio::task::yield_now;
 
     /// Not more at a time, and each has its turn.
     #[tokio::test]
@@ -85,6 +147,69 @@ mod tests {
             assert_eq!(task.await.unwrap(), Some(number));
         }
         assert_eq!(most.load(Ordering::SeqCst), AT_A_TIME);
+    }
+
+    /// Takes all places; the work that has them ends when the barrier does.
+    fn take_all_places(slow: &Arc<SlowWork>) -> Arc<Barrier> {
+        let released = Arc::new(Barrier::new(AT_A_TIME + 1));
+        for _ in 0..AT_A_TIME {
+            let (slow, released) = (slow.clone(), released.clone());
+            tokio::spawn(async move { slow.run(move || released.wait()).await });
+        }
+        released
+    }
+
+    async fn until(done: impl Fn() -> bool) {
+        while !done() {
+            yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn commands_count_while_they_wait_and_not_while_they_run() {
+        let slow = Arc::new(SlowWork::default());
+        let released = take_all_places(&slow);
+        until(|| slow.places.available_permits() == 0).await;
+        assert_eq!(slow.waiting(), 0);
+        let started = Arc::new(Barrier::new(2));
+        let ended = Arc::new(Barrier::new(2));
+        let command = {
+            let (slow, started, ended) = (slow.clone(), started.clone(), ended.clone());
+            let work = move || {
+                started.wait();
+                ended.wait();
+            };
+            tokio::spawn(async move { slow.run_command(work).await })
+        };
+        until(|| slow.waiting() == 1).await;
+        let task = {
+            let slow = slow.clone();
+            tokio::spawn(async move { slow.run(|| ()).await })
+        };
+        yield_now().await;
+        assert_eq!(slow.waiting(), 1, "only commands count");
+        run_beside(move || released.wait()).await;
+        run_beside(move || started.wait()).await;
+        assert_eq!(slow.waiting(), 0, "it has begun");
+        run_beside(move || ended.wait()).await;
+        assert_eq!(command.await.unwrap(), Some(()));
+        assert_eq!(task.await.unwrap(), Some(()));
+    }
+
+    #[tokio::test]
+    async fn a_command_whose_caller_is_gone_does_not_count() {
+        let slow = Arc::new(SlowWork::default());
+        let released = take_all_places(&slow);
+        until(|| slow.places.available_permits() == 0).await;
+        let command = {
+            let slow = slow.clone();
+            tokio::spawn(async move { slow.run_command(|| ()).await })
+        };
+        until(|| slow.waiting() == 1).await;
+        command.abort();
+        assert!(command.await.is_err_and(|error| error.is_cancelled()));
+        assert_eq!(slow.waiting(), 0);
+        run_beside(move || released.wait()).await;
     }
 
     #[tokio::test]

@@ -122,6 +122,7 @@ fn requests_that_wait_for_a_slow_turn_count_until_they_are_answered() {
     let mut first = busy.client();
     first.send(slow_request());
     until("it is decoded", || busy.waiting() == decoded);
+    until("it waits", || busy.server.slow.waiting() == 1);
     // A second one is too much, and the first one keeps waiting.
     let mut second = busy.client();
     second.send(slow_request());
@@ -138,6 +139,7 @@ fn requests_that_wait_for_a_slow_turn_count_until_they_are_answered() {
         assert_eq!(first.line(), ":1");
     }
     until("it is given back", || busy.waiting() == 0);
+    assert_eq!(busy.server.slow.waiting(), 0);
 }
 
 /// A client that goes while its request waits takes it along when its turn comes.

@@ -291,7 +291,10 @@ fn every_path_that_a_page_names_is_there() {
         }
     }
     assert!(checked > 50, "{checked}");
-    assert!(missing.is_empty(), "{missing:#?}");
+    assert!(
+        missing.is_empty(),
+        "give each path from the root of the repository, or from its page: {missing:#?}"
+    );
 }
 
 /// The numbers after each mention of a section of `document`.

@@ -4,7 +4,7 @@ use crate::run::{Failed, command, output};
 use std::collections::BTreeSet;
 
 /// The packages of the workspace, by the path at which their files begin. The first match counts.
-const PACKAGES: [(&str, &str); 16] = [
+const PACKAGES: [(&str, &str); 17] = [
     ("benches/", "guira-benches"),
     ("capi/", "guira-capi"),
     ("commands/", "guira-commands"),
@@ -12,6 +12,7 @@ const PACKAGES: [(&str, &str); 16] = [
     ("hostile/", "guira-hostile"),
     ("loom-tests/", "guira-loom-tests"),
     ("module/", "guira-module"),
+    ("python/", "guira-python"),
     ("server/", "guira-server"),
     ("shuttle-tests/", "guira-shuttle-tests"),
     ("tests/", "guira-tests"),

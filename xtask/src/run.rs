@@ -1,7 +1,7 @@
 //! Runs commands in the root of the repository.
 
 use std::{
-    env,
+    env, iter,
     path::PathBuf,
     process::{Command, Output},
     time::Instant,
@@ -34,12 +34,23 @@ pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     command
 }
 
+/// The command as one types it: without its directory, and the variables that are removed.
+fn shown(command: &Command) -> String {
+    let variables = command.get_envs().filter_map(|(name, value)| {
+        let (name, value) = (name.to_string_lossy(), value?.to_string_lossy());
+        Some(format!("{name}={value:?}"))
+    });
+    let words = iter::once(command.get_program()).chain(command.get_args());
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    variables.chain(words).collect::<Vec<_>>().join(" ")
+}
+
 /// Runs the command, and fails if it does.
 pub(crate) fn succeed(mut command: Command) -> Result<(), Failed> {
     let status = command.status()?;
     match status.success() {
         true => Ok(()),
-        false => Err(Failed(format!("{command:?} failed: {status}"))),
+        false => Err(Failed(format!("{} failed: {status}", shown(&command)))),
     }
 }
 
@@ -49,7 +60,8 @@ pub(crate) fn output(mut command: Command) -> Result<Output, Failed> {
     match output.status.success() {
         true => Ok(output),
         false => Err(Failed(format!(
-            "{command:?} failed:\n{}",
+            "{} failed:\n{}",
+            shown(&command),
             String::from_utf8_lossy(&output.stderr)
         ))),
     }
@@ -92,5 +104,19 @@ impl Steps {
         }
         let all: f64 = self.0.iter().map(|(_, seconds)| seconds).sum();
         println!("{all:7.1} s  all");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_command_and_only_the_variables_that_are_set() {
+        let mut wrong = command("false", &["--because"]);
+        wrong.env("RUSTFLAGS", "--cfg guira_loom");
+        let failed = succeed(wrong).unwrap_err();
+        let expected = "RUSTFLAGS=\"--cfg guira_loom\" false --because failed: ";
+        assert!(failed.0.starts_with(expected), "{failed:?}");
     }
 }

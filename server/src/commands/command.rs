@@ -78,7 +78,7 @@ impl Keys {
     /// After a subcommand, which may have none.
     pub(super) const AFTER_SUBCOMMAND: Self = Self(2, 2, 1);
 
-    /// The keys among these words, of which the first is the name of the command.
+    /// The keys among these words, which begin with the name of the command.
     pub(super) fn of<'a>(self, words: Args<'a>) -> impl Iterator<Item = &'a [u8]> {
         let Self(first, last, step) = self;
         let count = i64::try_from(words.len()).unwrap_or(i64::MAX);

@@ -82,10 +82,12 @@ fn server_section(server: &Server, text: &mut String) -> fmt::Result {
 fn clients(server: &Server, text: &mut String) -> fmt::Result {
     write!(
         text,
-        "connected_clients:{}\r\nunauthenticated_clients:{}\r\nmaxclients:{}\r\nblocked_clients:0\r\n",
+        "connected_clients:{}\r\nunauthenticated_clients:{}\r\nmaxclients:{}\r\nblocked_clients:0\r\n\
+         long_commands_waiting:{}\r\n",
         server.stats.clients(),
         server.clients.unauthenticated(),
         server.tunable.maxclients(),
+        server.slow.waiting(),
     )
 }
 
@@ -217,4 +219,26 @@ fn filters(server: &Server, text: &mut String) -> fmt::Result {
         text.push_str("\r\n");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Config, persist::Saver};
+    use clap::Parser;
+
+    #[test]
+    fn long_commands_that_wait_are_shown() {
+        let server = Server::new(Config::parse_from([""]), Saver::open(None).unwrap());
+        let shows = |number: usize| {
+            let mut text = String::new();
+            clients(&server, &mut text).unwrap();
+            text.contains(&format!("\r\nlong_commands_waiting:{number}\r\n"))
+        };
+        assert!(shows(0));
+        let waiting = [server.slow.begin_waiting(), server.slow.begin_waiting()];
+        assert!(shows(2));
+        drop(waiting);
+        assert!(shows(0));
+    }
 }

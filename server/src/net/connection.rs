@@ -440,7 +440,7 @@ impl Connection {
             (session, replies, is_done, reply.is_error(), is_encoded)
         };
         let Some((session, replies, is_done, is_error, is_encoded)) =
-            self.server.slow.run(work).await
+            self.server.slow.run_command(work).await
         else {
             self.session.after = After::Close;
             return;

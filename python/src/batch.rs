@@ -1,0 +1,359 @@
+//! Many items: where they come from, and how they are passed to a filter.
+//!
+//! All Python objects are hashed first. Then the GIL is released once for the whole batch: each
+//! return to it can take milliseconds while other threads compete.
+
+use crate::{
+    buffer::{self, View},
+    errors::{batch_error, out_of_memory},
+    item::Rule,
+};
+use guira::{BatchError, InsertError};
+use pyo3::{
+    buffer::PyUntypedBuffer,
+    exceptions::PyTypeError,
+    prelude::*,
+    sync::PyOnceLock,
+    types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString, PyTuple},
+};
+use std::thread;
+
+/// A batch of fewer items keeps the GIL.
+const FEW: usize = 256;
+
+/// Hashes passed to the filter at a time.
+const CHUNK: usize = 1 << 10;
+
+/// What a batch consists of.
+#[derive(Clone, Copy)]
+pub(crate) enum Keys<'a> {
+    Items(&'a Rule),
+    /// Hashes that `hash_of` returned.
+    Hashes,
+}
+
+impl Keys<'_> {
+    fn hash(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
+        match self {
+            Self::Items(rule) => rule.hash(item),
+            Self::Hashes => item.extract(),
+        }
+    }
+}
+
+/// An operation on hashes: the answers go into the slice, which is empty if there are none.
+pub(crate) type Operation<'a> = &'a (dyn Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync);
+
+/// Why a batch ended early.
+pub(crate) enum Stop {
+    Insert(BatchError),
+    /// This item is not text.
+    Text(usize),
+    Memory(usize),
+}
+
+/// Vectors whose memory is reserved without aborting the process.
+pub(crate) struct Hashes;
+
+impl Hashes {
+    pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, Stop> {
+        let mut vec = Vec::new();
+        let reserved = vec.try_reserve_exact(len);
+        reserved.map_err(|_| Stop::Memory(len.saturating_mul(size_of::<T>())))?;
+        Ok(vec)
+    }
+}
+
+/// The items of a batch.
+enum Source {
+    Hashes(Vec<u64>),
+    /// The buffer keeps the memory of the view.
+    Buffer(View, #[allow(dead_code)] PyUntypedBuffer),
+    #[cfg(feature = "arrow")]
+    Arrow(crate::arrow::Column),
+}
+
+/// A batch, with its items and whether they came from an array.
+struct Batch<'a> {
+    source: Source,
+    keys: Keys<'a>,
+    is_array: bool,
+}
+
+/// Applies an operation without answers.
+pub(crate) fn apply(
+    items: &Bound<'_, PyAny>,
+    keys: Keys<'_>,
+    operation: Operation<'_>,
+) -> PyResult<()> {
+    Batch::of(items, keys)?.run(items.py(), &mut [], operation)
+}
+
+/// Applies an operation, and returns an answer per item: an ndarray for an array, else a list.
+pub(crate) fn answers<'py>(
+    items: &Bound<'py, PyAny>,
+    keys: Keys<'_>,
+    operation: Operation<'_>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = items.py();
+    let batch = Batch::of(items, keys)?;
+    let len = batch.len();
+    let mut answers = Hashes::reserved(len).map_err(|stop| batch.exception(py, stop))?;
+    answers.resize(len, false);
+    batch.run(py, &mut answers, operation)?;
+    if batch.is_array
+        && let Some(mask) = mask(py, &answers)?
+    {
+        return Ok(mask);
+    }
+    list(py, &answers)
+}
+
+impl<'a> Batch<'a> {
+    fn of(items: &Bound<'_, PyAny>, keys: Keys<'a>) -> PyResult<Self> {
+        let listed = |source| {
+            Ok(Self {
+                source: Source::Hashes(source),
+                keys,
+                is_array: false,
+            })
+        };
+        if let Ok(list) = items.cast_exact::<PyList>() {
+            return listed(hashes(&keys, list.len(), list.iter().map(Ok))?);
+        }
+        if let Ok(tuple) = items.cast_exact::<PyTuple>() {
+            return listed(hashes(&keys, tuple.len(), tuple.iter().map(Ok))?);
+        }
+        refuse_single(items)?;
+        if let Some(buffer) = buffer_of(items)? {
+            let source = Source::Buffer(View::of(&buffer, &keys)?, buffer);
+            return Ok(Self {
+                source,
+                keys,
+                is_array: true,
+            });
+        }
+        #[cfg(feature = "arrow")]
+        if let Some(column) = crate::arrow::Column::of(items, &keys)? {
+            return Ok(Self {
+                source: Source::Arrow(column),
+                keys,
+                is_array: true,
+            });
+        }
+        let is_array = items.hasattr("dtype")?;
+        let source = Source::Hashes(hashes(&keys, 0, items.try_iter()?)?);
+        Ok(Self {
+            source,
+            keys,
+            is_array,
+        })
+    }
+
+    fn len(&self) -> usize {
+        match &self.source {
+            Source::Hashes(hashes) => hashes.len(),
+            Source::Buffer(view, _) => view.len(),
+            #[cfg(feature = "arrow")]
+            Source::Arrow(column) => column.len(),
+        }
+    }
+
+    fn run(&self, py: Python<'_>, answers: &mut [bool], operation: Operation<'_>) -> PyResult<()> {
+        let keys = &self.keys;
+        let mut target = Target {
+            operation,
+            answers,
+            done: 0,
+        };
+        let few = self.len() < FEW;
+        let outcome = match &self.source {
+            Source::Hashes(hashes) => without_gil(py, few, || target.take(hashes)),
+            Source::Buffer(view, _) if view.is_total() => without_gil(py, few, || {
+                view.for_each_chunk(keys, |hashes| target.take(hashes))
+            }),
+            // All hashes come first, so that no item is in the filter if one of them is not text.
+            Source::Buffer(view, _) => without_gil(py, few, || {
+                let mut all = Hashes::reserved(view.len())?;
+                view.for_each_chunk(keys, |hashes| {
+                    all.extend_from_slice(hashes);
+                    Ok(())
+                })?;
+                target.take(&all)
+            }),
+            #[cfg(feature = "arrow")]
+            Source::Arrow(column) => without_gil(py, few, || target.take(&column.hashes(keys)?)),
+        };
+        outcome.map_err(|stop| self.exception(py, stop))
+    }
+
+    #[cold]
+    fn exception(&self, py: Python<'_>, stop: Stop) -> PyErr {
+        match stop {
+            Stop::Insert(error) => batch_error(py, error),
+            Stop::Memory(bytes) => out_of_memory(format!("{bytes} bytes")),
+            Stop::Text(item) => {
+                let error = self.text_error(py, item);
+                error.unwrap_or_else(|error| error)
+            }
+        }
+    }
+
+    /// What Python says of text that is not Unicode.
+    fn text_error(&self, py: Python<'_>, item: usize) -> PyResult<PyErr> {
+        let Source::Buffer(view, _) = &self.source else {
+            unreachable!("only buffers hold code points");
+        };
+        let codec = if cfg!(target_endian = "little") {
+            "utf-32-le"
+        } else {
+            "utf-32-be"
+        };
+        let bytes = PyBytes::new(py, &view.bytes_of(item));
+        let text = bytes.call_method1("decode", (codec, "surrogatepass"))?;
+        Ok(match text.call_method1("encode", ("utf-8",)) {
+            Err(error) => note(py, error, item),
+            // Another thread has changed it since.
+            Ok(_) => PyTypeError::new_err(format!("item {item} of the batch was not text")),
+        })
+    }
+}
+
+/// Where the hashes of a batch go.
+struct Target<'a> {
+    operation: Operation<'a>,
+    answers: &'a mut [bool],
+    done: usize,
+}
+
+impl Target<'_> {
+    fn take(&mut self, mut hashes: &[u64]) -> Result<(), Stop> {
+        while !hashes.is_empty() {
+            let (chunk, rest) = hashes.split_at(hashes.len().min(CHUNK));
+            let answers = match self.answers {
+                [] => &mut [][..],
+                _ => &mut self.answers[self.done..self.done + chunk.len()],
+            };
+            match (self.operation)(chunk, answers) {
+                Ok(()) => {
+                    self.done += chunk.len();
+                    hashes = rest;
+                }
+                Err(BatchError {
+                    index,
+                    error: InsertError::TooManyInFlight,
+                    ..
+                }) => {
+                    // The tokens belong to calls of other threads, which end soon.
+                    thread::yield_now();
+                    self.done += index;
+                    hashes = &hashes[index..];
+                }
+                Err(mut error) => {
+                    error.index += self.done;
+                    return Err(Stop::Insert(error));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn without_gil<T: Send>(py: Python<'_>, few: bool, work: impl FnOnce() -> T + Send) -> T {
+    if few { work() } else { py.detach(work) }
+}
+
+fn hashes<'py>(
+    keys: &Keys<'_>,
+    len: usize,
+    items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<Vec<u64>> {
+    let short = |_| out_of_memory("the hashes of the batch");
+    let mut hashes: Vec<u64> = Vec::new();
+    hashes.try_reserve_exact(len).map_err(short)?;
+    for item in items {
+        let item = item?;
+        if hashes.len() == hashes.capacity() {
+            hashes.try_reserve(1).map_err(short)?;
+        }
+        hashes.push(match keys.hash(&item) {
+            Ok(hash) => hash,
+            Err(error) => return Err(note(item.py(), error, hashes.len())),
+        });
+    }
+    Ok(hashes)
+}
+
+/// The error, with a note that says which item it is about.
+#[cold]
+fn note(py: Python<'_>, error: PyErr, item: usize) -> PyErr {
+    let note = format!("item {item} of the batch");
+    match error.value(py).call_method1("add_note", (note,)) {
+        Ok(_) => error,
+        Err(other) => other,
+    }
+}
+
+/// Refuses one item where a batch is expected: its letters would be taken for items.
+fn refuse_single(items: &Bound<'_, PyAny>) -> PyResult<()> {
+    let is_single = items.is_instance_of::<PyString>()
+        || items.is_instance_of::<PyBytes>()
+        || items.is_instance_of::<PyByteArray>()
+        || match items.cast::<PyMemoryView>() {
+            Ok(view) => {
+                let format: String = view.getattr("format")?.extract()?;
+                let dimensions: usize = view.getattr("ndim")?.extract()?;
+                matches!(&*format, "B" | "b" | "c") && dimensions <= 1
+            }
+            Err(_) => false,
+        };
+    if is_single {
+        let name = items.get_type().name()?;
+        return Err(PyTypeError::new_err(format!(
+            "a {name} is one item and not a batch: use `add`, `in` and others, or pass `[item]`"
+        )));
+    }
+    Ok(())
+}
+
+/// The buffer of an object; `None` if its items are those of an iterator.
+fn buffer_of(items: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
+    match buffer::of(items) {
+        Ok(buffer) if buffer.format().to_bytes() == b"O" => Ok(None),
+        Ok(buffer) => Ok(Some(buffer)),
+        Err(_) => {
+            let kind = items
+                .getattr("dtype")
+                .and_then(|dtype| dtype.getattr("kind"));
+            match kind.and_then(|kind| kind.extract::<String>()) {
+                Ok(kind) if kind == "M" || kind == "m" => Err(PyTypeError::new_err(format!(
+                    "an array of {} holds no items: use `.view(\"i8\")`",
+                    items.getattr("dtype")?
+                ))),
+                _ => Ok(None),
+            }
+        }
+    }
+}
+
+/// The answers as a writable ndarray; `None` without numpy.
+fn mask<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Option<Bound<'py, PyAny>>> {
+    static NUMPY: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
+    let functions = NUMPY.get_or_try_init(py, || {
+        let numpy = py.import("numpy")?;
+        let dtype = numpy.call_method1("dtype", ("?",))?;
+        Ok::<_, PyErr>((numpy.getattr("frombuffer")?.unbind(), dtype.unbind()))
+    });
+    let Ok((frombuffer, dtype)) = functions else {
+        return Ok(None);
+    };
+    let bytes = PyByteArray::new_with(py, answers.len(), |bytes| {
+        bytes.copy_from_slice(bytemuck::cast_slice(answers));
+        Ok(())
+    })?;
+    frombuffer.bind(py).call1((bytes, dtype)).map(Some)
+}
+
+fn list<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Bound<'py, PyAny>> {
+    Ok(PyList::new(py, answers)?.into_any())
+}

@@ -1,0 +1,339 @@
+//! Items in the memory of another object, through the buffer protocol.
+//!
+//! Other threads may write that memory during a batch. So it is only ever copied, by relaxed atomic
+//! loads, and the copy is hashed: the result is then that of some of the values, and never
+//! undefined behaviour.
+
+#![allow(unsafe_code)]
+
+use crate::{
+    arguments::Items,
+    batch::{Hashes, Keys, Stop},
+    errors::out_of_memory,
+};
+use pyo3::{
+    buffer::PyUntypedBuffer,
+    exceptions::{PyBufferError, PyTypeError},
+    prelude::*,
+    types::PyMemoryView,
+};
+use std::{
+    slice,
+    sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed},
+};
+
+/// The bytes copied at a time, unless one item is longer.
+const COPIED: usize = 1 << 15;
+
+/// The most items hashed at a time.
+const MOST: usize = 1 << 10;
+
+/// What the bytes of an item mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Unsigned,
+    Signed,
+    /// A byte string.
+    Row,
+    /// A byte string, without the NULs at its end.
+    Padded,
+    /// A string of UCS-4 code points, without the NULs at its end.
+    Wide,
+}
+
+/// Items in a buffer. The buffer must outlive it.
+pub(crate) struct View {
+    start: *const u8,
+    items: usize,
+    /// From one item to the next, in bytes.
+    stride: isize,
+    /// Bytes of an item.
+    width: usize,
+    /// From one byte of an item to the next, in bytes; 1 unless the rows of an array are strided.
+    step: isize,
+    kind: Kind,
+}
+
+// SAFETY: a view is used while its buffer is held, which keeps the memory where it is. All reads of
+// the memory are atomic.
+unsafe impl Send for View {}
+// SAFETY: as above.
+unsafe impl Sync for View {}
+
+impl View {
+    /// The items of a buffer.
+    pub(crate) fn of(buffer: &PyUntypedBuffer, keys: &Keys<'_>) -> PyResult<Self> {
+        if buffer.suboffsets().is_some() {
+            let message = "a buffer with suboffsets is not supported: copy it";
+            return Err(PyBufferError::new_err(message));
+        }
+        let (kind, width, step) = layout(buffer, keys)?;
+        Ok(Self {
+            start: buffer.buf_ptr().cast(),
+            items: buffer.shape()[0],
+            stride: buffer.strides()[0],
+            width,
+            step,
+            kind,
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items
+    }
+
+    /// True if each value of the memory is an item. Code points need not be.
+    pub(crate) fn is_total(&self) -> bool {
+        self.kind != Kind::Wide
+    }
+
+    /// Passes the hashes of all items to `sink`, in order, some at a time.
+    pub(crate) fn for_each_chunk(
+        &self,
+        keys: &Keys<'_>,
+        mut sink: impl FnMut(&[u64]) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        let most = (COPIED / self.width.max(1)).clamp(1, MOST);
+        let mut bytes = Hashes::reserved(most.min(self.items) * self.width)?;
+        let mut hashes = Hashes::reserved(most.min(self.items))?;
+        for first in (0..self.items).step_by(most) {
+            let items = most.min(self.items - first);
+            bytes.resize(items * self.width, 0);
+            self.copy(first, &mut bytes);
+            hashes.clear();
+            self.hash(keys, items, &bytes, &mut hashes)
+                .map_err(|item| Stop::Text(first + item))?;
+            sink(&hashes)?;
+        }
+        Ok(())
+    }
+
+    /// Copies items from `first` on, as many as `into` takes.
+    fn copy(&self, first: usize, into: &mut [u8]) {
+        if into.is_empty() {
+            return;
+        }
+        let place = |item: usize| self.start.wrapping_offset(item as isize * self.stride);
+        if self.step == 1 && self.stride == self.width as isize {
+            // SAFETY: items follow each other without a gap, and the caller asks for existing ones.
+            unsafe { copy_shared(place(first), into) };
+            return;
+        }
+        for (item, into) in into.chunks_exact_mut(self.width).enumerate() {
+            let start = place(first + item);
+            if self.step == 1 {
+                // SAFETY: `width` bytes from `start` on are an item of the buffer.
+                unsafe { copy_shared(start, into) };
+                continue;
+            }
+            for (at, byte) in into.iter_mut().enumerate() {
+                let at = start.wrapping_offset(at as isize * self.step);
+                // SAFETY: `at` is a byte of an item of the buffer.
+                unsafe { copy_shared(at, slice::from_mut(byte)) };
+            }
+        }
+    }
+
+    /// Appends the hashes of the items in `bytes`; or the item that is not one.
+    fn hash(
+        &self,
+        keys: &Keys<'_>,
+        items: usize,
+        bytes: &[u8],
+        hashes: &mut Vec<u64>,
+    ) -> Result<(), usize> {
+        macro_rules! ints {
+            ($int:ty) => {{
+                let (ints, _) = bytes.as_chunks::<{ size_of::<$int>() }>();
+                // Signed ones are widened with their sign.
+                let ints = ints
+                    .iter()
+                    .map(|&int| <$int>::from_ne_bytes(int) as i64 as u64);
+                match keys {
+                    Keys::Items(rule) => hashes.extend(ints.map(|int| rule.hash_u64(int))),
+                    Keys::Hashes => hashes.extend(ints),
+                }
+                return Ok(());
+            }};
+        }
+        let Keys::Items(rule) = keys else {
+            ints!(u64);
+        };
+        match (self.kind, self.width) {
+            (Kind::Unsigned, 1) => ints!(u8),
+            (Kind::Unsigned, 2) => ints!(u16),
+            (Kind::Unsigned, 4) => ints!(u32),
+            (Kind::Unsigned, _) => ints!(u64),
+            (Kind::Signed, 1) => ints!(i8),
+            (Kind::Signed, 2) => ints!(i16),
+            (Kind::Signed, 4) => ints!(i32),
+            (Kind::Signed, _) => ints!(i64),
+            // `chunks_exact` has no chunks of no bytes.
+            (_, 0) => hashes.extend((0..items).map(|_| rule.hash_bytes(&[]))),
+            (Kind::Row, width) => {
+                hashes.extend(bytes.chunks_exact(width).map(|row| rule.hash_bytes(row)));
+            }
+            (Kind::Padded, width) => {
+                let rows = bytes.chunks_exact(width);
+                hashes.extend(rows.map(|row| rule.hash_bytes(without_padding(row))));
+            }
+            (Kind::Wide, width) => {
+                let mut text = String::new();
+                for (item, row) in bytes.chunks_exact(width).enumerate() {
+                    text.clear();
+                    text_of(row, &mut text).ok_or(item)?;
+                    hashes.push(rule.hash_str(&text));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The bytes of an item as they are now, for an error.
+    pub(crate) fn bytes_of(&self, item: usize) -> Vec<u8> {
+        let mut bytes = vec![0; self.width];
+        self.copy(item, &mut bytes);
+        bytes
+    }
+}
+
+fn without_padding(bytes: &[u8]) -> &[u8] {
+    let len = bytes
+        .iter()
+        .rposition(|&byte| byte != 0)
+        .map_or(0, |last| last + 1);
+    &bytes[..len]
+}
+
+/// Appends the text of these code points, without the NULs at the end; `None` if it has none.
+fn text_of(row: &[u8], text: &mut String) -> Option<()> {
+    let (points, _) = row.as_chunks::<4>();
+    let points = points.iter().map(|&point| u32::from_ne_bytes(point));
+    let len = points
+        .clone()
+        .rposition(|point| point != 0)
+        .map_or(0, |last| last + 1);
+    for point in points.take(len) {
+        text.push(char::from_u32(point)?);
+    }
+    Some(())
+}
+
+/// Copies memory that other threads may write: in words where it is aligned for them.
+///
+/// # Safety
+///
+/// `into.len()` bytes from `from` on must be readable.
+unsafe fn copy_shared(from: *const u8, into: &mut [u8]) {
+    const WORD: usize = size_of::<usize>();
+    let byte = |at: usize| {
+        // SAFETY: the caller says that it is readable, and bytes are always aligned.
+        unsafe { (*from.add(at).cast::<AtomicU8>()).load(Relaxed) }
+    };
+    let head = from.align_offset(align_of::<AtomicUsize>()).min(into.len());
+    let (start, rest) = into.split_at_mut(head);
+    for (at, into) in start.iter_mut().enumerate() {
+        *into = byte(at);
+    }
+    let (words, end) = rest.as_chunks_mut::<WORD>();
+    for (at, into) in words.iter_mut().enumerate() {
+        // SAFETY: the caller says that it is readable, and `head` bytes further it is aligned.
+        let word = unsafe { &*from.add(head + at * WORD).cast::<AtomicUsize>() };
+        *into = word.load(Relaxed).to_ne_bytes();
+    }
+    let done = head + words.len() * WORD;
+    for (at, into) in end.iter_mut().enumerate() {
+        *into = byte(done + at);
+    }
+}
+
+/// The buffer of an object. Those of ctypes have no strides, which a memoryview adds.
+pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
+    PyUntypedBuffer::get(object).or_else(|error| {
+        let view = PyMemoryView::from(object).map_err(|_| error)?;
+        PyUntypedBuffer::get(&view)
+    })
+}
+
+/// A copy of all bytes of a contiguous buffer.
+pub(crate) fn bytes_of(buffer: &PyUntypedBuffer) -> PyResult<Vec<u8>> {
+    if !buffer.is_c_contiguous() {
+        let message = "the bytes of a snapshot must be contiguous: copy them";
+        return Err(PyBufferError::new_err(message));
+    }
+    let len = buffer.len_bytes();
+    let mut bytes = Hashes::reserved(len).map_err(|_| out_of_memory(format!("{len} bytes")))?;
+    bytes.resize(len, 0);
+    // SAFETY: a contiguous buffer has `len` readable bytes from its start on.
+    unsafe { copy_shared(buffer.buf_ptr().cast(), &mut bytes) };
+    Ok(bytes)
+}
+
+/// The kind, the width and the step of a buffer's items.
+fn layout(buffer: &PyUntypedBuffer, keys: &Keys<'_>) -> PyResult<(Kind, usize, isize)> {
+    let format = buffer.format().to_bytes();
+    let (order, code) = match format {
+        [
+            order @ (b'@' | b'=' | b'<' | b'>' | b'!' | b'|' | b'^'),
+            code @ ..,
+        ] => (*order, code),
+        code => (b'@', code),
+    };
+    let native = if cfg!(target_endian = "little") {
+        b'<'
+    } else {
+        b'>'
+    };
+    let size = buffer.item_size();
+    let is_native = matches!(order, b'@' | b'=' | b'|' | b'^') || order == native || size == 1;
+    let refuse = |hint: &str| {
+        let format = buffer.format().to_string_lossy();
+        let dimensions = buffer.dimensions();
+        let message = format!(
+            "a buffer of format {format:?}, {size} bytes each, with {dimensions} dimensions, holds \
+             no items: {hint}"
+        );
+        Err(PyTypeError::new_err(message))
+    };
+    let kind = match code {
+        b"?" | b"B" | b"H" | b"I" | b"L" | b"Q" | b"N" => Kind::Unsigned,
+        b"b" | b"h" | b"i" | b"l" | b"q" | b"n" => Kind::Signed,
+        b"c" => Kind::Row,
+        [digits @ .., b's'] if is_number(digits) => Kind::Padded,
+        [digits @ .., b'w'] if is_number(digits) && size.is_multiple_of(4) => Kind::Wide,
+        [digits @ .., b'x'] if is_number(digits) => Kind::Row,
+        [.., b'e' | b'f' | b'd' | b'g'] => {
+            return refuse("use `.view(\"i8\")` for equal bits, or `.astype(\"i8\")` to round");
+        }
+        _ => return refuse("use integers, byte strings or str, or a list of items"),
+    };
+    if !is_native {
+        return refuse("use `.astype(a.dtype.newbyteorder(\"=\"))` for native byte order");
+    }
+    let is_int = matches!(kind, Kind::Unsigned | Kind::Signed);
+    if is_int && !matches!(size, 1 | 2 | 4 | 8) {
+        return refuse("integers have 1, 2, 4 or 8 bytes");
+    }
+    let is_byte = size == 1 && matches!(code, b"B" | b"b" | b"c");
+    let found = match (buffer.dimensions(), buffer.shape(), buffer.strides()) {
+        (1, ..) => (kind, size, 1),
+        (2, &[_, width], &[_, step]) if is_byte => (Kind::Row, width, step),
+        (2, ..) if is_int => return refuse("use `.ravel()`, or a list of tuples"),
+        _ => return refuse("use one dimension, or two of bytes"),
+    };
+    match keys {
+        Keys::Hashes if found.0 != Kind::Unsigned || size != 8 => {
+            refuse("hashes are 64-bit unsigned integers (uint64)")
+        }
+        Keys::Items(rule)
+            if rule.items == Items::Bytes && matches!(found.0, Kind::Unsigned | Kind::Signed) =>
+        {
+            refuse("items of this filter are bytes or str, as it has items='bytes'")
+        }
+        _ => Ok(found),
+    }
+}
+
+fn is_number(digits: &[u8]) -> bool {
+    digits.iter().all(u8::is_ascii_digit)
+}

@@ -1,0 +1,150 @@
+//! When the epochs of an expiring filter begin.
+//!
+//! Every call looks at the clock first, so no thread has to call `tick`. Epochs have a schedule:
+//! each is due one length after the one before it. A call begins all epochs that are due, so a
+//! filter that is seldom used expires items on time, too.
+//!
+//! Several epochs that begin at once must not shorten the life of an item that another thread adds
+//! at that moment. An item with the tag of epoch n dies when epoch n + E + 1 begins. That is at
+//! least the TTL after each moment at which epoch n + 1 was not due yet. So a writer looks again
+//! after its insert: if an epoch is due by then, or has begun since, it resets the time of its item.
+
+use crate::arguments::ClockKind;
+use guira::ExpiringFilter;
+use std::{
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    time::{Duration, Instant},
+};
+
+/// All times are nanoseconds since the clock started, or readings of a manual clock. They end after
+/// 584 years.
+pub(crate) struct Clock {
+    kind: ClockKind,
+    start: Instant,
+    /// The reading of a manual clock.
+    reading: AtomicU64,
+    /// When the next epoch is due.
+    next: AtomicU64,
+    /// How many beginnings of epochs have started and ended: odd during one.
+    beginnings: AtomicU64,
+    /// Held while epochs begin.
+    turn: Mutex<()>,
+}
+
+/// What a writer compares after its insert.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ticket(u64);
+
+impl Clock {
+    /// A clock that starts now. The present epoch of the filter begins with it.
+    pub(crate) fn start(kind: ClockKind, filter: &ExpiringFilter) -> Self {
+        Self {
+            kind,
+            start: Instant::now(),
+            reading: AtomicU64::new(0),
+            next: AtomicU64::new(nanos(filter.epoch_length())),
+            beginnings: AtomicU64::new(0),
+            turn: Mutex::new(()),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> ClockKind {
+        self.kind
+    }
+
+    fn now(&self) -> u64 {
+        match self.kind {
+            ClockKind::Monotonic => nanos(self.start.elapsed()),
+            ClockKind::Manual => self.reading.load(SeqCst),
+        }
+    }
+
+    /// Sets a manual clock, and begins the epochs that are due. True if an epoch began; an error if
+    /// the clock would go back from the reading that the error has.
+    pub(crate) fn set(&self, filter: &ExpiringFilter, reading: u64) -> Result<bool, Duration> {
+        let before = self.reading.fetch_max(reading, SeqCst);
+        if before > reading {
+            return Err(Duration::from_nanos(before));
+        }
+        Ok(self.begin_due(filter))
+    }
+
+    /// True if an epoch has to begin. A manual clock moves in `set` only, which begins them.
+    #[inline]
+    pub(crate) fn is_due(&self) -> bool {
+        self.kind == ClockKind::Monotonic && self.now() >= self.next.load(SeqCst)
+    }
+
+    /// Begins the epochs that are due, and sweeps. True if an epoch began. O(buckets), so the caller
+    /// releases the GIL.
+    #[cold]
+    pub(crate) fn begin_due(&self, filter: &ExpiringFilter) -> bool {
+        let length = nanos(filter.epoch_length());
+        let turn = self.turn();
+        let (now, next) = (self.now(), self.next.load(SeqCst));
+        if now < next {
+            return false;
+        }
+        let missed = (now - next) / length;
+        self.beginnings.fetch_add(1, SeqCst);
+        // After E + 1 epochs every item is dead, and further epochs change nothing.
+        for _ in 0..missed.min(u64::from(filter.epochs())) {
+            filter.advance();
+        }
+        filter.begin_epoch();
+        let due = next.saturating_add((missed + 1).saturating_mul(length));
+        self.next.store(due, SeqCst);
+        self.beginnings.fetch_add(1, SeqCst);
+        drop(turn);
+        // Writers need not wait for this sweep.
+        filter.sweep();
+        self.postpone(length);
+        true
+    }
+
+    /// Sweeps that take longer than an epoch would leave no time between two of them. So the next
+    /// epoch is due later, which lets items live longer.
+    fn postpone(&self, length: u64) {
+        let _turn = self.turn();
+        let now = self.now();
+        if self.kind == ClockKind::Monotonic && now >= self.next.load(SeqCst) {
+            self.next.store(now.saturating_add(length), SeqCst);
+        }
+    }
+
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// To be compared after an insert.
+    #[inline]
+    pub(crate) fn ticket(&self) -> Ticket {
+        let beginnings = self.beginnings.load(SeqCst);
+        if beginnings % 2 == 1 {
+            self.wait()
+        } else {
+            Ticket(beginnings)
+        }
+    }
+
+    /// Waits until no epoch is about to begin.
+    #[cold]
+    fn wait(&self) -> Ticket {
+        let _turn = self.turn();
+        Ticket(self.beginnings.load(SeqCst))
+    }
+
+    /// True if an item that was added since may expire early.
+    #[inline]
+    pub(crate) fn is_late(&self, since: Ticket) -> bool {
+        // In this order: the time that is due must be one of before the beginnings.
+        self.is_due() || self.beginnings.load(SeqCst) != since.0
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,132 @@
+//! Operations between two looks at the clock: see [`crate::clock`].
+
+use super::ExpiringFilter;
+use crate::{clock::Ticket, tokens::retried};
+use guira::{BatchError, InsertError};
+use pyo3::prelude::*;
+
+/// Which items of a batch an operation has written.
+#[derive(Clone, Copy)]
+pub(super) enum Written {
+    All,
+    /// Those whose answer is true.
+    Answered,
+}
+
+impl ExpiringFilter {
+    /// Begins what is due before an operation, without the GIL.
+    #[inline]
+    pub(super) fn begin(&self, py: Python<'_>) -> Ticket {
+        if self.clock.is_due() {
+            py.detach(|| self.clock.begin_due(&self.table));
+        }
+        self.clock.ticket()
+    }
+
+    /// [`begin`](Self::begin) in a batch.
+    pub(super) fn begin_chunk(&self) -> Ticket {
+        if self.clock.is_due() {
+            self.clock.begin_due(&self.table);
+        }
+        self.clock.ticket()
+    }
+
+    /// Writes an item; `written` says from the result whether it was.
+    #[inline]
+    pub(super) fn write(
+        &self,
+        item: &Bound<'_, PyAny>,
+        write: impl Fn(u64) -> Result<bool, InsertError>,
+        written: Written,
+    ) -> PyResult<bool> {
+        let py = item.py();
+        let hash = self.rule.hash(item)?;
+        let ticket = self.begin(py);
+        let answer = retried(py, || write(hash))?;
+        let is_written = answer || matches!(written, Written::All);
+        if is_written && self.clock.is_late(ticket) {
+            py.detach(|| self.write_again(&[hash]));
+        }
+        Ok(answer)
+    }
+
+    /// An operation on a batch that writes items.
+    pub(super) fn writing<'a>(
+        &'a self,
+        write: impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync + 'a,
+        written: Written,
+    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync + 'a {
+        move |hashes, answers| {
+            let ticket = self.begin_chunk();
+            let result = write(hashes, answers);
+            if self.clock.is_late(ticket) {
+                let decided = result.err().map_or(hashes.len(), |error| error.index);
+                let is_written = |at: &usize| match written {
+                    Written::All => true,
+                    Written::Answered => answers[*at],
+                };
+                let places = (0..decided).filter(is_written);
+                self.write_again(&places.map(|at| hashes[at]).collect::<Vec<_>>());
+            }
+            result
+        }
+    }
+
+    /// Resets the time of items that were written while several epochs began at once.
+    #[cold]
+    pub(super) fn write_again(&self, hashes: &[u64]) {
+        loop {
+            let ticket = self.begin_chunk();
+            for &hash in hashes {
+                // Without room for a further copy, the item expires some epochs early.
+                let _ = self.table.insert_or_refresh_hash(hash);
+            }
+            if !self.clock.is_late(ticket) {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn insert_all(
+        &self,
+    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync {
+        self.writing(
+            |hashes, _| self.table.insert_hash_batch(hashes),
+            Written::All,
+        )
+    }
+
+    pub(super) fn insert_unique_all(
+        &self,
+    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync {
+        let insert =
+            |hashes: &[u64], added: &mut [bool]| self.table.insert_unique_hash_batch(hashes, added);
+        self.writing(insert, Written::Answered)
+    }
+
+    pub(super) fn contains_all(
+        &self,
+    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync {
+        |hashes, found| {
+            self.begin_chunk();
+            self.table.contains_hash_batch(hashes, found);
+            Ok(())
+        }
+    }
+
+    pub(super) fn remove_all(
+        &self,
+    ) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync {
+        |hashes, removed| {
+            self.begin_chunk();
+            self.table.remove_hash_batch(hashes, removed);
+            Ok(())
+        }
+    }
+
+    pub(super) fn take_out(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let hash = self.rule.hash(item)?;
+        self.begin(item.py());
+        Ok(self.table.remove_hash(hash))
+    }
+}

@@ -1,0 +1,52 @@
+//! The Python package `guira_filter`: filters of `guira` as Python classes.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `item` | the hash of a Python value |
+//! | `batch` | many items: where they come from, and what is done with them |
+//! | `buffer`, `arrow` | items in the memory of other objects: all `unsafe` of the package |
+//! | `filter`, `expiring` | the classes |
+//! | `clock` | when the epochs of an expiring filter begin |
+//! | `snapshot` | bytes, files, and dumps of the server |
+//! | `tokens` | what to do while all reservation tokens are in use |
+//! | `arguments`, `errors`, `stats` | conversions |
+
+#![deny(unsafe_code)]
+// The examples in docstrings are Python. Python runs them: tests/test_documents.py.
+#![allow(rustdoc::invalid_rust_codeblocks)]
+
+mod arguments;
+#[cfg(feature = "arrow")]
+mod arrow;
+mod batch;
+mod buffer;
+mod clock;
+mod errors;
+mod expiring;
+mod filter;
+mod item;
+mod snapshot;
+mod stats;
+mod tokens;
+
+use pyo3::prelude::*;
+
+/// The compiled part of `guira_filter`.
+#[pymodule(gil_used = false)]
+mod _guira_filter {
+    use super::*;
+    #[pymodule_export]
+    use super::{
+        errors::{FullError, SnapshotError},
+        expiring::{ExpiringFilter, restore_expiring_filter},
+        filter::{Filter, restore_filter},
+        stats::Stats,
+    };
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        errors::init(module.py())?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("_has_arrow", cfg!(feature = "arrow"))
+    }
+}

@@ -1,0 +1,269 @@
+//! Snapshots as bytes, as files, and in the pieces of a server's dump.
+
+use crate::{
+    buffer,
+    errors::{SnapshotError, file_error, out_of_memory, snapshot_error, text},
+};
+use guira::{CuckooFilter, ExpiringFilter, ExpiringSnapshotDecoder, SnapshotDecoder};
+use pyo3::{
+    exceptions::PyTypeError,
+    prelude::*,
+    pybacked::PyBackedBytes,
+    types::{PyBytes, PyString},
+};
+use std::{
+    fs::{File, Permissions},
+    io::{self, BufWriter, Read, Write},
+    path::Path,
+};
+
+/// Bytes read from a file at a time.
+const PIECE: usize = 1 << 20;
+
+/// The bytes before the snapshot of a dump: its length.
+const LENGTH: usize = 8;
+
+/// A filter that has snapshots.
+pub(crate) trait Stored: Sized + Send + Sync {
+    type Decoder: Decoder<Filter = Self> + Send;
+
+    /// The first bytes of the header of a server's dump.
+    const DUMP: &'static [u8; 8];
+
+    fn len_hint(&self) -> usize;
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// A decoder of snapshots.
+pub(crate) trait Decoder: Sized {
+    type Filter;
+
+    fn new(max_bytes: usize) -> Self;
+
+    fn feed(&mut self, bytes: &[u8]) -> Result<usize, guira::SnapshotError>;
+
+    fn finish(self) -> Result<Self::Filter, guira::SnapshotError>;
+}
+
+macro_rules! stored {
+    ($filter:ty, $decoder:ty, $dump:literal) => {
+        impl Stored for $filter {
+            type Decoder = $decoder;
+
+            const DUMP: &'static [u8; 8] = $dump;
+
+            fn len_hint(&self) -> usize {
+                self.snapshot_len_hint()
+            }
+
+            fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+                self.write_to(out)
+            }
+        }
+
+        impl Decoder for $decoder {
+            type Filter = $filter;
+
+            fn new(max_bytes: usize) -> Self {
+                Self::new(max_bytes)
+            }
+
+            fn feed(&mut self, bytes: &[u8]) -> Result<usize, guira::SnapshotError> {
+                self.feed(bytes)
+            }
+
+            fn finish(self) -> Result<$filter, guira::SnapshotError> {
+                self.finish()
+            }
+        }
+    };
+}
+
+stored!(CuckooFilter, SnapshotDecoder, b"guiracf\x01");
+stored!(ExpiringFilter, ExpiringSnapshotDecoder, b"guiracw\x01");
+
+/// Takes bytes until memory is short.
+struct Memory(Vec<u8>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let reserved = self.0.try_reserve(bytes.len());
+        reserved.map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The snapshot of a filter.
+pub(crate) fn to_bytes<'py>(
+    py: Python<'py>,
+    filter: &impl Stored,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let bytes = py.detach(|| {
+        let mut memory = Memory(Vec::new());
+        let reserved = memory.0.try_reserve_exact(filter.len_hint());
+        reserved.map_err(|_| out_of_memory("the snapshot"))?;
+        filter
+            .write(&mut memory)
+            .map_err(|_| out_of_memory("the snapshot"))?;
+        Ok::<_, PyErr>(memory.0)
+    })?;
+    PyBytes::new_with(py, bytes.len(), |into| {
+        into.copy_from_slice(&bytes);
+        Ok(())
+    })
+}
+
+/// The filter of a snapshot in any object with a buffer.
+pub(crate) fn from_bytes<F: Stored>(
+    data: &Bound<'_, PyAny>,
+    max_bytes: Option<usize>,
+) -> PyResult<F> {
+    let py = data.py();
+    if let Ok(bytes) = data.cast::<PyBytes>() {
+        let bytes = PyBackedBytes::from(bytes.clone());
+        return py.detach(|| decode(&bytes, max_bytes));
+    }
+    // Others may write it, so it is copied.
+    let bytes = buffer::bytes_of(&buffer::of(data)?)?;
+    py.detach(|| decode(&bytes, max_bytes))
+}
+
+fn decode<F: Stored>(bytes: &[u8], max_bytes: Option<usize>) -> PyResult<F> {
+    let mut decoder = F::Decoder::new(max_bytes.unwrap_or(usize::MAX));
+    feed_all(&mut decoder, bytes)?;
+    decoder.finish().map_err(snapshot_error)
+}
+
+fn feed_all(decoder: &mut impl Decoder, bytes: &[u8]) -> PyResult<()> {
+    let fed = decoder.feed(bytes).map_err(snapshot_error)?;
+    let count = bytes.len() - fed;
+    if count > 0 {
+        return Err(snapshot_error(guira::SnapshotError::TrailingBytes {
+            count,
+        }));
+    }
+    Ok(())
+}
+
+/// Writes a snapshot to a temporary file beside `path`, and renames it: the file has the old or the
+/// new snapshot, also after a crash.
+pub(crate) fn save(py: Python<'_>, filter: &impl Stored, path: &Path) -> PyResult<()> {
+    py.detach(|| save_to(filter, path))
+        .map_err(|error| file_error(py, path, error))
+}
+
+fn save_to(filter: &impl Stored, path: &Path) -> io::Result<()> {
+    let directory = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    // Windows cannot open directories.
+    #[cfg(unix)]
+    let opened = File::open(directory)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".guira-").suffix(".tmp");
+    if let Some(permissions) = permissions() {
+        builder.permissions(permissions);
+    }
+    let file = builder.tempfile_in(directory)?;
+    let mut out = BufWriter::with_capacity(PIECE, file);
+    filter.write(&mut out)?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    // The rename itself.
+    #[cfg(unix)]
+    opened.sync_all()?;
+    Ok(())
+}
+
+/// Those of any new file: the umask applies. A temporary file is private otherwise.
+#[cfg(unix)]
+fn permissions() -> Option<Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(Permissions::from_mode(0o666))
+}
+
+#[cfg(not(unix))]
+fn permissions() -> Option<Permissions> {
+    None
+}
+
+/// The filter of a file that holds one snapshot.
+pub(crate) fn load<F: Stored>(
+    py: Python<'_>,
+    path: &Path,
+    max_bytes: Option<usize>,
+) -> PyResult<F> {
+    let failed = |error| file_error(py, path, error);
+    let file = File::open(path).map_err(failed)?;
+    let mut decoder = F::Decoder::new(max_bytes.unwrap_or(usize::MAX));
+    let mut piece = Vec::new();
+    let reserved = piece.try_reserve_exact(PIECE);
+    reserved.map_err(|_| out_of_memory("a piece of the file"))?;
+    loop {
+        let read = py.detach(|| {
+            piece.clear();
+            (&file).take(PIECE as u64).read_to_end(&mut piece)
+        });
+        if read.map_err(failed)? == 0 {
+            return decoder.finish().map_err(snapshot_error);
+        }
+        py.detach(|| feed_all(&mut decoder, &piece))?;
+    }
+}
+
+/// The filter of what `CF.SCANDUMP` returned: the header, then the pieces.
+pub(crate) fn from_dump<F: Stored>(
+    pieces: &Bound<'_, PyAny>,
+    max_bytes: Option<usize>,
+) -> PyResult<F> {
+    if pieces.is_instance_of::<PyBytes>() || pieces.is_instance_of::<PyString>() {
+        let message = "pass a list of all pieces that CF.SCANDUMP returned, the header first";
+        return Err(PyTypeError::new_err(message));
+    }
+    let mut pieces = pieces.try_iter()?;
+    let header = next_piece(&mut pieces)?;
+    let begins = header
+        .as_ref()
+        .and_then(|header| header.get(..LENGTH))
+        .unwrap_or_default();
+    if begins != F::DUMP {
+        return Err(SnapshotError::new_err(format!(
+            "the first piece is not the header of a dump of this kind of filter: it begins with \
+             b\"{}\" and not with b\"{}\"",
+            begins.escape_ascii(),
+            F::DUMP.escape_ascii(),
+        )));
+    }
+    let mut decoder = F::Decoder::new(max_bytes.unwrap_or(usize::MAX));
+    let mut skipped = 0;
+    while let Some(piece) = next_piece(&mut pieces)? {
+        let skip = piece.len().min(LENGTH - skipped);
+        skipped += skip;
+        pieces
+            .py()
+            .detach(|| feed_all(&mut decoder, &piece[skip..]))?;
+    }
+    decoder.finish().map_err(snapshot_error)
+}
+
+fn next_piece<'py>(
+    pieces: &mut impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<Option<PyBackedBytes>> {
+    match pieces.next() {
+        Some(piece) => Ok(Some(piece?.extract()?)),
+        None => Ok(None),
+    }
+}
+
+/// A copy that could not be made.
+pub(crate) fn memory_error(error: guira::MemoryError) -> PyErr {
+    out_of_memory(text(&error))
+}

@@ -1,0 +1,314 @@
+"""Batches from all sources: the same as one call per item."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import mmap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from guira_filter import ExpiringFilter, Filter, FullError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+SIZES = [0, 1, 31, 255, 256, 1023, 1024, 1025, 3000]
+
+NUMPY_INTS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
+
+
+def numbers(count: int, dtype: str) -> Any:
+    return np.random.default_rng(5).integers(-(2**62), 2**62, count).astype(dtype)
+
+
+def rows(count: int, width: int) -> Any:
+    return np.random.default_rng(6).integers(0, 4, (count, width), dtype=np.uint8)
+
+
+ARRAYS: dict[str, Callable[[int], tuple[Any, Iterable[Any]]]] = {
+    **{dtype: lambda n, dtype=dtype: (a := numbers(n, dtype), a.tolist()) for dtype in NUMPY_INTS},
+    "strided": lambda n: (a := numbers(2 * n, "i4")[::-2], a.tolist()),
+    "column": lambda n: (a := numbers(3 * n, "u2").reshape(n, 3)[:, 1], a.tolist()),
+    "repeated": lambda n: (a := np.broadcast_to(np.int64(7), (n,)), a.tolist()),
+    "unaligned": lambda n: (
+        a := np.frombuffer(b"." + numbers(n, "i8").tobytes(), "i8", n, 1),
+        a.tolist(),
+    ),
+    "read-only": lambda n: (a := np.frombuffer(numbers(n, "u4").tobytes(), "u4"), a.tolist()),
+    "rows": lambda n: (a := rows(n, 5), [row.tobytes() for row in a]),
+    "rows of columns": lambda n: (a := rows(n, 8)[:, ::-3], [row.tobytes() for row in a]),
+    "Fortran": lambda n: (a := np.asfortranarray(rows(n, 5)), [row.tobytes() for row in a]),
+    "no columns": lambda n: (rows(n, 5)[:, :0], [b""] * n),
+    "wide rows": lambda n: (a := rows(n % 7, 100_000), [row.tobytes() for row in a]),
+    "S": lambda n: (a := np.array([b"%d" % (i % 999) for i in range(n)], "S7"), a.tolist()),
+    "S with NULs": lambda n: (a := np.array([b"a\0b\0"] * n, "S6"), a.tolist()),
+    "U": lambda n: (a := np.array([f"ü{i % 999}" for i in range(n)], "U7"), a.tolist()),
+    "V": lambda n: (a := rows(n, 6).view("V6").ravel(), [row.tobytes() for row in a]),
+    "object": lambda n: (a := np.array([f"{i}" for i in range(n)], object), a.tolist()),
+    "StringDType": lambda n: (
+        a := np.array([f"{i}" for i in range(n)], np.dtypes.StringDType()),
+        a.tolist(),
+    ),
+    "array.array": lambda n: (a := array.array("h", numbers(n, "i2")), a.tolist()),
+    "memoryview": lambda n: (a := memoryview(numbers(n, "u4")), a.tolist()),
+    "ctypes": lambda n: (a := (ctypes.c_int32 * n)(*numbers(n, "i4").tolist()), list(a)),
+    "Arrow int16": lambda n: (a := pa.array(numbers(n, "i2")), a.to_pylist()),
+    "Arrow uint64": lambda n: (a := pa.array(numbers(n, "u8")), a.to_pylist()),
+    "Arrow slice": lambda n: (a := pa.array(numbers(n + 9, "i8"))[9:], a.to_pylist()),
+    **{
+        f"Arrow {kind}": lambda n, kind=kind: (
+            a := pa.array([f"{i}-{'é' * (i % 20)}" for i in range(n)]).cast(kind),
+            a.to_pylist(),
+        )
+        for kind in (
+            pa.string(),
+            pa.large_string(),
+            pa.string_view(),
+            pa.binary(),
+            pa.large_binary(),
+        )
+    },
+    "Arrow fixed": lambda n: (
+        a := pa.array([row.tobytes() for row in rows(n, 4)], pa.binary(4)),
+        a.to_pylist(),
+    ),
+    "Arrow chunks": lambda n: (
+        a := pa.chunked_array([["x"], [f"{i}" for i in range(n)], []], pa.string()),
+        a.to_pylist(),
+    ),
+    "polars str": lambda n: (
+        a := pl.Series([f"é{i}" for i in range(n)], dtype=pl.String),
+        a.to_list(),
+    ),
+    "polars int": lambda n: (a := pl.Series(numbers(n, "i8")), a.to_list()),
+}
+
+ITERABLES: dict[str, Callable[[list[Any]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "iterator": iter,
+    "generator": lambda items: (item for item in items),
+    "dict": dict.fromkeys,
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_an_array_is_its_items(kind: str, size: int) -> None:
+    batch, items = ARRAYS[kind](size)
+    items = list(items)
+    for many in (Filter(20_000, 1e-8), ExpiringFilter(60, 20_000, 1e-6)):
+        before = many.contains_many(batch)
+        assert isinstance(before, np.ndarray)
+        assert before.dtype == np.bool_
+        assert before.shape == (len(items),)
+        assert before.flags.writeable
+        assert many.add_unique_many(batch).tolist() == first_times(many, items)
+        assert len(many) == sum(first_times(many, items))
+        assert many.contains_many(batch).all()
+        assert all(many.contains_many(items))
+        assert all(item in many for item in items)
+        assert many.discard_many(batch).tolist() == first_times(many, items)
+        assert len(many) == 0
+
+
+def first_times(f: Filter | ExpiringFilter, items: list[Any]) -> list[bool]:
+    """Which items are the first of their hash."""
+    seen: set[int] = set()
+    first = []
+    for item in items:
+        value = f.hash_of(item)
+        first.append(value not in seen)
+        seen.add(value)
+    return first
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ITERABLES)
+def test_an_iterable_is_its_items(kind: str, size: int) -> None:
+    items: list[Any] = [(i, str(i), b"%d" % i, ("a", i))[i % 4] for i in range(size)]
+    make = ITERABLES[kind]
+    f = Filter(20_000)
+    f.update(make(items))
+    assert len(f) == size
+    answers = f.contains_many(make(items))
+    assert answers == [True] * size
+    assert f.add_unique_many(make(items)) == [False] * size
+    assert f.discard_many(make(items)) == [True] * size
+    assert len(f) == 0
+
+
+def test_hashes() -> None:
+    f = Filter(5000)
+    items = [f"{i}" for i in range(2000)]
+    hashes = np.array([f.hash_of(item) for item in items], np.uint64)
+    f.update_hashes(hashes)
+    assert f.contains_many(items) == [True] * 2000
+    assert f.contains_hashes(hashes).all()
+    assert f.contains_hashes(hashes.tolist()) == [True] * 2000
+    assert f.contains_hashes(pa.array(hashes)).all()
+    assert not f.add_unique_hashes(hashes).any()
+    assert f.discard_hashes(hashes).all()
+    for wrong in (
+        hashes.view("i8"),
+        hashes.astype("u4"),
+        rows(3, 8),
+        np.array(["a"]),
+        ["a"],
+        [1.5],
+    ):
+        with pytest.raises(TypeError):
+            f.update_hashes(wrong)
+    for wrong in ([-1], [2**64]):
+        with pytest.raises(OverflowError):
+            f.update_hashes(wrong)
+
+
+REFUSED: list[tuple[Any, type[Exception], str]] = [
+    ("abc", TypeError, "one item"),
+    (b"abc", TypeError, "one item"),
+    (bytearray(b"abc"), TypeError, "one item"),
+    (memoryview(b"abc"), TypeError, "one item"),
+    (5, TypeError, "iterable"),
+    (None, TypeError, "iterable"),
+    (np.arange(3.0), TypeError, r"\.view"),
+    (np.arange(3, dtype="f2"), TypeError, r"\.view"),
+    (np.zeros(3, complex), TypeError, '"Zd"'),
+    (np.zeros(3, "M8[s]"), TypeError, r"datetime64\[s\]"),
+    (np.zeros(3, "m8[s]"), TypeError, "timedelta64"),
+    (np.arange(3, dtype=">i4"), TypeError, "byte order"),
+    (np.array(["a"], ">U1"), TypeError, "byte order"),
+    (np.array(5), TypeError, "0-d|dimension"),
+    (np.zeros((2, 2), int), TypeError, "ravel"),
+    (np.zeros((2, 2, 2), np.uint8), TypeError, "3 dimensions"),
+    (np.zeros((2, 2), "S3"), TypeError, "2 dimensions"),
+    (np.zeros(2, [("a", "i4")]), TypeError, "T{"),
+    (np.array([1, None], object), TypeError, "NoneType"),
+    (np.array(["a", "\ud800"]), UnicodeEncodeError, "surrogates"),
+    (np.array([0x110000], "u4").view("U1"), ValueError, "codec"),
+    (pa.array([1, None]), ValueError, "1 nulls"),
+    (pa.array([1.5]), TypeError, "Float64"),
+    (pa.array(["a"]).dictionary_encode(), TypeError, "Dictionary"),
+    (pa.nulls(3), TypeError, "Null"),
+    (pl.DataFrame({"a": [1]}), TypeError, "one column"),
+    (pl.Series([1, None]), ValueError, "1 nulls"),
+]
+
+
+@pytest.mark.parametrize(("batch", "error", "text"), REFUSED)
+def test_other_batches_are_refused(batch: Any, error: type[Exception], text: str) -> None:
+    for f in (Filter(100), ExpiringFilter(60)):
+        calls: list[Any] = [f.update, f.contains_many, f.add_unique_many, f.discard_many]
+        for call in calls:
+            with pytest.raises(error, match=text):
+                call(batch)
+        assert len(f) == 0
+
+
+def test_text_that_is_not_unicode_adds_nothing() -> None:
+    f = Filter(5000)
+    items = np.array([f"{i}" for i in range(3000)] + ["\ud800"])
+    with pytest.raises(UnicodeEncodeError) as caught:
+        f.update(items)
+    assert caught.value.__notes__ == ["item 3000 of the batch"]
+    assert len(f) == 0
+
+
+def test_invalid_arrow_data_is_refused() -> None:
+    invalid = pa.StringArray.from_buffers(
+        1, pa.py_buffer(np.array([0, 2], "i4")), pa.py_buffer(b"\xff\xfe")
+    )
+    columns = [invalid]
+    for offsets in ([0, 2, 1], [0, 9999, 2]):
+        buffers = [None, pa.py_buffer(np.array(offsets, "i4")), pa.py_buffer(b"ab")]
+        columns.append(pa.BinaryArray.from_buffers(pa.binary(), 2, buffers))
+    for column in columns:
+        with pytest.raises(ValueError, match=r"UTF-?8|offset|Offset|buffer"):
+            Filter(10).update(column)
+
+
+def test_false_capsules_are_refused() -> None:
+    class False1:
+        def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+            return requested_schema
+
+    class False2:
+        def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+            capsules = pa.array([1]).__arrow_c_array__(requested_schema)
+            return capsules[::-1]
+
+    class False3:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+            return pa.array([1]).__arrow_c_array__(requested_schema)[0]
+
+    class Used:
+        def __init__(self) -> None:
+            self.capsules = pa.array([1]).__arrow_c_array__()
+
+        def __arrow_c_array__(self, requested_schema: object = None) -> Any:
+            del requested_schema
+            return self.capsules
+
+    for wrong in (False1(), False2(), False3()):
+        with pytest.raises((TypeError, ValueError)):
+            Filter(10).update(wrong)
+    used, f = Used(), Filter(10)
+    f.update(used)
+    with pytest.raises(ValueError, match="released"):
+        f.update(used)
+    assert len(f) == 1
+    taken = Used()
+    pa.Array._import_from_c_capsule(*taken.capsules)  # noqa: SLF001
+    with pytest.raises(ValueError, match="released"):
+        f.update(taken)
+
+
+def test_a_mapped_file_is_a_batch_of_its_bytes() -> None:
+    with mmap.mmap(-1, 4096) as memory:
+        f = Filter(100)
+        f.add(0)
+        assert f.contains_many(memory).all()
+
+
+@pytest.mark.parametrize("make", [list, np.asarray, pa.array])
+def test_a_full_filter_says_where_it_stopped(make: Callable[[list[int]], Any]) -> None:
+    f = Filter(2000, seed=7)
+    items = list(range(10_000))
+    with pytest.raises(FullError, match=r"item [0-9]+ of the batch") as caught:
+        f.update(make(items))
+    index = caught.value.index
+    assert 2000 <= index < 10_000
+    assert len(f) == index
+    assert all(f.contains_many(items[:index]))
+    with pytest.raises(FullError) as single:
+        f.add(index)
+    assert single.value.index == 0
+
+
+def test_a_list_that_changes_during_its_batch() -> None:
+    items: list[Any] = []
+
+    class Clears:
+        def __index__(self) -> int:
+            items.clear()
+            return 1
+
+    items.extend([Clears(), *range(1000)])
+    f = Filter(2000)
+    f.update(items)
+    assert len(f) == 1
+
+
+def test_an_iterator_that_fails_adds_nothing() -> None:
+    def fails() -> Iterable[int]:
+        yield 1
+        raise ZeroDivisionError
+
+    f = Filter(100)
+    with pytest.raises(ZeroDivisionError):
+        f.update(fails())
+    assert len(f) == 0

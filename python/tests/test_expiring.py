@@ -1,0 +1,155 @@
+"""Time: what expires, and when."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from guira_filter import ExpiringFilter
+
+
+def test_time_passes_in_tick() -> None:
+    f = ExpiringFilter(60, epochs=6, clock="manual")
+    f.add("ani")
+    for second in range(0, 60, 5):
+        f.tick(second)
+        assert "ani" in f
+    f.tick(60)
+    assert "ani" in f
+    f.tick(timedelta(seconds=70))
+    assert "ani" not in f
+    assert len(f) == 0
+    assert f.epoch == 7
+
+
+def test_missed_epochs_begin_at_once() -> None:
+    for gap in range(1, 400):
+        f = ExpiringFilter(60, epochs=6, clock="manual")
+        f.add("ani")
+        assert f.tick(10 * gap)
+        assert ("ani" in f) == (gap < 7)
+        f.add("koel")
+        f.tick(10 * gap + 60)
+        assert "koel" in f
+        f.tick(10 * gap + 140)
+        assert "koel" not in f
+
+
+def test_refresh_resets_the_time() -> None:
+    f = ExpiringFilter(60, epochs=6, clock="manual")
+    assert not f.refresh("ani")
+    assert f.add_or_refresh("ani")
+    for second in range(10, 1000, 10):
+        f.tick(second)
+        assert f.refresh("ani")
+        assert not f.add_or_refresh("koel") or second == 10
+        assert f.refresh_many(["ani", "none"]) == [True, False]
+        assert f.add_or_refresh_many(["ani"]) == [False]
+    assert f.count("ani") == 1
+    f.tick(2000)
+    assert f.add_unique_many(["ani", "koel"]) == [True, True]
+
+
+def test_the_clock_must_not_go_back() -> None:
+    f = ExpiringFilter(60, clock="manual")
+    f.tick(50)
+    with pytest.raises(ValueError, match="was 50s, and is 49"):
+        f.tick(49.5)
+    with pytest.raises(TypeError, match="reading"):
+        f.tick()
+    wrong: list[tuple[Any, type[Exception]]] = [
+        (-1, ValueError),
+        (float("nan"), ValueError),
+        (timedelta(days=-1), ValueError),
+        (timedelta.max, ValueError),
+        (1e15, ValueError),
+        ("1", TypeError),
+    ]
+    for elapsed, error in wrong:
+        with pytest.raises(error):
+            f.tick(elapsed)
+    with pytest.raises(TypeError, match="monotonic"):
+        ExpiringFilter(60).tick(5)
+
+
+def test_items_expire_without_tick() -> None:
+    f = ExpiringFilter(timedelta(milliseconds=60), epochs=6)
+    f.add("ani")
+    end = time.monotonic() + 60
+    while "ani" in f:
+        assert time.monotonic() < end
+        time.sleep(0.001)
+    f.add("koel")
+    time.sleep(0.3)
+    # The first call after a pause begins all epochs that were missed.
+    assert "koel" not in f
+    assert f.add_unique("koel")
+
+
+def test_the_age_of_a_snapshot() -> None:
+    f = ExpiringFilter(60, epochs=6, clock="manual")
+    f.add("ani")
+    data = f.to_bytes()
+    for age in (0, 59, 60.0, timedelta(seconds=69)):
+        assert "ani" in ExpiringFilter.from_bytes(data, age=age)
+    for age in (70, 1e9, timedelta(days=400)):
+        assert "ani" not in ExpiringFilter.from_bytes(data, age=age)
+    with pytest.raises(ValueError, match="-1"):
+        ExpiringFilter.from_bytes(data, age=-1)
+
+
+def test_no_item_expires_early_while_epochs_are_caught_up() -> None:
+    """Writers race with a clock that leaps over many epochs."""
+    f = ExpiringFilter(60, 50_000, epochs=6, clock="manual")
+    stop, now = threading.Event(), 0
+
+    def leap() -> None:
+        nonlocal now
+        while not stop.is_set():
+            f.tick(now + 35)
+            now += 35
+            time.sleep(0)
+
+    clock = threading.Thread(target=leap)
+    clock.start()
+    try:
+        for round_ in range(300):
+            items = [round_ * 300 + i for i in range(300)]
+            before = now
+            f.update(items)
+            found = f.contains_many(items)
+            # Unless the clock has leapt for a TTL since; the last leap may not be noted yet.
+            assert all(found) or now + 35 - before >= 60
+    finally:
+        stop.set()
+        clock.join()
+
+
+def test_merge_keeps_times() -> None:
+    a = ExpiringFilter(60, epochs=6, seed=7, clock="manual")
+    b = ExpiringFilter(60, epochs=6, seed=7, clock="manual")
+    b.add("ani")
+    b.tick(0)
+    b.tick(30)
+    a.merge(b)
+    assert "ani" in a
+    # It keeps its age of three epochs, of which a merge may take one off.
+    a.tick(30)
+    assert "ani" in a
+    a.tick(50)
+    assert "ani" not in a
+
+
+@pytest.mark.parametrize("gap", [1, 4, 10, 15, 25, 35, 99])
+def test_rare_calls_do_not_slow_time_down(gap: int) -> None:
+    f = ExpiringFilter(600, epochs=60, clock="manual")
+    f.add("ani")
+    for second in range(0, 600, gap):
+        f.tick(second)
+        assert "ani" in f
+        assert f.epoch == second // 10
+    f.tick(610)
+    assert "ani" not in f

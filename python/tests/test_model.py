@@ -1,0 +1,246 @@
+"""All operations against a `Counter`, in random order.
+
+    GUIRA_STEPS=100000 pytest tests/test_model.py
+
+The rate is so low that a false positive would be a miracle; with the fixed seed there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from guira_filter import ExpiringFilter, Filter, FullError
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+STEPS = int(os.environ.get("GUIRA_STEPS", "5000"))
+LENGTH = 50
+RUNS = settings(max_examples=max(STEPS // LENGTH, 1), stateful_step_count=LENGTH, deadline=None)
+
+PARTS = st.sampled_from(["", "a", "b", "é", b"", b"a", b"\xff", 0, 1, 5, -1, -5, 2**64 - 2, 2**64])
+ITEMS = PARTS | st.tuples(PARTS, PARTS)
+BATCHES = st.lists(ITEMS, max_size=12)
+NUMBERS = st.lists(st.integers(-5, 5), max_size=300).map(lambda items: np.array(items, "i8"))
+
+
+class Plain(RuleBasedStateMachine):
+    """A fixed or growing filter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Counter[Any] = Counter()
+
+    @initialize(kind=st.sampled_from(["fixed", "growing", "space"]))
+    def start(self, kind: str) -> None:
+        self.f: Any = {
+            "fixed": lambda: Filter(2000, 1e-8, seed=7),
+            "growing": lambda: Filter(20, 1e-6, max_capacity=2000, seed=7),
+            "space": lambda: Filter(2000, fingerprint_bits=30, prefer="space", seed=7),
+        }[kind]()
+
+    def key(self, item: Any) -> int:
+        """Items with one hash are one item: -1 and 2**64 - 1."""
+        return int(self.f.hash_of(item))
+
+    def added(self, item: Any) -> None:
+        self.counts[self.key(item)] += 1
+
+    def removed(self, item: Any) -> bool:
+        key = self.key(item)
+        if not self.counts[key]:
+            return False
+        self.counts[key] -= 1
+        return True
+
+    def check_full(self) -> None:
+        """Copies of few items fill their buckets long before the others."""
+        assert self.counts.total() >= 4
+
+    @rule(item=ITEMS)
+    def add(self, item: Any) -> None:
+        try:
+            self.f.add(item)
+        except FullError:
+            self.check_full()
+        else:
+            self.added(item)
+
+    @rule(item=ITEMS)
+    def add_unique(self, item: Any) -> None:
+        absent = not self.counts[self.key(item)]
+        try:
+            assert self.f.add_unique(item) == absent
+        except FullError:
+            assert absent
+            self.check_full()
+        else:
+            if absent:
+                self.added(item)
+
+    @rule(item=ITEMS)
+    def discard(self, item: Any) -> None:
+        assert self.f.discard(item) == self.removed(item)
+
+    @rule(item=ITEMS)
+    def remove(self, item: Any) -> None:
+        if self.removed(item):
+            self.f.remove(item)
+        else:
+            with pytest.raises(KeyError):
+                self.f.remove(item)
+
+    @rule(items=BATCHES | NUMBERS)
+    def update(self, items: Any) -> None:
+        try:
+            self.f.update(items)
+        except FullError as error:
+            done = error.index
+            for item in items[:done]:
+                self.added(item)
+            self.check_full()
+        else:
+            for item in items:
+                self.added(item)
+
+    @rule(items=BATCHES | NUMBERS)
+    def add_unique_many(self, items: Any) -> None:
+        expected = []
+        try:
+            found = list(self.f.add_unique_many(items))
+        except FullError as error:
+            self.check_full()
+            found, items = [], items[: error.index]
+        for item in items:
+            absent = not self.counts[self.key(item)]
+            expected.append(absent)
+            if absent:
+                self.added(item)
+        assert found in ([], expected)
+
+    @rule(items=BATCHES | NUMBERS)
+    def discard_many(self, items: Any) -> None:
+        assert list(self.f.discard_many(items)) == [self.removed(item) for item in items]
+
+    @rule(items=BATCHES | NUMBERS)
+    def contains_many(self, items: Any) -> None:
+        expected = [self.counts[self.key(item)] > 0 for item in items]
+        assert list(self.f.contains_many(items)) == expected
+
+    @rule(items=BATCHES)
+    def hashes(self, items: Any) -> None:
+        hashes = np.array([self.key(item) for item in items], np.uint64)
+        expected = [self.counts[self.key(item)] > 0 for item in items]
+        assert self.f.contains_hashes(hashes).tolist() == expected
+
+    @rule(item=ITEMS)
+    def look_up(self, item: Any) -> None:
+        count = self.counts[self.key(item)]
+        assert (item in self.f) == (count > 0)
+        assert self.f.count(item) == count
+
+    @rule(how=st.sampled_from(["copy", "pickle", "bytes"]))
+    def copied(self, how: str) -> None:
+        digest = self.f.digest()
+        if how == "copy":
+            self.f = self.f.copy()
+        elif how == "pickle":
+            self.f = pickle.loads(pickle.dumps(self.f))
+        else:
+            self.f = type(self.f).from_bytes(self.f.to_bytes())
+        assert self.f.digest() == digest
+
+    @rule()
+    def clear(self) -> None:
+        self.f.clear()
+        self.counts.clear()
+
+    @invariant()
+    def the_length_is_the_number_of_copies(self) -> None:
+        if hasattr(self, "f"):
+            assert len(self.f) == self.counts.total()
+
+
+class Expiring(RuleBasedStateMachine):
+    """One copy of each item, and the epoch in which it was last seen."""
+
+    EPOCHS = 4
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.f = ExpiringFilter(
+            40, 2000, epochs=self.EPOCHS, fingerprint_bits=26, seed=7, clock="manual"
+        )
+        self.seen: dict[int, int] = {}
+        self.now = 0
+
+    def is_live(self, key: int) -> bool:
+        return key in self.seen and self.f.epoch - self.seen[key] <= self.EPOCHS
+
+    @rule(item=ITEMS)
+    def add_unique(self, item: Any) -> None:
+        key = self.f.hash_of(item)
+        absent = not self.is_live(key)
+        assert self.f.add_unique(item) == absent
+        if absent:
+            self.seen[key] = self.f.epoch
+
+    @rule(items=BATCHES)
+    def add_or_refresh_many(self, items: Any) -> None:
+        expected = []
+        for item in items:
+            key = self.f.hash_of(item)
+            expected.append(not self.is_live(key))
+            self.seen[key] = self.f.epoch
+        assert self.f.add_or_refresh_many(items) == expected
+
+    @rule(item=ITEMS)
+    def refresh(self, item: Any) -> None:
+        key = self.f.hash_of(item)
+        live = self.is_live(key)
+        assert self.f.refresh(item) == live
+        if live:
+            self.seen[key] = self.f.epoch
+
+    @rule(items=BATCHES)
+    def discard_many(self, items: Any) -> None:
+        expected = []
+        for item in items:
+            key = self.f.hash_of(item)
+            expected.append(self.is_live(key))
+            self.seen.pop(key, None)
+        assert self.f.discard_many(items) == expected
+
+    @rule(items=BATCHES)
+    def contains_many(self, items: Any) -> None:
+        expected = [self.is_live(self.f.hash_of(item)) for item in items]
+        assert self.f.contains_many(items) == expected
+
+    @rule(seconds=st.integers(0, 100))
+    def tick(self, seconds: int) -> None:
+        before, due = self.f.epoch, (self.now + seconds) // 10 - self.now // 10
+        self.now += seconds
+        assert self.f.tick(self.now) == (due > 0)
+        # After one more than these, nothing is left.
+        assert self.f.epoch - before == min(due, self.EPOCHS + 1)
+
+    @rule()
+    def pickled(self) -> None:
+        if not self.now:
+            # A copy's clock starts at 0 again.
+            self.f = pickle.loads(pickle.dumps(self.f))
+
+    @invariant()
+    def the_length_is_the_number_of_live_items(self) -> None:
+        assert len(self.f) == sum(map(self.is_live, self.seen))
+
+
+TestPlain = Plain.TestCase
+TestPlain.settings = RUNS
+TestExpiring = Expiring.TestCase
+TestExpiring.settings = RUNS

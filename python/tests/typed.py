@@ -1,0 +1,64 @@
+"""Checked by `mypy --strict`: a comment `type: ignore` that is not needed is an error."""
+
+from __future__ import annotations
+
+import array
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from guira_filter import ExpiringFilter, Filter, FullError, Stats
+from numpy.typing import NDArray  # noqa: TC002
+
+f = Filter(1000, 0.01, max_capacity=5000, prefer="speed", seed=7, items="any")
+f.add("a")
+f.add(b"a")
+f.add(5)
+f.add(np.int64(5))
+f.add(("a", 1, b"c"))
+present: bool = "a" in f
+unique: bool = f.add_unique(bytearray(b"a"))
+listed: list[bool] = f.contains_many(["a", b"b", 3, ("a", 1)])
+generated: list[bool] = f.add_unique_many(str(i) for i in range(3))
+masked: NDArray[np.bool_] = f.contains_many(np.arange(3))
+discarded: NDArray[np.bool_] = f.discard_many(pl.Series([1]))
+column: NDArray[np.bool_] = f.contains_many(pa.array([1]))
+f.update(array.array("q", [1]))
+f.update(np.zeros((2, 2), np.uint8))
+f.update_hashes(np.array([f.hash_of("a")], np.uint64))
+by_hash: list[bool] = f.contains_hashes([f.hash_of("a")])
+copied: Filter = f.copy()
+loaded: Filter = Filter.load(Path("filter"), max_bytes=1 << 20, items="bytes")
+stats: Stats = f.stats()
+length: int = len(f) + stats.items + f.digest()
+
+e = ExpiringFilter(timedelta(hours=1), 1000, epochs=6, clock="manual")
+e = ExpiringFilter(3600.0)
+ticked: bool = e.tick(5)
+refreshed: list[bool] = e.refresh_many(["a"])
+added: NDArray[np.bool_] = e.add_or_refresh_many(np.arange(3))
+restored: ExpiringFilter = ExpiringFilter.from_bytes(e.to_bytes(), age=60)
+
+
+def index(error: FullError) -> int:
+    return error.index
+
+
+f.add(1.5)  # type: ignore[arg-type]
+f.add(None)  # type: ignore[arg-type]
+f.add(("a",))  # type: ignore[arg-type]
+f.add((("a", 1), 2))  # type: ignore[arg-type]
+f.update(5)  # type: ignore[arg-type]
+f.update([None])  # type: ignore[list-item]
+f.merge(e)  # type: ignore[arg-type]
+f.seed = 5  # type: ignore[misc]
+Filter(items="all")  # type: ignore[arg-type]
+ExpiringFilter()  # type: ignore[call-arg]
+wrong: list[Any] = f.contains_many(np.arange(3))  # type: ignore[assignment]
+
+
+class Mine(Filter):  # type: ignore[misc]
+    pass
