@@ -33,7 +33,7 @@ use layout::{Layout, Word};
 pub(crate) use level::{Refusal, SPLITS_PER_INSERT};
 use planes::Planes;
 use segment::{OnceSegment, Segment};
-use word::Bucket;
+use word::{Bucket, Phases};
 
 /// The levels that the words of a filter go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ struct Growth<L> {
     /// `segments[k]` holds what level k needs beside those before it; of them `segments[0]`
     /// stays empty, as plane 0 has its own place. None in a fixed filter.
     segments: Box<[OnceSegment]>,
-    /// All words are at this level or above: [`Bucket::hint`]. A shortcut for routing.
+    /// All words are at this level or above: [`Phases::hint`]. A shortcut for routing.
     hint: AtomicU64,
     /// The level at which the filter begins.
     first_level: u32,

@@ -1,7 +1,7 @@
 //! Operations on many items: a pipeline, as in a `CuckooFilter`.
 
 use super::{ExpiringFilter, any::with_layout};
-use crate::error::BatchError;
+use crate::{error::BatchError, raw::RawFilter};
 use std::hash::{BuildHasher, Hash};
 
 /// Operations on many items. Each does what one call per item would do, in order. The cache misses
@@ -78,7 +78,8 @@ impl<S: BuildHasher> ExpiringFilter<S> {
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
         let hash = |item: &T| self.hasher.hash_one(item);
-        with_layout!(&self.raw, raw => raw.insert_unique_all(items, hash, inserted))
+        with_layout!(&self.raw, raw => raw
+            .insert_all_with(items, hash, inserted, RawFilter::insert_unique))
     }
 
     /// [`insert_or_refresh`](Self::insert_or_refresh) for many items, in order: `inserted[i]` becomes
@@ -109,7 +110,8 @@ impl<S: BuildHasher> ExpiringFilter<S> {
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
         let hash = |item: &T| self.hasher.hash_one(item);
-        with_layout!(&self.raw, raw => raw.insert_or_refresh_all(items, hash, inserted))
+        with_layout!(&self.raw, raw => raw
+            .insert_all_with(items, hash, inserted, RawFilter::insert_or_refresh))
     }
 
     /// [`refresh`](Self::refresh) for many items, in order: `present[i]` becomes the answer for
@@ -141,7 +143,8 @@ impl<S: BuildHasher> ExpiringFilter<S> {
         present: &mut [bool],
     ) -> Result<(), BatchError> {
         let hash = |item: &T| self.hasher.hash_one(item);
-        with_layout!(&self.raw, raw => raw.refresh_all(items, hash, present))
+        with_layout!(&self.raw, raw => raw
+            .insert_all_with(items, hash, present, RawFilter::refresh))
     }
 
     /// [`remove`](Self::remove) for many items, in order: `results[i]` becomes the answer for
@@ -205,7 +208,8 @@ impl<S> ExpiringFilter<S> {
         hashes: &[u64],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        with_layout!(&self.raw, raw => raw.insert_unique_all(hashes, |&hash| hash, inserted))
+        with_layout!(&self.raw, raw => raw
+            .insert_all_with(hashes, |&hash| hash, inserted, RawFilter::insert_unique))
     }
 
     /// [`insert_or_refresh_batch`](Self::insert_or_refresh_batch) by hash.
@@ -222,7 +226,8 @@ impl<S> ExpiringFilter<S> {
         hashes: &[u64],
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        with_layout!(&self.raw, raw => raw.insert_or_refresh_all(hashes, |&hash| hash, inserted))
+        with_layout!(&self.raw, raw => raw
+            .insert_all_with(hashes, |&hash| hash, inserted, RawFilter::insert_or_refresh))
     }
 
     /// [`refresh_batch`](Self::refresh_batch) by hash.
@@ -239,7 +244,8 @@ impl<S> ExpiringFilter<S> {
         hashes: &[u64],
         present: &mut [bool],
     ) -> Result<(), BatchError> {
-        with_layout!(&self.raw, raw => raw.refresh_all(hashes, |&hash| hash, present))
+        with_layout!(&self.raw, raw => raw
+            .insert_all_with(hashes, |&hash| hash, present, RawFilter::refresh))
     }
 
     /// [`remove_batch`](Self::remove_batch) by hash.

@@ -1,6 +1,10 @@
 //! Batches of items and of hashes, with the same code.
 
-use crate::{error::BatchError, filter::CuckooFilter, raw::any::with_layout};
+use crate::{
+    error::BatchError,
+    filter::CuckooFilter,
+    raw::{RawFilter, any::with_layout},
+};
 use std::hash::{BuildHasher, Hash};
 
 /// Batches of hashes, for callers that already have the hashes of their items.
@@ -115,7 +119,8 @@ impl<S> CuckooFilter<S> {
         hash: impl Fn(&T) -> u64,
         inserted: &mut [bool],
     ) -> Result<(), BatchError> {
-        with_layout!(&self.raw, raw => raw.insert_unique_all(items, hash, inserted))
+        with_layout!(&self.raw, raw => raw
+            .insert_all_with(items, hash, inserted, RawFilter::insert_unique))
     }
 
     fn remove_each<T>(&self, items: &[T], hash: impl Fn(&T) -> u64, results: &mut [bool]) {

@@ -9,7 +9,7 @@ use crate::{
     table::class::Class,
     table::entry::{Fingerprint, low_bits},
     table::layout::Layout,
-    table::word::Bucket,
+    table::word::{Bucket, Phases},
 };
 
 /// The highest level that a word of a model can have: something is left of each fingerprint.

@@ -5,7 +5,7 @@ use crate::{
     raw::frontier::Frontiers,
     table::{
         layout::{Layout, Word},
-        word::{Bits, Bucket},
+        word::{Bits, Bucket, Phases},
     },
 };
 use std::{convert::Infallible, ops::Range};

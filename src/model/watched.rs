@@ -13,7 +13,7 @@ use crate::{
     table::{
         Levels,
         layout::{F10x6, F12x5, F15x4, F20x3, F30x2, Growing, Layout, Word},
-        word::Bucket,
+        word::{Bucket, Phases},
     },
 };
 
@@ -300,7 +300,7 @@ impl<L: Layout> Operations for RawFilter<L> {
     }
 }
 
-fn shown(word: impl Bucket, made: bool) -> WordShown {
+fn shown(word: impl Phases, made: bool) -> WordShown {
     WordShown {
         slots: word.shown(),
         mark: word

@@ -157,44 +157,18 @@ impl<L: Layout> RawFilter<L> {
         })
     }
 
-    /// [`insert_all`](Self::insert_all) of the absent classes; stores which were absent.
+    /// Passes the class of each of `items` to `insert`, up to the first one that fails, and stores
+    /// the answers: [`insert_unique`](Self::insert_unique) or another operation that inserts.
     #[inline(always)]
-    pub(crate) fn insert_unique_all<T>(
+    pub(crate) fn insert_all_with<T>(
         &self,
         items: &[T],
         hash: impl Fn(&T) -> u64,
-        inserted: &mut [bool],
+        answers: &mut [bool],
+        insert: impl Fn(&Self, Class) -> Result<bool, InsertError>,
     ) -> Result<(), BatchError> {
-        self.insert_each(items, hash, inserted, |class, inserted| {
-            *inserted = self.insert_unique(class)?;
-            Ok(())
-        })
-    }
-
-    /// [`refresh`](Self::refresh) for each item; stores which were present.
-    #[inline(always)]
-    pub(crate) fn refresh_all<T>(
-        &self,
-        items: &[T],
-        hash: impl Fn(&T) -> u64,
-        present: &mut [bool],
-    ) -> Result<(), BatchError> {
-        self.insert_each(items, hash, present, |class, present| {
-            *present = self.refresh(class)?;
-            Ok(())
-        })
-    }
-
-    /// [`insert_or_refresh`](Self::insert_or_refresh) for each item; stores which were inserted.
-    #[inline(always)]
-    pub(crate) fn insert_or_refresh_all<T>(
-        &self,
-        items: &[T],
-        hash: impl Fn(&T) -> u64,
-        inserted: &mut [bool],
-    ) -> Result<(), BatchError> {
-        self.insert_each(items, hash, inserted, |class, inserted| {
-            *inserted = self.insert_or_refresh(class)?;
+        self.insert_each(items, hash, answers, |class, answer| {
+            *answer = insert(self, class)?;
             Ok(())
         })
     }

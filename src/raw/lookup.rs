@@ -25,7 +25,7 @@ use crate::{
         layout::{Layout, Word},
         route::View,
         time::{Moment, Time},
-        word::{Bits, Bucket},
+        word::{Bits, Bucket, Phases},
     },
 };
 

@@ -19,7 +19,7 @@ use crate::{
         class::{Class, alternate},
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
-        word::{Bucket, Mark},
+        word::{Bucket, Mark, Phases},
     },
 };
 

@@ -14,7 +14,7 @@ use crate::{
         Levels,
         entry::{Entry, Fingerprint},
         layout::{F10x6, F30x2, Growing, S7x7, S8x6, S9x5, S12x4, S17x3, Word},
-        word::{Bucket, Mark},
+        word::{Bucket, Mark, Phases},
     },
 };
 use std::{

@@ -1,8 +1,12 @@
 //! Levels, splits and runs of them, without other threads.
 
 use super::{
-    OnceSegment, Refusal, SPLITS_PER_INSERT, Segment, Table, class::Class, entry::low_bits,
-    layout::Growing, loaded::Loaded, word::Bucket,
+    OnceSegment, Refusal, SPLITS_PER_INSERT, Segment, Table,
+    class::Class,
+    entry::low_bits,
+    layout::Growing,
+    loaded::Loaded,
+    word::{Bucket, Phases},
 };
 use crate::table::entry::{Entry, Fingerprint};
 use crate::{

@@ -1,13 +1,13 @@
 //! Layouts: which words a filter has, and how the 64 bits of packed ones are divided.
 //!
-//! A layout is a type without values; filter and word take it as a parameter, so that in a fixed
-//! filter every mask below is a constant in the compiled code.
+//! A layout is a type without values. Filter and word take it as a parameter, so in a fixed filter
+//! every mask is a constant in the compiled code.
 
 use super::{
     entry::{Entry, Fingerprint},
     time::{Epochs, Time, Timeless},
     word::{
-        Bucket,
+        Phases,
         lanes::{TOKEN_BITS, fingerprint_of},
         packed::Packed,
     },
@@ -21,7 +21,7 @@ pub(crate) type Word<L> = <L as Layout>::Word;
 /// The words of a filter, and its time. All that the protocol asks of a layout.
 pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// What one atomic word stands for.
-    type Word: Bucket;
+    type Word: Phases;
     /// The time of the filter.
     type Time: Time<Self::Word>;
     /// True if filters of this layout can grow.

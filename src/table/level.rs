@@ -14,7 +14,7 @@ use super::{
     Segment, Table,
     entry::Fingerprint,
     layout::{Layout, Word},
-    word::Bucket,
+    word::{Bucket, Phases},
 };
 use crate::{
     fault::{self, faulty, when_faulty},

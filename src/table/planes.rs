@@ -2,7 +2,7 @@
 
 use super::{
     layout::{Layout, Word},
-    word::Bucket,
+    word::{Bucket, Phases},
 };
 use crate::sync::{self, AtomicU64};
 use std::ops::Range;

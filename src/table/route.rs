@@ -7,7 +7,7 @@ use super::{
     layout::{Layout, Word},
     loaded::Loaded,
     planes::{Plane, Planes},
-    word::{Bits, Bucket},
+    word::{Bits, Bucket, Phases},
 };
 use crate::{
     fault::{self, faulty},

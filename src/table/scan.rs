@@ -14,7 +14,7 @@ use super::{
     Levels, Table,
     layout::{Layout, Word},
     planes::Planes,
-    word::{Bits, Bucket},
+    word::{Bits, Bucket, Phases},
 };
 use crate::{
     error::SnapshotError,
@@ -198,7 +198,7 @@ impl Restored {
 
     /// Counts the word, if a scan can have made it.
     #[inline(always)]
-    fn check<W: Bucket>(
+    fn check<W: Phases>(
         &mut self,
         plane: usize,
         bucket: usize,

@@ -11,7 +11,7 @@
 //! of a new plane. Neither of the two words stores that bit any more, so their slots are packed
 //! again. No key is needed for it, and two items of one class remain in one class.
 
-use super::{Table, layout::Layout, loaded::Loaded, word::Bucket};
+use super::{Table, layout::Layout, loaded::Loaded, word::Phases};
 use crate::step::Step;
 
 impl<L: Layout> Table<L> {

@@ -4,19 +4,21 @@
 //! words.
 //!
 //! What a word holds and how that is written in 64 bits are two things. [`Bucket`] is the first
-//! one: fingerprints, at most one of them with a [`Mark`], a reservation, and in a growable filter
-//! a phase. The order of the slots has no meaning, so no operation tells others the number of a
+//! one: fingerprints, at most one of them with a [`Mark`], and a reservation. In a growable filter a
+//! word has a phase as well: [`phase`]. The order of the slots has no meaning, so no operation tells others the number of a
 //! slot. [`packed`] and [`semi`] are two ways to write it.
 
 pub(crate) mod lanes;
 mod mark;
 pub(crate) mod packed;
+mod phase;
 pub(crate) mod semi;
 
 use super::entry::{Entry, Fingerprint};
 use std::{fmt::Debug, hint::select_unpredictable};
 
 pub(crate) use mark::Mark;
+pub(crate) use phase::Phases;
 
 /// The bits of a word as they are in the table: what an exchange compares, and what the fast path
 /// of a lookup looks at.
@@ -177,46 +179,6 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The token of the reservation, if there is one, for a negative control.
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     fn token(self) -> Option<u64>;
-
-    // The phase, in a growable filter: 2k at level k, and 2k + 1 while the word is frozen there.
-
-    /// How many low bits of a fingerprint the word does not store: its plane says them.
-    fn level(self) -> u32;
-
-    /// An empty word at a level.
-    fn at_level(level: u32) -> Self;
-
-    /// A level in a form that is cheap for readers. It has the phase of words at the level. From
-    /// bit `first` on, its low bits mask the bits of a fingerprint that say which plane it is in. A
-    /// higher level has a higher representation.
-    fn hint(level: u32, first: u32) -> Self;
-
-    /// True if the word is in the phase of `other`.
-    fn is_in_phase(self, other: Self) -> bool;
-
-    /// True if both words are in the phase of `other`.
-    fn both_in_phase(p: Self, q: Self, other: Self) -> bool;
-
-    /// True while the word is being split.
-    fn is_frozen(self) -> bool;
-
-    /// The word on the verge of its split: it does not change any more.
-    fn frozen(self) -> Self;
-
-    /// What the split of a frozen word leaves in it, and what moves to the new word: the
-    /// fingerprints with a 0 and with a 1 in the lowest bit that it stores. That bit is not stored
-    /// any more. The mark moves with its fingerprint.
-    fn split(self) -> (Self, Self);
-
-    /// The phase; 0 in a fixed filter.
-    fn phase(self) -> u64;
-
-    /// The word in another phase.
-    fn with_phase(self, phase: u64) -> Self;
-
-    /// The word with its slots where they lie one level below, for a negative control.
-    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-    fn packed_as_before(self) -> Self;
 
     // Snapshots.
 

@@ -1,12 +1,12 @@
 //! `cargo xtask rooms`: which module imports which, and whether any two import each other.
 //!
-//! The modules that lie in one folder are its *rooms*. A room imports another one if code anywhere
-//! in it names something that is anywhere in the other: re-exports are followed to their target, and
-//! bodies of macros count. A call of a method names no module and is not seen. Imports between a
-//! module and those in its own folder do not count, as children extend the types of their parent;
-//! the root of a crate is a room like any other.
+//! The modules of one folder are its *rooms*. A room imports another one if its code names an item of
+//! the other. Re-exports are followed to their target, and bodies of macros count. A method call
+//! names no module, so it is not seen. Imports between a module and the modules in its own folder do
+//! not count, because children extend the types of their parent. The root of a crate is a room like
+//! any other.
 //!
-//! No rooms may import each other in a cycle. So they lie on *floors*: a room imports only rooms of
+//! Rooms may not import each other in a cycle. So they lie on *floors*: a room imports only rooms of
 //! lower floors. The blocks after `rooms:` marks in `docs/ARCHITECTURE.md` are the rule.
 
 mod modules;
@@ -20,11 +20,12 @@ use petgraph::{
 use std::{collections::BTreeMap, fmt::Write, fs};
 
 /// The crates, by the names that the page uses.
-const CRATES: [(&str, &str); 5] = [
+const CRATES: [(&str, &str); 6] = [
     ("guira", "src/lib.rs"),
     ("guira-commands", "commands/src/lib.rs"),
     ("guira-server", "server/src/lib.rs"),
     ("guira-module", "module/src/lib.rs"),
+    ("guira-capi", "capi/src/lib.rs"),
     ("guira-watch", "watch/src/lib.rs"),
 ];
 

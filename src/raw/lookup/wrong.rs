@@ -13,7 +13,7 @@ use crate::{
         class::Class,
         layout::{Layout, Word},
         time::{Moment, Time},
-        word::Bucket,
+        word::{Bucket, Phases},
     },
 };
 

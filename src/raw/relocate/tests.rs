@@ -8,7 +8,7 @@ use crate::{
         Levels,
         entry::{Entry, Fingerprint},
         layout::{F10x6, F15x4, Growing, Word},
-        word::{Bucket, Mark},
+        word::{Bucket, Mark, Phases},
     },
 };
 

@@ -2,7 +2,7 @@
 
 use crate::{
     step::Step,
-    table::{Table, entry::Fingerprint, layout::Layout, word::Bucket},
+    table::{Table, entry::Fingerprint, layout::Layout, word::Phases},
 };
 
 /// Freezes the first word that was reached before the level has begun.

@@ -7,7 +7,7 @@ use crate::{
     sync::{self, Ordering},
     table::{
         layout::{Layout, Word},
-        word::{Bits, Bucket},
+        word::{Bits, Bucket, Phases},
     },
 };
 

@@ -63,7 +63,7 @@ use Change::{
 
 impl Change {
     /// The word with this change; `None` if it cannot be made.
-    fn of<W: Bucket>(self, word: W) -> Option<W> {
+    fn of<W: Phases>(self, word: W) -> Option<W> {
         let for_writers = word.without_reservation();
         let is_marked = !word.is_unmarked();
         match self {
@@ -91,7 +91,7 @@ const MARKS: [Mark; 5] = [
 ];
 
 /// All that a word says, except for its token, because a short slot keeps only a part of it.
-fn said<W: Bucket>(word: W, fingerprints: &[u64]) -> String {
+fn said<W: Phases>(word: W, fingerprints: &[u64]) -> String {
     let for_writers = word.without_reservation();
     let mut residents: Vec<Entry> = for_writers.residents(Fingerprint::NONE).collect();
     residents.sort_unstable();

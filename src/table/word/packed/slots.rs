@@ -1,6 +1,6 @@
 //! Where the slots of a word lie, and what is in them.
 
-use super::{Bucket, Mark, Packed};
+use super::{Bucket, Mark, Packed, Phases};
 use crate::table::{
     entry::Entry,
     word::lanes::{Lanes, Masks, PackedLayout, deposit},

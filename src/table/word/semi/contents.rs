@@ -9,7 +9,7 @@ mod packing;
 use super::{Heads, SemiSorted, TOKENS, either_holds};
 use crate::table::{
     entry::{Entry, Fingerprint},
-    word::{Bits, Bucket, Mark, Minus, plus_in_emptier},
+    word::{Bits, Bucket, Mark, Minus, Phases, plus_in_emptier},
 };
 use lanes::low;
 use std::{fmt, hint::select_unpredictable, marker::PhantomData};
@@ -298,58 +298,6 @@ impl<L: SemiSorted> Bucket for Contents<L> {
         self.token.map(u64::from)
     }
 
-    // There are no phases: filters with such words do not grow.
-
-    #[inline(always)]
-    fn level(self) -> u32 {
-        0
-    }
-
-    fn at_level(_level: u32) -> Self {
-        Self::EMPTY
-    }
-
-    fn hint(_level: u32, _first: u32) -> Self {
-        Self::EMPTY
-    }
-
-    #[inline(always)]
-    fn is_in_phase(self, _other: Self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn both_in_phase(_p: Self, _q: Self, _other: Self) -> bool {
-        true
-    }
-
-    #[inline(always)]
-    fn is_frozen(self) -> bool {
-        false
-    }
-
-    fn frozen(self) -> Self {
-        self
-    }
-
-    fn split(self) -> (Self, Self) {
-        (self, Self::EMPTY)
-    }
-
-    #[inline(always)]
-    fn phase(self) -> u64 {
-        0
-    }
-
-    fn with_phase(self, _phase: u64) -> Self {
-        self
-    }
-
-    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-    fn packed_as_before(self) -> Self {
-        self
-    }
-
     // Snapshots.
 
     #[inline(always)]
@@ -371,3 +319,6 @@ impl<L: SemiSorted> Bucket for Contents<L> {
         Self::quiet(bits).is_some_and(Self::is_in_order)
     }
 }
+
+/// Filters with such words do not grow.
+impl<L: SemiSorted> Phases for Contents<L> {}

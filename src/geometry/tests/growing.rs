@@ -1,0 +1,127 @@
+//! Filters that grow have their rate and their room at every level.
+
+use super::*;
+
+/// At every level the rate asked for is kept, and the room only grows.
+#[test]
+fn a_filter_that_grows_keeps_its_rate_at_every_level() {
+    for rate in [0.03, 0.01, 0.001, 1e-4] {
+        for capacity in [0, 100, 1_000, 50_000] {
+            for doublings in [0, 1, 4, 8] {
+                let max_capacity = capacity << doublings;
+                let geometry = match Geometry::growable(capacity, max_capacity, rate, None) {
+                    Ok(geometry) => geometry,
+                    Err(BuildError::Growth { min, .. }) => {
+                        assert!(min > capacity, "{min} is no more than {capacity}");
+                        let larger = Geometry::growable(min, max_capacity.max(min), rate, None);
+                        assert!(larger.is_ok(), "{min}, {max_capacity}, {rate}: {larger:?}");
+                        continue;
+                    }
+                    Err(error) => panic!("{capacity}, {max_capacity}, {rate}: {error}"),
+                };
+                let what = format!("{capacity} to {max_capacity} at {rate}: {geometry:?}");
+                let mut before = 0;
+                for level in 0..=geometry.series.levels {
+                    assert!(
+                        geometry.rate_at(level) <= rate * (1.0 + 1e-12),
+                        "{level}, {what}"
+                    );
+                    let room = geometry.capacity_at(level);
+                    assert!(
+                        (before.max(capacity)..=max_capacity).contains(&room),
+                        "{level}, {what}"
+                    );
+                    before = room;
+                }
+                assert_eq!(before, max_capacity, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_filter_cannot_grow_to_less_than_it_has() {
+    let error = Geometry::growable(100, 99, 0.01, None).unwrap_err();
+    assert_eq!(
+        error,
+        BuildError::MaxCapacity {
+            asked: 99,
+            capacity: 100
+        }
+    );
+    assert_eq!(
+        error.to_string(),
+        "max_capacity 99 is less than the capacity, 100"
+    );
+}
+
+/// 32 buckets are no large start, however few a fixed filter would have.
+#[test]
+fn filters_for_a_few_items_can_grow() {
+    for capacity in 1..=32 {
+        for bits in 10..=Growing::LONGEST {
+            let grown = Geometry::growable(capacity, 8 * capacity, 0.5, Some(bits));
+            assert!(grown.is_ok(), "{capacity} items, {bits} bits: {grown:?}");
+        }
+    }
+}
+
+#[test]
+fn growth_that_is_too_far_is_refused_and_the_least_start_is_named() {
+    let most = 1 << 28;
+    let error = Geometry::growable(10, most, 1e-7, None).unwrap_err();
+    let BuildError::Growth {
+        asked: 10,
+        max_capacity,
+        min,
+        ..
+    } = error
+    else {
+        panic!("{error:?}")
+    };
+    assert_eq!(max_capacity, most);
+    assert!(Geometry::growable(min, most, 1e-7, None).is_ok());
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "a filter for 10 items cannot grow to {most} at a false-positive rate of 0.0000001: \
+             it must start with a capacity of at least {min}"
+        )
+    );
+}
+
+/// Up to the largest table that the platform has, and not only to what a search for it
+/// happens to reach.
+#[test]
+fn large_tables_have_room_for_what_was_asked() {
+    for series in Series::fixed() {
+        let largest = series.max_capacity(0.5);
+        for capacity in [20, 14, 10, 8, 5, 3, 2].map(|part| largest / part) {
+            let buckets = series.buckets(capacity, 0.5, 0).expect("a modest rate");
+            let bits = series.fingerprint_bits;
+            let room = series.room(buckets, 0);
+            assert!(buckets <= MAX_BUCKETS, "{capacity} items of {bits} bits");
+            assert!(
+                room >= capacity,
+                "{room} for {capacity} items of {bits} bits"
+            );
+        }
+        assert!(series.buckets(usize::MAX, 0.5, 0) > Some(MAX_BUCKETS));
+    }
+}
+
+#[test]
+fn no_growable_filter_is_too_large_to_be_refused() {
+    for (capacity, max_capacity) in [
+        (usize::MAX, usize::MAX),
+        (usize::MAX / 2 + 1, usize::MAX),
+        (1, usize::MAX),
+    ] {
+        for rate in [0.5, 0.01, 0.001, 1e-6, 1e-8] {
+            let builder = CuckooFilter::builder().capacity(capacity);
+            let builder = builder.max_capacity(max_capacity).false_positive_rate(rate);
+            let error = builder.build().expect_err("more than any machine has");
+            assert!(!error.to_string().is_empty());
+        }
+    }
+}
