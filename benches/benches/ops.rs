@@ -1,7 +1,9 @@
 //! The loops of one thread, for work on one of them:
 //! `cargo bench -p guira-benches --bench ops -- miss`.
 
-use criterion::{BatchSize, Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{
+    BatchSize, Bencher, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
+};
 use guira_benches::{
     keys::{Asked, Walk},
     lanes::Contestant,
@@ -77,7 +79,9 @@ fn layouts(criterion: &mut Criterion) {
         let peer: &dyn Peer<u64> = &guira;
         peer.insert_all(0..count);
         group.bench_function(format!("{bits} bits × {slots}"), |bencher| {
-            walk(bencher, Asked::Misses, count, |walk| peer.lookup(walk, STEPS));
+            walk(bencher, Asked::Misses, count, |walk| {
+                peer.lookup(walk, STEPS)
+            });
         });
     }
 }
