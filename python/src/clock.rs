@@ -39,16 +39,37 @@ pub(crate) struct Clock {
 pub(crate) struct Ticket(u64);
 
 impl Clock {
-    /// A clock that starts now. The present epoch of the filter begins with it.
+    /// A clock that starts now. The current epoch of a filter from a snapshot continues.
     pub(crate) fn start(kind: ClockKind, filter: &ExpiringFilter) -> Self {
+        // From here on the filter knows the beginning of its epoch by this clock.
+        filter.tick_at(|| Duration::ZERO);
+        let age = filter.epoch_age_at(Duration::ZERO).unwrap_or_default();
         Self {
             kind,
             start: Instant::now(),
             reading: AtomicU64::new(0),
-            next: AtomicU64::new(nanos(filter.epoch_length())),
+            next: AtomicU64::new(nanos(filter.epoch_length().saturating_sub(age))),
             beginnings: AtomicU64::new(0),
             turn: Mutex::new(()),
         }
+    }
+
+    /// A clock that shows the same, for a copy of the filter.
+    pub(crate) fn duplicate(&self) -> Self {
+        let _turn = self.turn();
+        Self {
+            kind: self.kind,
+            start: self.start,
+            reading: AtomicU64::new(self.reading.load(SeqCst)),
+            next: AtomicU64::new(self.next.load(SeqCst)),
+            beginnings: AtomicU64::new(0),
+            turn: Mutex::new(()),
+        }
+    }
+
+    /// The time that has passed by this clock.
+    pub(crate) fn reading(&self) -> Duration {
+        Duration::from_nanos(self.now())
     }
 
     pub(crate) fn kind(&self) -> ClockKind {
@@ -95,8 +116,10 @@ impl Clock {
             filter.advance();
         }
         filter.begin_epoch();
-        let due = next.saturating_add((missed + 1).saturating_mul(length));
-        self.next.store(due, SeqCst);
+        let began = next.saturating_add(missed.saturating_mul(length));
+        // Snapshots carry the age of the epoch from here.
+        filter.tick_at(|| Duration::from_nanos(began));
+        self.next.store(began.saturating_add(length), SeqCst);
         self.beginnings.fetch_add(1, SeqCst);
         drop(turn);
         // Writers need not wait for this sweep.

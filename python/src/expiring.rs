@@ -8,7 +8,7 @@ use crate::{
     clock::Clock,
     errors::{build_error, merge_error},
     item::Rule,
-    snapshot::{self, memory_error},
+    snapshot::{self, Timed, memory_error},
     stats::Stats,
 };
 use pyo3::{
@@ -56,20 +56,6 @@ impl ExpiringFilter {
             clock: Clock::start(clock, &table),
             table,
         }
-    }
-
-    /// The filter of a snapshot that is `age` old.
-    fn restored(
-        py: Python<'_>,
-        mut table: Table,
-        age: Option<Seconds>,
-        items: Items,
-        clock: ClockKind,
-    ) -> Self {
-        if let Some(Seconds(age)) = age {
-            py.detach(|| table.elapse(age));
-        }
-        Self::of(table, items, clock)
     }
 
     fn items(&self) -> Keys<'_> {
@@ -336,7 +322,11 @@ impl ExpiringFilter {
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         self.begin(py);
         let table = py.detach(|| self.table.try_clone()).map_err(memory_error)?;
-        Ok(Self::of(table, self.rule.items, self.clock.kind()))
+        Ok(Self {
+            rule: Rule::new(table.hasher(), self.rule.items),
+            clock: self.clock.duplicate(),
+            table,
+        })
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
@@ -368,7 +358,7 @@ impl ExpiringFilter {
     /// them.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         self.begin(py);
-        snapshot::to_bytes(py, &self.table)
+        snapshot::to_bytes(py, &Timed(&self.table, &self.clock))
     }
 
     /// The filter of `to_bytes`, or of Rust's. SnapshotError if the bytes are something else.
@@ -389,15 +379,15 @@ impl ExpiringFilter {
         items: Items,
         clock: ClockKind,
     ) -> PyResult<Self> {
-        let table = snapshot::from_bytes(data, max_bytes.map(|max| max.0))?;
-        Ok(Self::restored(data.py(), table, age, items, clock))
+        let table = snapshot::from_bytes(data, max_bytes.map(|max| max.0), since(age))?;
+        Ok(Self::of(table, items, clock))
     }
 
     /// Writes the filter to a file, while other threads use it. The file is replaced at once: it has
     /// the old or the new bytes, also after a crash.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.begin(py);
-        snapshot::save(py, &self.table, &path)
+        snapshot::save(py, &Timed(&self.table, &self.clock), &path)
     }
 
     /// The filter of a file that `save`, or a program in Rust, has written `age` ago.
@@ -416,8 +406,8 @@ impl ExpiringFilter {
         items: Items,
         clock: ClockKind,
     ) -> PyResult<Self> {
-        let table = snapshot::load(py, &path, max_bytes.map(|max| max.0))?;
-        Ok(Self::restored(py, table, age, items, clock))
+        let table = snapshot::load(py, &path, max_bytes.map(|max| max.0), since(age))?;
+        Ok(Self::of(table, items, clock))
     }
 
     /// The filter of a key with a window, of guira-server or of its module.
@@ -435,8 +425,8 @@ impl ExpiringFilter {
         max_bytes: Option<Whole<usize>>,
         clock: ClockKind,
     ) -> PyResult<Self> {
-        let table = snapshot::from_dump(pieces, max_bytes.map(|max| max.0))?;
-        Ok(Self::restored(pieces.py(), table, age, Items::Bytes, clock))
+        let table = snapshot::from_dump(pieces, max_bytes.map(|max| max.0), since(age))?;
+        Ok(Self::of(table, Items::Bytes, clock))
     }
 
     /// A number of 128 bits that says whether two filters hold the same copies with the same ages.
@@ -547,6 +537,11 @@ impl ExpiringFilter {
                 ))
             })
     }
+}
+
+/// The time since a snapshot was written.
+fn since(age: Option<Seconds>) -> Duration {
+    age.map_or(Duration::ZERO, |Seconds(age)| age)
 }
 
 /// What a pickle calls.

@@ -15,7 +15,7 @@ use pyo3::{
     prelude::*,
     types::PyBytes,
 };
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 /// An approximate set with deletion, shared by any number of threads.
 ///
@@ -357,7 +357,7 @@ impl Filter {
         max_bytes: Option<Whole<usize>>,
         items: Items,
     ) -> PyResult<Self> {
-        let table = snapshot::from_bytes(data, max_bytes.map(|max| max.0))?;
+        let table = snapshot::from_bytes(data, max_bytes.map(|max| max.0), Duration::ZERO)?;
         Ok(Self::of(table, items))
     }
 
@@ -379,7 +379,7 @@ impl Filter {
         max_bytes: Option<Whole<usize>>,
         items: Items,
     ) -> PyResult<Self> {
-        let table = snapshot::load(py, &path, max_bytes.map(|max| max.0))?;
+        let table = snapshot::load(py, &path, max_bytes.map(|max| max.0), Duration::ZERO)?;
         Ok(Self::of(table, items))
     }
 
@@ -390,7 +390,7 @@ impl Filter {
     #[staticmethod]
     #[pyo3(signature = (pieces, *, max_bytes = None))]
     fn from_dump(pieces: &Bound<'_, PyAny>, max_bytes: Option<Whole<usize>>) -> PyResult<Self> {
-        let table = snapshot::from_dump(pieces, max_bytes.map(|max| max.0))?;
+        let table = snapshot::from_dump(pieces, max_bytes.map(|max| max.0), Duration::ZERO)?;
         Ok(Self::of(table, Items::Bytes))
     }
 

@@ -2,6 +2,7 @@
 
 use crate::{
     buffer,
+    clock::Clock,
     errors::{SnapshotError, file_error, out_of_memory, snapshot_error, text},
 };
 use guira::{CuckooFilter, ExpiringFilter, ExpiringSnapshotDecoder, SnapshotDecoder};
@@ -15,6 +16,7 @@ use std::{
     fs::{File, Permissions},
     io::{self, BufWriter, Read, Write},
     path::Path,
+    time::Duration,
 };
 
 /// Bytes read from a file at a time.
@@ -23,16 +25,19 @@ const PIECE: usize = 1 << 20;
 /// The bytes before the snapshot of a dump: its length.
 const LENGTH: usize = 8;
 
-/// A filter that has snapshots.
-pub(crate) trait Stored: Sized + Send + Sync {
+/// What writes the snapshot of a filter.
+pub(crate) trait Source: Sync {
+    fn len_hint(&self) -> usize;
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// A filter that is read from a snapshot.
+pub(crate) trait Stored: Sized + Send {
     type Decoder: Decoder<Filter = Self> + Send;
 
     /// The first bytes of the header of a server's dump.
     const DUMP: &'static [u8; 8];
-
-    fn len_hint(&self) -> usize;
-
-    fn write(&self, out: &mut dyn Write) -> io::Result<()>;
 }
 
 /// A decoder of snapshots.
@@ -43,23 +48,16 @@ pub(crate) trait Decoder: Sized {
 
     fn feed(&mut self, bytes: &[u8]) -> Result<usize, guira::SnapshotError>;
 
-    fn finish(self) -> Result<Self::Filter, guira::SnapshotError>;
+    /// The filter of a snapshot that is `age` old.
+    fn finish(self, age: Duration) -> Result<Self::Filter, guira::SnapshotError>;
 }
 
 macro_rules! stored {
-    ($filter:ty, $decoder:ty, $dump:literal) => {
+    ($filter:ty, $decoder:ty, $dump:literal, $finish:expr) => {
         impl Stored for $filter {
             type Decoder = $decoder;
 
             const DUMP: &'static [u8; 8] = $dump;
-
-            fn len_hint(&self) -> usize {
-                self.snapshot_len_hint()
-            }
-
-            fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-                self.write_to(out)
-            }
         }
 
         impl Decoder for $decoder {
@@ -73,15 +71,48 @@ macro_rules! stored {
                 self.feed(bytes)
             }
 
-            fn finish(self) -> Result<$filter, guira::SnapshotError> {
-                self.finish()
+            fn finish(self, age: Duration) -> Result<$filter, guira::SnapshotError> {
+                $finish(self, age)
             }
         }
     };
 }
 
-stored!(CuckooFilter, SnapshotDecoder, b"guiracf\x01");
-stored!(ExpiringFilter, ExpiringSnapshotDecoder, b"guiracw\x01");
+stored!(
+    CuckooFilter,
+    SnapshotDecoder,
+    b"guiracf\x01",
+    |decoder: SnapshotDecoder, _| decoder.finish()
+);
+stored!(
+    ExpiringFilter,
+    ExpiringSnapshotDecoder,
+    b"guiracw\x01",
+    ExpiringSnapshotDecoder::restore
+);
+
+impl Source for CuckooFilter {
+    fn len_hint(&self) -> usize {
+        self.snapshot_len_hint()
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.write_to(out)
+    }
+}
+
+/// An expiring filter with the clock by which its epochs begin.
+pub(crate) struct Timed<'a>(pub(crate) &'a ExpiringFilter, pub(crate) &'a Clock);
+
+impl Source for Timed<'_> {
+    fn len_hint(&self) -> usize {
+        self.0.snapshot_len_hint()
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.0.write_to_at(out, || self.1.reading())
+    }
+}
 
 /// Takes bytes until memory is short.
 struct Memory(Vec<u8>);
@@ -102,7 +133,7 @@ impl Write for Memory {
 /// The snapshot of a filter.
 pub(crate) fn to_bytes<'py>(
     py: Python<'py>,
-    filter: &impl Stored,
+    filter: &impl Source,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let bytes = py.detach(|| {
         let mut memory = Memory(Vec::new());
@@ -123,21 +154,22 @@ pub(crate) fn to_bytes<'py>(
 pub(crate) fn from_bytes<F: Stored>(
     data: &Bound<'_, PyAny>,
     max_bytes: Option<usize>,
+    age: Duration,
 ) -> PyResult<F> {
     let py = data.py();
     if let Ok(bytes) = data.cast::<PyBytes>() {
         let bytes = PyBackedBytes::from(bytes.clone());
-        return py.detach(|| decode(&bytes, max_bytes));
+        return py.detach(|| decode(&bytes, max_bytes, age));
     }
     // Others may write it, so it is copied.
     let bytes = buffer::bytes_of(&buffer::of(data)?)?;
-    py.detach(|| decode(&bytes, max_bytes))
+    py.detach(|| decode(&bytes, max_bytes, age))
 }
 
-fn decode<F: Stored>(bytes: &[u8], max_bytes: Option<usize>) -> PyResult<F> {
+fn decode<F: Stored>(bytes: &[u8], max_bytes: Option<usize>, age: Duration) -> PyResult<F> {
     let mut decoder = F::Decoder::new(max_bytes.unwrap_or(usize::MAX));
     feed_all(&mut decoder, bytes)?;
-    decoder.finish().map_err(snapshot_error)
+    decoder.finish(age).map_err(snapshot_error)
 }
 
 fn feed_all(decoder: &mut impl Decoder, bytes: &[u8]) -> PyResult<()> {
@@ -153,12 +185,12 @@ fn feed_all(decoder: &mut impl Decoder, bytes: &[u8]) -> PyResult<()> {
 
 /// Writes a snapshot to a temporary file beside `path`, and renames it: the file has the old or the
 /// new snapshot, also after a crash.
-pub(crate) fn save(py: Python<'_>, filter: &impl Stored, path: &Path) -> PyResult<()> {
+pub(crate) fn save(py: Python<'_>, filter: &impl Source, path: &Path) -> PyResult<()> {
     py.detach(|| save_to(filter, path))
         .map_err(|error| file_error(py, path, error))
 }
 
-fn save_to(filter: &impl Stored, path: &Path) -> io::Result<()> {
+fn save_to(filter: &impl Source, path: &Path) -> io::Result<()> {
     let directory = match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
@@ -200,6 +232,7 @@ pub(crate) fn load<F: Stored>(
     py: Python<'_>,
     path: &Path,
     max_bytes: Option<usize>,
+    age: Duration,
 ) -> PyResult<F> {
     let failed = |error| file_error(py, path, error);
     let file = File::open(path).map_err(failed)?;
@@ -213,7 +246,7 @@ pub(crate) fn load<F: Stored>(
             (&file).take(PIECE as u64).read_to_end(&mut piece)
         });
         if read.map_err(failed)? == 0 {
-            return decoder.finish().map_err(snapshot_error);
+            return decoder.finish(age).map_err(snapshot_error);
         }
         py.detach(|| feed_all(&mut decoder, &piece))?;
     }
@@ -223,6 +256,7 @@ pub(crate) fn load<F: Stored>(
 pub(crate) fn from_dump<F: Stored>(
     pieces: &Bound<'_, PyAny>,
     max_bytes: Option<usize>,
+    age: Duration,
 ) -> PyResult<F> {
     if pieces.is_instance_of::<PyBytes>() || pieces.is_instance_of::<PyString>() {
         let message = "pass a list of all pieces that CF.SCANDUMP returned, the header first";
@@ -251,7 +285,7 @@ pub(crate) fn from_dump<F: Stored>(
             .py()
             .detach(|| feed_all(&mut decoder, &piece[skip..]))?;
     }
-    decoder.finish().map_err(snapshot_error)
+    decoder.finish(age).map_err(snapshot_error)
 }
 
 fn next_piece<'py>(

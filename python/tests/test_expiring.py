@@ -153,3 +153,21 @@ def test_rare_calls_do_not_slow_time_down(gap: int) -> None:
         assert f.epoch == second // 10
     f.tick(130)
     assert "ani" not in f
+
+
+@pytest.mark.parametrize("restarts", [1, 7, 100])
+def test_restarts_do_not_lengthen_the_life_of_items(restarts: int) -> None:
+    """A snapshot carries the age of its epoch, so each restart continues it."""
+    epoch = 10.0
+    step = epoch * 6 / restarts
+    filter_ = ExpiringFilter(60, epochs=6, clock="manual")
+    filter_.add("ani")
+    passed = 0.0
+    while "ani" in filter_:
+        # Half of the time passes while the filter is in use, and half while it is a file.
+        filter_.tick(step / 2)
+        data = filter_.to_bytes()
+        filter_ = ExpiringFilter.from_bytes(data, age=step / 2, clock="manual")
+        passed += step
+        assert passed < 60 + 2 * epoch + step
+    assert passed >= 60
