@@ -149,13 +149,14 @@ fn from_nanos(nanos: u128) -> Duration {
 }
 
 impl Window {
-    /// The age of an epoch for a snapshot, in nanoseconds: at most its length.
+    /// The age of an epoch for a snapshot, in nanoseconds: less than its length.
     ///
-    /// An epoch that is late counts as one that is due just now, because items that came after it
-    /// was due have the TTL before them.
+    /// An epoch that is late counts as one that is due in a nanosecond, because items that came after
+    /// it was due have the TTL before them. It is not due yet, so a filter that is read without any
+    /// time between is in the same epoch.
     fn age_in_snapshot(self, age: Duration) -> u64 {
-        let age = age.min(self.epoch_length());
-        u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)
+        let age = age.as_nanos().min(self.epoch_length().as_nanos() - 1);
+        u64::try_from(age).unwrap_or(u64::MAX)
     }
 }
 

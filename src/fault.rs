@@ -146,6 +146,10 @@ pub enum Fault {
     MergeNoSecondNow,
     /// union adds copies whatever number there is.
     UnionBlindly,
+    /// union gives a copy the age that it wants, even if another copy with the same tag is younger.
+    UnionMakesOlder,
+    /// A clone takes the epoch, and after it what is known of the epoch's beginning.
+    EndBeforeBeginning,
     /// A snapshot or a merge does not look whether it is still the epoch by which it reads tags.
     ScanNoSecondNow,
     /// refresh does not look whether it is still the same epoch.
@@ -268,6 +272,8 @@ impl Fault {
             | Self::InsertNoSecondNow
             | Self::MergeNoSecondNow
             | Self::UnionBlindly
+            | Self::UnionMakesOlder
+            | Self::EndBeforeBeginning
             | Self::ScanNoSecondNow
             | Self::AdvanceUnswept
             | Self::SweptLate

@@ -1,11 +1,12 @@
 //! An epoch lasts as long as it should by the clock, whichever thread begins it.
 #![cfg(guira_loom)]
 
-use guira::model::{Expiring, Step};
+use guira::model::{Expiring, Fault, Step};
 use guira_loom_tests::Scenario;
 use loom::sync::atomic::{AtomicU64, Ordering};
 
 const SHORT: &str = "an epoch is too short";
+const STUCK: &str = "the epoch of a clone never ends";
 const LENGTH: u64 = 10;
 
 /// A filter, and the time of all threads.
@@ -62,6 +63,25 @@ fn tick_after_tick() -> Scenario<Timed> {
         })
         .law(|timed, _| assert!(timed.filter.epoch() <= 2, "{SHORT}"))
         .outcomes(&[[0, 1], [1, 0]])
+}
+
+/// A clone is made while a tick begins an epoch.
+fn clone_beside_tick() -> Scenario<Timed> {
+    Scenario::new("a clone beside a tick", Timed::new)
+        .thread(Timed::tick)
+        .thread(|timed| timed.filter.clone_can_tick())
+        .law(|_, can| assert_eq!(can[1], 1, "{STUCK}"))
+        .outcomes(&[[1, 1]])
+}
+
+#[test]
+fn the_epoch_of_a_clone_ends() {
+    clone_beside_tick().holds();
+}
+
+#[test]
+fn a_clone_takes_its_epoch_last() {
+    clone_beside_tick().must_fail(Fault::EndBeforeBeginning, STUCK);
 }
 
 #[test]

@@ -17,17 +17,17 @@ use crate::{
 use arrayvec::ArrayVec;
 use std::{hash::BuildHasher, ptr};
 
-/// A live copy: its class, and the epochs since it was last seen.
+/// A copy that was live when a scan read it: its class, and the epochs since it was last seen.
 type Seen = (Class, u64);
 
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// Adds a copy of every live copy in `other`, while any number of threads use both filters.
     /// `other` does not change.
     ///
-    /// Each copy keeps its time: it expires in this filter no earlier than in `other`, and at most
-    /// one epoch later if both filters begin their epochs on time. The one epoch is needed because
-    /// the epochs of the two filters need not begin at the same moments. The numbers of their epochs
-    /// do not matter.
+    /// Each copy keeps its time: it expires in this filter no earlier than one TTL after `other` has
+    /// last seen it. If both filters begin their epochs on time, it expires less than two epochs
+    /// later than in `other`. The epochs of the two filters need not begin at the same moments, and
+    /// their numbers do not matter.
     ///
     /// Otherwise as [`CuckooFilter::merge`](crate::CuckooFilter::merge): copies add up, and calls
     /// that overlap with writes to `other` may miss them or merge a copy twice. Merge in one
@@ -95,7 +95,8 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
 
 impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// Hands each live copy to `take`, up to [`GROUP`] at a time, until that fails: of each copy
-    /// that is present during the whole call, as a snapshot has it.
+    /// that is present during the whole call, as a snapshot has it. A copy that a scan read in an
+    /// earlier epoch may have died since, or been refreshed: its age is then more than E.
     pub(crate) fn scan_seen<E: ScanError>(
         &self,
         take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
@@ -111,10 +112,8 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
             for (bucket, &bits) in (first..).zip(words) {
                 for entry in Word::<L>::unpack(bits).residents(Fingerprint::NONE) {
                     let age = Moment::<Word<L>>::age(then, entry) + passed;
-                    if age <= oldest {
-                        let fingerprint = L::fingerprint(entry);
-                        group.push((Class::of_resident(fingerprint, bucket, buckets), age));
-                    }
+                    let fingerprint = L::fingerprint(entry);
+                    group.push((Class::of_resident(fingerprint, bucket, buckets), age));
                     if group.is_full() {
                         take(&group)?;
                         group.clear();
@@ -138,7 +137,8 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
                 self.table.prefetch(class.fingerprint, bucket);
             }
         }
-        for &(class, age) in copies {
+        let oldest = self.moment().oldest;
+        for &(class, age) in copies.iter().filter(|&&(_, age)| age <= oldest) {
             // The copy was seen in an epoch that may have lasted until `age - 1` epochs ago, and
             // the current epoch of this filter may be about to end. So with its full age the copy
             // could expire an epoch too early.

@@ -10,6 +10,7 @@ mod place;
 use super::{ExpiringFilter, any::with_layout};
 use crate::{
     error::{MemoryError, SnapshotError},
+    fault::faulty,
     hash::SeededState,
     raw::{
         RawFilter,
@@ -18,7 +19,10 @@ use crate::{
     snapshot::{assembly::Place as _, decode::Decoder, header::len_with, summed::Summed},
     table::{
         layout::{PackedLayout, Word},
-        time::{Epochs, Now, Time, beginning::Reading},
+        time::{
+            Epochs, Now, Time,
+            beginning::{Beginning, Reading},
+        },
         word::Bucket,
     },
 };
@@ -254,7 +258,7 @@ impl ExpiringFilter {
     /// The snapshot carries the age of its epoch. So however often a process restarts, items live
     /// for the [TTL](Self::ttl), and for at most TTL · (1 + 1/E) if epochs begin on time. Epochs
     /// that were due within `elapsed` begin during the call, and their dead items are left out.
-    /// An epoch that was overdue when the snapshot was written counts as due at that moment.
+    /// An epoch that was overdue when the snapshot was written counts as due one nanosecond later.
     ///
     /// The current epoch of the filter continues by its own clock at once. If you tick the filter by
     /// a [clock of your own](Self::tick_at), do so first right after this call: the age of the epoch
@@ -345,12 +349,14 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
         let copy = || {
             let mut place = Place::new(self.geometry, self.window)?;
             let mut start = 0;
-            let end = with_layout!(&self.raw, raw => raw.scan_by_epoch(|words, epoch| {
-                let buckets = start..start + words.len();
-                start = buckets.end;
-                place.put(buckets, words, epoch)
-            }))?;
-            let beginning = with_layout!(&self.raw, raw => raw.time.beginning.duplicate());
+            let (end, beginning) = with_layout!(&self.raw, raw => {
+                raw.scan_by_epoch(|words, epoch| {
+                    let buckets = start..start + words.len();
+                    start = buckets.end;
+                    place.put(buckets, words, epoch)
+                })?;
+                raw.end_and_beginning()
+            });
             let copy = place.finish(self.hasher.clone(), end, beginning)?;
             Ok(Self {
                 clock: self.clock,
@@ -386,14 +392,26 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         Ok(self.moment().epoch)
     }
 
-    /// The epoch, and how long it has lasted; zero if that is unknown.
+    /// The epoch, and what is known of its beginning.
+    ///
+    /// In this order: then no later epoch has a recorded beginning, with which the copy would take
+    /// its own epoch for one that is over, and never end it.
+    pub(crate) fn end_and_beginning(&self) -> (u64, Beginning) {
+        let early = faulty!(None, EndBeforeBeginning => Some(self.moment().epoch));
+        let beginning = self.time.beginning.duplicate();
+        (early.unwrap_or_else(|| self.moment().epoch), beginning)
+    }
+
+    /// The epoch, and how long it has lasted. If that is unknown, how long it had when the filter was
+    /// made, which is zero but for a filter of a snapshot.
     fn moment_and_age(&self, clock: impl Fn() -> Reading) -> (Now, Duration) {
         loop {
             let now = self.moment();
             let age = self.time.beginning.age(now.epoch, clock());
             // If another epoch has begun, it may be the age of that one that is known.
             if Time::<Word<L>>::is_still(&self.time, now) {
-                return (now, age.unwrap_or_default());
+                let age = age.unwrap_or_else(|| self.time.beginning.age_when_made(now.epoch));
+                return (now, age);
             }
         }
     }

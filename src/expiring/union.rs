@@ -11,7 +11,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// As [`CuckooFilter::union_with`](crate::CuckooFilter::union_with): an item is then in `self` as
     /// often as in the filter that had it most often. The younger age wins: if `other` has seen an
     /// item later than `self`, the copy in `self` becomes younger. It then expires in `self` no
-    /// earlier than in `other`, and at most one epoch later, as after a [`merge`](Self::merge).
+    /// earlier than one TTL after that, as after a [`merge`](Self::merge).
     ///
     /// A repeated call changes nothing, except that it makes copies younger that `other` has seen
     /// since. But filters that are united back and forth, once per epoch, give each other the one

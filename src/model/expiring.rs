@@ -107,6 +107,12 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         self.0.begin_due_epoch(length, clock).is_some()
     }
 
+    /// True if a clone that is made now could still end its epoch: no later one has begun in it.
+    pub fn clone_can_tick(&self) -> bool {
+        let (end, beginning) = self.0.end_and_beginning();
+        beginning.is_of(end)
+    }
+
     /// The epoch.
     pub fn epoch(&self) -> u64 {
         self.0.moment().epoch

@@ -106,26 +106,45 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         }
     }
 
-    /// Raises the copies of each class that are not older than the one given with it, to the number
-    /// that `other` says. Adds to `changed` how many copies were added or made younger.
+    /// Raises the copies of each class to the numbers that `other` says, of each age from the one
+    /// that is given with the class. Adds to `changed` how many were added or made younger.
     pub(crate) fn raise_seen(
         &self,
         other: &dyn Fn(Class, u64) -> Present,
         copies: &[(Class, u64)],
         changed: &mut usize,
     ) -> Result<(), InsertError> {
+        let oldest = self.moment().oldest;
         for &(class, age) in copies {
-            // As in a merge: the current epoch of this filter may be about to end.
-            let here = age.saturating_sub(1);
-            let Present { copies, young } = other(class, age);
-            let wanted = Several { copies, age: here };
-            while self.count(class) < copies || self.count_within(class, here) < young {
-                if !self.insert_wanted(class, wanted)? {
-                    // There are enough, and one of them is too old.
-                    self.make_younger(class, here)?;
+            // The copies of a class may differ in age, so each age has a number of its own.
+            for age in age.min(oldest)..=oldest {
+                let Present { copies, young } = other(class, age);
+                let wanted = if age == oldest { copies } else { young };
+                self.raise_to(class, wanted, age, changed)?;
+                if young >= copies {
+                    break;
                 }
-                *changed += 1;
             }
+        }
+        Ok(())
+    }
+
+    /// Raises the copies of the class that are not older than `age` to the number `copies`.
+    fn raise_to(
+        &self,
+        class: Class,
+        copies: usize,
+        age: u64,
+        changed: &mut usize,
+    ) -> Result<(), InsertError> {
+        // As in a merge: the current epoch of this filter may be about to end.
+        let age = age.saturating_sub(1);
+        while self.count_within(class, age) < copies {
+            if !self.insert_wanted(class, Several { copies, age })? {
+                // There are enough, and one of them is too old.
+                self.make_younger(class, age)?;
+            }
+            *changed += 1;
         }
         Ok(())
     }
@@ -169,7 +188,12 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
                 .max_by_key(|&(age, ..)| age);
             match oldest {
                 Some((old, entry, (loaded, bucket))) if old > age => {
-                    let young = |now| Moment::<Word<L>>::aged_entry(now, fingerprint, age);
+                    // The word may have changed and changed back: it then holds a younger copy.
+                    let young = |now| {
+                        let known = Moment::<Word<L>>::age(now, entry);
+                        let age = faulty!(age.min(known), UnionMakesOlder => age);
+                        Moment::<Word<L>>::aged_entry(now, fingerprint, age)
+                    };
                     if self.renew(bucket, loaded, entry, young).is_some() {
                         return Ok(());
                     }

@@ -1,6 +1,10 @@
 //! The public decoder for snapshots of an expiring filter.
 
-use super::{CHUNK, header::Header, place::Place};
+use super::{
+    CHUNK,
+    header::Header,
+    place::{CYCLE, Place},
+};
 use crate::{
     error::SnapshotError,
     expiring::ExpiringFilter,
@@ -190,14 +194,14 @@ impl Chunks {
         let (begun, age) = self.header.window.pass(self.age, elapsed);
         // No overflow: both are below 2^63.
         let epoch = self.last + begun;
-        let beginning = Beginning::in_epoch(epoch, age);
+        let beginning = Beginning::in_epoch(epoch % CYCLE, age);
         self.table.finish()?.finish(hasher, epoch, beginning)
     }
 
     /// Takes the age of the epoch at the end.
     fn take_age(&mut self, nanos: u64) -> Result<Next, SnapshotError> {
         self.age = Duration::from_nanos(nanos);
-        if self.age > self.header.window.epoch_length() {
+        if self.age >= self.header.window.epoch_length() {
             return Err(SnapshotError::Geometry {
                 what: "nanoseconds of the epoch",
                 found: nanos,

@@ -32,6 +32,13 @@ pub(super) struct Place {
     result: Result<(), SnapshotError>,
 }
 
+/// Epochs are counted modulo this in a filter that is restored.
+///
+/// A snapshot from anyone may name an epoch that no filter reaches. If the filter continued there,
+/// one epoch later its own snapshot would be refused. The ages of copies do not change, because the
+/// number of tags divides this one.
+pub(super) const CYCLE: u64 = 1 << 62;
+
 impl Place {
     pub(super) fn new(geometry: Geometry, window: Window) -> Result<Self, SnapshotError> {
         let buckets = geometry.buckets;
@@ -46,7 +53,8 @@ impl Place {
         })
     }
 
-    /// The filter in the epoch `end`, which began at `beginning`, after all its words have come.
+    /// The filter in the epoch `end`, modulo [`CYCLE`], which began at `beginning`, after all its
+    /// words have come.
     /// Copies that have died since their chunk was read are left out.
     pub(super) fn finish<S: BuildHasher + 'static>(
         self,
@@ -67,7 +75,7 @@ impl Place {
         with_layout!(&mut raw, raw => {
             let died = raw.leave_out_dead(&epochs, end, oldest);
             raw.len.add(restored.items - died);
-            raw.time = Epochs::new(oldest).at(end).since(beginning);
+            raw.time = Epochs::new(oldest).at(end % CYCLE).since(beginning);
             // What is dead has been left out.
             raw.time.sweep_ends(raw.moment());
         });

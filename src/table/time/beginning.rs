@@ -110,6 +110,18 @@ impl Beginning {
         })
     }
 
+    /// True if no epoch after `epoch` has a recorded beginning.
+    #[cfg(any(guira_loom, guira_shuttle, guira_faults))]
+    pub(crate) fn is_of(&self, epoch: u64) -> bool {
+        self.recorded() <= epoch + 1
+    }
+
+    /// How long `epoch` had lasted when the filter was made.
+    pub(crate) fn age_when_made(&self, epoch: u64) -> Duration {
+        let (first, age) = self.first;
+        if epoch == first { age } else { Duration::ZERO }
+    }
+
     /// Relaxed: who has seen the record sees its reading, or a later one.
     fn at(&self) -> Reading {
         Reading(self.at.load(Ordering::Relaxed))
