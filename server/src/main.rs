@@ -43,9 +43,9 @@ const LAST_CONNECTIONS: Duration = Duration::from_secs(5);
 /// Dumps and loads that were not continued for this time end.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Threads in addition to the workers: for commands that take long, and to replace workers on which
-/// an insert waits for a snapshot.
-const OTHER_THREADS: usize = 2 * slow::AT_A_TIME;
+/// Threads in addition to the workers: for commands that take long, to replace workers on which an
+/// insert waits for a snapshot, and for a scrape.
+const OTHER_THREADS: usize = 2 * slow::AT_A_TIME + 1;
 
 fn main() -> ExitCode {
     let config = match settings::load(env::args_os(), |name| env::var_os(name)) {
