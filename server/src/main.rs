@@ -32,7 +32,7 @@ use std::{
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
-    task::JoinHandle,
+    task::{JoinHandle, block_in_place},
     time::{interval, sleep, timeout},
 };
 use tracing::{debug, error, info, warn};
@@ -115,7 +115,8 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         info!(address = %listener.local_addr()?, "metrics are shown");
         tasks.spawn("metrics", metrics::serve(listener, server.clone()));
     }
-    load(server.clone()).await?;
+    // On this thread, which is no worker.
+    block_in_place(|| load(&server))?;
     let tls = Tls::open(&server.config)?.map(Arc::new);
     tasks.spawn("SIGHUP", reload_at_signal(tls.clone())?);
     let listeners = Listener::all(&server.config, tls).await?;
@@ -169,13 +170,10 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Loads the filters of the last save, apart from the threads that serve.
-async fn load(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
-    let loading = server.clone();
-    let load = move || loading.saver.load(&loading.store.keyspace);
-    let loaded = slow::run_beside(load).await;
-    let filters = loaded.ok_or("the server ends already")??;
+/// Loads the filters of the last save.
+fn load(server: &Server) -> Result<(), Box<dyn Error>> {
     let keyspace = &server.store.keyspace;
+    let filters = server.saver.load(keyspace)?;
     if filters > 0 {
         info!(filters, bytes = keyspace.used(), "loaded");
     }
