@@ -68,6 +68,7 @@ pub(crate) fn insert(
         let mut command = redis::cmd(name);
         command.arg(key).arg("NOCREATE").arg("ITEMS").arg(batch);
         let replies: Vec<Value> = command.query(server)?;
+        check_len(name, batch, replies.len())?;
         for reply in replies {
             match reply {
                 Value::Int(1) | Value::Boolean(true) => inserted.added += 1,
@@ -92,6 +93,9 @@ pub(crate) fn compare(
         command.arg(key).arg(batch);
         let in_old: Vec<bool> = command.query(old)?;
         let in_new: Vec<bool> = command.query(new)?;
+        for answers in [&in_old, &in_new] {
+            check_len("CF.MEXISTS", batch, answers.len())?;
+        }
         for ((item, in_old), in_new) in batch.iter().zip(in_old).zip(in_new) {
             let count = match (in_old, in_new) {
                 (true, true) => &mut comparison.both,
@@ -109,9 +113,21 @@ pub(crate) fn compare(
     Ok(comparison)
 }
 
+/// An item without an answer must not count as anything.
+fn check_len(command: &str, batch: &[Vec<u8>], answers: usize) -> Result<(), Box<dyn Error>> {
+    match answers == batch.len() {
+        true => Ok(()),
+        false => Err(format!(
+            "{command} of {} items was answered for {answers}",
+            batch.len()
+        )
+        .into()),
+    }
+}
+
 fn in_batches(
     items: impl Iterator<Item = io::Result<Vec<u8>>>,
-    mut work: impl FnMut(&[Vec<u8>]) -> RedisResult<()>,
+    mut work: impl FnMut(&[Vec<u8>]) -> Result<(), Box<dyn Error>>,
 ) -> Result<(), Box<dyn Error>> {
     let mut batch = Vec::with_capacity(BATCH);
     for item in items {

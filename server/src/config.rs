@@ -15,7 +15,8 @@ use guira_commands::{MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, Options};
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 use tracing_subscriber::filter::Targets;
 use values::{
-    command, count, duration, microseconds, number, permissions, rate, request_size, size,
+    command, count, duration, microseconds, number, output_size, permissions, rate, request_size,
+    size,
 };
 
 const AFTER_HELP: &str = r#"Sizes are in bytes, or end in kb, mb or gb (powers of 1024). Times are in seconds, or end in s, m
@@ -213,8 +214,9 @@ pub struct Config {
     #[arg(long, value_name = "SIZE", default_value = "256mb", value_parser = size, help_heading = "Limits")]
     pub max_requests_memory: usize,
 
-    /// Bytes of replies that a client has not read. A client with more is disconnected.
-    #[arg(long, value_name = "SIZE", default_value = "64mb", value_parser = size, help_heading = "Limits")]
+    /// Bytes of replies that a client has not read, at least 64kb. A client with more is
+    /// disconnected. 0: no limit.
+    #[arg(long, value_name = "SIZE", default_value = "64mb", value_parser = output_size, help_heading = "Limits")]
     pub max_output: usize,
 
     /// Bytes of replies that clients have not read, of all clients together. Beyond it, the client
@@ -409,10 +411,13 @@ impl Config {
     /// Bytes that filters may take.
     #[must_use]
     pub fn memory_limit(&self) -> usize {
-        match self.maxmemory {
-            0 => usize::MAX,
-            bytes => bytes,
-        }
+        limit(self.maxmemory)
+    }
+
+    /// Bytes of replies that a client may leave unread.
+    #[must_use]
+    pub fn output_limit(&self) -> usize {
+        limit(self.max_output)
     }
 
     /// The options of keys that inserts make.
@@ -424,6 +429,14 @@ impl Config {
             expansion: self.default_expansion,
             ..Options::default()
         }
+    }
+}
+
+/// A size that a setting names, where 0 is no limit.
+fn limit(size: usize) -> usize {
+    match size {
+        0 => usize::MAX,
+        bytes => bytes,
     }
 }
 

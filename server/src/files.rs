@@ -46,6 +46,18 @@ pub fn raise_limit(clients: NonZeroUsize) -> Result<NonZeroUsize, TooFewFiles> {
     Ok(fit)
 }
 
+/// How many of `clients` fit when [`raise_limit`] has raised the limit as far as the system allows.
+/// Changes nothing.
+///
+/// # Errors
+///
+/// [`TooFewFiles`]
+pub fn clients_that_would_fit(clients: NonZeroUsize) -> Result<NonZeroUsize, TooFewFiles> {
+    // If the limit is not known, raising it says so.
+    let most = rlimit::getrlimit(rlimit::Resource::NOFILE).map_or(u64::MAX, |(_, hard)| hard);
+    clients_that_fit(most, clients)
+}
+
 fn clients_that_fit(files: u64, wanted: NonZeroUsize) -> Result<NonZeroUsize, TooFewFiles> {
     if files < LEAST {
         return Err(TooFewFiles(files));

@@ -32,7 +32,7 @@ use std::{
 use tokio::{
     net::TcpListener,
     signal::unix::{Signal, SignalKind, signal},
-    task::JoinHandle,
+    task::{JoinHandle, block_in_place},
     time::{interval, sleep, timeout},
 };
 use tracing::{debug, error, info, warn};
@@ -43,9 +43,9 @@ const LAST_CONNECTIONS: Duration = Duration::from_secs(5);
 /// Dumps and loads that were not continued for this time end.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Threads in addition to the workers: for commands that take long, and to replace workers on which
-/// an insert waits for a snapshot.
-const OTHER_THREADS: usize = 2 * slow::AT_A_TIME;
+/// Threads in addition to the workers: for commands that take long, to replace workers on which an
+/// insert waits for a snapshot, and for a scrape.
+const OTHER_THREADS: usize = 2 * slow::AT_A_TIME + 1;
 
 fn main() -> ExitCode {
     let config = match settings::load(env::args_os(), |name| env::var_os(name)) {
@@ -92,13 +92,6 @@ fn run(mut config: Config) -> Result<(), Box<dyn Error>> {
     config.maxclients = files::raise_limit(config.maxclients)?;
     let saver = Saver::open(config.dir.as_deref())?;
     let server = Arc::new(Server::new(config, saver));
-    let filters = server.saver.load(&server.store.keyspace)?;
-    if filters > 0 {
-        info!(filters, bytes = server.store.keyspace.used(), "loaded");
-    }
-    if server.store.keyspace.is_over_limit() {
-        warn!("the loaded filters need more than --maxmemory: inserts are refused");
-    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(server.config.threads())
         .max_blocking_threads(OTHER_THREADS)
@@ -113,11 +106,8 @@ fn run(mut config: Config) -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
-    let tls = Tls::open(&server.config)?.map(Arc::new);
     let mut tasks = Essential::default();
-    tasks.spawn("SIGHUP", reload_at_signal(tls.clone())?);
-    let listeners = Listener::all(&server.config, tls).await?;
-    let stop = Stop::default();
+    // Before the filters are loaded, which may take minutes: probes learn that the server is alive.
     if let Some(address) = server.config.metrics {
         let listener = TcpListener::bind(address)
             .await
@@ -125,6 +115,12 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         info!(address = %listener.local_addr()?, "metrics are shown");
         tasks.spawn("metrics", metrics::serve(listener, server.clone()));
     }
+    // On this thread, which is no worker.
+    block_in_place(|| load(&server))?;
+    let tls = Tls::open(&server.config)?.map(Arc::new);
+    tasks.spawn("SIGHUP", reload_at_signal(tls.clone())?);
+    let listeners = Listener::all(&server.config, tls).await?;
+    let stop = Stop::default();
     tasks.spawn("saves at an interval", save_every(server.clone()));
     tasks.spawn("abandoned dumps and loads", expire(server.clone()));
     tasks.spawn("expired keys", server.clone().sweep());
@@ -171,6 +167,19 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         return Err(end_after_panic(task, server, stop, serving).await.into());
     }
     info!("the server has stopped");
+    Ok(())
+}
+
+/// Loads the filters of the last save.
+fn load(server: &Server) -> Result<(), Box<dyn Error>> {
+    let keyspace = &server.store.keyspace;
+    let filters = server.saver.load(keyspace)?;
+    if filters > 0 {
+        info!(filters, bytes = keyspace.used(), "loaded");
+    }
+    if keyspace.is_over_limit() {
+        warn!("the loaded filters need more than --maxmemory: inserts are refused");
+    }
     Ok(())
 }
 

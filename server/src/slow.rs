@@ -19,6 +19,8 @@ pub const AT_A_TIME: usize = 4;
 #[derive(Debug)]
 pub struct SlowWork {
     places: Arc<Semaphore>,
+    /// One place of their own for scrapes, which tell why the others are taken.
+    scrapes: Arc<Semaphore>,
     /// Commands of clients that have no place yet.
     waiting: AtomicUsize,
 }
@@ -37,6 +39,7 @@ impl Default for SlowWork {
     fn default() -> Self {
         Self {
             places: Arc::new(Semaphore::new(AT_A_TIME)),
+            scrapes: Arc::new(Semaphore::new(1)),
             waiting: AtomicUsize::new(0),
         }
     }
@@ -86,6 +89,19 @@ impl SlowWork {
         let place = self.places.clone().acquire_owned().await.ok()?;
         run_in(place, work).await
     }
+
+    /// Like [`run`](Self::run), for a scrape of the metrics: it waits only for other scrapes.
+    ///
+    /// # Panics
+    ///
+    /// As `work`.
+    pub async fn run_scrape<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let place = self.scrapes.clone().acquire_owned().await.ok()?;
+        run_in(place, work).await
+    }
 }
 
 /// Does `work` on another thread, and gives `place` back after it.
@@ -121,6 +137,29 @@ mod tests {
     use super::*;
     use std::sync::{Barrier, atomic::Ordering};
     use tokio::task::yield_now;
+
+    /// Metrics can be read while long commands have taken all places.
+    #[tokio::test]
+    async fn a_scrape_does_not_wait_for_long_commands() {
+        let slow = Arc::new(SlowWork::default());
+        let (taken, released) = (Barrier::new(AT_A_TIME + 1), Barrier::new(AT_A_TIME + 1));
+        let barriers = Arc::new((taken, released));
+        for _ in 0..AT_A_TIME {
+            let (slow, barriers) = (slow.clone(), barriers.clone());
+            tokio::spawn(async move {
+                let work = move || {
+                    barriers.0.wait();
+                    barriers.1.wait();
+                };
+                slow.run(work).await
+            });
+        }
+        let all_taken = barriers.clone();
+        run_beside(move || all_taken.0.wait()).await;
+        assert_eq!(slow.places.available_permits(), 0);
+        assert_eq!(slow.run_scrape(|| 1).await, Some(1));
+        run_beside(move || barriers.1.wait()).await;
+    }
 
     /// Not more at a time, and each has its turn.
     #[tokio::test]

@@ -29,7 +29,7 @@ impl Tunable {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             maxclients: config.maxclients.get().into(),
-            max_output: config.max_output.into(),
+            max_output: config.output_limit().into(),
             metrics_filters: (config.metrics_filters as usize).into(),
             timeout: config.timeout.as_secs().into(),
             save_every: watch::Sender::new(config.save_every()),
@@ -53,7 +53,7 @@ impl Tunable {
         self.maxclients.store(clients.get(), Relaxed);
     }
 
-    /// Bytes of replies that a client may leave unread.
+    /// Bytes of replies that a client may leave unread; `usize::MAX` for no limit.
     #[inline]
     #[must_use]
     pub fn max_output(&self) -> usize {

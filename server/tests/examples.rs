@@ -1,6 +1,11 @@
 //! What the examples show.
 
 use crate::common::{Protocol, Server, ask, refusal};
+use std::{
+    io::{self, BufRead, BufReader, Write},
+    net::TcpListener,
+    thread,
+};
 
 #[path = "../examples/move_filter.rs"]
 #[allow(dead_code)]
@@ -90,6 +95,49 @@ fn a_text_is_another_item_than_its_bytes() {
     assert!(filter.contains("hello".as_bytes()));
     assert!(filter.contains(&b"hello".to_vec()));
     assert!(!filter.contains("hello"));
+}
+
+/// Listens for one client, and answers each command on items for one item only.
+fn one_answer_per_command() -> (redis::Client, thread::JoinHandle<io::Result<()>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    let serve = move || -> io::Result<()> {
+        let (mut stream, _) = listener.accept()?;
+        let mut lines = BufReader::new(stream.try_clone()?).lines();
+        // The number of words, then the length of each and the word.
+        while let Some(head) = lines.next().transpose()? {
+            let words: usize = head[1..].parse().map_err(io::Error::other)?;
+            let texts: Vec<String> = lines.by_ref().take(2 * words).collect::<Result<_, _>>()?;
+            let reply = match texts[1].starts_with("CF.") {
+                true => "*1\r\n:1\r\n",
+                false => "+OK\r\n",
+            };
+            stream.write_all(reply.as_bytes())?;
+        }
+        Ok(())
+    };
+    (redis::Client::open(url).unwrap(), thread::spawn(serve))
+}
+
+#[test]
+fn a_short_reply_of_another_server_is_an_error() {
+    use come_over::{Insert, compare, insert};
+    let items = || ["a", "b"].map(|item| Ok(item.into())).into_iter();
+    let (short, serving) = one_answer_per_command();
+    let mut short = short.get_connection().unwrap();
+    let server = Server::start(&[]);
+    let mut whole = server.client(Protocol::Resp2);
+    ask::<()>(&mut whole, "CF.RESERVE k 100");
+    let error = insert(&mut short, "k", Insert::Copy, items()).unwrap_err();
+    let expected = "CF.INSERT of 2 items was answered for 1";
+    assert_eq!(error.to_string(), expected);
+    let expected = "CF.MEXISTS of 2 items was answered for 1";
+    let error = compare([&mut short, &mut whole], "k", items()).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+    let error = compare([&mut whole, &mut short], "k", items()).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+    drop(short);
+    serving.join().unwrap().unwrap();
 }
 
 /// An application writes to both servers while the items of the source of truth are inserted.

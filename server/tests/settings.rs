@@ -64,7 +64,7 @@ fn a_file_has_every_setting() {
             save-on-exit = false
             maxmemory = "8gb"
             maxclients = 5
-            max-output = 1024
+            max-output = 65536
             timeout = "1h"
             metrics = "127.0.0.1:9121"
             disable-command = ["keys", "FLUSHALL"]
@@ -91,7 +91,7 @@ fn a_file_has_every_setting() {
     assert_eq!(config.save_every(), Some(Duration::from_secs(300)));
     assert!(!config.save_on_exit);
     assert_eq!(config.maxmemory, 8 << 30);
-    assert_eq!((config.maxclients.get(), config.max_output), (5, 1024));
+    assert_eq!((config.maxclients.get(), config.max_output), (5, 65_536));
     assert_eq!(config.timeout, Duration::from_secs(3_600));
     assert_eq!(config.metrics.unwrap().port(), 9121);
     assert_eq!(config.log.to_string(), "warn");

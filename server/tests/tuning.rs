@@ -114,6 +114,42 @@ fn values_are_checked_before_any_setting_changes() {
     assert_eq!(setting(&mut client, "timeout"), "0");
 }
 
+/// The soft limit for open files of the server.
+#[cfg(target_os = "linux")]
+fn open_files(server: &Server) -> String {
+    let limits = format!("/proc/{}/limits", server.process.id());
+    let limits = std::fs::read_to_string(limits).unwrap();
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"));
+    line.unwrap().split_whitespace().next().unwrap().to_owned()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn only_a_change_that_is_made_raises_the_limit_for_open_files() {
+    let start = crate::common::command(&["--maxclients", "100"]);
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", "ulimit -S -n 256 && exec \"$0\" \"$@\""])
+        .arg(start.get_program())
+        .args(start.get_args())
+        .stdout(std::process::Stdio::piped());
+    for (name, _) in start.get_envs() {
+        shell.env_remove(name);
+    }
+    let server = Server::spawn(&mut shell);
+    let mut client = server.client(Protocol::Resp2);
+    assert_eq!(open_files(&server), "256");
+    // The second setting is refused, and with it the first one.
+    refusal(&mut client, "CONFIG SET maxclients 300 save-every 60");
+    refusal(&mut client, "CONFIG SET maxclients 4000000000");
+    assert_eq!(open_files(&server), "256");
+    assert_eq!(setting(&mut client, "maxclients"), "100");
+    ask::<()>(&mut client, "CONFIG SET maxclients 300");
+    assert_eq!(open_files(&server), "364");
+}
+
 #[test]
 fn saves_begin_and_end_at_the_interval_that_is_set() {
     let directory = TempDir::new().unwrap();
@@ -150,12 +186,40 @@ fn a_new_limit_for_replies_holds_for_clients_that_are_there() {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp2);
     for key in 0..100 {
-        ask::<()>(&mut client, &format!("CF.ADD {key} a"));
+        ask::<()>(&mut client, &format!("CF.ADD {key:01000} a"));
     }
     assert_eq!(ask::<Vec<String>>(&mut client, "KEYS *").len(), 100);
-    ask::<()>(&mut client, "CONFIG SET max-output 100");
+    ask::<()>(&mut client, "CONFIG SET max-output 64kb");
     let refused = refusal(&mut client, "KEYS *");
-    assert!(refused.contains("more than the 100 bytes"), "{refused}");
+    assert!(refused.contains("more than the 65536 bytes"), "{refused}");
+    // As in Redis.
+    ask::<()>(&mut client, "CONFIG SET max-output 0");
+    assert_eq!(setting(&mut client, "max-output"), "0");
+    assert_eq!(ask::<Vec<String>>(&mut client, "KEYS *").len(), 100);
+}
+
+/// No value locks out the client that has to correct it.
+#[test]
+fn the_least_limit_for_replies_leaves_room_to_change_it() {
+    let mut start = crate::common::command(&["--max-output", "64kb"]);
+    let server = Server::spawn(start.env("GUIRA_REQUIREPASS", "secret"));
+    let mut client = server.raw();
+    assert_eq!(client.ask("AUTH secret\r\n"), "+OK");
+    for value in ["1", "65535"] {
+        let refused = client.ask(request(&["CONFIG", "SET", "max-output", value]));
+        let expected = format!(
+            "'max-output') - invalid value '{value}' for '--max-output <SIZE>': too small: give 0 \
+             for no limit, or at least 65536 bytes"
+        );
+        assert!(refused.ends_with(&expected), "{refused}");
+    }
+    let mut client = server.raw();
+    // Whole in one reply, and everything that there is to show.
+    let all = "AUTH secret\r\nMULTI\r\nINFO everything\r\nCONFIG GET *\r\nEXEC\r\n";
+    client.send(all);
+    for expected in ["+OK", "+OK", "+QUEUED", "+QUEUED", "*2"] {
+        assert_eq!(client.line(), expected);
+    }
 }
 
 #[test]

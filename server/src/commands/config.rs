@@ -2,10 +2,15 @@
 
 use super::{Args, Reply, call::unknown_subcommand, glob};
 use crate::{
-    config::Config, files, keyspace::shown_limit, logging, server::Server, session::Session,
+    config::Config,
+    files::{self, TooFewFiles},
+    keyspace::shown_limit,
+    logging,
+    server::Server,
+    session::Session,
     settings,
 };
-use std::{ffi::OsString, os::unix::ffi::OsStringExt, path::PathBuf, sync::Arc};
+use std::{ffi::OsString, num::NonZeroUsize, os::unix::ffi::OsStringExt, path::PathBuf, sync::Arc};
 use tracing::{info, warn};
 
 const LATENCY_THRESHOLD: &str = "latency-monitor-threshold";
@@ -112,7 +117,7 @@ fn shown(server: &Server) -> Vec<(&'static str, String)> {
         ("io-threads", config.threads().to_string()),
         (LATENCY_THRESHOLD, slow_log.latency_threshold().to_string()),
         (LOG, tunable.log()),
-        (MAX_OUTPUT, tunable.max_output().to_string()),
+        (MAX_OUTPUT, shown_limit(tunable.max_output()).to_string()),
         (MAX_REPLIES, pools.replies.most().to_string()),
         (MAX_REQUESTS, pools.requests.most().to_string()),
         (MAXCLIENTS, tunable.maxclients().to_string()),
@@ -175,10 +180,16 @@ fn set(server: &Server, session: &Session, words: Args<'_>) -> Reply {
             return refuse(setting, &fault);
         }
     }
-    for (setting, value) in named {
-        if let Err(fault) = apply(server, setting, &config) {
-            return refuse(setting, &fault);
+    // What can still fail comes first.
+    for fallible in [MAXCLIENTS, LOG] {
+        if named.iter().any(|(setting, _)| *setting == fallible)
+            && let Err(fault) = prepare(fallible, &config)
+        {
+            return refuse(fallible, &fault);
         }
+    }
+    for (setting, value) in named {
+        apply(server, setting, &config);
         let value = value.to_string_lossy();
         info!(setting, %value, client = session.client.id, "CONFIG SET");
     }
@@ -209,39 +220,48 @@ fn refuse(setting: &str, fault: &str) -> Reply {
     Reply::Error(error.into())
 }
 
-/// Whether the server can have this setting of `config`.
+/// Whether the server can have this setting of `config`. Changes nothing.
 fn check(server: &Server, setting: &str, config: &Config) -> Result<(), String> {
     match setting {
         SAVE_EVERY if config.save_every().is_some() && server.saver.directory().is_none() => {
             Err("there is nowhere to save to: start the server with --dir".into())
         }
-        MAXCLIENTS => {
-            let fit = files::raise_limit(config.maxclients).map_err(|error| error.to_string())?;
-            let wanted = config.maxclients;
-            match fit < wanted {
-                true => Err(format!(
-                    "{wanted} clients do not fit: the limit for open files allows from 1 to {fit}"
-                )),
-                false => Ok(()),
-            }
-        }
+        MAXCLIENTS => all_fit(config, files::clients_that_would_fit(config.maxclients)),
         _ => Ok(()),
     }
 }
 
-/// Takes over one setting of `config`.
-fn apply(server: &Server, setting: &str, config: &Config) -> Result<(), String> {
+/// Whether all clients of `config` fit.
+fn all_fit(config: &Config, fit: Result<NonZeroUsize, TooFewFiles>) -> Result<(), String> {
+    let (fit, wanted) = (fit.map_err(|error| error.to_string())?, config.maxclients);
+    match fit < wanted {
+        true => Err(format!(
+            "{wanted} clients do not fit: the limit for open files allows from 1 to {fit}"
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Changes what a setting of `config` needs, if the process or its log can refuse that.
+fn prepare(setting: &str, config: &Config) -> Result<(), String> {
+    match setting {
+        MAXCLIENTS => all_fit(config, files::raise_limit(config.maxclients)),
+        LOG => logging::change(config.log.clone()).map_err(|error| error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// Takes over one setting of `config`, after [`prepare`]. Cannot fail, so that all settings of a
+/// command are changed, or none.
+fn apply(server: &Server, setting: &str, config: &Config) {
     let tunable = &server.tunable;
     match setting {
         LATENCY_THRESHOLD => {
             let threshold = config.latency_monitor_threshold;
             server.slow_log.set_latency_threshold(threshold.into());
         }
-        LOG => {
-            logging::change(config.log.clone()).map_err(|error| error.to_string())?;
-            tunable.set_log(config.log.to_string());
-        }
-        MAX_OUTPUT => tunable.set_max_output(config.max_output),
+        LOG => tunable.set_log(config.log.to_string()),
+        MAX_OUTPUT => tunable.set_max_output(config.output_limit()),
         MAX_REPLIES => server.pools.replies.set_most(config.max_replies_memory),
         MAX_REQUESTS => server.pools.requests.set_most(config.max_requests_memory),
         MAXCLIENTS => tunable.set_maxclients(config.maxclients),
@@ -255,7 +275,6 @@ fn apply(server: &Server, setting: &str, config: &Config) -> Result<(), String> 
         TIMEOUT => tunable.set_timeout(config.timeout),
         other => unreachable!("{other} is not in the table"),
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -284,6 +303,7 @@ mod tests {
                 LOG => "warn",
                 // There is no directory.
                 SAVE_EVERY => "0",
+                MAX_OUTPUT => "77777",
                 _ => "77",
             };
             let words = [setting.as_bytes(), value.as_bytes()];

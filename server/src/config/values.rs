@@ -37,6 +37,20 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "not a size: give bytes, or a number with kb, mb or gb".into())
 }
 
+/// Least bytes of replies that a client may leave unread: more than those of `AUTH`, `CONFIG` and
+/// `INFO`, with which a limit that is too low is found and raised.
+const LEAST_OUTPUT: usize = 64 << 10;
+
+/// A limit for replies, or 0 for none.
+pub(super) fn output_size(text: &str) -> Result<usize, String> {
+    match size(text)? {
+        1..LEAST_OUTPUT => Err(format!(
+            "too small: give 0 for no limit, or at least {LEAST_OUTPUT} bytes"
+        )),
+        bytes => Ok(bytes),
+    }
+}
+
 /// A size of a request or of a part of it, in which places are numbers of 32 bits.
 pub(super) fn request_size(text: &str) -> Result<usize, String> {
     let most = u32::MAX as usize;
@@ -102,6 +116,14 @@ mod tests {
             request_size("4gb").unwrap_err(),
             "too large: at most 4294967295 bytes"
         );
+        assert_eq!(output_size("0"), Ok(0));
+        assert_eq!(output_size("64kb"), Ok(64 << 10));
+        for small in ["1", "65535", "63kb"] {
+            assert_eq!(
+                output_size(small).unwrap_err(),
+                "too small: give 0 for no limit, or at least 65536 bytes"
+            );
+        }
         for bad in ["", "x", "-1", "1.5gb", "99999999999999999999"] {
             assert!(size(bad).is_err() && duration(bad).is_err(), "{bad}");
         }

@@ -78,7 +78,7 @@ async fn answer(
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/metrics") => {
             let format = Format::of(&accepted(request.headers()));
-            let encoded = server.slow.run(move || metrics(&registry, format));
+            let encoded = server.slow.run_scrape(move || metrics(&registry, format));
             encoded.await.ok_or("the server ends")
         }
         // Probes do not wait for what takes long.
