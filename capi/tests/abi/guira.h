@@ -197,7 +197,8 @@ guira_status guira_expiring_digest(const guira_expiring *filter, uint64_t *diges
 // Adds a copy of each item, in order.
 //
 // `done`, if not null, is how many items from the first on are decided: all of them, unless the
-// status says why the next one is not. After an invalid argument it is not set.
+// status says why the next one is not. It is 0 after INVALID, and may be
+// too small after INTERNAL.
 guira_status guira_expiring_add_many(guira_expiring *filter,
                                      const guira_items *items,
                                      size_t *done);
@@ -206,7 +207,8 @@ guira_status guira_expiring_add_many(guira_expiring *filter,
 // added.
 //
 // `done`, if not null, is how many items from the first on are decided: all of them, unless the
-// status says why the next one is not. After an invalid argument it is not set.
+// status says why the next one is not. It is 0 after INVALID, and may be
+// too small after INTERNAL.
 guira_status guira_expiring_add_unique_many(guira_expiring *filter,
                                             const guira_items *items,
                                             bool *added,
@@ -215,7 +217,8 @@ guira_status guira_expiring_add_unique_many(guira_expiring *filter,
 // Refreshes each item that is present. `present` has `count` elements: whether each item is.
 //
 // `done`, if not null, is how many items from the first on are decided: all of them, unless the
-// status says why the next one is not. After an invalid argument it is not set.
+// status says why the next one is not. It is 0 after INVALID, and may be
+// too small after INTERNAL.
 guira_status guira_expiring_refresh_many(guira_expiring *filter,
                                          const guira_items *items,
                                          bool *present,
@@ -225,7 +228,8 @@ guira_status guira_expiring_refresh_many(guira_expiring *filter,
 // item was added.
 //
 // `done`, if not null, is how many items from the first on are decided: all of them, unless the
-// status says why the next one is not. After an invalid argument it is not set.
+// status says why the next one is not. It is 0 after INVALID, and may be
+// too small after INTERNAL.
 guira_status guira_expiring_add_or_refresh_many(guira_expiring *filter,
                                                 const guira_items *items,
                                                 bool *added,
@@ -329,7 +333,8 @@ size_t guira_expiring_snapshot_len(const guira_expiring *filter);
 // the whole call are in it.
 guira_status guira_expiring_write(const guira_expiring *filter, guira_write write, void *context);
 
-// Writes a snapshot to memory of the library. `guira_bytes_free` frees it.
+// Writes a snapshot to memory of the library, and sets `*bytes` to it, or to none on failure.
+// `guira_bytes_free` frees it.
 guira_status guira_expiring_to_bytes(const guira_expiring *filter, guira_bytes *bytes);
 
 // Makes the filter of a snapshot of `len` bytes, which may come from anyone. A table of more
@@ -417,14 +422,16 @@ guira_status guira_filter_finish_growth(guira_filter *filter);
 // Adds a copy of each item, in order.
 //
 // `done`, if not null, is how many items from the first on are decided: all of them, unless the
-// status says why the next one is not. After an invalid argument it is not set.
+// status says why the next one is not. It is 0 after INVALID, and may be
+// too small after INTERNAL.
 guira_status guira_filter_add_many(guira_filter *filter, const guira_items *items, size_t *done);
 
 // Adds each item that does not seem present. `added` has `count` elements: whether each item was
 // added.
 //
 // `done`, if not null, is how many items from the first on are decided: all of them, unless the
-// status says why the next one is not. After an invalid argument it is not set.
+// status says why the next one is not. It is 0 after INVALID, and may be
+// too small after INTERNAL.
 guira_status guira_filter_add_unique_many(guira_filter *filter,
                                           const guira_items *items,
                                           bool *added,
@@ -506,7 +513,8 @@ size_t guira_filter_snapshot_len(const guira_filter *filter);
 // the whole call are in it.
 guira_status guira_filter_write(const guira_filter *filter, guira_write write, void *context);
 
-// Writes a snapshot to memory of the library. `guira_bytes_free` frees it.
+// Writes a snapshot to memory of the library, and sets `*bytes` to it, or to none on failure.
+// `guira_bytes_free` frees it.
 guira_status guira_filter_to_bytes(const guira_filter *filter, guira_bytes *bytes);
 
 // Makes the filter of a snapshot of `len` bytes, which may come from anyone. A table of more
