@@ -118,12 +118,12 @@ typedef struct {
 // `GUIRA_STATUS_STOPPED`. It may use the filter, and must not throw.
 typedef int (*guira_write)(void *context, const uint8_t *data, size_t len);
 
+// The nanoseconds since any fixed moment, by a clock that does not go back. It must not throw.
+typedef uint64_t (*guira_clock)(void *context);
+
 // Fills a buffer with at most `len` bytes of a snapshot, and returns how many. 0 says that there
 // are no more; a negative number ends the call, with `GUIRA_STATUS_STOPPED`. It must not throw.
 typedef ptrdiff_t (*guira_read)(void *context, uint8_t *buffer, size_t len);
-
-// The nanoseconds since any fixed moment, by a clock that does not go back. It must not throw.
-typedef uint64_t (*guira_clock)(void *context);
 
 // How to make a filter. Set all of it to 0, then `size`, then what you want:
 // `guira_options options = {.size = sizeof options, .capacity = 1000000};`
@@ -331,15 +331,38 @@ size_t guira_expiring_snapshot_len(const guira_expiring *filter);
 
 // Writes a snapshot to a callback, while threads use the filter. Items that are present during
 // the whole call are in it.
+//
+// The age of the epoch is by the library's own clock. A filter whose ticks read another clock
+// needs `guira_expiring_write_at`.
 guira_status guira_expiring_write(const guira_expiring *filter, guira_write write, void *context);
 
 // Writes a snapshot to memory of the library, and sets `*bytes` to it, or to none on failure.
-// `guira_bytes_free` frees it.
+// `guira_bytes_free` frees it. A filter whose ticks read a clock of the caller needs
+// `guira_expiring_to_bytes_at`.
 guira_status guira_expiring_to_bytes(const guira_expiring *filter, guira_bytes *bytes);
+
+// As `guira_expiring_write`, for a filter whose ticks read `clock`: pass the same clock here.
+//
+// The snapshot has the age of the epoch by that clock, which is read at the end of the call, and
+// again if an epoch begins then. By any other clock the age is lost, and items live up to an epoch
+// too long after each restart. Null is the library's own clock.
+guira_status guira_expiring_write_at(const guira_expiring *filter,
+                                     guira_write write,
+                                     void *context,
+                                     guira_clock clock,
+                                     void *clock_context);
+
+// As `guira_expiring_to_bytes`, for a filter whose ticks read `clock`: pass the same clock here,
+// as to `guira_expiring_write_at`.
+guira_status guira_expiring_to_bytes_at(const guira_expiring *filter,
+                                        guira_bytes *bytes,
+                                        guira_clock clock,
+                                        void *clock_context);
 
 // Makes the filter of a snapshot of `len` bytes, which may come from anyone. A table of more
 // than `max_bytes` bytes is refused. `elapsed_ns` is the age of the snapshot: items expire as if
-// the filter had lived on.
+// the filter had lived on. If its ticks will read a clock of the caller, tick it once right after
+// this call: the age of its epoch counts from there.
 guira_status guira_expiring_from_bytes(const void *data,
                                        size_t len,
                                        size_t max_bytes,

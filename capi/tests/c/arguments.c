@@ -80,6 +80,10 @@ static void no_filter(guira_filter *none, guira_expiring *expiring) {
     guira_expiring *expiring_copy = MISALIGNED(guira_expiring *);
     INVALID("filter", guira_filter_copy(none, &copy));
     INVALID("filter", guira_expiring_copy(expiring, &expiring_copy));
+    INVALID("filter", guira_expiring_to_bytes_at(expiring, &other, NULL, NULL));
+    CHECK(other.data == NULL && other.len == 0 && other.capacity == 0);
+    other.data = MISALIGNED(uint8_t *);
+    INVALID("filter", guira_expiring_write_at(expiring, NULL, NULL, NULL, NULL));
     INVALID("filter", guira_expiring_to_bytes(expiring, &other));
     CHECK(copy == NULL && expiring_copy == NULL);
     CHECK(bytes.data == NULL && bytes.len == 0 && bytes.capacity == 0);
