@@ -3,15 +3,17 @@
 // For C and C++ programmers; capi/README.md is the manual. Generated from capi/src: do not edit.
 //
 // Pointers. A filter comes from `new`, `read`, `from_bytes` or `copy`, and ends with `free`. A length
-// of 0 allows a null pointer. Memory passed to a call must not be written to during the call. Null
-// where a value is needed, misaligned pointers and impossible lengths are GUIRA_STATUS_INVALID; calls
-// that return a plain value return false or 0 for them.
+// of 0 allows a null pointer. Memory passed to a call must not be written to during the call. Results
+// must not overlap each other, or what the call reads. Null where a value is needed, misaligned
+// pointers and impossible lengths are GUIRA_STATUS_INVALID; calls that return a plain value return
+// false or 0 for them.
 //
 // Threads. Any number of threads may use one filter at once, for every call except `free`.
 //
 // Errors. After a status other than OK, FULL and BUSY, `guira_last_message` on the same thread
-// explains it. No call throws or aborts because of its arguments, and callbacks must not throw. The
-// process aborts if there is no memory for small objects, of less than a few KiB.
+// explains it. No call throws or aborts because of its arguments. Callbacks must return: neither an
+// exception nor longjmp may leave them. The process aborts if there is no memory for small objects,
+// of less than a few KiB.
 //
 // Items. A string of bytes here is the same item as the slice `[u8]` in Rust, `bytes` in Python, and
 // an argument of the server's commands.
@@ -50,7 +52,8 @@ typedef enum {
   GUIRA_STATUS_FULL = 2,
   // There is no memory for what the call makes, or for growth. The filter remains usable.
   GUIRA_STATUS_MEMORY = 3,
-  // Other threads use what the call needs, for a short time. Call again.
+  // Other threads use what the call needs, for a short time. Call again. In a `guira_write`
+  // callback, return first: the snapshot that it takes may itself be in the way.
   GUIRA_STATUS_BUSY = 4,
   // The bytes are not a snapshot that can be read, or its filter exceeds the limit of memory.
   GUIRA_STATUS_SNAPSHOT = 5,
@@ -115,14 +118,16 @@ typedef struct {
 } guira_items;
 
 // Takes the next bytes of a snapshot. A result other than 0 ends the call, with
-// `GUIRA_STATUS_STOPPED`. It may use the filter, and must not throw.
+// `GUIRA_STATUS_STOPPED`. It may use the filter, and must neither throw nor longjmp.
 typedef int (*guira_write)(void *context, const uint8_t *data, size_t len);
 
-// The nanoseconds since any fixed moment, by a clock that does not go back. It must not throw.
+// The nanoseconds since any fixed moment, by a clock that does not go back. It must neither
+// throw nor longjmp.
 typedef uint64_t (*guira_clock)(void *context);
 
 // Fills a buffer with at most `len` bytes of a snapshot, and returns how many. 0 says that there
-// are no more; a negative number ends the call, with `GUIRA_STATUS_STOPPED`. It must not throw.
+// are no more; a negative number ends the call, with `GUIRA_STATUS_STOPPED`. It must neither throw
+// nor longjmp.
 typedef ptrdiff_t (*guira_read)(void *context, uint8_t *buffer, size_t len);
 
 // How to make a filter. Set all of it to 0, then `size`, then what you want:
