@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 func open(t testing.TB, options Options) *Filter {
@@ -145,6 +146,41 @@ func TestSnapshots(t *testing.T) {
 	if err := f.Merge(copied); err != nil || f.Len() != 2 {
 		t.Fatal(err)
 	}
+}
+
+// The bytes of an item or a snapshot may be part of an object that has pointers.
+func TestBytesInsideAnObject(t *testing.T) {
+	f := open(t, Options{Capacity: 100})
+	object := new(struct {
+		next  *int
+		bytes [10000]byte
+	})
+	object.next = new(int)
+	slice := object.bytes[:3]
+	copy(slice, "ani")
+	item := *(*string)(unsafe.Pointer(&slice))
+	if err := f.Add(item); err != nil || !f.Contains(item) || f.Hash(item) != f.Hash("ani") {
+		t.Fatal(err)
+	}
+	if added, err := f.AddUnique(item); added || err != nil || !f.Remove(item) {
+		t.Fatal(added, err)
+	}
+	e, err := NewExpiring(ExpiringOptions{TTL: time.Hour, Capacity: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if added, err := e.AddOrRefresh(item); !added || err != nil || !e.Contains(item) || !e.Remove(item) {
+		t.Fatal(added, err)
+	}
+	snapshot, err := f.Bytes()
+	if err != nil || len(snapshot) > len(object.bytes) {
+		t.Fatal(len(snapshot), err)
+	}
+	slice = object.bytes[:copy(object.bytes[:], snapshot)]
+	if _, err := FromBytes(slice, NoLimit); err != nil {
+		t.Fatal(err)
+	}
+	runtime.KeepAlive(object)
 }
 
 // Goroutines race to add the same items, in batches and alone, while the filter grows.
