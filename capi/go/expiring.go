@@ -44,8 +44,10 @@ type ExpiringOptions struct {
 	Seed *uint64
 }
 
-// Expiring is a set of items that are forgotten some time after they were last seen.
+// Expiring is a set of items that are forgotten some time after they were last seen. Do not copy it:
+// share the pointer.
 type Expiring struct {
+	_      noCopy
 	handle *C.guira_expiring
 }
 
@@ -65,7 +67,7 @@ func NewExpiring(options ExpiringOptions) (*Expiring, error) {
 	if err := status(func() C.guira_status { return C.guira_expiring_new(&c, &handle) }); err != nil {
 		return nil, err
 	}
-	e := &Expiring{handle}
+	e := &Expiring{handle: handle}
 	runtime.SetFinalizer(e, (*Expiring).Close)
 	return e, nil
 }

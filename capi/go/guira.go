@@ -121,13 +121,21 @@ type Options struct {
 	PreferSpace bool
 }
 
-// Filter is a set of items. Close frees it; without Close the garbage collector does.
+// noCopy lets go vet report copies of what has it: a copy would use memory that the first one frees.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
+
+// Filter is a set of items. Close frees it; without Close the garbage collector does. Do not copy a
+// Filter: share the pointer.
 type Filter struct {
+	_      noCopy
 	handle *C.guira_filter
 }
 
 func newFilter(handle *C.guira_filter) *Filter {
-	filter := &Filter{handle}
+	filter := &Filter{handle: handle}
 	runtime.SetFinalizer(filter, (*Filter).Close)
 	return filter
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -263,6 +265,19 @@ func TestFinalizers(t *testing.T) {
 		}
 		if i%50 == 0 {
 			runtime.GC()
+		}
+	}
+}
+
+// go vet reports each copy of a filter in testdata/copies.
+func TestCopiesAreReported(t *testing.T) {
+	output, err := exec.Command("go", "vet", "-copylocks", "./testdata/copies").CombinedOutput()
+	if err == nil {
+		t.Fatal("go vet allows copies")
+	}
+	for _, kind := range []string{"Filter", "Expiring"} {
+		if !strings.Contains(string(output), "assignment copies lock value to copied: github.com/guira-rs/guira/capi/go."+kind+" ") {
+			t.Fatalf("no report of %s: %s", kind, output)
 		}
 	}
 }
