@@ -9,7 +9,7 @@ package guira
 		guira_items items = guira_hashes(hashes, n); \
 		return guira_filter_##NAME##_many(f, &items, results); \
 	} \
-	static guira_status NAME##_packed(guira_filter *f, const void *data, size_t size, const uint64_t *offsets, \
+	static guira_status NAME##_packed(guira_filter *f, const uint8_t *data, size_t size, const uint64_t *offsets, \
 			size_t n, bool *results) { \
 		guira_items items = guira_packed(data, size, offsets, n); \
 		return guira_filter_##NAME##_many(f, &items, results); \
@@ -21,7 +21,7 @@ static guira_status add_hashes(guira_filter *f, const uint64_t *hashes, size_t n
 	guira_items items = guira_hashes(hashes, n);
 	return guira_filter_add_many(f, &items, done);
 }
-static guira_status add_packed(guira_filter *f, const void *data, size_t size, const uint64_t *offsets,
+static guira_status add_packed(guira_filter *f, const uint8_t *data, size_t size, const uint64_t *offsets,
 		size_t n, size_t *done) {
 	guira_items items = guira_packed(data, size, offsets, n);
 	return guira_filter_add_many(f, &items, done);
@@ -30,7 +30,7 @@ static guira_status add_unique_hashes(guira_filter *f, const uint64_t *hashes, s
 	guira_items items = guira_hashes(hashes, n);
 	return guira_filter_add_unique_many(f, &items, added, done);
 }
-static guira_status add_unique_packed(guira_filter *f, const void *data, size_t size, const uint64_t *offsets,
+static guira_status add_unique_packed(guira_filter *f, const uint8_t *data, size_t size, const uint64_t *offsets,
 		size_t n, bool *added, size_t *done) {
 	guira_items items = guira_packed(data, size, offsets, n);
 	return guira_filter_add_unique_many(f, &items, added, done);
@@ -38,10 +38,7 @@ static guira_status add_unique_packed(guira_filter *f, const void *data, size_t 
 */
 import "C"
 
-import (
-	"fmt"
-	"unsafe"
-)
+import "fmt"
 
 // Batch collects items for one call. Reset and use it again: it keeps its memory. The zero Batch is
 // empty. One goroutine at a time may change it.
@@ -92,8 +89,8 @@ func results(slice []bool, n int) (*C.bool, error) {
 	return (*C.bool)(pointer(slice)), nil
 }
 
-func (b *Batch) arguments() (unsafe.Pointer, C.size_t, *C.uint64_t, C.size_t) {
-	return pointer(b.data), C.size_t(len(b.data)), (*C.uint64_t)(pointer(b.offsets)), C.size_t(b.Len())
+func (b *Batch) arguments() (*C.uint8_t, C.size_t, *C.uint64_t, C.size_t) {
+	return (*C.uint8_t)(pointer(b.data)), C.size_t(len(b.data)), (*C.uint64_t)(pointer(b.offsets)), C.size_t(b.Len())
 }
 
 // AddBatch adds a copy of each item. It returns how many items from the first on were added: all,

@@ -7,10 +7,19 @@ static guira_status add_or_refresh_hashes(guira_expiring *f, const uint64_t *has
 	guira_items items = guira_hashes(hashes, n);
 	return guira_expiring_add_or_refresh_many(f, &items, added, done);
 }
-static guira_status add_or_refresh_packed(guira_expiring *f, const void *data, size_t size, const uint64_t *offsets,
+static guira_status add_or_refresh_packed(guira_expiring *f, const uint8_t *data, size_t size, const uint64_t *offsets,
 		size_t n, bool *added, size_t *done) {
 	guira_items items = guira_packed(data, size, offsets, n);
 	return guira_expiring_add_or_refresh_many(f, &items, added, done);
+}
+static guira_status add_or_refresh(guira_expiring *f, const uint8_t *item, size_t len, bool *added) {
+	return guira_expiring_add_or_refresh(f, item, len, added);
+}
+static bool expiring_contains(const guira_expiring *f, const uint8_t *item, size_t len) {
+	return guira_expiring_contains(f, item, len);
+}
+static bool expiring_remove(guira_expiring *f, const uint8_t *item, size_t len) {
+	return guira_expiring_remove(f, item, len);
 }
 */
 import "C"
@@ -35,8 +44,10 @@ type ExpiringOptions struct {
 	Seed *uint64
 }
 
-// Expiring is a set of items that are forgotten some time after they were last seen.
+// Expiring is a set of items that are forgotten some time after they were last seen. Do not copy it:
+// share the pointer.
 type Expiring struct {
+	_      noCopy
 	handle *C.guira_expiring
 }
 
@@ -56,7 +67,7 @@ func NewExpiring(options ExpiringOptions) (*Expiring, error) {
 	if err := status(func() C.guira_status { return C.guira_expiring_new(&c, &handle) }); err != nil {
 		return nil, err
 	}
-	e := &Expiring{handle}
+	e := &Expiring{handle: handle}
 	runtime.SetFinalizer(e, (*Expiring).Close)
 	return e, nil
 }
@@ -88,7 +99,7 @@ func (e *Expiring) AddOrRefresh(item string) (bool, error) {
 	defer runtime.KeepAlive(e)
 	var added C.bool
 	err := status(func() C.guira_status {
-		return C.guira_expiring_add_or_refresh(e.handle, stringPointer(item), C.size_t(len(item)), &added)
+		return C.add_or_refresh(e.handle, stringPointer(item), C.size_t(len(item)), &added)
 	})
 	return bool(added), err
 }
@@ -126,13 +137,13 @@ func (e *Expiring) AddOrRefreshHashes(hashes []uint64, added []bool) (int, error
 // Contains says whether an item is present.
 func (e *Expiring) Contains(item string) bool {
 	defer runtime.KeepAlive(e)
-	return bool(C.guira_expiring_contains(e.handle, stringPointer(item), C.size_t(len(item))))
+	return bool(C.expiring_contains(e.handle, stringPointer(item), C.size_t(len(item))))
 }
 
 // Remove removes a copy of an item, and says whether there was one.
 func (e *Expiring) Remove(item string) bool {
 	defer runtime.KeepAlive(e)
-	return bool(C.guira_expiring_remove(e.handle, stringPointer(item), C.size_t(len(item))))
+	return bool(C.expiring_remove(e.handle, stringPointer(item), C.size_t(len(item))))
 }
 
 // Len is the number of copies in the filter.

@@ -10,6 +10,27 @@ package guira
 /*
 #cgo pkg-config: guira
 #include <guira.h>
+
+// For a parameter of type void *, cgo checks the whole object that the pointer is in, and panics if
+// the object has pointers. The bytes of callers may be part of any object, so they have a type here.
+static guira_status from_bytes(const uint8_t *data, size_t len, size_t max_bytes, guira_filter **filter) {
+	return guira_filter_from_bytes(data, len, max_bytes, filter);
+}
+static guira_status add(guira_filter *f, const uint8_t *item, size_t len) {
+	return guira_filter_add(f, item, len);
+}
+static guira_status add_unique(guira_filter *f, const uint8_t *item, size_t len, bool *added) {
+	return guira_filter_add_unique(f, item, len, added);
+}
+static bool contains(const guira_filter *f, const uint8_t *item, size_t len) {
+	return guira_filter_contains(f, item, len);
+}
+static bool remove_item(guira_filter *f, const uint8_t *item, size_t len) {
+	return guira_filter_remove(f, item, len);
+}
+static uint64_t hash_bytes(const guira_filter *f, const uint8_t *item, size_t len) {
+	return guira_filter_hash_bytes(f, item, len);
+}
 */
 import "C"
 
@@ -79,8 +100,8 @@ func pointer[T any](slice []T) unsafe.Pointer {
 }
 
 // stringPointer is the address of the bytes of a string. C only reads them.
-func stringPointer(text string) unsafe.Pointer {
-	return *(*unsafe.Pointer)(unsafe.Pointer(&text))
+func stringPointer(text string) *C.uint8_t {
+	return *(**C.uint8_t)(unsafe.Pointer(&text))
 }
 
 // NoLimit lets a snapshot make a filter of any size.
@@ -100,13 +121,21 @@ type Options struct {
 	PreferSpace bool
 }
 
-// Filter is a set of items. Close frees it; without Close the garbage collector does.
+// noCopy lets go vet report copies of what has it: a copy would use memory that the first one frees.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
+
+// Filter is a set of items. Close frees it; without Close the garbage collector does. Do not copy a
+// Filter: share the pointer.
 type Filter struct {
+	_      noCopy
 	handle *C.guira_filter
 }
 
 func newFilter(handle *C.guira_filter) *Filter {
-	filter := &Filter{handle}
+	filter := &Filter{handle: handle}
 	runtime.SetFinalizer(filter, (*Filter).Close)
 	return filter
 }
@@ -140,7 +169,7 @@ func FromBytes(snapshot []byte, maxBytes uint64) (*Filter, error) {
 	}
 	var handle *C.guira_filter
 	err := status(func() C.guira_status {
-		return C.guira_filter_from_bytes(pointer(snapshot), C.size_t(len(snapshot)), C.size_t(maxBytes), &handle)
+		return C.from_bytes((*C.uint8_t)(pointer(snapshot)), C.size_t(len(snapshot)), C.size_t(maxBytes), &handle)
 	})
 	if err != nil {
 		return nil, err
@@ -176,35 +205,35 @@ func (f *Filter) fast(s C.guira_status) error {
 
 // Add adds a copy of an item.
 func (f *Filter) Add(item string) error {
-	return f.fast(C.guira_filter_add(f.handle, stringPointer(item), C.size_t(len(item))))
+	return f.fast(C.add(f.handle, stringPointer(item), C.size_t(len(item))))
 }
 
 // AddUnique adds an item unless it seems present, and says whether it did. Of calls that race to
 // add an absent item, exactly one does.
 func (f *Filter) AddUnique(item string) (bool, error) {
 	var added C.bool
-	err := f.fast(C.guira_filter_add_unique(f.handle, stringPointer(item), C.size_t(len(item)), &added))
+	err := f.fast(C.add_unique(f.handle, stringPointer(item), C.size_t(len(item)), &added))
 	return bool(added), err
 }
 
 // Contains says whether an item is present. False is certain; true is wrong at the false-positive
 // rate.
 func (f *Filter) Contains(item string) bool {
-	found := C.guira_filter_contains(f.handle, stringPointer(item), C.size_t(len(item)))
+	found := C.contains(f.handle, stringPointer(item), C.size_t(len(item)))
 	runtime.KeepAlive(f)
 	return bool(found)
 }
 
 // Remove removes a copy of an item, and says whether there was one. Remove only what was added.
 func (f *Filter) Remove(item string) bool {
-	removed := C.guira_filter_remove(f.handle, stringPointer(item), C.size_t(len(item)))
+	removed := C.remove_item(f.handle, stringPointer(item), C.size_t(len(item)))
 	runtime.KeepAlive(f)
 	return bool(removed)
 }
 
 // Hash is the hash of an item in this filter, for calls by hash.
 func (f *Filter) Hash(item string) uint64 {
-	hash := C.guira_filter_hash_bytes(f.handle, stringPointer(item), C.size_t(len(item)))
+	hash := C.hash_bytes(f.handle, stringPointer(item), C.size_t(len(item)))
 	runtime.KeepAlive(f)
 	return uint64(hash)
 }

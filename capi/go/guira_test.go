@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 func open(t testing.TB, options Options) *Filter {
@@ -147,6 +150,41 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
+// The bytes of an item or a snapshot may be part of an object that has pointers.
+func TestBytesInsideAnObject(t *testing.T) {
+	f := open(t, Options{Capacity: 100})
+	object := new(struct {
+		next  *int
+		bytes [10000]byte
+	})
+	object.next = new(int)
+	slice := object.bytes[:3]
+	copy(slice, "ani")
+	item := *(*string)(unsafe.Pointer(&slice))
+	if err := f.Add(item); err != nil || !f.Contains(item) || f.Hash(item) != f.Hash("ani") {
+		t.Fatal(err)
+	}
+	if added, err := f.AddUnique(item); added || err != nil || !f.Remove(item) {
+		t.Fatal(added, err)
+	}
+	e, err := NewExpiring(ExpiringOptions{TTL: time.Hour, Capacity: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if added, err := e.AddOrRefresh(item); !added || err != nil || !e.Contains(item) || !e.Remove(item) {
+		t.Fatal(added, err)
+	}
+	snapshot, err := f.Bytes()
+	if err != nil || len(snapshot) > len(object.bytes) {
+		t.Fatal(len(snapshot), err)
+	}
+	slice = object.bytes[:copy(object.bytes[:], snapshot)]
+	if _, err := FromBytes(slice, NoLimit); err != nil {
+		t.Fatal(err)
+	}
+	runtime.KeepAlive(object)
+}
+
 // Goroutines race to add the same items, in batches and alone, while the filter grows.
 func TestGoroutines(t *testing.T) {
 	const items, batch = 20000, 100
@@ -227,6 +265,19 @@ func TestFinalizers(t *testing.T) {
 		}
 		if i%50 == 0 {
 			runtime.GC()
+		}
+	}
+}
+
+// go vet reports each copy of a filter in testdata/copies.
+func TestCopiesAreReported(t *testing.T) {
+	output, err := exec.Command("go", "vet", "-copylocks", "./testdata/copies").CombinedOutput()
+	if err == nil {
+		t.Fatal("go vet allows copies")
+	}
+	for _, kind := range []string{"Filter", "Expiring"} {
+		if !strings.Contains(string(output), "assignment copies lock value to copied: github.com/guira-rs/guira/capi/go."+kind+" ") {
+			t.Fatalf("no report of %s: %s", kind, output)
 		}
 	}
 }

@@ -7,6 +7,7 @@
 #include "guira.h"
 
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -31,6 +32,11 @@ private:
 
 inline void check(guira_status status) {
     if (status != GUIRA_STATUS_OK) throw error(status);
+}
+
+// The nanoseconds of a duration. A negative one counts as 0, which is not a TTL.
+inline std::uint64_t nanoseconds(std::chrono::nanoseconds duration) noexcept {
+    return duration.count() < 0 ? 0 : static_cast<std::uint64_t>(duration.count());
 }
 
 // The calls of both kinds of filter, by their names in C.
@@ -122,7 +128,7 @@ public:
                                std::size_t max_bytes = std::numeric_limits<std::size_t>::max()) {
         guira_expiring *made = nullptr;
         check(guira_expiring_from_bytes(bytes.data(), bytes.size(), max_bytes,
-                                        static_cast<std::uint64_t>(age.count()), &made));
+                                        nanoseconds(age), &made));
         return expiring(made);
     }
     bool refresh(std::string_view item) {
@@ -147,7 +153,7 @@ public:
         guira_expiring_options options;
         std::memset(&options, 0, sizeof options);
         options.size = sizeof options;
-        options.ttl_ns = static_cast<std::uint64_t>(ttl.count());
+        options.ttl_ns = nanoseconds(ttl);
         options.capacity = capacity;
         options.false_positive_rate = rate;
         return options;

@@ -192,6 +192,20 @@ impl<'a> Batch<'a> {
     }
 }
 
+/// The place of the number of decided items, set to 0: a call that ends early has decided none.
+///
+/// # Safety
+///
+/// As [`Out::new`].
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(crate) unsafe fn done_place(done: *mut usize) -> Result<Out<usize>, Failure> {
+    // SAFETY: the caller promises it.
+    let place = unsafe { Out::optional(done, "done") }?;
+    place.set(0);
+    Ok(place)
+}
+
 /// The outcome of a batch, with the number of decided items in `done`.
 pub(crate) fn finished(
     outcome: Result<(), BatchError>,

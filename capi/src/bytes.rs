@@ -19,7 +19,8 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    const NONE: Self = Self {
+    /// No bytes.
+    pub(crate) const NONE: Self = Self {
         data: ptr::null_mut(),
         len: 0,
         capacity: 0,
@@ -91,6 +92,9 @@ impl io::Write for Growing {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_bytes_free(bytes: *mut Bytes) {
     guard::value((), (), || {
+        if bytes.is_null() {
+            return Ok(());
+        }
         // SAFETY: the rules of the header.
         let place = unsafe { pointer::Out::new(bytes, "bytes") }?;
         // SAFETY: the pointer is checked, and the rules of the header.

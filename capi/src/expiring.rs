@@ -77,10 +77,10 @@ pub unsafe extern "C" fn guira_expiring_copy(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
         let place = unsafe { Out::new(copy, "copy") }?;
         place.set(ptr::null_mut());
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
         place.give(Expiring(filter.try_clone()?));
         Ok(())
     })

@@ -74,10 +74,10 @@ pub unsafe extern "C" fn guira_filter_copy(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
         let place = unsafe { Out::new(copy, "copy") }?;
         place.set(ptr::null_mut());
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
         place.give(Filter(filter.try_clone()?));
         Ok(())
     })

@@ -11,7 +11,8 @@
 //!
 //! * A pointer that is not null points to the valid values that the call asks for, during the call.
 //! * A handle is alive.
-//! * Callbacks do not unwind.
+//! * Results overlap neither each other nor what the call reads.
+//! * Callbacks return: they neither unwind nor longjmp.
 
 #![deny(
     unsafe_code,

@@ -21,7 +21,8 @@ pub enum Status {
     Full = 2,
     /// There is no memory for what the call makes, or for growth. The filter remains usable.
     Memory = 3,
-    /// Other threads use what the call needs, for a short time. Call again.
+    /// Other threads use what the call needs, for a short time. Call again. In a `guira_write`
+    /// callback, return first: the snapshot that it takes may itself be in the way.
     Busy = 4,
     /// The bytes are not a snapshot that can be read, or its filter exceeds the limit of memory.
     Snapshot = 5,

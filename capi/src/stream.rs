@@ -9,16 +9,18 @@ use std::{
 };
 
 /// Takes the next bytes of a snapshot. A result other than 0 ends the call, with
-/// `GUIRA_STATUS_STOPPED`. It may use the filter, and must not throw.
+/// `GUIRA_STATUS_STOPPED`. It may use the filter, and must neither throw nor longjmp.
 pub type Write =
     Option<unsafe extern "C" fn(context: *mut c_void, data: *const u8, len: usize) -> c_int>;
 
 /// Fills a buffer with at most `len` bytes of a snapshot, and returns how many. 0 says that there
-/// are no more; a negative number ends the call, with `GUIRA_STATUS_STOPPED`. It must not throw.
+/// are no more; a negative number ends the call, with `GUIRA_STATUS_STOPPED`. It must neither throw
+/// nor longjmp.
 pub type Read =
     Option<unsafe extern "C" fn(context: *mut c_void, buffer: *mut u8, len: usize) -> isize>;
 
-/// The nanoseconds since any fixed moment, by a clock that does not go back. It must not throw.
+/// The nanoseconds since any fixed moment, by a clock that does not go back. It must neither
+/// throw nor longjmp.
 pub type Clock = Option<unsafe extern "C" fn(context: *mut c_void) -> u64>;
 
 /// The callback, or an error if it is null.

@@ -2,16 +2,17 @@
 
 use super::{Expiring, shared};
 use crate::{
-    batch::{Batch, Items, finished},
+    batch::{Batch, Items, done_place, finished},
     guard,
-    pointer::{Out, answers},
+    pointer::answers,
     status::Status,
 };
 
 /// Adds a copy of each item, in order.
 ///
 /// `done`, if not null, is how many items from the first on are decided: all of them, unless the
-/// status says why the next one is not. After an invalid argument it is not set.
+/// status says why the next one is not. It is 0 after INVALID, and may be
+/// too small after INTERNAL.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_add_many(
@@ -21,9 +22,9 @@ pub unsafe extern "C" fn guira_expiring_add_many(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
+        let done_out = unsafe { done_place(done) }?;
         // SAFETY: the rules of the header.
-        let done_out = unsafe { Out::optional(done, "done") }?;
+        let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let items = unsafe { Batch::new(items) }?;
         let count = items.len();
@@ -37,7 +38,8 @@ pub unsafe extern "C" fn guira_expiring_add_many(
 /// added.
 ///
 /// `done`, if not null, is how many items from the first on are decided: all of them, unless the
-/// status says why the next one is not. After an invalid argument it is not set.
+/// status says why the next one is not. It is 0 after INVALID, and may be
+/// too small after INTERNAL.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_add_unique_many(
@@ -48,9 +50,9 @@ pub unsafe extern "C" fn guira_expiring_add_unique_many(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
+        let done_out = unsafe { done_place(done) }?;
         // SAFETY: the rules of the header.
-        let done_out = unsafe { Out::optional(done, "done") }?;
+        let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let items = unsafe { Batch::new(items) }?;
         // SAFETY: the rules of the header.
@@ -66,7 +68,8 @@ pub unsafe extern "C" fn guira_expiring_add_unique_many(
 /// Refreshes each item that is present. `present` has `count` elements: whether each item is.
 ///
 /// `done`, if not null, is how many items from the first on are decided: all of them, unless the
-/// status says why the next one is not. After an invalid argument it is not set.
+/// status says why the next one is not. It is 0 after INVALID, and may be
+/// too small after INTERNAL.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_refresh_many(
@@ -77,9 +80,9 @@ pub unsafe extern "C" fn guira_expiring_refresh_many(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
+        let done_out = unsafe { done_place(done) }?;
         // SAFETY: the rules of the header.
-        let done_out = unsafe { Out::optional(done, "done") }?;
+        let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let items = unsafe { Batch::new(items) }?;
         // SAFETY: the rules of the header.
@@ -96,7 +99,8 @@ pub unsafe extern "C" fn guira_expiring_refresh_many(
 /// item was added.
 ///
 /// `done`, if not null, is how many items from the first on are decided: all of them, unless the
-/// status says why the next one is not. After an invalid argument it is not set.
+/// status says why the next one is not. It is 0 after INVALID, and may be
+/// too small after INTERNAL.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_add_or_refresh_many(
@@ -107,9 +111,9 @@ pub unsafe extern "C" fn guira_expiring_add_or_refresh_many(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
+        let done_out = unsafe { done_place(done) }?;
         // SAFETY: the rules of the header.
-        let done_out = unsafe { Out::optional(done, "done") }?;
+        let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
         let items = unsafe { Batch::new(items) }?;
         // SAFETY: the rules of the header.

@@ -6,7 +6,7 @@ use crate::{
     guard,
     pointer::{Out, slice},
     status::Status,
-    stream::{Feed, Read, Write, feed_all, read_with, write_with},
+    stream::{self, Clock, Feed, Read, Write, feed_all, read_with, write_with},
 };
 use guira::{ExpiringSnapshotDecoder, SnapshotError};
 use std::{ffi::c_void, ptr, time::Duration};
@@ -30,6 +30,9 @@ pub unsafe extern "C" fn guira_expiring_snapshot_len(filter: *const Expiring) ->
 
 /// Writes a snapshot to a callback, while threads use the filter. Items that are present during
 /// the whole call are in it.
+///
+/// The age of the epoch is by the library's own clock. A filter whose ticks read another clock
+/// needs `guira_expiring_write_at`.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_write(
@@ -45,7 +48,9 @@ pub unsafe extern "C" fn guira_expiring_write(
     })
 }
 
-/// Writes a snapshot to memory of the library. `guira_bytes_free` frees it.
+/// Writes a snapshot to memory of the library, and sets `*bytes` to it, or to none on failure.
+/// `guira_bytes_free` frees it. A filter whose ticks read a clock of the caller needs
+/// `guira_expiring_to_bytes_at`.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_to_bytes(
@@ -54,9 +59,10 @@ pub unsafe extern "C" fn guira_expiring_to_bytes(
 ) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
         let place = unsafe { Out::new(bytes, "bytes") }?;
+        place.set(Bytes::NONE);
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
         place.set(Growing::of(filter.snapshot_len_hint(), |bytes| {
             filter.write_to(bytes)
         })?);
@@ -64,9 +70,68 @@ pub unsafe extern "C" fn guira_expiring_to_bytes(
     })
 }
 
+/// As `guira_expiring_write`, for a filter whose ticks read `clock`: pass the same clock here.
+///
+/// The snapshot has the age of the epoch by that clock, which is read at the end of the call, and
+/// again if an epoch begins then. By any other clock the age is lost, and items live up to an epoch
+/// too long after each restart. Null is the library's own clock.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_expiring_write_at(
+    filter: *const Expiring,
+    write: Write,
+    context: *mut c_void,
+    clock: Clock,
+    clock_context: *mut c_void,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        // SAFETY: the rules of the header.
+        let clock = unsafe { stream::clock(clock, clock_context) };
+        // SAFETY: the rules of the header.
+        unsafe {
+            write_with(write, context, |writer| match clock {
+                Some(clock) => filter.write_to_at(writer, clock),
+                None => filter.write_to(writer),
+            })
+        }
+    })
+}
+
+/// As `guira_expiring_to_bytes`, for a filter whose ticks read `clock`: pass the same clock here,
+/// as to `guira_expiring_write_at`.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_expiring_to_bytes_at(
+    filter: *const Expiring,
+    bytes: *mut Bytes,
+    clock: Clock,
+    clock_context: *mut c_void,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let place = unsafe { Out::new(bytes, "bytes") }?;
+        place.set(Bytes::NONE);
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        // SAFETY: the rules of the header.
+        let clock = unsafe { stream::clock(clock, clock_context) };
+        place.set(Growing::of(
+            filter.snapshot_len_hint(),
+            |bytes| match clock {
+                Some(clock) => filter.write_to_at(bytes, clock),
+                None => filter.write_to(bytes),
+            },
+        )?);
+        Ok(())
+    })
+}
+
 /// Makes the filter of a snapshot of `len` bytes, which may come from anyone. A table of more
 /// than `max_bytes` bytes is refused. `elapsed_ns` is the age of the snapshot: items expire as if
-/// the filter had lived on.
+/// the filter had lived on. If its ticks will read a clock of the caller, tick it once right after
+/// this call: the age of its epoch counts from there.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_expiring_from_bytes(

@@ -45,15 +45,17 @@ pub unsafe extern "C" fn guira_filter_write(
     })
 }
 
-/// Writes a snapshot to memory of the library. `guira_bytes_free` frees it.
+/// Writes a snapshot to memory of the library, and sets `*bytes` to it, or to none on failure.
+/// `guira_bytes_free` frees it.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn guira_filter_to_bytes(filter: *const Filter, bytes: *mut Bytes) -> Status {
     guard::status(|| {
         // SAFETY: the rules of the header.
-        let filter = unsafe { shared(filter) }?;
-        // SAFETY: the rules of the header.
         let place = unsafe { Out::new(bytes, "bytes") }?;
+        place.set(Bytes::NONE);
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
         place.set(Growing::of(filter.snapshot_len_hint(), |bytes| {
             filter.write_to(bytes)
         })?);

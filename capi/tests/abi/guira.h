@@ -3,15 +3,17 @@
 // For C and C++ programmers; capi/README.md is the manual. Generated from capi/src: do not edit.
 //
 // Pointers. A filter comes from `new`, `read`, `from_bytes` or `copy`, and ends with `free`. A length
-// of 0 allows a null pointer. Memory passed to a call must not be written to during the call. Null
-// where a value is needed, misaligned pointers and impossible lengths are GUIRA_STATUS_INVALID; calls
-// that return a plain value return false or 0 for them.
+// of 0 allows a null pointer. Memory passed to a call must not be written to during the call. Results
+// must not overlap each other, or what the call reads. Null where a value is needed, misaligned
+// pointers and impossible lengths are GUIRA_STATUS_INVALID; calls that return a plain value return
+// false or 0 for them.
 //
 // Threads. Any number of threads may use one filter at once, for every call except `free`.
 //
 // Errors. After a status other than OK, FULL and BUSY, `guira_last_message` on the same thread
-// explains it. No call throws or aborts because of its arguments, and callbacks must not throw. The
-// process aborts if there is no memory for small objects, of less than a few KiB.
+// explains it. No call throws or aborts because of its arguments. Callbacks must return: neither an
+// exception nor longjmp may leave them. The process aborts if there is no memory for small objects,
+// of less than a few KiB.
 //
 // Items. A string of bytes here is the same item as the slice `[u8]` in Rust, `bytes` in Python, and
 // an argument of the server's commands.
@@ -50,7 +52,8 @@ typedef enum {
   GUIRA_STATUS_FULL = 2,
   // There is no memory for what the call makes, or for growth. The filter remains usable.
   GUIRA_STATUS_MEMORY = 3,
-  // Other threads use what the call needs, for a short time. Call again.
+  // Other threads use what the call needs, for a short time. Call again. In a `guira_write`
+  // callback, return first: the snapshot that it takes may itself be in the way.
   GUIRA_STATUS_BUSY = 4,
   // The bytes are not a snapshot that can be read, or its filter exceeds the limit of memory.
   GUIRA_STATUS_SNAPSHOT = 5,
@@ -115,15 +118,17 @@ typedef struct {
 } guira_items;
 
 // Takes the next bytes of a snapshot. A result other than 0 ends the call, with
-// `GUIRA_STATUS_STOPPED`. It may use the filter, and must not throw.
+// `GUIRA_STATUS_STOPPED`. It may use the filter, and must neither throw nor longjmp.
 typedef int (*guira_write)(void *context, const uint8_t *data, size_t len);
 
-// Fills a buffer with at most `len` bytes of a snapshot, and returns how many. 0 says that there
-// are no more; a negative number ends the call, with `GUIRA_STATUS_STOPPED`. It must not throw.
-typedef ptrdiff_t (*guira_read)(void *context, uint8_t *buffer, size_t len);
-
-// The nanoseconds since any fixed moment, by a clock that does not go back. It must not throw.
+// The nanoseconds since any fixed moment, by a clock that does not go back. It must neither
+// throw nor longjmp.
 typedef uint64_t (*guira_clock)(void *context);
+
+// Fills a buffer with at most `len` bytes of a snapshot, and returns how many. 0 says that there
+// are no more; a negative number ends the call, with `GUIRA_STATUS_STOPPED`. It must neither throw
+// nor longjmp.
+typedef ptrdiff_t (*guira_read)(void *context, uint8_t *buffer, size_t len);
 
 // How to make a filter. Set all of it to 0, then `size`, then what you want:
 // `guira_options options = {.size = sizeof options, .capacity = 1000000};`
@@ -197,7 +202,8 @@ guira_status guira_expiring_digest(const guira_expiring *filter, uint64_t *diges
 // Adds a copy of each item, in order.
 //
 // `done`, if not null, is how many items from the first on are decided: all of them, unless the
-// status says why the next one is not. After an invalid argument it is not set.
+// status says why the next one is not. It is 0 after INVALID, and may be
+// too small after INTERNAL.
 guira_status guira_expiring_add_many(guira_expiring *filter,
                                      const guira_items *items,
                                      size_t *done);
@@ -206,7 +212,8 @@ guira_status guira_expiring_add_many(guira_expiring *filter,
 // added.
 //
 // `done`, if not null, is how many items from the first on are decided: all of them, unless the
-// status says why the next one is not. After an invalid argument it is not set.
+// status says why the next one is not. It is 0 after INVALID, and may be
+// too small after INTERNAL.
 guira_status guira_expiring_add_unique_many(guira_expiring *filter,
                                             const guira_items *items,
                                             bool *added,
@@ -215,7 +222,8 @@ guira_status guira_expiring_add_unique_many(guira_expiring *filter,
 // Refreshes each item that is present. `present` has `count` elements: whether each item is.
 //
 // `done`, if not null, is how many items from the first on are decided: all of them, unless the
-// status says why the next one is not. After an invalid argument it is not set.
+// status says why the next one is not. It is 0 after INVALID, and may be
+// too small after INTERNAL.
 guira_status guira_expiring_refresh_many(guira_expiring *filter,
                                          const guira_items *items,
                                          bool *present,
@@ -225,7 +233,8 @@ guira_status guira_expiring_refresh_many(guira_expiring *filter,
 // item was added.
 //
 // `done`, if not null, is how many items from the first on are decided: all of them, unless the
-// status says why the next one is not. After an invalid argument it is not set.
+// status says why the next one is not. It is 0 after INVALID, and may be
+// too small after INTERNAL.
 guira_status guira_expiring_add_or_refresh_many(guira_expiring *filter,
                                                 const guira_items *items,
                                                 bool *added,
@@ -327,14 +336,38 @@ size_t guira_expiring_snapshot_len(const guira_expiring *filter);
 
 // Writes a snapshot to a callback, while threads use the filter. Items that are present during
 // the whole call are in it.
+//
+// The age of the epoch is by the library's own clock. A filter whose ticks read another clock
+// needs `guira_expiring_write_at`.
 guira_status guira_expiring_write(const guira_expiring *filter, guira_write write, void *context);
 
-// Writes a snapshot to memory of the library. `guira_bytes_free` frees it.
+// Writes a snapshot to memory of the library, and sets `*bytes` to it, or to none on failure.
+// `guira_bytes_free` frees it. A filter whose ticks read a clock of the caller needs
+// `guira_expiring_to_bytes_at`.
 guira_status guira_expiring_to_bytes(const guira_expiring *filter, guira_bytes *bytes);
+
+// As `guira_expiring_write`, for a filter whose ticks read `clock`: pass the same clock here.
+//
+// The snapshot has the age of the epoch by that clock, which is read at the end of the call, and
+// again if an epoch begins then. By any other clock the age is lost, and items live up to an epoch
+// too long after each restart. Null is the library's own clock.
+guira_status guira_expiring_write_at(const guira_expiring *filter,
+                                     guira_write write,
+                                     void *context,
+                                     guira_clock clock,
+                                     void *clock_context);
+
+// As `guira_expiring_to_bytes`, for a filter whose ticks read `clock`: pass the same clock here,
+// as to `guira_expiring_write_at`.
+guira_status guira_expiring_to_bytes_at(const guira_expiring *filter,
+                                        guira_bytes *bytes,
+                                        guira_clock clock,
+                                        void *clock_context);
 
 // Makes the filter of a snapshot of `len` bytes, which may come from anyone. A table of more
 // than `max_bytes` bytes is refused. `elapsed_ns` is the age of the snapshot: items expire as if
-// the filter had lived on.
+// the filter had lived on. If its ticks will read a clock of the caller, tick it once right after
+// this call: the age of its epoch counts from there.
 guira_status guira_expiring_from_bytes(const void *data,
                                        size_t len,
                                        size_t max_bytes,
@@ -417,14 +450,16 @@ guira_status guira_filter_finish_growth(guira_filter *filter);
 // Adds a copy of each item, in order.
 //
 // `done`, if not null, is how many items from the first on are decided: all of them, unless the
-// status says why the next one is not. After an invalid argument it is not set.
+// status says why the next one is not. It is 0 after INVALID, and may be
+// too small after INTERNAL.
 guira_status guira_filter_add_many(guira_filter *filter, const guira_items *items, size_t *done);
 
 // Adds each item that does not seem present. `added` has `count` elements: whether each item was
 // added.
 //
 // `done`, if not null, is how many items from the first on are decided: all of them, unless the
-// status says why the next one is not. After an invalid argument it is not set.
+// status says why the next one is not. It is 0 after INVALID, and may be
+// too small after INTERNAL.
 guira_status guira_filter_add_unique_many(guira_filter *filter,
                                           const guira_items *items,
                                           bool *added,
@@ -506,7 +541,8 @@ size_t guira_filter_snapshot_len(const guira_filter *filter);
 // the whole call are in it.
 guira_status guira_filter_write(const guira_filter *filter, guira_write write, void *context);
 
-// Writes a snapshot to memory of the library. `guira_bytes_free` frees it.
+// Writes a snapshot to memory of the library, and sets `*bytes` to it, or to none on failure.
+// `guira_bytes_free` frees it.
 guira_status guira_filter_to_bytes(const guira_filter *filter, guira_bytes *bytes);
 
 // Makes the filter of a snapshot of `len` bytes, which may come from anyone. A table of more

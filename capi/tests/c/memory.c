@@ -36,7 +36,8 @@ enum { ITEMS = 100000 };
 static void what_is_made_needs_memory(void) {
     guira_filter *filter = new_filter(ITEMS, 7), *other = NULL;
     guira_expiring *expiring = new_expiring(ITEMS, 4000000000), *copy = NULL;
-    guira_bytes bytes = {NULL, 0, 0}, none = {NULL, 0, 0}, expiring_bytes = {NULL, 0, 0};
+    guira_bytes bytes = {NULL, 0, 0}, none = {(uint8_t *)&bytes, 1, 1};
+    guira_bytes expiring_none = none, at_none = none, expiring_bytes = {NULL, 0, 0};
     OK(guira_filter_add(filter, "ani", 3));
     OK(guira_filter_to_bytes(filter, &bytes));
     OK(guira_expiring_to_bytes(expiring, &expiring_bytes));
@@ -52,7 +53,8 @@ static void what_is_made_needs_memory(void) {
         guira_expiring_new(&expires, &copy),
         guira_expiring_copy(expiring, &copy),
         guira_expiring_from_bytes(expiring_bytes.data, expiring_bytes.len, SIZE_MAX, 0, &copy),
-        guira_expiring_to_bytes(expiring, &none),
+        guira_expiring_to_bytes(expiring, &expiring_none),
+        guira_expiring_to_bytes_at(expiring, &at_none, NULL, NULL),
     };
     refused = SIZE_MAX;
     for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
@@ -60,7 +62,7 @@ static void what_is_made_needs_memory(void) {
         CHECK(status[i] == GUIRA_STATUS_MEMORY);
     }
     CHECK(strstr(guira_last_message(), "no memory for a snapshot of") != NULL);
-    CHECK(other == NULL && copy == NULL && none.data == NULL);
+    CHECK(other == NULL && copy == NULL && none.data == NULL && expiring_none.data == NULL && at_none.data == NULL);
     CHECK(guira_filter_contains(filter, "ani", 3));
     OK(guira_filter_copy(filter, &other));
     guira_bytes_free(&bytes);

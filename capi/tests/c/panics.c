@@ -99,6 +99,8 @@ static void expiring_filters(void) {
     INTERNAL(guira_expiring_hash_str(f, "x", 1, &number));
     INTERNAL(guira_expiring_write(f, write_nothing, NULL));
     INTERNAL(guira_expiring_to_bytes(f, &bytes));
+    INTERNAL(guira_expiring_write_at(f, write_nothing, NULL, read_clock, NULL));
+    INTERNAL(guira_expiring_to_bytes_at(f, &bytes, read_clock, NULL));
     INTERNAL(guira_expiring_from_bytes(NULL, 0, 0, 0, &other));
     INTERNAL(guira_expiring_read(read_nothing, NULL, 0, 0, &other));
     INTERNAL(guira_expiring_tick(f, read_clock, NULL, &yes));

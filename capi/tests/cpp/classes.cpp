@@ -49,6 +49,13 @@ int main() {
     moved.clear();
     CHECK(moved.size() == 0);
 
+    // A batch that throws sets how many items are decided.
+    std::size_t done = 77;
+    CHECK(status_of([&] { seen.add(guira_hashes(nullptr, 3), &done); }) == GUIRA_STATUS_INVALID && done == 0);
+    done = 77;
+    const guira_items unknown = {9, 0, 3, hashes, 0, nullptr};
+    CHECK(status_of([&] { seen.add_unique(unknown, results, &done); }) == GUIRA_STATUS_INVALID && done == 0);
+
     CHECK(status_of([&] { moved.merge(moved); }) == GUIRA_STATUS_INVALID);
     CHECK(status_of([] { guira::filter(1000, 2.0); }) == GUIRA_STATUS_INVALID);
     CHECK(status_of([] { guira::filter::from_bytes("x"); }) == GUIRA_STATUS_SNAPSHOT);
@@ -66,6 +73,10 @@ int main() {
     CHECK(window.refresh("17") && !window.refresh("absent one"));
     CHECK(guira::expiring::from_bytes(window.to_bytes()).contains("3999"));
     CHECK(!guira::expiring::from_bytes(window.to_bytes(), 1h).contains("3999"));
+    // A negative age is none, and a negative TTL is refused like 0.
+    CHECK(guira::expiring::from_bytes(window.to_bytes(), -1ns).contains("3999"));
+    CHECK(status_of([] { guira::expiring(-1ns, 1000); }) == GUIRA_STATUS_INVALID);
+    CHECK(status_of([] { guira::expiring(0ns, 1000); }) == GUIRA_STATUS_INVALID);
     while (window.size() > 0) window.tick();
     std::puts("classes.cpp: passed");
 }
