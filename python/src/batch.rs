@@ -16,6 +16,8 @@ use pyo3::{
     sync::PyOnceLock,
     types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString, PyTuple},
 };
+#[cfg(feature = "arrow")]
+use pyo3::exceptions::PyValueError;
 use std::thread;
 
 /// A batch of fewer items keeps the GIL.
@@ -49,6 +51,9 @@ pub(crate) enum Stop {
     Insert(BatchError),
     /// This item is not text.
     Text(usize),
+    /// What is wrong with an Arrow column.
+    #[cfg(feature = "arrow")]
+    Column(String),
     Memory(usize),
 }
 
@@ -191,6 +196,8 @@ impl<'a> Batch<'a> {
     fn exception(&self, py: Python<'_>, stop: Stop) -> PyErr {
         match stop {
             Stop::Insert(error) => batch_error(py, error),
+            #[cfg(feature = "arrow")]
+            Stop::Column(text) => PyValueError::new_err(text),
             Stop::Memory(bytes) => out_of_memory(format!("{bytes} bytes")),
             Stop::Text(item) => {
                 let error = self.text_error(py, item);

@@ -23,10 +23,10 @@ use std::{
 };
 
 /// The bytes copied at a time, unless one item is longer.
-const COPIED: usize = 1 << 15;
+pub(crate) const COPIED: usize = 1 << 15;
 
 /// The most items hashed at a time.
-const MOST: usize = 1 << 10;
+pub(crate) const MOST: usize = 1 << 10;
 
 /// What the bytes of an item mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,7 +224,7 @@ fn text_of(row: &[u8], text: &mut String) -> Option<()> {
 /// # Safety
 ///
 /// `into.len()` bytes from `from` on must be readable.
-unsafe fn copy_shared(from: *const u8, into: &mut [u8]) {
+pub(crate) unsafe fn copy_shared(from: *const u8, into: &mut [u8]) {
     const WORD: usize = size_of::<usize>();
     let byte = |at: usize| {
         // SAFETY: the caller says that it is readable, and bytes are always aligned.

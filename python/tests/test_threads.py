@@ -114,6 +114,59 @@ def test_an_array_that_is_written_during_its_batch() -> None:
     in_threads(work, 2)
 
 
+SHARED_COLUMNS = """
+import threading
+import guira_filter as g, numpy as np, pyarrow as pa
+ITEMS = 300_000
+def column(width, kind):
+    offsets = np.zeros(ITEMS + 1, width)
+    offsets[1:] = 8
+    # The last offset, from which the reader knows the size of the data, stays.
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(bytes(8))]
+    return pa.Array.from_buffers(kind, ITEMS, buffers), offsets
+def views():
+    view = np.zeros((ITEMS, 4), "i4")
+    view[:, 0] = 20
+    buffers = [None, pa.py_buffer(view), pa.py_buffer(bytes(20))]
+    return pa.Array.from_buffers(pa.binary_view(), ITEMS, buffers), view[:, 3]
+columns = [
+    column("i4", pa.binary()),
+    column("i4", pa.string()),
+    column("i8", pa.large_binary()),
+    views(),
+]
+stop = threading.Event()
+def write():
+    while not stop.is_set():
+        for _, offsets in columns:
+            kept = offsets[1:-1].copy()
+            offsets[1:-1] = 2**30 + 8 * np.arange(len(offsets) - 2)
+            offsets[1:-1] = kept
+writer = threading.Thread(target=write)
+writer.start()
+f = g.Filter(100)
+f.add(b"")
+answers = errors = 0
+for _ in range(20):
+    for array, _ in columns:
+        try:
+            answers += len(f.contains_many(array)) == ITEMS
+        except ValueError:
+            errors += 1
+stop.set()
+writer.join()
+print(answers + errors)
+"""
+
+
+def test_a_column_that_is_written_during_its_batch() -> None:
+    """Values or an error, and no read outside of the column."""
+    run = subprocess.run(
+        [sys.executable, "-c", SHARED_COLUMNS], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout.strip()) == (0, "80"), run.stderr
+
+
 def test_a_resized_bytearray_is_an_error_or_an_answer() -> None:
     f, data = Filter(100), bytearray(b"x" * 100_000)
 
