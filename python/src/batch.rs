@@ -9,6 +9,8 @@ use crate::{
     item::Rule,
 };
 use guira::{BatchError, InsertError};
+#[cfg(feature = "arrow")]
+use pyo3::exceptions::PyValueError;
 use pyo3::{
     buffer::PyUntypedBuffer,
     exceptions::PyTypeError,
@@ -16,8 +18,6 @@ use pyo3::{
     sync::PyOnceLock,
     types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString, PyTuple},
 };
-#[cfg(feature = "arrow")]
-use pyo3::exceptions::PyValueError;
 use std::thread;
 
 /// A batch of fewer items keeps the GIL.

@@ -321,10 +321,16 @@ impl ExpiringFilter {
     /// reset: items live at most one epoch longer.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         self.begin(py);
-        let table = py.detach(|| self.table.try_clone()).map_err(memory_error)?;
+        let (table, clock) = py
+            .detach(|| {
+                let table = self.table.try_clone()?;
+                let clock = self.clock.duplicate(&table);
+                Ok((table, clock))
+            })
+            .map_err(memory_error)?;
         Ok(Self {
             rule: Rule::new(table.hasher(), self.rule.items),
-            clock: self.clock.duplicate(),
+            clock,
             table,
         })
     }

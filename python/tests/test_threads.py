@@ -252,6 +252,45 @@ def test_a_forked_child_uses_its_copy() -> None:
     assert (run.returncode, run.stdout.strip()) == (0, "True"), run.stderr
 
 
+FORK_DURING_BEGINNINGS = """
+import os, signal, threading, time, warnings
+warnings.simplefilter("ignore")
+import guira_filter as g
+f = g.ExpiringFilter(0.006, 2_000_000, epochs=6)
+stop = threading.Event()
+def begin():
+    while not stop.is_set():
+        f.tick()
+thread = threading.Thread(target=begin)
+thread.start()
+codes = []
+for _ in range(30):
+    time.sleep(0.01)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        f.add("child")
+        f.contains_many(["child"])
+        f.copy()
+        os._exit(0)
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    if codes[-1]:
+        break
+stop.set()
+thread.join()
+print(codes == [0] * 30)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_child_that_is_forked_while_epochs_begin() -> None:
+    """The thread that begins them does not exist in the child, which must not wait for it."""
+    run = subprocess.run(
+        [sys.executable, "-c", FORK_DURING_BEGINNINGS], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout.strip()) == (0, "True"), run.stderr
+
+
 def test_the_gil_stays_off() -> None:
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("an interpreter with the GIL")
