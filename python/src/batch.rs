@@ -85,19 +85,27 @@ struct Batch<'a> {
     is_array: bool,
 }
 
+/// What precedes an operation once the items are known: it may release the GIL, which a batch of few
+/// items keeps.
+pub(crate) type Begin<'a> = &'a dyn Fn(Python<'_>);
+
 /// Applies an operation without answers.
 pub(crate) fn apply(
     items: &Bound<'_, PyAny>,
     keys: Keys<'_>,
+    begin: Begin<'_>,
     operation: Operation<'_>,
 ) -> PyResult<()> {
-    Batch::of(items, keys)?.run(items.py(), &mut [], operation)
+    let batch = Batch::of(items, keys)?;
+    begin(items.py());
+    batch.run(items.py(), &mut [], operation)
 }
 
 /// Applies an operation, and returns an answer per item: an ndarray for an array, else a list.
 pub(crate) fn answers<'py>(
     items: &Bound<'py, PyAny>,
     keys: Keys<'_>,
+    begin: Begin<'_>,
     operation: Operation<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = items.py();
@@ -105,6 +113,7 @@ pub(crate) fn answers<'py>(
     let len = batch.len();
     let mut answers = Hashes::reserved(len).map_err(|stop| batch.exception(py, stop))?;
     answers.resize(len, false);
+    begin(py);
     batch.run(py, &mut answers, operation)?;
     if batch.is_array
         && let Some(mask) = mask(py, &answers)?

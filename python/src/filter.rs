@@ -88,7 +88,7 @@ impl Filter {
         keys: Keys<'_>,
         operation: Operation<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        batch::answers(items, keys, operation)
+        batch::answers(items, keys, &|_| (), operation)
     }
 }
 
@@ -217,7 +217,7 @@ impl Filter {
     ///     2
     #[pyo3(signature = (items, /))]
     fn update(&self, items: &Bound<'_, PyAny>) -> PyResult<()> {
-        batch::apply(items, self.items(), &self.insert_all())
+        batch::apply(items, self.items(), &|_| (), &self.insert_all())
     }
 
     /// Whether each item is present: an ndarray for an array, and a list for other batches.
@@ -254,7 +254,7 @@ impl Filter {
     /// `update` with hashes: an array of uint64, or an iterable of ints from 0 to 2**64 - 1.
     #[pyo3(signature = (hashes, /))]
     fn update_hashes(&self, hashes: &Bound<'_, PyAny>) -> PyResult<()> {
-        batch::apply(hashes, Keys::Hashes, &self.insert_all())
+        batch::apply(hashes, Keys::Hashes, &|_| (), &self.insert_all())
     }
 
     /// `contains_many` with hashes.

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -206,6 +207,34 @@ def test_batches_release_the_gil() -> None:
         sys.setswitchinterval(0.005)
     # A fixed filter counts at the end of each chunk.
     pytest.fail("no thread ran during a batch")
+
+
+@pytest.mark.skipif(
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="an interpreter without the GIL"
+)
+@pytest.mark.parametrize("items", [["ani"], list(range(1000))])
+def test_sweeps_release_the_gil(items: list[Any]) -> None:
+    """A thread runs while a batch begins several epochs: it sees the epochs between."""
+    f = ExpiringFilter(0.006, 1_000_000, epochs=6)
+    seen, done = set(), threading.Event()
+
+    def work(thread: int) -> None:
+        if thread:
+            time.sleep(0.02)
+            f.contains_many(items)
+            done.set()
+        else:
+            while not done.is_set():
+                seen.add(f.epoch)
+
+    for _ in range(50):
+        before = f.epoch
+        seen.clear()
+        done.clear()
+        in_threads(work, 2)
+        if seen - {before, f.epoch}:
+            return
+    pytest.fail("no thread ran during the sweeps")
 
 
 def test_expiring_in_threads() -> None:
