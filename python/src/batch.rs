@@ -7,6 +7,7 @@ use crate::{
     buffer::{self, View},
     errors::{batch_error, out_of_memory},
     item::Rule,
+    tokens::TRIES,
 };
 use guira::{BatchError, InsertError};
 #[cfg(feature = "arrow")]
@@ -55,6 +56,8 @@ pub(crate) enum Stop {
     #[cfg(feature = "arrow")]
     Column(String),
     Memory(usize),
+    /// What a signal handler raised.
+    Signal(PyErr),
 }
 
 /// Vectors whose memory is reserved without aborting the process.
@@ -179,8 +182,10 @@ impl<'a> Batch<'a> {
             operation,
             answers,
             done: 0,
+            attempts: 0,
+            has_gil: self.len() < FEW,
         };
-        let few = self.len() < FEW;
+        let few = target.has_gil;
         let outcome = match &self.source {
             Source::Hashes(hashes) => without_gil(py, few, || target.take(hashes)),
             Source::Buffer(view, _) if view.is_total() => without_gil(py, few, || {
@@ -205,6 +210,7 @@ impl<'a> Batch<'a> {
     fn exception(&self, py: Python<'_>, stop: Stop) -> PyErr {
         match stop {
             Stop::Insert(error) => batch_error(py, error),
+            Stop::Signal(error) => error,
             #[cfg(feature = "arrow")]
             Stop::Column(text) => PyValueError::new_err(text),
             Stop::Memory(bytes) => out_of_memory(format!("{bytes} bytes")),
@@ -240,6 +246,9 @@ struct Target<'a> {
     operation: Operation<'a>,
     answers: &'a mut [bool],
     done: usize,
+    /// How often all tokens were in use.
+    attempts: u32,
+    has_gil: bool,
 }
 
 impl Target<'_> {
@@ -260,8 +269,7 @@ impl Target<'_> {
                     error: InsertError::TooManyInFlight,
                     ..
                 }) => {
-                    // The tokens belong to calls of other threads, which end soon.
-                    thread::yield_now();
+                    self.await_token()?;
                     self.done += index;
                     hashes = &hashes[index..];
                 }
@@ -270,6 +278,21 @@ impl Target<'_> {
                     return Err(Stop::Insert(error));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Lets other threads return their tokens, without the GIL. Ctrl-C ends the batch.
+    #[cold]
+    fn await_token(&mut self) -> Result<(), Stop> {
+        self.attempts = self.attempts.wrapping_add(1);
+        if self.has_gil {
+            Python::attach(|py| py.detach(thread::yield_now));
+        } else {
+            thread::yield_now();
+        }
+        if self.attempts.is_multiple_of(TRIES) {
+            Python::attach(|py| py.check_signals()).map_err(Stop::Signal)?;
         }
         Ok(())
     }
