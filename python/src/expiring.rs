@@ -390,7 +390,7 @@ impl ExpiringFilter {
     }
 
     /// Writes the filter to a file, while other threads use it. The file is replaced at once: it has
-    /// the old or the new bytes, also after a crash.
+    /// the old or the new bytes, also after a crash. A replaced file keeps its permissions.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.begin(py);
         snapshot::save(py, &Timed(&self.table, &self.clock), &path)

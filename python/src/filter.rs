@@ -362,7 +362,7 @@ impl Filter {
     }
 
     /// Writes the filter to a file, while other threads use it. The file is replaced at once: it has
-    /// the old or the new bytes, also after a crash.
+    /// the old or the new bytes, also after a crash. A replaced file keeps its permissions.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         snapshot::save(py, &self.table, &path)
     }
