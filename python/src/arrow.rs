@@ -144,9 +144,14 @@ fn stream_of(items: &Bound<'_, PyAny>, keys: &Keys<'_>) -> PyResult<Vec<ArrayRef
     let stream = pointer::<FFI_ArrowArrayStream>(&capsule, c"arrow_array_stream")?;
     // SAFETY: a capsule of this name points to this struct, by the PyCapsule interface. The call
     // moves the stream out of it.
-    let stream = unsafe { ArrayStreamReader::from_raw(stream) }.map_err(refused)?;
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
+    // The stream may wait for a thread that needs the GIL.
+    let py = items.py();
+    let stream = py.detach(|| ArrayStreamReader::try_new(stream));
+    let stream = stream.map_err(refused)?;
     check_type(stream.field().data_type(), keys)?;
-    stream.collect::<Result<_, _>>().map_err(refused)
+    let chunks = py.detach(|| stream.collect::<Result<_, _>>());
+    chunks.map_err(refused)
 }
 
 fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
