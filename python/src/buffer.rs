@@ -1,8 +1,8 @@
 //! Items in the memory of another object, through the buffer protocol.
 //!
 //! Other threads may write that memory during a batch. So it is only ever copied, by relaxed atomic
-//! loads, and the copy is hashed: the result is then that of some of the values, and never
-//! undefined behaviour.
+//! loads, and the copy is hashed: the result is then that of some of the values. An exporter must
+//! keep the memory allocated while it is exported, which numpy's `resize(refcheck=False)` does not.
 
 #![allow(unsafe_code)]
 
@@ -54,8 +54,8 @@ pub(crate) struct View {
     kind: Kind,
 }
 
-// SAFETY: a view is used while its buffer is held, which keeps the memory where it is. All reads of
-// the memory are atomic.
+// SAFETY: a view is used while its buffer is held. By the buffer protocol, the exporter keeps the
+// memory allocated until then. All reads of the memory are atomic.
 unsafe impl Send for View {}
 // SAFETY: as above.
 unsafe impl Sync for View {}
