@@ -191,7 +191,6 @@ fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<u64>) -> Result<(),
         rule,
         is_text,
         hashes,
-        copy: Vec::new(),
     };
     macro_rules! with_offsets {
         ($array:expr) => {{
@@ -235,8 +234,6 @@ struct Values<'a> {
     rule: &'a Rule,
     is_text: bool,
     hashes: &'a mut Vec<u64>,
-    /// The bytes of one or more values.
-    copy: Vec<u8>,
 }
 
 impl Values<'_> {
@@ -247,7 +244,7 @@ impl Values<'_> {
         data: &[u8],
     ) -> Result<(), Stop> {
         let items = offsets.len().saturating_sub(1);
-        let mut copy = Vec::new();
+        let (mut copy, mut bytes) = (Vec::new(), Vec::new());
         for first in (0..items).step_by(MOST) {
             copy_of(&offsets[first..=items.min(first + MOST)], &mut copy)?;
             let mut rest = &copy[..];
@@ -255,11 +252,18 @@ impl Values<'_> {
                 let start = rest[0].as_usize();
                 let is_near = |end: &&O| end.as_usize().wrapping_sub(start) <= COPIED;
                 let run = rest[1..].iter().take_while(is_near).count().max(1);
-                let bytes = data.get(start..rest[run].as_usize());
-                copy_of(bytes.ok_or_else(|| self.outside())?, &mut self.copy)?;
-                for pair in rest[..=run].windows(2) {
-                    let [from, to] = [pair[0], pair[1]].map(|at| at.as_usize().wrapping_sub(start));
-                    self.push(from..to)?;
+                let shared = data.get(start..rest[run].as_usize());
+                copy_of(shared.ok_or_else(|| self.outside())?, &mut bytes)?;
+                let places = rest[..=run].windows(2).map(|pair| {
+                    pair[0].as_usize().wrapping_sub(start)..pair[1].as_usize().wrapping_sub(start)
+                });
+                // One check of all bytes is faster than one per value.
+                let text = self.is_text.then(|| str::from_utf8(&bytes).ok()).flatten();
+                for place in places {
+                    match text.and_then(|text| text.get(place.clone())) {
+                        Some(value) => self.hashes.push(self.rule.hash_str(value)),
+                        None => self.push(bytes.get(place))?,
+                    }
                 }
                 rest = &rest[run..];
             }
@@ -273,20 +277,20 @@ impl Values<'_> {
         views: &[u128],
         bytes_at: impl Fn(usize, Range<usize>) -> Option<&'b [u8]>,
     ) -> Result<(), Stop> {
-        let mut copy = Vec::new();
+        let (mut copy, mut bytes) = (Vec::new(), Vec::new());
         for views in views.chunks(MOST) {
             copy_of(views, &mut copy)?;
             for &bits in &copy {
                 let view = ByteView::from(bits);
                 let (len, offset) = (view.length as usize, view.offset as usize);
                 if len <= INLINE {
-                    copy_of(&bits.to_le_bytes()[4..4 + len], &mut self.copy)?;
+                    self.push(bits.to_le_bytes().get(4..4 + len))?;
                 } else {
                     let place = offset..offset.saturating_add(len);
-                    let bytes = bytes_at(view.buffer_index as usize, place);
-                    copy_of(bytes.ok_or_else(|| self.outside())?, &mut self.copy)?;
+                    let shared = bytes_at(view.buffer_index as usize, place);
+                    copy_of(shared.ok_or_else(|| self.outside())?, &mut bytes)?;
+                    self.push(Some(&bytes))?;
                 }
-                self.push(0..len)?;
             }
         }
         Ok(())
@@ -296,20 +300,21 @@ impl Values<'_> {
     fn of_rows(&mut self, rows: &FixedSizeBinaryArray) -> Result<(), Stop> {
         let size = rows.value_size();
         let at_once = (COPIED / size.max(1)).clamp(1, MOST);
+        let mut bytes = Vec::new();
         for first in (0..rows.len()).step_by(at_once) {
             let count = at_once.min(rows.len() - first);
-            let bytes = rows.value_data().get(first * size..(first + count) * size);
-            copy_of(bytes.ok_or_else(|| self.outside())?, &mut self.copy)?;
+            let shared = rows.value_data().get(first * size..(first + count) * size);
+            copy_of(shared.ok_or_else(|| self.outside())?, &mut bytes)?;
             for row in 0..count {
-                self.push(row * size..(row + 1) * size)?;
+                self.push(bytes.get(row * size..(row + 1) * size))?;
             }
         }
         Ok(())
     }
 
-    /// Appends the hash of a value in the copy.
-    fn push(&mut self, place: Range<usize>) -> Result<(), Stop> {
-        let value = self.copy.get(place).ok_or_else(|| self.outside())?;
+    /// Appends the hash of a copied value; `None` is outside of the copy.
+    fn push(&mut self, value: Option<&[u8]>) -> Result<(), Stop> {
+        let value = value.ok_or_else(|| self.outside())?;
         let hash = if self.is_text {
             let text = str::from_utf8(value).map_err(|error| {
                 Stop::Column(format!(
