@@ -1,16 +1,20 @@
 //! Columns of polars, pyarrow and others, through the Arrow PyCapsule interface.
 //!
-//! The memory of a column is immutable by the rules of Arrow, so it is read in place. Columns are
-//! checked before they are read: offsets, sizes and UTF-8.
+//! The memory of a column is immutable by the rules of Arrow, but it can belong to an array that
+//! another thread writes. So it is only ever copied, by relaxed atomic loads, and the copy is checked
+//! and hashed: offsets, sizes and UTF-8. The interface has no sizes of buffers, so the last offset of
+//! a column is trusted when it is imported, and never read again.
 
 #![allow(unsafe_code)]
 
 use crate::{
     arguments::Items,
     batch::{Hashes, Keys, Stop},
+    buffer::{COPIED, MOST, copy_shared},
+    item::Rule,
 };
 use arrow_array::{
-    Array, ArrayReader, ArrayRef, FixedSizeBinaryArray,
+    Array, ArrayReader, ArrayRef, FixedSizeBinaryArray, OffsetSizeTrait,
     cast::AsArray,
     ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi},
     ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream},
@@ -19,13 +23,18 @@ use arrow_array::{
         Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
+use arrow_data::ByteView;
 use arrow_schema::DataType;
+use bytemuck::Pod;
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
     types::{PyCapsule, PyTuple},
 };
-use std::ffi::CStr;
+use std::{ffi::CStr, ops::Range, str};
+
+/// The longest value that is stored in its view.
+const INLINE: usize = 12;
 
 /// The items of an Arrow array or stream.
 pub(crate) struct Column {
@@ -46,8 +55,12 @@ impl Column {
         };
         for chunk in &chunks {
             // Before anything else looks at it.
-            let checked = chunk.to_data().validate_full();
-            checked.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let data = chunk.to_data();
+            let checked = items.py().detach(|| {
+                data.validate()?;
+                data.validate_nulls()
+            });
+            checked.map_err(refused)?;
             if chunk.null_count() > 0 {
                 return Err(PyValueError::new_err(format!(
                     "a column with {} nulls: drop them first",
@@ -66,7 +79,7 @@ impl Column {
     pub(crate) fn hashes(&self, keys: &Keys<'_>) -> Result<Vec<u64>, Stop> {
         let mut hashes = Hashes::reserved(self.len)?;
         for chunk in &self.chunks {
-            hash(chunk, keys, &mut hashes);
+            hash(chunk, keys, &mut hashes)?;
         }
         Ok(hashes)
     }
@@ -131,9 +144,14 @@ fn stream_of(items: &Bound<'_, PyAny>, keys: &Keys<'_>) -> PyResult<Vec<ArrayRef
     let stream = pointer::<FFI_ArrowArrayStream>(&capsule, c"arrow_array_stream")?;
     // SAFETY: a capsule of this name points to this struct, by the PyCapsule interface. The call
     // moves the stream out of it.
-    let stream = unsafe { ArrayStreamReader::from_raw(stream) }.map_err(refused)?;
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
+    // The stream may wait for a thread that needs the GIL.
+    let py = items.py();
+    let stream = py.detach(|| ArrayStreamReader::try_new(stream));
+    let stream = stream.map_err(refused)?;
     check_type(stream.field().data_type(), keys)?;
-    stream.collect::<Result<_, _>>().map_err(refused)
+    let chunks = py.detach(|| stream.collect::<Result<_, _>>());
+    chunks.map_err(refused)
 }
 
 fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
@@ -146,26 +164,46 @@ fn refused(error: arrow_schema::ArrowError) -> PyErr {
 }
 
 /// Appends the hashes of a chunk of a type that `check_type` has allowed.
-fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<u64>) {
+fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<u64>) -> Result<(), Stop> {
     macro_rules! ints {
         ($kind:ty) => {{
-            let ints = chunk.as_primitive::<$kind>().values().iter();
-            // Signed ones are widened with their sign.
-            let ints = ints.map(|&int| int as i64 as u64);
-            match keys {
-                Keys::Items(rule) => hashes.extend(ints.map(|int| rule.hash_u64(int))),
-                Keys::Hashes => hashes.extend(ints),
+            let mut copy = Vec::new();
+            for ints in chunk.as_primitive::<$kind>().values().chunks(MOST) {
+                copy_of(ints, &mut copy)?;
+                // Signed ones are widened with their sign.
+                let ints = copy.iter().map(|&int| int as i64 as u64);
+                match keys {
+                    Keys::Items(rule) => hashes.extend(ints.map(|int| rule.hash_u64(int))),
+                    Keys::Hashes => hashes.extend(ints),
+                }
             }
-            return;
+            return Ok(());
         }};
     }
     let Keys::Items(rule) = keys else {
         ints!(UInt64Type);
     };
-    macro_rules! each {
-        ($array:expr, $hash:ident) => {{
+    let is_text = matches!(
+        chunk.data_type(),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    );
+    let mut values = Values {
+        rule,
+        is_text,
+        hashes,
+    };
+    macro_rules! with_offsets {
+        ($array:expr) => {{
             let array = $array;
-            hashes.extend((0..array.len()).map(|item| rule.$hash(array.value(item))));
+            values.of_offsets(array.value_offsets(), array.value_data())
+        }};
+    }
+    macro_rules! with_views {
+        ($array:expr) => {{
+            let array = $array;
+            values.of_views(array.views(), |buffer, place| {
+                array.data_buffers().get(buffer)?.get(place)
+            })
         }};
     }
     match chunk.data_type() {
@@ -177,21 +215,137 @@ fn hash(chunk: &dyn Array, keys: &Keys<'_>, hashes: &mut Vec<u64>) {
         DataType::UInt16 => ints!(UInt16Type),
         DataType::UInt32 => ints!(UInt32Type),
         DataType::UInt64 => ints!(UInt64Type),
-        DataType::Utf8 => each!(chunk.as_string::<i32>(), hash_str),
-        DataType::LargeUtf8 => each!(chunk.as_string::<i64>(), hash_str),
-        DataType::Utf8View => each!(chunk.as_string_view(), hash_str),
-        DataType::Binary => each!(chunk.as_binary::<i32>(), hash_bytes),
-        DataType::LargeBinary => each!(chunk.as_binary::<i64>(), hash_bytes),
-        DataType::BinaryView => each!(chunk.as_binary_view(), hash_bytes),
+        DataType::Utf8 => with_offsets!(chunk.as_string::<i32>()),
+        DataType::LargeUtf8 => with_offsets!(chunk.as_string::<i64>()),
+        DataType::Binary => with_offsets!(chunk.as_binary::<i32>()),
+        DataType::LargeBinary => with_offsets!(chunk.as_binary::<i64>()),
+        DataType::Utf8View => with_views!(chunk.as_string_view()),
+        DataType::BinaryView => with_views!(chunk.as_binary_view()),
         DataType::FixedSizeBinary(_) => {
-            each!(
-                chunk
-                    .as_any()
-                    .downcast_ref::<FixedSizeBinaryArray>()
-                    .expect("its type"),
-                hash_bytes
-            );
+            let rows = chunk.as_any().downcast_ref::<FixedSizeBinaryArray>();
+            values.of_rows(rows.expect("its type"))
         }
         other => unreachable!("refused before: {other}"),
     }
+}
+
+/// Where the hashes of strings and byte strings go.
+struct Values<'a> {
+    rule: &'a Rule,
+    is_text: bool,
+    hashes: &'a mut Vec<u64>,
+}
+
+impl Values<'_> {
+    /// Values that follow each other in `data`.
+    fn of_offsets<O: OffsetSizeTrait + Pod>(
+        &mut self,
+        offsets: &[O],
+        data: &[u8],
+    ) -> Result<(), Stop> {
+        let items = offsets.len().saturating_sub(1);
+        let (mut copy, mut bytes) = (Vec::new(), Vec::new());
+        for first in (0..items).step_by(MOST) {
+            copy_of(&offsets[first..=items.min(first + MOST)], &mut copy)?;
+            let mut rest = &copy[..];
+            while rest.len() > 1 {
+                let start = rest[0].as_usize();
+                let is_near = |end: &&O| end.as_usize().wrapping_sub(start) <= COPIED;
+                let run = rest[1..].iter().take_while(is_near).count().max(1);
+                let shared = data.get(start..rest[run].as_usize());
+                copy_of(shared.ok_or_else(|| self.outside())?, &mut bytes)?;
+                let places = rest[..=run].windows(2).map(|pair| {
+                    pair[0].as_usize().wrapping_sub(start)..pair[1].as_usize().wrapping_sub(start)
+                });
+                // One check of all bytes is faster than one per value.
+                let text = self.is_text.then(|| str::from_utf8(&bytes).ok()).flatten();
+                for place in places {
+                    match text.and_then(|text| text.get(place.clone())) {
+                        Some(value) => self.hashes.push(self.rule.hash_str(value)),
+                        None => self.push(bytes.get(place))?,
+                    }
+                }
+                rest = &rest[run..];
+            }
+        }
+        Ok(())
+    }
+
+    /// Values that are in their views if they are short, and otherwise in the buffers of `bytes_at`.
+    fn of_views<'b>(
+        &mut self,
+        views: &[u128],
+        bytes_at: impl Fn(usize, Range<usize>) -> Option<&'b [u8]>,
+    ) -> Result<(), Stop> {
+        let (mut copy, mut bytes) = (Vec::new(), Vec::new());
+        for views in views.chunks(MOST) {
+            copy_of(views, &mut copy)?;
+            for &bits in &copy {
+                let view = ByteView::from(bits);
+                let (len, offset) = (view.length as usize, view.offset as usize);
+                if len <= INLINE {
+                    self.push(bits.to_le_bytes().get(4..4 + len))?;
+                } else {
+                    let place = offset..offset.saturating_add(len);
+                    let shared = bytes_at(view.buffer_index as usize, place);
+                    copy_of(shared.ok_or_else(|| self.outside())?, &mut bytes)?;
+                    self.push(Some(&bytes))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Values of one size.
+    fn of_rows(&mut self, rows: &FixedSizeBinaryArray) -> Result<(), Stop> {
+        let size = rows.value_size();
+        let at_once = (COPIED / size.max(1)).clamp(1, MOST);
+        let mut bytes = Vec::new();
+        for first in (0..rows.len()).step_by(at_once) {
+            let count = at_once.min(rows.len() - first);
+            let shared = rows.value_data().get(first * size..(first + count) * size);
+            copy_of(shared.ok_or_else(|| self.outside())?, &mut bytes)?;
+            for row in 0..count {
+                self.push(bytes.get(row * size..(row + 1) * size))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends the hash of a copied value; `None` is outside of the copy.
+    fn push(&mut self, value: Option<&[u8]>) -> Result<(), Stop> {
+        let value = value.ok_or_else(|| self.outside())?;
+        let hash = if self.is_text {
+            let text = str::from_utf8(value).map_err(|error| {
+                Stop::Column(format!(
+                    "item {} of the column is not UTF-8: {error}",
+                    self.hashes.len()
+                ))
+            })?;
+            self.rule.hash_str(text)
+        } else {
+            self.rule.hash_bytes(value)
+        };
+        self.hashes.push(hash);
+        Ok(())
+    }
+
+    #[cold]
+    fn outside(&self) -> Stop {
+        let item = self.hashes.len();
+        Stop::Column(format!(
+            "the offsets of item {item} of the column are outside of its buffer"
+        ))
+    }
+}
+
+/// Replaces `copy` by the values of memory that other threads may write.
+fn copy_of<T: Pod>(values: &[T], copy: &mut Vec<T>) -> Result<(), Stop> {
+    copy.clear();
+    let reserved = copy.try_reserve(values.len());
+    reserved.map_err(|_| Stop::Memory(size_of_val(values)))?;
+    copy.resize(values.len(), T::zeroed());
+    // SAFETY: the bytes of `values` are readable.
+    unsafe { copy_shared(values.as_ptr().cast(), bytemuck::cast_slice_mut(copy)) };
+    Ok(())
 }

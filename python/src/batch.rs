@@ -7,8 +7,11 @@ use crate::{
     buffer::{self, View},
     errors::{batch_error, out_of_memory},
     item::Rule,
+    tokens::TRIES,
 };
 use guira::{BatchError, InsertError};
+#[cfg(feature = "arrow")]
+use pyo3::exceptions::PyValueError;
 use pyo3::{
     buffer::PyUntypedBuffer,
     exceptions::PyTypeError,
@@ -49,7 +52,12 @@ pub(crate) enum Stop {
     Insert(BatchError),
     /// This item is not text.
     Text(usize),
+    /// What is wrong with an Arrow column.
+    #[cfg(feature = "arrow")]
+    Column(String),
     Memory(usize),
+    /// What a signal handler raised.
+    Signal(PyErr),
 }
 
 /// Vectors whose memory is reserved without aborting the process.
@@ -80,19 +88,27 @@ struct Batch<'a> {
     is_array: bool,
 }
 
+/// What precedes an operation once the items are known: it may release the GIL, which a batch of few
+/// items keeps.
+pub(crate) type Begin<'a> = &'a dyn Fn(Python<'_>);
+
 /// Applies an operation without answers.
 pub(crate) fn apply(
     items: &Bound<'_, PyAny>,
     keys: Keys<'_>,
+    begin: Begin<'_>,
     operation: Operation<'_>,
 ) -> PyResult<()> {
-    Batch::of(items, keys)?.run(items.py(), &mut [], operation)
+    let batch = Batch::of(items, keys)?;
+    begin(items.py());
+    batch.run(items.py(), &mut [], operation)
 }
 
 /// Applies an operation, and returns an answer per item: an ndarray for an array, else a list.
 pub(crate) fn answers<'py>(
     items: &Bound<'py, PyAny>,
     keys: Keys<'_>,
+    begin: Begin<'_>,
     operation: Operation<'_>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = items.py();
@@ -100,6 +116,7 @@ pub(crate) fn answers<'py>(
     let len = batch.len();
     let mut answers = Hashes::reserved(len).map_err(|stop| batch.exception(py, stop))?;
     answers.resize(len, false);
+    begin(py);
     batch.run(py, &mut answers, operation)?;
     if batch.is_array
         && let Some(mask) = mask(py, &answers)?
@@ -165,8 +182,10 @@ impl<'a> Batch<'a> {
             operation,
             answers,
             done: 0,
+            attempts: 0,
+            has_gil: self.len() < FEW,
         };
-        let few = self.len() < FEW;
+        let few = target.has_gil;
         let outcome = match &self.source {
             Source::Hashes(hashes) => without_gil(py, few, || target.take(hashes)),
             Source::Buffer(view, _) if view.is_total() => without_gil(py, few, || {
@@ -191,6 +210,9 @@ impl<'a> Batch<'a> {
     fn exception(&self, py: Python<'_>, stop: Stop) -> PyErr {
         match stop {
             Stop::Insert(error) => batch_error(py, error),
+            Stop::Signal(error) => error,
+            #[cfg(feature = "arrow")]
+            Stop::Column(text) => PyValueError::new_err(text),
             Stop::Memory(bytes) => out_of_memory(format!("{bytes} bytes")),
             Stop::Text(item) => {
                 let error = self.text_error(py, item);
@@ -224,6 +246,9 @@ struct Target<'a> {
     operation: Operation<'a>,
     answers: &'a mut [bool],
     done: usize,
+    /// How often all tokens were in use.
+    attempts: u32,
+    has_gil: bool,
 }
 
 impl Target<'_> {
@@ -244,8 +269,7 @@ impl Target<'_> {
                     error: InsertError::TooManyInFlight,
                     ..
                 }) => {
-                    // The tokens belong to calls of other threads, which end soon.
-                    thread::yield_now();
+                    self.await_token()?;
                     self.done += index;
                     hashes = &hashes[index..];
                 }
@@ -254,6 +278,21 @@ impl Target<'_> {
                     return Err(Stop::Insert(error));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Lets other threads return their tokens, without the GIL. Ctrl-C ends the batch.
+    #[cold]
+    fn await_token(&mut self) -> Result<(), Stop> {
+        self.attempts = self.attempts.wrapping_add(1);
+        if self.has_gil {
+            Python::attach(|py| py.detach(thread::yield_now));
+        } else {
+            thread::yield_now();
+        }
+        if self.attempts.is_multiple_of(TRIES) {
+            Python::attach(|py| py.check_signals()).map_err(Stop::Signal)?;
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! Items in the memory of another object, through the buffer protocol.
 //!
 //! Other threads may write that memory during a batch. So it is only ever copied, by relaxed atomic
-//! loads, and the copy is hashed: the result is then that of some of the values, and never
-//! undefined behaviour.
+//! loads, and the copy is hashed: the result is then that of some of the values. An exporter must
+//! keep the memory allocated while it is exported, which numpy's `resize(refcheck=False)` does not.
 
 #![allow(unsafe_code)]
 
@@ -23,10 +23,10 @@ use std::{
 };
 
 /// The bytes copied at a time, unless one item is longer.
-const COPIED: usize = 1 << 15;
+pub(crate) const COPIED: usize = 1 << 15;
 
 /// The most items hashed at a time.
-const MOST: usize = 1 << 10;
+pub(crate) const MOST: usize = 1 << 10;
 
 /// What the bytes of an item mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +54,8 @@ pub(crate) struct View {
     kind: Kind,
 }
 
-// SAFETY: a view is used while its buffer is held, which keeps the memory where it is. All reads of
-// the memory are atomic.
+// SAFETY: a view is used while its buffer is held. By the buffer protocol, the exporter keeps the
+// memory allocated until then. All reads of the memory are atomic.
 unsafe impl Send for View {}
 // SAFETY: as above.
 unsafe impl Sync for View {}
@@ -224,7 +224,7 @@ fn text_of(row: &[u8], text: &mut String) -> Option<()> {
 /// # Safety
 ///
 /// `into.len()` bytes from `from` on must be readable.
-unsafe fn copy_shared(from: *const u8, into: &mut [u8]) {
+pub(crate) unsafe fn copy_shared(from: *const u8, into: &mut [u8]) {
     const WORD: usize = size_of::<usize>();
     let byte = |at: usize| {
         // SAFETY: the caller says that it is readable, and bytes are always aligned.

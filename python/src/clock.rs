@@ -8,16 +8,19 @@
 //! at that moment. An item with the tag of epoch n dies when epoch n + E + 1 begins. That is at
 //! least the TTL after each moment at which epoch n + 1 was not due yet. So a writer looks again
 //! after its insert: if an epoch is due by then, or has begun since, it resets the time of its item.
+//!
+//! A process can be forked while one of its other threads begins epochs. The child has no such
+//! thread, so the next call in the child begins the rest: [`Turn`] knows the process of its holder.
+
+mod turn;
 
 use crate::arguments::ClockKind;
 use guira::ExpiringFilter;
 use std::{
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering::SeqCst},
-    },
+    sync::atomic::{AtomicU64, Ordering::SeqCst},
     time::{Duration, Instant},
 };
+use turn::{Held, Turn};
 
 /// All times are nanoseconds since the clock started, or readings of a manual clock. They end after
 /// 584 years.
@@ -30,8 +33,10 @@ pub(crate) struct Clock {
     next: AtomicU64,
     /// How many beginnings of epochs have started and ended: odd during one.
     beginnings: AtomicU64,
+    /// The epoch of the filter after the last beginnings that ended.
+    epoch: AtomicU64,
     /// Held while epochs begin.
-    turn: Mutex<()>,
+    turn: Turn,
 }
 
 /// What a writer compares after its insert.
@@ -50,12 +55,14 @@ impl Clock {
             reading: AtomicU64::new(0),
             next: AtomicU64::new(nanos(filter.epoch_length().saturating_sub(age))),
             beginnings: AtomicU64::new(0),
-            turn: Mutex::new(()),
+            epoch: AtomicU64::new(filter.epoch()),
+            turn: Turn::default(),
         }
     }
 
-    /// A clock that shows the same, for a copy of the filter.
-    pub(crate) fn duplicate(&self) -> Self {
+    /// A clock that shows the same, for a copy of the filter. It can wait for a beginning, so the
+    /// caller releases the GIL.
+    pub(crate) fn duplicate(&self, copy: &ExpiringFilter) -> Self {
         let _turn = self.turn();
         Self {
             kind: self.kind,
@@ -63,7 +70,8 @@ impl Clock {
             reading: AtomicU64::new(self.reading.load(SeqCst)),
             next: AtomicU64::new(self.next.load(SeqCst)),
             beginnings: AtomicU64::new(0),
-            turn: Mutex::new(()),
+            epoch: AtomicU64::new(copy.epoch()),
+            turn: Turn::default(),
         }
     }
 
@@ -111,15 +119,22 @@ impl Clock {
         }
         let missed = (now - next) / length;
         self.beginnings.fetch_add(1, SeqCst);
+        // Epochs that a thread of the parent process began before the fork.
+        let begun = filter.epoch().saturating_sub(self.epoch.load(SeqCst));
         // After E + 1 epochs every item is dead, and further epochs change nothing.
-        for _ in 0..missed.min(u64::from(filter.epochs())) {
-            filter.advance();
+        let due = missed.min(u64::from(filter.epochs())) + 1;
+        for left in (0..due.saturating_sub(begun)).rev() {
+            if left > 0 {
+                filter.advance();
+            } else {
+                filter.begin_epoch();
+            }
         }
-        filter.begin_epoch();
         let began = next.saturating_add(missed.saturating_mul(length));
         // Snapshots carry the age of the epoch from here.
         filter.tick_at(|| Duration::from_nanos(began));
         self.next.store(began.saturating_add(length), SeqCst);
+        self.epoch.store(filter.epoch(), SeqCst);
         self.beginnings.fetch_add(1, SeqCst);
         drop(turn);
         // Writers need not wait for this sweep.
@@ -138,24 +153,25 @@ impl Clock {
         }
     }
 
-    fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// To be compared after an insert.
-    #[inline]
-    pub(crate) fn ticket(&self) -> Ticket {
-        let beginnings = self.beginnings.load(SeqCst);
-        if beginnings % 2 == 1 {
-            self.wait()
-        } else {
-            Ticket(beginnings)
+    fn turn(&self) -> Held<'_> {
+        let held = self.turn.take();
+        // The beginning of a thread that exists in the parent process only.
+        if self.beginnings.load(SeqCst) % 2 == 1 {
+            self.beginnings.fetch_add(1, SeqCst);
         }
+        held
     }
 
-    /// Waits until no epoch is about to begin.
+    /// To be compared after an insert. `None` during a beginning.
+    #[inline]
+    pub(crate) fn ticket(&self) -> Option<Ticket> {
+        let beginnings = self.beginnings.load(SeqCst);
+        beginnings.is_multiple_of(2).then_some(Ticket(beginnings))
+    }
+
+    /// Waits until no epoch is about to begin. The caller releases the GIL.
     #[cold]
-    fn wait(&self) -> Ticket {
+    pub(crate) fn wait(&self) -> Ticket {
         let _turn = self.turn();
         Ticket(self.beginnings.load(SeqCst))
     }

@@ -4,7 +4,7 @@ mod writes;
 
 use crate::{
     arguments::{ClockKind, Items, Seconds, Whole},
-    batch::{self, Keys},
+    batch::{self, Keys, Operation},
     clock::Clock,
     errors::{build_error, merge_error},
     item::Rule,
@@ -202,13 +202,13 @@ impl ExpiringFilter {
     /// Adds a copy of each item, seen now. Batches are those of `Filter.update`.
     #[pyo3(signature = (items, /))]
     fn update(&self, items: &Bound<'_, PyAny>) -> PyResult<()> {
-        batch::apply(items, self.items(), &self.insert_all())
+        self.apply(items, self.items(), &self.insert_all())
     }
 
     /// Whether each item is present: an ndarray for an array, and a list for other batches.
     #[pyo3(signature = (items, /))]
     fn contains_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        batch::answers(items, self.items(), &self.contains_all())
+        self.answers(items, self.items(), &self.contains_all())
     }
 
     /// `add_unique` of each item: which of them this call added.
@@ -217,7 +217,7 @@ impl ExpiringFilter {
     ///     [True, True, False]
     #[pyo3(signature = (items, /))]
     fn add_unique_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        batch::answers(items, self.items(), &self.insert_unique_all())
+        self.answers(items, self.items(), &self.insert_unique_all())
     }
 
     /// `refresh` of each item: which of them were present.
@@ -225,7 +225,7 @@ impl ExpiringFilter {
     fn refresh_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let refresh =
             |hashes: &[u64], found: &mut [bool]| self.table.refresh_hash_batch(hashes, found);
-        batch::answers(
+        self.answers(
             items,
             self.items(),
             &self.writing(refresh, Written::Answered),
@@ -238,37 +238,37 @@ impl ExpiringFilter {
         let write = |hashes: &[u64], added: &mut [bool]| {
             self.table.insert_or_refresh_hash_batch(hashes, added)
         };
-        batch::answers(items, self.items(), &self.writing(write, Written::All))
+        self.answers(items, self.items(), &self.writing(write, Written::All))
     }
 
     /// `discard` of each item: which of them were present.
     #[pyo3(signature = (items, /))]
     fn discard_many<'py>(&self, items: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        batch::answers(items, self.items(), &self.remove_all())
+        self.answers(items, self.items(), &self.remove_all())
     }
 
     /// `update` with hashes: an array of uint64, or an iterable of ints from 0 to 2**64 - 1.
     #[pyo3(signature = (hashes, /))]
     fn update_hashes(&self, hashes: &Bound<'_, PyAny>) -> PyResult<()> {
-        batch::apply(hashes, Keys::Hashes, &self.insert_all())
+        self.apply(hashes, Keys::Hashes, &self.insert_all())
     }
 
     /// `contains_many` with hashes.
     #[pyo3(signature = (hashes, /))]
     fn contains_hashes<'py>(&self, hashes: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        batch::answers(hashes, Keys::Hashes, &self.contains_all())
+        self.answers(hashes, Keys::Hashes, &self.contains_all())
     }
 
     /// `add_unique_many` with hashes.
     #[pyo3(signature = (hashes, /))]
     fn add_unique_hashes<'py>(&self, hashes: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        batch::answers(hashes, Keys::Hashes, &self.insert_unique_all())
+        self.answers(hashes, Keys::Hashes, &self.insert_unique_all())
     }
 
     /// `discard_many` with hashes.
     #[pyo3(signature = (hashes, /))]
     fn discard_hashes<'py>(&self, hashes: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        batch::answers(hashes, Keys::Hashes, &self.remove_all())
+        self.answers(hashes, Keys::Hashes, &self.remove_all())
     }
 
     /// Expires what is due. True if time has passed in the filter.
@@ -321,10 +321,16 @@ impl ExpiringFilter {
     /// reset: items live at most one epoch longer.
     fn copy(&self, py: Python<'_>) -> PyResult<Self> {
         self.begin(py);
-        let table = py.detach(|| self.table.try_clone()).map_err(memory_error)?;
+        let (table, clock) = py
+            .detach(|| {
+                let table = self.table.try_clone()?;
+                let clock = self.clock.duplicate(&table);
+                Ok((table, clock))
+            })
+            .map_err(memory_error)?;
         Ok(Self {
             rule: Rule::new(table.hasher(), self.rule.items),
-            clock: self.clock.duplicate(),
+            clock,
             table,
         })
     }
@@ -384,7 +390,7 @@ impl ExpiringFilter {
     }
 
     /// Writes the filter to a file, while other threads use it. The file is replaced at once: it has
-    /// the old or the new bytes, also after a crash.
+    /// the old or the new bytes, also after a crash. A replaced file keeps its permissions.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.begin(py);
         snapshot::save(py, &Timed(&self.table, &self.clock), &path)
@@ -524,6 +530,26 @@ impl ExpiringFilter {
 }
 
 impl ExpiringFilter {
+    /// Applies an operation to a batch, after the epochs that are due.
+    fn apply(
+        &self,
+        items: &Bound<'_, PyAny>,
+        keys: Keys<'_>,
+        operation: Operation<'_>,
+    ) -> PyResult<()> {
+        batch::apply(items, keys, &|py| _ = self.begin(py), operation)
+    }
+
+    /// [`apply`](Self::apply) with an answer per item.
+    fn answers<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        keys: Keys<'_>,
+        operation: Operation<'_>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        batch::answers(items, keys, &|py| _ = self.begin(py), operation)
+    }
+
     fn tick_at(&self, py: Python<'_>, elapsed: Duration) -> PyResult<bool> {
         let Ok(nanos) = u64::try_from(elapsed.as_nanos()) else {
             return Err(PyValueError::new_err(format!(

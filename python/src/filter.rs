@@ -88,7 +88,7 @@ impl Filter {
         keys: Keys<'_>,
         operation: Operation<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        batch::answers(items, keys, operation)
+        batch::answers(items, keys, &|_| (), operation)
     }
 }
 
@@ -217,7 +217,7 @@ impl Filter {
     ///     2
     #[pyo3(signature = (items, /))]
     fn update(&self, items: &Bound<'_, PyAny>) -> PyResult<()> {
-        batch::apply(items, self.items(), &self.insert_all())
+        batch::apply(items, self.items(), &|_| (), &self.insert_all())
     }
 
     /// Whether each item is present: an ndarray for an array, and a list for other batches.
@@ -254,7 +254,7 @@ impl Filter {
     /// `update` with hashes: an array of uint64, or an iterable of ints from 0 to 2**64 - 1.
     #[pyo3(signature = (hashes, /))]
     fn update_hashes(&self, hashes: &Bound<'_, PyAny>) -> PyResult<()> {
-        batch::apply(hashes, Keys::Hashes, &self.insert_all())
+        batch::apply(hashes, Keys::Hashes, &|_| (), &self.insert_all())
     }
 
     /// `contains_many` with hashes.
@@ -362,7 +362,7 @@ impl Filter {
     }
 
     /// Writes the filter to a file, while other threads use it. The file is replaced at once: it has
-    /// the old or the new bytes, also after a crash.
+    /// the old or the new bytes, also after a crash. A replaced file keeps its permissions.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         snapshot::save(py, &self.table, &path)
     }

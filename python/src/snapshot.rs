@@ -13,7 +13,7 @@ use pyo3::{
     types::{PyBytes, PyString},
 };
 use std::{
-    fs::{File, Permissions},
+    fs::{self, File, Permissions},
     io::{self, BufWriter, Read, Write},
     path::Path,
     time::Duration,
@@ -200,19 +200,40 @@ fn save_to(filter: &impl Source, path: &Path) -> io::Result<()> {
     let opened = File::open(directory)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".guira-").suffix(".tmp");
-    if let Some(permissions) = permissions() {
+    let replaced = permissions_of(path);
+    if replaced.is_none()
+        && let Some(permissions) = permissions()
+    {
         builder.permissions(permissions);
     }
     let file = builder.tempfile_in(directory)?;
     let mut out = BufWriter::with_capacity(PIECE, file);
     filter.write(&mut out)?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    if let Some(permissions) = replaced {
+        file.as_file().set_permissions(permissions)?;
+    }
     file.as_file().sync_all()?;
     file.persist(path)?;
     // The rename itself.
     #[cfg(unix)]
     opened.sync_all()?;
     Ok(())
+}
+
+/// Those of the file that is replaced: a snapshot has the seed, which may be secret.
+#[cfg(unix)]
+fn permissions_of(path: &Path) -> Option<Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    let replaced = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some(Permissions::from_mode(
+        replaced.permissions().mode() & 0o777,
+    ))
+}
+
+#[cfg(not(unix))]
+fn permissions_of(_path: &Path) -> Option<Permissions> {
+    None
 }
 
 /// Those of any new file: the umask applies. A temporary file is private otherwise.

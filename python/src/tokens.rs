@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use std::thread;
 
 /// Retries between two looks for Ctrl-C.
-const TRIES: u32 = 1 << 10;
+pub(crate) const TRIES: u32 = 1 << 10;
 
 /// Calls `insert` until it gets a token. The tokens belong to calls of other threads, which end
 /// soon.

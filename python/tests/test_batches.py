@@ -267,6 +267,29 @@ def test_false_capsules_are_refused() -> None:
         f.update(taken)
 
 
+def test_a_stream_is_read_without_the_gil() -> None:
+    """A stream may wait for a thread that needs the GIL."""
+
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
+            capsule = pa.chunked_array([[1]]).__arrow_c_stream__(requested_schema)
+            pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+            pointer_of.restype = ctypes.c_void_p
+            pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
+            start = pointer_of(capsule, b"arrow_array_stream")
+            assert start is not None
+            # Its second field returns the next array: 0 without one at the end of the stream, and
+            # another number for an error. PyGILState_Check returns 1 with the GIL, 0 without it.
+            get_next = ctypes.c_void_p.from_address(start + ctypes.sizeof(ctypes.c_void_p))
+            check = ctypes.cast(ctypes.pythonapi.PyGILState_Check, ctypes.c_void_p)
+            get_next.value = check.value
+            return capsule
+
+    f = Filter(100)
+    f.update(Stream())
+    assert len(f) == 0
+
+
 def test_a_mapped_file_is_a_batch_of_its_bytes() -> None:
     with mmap.mmap(-1, 4096) as memory:
         f = Filter(100)

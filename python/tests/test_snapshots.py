@@ -73,7 +73,6 @@ def test_bytes_are_read(kind: str, wrap: Callable[[bytes], Any]) -> None:
 @pytest.mark.parametrize("kind", MAKERS)
 def test_files(kind: str, tmp_path: Path) -> None:
     f, path = filled(kind), tmp_path / "filter"
-    path.write_bytes(b"old")
     os.umask(umask := os.umask(0))
     f.save(path)
     assert [path.name for path in tmp_path.iterdir()] == ["filter"]
@@ -90,6 +89,17 @@ def test_files(kind: str, tmp_path: Path) -> None:
     path.write_bytes(f.to_bytes() + b".")
     with pytest.raises(SnapshotError, match="1 bytes follow"):
         type(f).load(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of files")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_a_replaced_file_keeps_its_permissions(mode: int, tmp_path: Path) -> None:
+    f, path = filled("fixed"), tmp_path / "filter"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    f.save(path)
+    assert path.read_bytes() == f.to_bytes()
+    assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:

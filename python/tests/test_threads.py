@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,6 +115,59 @@ def test_an_array_that_is_written_during_its_batch() -> None:
     in_threads(work, 2)
 
 
+SHARED_COLUMNS = """
+import threading
+import guira_filter as g, numpy as np, pyarrow as pa
+ITEMS = 300_000
+def column(width, kind):
+    offsets = np.zeros(ITEMS + 1, width)
+    offsets[1:] = 8
+    # The last offset, from which the reader knows the size of the data, stays.
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(bytes(8))]
+    return pa.Array.from_buffers(kind, ITEMS, buffers), offsets
+def views():
+    view = np.zeros((ITEMS, 4), "i4")
+    view[:, 0] = 20
+    buffers = [None, pa.py_buffer(view), pa.py_buffer(bytes(20))]
+    return pa.Array.from_buffers(pa.binary_view(), ITEMS, buffers), view[:, 3]
+columns = [
+    column("i4", pa.binary()),
+    column("i4", pa.string()),
+    column("i8", pa.large_binary()),
+    views(),
+]
+stop = threading.Event()
+def write():
+    while not stop.is_set():
+        for _, offsets in columns:
+            kept = offsets[1:-1].copy()
+            offsets[1:-1] = 2**30 + 8 * np.arange(len(offsets) - 2)
+            offsets[1:-1] = kept
+writer = threading.Thread(target=write)
+writer.start()
+f = g.Filter(100)
+f.add(b"")
+answers = errors = 0
+for _ in range(20):
+    for array, _ in columns:
+        try:
+            answers += len(f.contains_many(array)) == ITEMS
+        except ValueError:
+            errors += 1
+stop.set()
+writer.join()
+print(answers + errors)
+"""
+
+
+def test_a_column_that_is_written_during_its_batch() -> None:
+    """Values or an error, and no read outside of the column."""
+    run = subprocess.run(
+        [sys.executable, "-c", SHARED_COLUMNS], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout.strip()) == (0, "80"), run.stderr
+
+
 def test_a_resized_bytearray_is_an_error_or_an_answer() -> None:
     f, data = Filter(100), bytearray(b"x" * 100_000)
 
@@ -153,6 +207,34 @@ def test_batches_release_the_gil() -> None:
         sys.setswitchinterval(0.005)
     # A fixed filter counts at the end of each chunk.
     pytest.fail("no thread ran during a batch")
+
+
+@pytest.mark.skipif(
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="an interpreter without the GIL"
+)
+@pytest.mark.parametrize("items", [["ani"], list(range(1000))])
+def test_sweeps_release_the_gil(items: list[Any]) -> None:
+    """A thread runs while a batch begins several epochs: it sees the epochs between."""
+    f = ExpiringFilter(0.006, 1_000_000, epochs=6)
+    seen, done = set(), threading.Event()
+
+    def work(thread: int) -> None:
+        if thread:
+            time.sleep(0.02)
+            f.contains_many(items)
+            done.set()
+        else:
+            while not done.is_set():
+                seen.add(f.epoch)
+
+    for _ in range(50):
+        before = f.epoch
+        seen.clear()
+        done.clear()
+        in_threads(work, 2)
+        if seen - {before, f.epoch}:
+            return
+    pytest.fail("no thread ran during the sweeps")
 
 
 def test_expiring_in_threads() -> None:
@@ -196,6 +278,45 @@ print(codes == [0] * 20)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_a_forked_child_uses_its_copy() -> None:
     run = subprocess.run([sys.executable, "-c", FORK], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout.strip()) == (0, "True"), run.stderr
+
+
+FORK_DURING_BEGINNINGS = """
+import os, signal, threading, time, warnings
+warnings.simplefilter("ignore")
+import guira_filter as g
+f = g.ExpiringFilter(0.006, 2_000_000, epochs=6)
+stop = threading.Event()
+def begin():
+    while not stop.is_set():
+        f.tick()
+thread = threading.Thread(target=begin)
+thread.start()
+codes = []
+for _ in range(30):
+    time.sleep(0.01)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        f.add("child")
+        f.contains_many(["child"])
+        f.copy()
+        os._exit(0)
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    if codes[-1]:
+        break
+stop.set()
+thread.join()
+print(codes == [0] * 30)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_child_that_is_forked_while_epochs_begin() -> None:
+    """The thread that begins them does not exist in the child, which must not wait for it."""
+    run = subprocess.run(
+        [sys.executable, "-c", FORK_DURING_BEGINNINGS], capture_output=True, text=True, check=False
+    )
     assert (run.returncode, run.stdout.strip()) == (0, "True"), run.stderr
 
 

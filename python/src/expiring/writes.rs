@@ -17,18 +17,26 @@ impl ExpiringFilter {
     /// Begins what is due before an operation, without the GIL.
     #[inline]
     pub(super) fn begin(&self, py: Python<'_>) -> Ticket {
-        if self.clock.is_due() {
-            py.detach(|| self.clock.begin_due(&self.table));
+        match self.clock.ticket() {
+            Some(ticket) if !self.clock.is_due() => ticket,
+            _ => py.detach(|| self.begin_or_wait()),
         }
-        self.clock.ticket()
     }
 
     /// [`begin`](Self::begin) in a batch.
     pub(super) fn begin_chunk(&self) -> Ticket {
+        match self.clock.ticket() {
+            Some(ticket) if !self.clock.is_due() => ticket,
+            _ => self.begin_or_wait(),
+        }
+    }
+
+    #[cold]
+    fn begin_or_wait(&self) -> Ticket {
         if self.clock.is_due() {
             self.clock.begin_due(&self.table);
         }
-        self.clock.ticket()
+        self.clock.wait()
     }
 
     /// Writes an item; `written` says from the result whether it was.
