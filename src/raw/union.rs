@@ -170,24 +170,27 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         }
     }
 
-    /// Gives the oldest copy that is older than `age` epochs this age, or does nothing if there is
-    /// none. If its word is marked for a while, a copy is added, and the old one expires by itself.
+    /// Gives the youngest copy that is older than `age` epochs this age, or does nothing if there is
+    /// none. The youngest, because the older ones may have to become younger by less. If its word is
+    /// marked for a while, a copy is added, and the old one expires by itself.
     #[cold]
     fn make_younger(&self, class: Class, age: u64) -> Result<(), InsertError> {
         let fingerprint = class.fingerprint;
         for _ in 0..=PATIENCE {
             let now = self.moment();
             let (p, q) = self.table.view().load_pair_for_update(class);
-            let oldest = [(p, class.p), (q, class.q)]
-                .into_iter()
-                .filter(|(loaded, _)| loaded.word().is_unmarked())
-                .filter_map(|place| {
-                    let entry = Moment::<Word<L>>::oldest_in(now, place.0.word(), fingerprint)?;
-                    Some((Moment::<Word<L>>::age(now, entry), entry, place))
-                })
-                .max_by_key(|&(age, ..)| age);
-            match oldest {
-                Some((old, entry, (loaded, bucket))) if old > age => {
+            let are_unmarked = Word::<L>::both_unmarked(p.word(), q.word());
+            let places = [(p, class.p), (q, class.q)];
+            let found = (age + 1..=now.oldest).find_map(|old| {
+                let entry = Moment::<Word<L>>::aged_entry(now, fingerprint, old);
+                let holds = |word: Word<L>| word.is_unmarked() && word.holds(entry);
+                let place = places.iter().position(|(loaded, _)| holds(loaded.word()))?;
+                Some((entry, place))
+            });
+            let [in_p, in_q] = places;
+            match found {
+                Some((entry, place)) => {
+                    let (loaded, bucket) = if place == 0 { in_p } else { in_q };
                     // The word may have changed and changed back: it then holds a younger copy.
                     let young = |now| {
                         let known = Moment::<Word<L>>::age(now, entry);
@@ -198,8 +201,8 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
                         return Ok(());
                     }
                 }
-                _ if Word::<L>::both_unmarked(p.word(), q.word()) => return Ok(()),
-                _ => sync::yield_now(),
+                None if are_unmarked => return Ok(()),
+                None => sync::yield_now(),
             }
         }
         self.insert_aged(class, age)
