@@ -179,7 +179,7 @@ for name in $chosen; do
     GUIRA_TEST_SERVER=$PWD/ci/lib/engine.sh cargo test --quiet --package guira-server \
         --test all -- commands:: arguments:: dumps:: window:: \
         --skip reserve_says_how_much_memory_is_missing --skip a_restarted_server_goes_on \
-        --skip a_window_is_checked_and_shown --skip nothing_is_charged_for_keys
+        --skip large_dumps:: --skip a_window_is_checked_and_shown --skip nothing_is_charged_for_keys
     say "$name: redis-py's own tests of cuckoo filters"
     out=$(mktemp)
     start_server "$out" ci/lib/engine.sh || fail "$name does not start"
