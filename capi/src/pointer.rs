@@ -1,7 +1,8 @@
 //! Pointers of the caller become references, once they are checked.
 
 use crate::status::Failure;
-use std::slice;
+use guira::SeededState;
+use std::{ffi::c_void, slice};
 
 /// A pointer to `name` that is neither null nor misaligned.
 #[inline(always)]
@@ -49,6 +50,22 @@ pub(crate) unsafe fn slice<'a, T>(
     fits::<T>(pointer.addr(), len, name)?;
     // SAFETY: it is checked, and the caller promises the rest.
     Ok(unsafe { slice::from_raw_parts(pointer, len) })
+}
+
+/// The hash of an item of `len` bytes.
+///
+/// # Safety
+///
+/// As [`slice`].
+#[inline(always)]
+pub(crate) unsafe fn hash_of_bytes(
+    state: &SeededState,
+    item: *const c_void,
+    len: usize,
+) -> Result<u64, Failure> {
+    // SAFETY: the caller's promise.
+    let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
+    Ok(state.hash_bytes(item))
 }
 
 /// The results of a batch, all false.
@@ -153,7 +170,7 @@ pub(crate) unsafe trait Sized64: Copy {
 /// More than any options will have.
 const MOST_OPTIONS: u64 = 4096;
 
-/// Options, which may be those of an older or a newer header. Fields that the caller does not have
+/// Options, which may come from an older or a newer header. Fields that the caller does not have
 /// are 0. Fields that this library does not know must be 0.
 ///
 /// # Safety

@@ -132,11 +132,7 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         copies: &[Seen],
         inserted: &mut usize,
     ) -> Result<(), InsertError> {
-        for (class, _) in copies {
-            for bucket in [class.p, class.q] {
-                self.table.prefetch(class.fingerprint, bucket);
-            }
-        }
+        self.prefetch_words(copies.iter().map(|&(class, _)| class));
         let oldest = self.moment().oldest;
         for &(class, age) in copies.iter().filter(|&&(_, age)| age <= oldest) {
             // The copy was seen in an epoch that may have lasted until `age - 1` epochs ago, and

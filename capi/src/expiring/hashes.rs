@@ -4,7 +4,7 @@ use super::{Expiring, shared};
 use crate::{
     batch::hash_of_text,
     guard,
-    pointer::{Out, slice},
+    pointer::{Out, hash_of_bytes, slice},
     status::Status,
 };
 use std::ffi::{c_char, c_void};
@@ -21,9 +21,7 @@ pub unsafe extern "C" fn guira_expiring_hash_bytes(
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
-        Ok(hash)
+        unsafe { hash_of_bytes(filter.hasher(), item, len) }
     })
 }
 

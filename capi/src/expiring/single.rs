@@ -3,7 +3,7 @@
 use super::{Expiring, shared};
 use crate::{
     guard,
-    pointer::{Out, slice},
+    pointer::{Out, hash_of_bytes},
     status::Status,
 };
 use std::ffi::c_void;
@@ -20,8 +20,7 @@ pub unsafe extern "C" fn guira_expiring_add(
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
+        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
         filter.insert_hash(hash)?;
         Ok(())
     })
@@ -43,8 +42,7 @@ pub unsafe extern "C" fn guira_expiring_add_unique(
         // SAFETY: the rules of the header.
         let added_out = unsafe { Out::optional(added, "added") }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
+        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
         added_out.set(filter.insert_unique_hash(hash)?);
         Ok(())
     })
@@ -66,8 +64,7 @@ pub unsafe extern "C" fn guira_expiring_refresh(
         // SAFETY: the rules of the header.
         let present_out = unsafe { Out::optional(present, "present") }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
+        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
         present_out.set(filter.refresh_hash(hash)?);
         Ok(())
     })
@@ -89,8 +86,7 @@ pub unsafe extern "C" fn guira_expiring_add_or_refresh(
         // SAFETY: the rules of the header.
         let added_out = unsafe { Out::optional(added, "added") }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
+        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
         added_out.set(filter.insert_or_refresh_hash(hash)?);
         Ok(())
     })
@@ -109,8 +105,7 @@ pub unsafe extern "C" fn guira_expiring_contains(
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
+        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
         Ok(filter.contains_hash(hash))
     })
 }
@@ -128,8 +123,7 @@ pub unsafe extern "C" fn guira_expiring_remove(
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
+        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
         Ok(filter.remove_hash(hash))
     })
 }
@@ -146,8 +140,7 @@ pub unsafe extern "C" fn guira_expiring_count(
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
+        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
         Ok(filter.count_hash(hash))
     })
 }

@@ -3,7 +3,7 @@
 use super::{Filter, shared};
 use crate::{
     guard,
-    pointer::{Out, slice},
+    pointer::{Out, hash_of_bytes},
     status::Status,
 };
 use std::ffi::c_void;
@@ -20,8 +20,7 @@ pub unsafe extern "C" fn guira_filter_add(
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
+        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
         filter.insert_hash(hash)?;
         Ok(())
     })
@@ -43,8 +42,7 @@ pub unsafe extern "C" fn guira_filter_add_unique(
         // SAFETY: the rules of the header.
         let added_out = unsafe { Out::optional(added, "added") }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
+        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
         added_out.set(filter.insert_unique_hash(hash)?);
         Ok(())
     })
@@ -63,8 +61,7 @@ pub unsafe extern "C" fn guira_filter_contains(
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
+        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
         Ok(filter.contains_hash(hash))
     })
 }
@@ -82,8 +79,7 @@ pub unsafe extern "C" fn guira_filter_remove(
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
+        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
         Ok(filter.remove_hash(hash))
     })
 }
@@ -100,8 +96,7 @@ pub unsafe extern "C" fn guira_filter_count(
         // SAFETY: the rules of the header.
         let filter = unsafe { shared(filter) }?;
         // SAFETY: the rules of the header.
-        let item = unsafe { slice(item.cast::<u8>(), len, "item") }?;
-        let hash = filter.hasher().hash_bytes(item);
+        let hash = unsafe { hash_of_bytes(filter.hasher(), item, len) }?;
         Ok(filter.count_hash(hash))
     })
 }
