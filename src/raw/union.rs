@@ -1,6 +1,6 @@
 //! union: raises the copies of a class to the number that another filter has.
 //!
-//! | promise | as many copies as the filter with the most has, none of them older |
+//! | promise | the larger of the two numbers of copies, and no copy becomes older |
 //! |---|---|
 //! | how | DESIGN, section 8, "Union" |
 //! | why | PROOF, section 10 (L12) |
@@ -66,7 +66,10 @@ impl<L: Layout> RawFilter<L> {
     ///
     /// [`count`](Self::count) alone can miss a class whose copies come and go.
     pub(crate) fn copies_for_union(&self, class: Class) -> usize {
-        self.count(class).max(self.contains(class).into())
+        match self.count(class) {
+            0 => self.contains(class).into(),
+            copies => copies,
+        }
     }
 
     /// Raises each class to the number of copies that `other` says, and adds to `added` how
@@ -78,11 +81,7 @@ impl<L: Layout> RawFilter<L> {
         classes: &[Class],
         added: &mut usize,
     ) -> Result<(), InsertError> {
-        for class in classes {
-            for bucket in [class.p, class.q] {
-                self.table.prefetch(class.fingerprint, bucket);
-            }
-        }
+        self.prefetch_words(classes.iter().copied());
         for &class in classes {
             let copies = other(class);
             let wanted = Several { copies, age: 0 };
