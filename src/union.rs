@@ -9,7 +9,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// If `self` has *a* copies of an item and `other` has *b*, `self` then has max(*a*, *b*).
     /// [`merge`](Self::merge) makes it *a* + *b*. Use `union_with` if the filters may share items,
-    /// such as those of a fleet whose nodes see the same keys. Then an item that each node has added
+    /// as in a fleet whose nodes see the same keys. Then an item that each node has added
     /// by [`insert_unique`](Self::insert_unique) is in once.
     ///
     /// Copies are counted per class: items that collide in fingerprint and buckets count as one

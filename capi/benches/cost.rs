@@ -1,7 +1,7 @@
 //! What a call through the C interface costs against the same call in Rust, in one run.
 //!
 //! `cargo bench --package guira-capi`. The calls go through pointers that the compiler does not know,
-//! as those of a program in C do. Both sides take turns; the best of all rounds counts.
+//! as in a program in C. Both sides take turns; the best of all rounds counts.
 
 use guira::CuckooFilter;
 use guira_capi::{Filter, ITEMS_HASHES, ITEMS_ROWS, Items, Status, filter::*};

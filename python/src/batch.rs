@@ -355,7 +355,7 @@ fn refuse_single(items: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// The buffer of an object; `None` if its items are those of an iterator.
+/// The buffer of an object; `None` if the object has to be iterated.
 fn buffer_of(items: &Bound<'_, PyAny>) -> PyResult<Option<PyUntypedBuffer>> {
     match buffer::of(items) {
         Ok(buffer) if buffer.format().to_bytes() == b"O" => Ok(None),

@@ -108,7 +108,7 @@ impl View {
         Ok(())
     }
 
-    /// Copies items from `first` on, as many as `into` takes.
+    /// Fills `into` with items, from `first` on.
     fn copy(&self, first: usize, into: &mut [u8]) {
         if into.is_empty() {
             return;
@@ -247,7 +247,7 @@ pub(crate) unsafe fn copy_shared(from: *const u8, into: &mut [u8]) {
     }
 }
 
-/// The buffer of an object. Those of ctypes have no strides, which a memoryview adds.
+/// The buffer of an object. Buffers of ctypes have no strides; a memoryview adds them.
 pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
     PyUntypedBuffer::get(object).or_else(|error| {
         let view = PyMemoryView::from(object).map_err(|_| error)?;

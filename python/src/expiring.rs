@@ -33,7 +33,7 @@ type Table = guira::ExpiringFilter;
 /// `ttl * (1 + 1 / epochs)`. Every call looks at the clock and expires what is due; no thread has to.
 /// With clock="manual", time passes only in `tick`.
 ///
-/// Items are those of Filter. The filter is a multiset: `remove` takes the oldest copy.
+/// It takes the same items as Filter. The filter is a multiset: `remove` takes the oldest copy.
 ///
 /// ttl: seconds, or a timedelta.
 /// capacity: distinct items within a TTL.
@@ -199,7 +199,7 @@ impl ExpiringFilter {
         self.rule.hash(item)
     }
 
-    /// Adds a copy of each item, seen now. Batches are those of `Filter.update`.
+    /// Adds a copy of each item, seen now. It takes the same batches as `Filter.update`.
     #[pyo3(signature = (items, /))]
     fn update(&self, items: &Bound<'_, PyAny>) -> PyResult<()> {
         self.apply(items, self.items(), &self.insert_all())

@@ -221,7 +221,7 @@ fn save_to(filter: &impl Source, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Those of the file that is replaced: a snapshot has the seed, which may be secret.
+/// The permissions of the file that is replaced: a snapshot has the seed, which may be secret.
 #[cfg(unix)]
 fn permissions_of(path: &Path) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;
@@ -236,7 +236,7 @@ fn permissions_of(_path: &Path) -> Option<Permissions> {
     None
 }
 
-/// Those of any new file: the umask applies. A temporary file is private otherwise.
+/// The permissions of any new file: the umask applies. A temporary file is private otherwise.
 #[cfg(unix)]
 fn permissions() -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;

@@ -142,7 +142,7 @@ pub(super) trait Wanted<L: Layout>: Copy {
     /// The copy that is added at the moment `now`.
     fn entry(self, fingerprint: Fingerprint, now: Now<L>) -> Entry;
 
-    /// True if the copies are there. The words are those of the class, each as it was loaded.
+    /// True if the copies are there. `words` are the two words of the class as they were loaded.
     fn are_in(self, raw: &RawFilter<L>, class: Class, words: [Word<L>; 2], now: Now<L>) -> bool;
 
     /// A copy was added, and an epoch has begun since.

@@ -178,7 +178,7 @@ fn of_racing_calls_one_begins_a_epoch() {
     }
 }
 
-/// A `tick` reads the clock of an old epoch, and continues when as many epochs as can be have begun.
+/// A `tick` reads the clock of an old epoch, and continues after the largest possible number of epochs has begun.
 #[test]
 fn a_tick_that_was_stopped_does_not_end_a_later_epoch() {
     let filter = filter();

@@ -258,7 +258,7 @@ fn the_younger_age_wins() {
     }
 }
 
-/// Copies of several ages: of each age, and of those below it, there are as many as in either.
+/// Copies of several ages: up to each age there are then as many as in the filter that has more.
 #[test]
 fn copies_of_several_ages_are_united() {
     let within = |filter: &ExpiringFilter| {

@@ -65,7 +65,7 @@ pub(crate) fn run(asked: &[&str]) -> Result<(), Failed> {
     }
 }
 
-/// All cycles, and all ways in which the floors of the page are not those of the code.
+/// All cycles, and all differences between the floors of the page and of the code.
 fn wrong(folders: &BTreeMap<String, Folder>) -> Result<Vec<String>, Failed> {
     let mut wrong = Vec::new();
     for (name, folder) in folders {

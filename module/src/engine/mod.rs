@@ -119,7 +119,7 @@ pub(crate) use entry_point;
 
 /// # Safety
 ///
-/// The context and `count` arguments are those of the engine's call.
+/// The engine must have passed the context and the `count` arguments to this call.
 pub(crate) unsafe fn on_load<E: fmt::Display>(
     context: *mut api::Ctx,
     arguments: *mut *mut api::Str,

@@ -26,11 +26,11 @@ impl Flags {
     const RESP3: c_int = 1 << 22;
     const ASYNC_LOADING: c_int = 1 << 23;
 
-    /// Those of a test in which a file is read.
+    /// The flags of a test in which a file is read.
     #[cfg(test)]
     pub(crate) const LOADING_FILE: Self = Self(Self::LOADING);
 
-    /// Those of a test.
+    /// The flags of a test.
     #[cfg(test)]
     pub(crate) const fn of(must_obey: bool, has_memory_limit: bool, may_evict: bool) -> Self {
         Self(

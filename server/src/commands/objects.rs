@@ -2,7 +2,7 @@
 
 use super::{Args, Reply, Store, call::unknown_subcommand};
 
-/// The name and the version under which the `CF.*` commands appear, those of guira-module.
+/// The name and the version under which the `CF.*` commands appear: the same as in guira-module.
 pub(super) const MODULE: &str = "guira";
 const VERSION: i64 = 1;
 

@@ -37,7 +37,7 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "not a size: give bytes, or a number with kb, mb or gb".into())
 }
 
-/// Least bytes of replies that a client may leave unread: more than those of `AUTH`, `CONFIG` and
+/// Least bytes of replies that a client may leave unread: more than the replies of `AUTH`, `CONFIG` and
 /// `INFO`, with which a limit that is too low is found and raised.
 const LEAST_OUTPUT: usize = 64 << 10;
 

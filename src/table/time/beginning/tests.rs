@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 const LENGTH: Duration = Duration::from_millis(10);
 
-/// Epochs among which are those whose low bits are equal.
+/// Epochs; some have equal low bits.
 const NUMBERS: [u64; 7] = [
     0,
     1,
