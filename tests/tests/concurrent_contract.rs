@@ -1,15 +1,7 @@
 //! What the documentation promises while threads are at work: on filters of 2 to
 //! 16 buckets, nearly full, by up to 16 threads.
 
-mod common {
-    pub(crate) mod classes;
-    pub(crate) mod distinct;
-    pub(crate) mod filters;
-    pub(crate) mod owned;
-    pub(crate) mod round;
-}
-
-use common::{
+use crate::common::{
     classes::classes,
     filters::{BITS, slots, tiny},
     round::{Report, Round},

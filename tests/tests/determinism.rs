@@ -56,7 +56,7 @@ fn a_growing_filter_is_the_same_in_one_thread() {
     }
 }
 
-const CHILD: &str = "says_what_growing_filters_it_makes";
+const CHILD: &str = "determinism::says_what_growing_filters_it_makes";
 
 /// What another process of this program says, which uses filters in one thread only.
 fn said_by_child() -> String {

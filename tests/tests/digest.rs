@@ -1,14 +1,8 @@
 //! Two filters have one digest if they hold the same, wherever it is, and else not.
 
-mod common {
-    pub(crate) mod class_digest;
-    #[path = "../snapshot/common/words.rs"]
-    pub(crate) mod words;
-}
-
-use common::{
-    class_digest::{absorb, copy, value},
-    words::copies,
+use crate::{
+    common::class_digest::{absorb, copy, value},
+    snapshot::common::words::copies,
 };
 use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};

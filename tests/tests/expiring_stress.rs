@@ -11,7 +11,7 @@
 //! Each test runs for 1 second, or for its share of `GUIRA_STRESS_SECONDS`:
 //!
 //! ```text
-//! GUIRA_STRESS_SECONDS=600 cargo test --release --test expiring_stress -- --nocapture
+//! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all expiring_stress:: -- --nocapture
 //! ```
 
 mod timed {

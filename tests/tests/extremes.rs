@@ -10,7 +10,7 @@
 //! The largest filter maps 16 GiB, and uses some hundred KiB of them:
 //!
 //! ```text
-//! cargo test --release --test extremes -- --ignored
+//! cargo test --release -p guira-tests --test all extremes:: -- --ignored
 //! ```
 
 use guira::{CuckooFilter, InsertError};

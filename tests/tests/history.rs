@@ -1,18 +1,7 @@
 //! What threads that all write the same classes saw can be explained by some
 //! order of their operations; and the checker that says so can be trusted.
 
-mod common {
-    pub(crate) mod batch;
-    pub(crate) mod distinct;
-    pub(crate) mod event;
-    pub(crate) mod filters;
-    pub(crate) mod history;
-    pub(crate) mod round;
-    pub(crate) mod shared;
-    pub(crate) mod step;
-}
-
-use common::{
+use crate::common::{
     event::{Answer, Event},
     filters::BITS,
     history::check,

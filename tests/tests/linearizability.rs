@@ -8,20 +8,10 @@
 //! The test runs for 3 seconds, or for `GUIRA_STRESS_SECONDS`:
 //!
 //! ```text
-//! GUIRA_STRESS_SECONDS=300 cargo test --release --test linearizability -- --nocapture
+//! GUIRA_STRESS_SECONDS=300 cargo test --release -p guira-tests --test all linearizability:: -- --nocapture
 //! ```
 
-mod common {
-    pub(crate) mod distinct;
-    pub(crate) mod event;
-    pub(crate) mod filters;
-    pub(crate) mod round;
-    pub(crate) mod step;
-    pub(crate) mod wgl;
-    pub(crate) mod windows;
-}
-
-use common::{
+use crate::common::{
     event::{Answer, Event},
     filters::{BITS, GROWABLE_BITS},
     round::{Report, Round},

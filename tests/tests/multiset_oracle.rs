@@ -2,11 +2,7 @@
 //! or in batches, answers as a plain map of counters would; also while the filter doubles, and
 //! when it is replaced by its own snapshot or clone in the midst of that.
 
-mod common {
-    pub(crate) mod filters;
-}
-
-use common::filters::{BITS, GROWABLE_BITS, slots, tiny};
+use crate::common::filters::{BITS, GROWABLE_BITS, slots, tiny};
 use guira::{CuckooFilter, InsertError};
 use proptest::prelude::*;
 use std::collections::HashMap;

@@ -1,8 +1,11 @@
 //! Tests of other files in one binary, for `ci/mutants.sh`: to link one for each file would take
 //! most of its time. It has the tests that take seconds, and do not count what the whole process
-//! allocates. `tests/tests/snapshot` is run besides.
+//! allocates.
 
 #![cfg(guira_mutants)]
+#![allow(dead_code, reason = "these laws need a part of it")]
+
+mod common;
 
 #[path = "extremes.rs"]
 mod extremes;
@@ -12,5 +15,7 @@ mod growth;
 mod hostile_keys;
 #[path = "multiset_oracle.rs"]
 mod multiset_oracle;
+#[path = "snapshot/mod.rs"]
+mod snapshot;
 #[path = "space.rs"]
 mod space;

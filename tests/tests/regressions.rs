@@ -1,13 +1,7 @@
 //! Faults that a concurrent cuckoo filter is prone to: each was seen in one, with
 //! the interleaving that is written beside its test.
 
-mod common {
-    pub(crate) mod classes;
-    pub(crate) mod distinct;
-    pub(crate) mod filters;
-}
-
-use common::{
+use crate::common::{
     classes::classes,
     filters::{BITS, slots, tiny},
 };

@@ -4,26 +4,13 @@
 //! Each test runs for 1 second, or for its share of `GUIRA_STRESS_SECONDS`:
 //!
 //! ```text
-//! GUIRA_STRESS_SECONDS=600 cargo test --release --test stress -- --nocapture
+//! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all stress:: -- --nocapture
 //! ```
 //!
 //! A failure names the round, seed and all; the interleaving is the machine's,
 //! though, so a round that failed once may have to be run many times.
 
-mod common {
-    pub(crate) mod batch;
-    pub(crate) mod classes;
-    pub(crate) mod distinct;
-    pub(crate) mod event;
-    pub(crate) mod filters;
-    pub(crate) mod history;
-    pub(crate) mod owned;
-    pub(crate) mod round;
-    pub(crate) mod shared;
-    pub(crate) mod step;
-}
-
-use common::{
+use crate::common::{
     filters::{BITS, GROWABLE_BITS},
     round::{Report, Round},
 };

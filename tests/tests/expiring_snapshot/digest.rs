@@ -1,10 +1,7 @@
 //! Two filters have one digest if they hold the same, equally old, and else not.
 
-use crate::{
-    LAYOUTS, aged, bytes_at_rest,
-    class_digest::{absorb, copy, value},
-    epochs,
-};
+use super::{LAYOUTS, aged, bytes_at_rest, epochs};
+use crate::common::class_digest::{absorb, copy, value};
 use guira::ExpiringFilter;
 use std::collections::BTreeMap;
 
@@ -56,7 +53,7 @@ fn expected(snapshot: &[u8]) -> u128 {
 }
 
 fn filter(bits: u32, capacity: usize, seed: u64) -> ExpiringFilter {
-    let builder = ExpiringFilter::builder(crate::TTL).epochs(3);
+    let builder = ExpiringFilter::builder(super::TTL).epochs(3);
     let builder = builder.capacity(capacity).fingerprint_bits(bits).seed(seed);
     builder.build().expect("a filter")
 }
@@ -143,7 +140,7 @@ fn copies_and_ages_matter() {
 
 #[test]
 fn the_header_matters() {
-    let builder = || ExpiringFilter::builder(crate::TTL).capacity(100).seed(7);
+    let builder = || ExpiringFilter::builder(super::TTL).capacity(100).seed(7);
     let digests = [
         builder(),
         builder().seed(8),
@@ -155,7 +152,7 @@ fn the_header_matters() {
     for (place, digest) in digests.iter().enumerate() {
         assert!(!digests[..place].contains(digest), "{place}");
     }
-    let longer = ExpiringFilter::builder(2 * crate::TTL)
+    let longer = ExpiringFilter::builder(2 * super::TTL)
         .capacity(100)
         .seed(7);
     assert!(!digests.contains(&longer.build().expect("a filter").digest()));

@@ -1,6 +1,6 @@
 //! Headers: an empty filter in a few bytes.
 
-use crate::{LAYOUTS, TTL, aged, epochs};
+use super::{LAYOUTS, TTL, aged, epochs};
 use guira::{ExpiringFilter, SnapshotError};
 use std::{hash::RandomState, time::Duration};
 
@@ -27,7 +27,7 @@ fn a_filter_of_its_header_is_like_it_and_empty() {
                 other => panic!("{other:?}"),
             };
             assert_eq!((asked, allowed), (bytes, bytes - 1));
-            crate::works::assert_works(&like_it);
+            super::works::assert_works(&like_it);
         }
     }
 }
@@ -73,7 +73,7 @@ fn what_is_wrong_is_named() {
     let with = |at: usize, byte: u8| {
         let mut header = filter.header();
         header[at] = byte;
-        crate::works::fix_checksum(&mut header);
+        super::works::fix_checksum(&mut header);
         ExpiringFilter::from_header(&header, 1 << 20).expect_err("it is wrong")
     };
     assert!(matches!(with(0, 0), SnapshotError::Magic));
@@ -102,7 +102,7 @@ fn a_header_that_asks_for_gigabytes_gets_nothing() {
     let builder = ExpiringFilter::builder(Duration::from_secs(60)).capacity(1_000);
     let mut header = builder.build().expect("a filter").header();
     header[16..24].copy_from_slice(&(1_u64 << 31).to_le_bytes());
-    crate::works::fix_checksum(&mut header);
+    super::works::fix_checksum(&mut header);
     let refused = ExpiringFilter::from_header(&header, 1 << 30);
     assert!(
         matches!(refused, Err(SnapshotError::TooLarge { .. })),

@@ -1,7 +1,7 @@
 //! Feature `serde`: an expiring filter goes through text and binary formats with the times of its
 //! items.
 
-use crate::{LAYOUTS, aged, epochs, filter};
+use super::{LAYOUTS, aged, epochs, filter};
 use guira::ExpiringFilter;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 //!
 //! 200 snapshots of each kind; `GUIRA_SNAPSHOTS=1000` for more.
 
-use crate::common::{fields::HEADER, words::copies};
+use super::common::{fields::HEADER, words::copies};
 use guira::{CuckooFilter, InsertError};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{

@@ -1,6 +1,6 @@
 //! A snapshot with a bit flipped, or cut short, or with more after it, is refused.
 
-use crate::common::{
+use super::common::{
     fields::with_byte,
     layouts::{LAYOUTS, fill, filter, growing},
 };

@@ -1,7 +1,7 @@
 //! A snapshot in pieces gives the filter, or the error, that it gives as a whole, in the memory of
 //! the filter and a quarter more.
 
-use crate::common::{
+use super::common::{
     allocated::allocated_by,
     fields::{LEVEL, TAG, WORDS, fix_checksum, number},
     layouts::{LAYOUTS, fill, filter, growing},

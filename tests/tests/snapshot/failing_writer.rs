@@ -1,7 +1,7 @@
 //! A snapshot whose writer fails or panics is over: no frontier of it keeps
 //! relocations from the place where it was.
 
-use crate::common::layouts::{LAYOUTS, fill, filter};
+use super::common::layouts::{LAYOUTS, fill, filter};
 use guira::CuckooFilter;
 use std::{
     io::{self, Write},

@@ -1,7 +1,7 @@
 //! The fuzzer's law in a few seconds: a snapshot that was changed anyhow, under a
 //! right checksum, gives a typed error or a filter that works.
 
-use crate::common::{
+use super::common::{
     fields::fix_checksum,
     layouts::{LAYOUTS, SEMI_SORTED, fill, filter, growing, semi_sorted},
     works::{assert_works, check},

@@ -4,7 +4,7 @@
 //!
 //! `GUIRA_MAKE_GOLDEN=1` makes missing files.
 
-use crate::common::{
+use super::common::{
     fields::{FINGERPRINT_BITS, PREFIXES},
     layouts::{GROWABLE, LAYOUTS, SEMI_SORTED, fill, filter, growing, semi_sorted},
 };

@@ -1,7 +1,7 @@
 //! A snapshot made up by an attacker, with a right checksum, gives a typed error
 //! or a filter that works, in memory that its length justifies.
 
-use crate::common::{
+use super::common::{
     allocated::allocated_by,
     fields::{
         BUCKETS, CAPACITY, FINGERPRINT_BITS, HEADER, LEVEL, LEVELS, MAX_CAPACITY, PREFIXES, PROBE,

@@ -1,7 +1,7 @@
 //! Readers and writers: their errors are passed on, and short reads and writes
 //! are no errors.
 
-use crate::common::layouts::{fill, filter};
+use super::common::layouts::{fill, filter};
 use guira::{CuckooFilter, SnapshotError};
 use std::io::{self, BufReader, Read, Write};
 

@@ -1,7 +1,7 @@
 //! What a snapshot restores is the filter that it was taken of, word for word:
 //! its own snapshot has the same bytes.
 
-use crate::common::layouts::{GROWABLE, LAYOUTS, fill, filter};
+use super::common::layouts::{GROWABLE, LAYOUTS, fill, filter};
 use guira::CuckooFilter;
 use std::mem;
 

@@ -1,7 +1,7 @@
 //! Feature `serde`: a filter goes through text and binary formats as its hasher and the
 //! bytes of its snapshot.
 
-use crate::common::{
+use super::common::{
     allocated::allocated_by,
     layouts::{LAYOUTS, fill, filter},
 };

@@ -2,7 +2,7 @@
 //!
 //! `tests/tests/snapshot_memory.rs` is apart: it limits what its whole process allocates.
 
-mod common {
+pub(crate) mod common {
     pub(crate) mod allocated;
     pub(crate) mod fields;
     pub(crate) mod layouts;

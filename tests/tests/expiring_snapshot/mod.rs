@@ -1,7 +1,5 @@
 //! Snapshots of expiring filters: what they keep, also beside other threads, and what is refused.
 
-#[path = "../common/class_digest.rs"]
-mod class_digest;
 mod decoder;
 mod digest;
 mod header;
