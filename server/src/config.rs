@@ -6,7 +6,10 @@ mod values;
 pub use password::Password;
 pub(crate) use password::password;
 
-use crate::{logging, resp::Limits};
+use crate::{
+    logging::{self, LogFormat},
+    resp::Limits,
+};
 use clap::{
     ArgAction, Parser, ValueEnum,
     builder::{BoolishValueParser, NonEmptyStringValueParser},
@@ -323,15 +326,6 @@ pub enum AuthClients {
     Optional,
 }
 
-/// How the log is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// One line of text per event.
-    Text,
-    /// One JSON object per event, in a line.
-    Json,
-}
-
 impl Config {
     /// What each setting says by itself is right; whether they go together.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
@@ -441,68 +435,4 @@ fn limit(size: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_well_formed() {
-        Config::command().debug_assert();
-    }
-
-    #[test]
-    fn no_time_between_saves_is_no_saves() {
-        for (time, expected) in [("0", None), ("2m", Some(Duration::from_secs(120)))] {
-            let config = Config::parse_from(["", "--dir", ".", "--save-every", time]);
-            assert_eq!(config.save_every(), expected);
-        }
-    }
-
-    #[test]
-    fn settings_that_do_not_go_together_are_refused() {
-        let check = |args: &[&str]| Config::parse_from([&[""], args].concat()).check();
-        for (args, fault) in [
-            (&["--tcp", "false"][..], Some("--tcp false leaves nothing")),
-            (&["--tcp", "false", "--unixsocket", "s"], None),
-            (
-                &["--tcp", "false", "--tls-port", "1"],
-                Some("--tls-port needs a"),
-            ),
-            (
-                &["--tls-port", "1", "--tls-cert-file", "c"],
-                Some("--tls-port needs a"),
-            ),
-            (
-                &[
-                    "--tls-port",
-                    "1",
-                    "--tls-cert-file",
-                    "c",
-                    "--tls-key-file",
-                    "k",
-                ],
-                Some("--tls-auth-clients needs a --tls-ca-cert-file"),
-            ),
-            (
-                &["--tls-cert-file", "c"],
-                Some("--tls-cert-file and --tls-key-file need a --tls-port"),
-            ),
-            (
-                &["--unixsocketperm", "700"],
-                Some("--unixsocketperm needs a --unixsocket"),
-            ),
-            (&["--save-every", "5m"], Some("--save-every needs a --dir")),
-            (&["--save-every", "5m", "--dir", "."], None),
-            (
-                &["--requirepass", "x", "--requirepass-file", "f"],
-                Some("--requirepass and --requirepass-file both"),
-            ),
-        ] {
-            match (check(args), fault) {
-                (Ok(()), None) => {}
-                (Err(error), Some(fault)) => assert!(error.starts_with(fault), "{error}"),
-                (result, _) => panic!("{args:?}: {result:?}"),
-            }
-        }
-    }
-}
+mod tests;

@@ -6,6 +6,8 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`keyspace`] | holds the filters |
+//! | [`store`] | what the commands on filters and keys work on |
+//! | [`command`] | names the commands and their properties |
 //! | [`commands`] | turn arguments into replies, without a socket |
 //! | [`resp`] | the wire protocol |
 //! | [`persist`] | writes files |
@@ -21,6 +23,7 @@
 #![warn(missing_docs)]
 
 pub mod clients;
+pub mod command;
 pub mod commands;
 pub mod config;
 #[doc(hidden)]
@@ -42,5 +45,7 @@ pub mod server;
 pub mod session;
 pub mod settings;
 pub mod slow;
+pub mod slow_log;
 pub mod stats;
+pub mod store;
 pub mod tunable;

@@ -2,7 +2,7 @@
 
 use crate::{
     clients::Clients,
-    commands::{Enabled, SlowLog, Store},
+    command::Enabled,
     config::Config,
     fault::Fault,
     guesses::Guesses,
@@ -10,7 +10,9 @@ use crate::{
     persist::{SaveError, Saver},
     pools::Pools,
     slow::{SlowWork, run_beside},
+    slow_log::SlowLog,
     stats::Stats,
+    store::Store,
     tunable::Tunable,
 };
 use std::{

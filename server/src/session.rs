@@ -1,8 +1,16 @@
 //! What the server knows of one connection; no socket.
 
+mod run;
+mod transaction;
+
+pub use transaction::Transaction;
+
+pub(crate) use run::{Run, Runnable};
+pub(crate) use transaction::{Queue, Queued};
+
 use crate::{
     clients::{Client, Clients, Listed},
-    commands::Transaction,
+    command::{Command, Cost, InTransaction, MANY},
     resp::Protocol,
     server::Server,
 };
@@ -132,6 +140,21 @@ impl Session {
         self.transaction
             .as_ref()
             .is_some_and(|it| it.will_take_long())
+    }
+
+    /// True if a command may take long with this number of words, including its name.
+    #[must_use]
+    pub fn takes_long(&self, command: &Command, words: usize) -> bool {
+        if !self.authenticated {
+            return false;
+        }
+        let is_long = match (command.cost, command.in_transaction) {
+            (Cost::Short, _) => false,
+            (Cost::Long, InTransaction::AtOnce) => true,
+            (Cost::Long, InTransaction::Queued | InTransaction::Refused) => !self.is_queueing(),
+            (Cost::Queue, _) => self.is_queueing() && self.will_take_long(),
+        };
+        is_long || words > MANY
     }
 
     /// A command was refused: if there is a transaction, nothing of it will be done.

@@ -1,6 +1,6 @@
 //! `CONFIG`: the settings.
 
-use super::{Args, Reply, call::unknown_subcommand, glob};
+use super::{Args, Reply, glob, unknown::unknown_subcommand};
 use crate::{
     config::Config,
     files::{self, TooFewFiles},

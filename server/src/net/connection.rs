@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     clients::{Clients, Listed},
-    commands::{Command, QUEUED, Reply, call, unknown},
+    command::Command,
+    commands::{QUEUED, Reply, call, unknown},
     limited::Limited,
     resp::{Decoder, Limits, ProtocolError, Request, encode},
     server::Server,
@@ -394,14 +395,14 @@ impl Connection {
         let time = now - self.done;
         self.server
             .slow_log
-            .note(&self.session, command, args, time);
+            .note(&self.session.client, command, args, time);
         self.done = now;
     }
 
     /// The command of the request, if it will take long.
     fn slow(&self, named: &Named) -> Option<&'static Command> {
         let words = named.request.words().len();
-        let takes_long = |command: &&Command| command.takes_long(&self.session, words);
+        let takes_long = |command: &&Command| self.session.takes_long(command, words);
         named.command.filter(takes_long)
     }
 
@@ -434,7 +435,7 @@ impl Connection {
             if let (Ok(args), true) = (&args, is_done) {
                 server
                     .slow_log
-                    .note(&session, command, args, begun.elapsed());
+                    .note(&session.client, command, args, begun.elapsed());
             }
             let is_encoded = encode(&reply, session.protocol, &mut replies).is_ok();
             (session, replies, is_done, reply.is_error(), is_encoded)
