@@ -1,9 +1,12 @@
 //! The settings. [`settings`](crate::settings) reads them.
 
 mod password;
+mod standby;
 mod values;
 
 pub use password::Password;
+pub use standby::{Address, Standby};
+
 pub(crate) use password::password;
 
 use crate::{
@@ -148,6 +151,10 @@ pub struct Config {
     /// Save when the server stops.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set, help_heading = "Saving")]
     pub save_on_exit: bool,
+
+    /// What a standby does.
+    #[command(flatten)]
+    pub standby: Standby,
 
     /// Distinct items that fit into a key created by an insert, before the filter grows.
     #[arg(
@@ -359,6 +366,20 @@ impl Config {
             (
                 self.save_every.is_some() && self.dir.is_none(),
                 "--save-every needs a --dir to save to",
+            ),
+            (
+                self.standby.masterauth.is_some() && self.standby.masterauth_file.is_some(),
+                "--masterauth and --masterauth-file both set the password: remove one of them",
+            ),
+            (
+                self.standby.masteruser.is_some()
+                    && self.standby.masterauth.is_none()
+                    && self.standby.masterauth_file.is_none(),
+                "--masteruser needs a --masterauth or a --masterauth-file",
+            ),
+            (
+                self.standby.tls_replication && self.tls_ca_cert_file.is_none(),
+                "--tls-replication needs a --tls-ca-cert-file",
             ),
         ];
         let broken = rules.into_iter().find(|(broken, _)| *broken);

@@ -10,6 +10,7 @@ mod error;
 mod list;
 mod map;
 mod names;
+mod replace;
 mod ticks;
 mod watch;
 
@@ -475,6 +476,12 @@ fn to_be_charged(key: &[u8], filter: Entry) -> (Arc<Entry>, usize) {
     let bytes = bytes(&filter);
     filter.charged.store(bytes, Ordering::Relaxed);
     (Arc::new(filter), bytes)
+}
+
+/// Bytes that a key with this filter, which expires then, will be charged.
+pub(crate) fn charge_of(key: &[u8], filter: &Filter, deadline: Option<i64>) -> usize {
+    let scheduled = filter.window().map_or(0, |_| SCHEDULED);
+    filter.memory_usage() + overhead(key, deadline) + scheduled
 }
 
 /// Bytes of a filter and its key.

@@ -15,6 +15,7 @@
 //! | [`metrics`], [`stats`], [`process`] | report on the server |
 //! | [`slow`] | runs long work |
 //! | [`ready`] | asks whether another server is ready |
+//! | [`snapshots`], [`standby`] | copy all keys to another server |
 //! | [`panics`] | decides what a panic ends |
 //!
 //! `docs/server/operations.md` in the repository is the manual.
@@ -22,6 +23,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod certificates;
 pub mod clients;
 pub mod command;
 pub mod commands;
@@ -46,6 +48,8 @@ pub mod session;
 pub mod settings;
 pub mod slow;
 pub mod slow_log;
+pub mod snapshots;
+pub mod standby;
 pub mod stats;
 pub mod store;
 pub mod tunable;

@@ -13,6 +13,7 @@ use crate::{
     command::{Command, Cost, InTransaction, MANY},
     resp::Protocol,
     server::Server,
+    snapshots::Snapshot,
 };
 use std::{sync::Arc, time::Instant};
 
@@ -53,6 +54,8 @@ pub struct Session {
     unauthenticated: Option<Unauthenticated>,
     /// What it watches and has queued.
     pub transaction: Option<Box<Transaction>>,
+    /// The snapshot that it reads, if it is a standby.
+    pub(crate) snapshot: Option<Arc<Snapshot>>,
     /// What is to be done after the reply.
     pub after: After,
 }
@@ -76,6 +79,7 @@ impl Session {
             authenticated,
             unauthenticated: None,
             transaction: None,
+            snapshot: None,
             after: After::default(),
         }
     }
@@ -106,6 +110,7 @@ impl Session {
         self.set_protocol(Protocol::default());
         self.authenticated = authenticated;
         self.transaction = None;
+        self.snapshot = None;
         self.client.names().name.clear();
     }
 

@@ -21,7 +21,7 @@ const OF_FILTERS: [guira_commands::Command<Store>; COMMAND_COUNT] = commands();
 
 /// The others, ordered by name. `commands/table.rs` has their functions.
 #[rustfmt::skip]
-const OTHERS: [Command; 49] = [
+const OTHERS: [Command; 51] = [
     row("AUTH", -2, Control, Short, Queued, NONE, "Authenticates the connection").open().secret(),
     row("BGSAVE", -1, Control, Short, Queued, NONE, "Saves all filters in the background"),
     row("CLIENT", -2, Control, Short, Queued, NONE, "Lists, names or disconnects clients"),
@@ -57,13 +57,15 @@ const OTHERS: [Command; 49] = [
     row("QUIT", -1, Control, Short, AtOnce, NONE, "Closes the connection").open(),
     row("RENAME", 3, Write, Long, Queued, TWO, "Renames a key"),
     row("RENAMENX", 3, Write, Long, Queued, TWO, "Renames a key if the new name is free"),
+    row("REPLICAOF", 3, Control, Long, Refused, NONE, "Makes a standby a primary"),
     row("RESET", 1, Control, Short, AtOnce, NONE, "Resets the connection to its initial state").open(),
-    row("ROLE", 1, Control, Short, Queued, NONE, "Returns the replication role: a master without replicas"),
+    row("ROLE", 1, Control, Short, Queued, NONE, "Returns the replication role"),
     row("SAVE", 1, Control, Long, Refused, NONE, "Saves all filters"),
     row("SCAN", -2, Read, Long, Queued, NONE, "Lists the keys, a few per call"),
     row("SELECT", 2, Control, Short, Queued, NONE, "Selects database 0, the only one"),
     row("SHUTDOWN", -1, Control, Long, Refused, NONE, "Stops the server"),
     row("SLOWLOG", -2, Control, Short, Queued, NONE, "Shows or clears the log of slow commands"),
+    row("SNAPSHOT", -2, Control, Long, Refused, NONE, "Returns a snapshot of all keys in pieces, for standbys"),
     row("TIME", 1, Control, Short, Queued, NONE, "Returns the time"),
     row("TTL", 2, Read, Short, Queued, ONE, "Returns the seconds until a key expires"),
     row("TYPE", 2, Read, Short, Queued, ONE, "Returns the type of a key"),

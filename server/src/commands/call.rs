@@ -1,6 +1,6 @@
 //! From a request to the command that it names.
 
-use super::{multi, table::runnable};
+use super::{multi, replication::READ_ONLY, table::runnable};
 use crate::{
     command::{Command, InTransaction},
     fault::Fault,
@@ -28,6 +28,10 @@ pub fn call(
     if !command.takes(args.len()) {
         session.spoil_transaction();
         return Reply::wrong_arity(args[0]);
+    }
+    if server.refuses(command) {
+        session.spoil_transaction();
+        return READ_ONLY;
     }
     let runnable = runnable(command);
     if session.is_queueing() {

@@ -16,6 +16,7 @@ mod latency;
 mod multi;
 mod objects;
 mod rename;
+mod replication;
 mod scan;
 mod server;
 mod slowlog;

@@ -3,6 +3,7 @@
 //! They run in order. Commands of other clients run in between: nothing is isolated. `WATCH`
 //! detects whether a key has changed before.
 
+use super::replication::READ_ONLY;
 use crate::{
     keyspace::Watched,
     server::Server,
@@ -136,7 +137,11 @@ pub(super) fn exec(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> 
         }
         word += words;
         let since = Instant::now();
-        let reply = runnable.run(server, session, &args);
+        // It may have become a standby since.
+        let reply = match server.refuses(runnable.command) {
+            true => READ_ONLY,
+            false => runnable.run(server, session, &args),
+        };
         let time = since.elapsed();
         let errors = u64::from(reply.is_error());
         server

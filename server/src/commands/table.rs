@@ -2,7 +2,7 @@
 
 use super::{
     clients, config, connection, describe, expiry, info, keys, latency, multi, objects, rename,
-    scan, server as control, slowlog,
+    replication, scan, server as control, slowlog,
 };
 use crate::{
     command::{COMMANDS, Command},
@@ -18,7 +18,7 @@ const OF_FILTERS: [guira_commands::Command<store::Store>; COMMAND_COUNT] = comma
 
 /// The commands that are not on filters. `command/table.rs` has their properties.
 #[rustfmt::skip]
-const OTHERS: [(&str, Run); 49] = [
+const OTHERS: [(&str, Run); 51] = [
     ("AUTH", Session(connection::auth)),
     ("BGSAVE", Session(control::background_save)),
     ("CLIENT", Session(clients::client)),
@@ -54,13 +54,15 @@ const OTHERS: [(&str, Run); 49] = [
     ("QUIT", Session(connection::quit)),
     ("RENAME", Store(rename::rename)),
     ("RENAMENX", Store(rename::rename_nx)),
+    ("REPLICAOF", Session(replication::replica_of)),
     ("RESET", Session(connection::reset)),
-    ("ROLE", Session(control::role)),
+    ("ROLE", Session(replication::role)),
     ("SAVE", Session(control::save)),
     ("SCAN", Session(scan::scan)),
     ("SELECT", Session(connection::select)),
     ("SHUTDOWN", Session(control::shutdown)),
     ("SLOWLOG", Session(slowlog::slowlog)),
+    ("SNAPSHOT", Session(replication::snapshot)),
     ("TIME", Session(control::time)),
     ("TTL", Store(expiry::ttl)),
     ("TYPE", Store(keys::type_of)),

@@ -260,7 +260,7 @@ impl Connection {
                     self.answer_unauthenticated(&named, &mut run);
                 }
                 Ok(Some(named)) => match OnItem::of(&named) {
-                    Some(_) if !self.session.is_queueing() => self.group(named, &mut run),
+                    Some(on_item) if self.may_group(on_item.command) => self.group(named, &mut run),
                     _ => match self.slow(&named) {
                         // In a box, for which idle clients need no room.
                         Some(command) => {
@@ -300,6 +300,11 @@ impl Connection {
         let command = last.or_else(|| self.server.commands.find(name));
         self.last = command;
         Ok(Some(Named { command, request }))
+    }
+
+    /// True if calls of the command can be done together.
+    fn may_group(&self, command: &Command) -> bool {
+        !self.session.is_queueing() && !self.server.refuses(command)
     }
 
     /// Does `first` and the requests after it that are alike together, so that

@@ -4,12 +4,12 @@ use super::buffered::Buffered;
 use crate::keyspace::{self, Entry, LONGEST_KEY};
 use guira::SnapshotError;
 use guira_commands::{
-    Clock, Filter, Options,
+    Clock, Filter, FilterDecoder, Options,
     dump::{Header, Kind},
 };
 use std::{
     collections::HashSet,
-    io::{self, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     sync::Arc,
     time::Duration,
 };
@@ -52,6 +52,16 @@ pub enum LoadError {
         key: String,
         /// What is wrong with it.
         error: SnapshotError,
+    },
+    /// Its filters need more memory than they may have.
+    #[error("its first {filters} filters need {bytes} bytes, and {limit} are allowed")]
+    Memory {
+        /// Filters that were read.
+        filters: usize,
+        /// What they need.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
     },
     /// Something else in it is damaged.
     #[error("it is damaged: {0}")]
@@ -97,6 +107,21 @@ impl<R: Read> Read for Summed<R> {
         let read = self.inner.read(bytes)?;
         self.add(&bytes[..read]);
         Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for Summed<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        // They are in the buffer, so nothing is read here.
+        if let Ok(buffer) = self.inner.fill_buf() {
+            self.sum.update(&buffer[..bytes]);
+        }
+        self.bytes += bytes as u64;
+        self.inner.consume(bytes);
     }
 }
 
@@ -161,12 +186,15 @@ pub(super) fn write(
     Ok(Size { bytes, filters })
 }
 
-/// Reads a save.
-pub(super) fn read(file: impl Read) -> Result<Vec<Loaded>, LoadError> {
-    read_all(Summed::new(BufReader::with_capacity(BUFFER, file)))
+/// Reads a save whose filters may need `limit` bytes of memory.
+///
+/// At any time it holds at most `limit` bytes and the overhead of one filter, and at most a small
+/// multiple of what it has read.
+pub(crate) fn read_within(input: impl Read, limit: usize) -> Result<Vec<Loaded>, LoadError> {
+    read_all(Summed::new(BufReader::with_capacity(BUFFER, input)), limit)
 }
 
-fn read_all(mut input: Summed<impl Read>) -> Result<Vec<Loaded>, LoadError> {
+fn read_all(mut input: Summed<impl BufRead>, limit: usize) -> Result<Vec<Loaded>, LoadError> {
     if take::<8>(&mut input, 0)? != *MAGIC {
         return Err(LoadError::Magic);
     }
@@ -175,13 +203,25 @@ fn read_all(mut input: Summed<impl Read>) -> Result<Vec<Loaded>, LoadError> {
         return Err(LoadError::Version(version));
     }
     let mut filters: Vec<Loaded> = Vec::new();
+    let mut bytes = 0;
     loop {
         let read = filters.len();
-        match take(&mut input, read)? {
-            [FILTER] => filters.push(read_filter(&mut input, Kind::Plain, read)?),
-            [WINDOWED] => filters.push(read_filter(&mut input, Kind::Windowed, read)?),
+        let kind = match take(&mut input, read)? {
+            [FILTER] => Kind::Plain,
+            [WINDOWED] => Kind::Windowed,
             [END] => break,
             _ => return Err(LoadError::Damaged("neither a filter nor the end")),
+        };
+        let loaded = read_filter(&mut input, kind, read, limit - bytes)?;
+        bytes += keyspace::charge_of(&loaded.0, &loaded.1, loaded.2);
+        filters.push(loaded);
+        if bytes > limit {
+            let filters = filters.len();
+            return Err(LoadError::Memory {
+                filters,
+                bytes,
+                limit,
+            });
         }
     }
     let read = filters.len();
@@ -202,13 +242,19 @@ fn read_all(mut input: Summed<impl Read>) -> Result<Vec<Loaded>, LoadError> {
     Ok(filters)
 }
 
-fn read_filter(input: &mut impl Read, kind: Kind, read: usize) -> Result<Loaded, LoadError> {
+/// A filter that takes up at most `most` bytes.
+fn read_filter(
+    input: &mut impl BufRead,
+    kind: Kind,
+    read: usize,
+    most: usize,
+) -> Result<Loaded, LoadError> {
     let length = u64::from_le_bytes(take(input, read)?);
     if length > LONGEST_KEY as u64 {
         return Err(LoadError::Damaged("a key is longer than keys can be"));
     }
     let mut key = Vec::new();
-    let taken = input.take(length).read_to_end(&mut key);
+    let taken = input.by_ref().take(length).read_to_end(&mut key);
     if taken.map_err(LoadError::Io)? as u64 != length {
         return Err(LoadError::CutOff(read));
     }
@@ -225,15 +271,22 @@ fn read_filter(input: &mut impl Read, kind: Kind, read: usize) -> Result<Loaded,
         options,
         deleted,
     };
-    let filter = Filter::read_from(&mut *input, header, Clock::Process);
-    let filter = filter.map_err(|error| match error {
-        SnapshotError::Io(error) => LoadError::Io(error),
-        SnapshotError::Truncated => LoadError::CutOff(read),
-        error => LoadError::Filter {
-            key: key.escape_ascii().to_string(),
-            error,
-        },
-    })?;
+    let damaged = |error| LoadError::Filter {
+        key: key.escape_ascii().to_string(),
+        error,
+    };
+    let mut decoder = FilterDecoder::new(header, Clock::Process, most);
+    while !decoder.is_complete() {
+        let bytes = match input.fill_buf() {
+            Ok([]) => return Err(LoadError::CutOff(read)),
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(LoadError::Io(error)),
+        };
+        let taken = decoder.feed(bytes).map_err(damaged)?;
+        input.consume(taken);
+    }
+    let filter = decoder.finish().map_err(damaged)?;
     if kind == Kind::Windowed {
         let written = i64::from_le_bytes(take(input, read)?);
         filter.elapse(since(written));
