@@ -352,8 +352,9 @@ impl Config {
                 "--tls-auth-clients needs a --tls-ca-cert-file: set one, or use --tls-auth-clients no",
             ),
             (
-                !tls && cert_and_key.iter().any(|file| file.is_some()),
-                "--tls-cert-file and --tls-key-file need a --tls-port",
+                !tls && !self.standby.tls_replication
+                    && cert_and_key.iter().any(|file| file.is_some()),
+                "--tls-cert-file and --tls-key-file need a --tls-port, or --tls-replication",
             ),
             (
                 self.unixsocketperm.is_some() && self.unixsocket.is_none(),
