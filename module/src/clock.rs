@@ -1,4 +1,4 @@
-//! What the engine calls so that windows move on: by a timer, and after `RESTORE`.
+//! The callbacks that move the clock: a timer, and one after `RESTORE`.
 
 use crate::{
     effects::CLOCK,
@@ -12,9 +12,9 @@ use crate::{
 };
 use std::time::{Duration, Instant};
 
-/// Moves the clock on if a step is due, and says when to look again.
+/// Moves the clock if an epoch is due, and returns the time until the next call.
 pub(crate) fn look(context: &Context) -> Duration {
-    /// A filter that is new waits no longer.
+    /// The longest time for which a new filter waits for its window to begin.
     const OFTEN: Duration = Duration::from_millis(100);
     const SOON: Duration = Duration::from_millis(1);
     let (windows, now) = (of_engine(), Instant::now());
@@ -39,7 +39,7 @@ pub(crate) fn look(context: &Context) -> Duration {
     windows.until_due(Instant::now()).clamp(SOON, OFTEN)
 }
 
-/// `RESTORE` has made the key: how long its value was stored elsewhere is unknown.
+/// Restarts the epoch of a key made by `RESTORE`: how long its value was stored elsewhere is unknown.
 pub(crate) fn restored(context: &mut Context, key: Str<'_>) {
     let key = context.open(key, Access::Read);
     if let Some(kind) = TYPE.get()

@@ -23,24 +23,24 @@ use std::{
     time::Instant,
 };
 
-/// The category of access for all of the commands, where a module can have its own.
+/// The ACL category of all commands, in engines where a module can define one.
 const CATEGORY: &CStr = c"cuckoo";
 
-/// Replicated commands, or commands of an AOF, that this node could not carry out.
+/// The number of commands from a primary or an AOF that this node could not apply.
 static REFUSED: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) fn refused_on_replica() -> u64 {
     REFUSED.load(Ordering::Relaxed)
 }
 
-/// The commands, on keys that are open for so long.
+/// The table of commands, for keys that stay open for these lifetimes.
 struct Table<'words, 'key>(PhantomData<(&'words (), &'key ())>);
 
 impl<'words, 'key> Table<'words, 'key> {
     const COMMANDS: [guira_commands::Command<Host<'words, Key<'key>>>; COMMAND_COUNT] = commands();
 }
 
-/// The command with this index in the table.
+/// The command at this index of the table.
 struct Nth<const INDEX: usize>;
 
 /// `CF.MAKE`, which clients cannot use.
@@ -52,7 +52,7 @@ struct Age;
 /// `CF.CLOCK`, which clients cannot use.
 struct Clock;
 
-/// What the module does with a command.
+/// How the module runs a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Conduct {
     access: Access,
@@ -142,7 +142,7 @@ impl Command for Clock {
     }
 }
 
-/// What clients cannot use, on a key.
+/// Runs a command on a key that clients cannot use.
 fn run_as_told(
     context: &mut Context,
     arguments: &[Str<'_>],
@@ -166,7 +166,7 @@ fn run_as_told(
     );
 }
 
-/// `CF.CLOCK milliseconds wall is-idle`, which is replicated: this time has passed.
+/// `CF.CLOCK milliseconds wall is-idle`, a replicated command: this time has passed.
 fn move_clock(words: &[&[u8]], flags: Flags) -> Answer {
     let [name, rest @ ..] = words else {
         return Err(Reply::error("ERR internal error"));
@@ -178,7 +178,7 @@ fn move_clock(words: &[&[u8]], flags: Flags) -> Answer {
     }
     let pass = Pass::from_words(rest).ok_or_else(|| Reply::wrong_arity(name))?;
     let standing = standing();
-    // The clock of a primary is its own, also while a slot moves here.
+    // A primary has a clock of its own, even while a slot is imported.
     if flags.is_loading() || !standing.is_primary {
         let is_from_file = flags.is_loading() && standing.is_primary;
         windows::of_engine().pass_as_told(pass, is_from_file, Instant::now(), windows::wall());
@@ -186,8 +186,8 @@ fn move_clock(words: &[&[u8]], flags: Flags) -> Answer {
     Ok(Reply::OK)
 }
 
-/// Runs the command on the main thread: the key is open as long as it runs. Its changes are
-/// replicated even if it fails in the end.
+/// Runs the command on the main thread, with the key open. Its changes are replicated even if it
+/// fails in the end.
 fn run(
     context: &mut Context,
     arguments: &[Str<'_>],
@@ -197,7 +197,7 @@ fn run(
     shape: Shape,
     run: impl FnOnce(&Host<'_, Key<'_>>, &[&[u8]]) -> Answer,
 ) {
-    // To ask takes a tenth of a microsecond, and who only reads need not know.
+    // Reading the flags takes a tenth of a microsecond, and reads do not need them.
     let flags = match access {
         Access::Read => Flags::NONE,
         Access::Write => context.flags(),
@@ -219,7 +219,7 @@ fn run(
     reply::write(context, &reply::of(answer), flags.is_resp3());
 }
 
-/// True if a replicated command did not do all that it says: this node and its source differ now.
+/// True if a replicated command was applied only partly: this node and its source now differ.
 fn differs(answer: &Answer, effect: Effect) -> bool {
     match answer {
         Ok(reply) => falls_short(reply, effect),
@@ -227,14 +227,14 @@ fn differs(answer: &Answer, effect: Effect) -> bool {
     }
 }
 
-/// True if a part of the reply says that something was not done.
+/// True if the reply says that a part of the command was not applied.
 fn falls_short(reply: &Reply, effect: Effect) -> bool {
     match reply {
-        // Whether the item was absent or present, its time starts now.
+        // The time of the item starts now in both cases.
         Reply::Bool(_) if effect == Effect::AddOrTouch => false,
         Reply::Bool(done) => !done,
         Reply::Bools(done) | Reply::Insertions(done) => done.contains(&false),
-        // Replicas receive only the items that the primary added.
+        // The primary replicates only the items that it has added.
         Reply::Integers(added) => added.iter().any(|&added| added != 1),
         Reply::Array(parts) => parts.iter().any(|part| falls_short(part, effect)),
         Reply::Map(pairs) => pairs.iter().any(|(_, part)| falls_short(part, effect)),
@@ -251,7 +251,7 @@ fn falls_short(reply: &Reply, effect: Effect) -> bool {
 
 fn count_refusal(words: &[&[u8]], answer: &Answer) {
     let count = 1 + REFUSED.fetch_add(1, Ordering::Relaxed);
-    // Each of them would fill the log.
+    // Logs only the first, second, fourth and so on, to keep the log short.
     if count.is_power_of_two() {
         let [name, key] = [0, 1].map(|index| words.get(index).map_or(&[][..], |word| word));
         let text = format!(
@@ -264,7 +264,7 @@ fn count_refusal(words: &[&[u8]], answer: &Answer) {
     }
 }
 
-/// Tells the engine of all commands.
+/// Registers all commands with the engine.
 pub(crate) fn register(context: &Context) -> Result<(), RegisterError> {
     context.add_category(CATEGORY)?;
     macro_rules! register {
@@ -318,7 +318,7 @@ fn describe(index: usize) -> Description {
     }
 }
 
-/// A name, as descriptions have it.
+/// The name as it appears in command descriptions.
 const fn text(name: &'static CStr) -> &'static str {
     match name.to_str() {
         Ok(name) => name,
@@ -344,7 +344,7 @@ const CLOCK_ARGUMENTS: &[Argument] = &[
     argument("is-idle", ArgumentKind::Integer),
 ];
 
-/// One that must be there.
+/// A required argument.
 const fn argument(name: &'static str, kind: ArgumentKind) -> Argument {
     Argument {
         name,
@@ -355,7 +355,7 @@ const fn argument(name: &'static str, kind: ArgumentKind) -> Argument {
     }
 }
 
-/// The engine refuses commands.
+/// The engine refused to register commands.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RegisterError {
     #[error(transparent)]
@@ -368,7 +368,7 @@ pub(crate) enum RegisterError {
 mod tests {
     use super::*;
 
-    /// A replica notices if any part of a command failed.
+    /// A replica notices if any part of a command fails.
     #[test]
     fn a_reply_differs_if_a_part_of_it_failed() {
         let refusal = || Reply::error("Filter is full");
@@ -401,7 +401,7 @@ mod tests {
         assert!(!differs(&Ok(Reply::Bool(false)), Effect::AddOrTouch));
     }
 
-    /// The engine's flags and a plan for each command. A write never runs on another thread.
+    /// Lists the engine's flags and the plan of each command. A write never runs on another thread.
     #[test]
     fn each_command_has_a_conduct_and_a_plan() {
         for command in &Table::COMMANDS {

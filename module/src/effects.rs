@@ -1,16 +1,16 @@
-//! What a command has changed, and what is replicated to replicas and the AOF.
+//! The changes that a command has made, and their replication to replicas and the AOF.
 //!
-//! Effects are replicated, never the client's command. So replicas do not depend on settings, on
-//! the build of the module, or on what was refused:
+//! The module replicates effects, never the client's command. Replicas therefore do not depend on
+//! settings, on the build of the module, or on refused parts of a command:
 //!
 //! | effect | replicated command |
 //! |---|---|
-//! | a filter was made | `CF.MAKE key header header`: its options, its geometry and its seed |
+//! | a filter was created | `CF.MAKE key header header`: its options, its geometry and its seed |
 //! | an item was added | the same command |
-//! | some of many items were added | `CF.INSERT key NOCREATE ITEMS`, and those |
+//! | some of many items were added | `CF.INSERT key NOCREATE ITEMS` with these items |
 //! | an item was added to a filter with a window, or its time was reset | `CF.ADDTOUCH key item` |
 //! | an item was removed | the same command |
-//! | time has passed | `CF.CLOCK`, of all keys: see `windows` |
+//! | time has passed | `CF.CLOCK`, for all keys: see `windows` |
 //! | a piece was loaded | the same command |
 //! | a load ended with an error | `DEL key` |
 
@@ -22,25 +22,25 @@ use guira_commands::{Effect, Filter, dump::Header};
 use smallvec::{SmallVec, smallvec};
 use std::ffi::CStr;
 
-/// The key among the words of a command.
+/// The index of the key among the words of a command.
 pub(crate) const KEY: usize = 1;
 
 /// The replicated command for a new filter.
 pub(crate) const MAKE: &CStr = c"CF.MAKE";
 
-/// The command in an AOF for the age of a filter with a window.
+/// The command in an AOF that sets the age of a filter with a window.
 pub(crate) const AGE: &CStr = c"CF.AGE";
 
-/// The replicated command for the time that has passed.
+/// The replicated command that moves the clock.
 pub(crate) const CLOCK: &CStr = c"CF.CLOCK";
 
-/// The changes of a command.
+/// The changes that a command has made.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     made: Option<Box<Made>>,
-    /// Which of the words were added.
+    /// The indices of the words that were added.
     added: SmallVec<[usize; 4]>,
-    /// True if they were added to a filter with a window.
+    /// True if the filter that they were added to has a window.
     has_window: bool,
     removed: SmallVec<[usize; 1]>,
     touched: SmallVec<[usize; 1]>,
@@ -54,11 +54,11 @@ struct Made {
     filter: [u8; 68],
 }
 
-/// What a command does to a filter, and whether to one item.
+/// A command's effect on a filter, and whether it takes a single item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) effect: Effect,
-    /// True if its words are its name, a key and one item.
+    /// True if the command consists of its name, a key and one item.
     is_of_one: bool,
 }
 
@@ -70,7 +70,7 @@ impl Shape {
         }
     }
 
-    /// Of a command for replication, which adds, touches and removes no items.
+    /// The shape of a replicated command that adds, touches and removes no items.
     pub(crate) const fn of_replication(effect: Effect) -> Self {
         Self {
             effect,
@@ -84,16 +84,16 @@ impl Shape {
 pub(crate) struct Told<'a> {
     pub(crate) command: &'static CStr,
     pub(crate) arguments: SmallVec<[Word<'a>; 4]>,
-    /// True if that is word for word what the client said.
+    /// True if the command equals the client's, word for word.
     pub(crate) is_verbatim: bool,
-    /// The event of the key.
+    /// The notification for the key.
     pub(crate) event: Event,
 }
 
 /// A keyspace notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// Of the class for modules.
+    /// An event of the class for modules.
     Module(&'static CStr),
     /// The engine's own event of this name.
     Generic(&'static CStr),
@@ -102,7 +102,7 @@ pub(crate) enum Event {
 /// An argument of a replicated command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word<'a> {
-    /// One of the command's own.
+    /// An argument that the command itself adds.
     Own(usize),
     Bytes(&'a [u8]),
 }
@@ -115,7 +115,7 @@ impl Effects {
         }));
     }
 
-    /// These of the words were added to the filter, in their order.
+    /// Records that these words were added to the filter, in their order.
     pub(crate) fn added<'a>(
         &mut self,
         words: &[&[u8]],
@@ -126,12 +126,12 @@ impl Effects {
         self.added.extend(indices(words, items));
     }
 
-    /// A copy of each of these words was removed, in their order.
+    /// Records that a copy of each of these words was removed, in their order.
     pub(crate) fn removed<'a>(&mut self, words: &[&[u8]], items: impl Iterator<Item = &'a [u8]>) {
         self.removed.extend(indices(words, items));
     }
 
-    /// The time of each of these words was reset, in their order. They were not added.
+    /// Records that the time of each of these words was reset, in their order.
     pub(crate) fn touched<'a>(&mut self, words: &[&[u8]], items: impl Iterator<Item = &'a [u8]>) {
         self.touched.extend(indices(words, items));
     }
@@ -144,7 +144,7 @@ impl Effects {
         self.deleted = true;
     }
 
-    /// What replicas receive after a command of this shape.
+    /// The replicated commands after a command of this shape.
     pub(crate) fn told(&self, shape: Shape) -> SmallVec<[Told<'_>; 2]> {
         let Shape { effect, is_of_one } = shape;
         let key = Word::Own(KEY);
@@ -158,7 +158,7 @@ impl Effects {
             });
         }
         if !self.added.is_empty() {
-            // A node to which the slot moves may remember the item for longer.
+            // A node to which the slot migrates may remember the item for longer.
             let is_surely = effect == Effect::AddAbsent && self.has_window;
             let items = self.added.iter().map(|&index| Word::Own(index));
             let of_one = match effect {
@@ -166,7 +166,7 @@ impl Effects {
                 Effect::AddAbsent if is_surely => Some(c"CF.ADDTOUCH"),
                 Effect::AddAbsent => Some(c"CF.ADDNX"),
                 Effect::AddOrTouch => Some(c"CF.ADDTOUCH"),
-                // They add nothing.
+                // These effects add no items.
                 Effect::None | Effect::Make | Effect::Touch | Effect::Delete | Effect::Load => None,
             };
             let (command, mut arguments): (_, SmallVec<_>) = match of_one {
@@ -186,7 +186,7 @@ impl Effects {
         }
         for &index in &self.touched {
             all.push(Told {
-                // Right also where the item is dead already: in a node to which the slot moves.
+                // This is right even if the item has expired on the other node of a slot migration.
                 command: c"CF.ADDTOUCH",
                 arguments: smallvec![key, Word::Own(index)],
                 is_verbatim: is_of_one && effect == Effect::AddOrTouch,
@@ -220,7 +220,7 @@ impl Effects {
         all
     }
 
-    /// True if nothing has changed.
+    /// True if the command has changed nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.made.is_none()
             && self.added.is_empty()
@@ -230,7 +230,7 @@ impl Effects {
             && !self.deleted
     }
 
-    /// Tells replicas, watchers and listeners. No key may be open.
+    /// Replicates the changes and notifies watchers and listeners. No key may be open.
     pub(crate) fn tell(&self, context: &Context, words: &[Str<'_>], shape: Shape) {
         let Some(&key) = words.get(KEY).filter(|_| !self.is_empty()) else {
             return;
@@ -241,7 +241,7 @@ impl Effects {
         }
         for told in &all {
             if told.is_verbatim {
-                // Which is cheaper: nothing has to be looked up.
+                // This is cheaper, because the engine looks nothing up.
                 context.replicate_verbatim();
                 continue;
             }
@@ -261,7 +261,7 @@ impl Effects {
             context.replicate(told.command, &arguments);
         }
         context.signal_modified(key);
-        // One event for several items.
+        // Several items cause one notification.
         for alike in all.chunk_by(|a, b| a.event == b.event) {
             match alike[0].event {
                 Event::Module(event) => context.notify(event, key),
@@ -271,14 +271,14 @@ impl Effects {
     }
 }
 
-/// Where these items are among the words of the command, in their order.
+/// The indices of these items among the words of the command, in their order.
 fn indices<'a>(
     words: &[&[u8]],
     items: impl Iterator<Item = &'a [u8]>,
 ) -> impl Iterator<Item = usize> {
     let mut rest = KEY + 1..words.len();
     items.filter_map(move |item| {
-        // They are the very words, and not others that look like them.
+        // Compares addresses, because equal words may occur several times.
         let index = rest.find(|&index| std::ptr::eq(words[index], item));
         debug_assert!(index.is_some(), "an item is a word of the command");
         index

@@ -30,22 +30,22 @@ pub(crate) use room::{NoRoom, Room};
 /// The type of the keys that hold filters.
 pub(crate) static TYPE: OnceLock<DataType<Entry>> = OnceLock::new();
 
-/// A filter, or one that is being loaded. [`totals`] has it as long as it is there.
+/// A filter, or the pieces of one that is being loaded. [`totals`] counts it until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Entry {
     content: Content,
-    /// Bytes of it in [`totals`].
+    /// Its bytes as counted in [`totals`].
     counted: AtomicUsize,
 }
 
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// Threads of the module may still be at work on it when its key is gone.
+    /// Threads of the module may still use the filter after its key is deleted.
     Filter(Arc<Filter>),
     Loading(Box<Loading>),
 }
 
-/// A value was not loaded, or not copied.
+/// The reason why a value was not loaded or copied.
 #[derive(Debug, Error)]
 pub(crate) enum EntryError {
     #[error(transparent)]
@@ -58,14 +58,14 @@ pub(crate) enum EntryError {
     NoRoom(#[from] NoRoom),
 }
 
-/// All values together.
+/// The number of values, and their bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Totals {
     pub(crate) entries: u64,
     pub(crate) bytes: u64,
 }
 
-// Relaxed, all of them: numbers to be shown.
+// All accesses are relaxed: the numbers are for display.
 static ENTRIES: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
@@ -96,17 +96,17 @@ impl Entry {
         &self.content
     }
 
-    /// To be changed; then it is to be [counted](Self::count).
+    /// The content, to be changed. The caller [counts](Self::count) its bytes afterwards.
     pub(crate) fn content_mut(&mut self) -> &mut Content {
         &mut self.content
     }
 
-    /// Counts the bytes that it has now.
+    /// Updates [`totals`] to the current number of bytes.
     pub(crate) fn count(&self) {
         let now = self.memory_usage();
         let before = self.counted.swap(now, Ordering::Relaxed);
         if now != before {
-            // Modulo 2^64, as the difference may be negative.
+            // The difference may be negative; arithmetic modulo 2^64 handles that.
             BYTES.fetch_add((now as u64).wrapping_sub(before as u64), Ordering::Relaxed);
         }
     }
@@ -119,7 +119,7 @@ impl Drop for Entry {
     }
 }
 
-/// The engine counts one piece of work to free a value per this number of bytes.
+/// The engine counts one unit of effort to free a value for this number of bytes.
 const EFFORT_BYTES: usize = 64 << 10;
 
 impl Value for Entry {
@@ -151,7 +151,7 @@ impl Value for Entry {
     fn digest(&self) -> Vec<u8> {
         match &self.content {
             Content::Filter(filter) => {
-                // What clients see of it, and what it holds.
+                // The digest covers the visible options and the contents.
                 let mut bytes = Header::of(filter).to_bytes().to_vec();
                 bytes.extend(filter.digest().to_le_bytes());
                 bytes
@@ -202,7 +202,7 @@ pub(crate) mod tests {
     use guira_commands::{Growth, Options, Window};
     use std::time::Duration;
 
-    /// One that grows, with some items.
+    /// A growing filter with some items.
     pub(crate) fn some_filter(items: u32) -> Filter {
         let options = Options::default();
         let growth = Growth::furthest(&options, 1 << 20).unwrap();
@@ -214,7 +214,7 @@ pub(crate) mod tests {
         filter
     }
 
-    /// One that goes by the engine's clock, with some items.
+    /// A filter with a window on the engine's clock, with some items.
     pub(crate) fn some_window(items: u32) -> Filter {
         some_window_of(windows::of_engine(), items)
     }
@@ -237,7 +237,7 @@ pub(crate) mod tests {
 
     #[test]
     fn values_are_counted_as_long_as_they_are_there() {
-        // Other tests make values, too: this one is larger than all of them.
+        // Other tests create values concurrently; this one is larger than all of them together.
         const LARGE: u64 = 64 << 20;
         assert!(totals().bytes < LARGE);
         let options = Options {

@@ -21,11 +21,11 @@ use std::{
 };
 use thiserror::Error;
 
-/// Filters of fewer bytes are left to the engine's own limit of memory, to ask for which takes as
+/// For smaller filters, only the engine's own memory check applies: asking for the limit takes as
 /// long as `INFO`.
 const CHECKED_BYTES: usize = 1 << 20;
 
-/// How long a replica waits for a snapshot that is in the way, before it looks again.
+/// The time that a replica waits between two attempts while a snapshot blocks a command.
 const PAUSE: Duration = Duration::from_millis(1);
 
 pub(crate) const WRONG_TYPE: Reply =
@@ -38,7 +38,7 @@ const INTERNAL: Reply = Reply::error("ERR internal error");
 /// The reply for a load that cannot continue; see [`LoadError::Position`].
 const NOT_FOUND: Reply = Reply::error("ERR not found");
 
-/// The key of a command, and what becomes of it.
+/// The key of a command, and the effects of the command on it.
 #[derive(Debug)]
 pub(crate) struct Host<'a, K> {
     words: Args<'a>,
@@ -48,7 +48,7 @@ pub(crate) struct Host<'a, K> {
     windows: &'a Windows,
 }
 
-/// A filter is larger than filters may be.
+/// The filter would exceed the allowed size.
 #[derive(Debug, Error)]
 enum TooLarge {
     #[error("OOM the filter needs {needed} bytes, and guira.max-filter-bytes is {limit}")]
@@ -83,7 +83,7 @@ impl<'a, K: Slot> Host<'a, K> {
         }
     }
 
-    /// The key, when the command is done. What has changed is counted.
+    /// Returns the key after the command, and counts its changed bytes.
     pub(crate) fn into_key(self) -> K {
         let key = self.key.into_inner();
         if !self.effects.borrow().is_empty()
@@ -94,9 +94,9 @@ impl<'a, K: Slot> Host<'a, K> {
         key
     }
 
-    /// Refuses a filter of this size, which has been allocated, if the engine has not enough
-    /// memory. The engine looks at its limit only before a command. A new table costs nothing until
-    /// it is used, and then every write would be refused.
+    /// Refuses a filter of this size, which has been allocated, if the engine is short of memory.
+    /// The engine checks its limit only before a command, and a new table takes no memory until it
+    /// is used. Without this check, the engine would refuse all writes later.
     fn check_memory(&self, key: &K, bytes: usize) -> Result<(), Reply> {
         if self.flags.must_obey() || !self.flags.has_memory_limit() || bytes < CHECKED_BYTES {
             return Ok(());
@@ -104,7 +104,7 @@ impl<'a, K: Slot> Host<'a, K> {
         let Some(memory) = key.memory().filter(|memory| memory.limit > 0) else {
             return Ok(());
         };
-        // Where other keys are evicted, the memory is full as a rule.
+        // If other keys are evicted, the memory is usually full.
         let needed = match self.flags.may_evict() {
             true => bytes as u64,
             false => memory.used,
@@ -116,8 +116,8 @@ impl<'a, K: Slot> Host<'a, K> {
         }
     }
 
-    /// `CF.MAKE key header header`, which is replicated: a filter like one that the primary has
-    /// made.
+    /// `CF.MAKE key header header`, a replicated command: creates a filter like the one that the
+    /// primary has created.
     pub(crate) fn make_as_told(&self) -> Answer {
         let &[_, _, options, filter] = self.words else {
             return Err(Reply::wrong_arity(self.words[0]));
@@ -147,7 +147,7 @@ impl<'a, K: Slot> Host<'a, K> {
         }
         let saved = Saved::from_bytes(saved);
         let saved = saved.ok_or(Reply::error("ERR the age of a filter is damaged"))?;
-        // When a slot arrives, its time passes from the next move of this node's clock.
+        // When a slot is imported, the time passes from the next move of this node's clock on.
         if self.flags.is_loading() {
             let restore = |filter: &Arc<Filter>| {
                 self.windows.restore(filter, saved);
@@ -158,7 +158,7 @@ impl<'a, K: Slot> Host<'a, K> {
         Ok(Reply::OK)
     }
 
-    /// What a load may take up.
+    /// The memory that a load may take.
     fn room(&self) -> Memory {
         if self.flags.must_obey() {
             return ANY_SIZE;
@@ -206,7 +206,7 @@ impl<K: Slot> Store for Host<'_, K> {
     }
 
     fn refuses_growth(&self) -> bool {
-        // The engine has looked: that is what `deny-oom` means.
+        // The engine has checked: that is the meaning of `deny-oom`.
         false
     }
 
@@ -214,9 +214,9 @@ impl<K: Slot> Store for Host<'_, K> {
         !self.flags.must_obey()
     }
 
-    /// The main thread does not wait, because all other clients would wait, too. But a replicated
-    /// command has happened already: to refuse it would make this replica differ. Expired items are
-    /// swept here, if no thread was faster.
+    /// The main thread does not wait, because all other clients would wait as well. A replicated
+    /// command has already succeeded on the primary, and refusing it would make this replica
+    /// differ: the replica therefore waits, and sweeps expired items itself if no thread has.
     fn wait(&self) -> bool {
         if let Ok(Some(true)) = self.with(self.words[KEY], |filter| filter.sweep()) {
             return true;
@@ -282,7 +282,7 @@ impl<K: Slot> Store for Host<'_, K> {
             return Err(refusal(&LoadError::Position));
         };
         let taken = loading.take(position, piece, room);
-        // All of it: each piece alone takes too little to be checked.
+        // Charges the whole load, because a single piece is too small to be checked.
         let bytes = loading.memory_usage();
         let taken = match taken {
             Err(error @ LoadError::Position) => return Err(refusal(&error)),
@@ -305,7 +305,7 @@ impl<K: Slot> Store for Host<'_, K> {
     }
 }
 
-/// The reply for a load that failed.
+/// The reply to a failed load.
 fn refusal(error: &LoadError) -> Reply {
     match *error {
         LoadError::Memory { needed, free } => TooLarge::Now {
@@ -322,13 +322,13 @@ fn refusal(error: &LoadError) -> Reply {
     }
 }
 
-/// The requested filter, which grows to at most this number of bytes.
+/// The requested filter, which may grow to at most `limit` bytes.
 fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Reply> {
-    /// Bytes of a bucket, and the most items in one.
+    /// The bytes of a bucket, and the most items in a bucket.
     const BUCKET: (usize, usize) = (8, 6);
     let refuse = |error: &dyn std::fmt::Display| Reply::Error(format!("ERR {error}").into());
     let options = wanted.options;
-    // The least that it can need, before anything is allocated.
+    // A lower bound of the needed memory, computed before anything is allocated.
     let needed = options.capacity / BUCKET.1 * BUCKET.0;
     if needed > limit {
         return Err(TooLarge::Now { needed, limit }.into());
@@ -350,8 +350,8 @@ fn build(wanted: &Wanted, limit: usize, windows: &Windows) -> Result<Filter, Rep
     }
 }
 
-/// [`Growth::of`], which is remembered: many keys are made alike, and it takes the making of a few
-/// filters to know it.
+/// [`Growth::of`], with a cache: many keys have equal options, and computing the growth builds a few
+/// filters.
 fn growth(wanted: &Wanted, limit: usize) -> Result<Growth, GrowthError> {
     static KNOWN: Mutex<Option<(Wanted, usize, Growth)>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,12 +6,12 @@ use crate::{
     entry, offload,
 };
 
-/// The engine writes the module's name before each.
+/// Writes the module's fields. The engine prefixes each name with the module's name.
 pub(crate) fn write(section: &Section) {
     let totals = entry::totals();
     section.number(c"filters", totals.entries);
     section.number(c"filters_bytes", totals.bytes);
-    // The thread that crashed may hold their lock.
+    // The thread that crashed may hold the lock of the windows.
     if !section.is_crash_report() {
         let dumps = offload::dumps_under_way();
         section.number(c"dumps_under_way", dumps.count as u64);

@@ -1,18 +1,18 @@
 //! The `CF.*` commands inside Valkey and Redis: a loadable module.
 //!
-//! The engine keeps a filter as the value of a key, of a type that the module brings, and saves,
-//! replicates, migrates, expires and evicts it as any other. What the commands mean is in the crate
-//! `guira-commands`; the server has it from there, too.
+//! A filter is the value of a key, of a data type that the module registers. The engine saves,
+//! replicates, migrates, expires and evicts it like any other value. The crate `guira-commands`
+//! implements the commands, here and in the server.
 //!
 //! | | |
 //! |---|---|
-//! | `engine` | Valkey and Redis behind safe types: all `unsafe` is in there |
-//! | `commands`, `host`, `reply` | a command from its arguments to its answer |
+//! | `engine` | safe types for the API of Valkey and Redis; contains all `unsafe` code |
+//! | `commands`, `host`, `reply` | a command, from its arguments to its reply |
 //! | `effects` | what is replicated to replicas and the AOF |
-//! | `entry`, `loading` | the value of a key, and its bytes |
-//! | `windows`, `clock` | when the windows of filters move on |
-//! | `offload`, `workers` | what threads of the module's own do |
-//! | `settings`, `info` | what operators set and see |
+//! | `entry`, `loading` | the value of a key, and its serialization |
+//! | `windows`, `clock` | when the epochs of filters begin |
+//! | `offload`, `workers` | work on the module's own threads |
+//! | `settings`, `info` | configuration and metrics |
 
 #![deny(unsafe_code)]
 
@@ -41,7 +41,7 @@ engine::entry_point!(Module {
     load,
 });
 
-/// The engine counts the memory of its filters.
+/// Counts the memory of filters towards the engine's `used_memory`.
 #[cfg_attr(not(any(test, feature = "fuzzing")), global_allocator)]
 #[cfg_attr(
     any(test, feature = "fuzzing"),
@@ -49,7 +49,7 @@ engine::entry_point!(Module {
 )]
 static ALLOCATOR: engine::EngineAllocator = engine::EngineAllocator;
 
-/// The module cannot be loaded.
+/// The reason why the module cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 enum LoadModuleError {
     #[error(transparent)]
@@ -66,11 +66,11 @@ enum LoadModuleError {
     Events(#[from] EventsRefused),
 }
 
-/// Tells the engine all that the module has.
+/// Registers the data type, commands, settings and callbacks with the engine.
 fn load(context: &mut Context, arguments: &[Str<'_>]) -> Result<(), LoadModuleError> {
     let arguments: Vec<_> = arguments.iter().map(|word| word.as_bytes()).collect();
     let chosen = settings::parse(&arguments)?;
-    // The engine refuses a second type of this name, so this one stays the only one.
+    // The engine refuses a second type of this name, so the cell is set only once.
     let _ = entry::TYPE.set(context.register_type()?);
     commands::register(context)?;
     settings::register(context, &chosen)?;

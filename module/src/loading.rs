@@ -1,13 +1,12 @@
-//! A filter that has received some of its pieces by `CF.LOADCHUNK`.
+//! A filter of which `CF.LOADCHUNK` has received some pieces.
 //!
-//! It is a value as a filter is: saved, replicated, moved and expired by the engine. A replica that
-//! comes in the midst of a load has what is there already, and gets the other pieces.
+//! It is a value like a finished filter: the engine saves, replicates, migrates and expires it. A
+//! replica that connects during a load gets the pieces so far, and then the others.
 //!
-//! Its pieces are kept beside the filter that is built from them, because that filter cannot be
-//! taken apart again. So a load takes its memory twice, and the last piece takes no longer than the
-//! others. A load that was restored from a file, a payload or another key only has its pieces, so
-//! it takes no more memory than they do. They are decoded when the next piece comes, and only then
-//! is it known whether they are right.
+//! The pieces are kept beside the filter that is built from them, because that filter cannot be
+//! taken apart again. A load therefore takes twice its memory, and its last piece takes no longer
+//! than the others. A load restored from a file, a payload or another key has only its pieces, and
+//! takes no more memory than they do. They are decoded, and checked, when the next piece arrives.
 
 use guira::SnapshotError;
 use guira_commands::{
@@ -16,7 +15,7 @@ use guira_commands::{
 };
 use std::{fmt, sync::Arc};
 
-/// Nothing is refused for its size.
+/// A memory limit that no filter exceeds.
 pub(crate) const ANY_SIZE: Memory = Memory {
     free: usize::MAX,
     limit: usize::MAX,
@@ -25,30 +24,30 @@ pub(crate) const ANY_SIZE: Memory = Memory {
 pub(crate) struct Loading {
     header: Box<[u8]>,
     come: Come,
-    /// `None` until what was restored is decoded.
+    /// `None` until restored pieces are decoded.
     load: Option<Load>,
     clock: Clock,
 }
 
-/// All that has come, in pieces of 1 MiB. Smaller pieces share one, so that a piece of one byte takes
-/// up no more than that.
+/// All received bytes, in chunks of up to 1 MiB. Small pieces share a chunk, so that a piece of one
+/// byte takes one byte.
 #[derive(Default)]
 struct Come {
     pieces: Vec<Vec<u8>>,
     bytes: u64,
 }
 
-/// Where a load is after a piece.
+/// The state of a load after a piece.
 #[derive(Debug)]
 pub(crate) enum Progress {
-    /// There are pieces to come.
+    /// More pieces are expected.
     GoesOn,
-    /// That was the last one.
+    /// That was the last piece.
     Done(Arc<Filter>),
 }
 
 impl Loading {
-    /// Of a filter that goes by `clock` if it has a window.
+    /// Starts a load. `clock` is for filters with a window.
     pub(crate) fn begin(header: &[u8], memory: Memory, clock: Clock) -> Result<Self, LoadError> {
         Ok(Self {
             load: Some(Load::begin(header, memory, clock.clone())?),
@@ -58,8 +57,8 @@ impl Loading {
         })
     }
 
-    /// Takes the next piece. `memory` limits what was restored, and is not decoded yet. After an error
-    /// other than [`LoadError::Position`] it is good for nothing.
+    /// Adds the next piece. `memory` limits what decoding restored pieces may take. After an error
+    /// other than [`LoadError::Position`] the load cannot be continued.
     pub(crate) fn take(
         &mut self,
         position: u64,
@@ -81,7 +80,7 @@ impl Loading {
         is_last.map(|_| Progress::GoesOn)
     }
 
-    /// What had this [`header`](Self::header), without its [`pieces`](Self::pieces).
+    /// Restores a load from its [`header`](Self::header), before its [`pieces`](Self::pieces).
     pub(crate) fn restore(header: &[u8], clock: Clock) -> Result<Self, LoadError> {
         Header::from_bytes(header)?;
         Ok(Self {
@@ -92,17 +91,17 @@ impl Loading {
         })
     }
 
-    /// Takes the next of these pieces, and decodes nothing.
+    /// Adds the next restored piece without decoding it.
     pub(crate) fn restore_piece(&mut self, piece: &[u8]) -> Result<(), LoadError> {
         self.come.push(piece)?;
         match self.come.is_whole() {
-            // A load that has ended is a filter.
+            // A load that is complete would have been a filter.
             true => Err(LoadError::Surplus),
             false => Ok(()),
         }
     }
 
-    /// What has come, decoded.
+    /// Decodes all restored pieces.
     fn decoded(&self, memory: Memory) -> Result<Load, LoadError> {
         let mut load = Load::begin(&self.header, memory, self.clock.clone())?;
         let mut end = 0;
@@ -155,7 +154,7 @@ impl Come {
             let room = Self::PIECE - last.len();
             let (now, rest) = bytes.split_at(room.min(bytes.len()));
             if last.capacity() - last.len() < now.len() {
-                // It doubles, up to a whole piece.
+                // The capacity doubles, up to a whole chunk.
                 let more = last.len().min(room).max(now.len());
                 last.try_reserve_exact(more).map_err(no_memory)?;
             }
@@ -166,7 +165,7 @@ impl Come {
         Ok(())
     }
 
-    /// True if all bytes are there that the first ones announce.
+    /// True if all bytes that the header announces are present.
     fn is_whole(&self) -> bool {
         let length = self.pieces.first().and_then(|piece| piece.first_chunk());
         length.is_some_and(|length| self.bytes - LENGTH_BYTES as u64 >= u64::from_le_bytes(*length))

@@ -1,8 +1,8 @@
 //! Work on the module's own threads, while the engine continues.
 //!
-//! They only read filters, write snapshots of them, complete doublings, and sweep expired copies.
+//! These threads read filters, write snapshots, complete doublings, and sweep expired copies.
 //! Whatever changes the answers of a filter runs on the engine's main thread, in the order in which
-//! replicas repeat it.
+//! replicas apply it.
 
 use crate::{
     engine::{Context, Found, Key, Str, Waiting, guarded, warn},
@@ -21,28 +21,29 @@ use std::{
     time::Duration,
 };
 
-/// A dump that was not continued for this time ends when a client asks for another one.
+/// The time after which an unfinished dump may be dropped for a new one.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Snapshots that clients read, in files without names where the engine has its own files.
+/// Snapshots that clients are reading. They are unnamed files in the engine's working directory.
 static DUMPS: LazyLock<Dumps> = LazyLock::new(|| Dumps::new(Some(PathBuf::from("."))));
 
-/// When a command is worth a thread: it would keep the engine from others for a millisecond or so.
+/// The condition under which a command runs on a thread: it would otherwise block the engine for
+/// about a millisecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
     Never,
-    /// If it has many items.
+    /// The command has many items.
     Items,
-    /// If many buckets are to be split.
+    /// Many buckets are to be split.
     Growth,
-    /// If it begins with the snapshot of a large filter.
+    /// The command starts with a snapshot of a large filter.
     Snapshot,
 }
 
 impl Plan {
     pub(crate) const fn of<S>(command: &Command<S>) -> Self {
         match (command.access, command.cost) {
-            // It belongs on the main thread.
+            // Writes run on the main thread.
             (Access::Write, _) => Self::Never,
             (Access::Read, Cost::Constant | Cost::Allocation) => Self::Never,
             (Access::Read, Cost::PerItem) => Self::Items,
@@ -51,9 +52,9 @@ impl Plan {
         }
     }
 
-    /// By its words alone.
+    /// Whether the arguments alone allow the condition to hold.
     pub(crate) fn may_be_worth_it(self, words: Args<'_>) -> bool {
-        /// The command, its key, and what follows.
+        /// The command's name and its key come before the items.
         const BEFORE: usize = 2;
         match self {
             Self::Never => false,
@@ -63,7 +64,7 @@ impl Plan {
         }
     }
 
-    /// By the filter, if it may be by its words.
+    /// Whether the condition holds for this filter, if the arguments allow it.
     fn is_worth_it(self, filter: &Filter) -> bool {
         const BUCKETS: usize = 1 << 12;
         const BYTES: usize = 1 << 18;
@@ -75,7 +76,7 @@ impl Plan {
         }
     }
 
-    /// The filter of the key, if the command is worth a thread.
+    /// The filter of the key, if the command is to run on a thread.
     pub(crate) fn filter(self, key: &Key<'_>) -> Option<Arc<Filter>> {
         match Slot::get(key) {
             Found::Value(entry) => match entry.content() {
@@ -87,7 +88,7 @@ impl Plan {
     }
 }
 
-/// Lets a thread do the command; false if the client has to be answered at once.
+/// Runs the command on a thread. Returns false if the caller has to run it at once.
 pub(crate) fn offload(
     index: usize,
     context: &Context,
@@ -103,7 +104,7 @@ pub(crate) fn offload(
     true
 }
 
-/// On a thread of the module's own.
+/// Runs the command and replies. This is called on a thread of the module.
 fn answer(command: &Command<Held>, waiting: Waiting, filter: Arc<Filter>, is_resp3: bool) {
     let run = || {
         let words: Vec<_> = waiting.words().collect();
@@ -114,11 +115,11 @@ fn answer(command: &Command<Held>, waiting: Waiting, filter: Arc<Filter>, is_res
     waiting.answer(|context| reply::write(context, &reply::of(answer), is_resp3));
 }
 
-/// The filter of a command that a thread does. The key may have another one by now, or none.
+/// The filter of a command that runs on a thread. The key may have another value by now, or none.
 #[derive(Debug)]
 pub(crate) struct Held(Arc<Filter>);
 
-/// What is left to the main thread.
+/// The reply of operations that only the main thread may do.
 const NOT_HERE: Reply = Reply::error("ERR internal error");
 
 impl Store for Held {
@@ -167,7 +168,7 @@ impl Store for Held {
     }
 }
 
-/// Takes a snapshot, and answers with its first piece.
+/// Takes a snapshot, and replies with its first piece.
 pub(crate) fn begin_dump(key: &[u8], filter: &Filter) -> Answer {
     DUMPS.expire(IDLE);
     let position = DUMPS.begin(key, filter).map_err(|error| refusal(&error))?;
@@ -179,7 +180,7 @@ pub(crate) fn go_on_dump(key: &[u8], position: u64) -> Answer {
     DUMPS.go_on(key, position).map_err(|error| refusal(&error))
 }
 
-/// Dumps that clients are reading.
+/// The dumps that clients are reading.
 pub(crate) fn dumps_under_way() -> UnderWay {
     DUMPS.under_way()
 }

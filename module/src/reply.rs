@@ -1,9 +1,9 @@
-//! Replies, as the engine writes them.
+//! The engine's form of replies.
 
 use crate::engine::Context;
 use guira_commands::{Answer, Reply};
 
-/// An error is a reply, too.
+/// The reply for an answer; an error is a reply as well.
 pub(crate) fn of(answer: Answer) -> Reply {
     answer.unwrap_or_else(|refusal| refusal)
 }

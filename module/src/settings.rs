@@ -1,4 +1,4 @@
-//! What operators set: in the engine's file, by `CONFIG SET`, or as arguments of the module.
+//! The settings: in the engine's configuration file, by `CONFIG SET`, or as module arguments.
 
 use crate::engine::{Context, Fraction, Number, SettingError};
 use guira_commands::{DEFAULT_CAPACITY as CAPACITY, MAX_EXPANSION, Options};
@@ -6,13 +6,13 @@ use thiserror::Error;
 
 const MIB: i64 = 1 << 20;
 
-/// The largest size that a filter may grow to, unless [`ALLOW_LARGE`] is said.
+/// The upper limit of `max-filter-bytes`, unless [`ALLOW_LARGE`] is given.
 const MOST_BYTES: i64 = 512 * MIB;
 
-/// And with that: what a filter can have at all.
+/// The upper limit with [`ALLOW_LARGE`], which is also the limit of the library.
 const MOST_BYTES_ALLOWED: i64 = 64 << 30;
 
-/// The argument of the module that allows filters which stop the engine for long.
+/// The module argument that allows filters so large that their operations block the engine for long.
 const ALLOW_LARGE: &str = "allow-large-filters";
 
 const DEFAULTS: Defaults = Defaults {
@@ -42,7 +42,7 @@ const MOST_THREADS: i64 = 64;
 const MOST_CAPACITY: i64 = 1 << 30;
 const MOST_EXPANSION: i64 = MAX_EXPANSION as i64;
 
-/// What holds where the engine's file says nothing.
+/// The values that apply unless the engine's configuration file has others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Defaults {
     max_filter_bytes: i64,
@@ -54,7 +54,7 @@ pub(crate) struct Defaults {
     allows_large: bool,
 }
 
-/// An argument of the module is wrong.
+/// A module argument is invalid.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(crate) enum ArgumentError {
     #[error(
@@ -87,7 +87,7 @@ pub(crate) fn threads() -> usize {
     positive(&THREADS)
 }
 
-/// Of keys that are made by an insert.
+/// The options of keys that are created by an insert.
 pub(crate) fn default_options() -> Options {
     Options {
         capacity: positive(&DEFAULT_CAPACITY),
@@ -121,7 +121,7 @@ impl Defaults {
     }
 }
 
-/// What the arguments of the module say: names and values, as `max-filter-bytes 64mb`.
+/// Parses the module arguments: names and values, such as `max-filter-bytes 64mb`.
 pub(crate) fn parse(arguments: &[&[u8]]) -> Result<Defaults, ArgumentError> {
     let mut words = arguments.iter().map(|word| String::from_utf8_lossy(word));
     let allows_large = words.clone().any(|word| word == ALLOW_LARGE);
@@ -173,7 +173,7 @@ pub(crate) fn parse(arguments: &[&[u8]]) -> Result<Defaults, ArgumentError> {
     Ok(chosen)
 }
 
-/// A number, perhaps of the engine's units of memory.
+/// Parses a number of bytes, with the engine's memory units.
 fn bytes(text: &str) -> Option<i64> {
     let text = text.to_ascii_lowercase();
     let (number, unit) = match text.find(|c: char| c.is_ascii_alphabetic()) {
@@ -193,7 +193,7 @@ fn bytes(text: &str) -> Option<i64> {
     number.parse::<i64>().ok()?.checked_mul(unit)
 }
 
-/// Tells the engine of all settings, and takes what its file says.
+/// Registers all settings with the engine, and applies the values of its configuration file.
 pub(crate) fn register(context: &Context, defaults: &Defaults) -> Result<(), SettingError> {
     let most_bytes = defaults.most_bytes();
     let register = |setting, default, most| context.register_number(setting, default, most);

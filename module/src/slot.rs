@@ -1,17 +1,17 @@
-//! The key of a command: the engine's, or one of a test.
+//! The key of a command: a key of the engine, or a stand-in for tests.
 
 use crate::{
     engine::{Found, Key, Memory, NotWritable},
     entry::{Entry, TYPE},
 };
 
-/// A key that may have a value.
+/// A key, which may or may not have a value.
 pub(crate) trait Slot {
     fn get(&self) -> Found<&Entry>;
     fn get_mut(&mut self) -> Found<&mut Entry>;
     fn set(&mut self, entry: Entry) -> Result<(), NotWritable>;
     fn delete(&mut self) -> Result<(), NotWritable>;
-    /// The memory of the engine, and its limit.
+    /// The engine's memory use and limit.
     fn memory(&self) -> Option<Memory>;
 }
 
@@ -43,14 +43,14 @@ impl Slot for Key<'_> {
     }
 }
 
-/// A key without an engine.
+/// A key for tests without an engine.
 #[cfg(test)]
 #[derive(Debug, Default)]
 pub(crate) struct FakeKey {
     pub(crate) entry: Option<Entry>,
     pub(crate) is_of_other_type: bool,
     pub(crate) memory: Option<Memory>,
-    /// Those of its engine.
+    /// The windows that an engine would have.
     pub(crate) windows: std::rc::Rc<crate::windows::Windows>,
 }
 

@@ -1,16 +1,16 @@
-//! When the windows of filters move on.
+//! When the epochs of filters with windows begin.
 //!
-//! All filters of a node use one clock, which only the module moves. The primary moves it when the
-//! epoch of a filter is due, and replicates by how much: `CF.CLOCK`. Replicas and the AOF do not
-//! read a clock of their own. So the epochs of a filter begin between the same commands everywhere,
-//! and an item that is present on the primary is present on its replicas.
+//! All filters of a node share one clock, which only the module moves. The primary moves it when an
+//! epoch of a filter is due, and replicates the elapsed time as `CF.CLOCK`. Replicas and the AOF do
+//! not read a clock. Hence the epochs of a filter begin between the same commands everywhere, and an
+//! item that is present on the primary is present on its replicas.
 //!
-//! A step begins at once, and what it lets a filter forget does not count from then on. To empty the
-//! slots of that takes longer: threads of the module do it. They only empty what is forgotten, so it
-//! matters to replicas when in one case only: docs/MODULE.md, "Keys that forget".
+//! An epoch begins at once: items that expire with it are no longer counted. Threads of the module
+//! then empty their slots, which takes longer. They empty only slots of expired items, so their timing
+//! matters to replicas in one case only: docs/MODULE.md, "Keys that forget".
 //!
-//! A new filter waits for the next move of the clock, at most a tenth of a second later. Only then
-//! is it known how late the filter is.
+//! The window of a new filter begins with the next move of the clock, at most a tenth of a second
+//! later.
 
 mod node;
 
@@ -22,13 +22,13 @@ use std::{
     time::{Instant, SystemTime},
 };
 
-/// The windows of this engine.
+/// The windows of this engine's filters.
 pub(crate) fn of_engine() -> &'static Windows {
     static WINDOWS: LazyLock<Windows> = LazyLock::new(|| Windows::new(wall()));
     &WINDOWS
 }
 
-/// The clock of the machine, in milliseconds since 1970.
+/// The wall-clock time, in milliseconds since 1970.
 pub(crate) fn wall() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| {
@@ -36,13 +36,13 @@ pub(crate) fn wall() -> i64 {
     })
 }
 
-/// A file says that so much had passed by then.
+/// Records the wall-clock time up to which a file has counted the time of its filters.
 pub(crate) fn is_from_file(windows: &Windows, wall: i64) {
     let standing = standing();
     match (standing.is_loading, standing.is_primary) {
         (true, true) => windows.is_from_file(wall),
         (true, false) => windows.is_from_primary(Instant::now(), self::wall()),
-        // The payload of a key.
+        // This is the payload of a single key.
         (false, _) => {}
     }
 }

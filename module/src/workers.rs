@@ -1,4 +1,4 @@
-//! Threads of the module's own, which begin with the first work for them.
+//! The module's own threads, which start with the first work for them.
 
 use crate::{
     engine::{guarded, warn},
@@ -16,7 +16,7 @@ type Work = Box<dyn FnOnce() + Send>;
 
 struct Workers {
     state: Mutex<State>,
-    /// There is work, or too many threads.
+    /// Signalled when there is work, or when there are too many threads.
     changed: Condvar,
 }
 
@@ -35,7 +35,7 @@ static WORKERS: Workers = Workers {
     changed: Condvar::new(),
 };
 
-/// Lets a thread do it; does it here, if there is no thread.
+/// Queues the work for a thread. Does it on the calling thread if no thread can be started.
 pub(crate) fn submit(work: impl FnOnce() + Send + 'static) {
     let work: Work = Box::new(work);
     let mut state = WORKERS.lock();
@@ -55,9 +55,9 @@ pub(crate) fn submit(work: impl FnOnce() + Send + 'static) {
     WORKERS.changed.notify_one();
 }
 
-/// Lets a thread sweep out what the filter has forgotten, if it is still there.
+/// Queues a sweep of the filter's expired items, unless the filter is dropped before.
 ///
-/// If it comes late, the next step of the filter begins with it, on the main thread.
+/// If the next epoch of the filter begins first, the main thread does the sweep then.
 pub(crate) fn sweep(filter: Weak<Filter>) {
     submit(move || {
         if let Some(filter) = filter.upgrade() {
@@ -72,12 +72,12 @@ fn begin() -> io::Result<()> {
 }
 
 impl Workers {
-    /// A panic while the lock is held leaves nothing half-done here.
+    /// The state is consistent even if a thread panicked while it held the lock.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does the queued work, as long as this thread is wanted.
+    /// Does queued work until there are more threads than the settings allow.
     fn run(&self) {
         let mut state = self.lock();
         while state.threads <= settings::threads() {
@@ -95,7 +95,7 @@ impl Workers {
             }
         }
         state.threads -= 1;
-        // What it was woken for another one does.
+        // Passes on the notification, which was meant for a thread that continues.
         drop(state);
         self.changed.notify_one();
     }

@@ -1,4 +1,4 @@
-//! The clock of a node, and its filters with windows in the order of their steps.
+//! The clock of a node, and its filters with windows, ordered by their next epoch.
 
 use crate::workers;
 use guira_commands::{Clock, Filter};
@@ -11,16 +11,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// No shorter queue is pruned.
+/// A shorter queue is not pruned.
 const SHORT: usize = 64;
 
-/// All of it is used on the engine's main thread; what it forks only reads the atomics. Other
-/// threads may have the filters.
+/// The clock and the queue. Only the engine's main thread uses them; forked processes read the
+/// atomics. Other threads may hold references to the filters.
 #[derive(Debug)]
 pub(crate) struct Windows {
-    /// In milliseconds.
+    /// The time of the clock in milliseconds.
     time: Arc<AtomicU64>,
-    /// What the clock of the machine showed when this one moved.
+    /// The wall-clock time of the last move.
     wall: AtomicI64,
     inner: Mutex<Inner>,
 }
@@ -28,41 +28,41 @@ pub(crate) struct Windows {
 #[derive(Debug)]
 struct Inner {
     counted: Counted,
-    /// They begin when the clock moves.
+    /// Filters whose windows begin when the clock moves.
     waiting: Vec<Weak<Filter>>,
-    /// By the time of their next step, and by a number of their own.
+    /// Filters by the time of their next epoch and a unique number.
     queue: BTreeMap<(u64, u64), Weak<Filter>>,
     number: u64,
     /// The length of the queue at which deleted filters are removed from it.
     prune_at: usize,
 }
 
-/// Up to when the clock has counted.
+/// The time up to which the clock has counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Counted {
-    /// It has never moved.
+    /// The clock has never moved.
     Nothing,
     To(Instant),
-    /// By the clock of the machine, in milliseconds since 1970: a file says so.
+    /// A wall-clock time in milliseconds since 1970, which a file contained.
     ToWall(i64),
 }
 
-/// The clock moves.
+/// One move of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pass {
     pub(crate) milliseconds: u64,
-    /// Of the machine, at its end.
+    /// The wall-clock time at the end of the move.
     pub(crate) wall: i64,
-    /// No client has written in this time.
+    /// True if no client has written during this time.
     pub(crate) is_idle: bool,
 }
 
-/// What a file has of a filter, beside its snapshot.
+/// The time of a filter as saved in a file, beside its snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Saved {
-    /// False if it waits for the clock to move.
+    /// False if the window waits for the clock to move.
     pub(crate) has_begun: bool,
-    /// What the clock of the machine showed when that of the node moved last.
+    /// The wall-clock time of the node's last move.
     pub(crate) wall: i64,
 }
 
@@ -92,7 +92,7 @@ impl Pass {
 }
 
 impl Saved {
-    /// Bytes of its encoding.
+    /// The length of the encoding in bytes.
     pub(crate) const BYTES: usize = 1 + 8 + 4;
 
     pub(crate) fn to_bytes(self) -> [u8; Self::BYTES] {
@@ -138,12 +138,12 @@ impl Windows {
         }
     }
 
-    /// What the filters of this node go by.
+    /// The clock for the filters of this node.
     pub(crate) fn clock(&self) -> Clock {
         Clock::Told(self.time.clone())
     }
 
-    /// A panic while the lock was held leaves nothing half-done here.
+    /// The state is consistent even if a thread panicked while it held the lock.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -152,7 +152,7 @@ impl Windows {
         self.time.load(Ordering::Relaxed)
     }
 
-    /// Takes the filter, if it has a window.
+    /// Adds the filter if it has a window.
     pub(crate) fn add(&self, filter: &Arc<Filter>) {
         let Some(window) = filter.window() else {
             return;
@@ -166,7 +166,7 @@ impl Windows {
         inner.prune();
     }
 
-    /// The time of the filter does not pass until the clock moves.
+    /// Stops the time of the filter until the clock moves.
     pub(crate) fn hold(&self, filter: &Arc<Filter>) {
         if let Some(window) = filter.window() {
             window.hold();
@@ -174,7 +174,7 @@ impl Windows {
         }
     }
 
-    /// Takes the filter of a value that was saved.
+    /// Adds the filter of a restored value.
     pub(crate) fn restore(&self, filter: &Arc<Filter>, saved: Saved) {
         if let Some(window) = filter.window() {
             if saved.has_begun {
@@ -184,7 +184,7 @@ impl Windows {
         }
     }
 
-    /// What is to be saved of the filter; of one without a window nothing.
+    /// The time of the filter to be saved, or `None` if it has no window.
     pub(crate) fn save(&self, filter: &Filter) -> Option<Saved> {
         let window = filter.window()?;
         Some(Saved {
@@ -193,26 +193,27 @@ impl Windows {
         })
     }
 
-    /// A file of this node says so. The time since then passes when it is the primary.
+    /// Sets the time that a file of this node contained. The time since then counts once the node is a
+    /// primary.
     pub(crate) fn is_from_file(&self, wall: i64) {
         let mut inner = self.lock();
         let latest = match inner.counted {
             Counted::Nothing => wall,
             Counted::ToWall(other) => wall.max(other),
-            // The process was there when the file was written.
+            // The process was already running when the file was written.
             Counted::To(_) => return,
         };
         inner.counted = Counted::ToWall(latest);
         self.wall.store(latest, Ordering::Relaxed);
     }
 
-    /// A primary has sent its values: from here on time passes as it says.
+    /// Notes that a primary has sent its values: from now on the primary moves the clock.
     pub(crate) fn is_from_primary(&self, now: Instant, wall: i64) {
         self.lock().counted = Counted::To(now);
         self.wall.store(wall, Ordering::Relaxed);
     }
 
-    /// There is a primary, so the time since a file was written passes as that says.
+    /// Notes that there is a primary, which also counts the time since a file was written.
     pub(crate) fn is_led(&self, now: Instant) {
         let mut inner = self.lock();
         if matches!(inner.counted, Counted::ToWall(_)) {
@@ -220,12 +221,12 @@ impl Windows {
         }
     }
 
-    /// How the clock is to move by now, if a filter waits for it.
+    /// The next move of the clock, if a filter waits for one.
     pub(crate) fn due(&self, now: Instant, wall: i64) -> Option<Pass> {
         let mut inner = self.lock();
         let (milliseconds, is_idle) = match inner.counted {
             Counted::Nothing => (0, false),
-            // Rounded up: what has come by now came before the clock shows it.
+            // Rounds up: everything that arrived until now arrived before the clock shows this time.
             Counted::To(then) => {
                 let passed = now.saturating_duration_since(then);
                 (passed.as_nanos().div_ceil(1_000_000) as u64, false)
@@ -252,7 +253,7 @@ impl Windows {
         })
     }
 
-    /// Moves the clock as the primary or an AOF says.
+    /// Moves the clock as the primary or an AOF requires.
     pub(crate) fn pass_as_told(&self, pass: Pass, is_from_file: bool, now: Instant, wall: i64) {
         self.pass(pass);
         if is_from_file {
@@ -262,12 +263,12 @@ impl Windows {
         }
     }
 
-    /// Moves the clock, and begins the steps that are due then. What they let filters forget is swept
-    /// out at once as far as that is quick, and by another thread where it is not.
+    /// Moves the clock and begins the epochs that are due. Sweeps expired items at once as far as that
+    /// is quick, and leaves the rest to another thread.
     pub(crate) fn pass(&self, pass: Pass) {
-        /// Longer than any window.
+        /// Longer than any window, in milliseconds.
         const LONGEST: u64 = 1 << 45;
-        /// Bytes that are swept here, which takes about a millisecond.
+        /// The bytes of a table that are swept at once, which takes about a millisecond.
         const AT_ONCE: usize = 1 << 20;
         let (mut at_once, mut unswept) = (AT_ONCE, Vec::new());
         let passed = pass.milliseconds.min(LONGEST);
@@ -293,7 +294,7 @@ impl Windows {
             let Some(window) = filter.window() else {
                 continue;
             };
-            // One that was held has another place by now, or waits.
+            // The filter has been held since, and is queued at another time or waits.
             if !window.has_begun() || !window.until_next_epoch().is_zero() {
                 continue;
             }
@@ -314,7 +315,7 @@ impl Windows {
         unswept.into_iter().for_each(workers::sweep);
     }
 
-    /// How long it is until a step is due, or none.
+    /// The time until the next epoch is due, if any.
     pub(crate) fn until_due(&self, now: Instant) -> Duration {
         let inner = self.lock();
         let first = inner.queue.first_key_value();
@@ -325,7 +326,7 @@ impl Windows {
         left.saturating_sub(now.saturating_duration_since(then))
     }
 
-    /// How many filters have windows.
+    /// The number of filters with windows.
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
         let inner = self.lock();
@@ -342,13 +343,13 @@ impl Inner {
         else {
             return;
         };
-        // A millisecond more: the clock is ahead by a part of one.
+        // Adds a millisecond, because the clock can be ahead by a fraction of one.
         let left = left.as_nanos().div_ceil(1_000_000) as u64 + 1;
         self.number += 1;
         self.queue.insert((now + left, self.number), filter);
     }
 
-    /// Removes deleted filters, from time to time.
+    /// Removes deleted filters once the queue has grown enough.
     fn prune(&mut self) {
         let length = self.queue.len() + self.waiting.len();
         if length >= self.prune_at {
