@@ -15,7 +15,7 @@ pub struct TlsError {
     fault: String,
 }
 
-/// The certificates in a PEM file, of which there is at least one.
+/// The certificates in a PEM file: at least one.
 pub(crate) fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
     let certificates: Vec<_> = read.map_err(fault(path))?;

@@ -135,7 +135,7 @@ impl Snapshot {
         Ok(piece)
     }
 
-    /// False if nobody has read it for long: its disk space is then freed.
+    /// False if no client has read it for long: its disk space is then freed.
     fn is_in_use(&self) -> bool {
         let is_idle = lock(&self.read).elapsed() >= IDLE;
         if is_idle {
@@ -188,7 +188,7 @@ mod tests {
         drop(first);
         let fourth = snapshots.begin(&keyspace).unwrap();
         assert!(!Arc::ptr_eq(&fourth, &second));
-        // One that nobody reads makes room.
+        // A snapshot that no client reads makes room.
         let long_ago = Instant::now().checked_sub(IDLE).unwrap();
         *second.read.lock().unwrap() = long_ago;
         let fifth = snapshots.begin(&keyspace).unwrap();

@@ -14,7 +14,7 @@ use std::{
 pub(super) struct Proxy {
     pub(super) port: u16,
     target: Arc<AtomicU16>,
-    /// Bytes from the primary until `reached` is told; `u64::MAX` for never.
+    /// Bytes from the primary until `reached` receives; `u64::MAX` for never.
     until: Arc<AtomicU64>,
     pub(super) reached: Receiver<()>,
 }
