@@ -1,7 +1,7 @@
 //! The connected clients, for commands that list or end connections.
 
 use crate::{
-    commands::{COMMANDS, Command},
+    command::{COMMANDS, Command},
     resp::Protocol,
 };
 use std::{

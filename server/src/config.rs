@@ -1,12 +1,18 @@
 //! The settings. [`settings`](crate::settings) reads them.
 
 mod password;
+mod standby;
 mod values;
 
 pub use password::Password;
+pub use standby::{Address, Standby};
+
 pub(crate) use password::password;
 
-use crate::{logging, resp::Limits};
+use crate::{
+    logging::{self, LogFormat},
+    resp::Limits,
+};
 use clap::{
     ArgAction, Parser, ValueEnum,
     builder::{BoolishValueParser, NonEmptyStringValueParser},
@@ -145,6 +151,10 @@ pub struct Config {
     /// Save when the server stops.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set, help_heading = "Saving")]
     pub save_on_exit: bool,
+
+    /// What a standby does.
+    #[command(flatten)]
+    pub standby: Standby,
 
     /// Distinct items that fit into a key created by an insert, before the filter grows.
     #[arg(
@@ -323,15 +333,6 @@ pub enum AuthClients {
     Optional,
 }
 
-/// How the log is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// One line of text per event.
-    Text,
-    /// One JSON object per event, in a line.
-    Json,
-}
-
 impl Config {
     /// What each setting says by itself is right; whether they go together.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
@@ -351,8 +352,9 @@ impl Config {
                 "--tls-auth-clients needs a --tls-ca-cert-file: set one, or use --tls-auth-clients no",
             ),
             (
-                !tls && cert_and_key.iter().any(|file| file.is_some()),
-                "--tls-cert-file and --tls-key-file need a --tls-port",
+                !tls && !self.standby.tls_replication
+                    && cert_and_key.iter().any(|file| file.is_some()),
+                "--tls-cert-file and --tls-key-file need a --tls-port, or --tls-replication",
             ),
             (
                 self.unixsocketperm.is_some() && self.unixsocket.is_none(),
@@ -365,6 +367,20 @@ impl Config {
             (
                 self.save_every.is_some() && self.dir.is_none(),
                 "--save-every needs a --dir to save to",
+            ),
+            (
+                self.standby.masterauth.is_some() && self.standby.masterauth_file.is_some(),
+                "--masterauth and --masterauth-file both set the password: remove one of them",
+            ),
+            (
+                self.standby.masteruser.is_some()
+                    && self.standby.masterauth.is_none()
+                    && self.standby.masterauth_file.is_none(),
+                "--masteruser needs a --masterauth or a --masterauth-file",
+            ),
+            (
+                self.standby.tls_replication && self.tls_ca_cert_file.is_none(),
+                "--tls-replication needs a --tls-ca-cert-file",
             ),
         ];
         let broken = rules.into_iter().find(|(broken, _)| *broken);
@@ -441,68 +457,4 @@ fn limit(size: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_well_formed() {
-        Config::command().debug_assert();
-    }
-
-    #[test]
-    fn no_time_between_saves_is_no_saves() {
-        for (time, expected) in [("0", None), ("2m", Some(Duration::from_secs(120)))] {
-            let config = Config::parse_from(["", "--dir", ".", "--save-every", time]);
-            assert_eq!(config.save_every(), expected);
-        }
-    }
-
-    #[test]
-    fn settings_that_do_not_go_together_are_refused() {
-        let check = |args: &[&str]| Config::parse_from([&[""], args].concat()).check();
-        for (args, fault) in [
-            (&["--tcp", "false"][..], Some("--tcp false leaves nothing")),
-            (&["--tcp", "false", "--unixsocket", "s"], None),
-            (
-                &["--tcp", "false", "--tls-port", "1"],
-                Some("--tls-port needs a"),
-            ),
-            (
-                &["--tls-port", "1", "--tls-cert-file", "c"],
-                Some("--tls-port needs a"),
-            ),
-            (
-                &[
-                    "--tls-port",
-                    "1",
-                    "--tls-cert-file",
-                    "c",
-                    "--tls-key-file",
-                    "k",
-                ],
-                Some("--tls-auth-clients needs a --tls-ca-cert-file"),
-            ),
-            (
-                &["--tls-cert-file", "c"],
-                Some("--tls-cert-file and --tls-key-file need a --tls-port"),
-            ),
-            (
-                &["--unixsocketperm", "700"],
-                Some("--unixsocketperm needs a --unixsocket"),
-            ),
-            (&["--save-every", "5m"], Some("--save-every needs a --dir")),
-            (&["--save-every", "5m", "--dir", "."], None),
-            (
-                &["--requirepass", "x", "--requirepass-file", "f"],
-                Some("--requirepass and --requirepass-file both"),
-            ),
-        ] {
-            match (check(args), fault) {
-                (Ok(()), None) => {}
-                (Err(error), Some(fault)) => assert!(error.starts_with(fault), "{error}"),
-                (result, _) => panic!("{args:?}: {result:?}"),
-            }
-        }
-    }
-}
+mod tests;

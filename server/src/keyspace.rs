@@ -6,30 +6,30 @@
 
 mod deadlines;
 mod entry;
+mod error;
+mod list;
 mod map;
 mod names;
+mod replace;
 mod ticks;
 mod watch;
 
 pub use entry::{Entry, now};
+pub use error::ReserveError;
 pub use map::Step;
 pub use names::{CopyError, Deadline, RenameError};
 pub use ticks::Lane;
 pub use watch::Watched;
 
 use deadlines::{Deadlines, INDEXED};
-use guira::{BuildError, CuckooFilter};
+use guira::CuckooFilter;
 use guira_commands::{Clock, Filter, Growth, GrowthError, Wanted};
 use map::Map;
 use papaya::Guard;
-use std::{
-    collections::{BTreeSet, TryReserveError},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError, RwLock,
+    atomic::{AtomicU64, AtomicUsize, Ordering},
 };
-use thiserror::Error;
 use ticks::{SCHEDULED, Ticks};
 
 /// Bytes that a key is charged in addition to its name and its filter. They cover what the server
@@ -81,46 +81,6 @@ pub fn shown_limit(limit: usize) -> usize {
     match limit {
         usize::MAX => 0,
         limit => limit,
-    }
-}
-
-/// There is no room for a filter.
-#[derive(Debug, Error)]
-pub enum ReserveError {
-    /// The key has a filter.
-    #[error("ERR item exists")]
-    Exists,
-    /// The key is too long.
-    #[error("ERR the key has {0} bytes, and {LONGEST_KEY} are allowed")]
-    Key(usize),
-    /// The library refused.
-    #[error("ERR {0}")]
-    Build(BuildError),
-    /// The memory limit is in the way of its growth.
-    #[error("OOM with MAXCAPACITY items the filter needs {needed} bytes, and maxmemory is {limit}")]
-    Growth {
-        /// Bytes of the filter when it has grown, at least.
-        needed: usize,
-        /// The limit.
-        limit: usize,
-    },
-    /// The memory limit is in the way.
-    #[error(
-        "OOM the filter needs {needed} bytes, and of maxmemory, {limit}, there are {free} left"
-    )]
-    Memory {
-        /// Bytes of the filter.
-        needed: usize,
-        /// The limit.
-        limit: usize,
-        /// What is left of it.
-        free: usize,
-    },
-}
-
-impl From<BuildError> for ReserveError {
-    fn from(error: BuildError) -> Self {
-        Self::Build(error)
     }
 }
 
@@ -330,67 +290,6 @@ impl Keyspace {
         }
     }
 
-    /// The keys and their filters. Concurrent changes may be included or not. Each filter is looked
-    /// up when its turn comes, so a filter that is deleted before is not kept. A filter that is
-    /// renamed before is listed under its old name.
-    pub fn entries(&self) -> impl Iterator<Item = (Box<[u8]>, Arc<Entry>)> {
-        let listed: Vec<_> = {
-            let _names = self.names.read().unwrap_or_else(PoisonError::into_inner);
-            let guard = self.map.guard();
-            let all = self.map.keys(&guard).collect::<BTreeSet<_>>().into_iter();
-            all.filter_map(|key| Some((key.into(), Arc::downgrade(self.map.get(key, &guard)?))))
-                .collect()
-        };
-        listed
-            .into_iter()
-            .filter_map(|(key, filter): (Box<[u8]>, Weak<Entry>)| {
-                let renamed = || {
-                    filter
-                        .upgrade()
-                        .filter(|it| is_kept(it) && !it.has_expired())
-                };
-                let filter = self.get(&key).or_else(renamed)?;
-                Some((key, filter))
-            })
-    }
-
-    /// The keys. Concurrent changes may be included or not.
-    ///
-    /// # Errors
-    ///
-    /// There is no memory for the list.
-    pub fn keys(&self) -> Result<Vec<Box<[u8]>>, TryReserveError> {
-        let guard = self.map.guard();
-        let mut listed: Vec<&[u8]> = Vec::new();
-        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
-        for key in self.map.keys(&guard) {
-            listed.try_reserve(1)?;
-            listed.push(key);
-        }
-        drop(names);
-        // A key that is deleted and created again during the listing can occur twice.
-        listed.sort_unstable();
-        listed.dedup();
-        let mut keys = Vec::new();
-        keys.try_reserve_exact(listed.len())?;
-        for key in listed {
-            let mut copy = Vec::new();
-            copy.try_reserve_exact(key.len())?;
-            copy.extend_from_slice(key);
-            keys.push(copy.into_boxed_slice());
-        }
-        Ok(keys)
-    }
-
-    /// Some keys, `count` or a few more or less, from `cursor` on, which is 0 at the beginning.
-    ///
-    /// Every key that is there from the first step to the last is in one of them, whatever happens
-    /// to others.
-    #[must_use]
-    pub fn scan(&self, cursor: u64, count: usize) -> Step {
-        self.map.scan(cursor, count.max(1))
-    }
-
     /// How many keys there are. Some of them may have expired just now.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -579,6 +478,12 @@ fn to_be_charged(key: &[u8], filter: Entry) -> (Arc<Entry>, usize) {
     (Arc::new(filter), bytes)
 }
 
+/// Bytes that a key with this filter, which expires then, will be charged.
+pub(crate) fn charge_of(key: &[u8], filter: &Filter, deadline: Option<i64>) -> usize {
+    let scheduled = filter.window().map_or(0, |_| SCHEDULED);
+    filter.memory_usage() + overhead(key, deadline) + scheduled
+}
+
 /// Bytes of a filter and its key.
 fn bytes(filter: &Entry) -> usize {
     let scheduled = filter.window().map_or(0, |_| SCHEDULED);
@@ -586,95 +491,4 @@ fn bytes(filter: &Entry) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use guira_commands::Options;
-    use std::{
-        sync::{Barrier, atomic::AtomicBool},
-        thread,
-        time::{Duration, Instant},
-    };
-
-    fn unlimited(options: Options) -> Entry {
-        let growth = Growth::furthest(&options, usize::MAX).unwrap();
-        Filter::build(options, growth).unwrap().into()
-    }
-
-    /// A save of many filters takes long, and does not keep filters that are deleted during the
-    /// save.
-    #[test]
-    fn entries_are_looked_up_when_their_turn_comes() {
-        let keyspace = Keyspace::new(usize::MAX);
-        for key in [b"a", b"b"] {
-            keyspace.reserve(key, &Options::default().into()).unwrap();
-        }
-        let mut entries = keyspace.entries();
-        assert!(entries.next().is_some_and(|(key, _)| *key == *b"a"));
-        keyspace.delete(b"b");
-        assert!(entries.next().is_none());
-    }
-
-    /// A thread that is too late would charge for it once more, for a moment.
-    #[test]
-    fn one_of_all_is_told_that_a_filter_has_grown() {
-        let filter = unlimited(Options::default());
-        let told = AtomicUsize::new(0);
-        let barrier = Barrier::new(2);
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    for round in 1..=2_000 {
-                        if barrier.wait().is_leader() {
-                            filter.charged_buckets.store(0, Ordering::Relaxed);
-                        }
-                        barrier.wait();
-                        told.fetch_add(filter.has_grown().into(), Ordering::Relaxed);
-                        barrier.wait();
-                        assert_eq!(told.load(Ordering::Relaxed), round);
-                    }
-                });
-            }
-        });
-    }
-
-    /// A save with a key twice could not be loaded.
-    #[test]
-    fn no_key_is_there_twice() {
-        let keyspace = Keyspace::new(usize::MAX);
-        let options = Options {
-            capacity: 4,
-            expansion: 0,
-            ..Options::default()
-        };
-        let keys: Vec<String> = (0..20).map(|key| format!("key {key}")).collect();
-        let stop = AtomicBool::new(false);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                // It may begin when it is to stop already.
-                loop {
-                    for key in &keys {
-                        keyspace.delete(key.as_bytes());
-                        keyspace
-                            .reserve(key.as_bytes(), &options.into())
-                            .expect("a small filter");
-                    }
-                    if stop.load(Ordering::Relaxed) {
-                        break;
-                    }
-                }
-            });
-            let start = Instant::now();
-            while start.elapsed() < Duration::from_millis(300) {
-                let entries: Vec<_> = keyspace.entries().collect();
-                let distinct: BTreeSet<_> = entries.iter().map(|(key, _)| key).collect();
-                assert_eq!(entries.len(), distinct.len());
-            }
-            stop.store(true, Ordering::Relaxed);
-        });
-        assert_eq!(keyspace.entries().count(), keys.len());
-        for key in &keys {
-            assert!(keyspace.delete(key.as_bytes()));
-        }
-        assert_eq!((keyspace.used(), keyspace.len()), (0, 0));
-    }
-}
+mod tests;

@@ -6,6 +6,8 @@
 //! | module | what it does |
 //! |---|---|
 //! | [`keyspace`] | holds the filters |
+//! | [`store`] | what the commands on filters and keys work on |
+//! | [`command`] | names the commands and their properties |
 //! | [`commands`] | turn arguments into replies, without a socket |
 //! | [`resp`] | the wire protocol |
 //! | [`persist`] | writes files |
@@ -13,6 +15,7 @@
 //! | [`metrics`], [`stats`], [`process`] | report on the server |
 //! | [`slow`] | runs long work |
 //! | [`ready`] | asks whether another server is ready |
+//! | [`snapshots`], [`standby`] | copy all keys to another server |
 //! | [`panics`] | decides what a panic ends |
 //!
 //! `docs/server/operations.md` in the repository is the manual.
@@ -20,7 +23,9 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod certificates;
 pub mod clients;
+pub mod command;
 pub mod commands;
 pub mod config;
 #[doc(hidden)]
@@ -42,5 +47,9 @@ pub mod server;
 pub mod session;
 pub mod settings;
 pub mod slow;
+pub mod slow_log;
+pub mod snapshots;
+pub mod standby;
 pub mod stats;
+pub mod store;
 pub mod tunable;

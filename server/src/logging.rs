@@ -1,6 +1,6 @@
 //! The log, which goes to the standard error output.
 
-use crate::config::LogFormat;
+use clap::ValueEnum;
 use std::{
     io::{self, IsTerminal, Write},
     sync::OnceLock,
@@ -29,6 +29,15 @@ const DEFAULT: LevelFilter = LevelFilter::INFO;
 
 /// Replaces the filter of the log, once it is started.
 static FILTER: OnceLock<Handle<Targets, Registry>> = OnceLock::new();
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// One line of text per event.
+    Text,
+    /// One JSON object per event, in a line.
+    Json,
+}
 
 /// Starts the log.
 ///

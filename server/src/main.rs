@@ -44,8 +44,8 @@ const LAST_CONNECTIONS: Duration = Duration::from_secs(5);
 const IDLE: Duration = Duration::from_secs(600);
 
 /// Threads in addition to the workers: for commands that take long, to replace workers on which an
-/// insert waits for a snapshot, and for a scrape.
-const OTHER_THREADS: usize = 2 * slow::AT_A_TIME + 1;
+/// insert waits for a snapshot, for a scrape, and for the copies of a standby.
+const OTHER_THREADS: usize = 2 * slow::AT_A_TIME + 2;
 
 fn main() -> ExitCode {
     let config = match settings::load(env::args_os(), |name| env::var_os(name)) {
@@ -124,6 +124,9 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
     tasks.spawn("saves at an interval", save_every(server.clone()));
     tasks.spawn("abandoned dumps and loads", expire(server.clone()));
     tasks.spawn("expired keys", server.clone().sweep());
+    if server.config.standby.replica_of.is_some() {
+        tasks.spawn("copies of the primary", server.clone().follow());
+    }
     for lane in Lane::ALL {
         tasks.spawn("epochs of filters", server.clone().tick(lane));
     }

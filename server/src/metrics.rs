@@ -2,6 +2,7 @@
 
 mod format;
 mod http;
+mod standby;
 
 pub use http::serve;
 
@@ -33,6 +34,7 @@ impl Collector for Exposed {
         commands(server, &mut encoder)?;
         clients(server, &mut encoder)?;
         memory_and_saves(server, &mut encoder)?;
+        standby::standby(server, &mut encoder)?;
         of_process(&mut encoder)?;
         filters(server, &mut encoder)
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     clients::Clients,
-    commands::{Enabled, SlowLog, Store},
+    command::{Access, Command, Enabled},
     config::Config,
     fault::Fault,
     guesses::Guesses,
@@ -10,7 +10,11 @@ use crate::{
     persist::{SaveError, Saver},
     pools::Pools,
     slow::{SlowWork, run_beside},
+    slow_log::SlowLog,
+    snapshots::Snapshots,
+    standby::Standby,
     stats::Stats,
+    store::Store,
     tunable::Tunable,
 };
 use std::{
@@ -43,6 +47,10 @@ pub struct Server {
     pub tunable: Tunable,
     /// Where the keys are saved.
     pub saver: Saver,
+    /// Snapshots that standbys read.
+    pub snapshots: Snapshots,
+    /// Whether it is a standby.
+    pub standby: Standby,
     /// What has happened so far.
     pub stats: Stats,
     /// Who has guessed the password.
@@ -78,6 +86,8 @@ impl Server {
                 .with_defaults(config.default_options()),
             commands: Enabled::without(&config.disable_command),
             saver,
+            snapshots: Snapshots::new(config.dir.clone()),
+            standby: Standby::new(&config),
             stats: Stats::default(),
             guesses: Guesses::default(),
             clients: Clients::default(),
@@ -103,6 +113,25 @@ impl Server {
     #[must_use]
     pub fn port(&self) -> u16 {
         self.listening.get().copied().unwrap_or(self.config.port)
+    }
+
+    /// True if this server is a standby and the command is a write.
+    #[inline]
+    #[must_use]
+    pub fn refuses(&self, command: &Command) -> bool {
+        command.access == Access::Write && self.standby.is_replica()
+    }
+
+    /// Copies the keys of the primary at the interval, for ever.
+    pub async fn follow(self: Arc<Self>) {
+        loop {
+            self.standby.next().await;
+            let server = self.clone();
+            let copy = move || server.standby.copy(&server.store);
+            if run_beside(copy).await.is_none() {
+                return;
+            }
+        }
     }
 
     /// Evicts expired keys, for ever.

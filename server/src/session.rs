@@ -1,10 +1,19 @@
 //! What the server knows of one connection; no socket.
 
+mod run;
+mod transaction;
+
+pub use transaction::Transaction;
+
+pub(crate) use run::{Run, Runnable};
+pub(crate) use transaction::{Queue, Queued};
+
 use crate::{
     clients::{Client, Clients, Listed},
-    commands::Transaction,
+    command::{Command, Cost, InTransaction, MANY},
     resp::Protocol,
     server::Server,
+    snapshots::Snapshot,
 };
 use std::{sync::Arc, time::Instant};
 
@@ -45,6 +54,8 @@ pub struct Session {
     unauthenticated: Option<Unauthenticated>,
     /// What it watches and has queued.
     pub transaction: Option<Box<Transaction>>,
+    /// The snapshot that it reads, if it is a standby.
+    pub(crate) snapshot: Option<Arc<Snapshot>>,
     /// What is to be done after the reply.
     pub after: After,
 }
@@ -68,6 +79,7 @@ impl Session {
             authenticated,
             unauthenticated: None,
             transaction: None,
+            snapshot: None,
             after: After::default(),
         }
     }
@@ -98,6 +110,7 @@ impl Session {
         self.set_protocol(Protocol::default());
         self.authenticated = authenticated;
         self.transaction = None;
+        self.snapshot = None;
         self.client.names().name.clear();
     }
 
@@ -132,6 +145,21 @@ impl Session {
         self.transaction
             .as_ref()
             .is_some_and(|it| it.will_take_long())
+    }
+
+    /// True if a command may take long with this number of words, including its name.
+    #[must_use]
+    pub fn takes_long(&self, command: &Command, words: usize) -> bool {
+        if !self.authenticated {
+            return false;
+        }
+        let is_long = match (command.cost, command.in_transaction) {
+            (Cost::Short, _) => false,
+            (Cost::Long, InTransaction::AtOnce) => true,
+            (Cost::Long, InTransaction::Queued | InTransaction::Refused) => !self.is_queueing(),
+            (Cost::Queue, _) => self.is_queueing() && self.will_take_long(),
+        };
+        is_long || words > MANY
     }
 
     /// A command was refused: if there is a transaction, nothing of it will be done.

@@ -3,7 +3,7 @@
 //! The environment and the file give options of the command line, whose definition in [`Config`]
 //! therefore says for all three which settings there are and what they may be.
 
-use crate::config::{Config, password};
+use crate::config::{Config, Password, password};
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches, Parser, parser::ValueSource};
 use std::{
     ffi::{OsStr, OsString},
@@ -128,16 +128,23 @@ pub fn load(
     let mut config = Config::from_arg_matches(&command.try_get_matches_from(&arguments)?)?;
     config.check().map_err(SettingsError::Together)?;
     if let Some(path) = &config.requirepass_file {
-        let text = read(path)?;
-        let line = text.strip_suffix('\n').unwrap_or(&text);
-        let line = line.strip_suffix('\r').unwrap_or(line);
-        let password = password(line).map_err(|fault| SettingsError::Password {
-            path: path.clone(),
-            fault,
-        })?;
-        config.requirepass = Some(password);
+        config.requirepass = Some(read_password(path)?);
+    }
+    if let Some(path) = &config.standby.masterauth_file {
+        config.standby.masterauth = Some(read_password(path)?);
     }
     Ok(config)
+}
+
+/// The password that is the only line of a file.
+fn read_password(path: &Path) -> Result<Password, SettingsError> {
+    let text = read(path)?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    password(line).map_err(|fault| SettingsError::Password {
+        path: path.to_path_buf(),
+        fault,
+    })
 }
 
 /// The settings with these names and values, and the defaults of all others.

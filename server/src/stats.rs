@@ -1,6 +1,6 @@
 //! Counters. All Relaxed: they order nothing.
 
-use crate::commands::{COMMANDS, Command};
+use crate::command::{COMMANDS, Command};
 use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     time::Duration,

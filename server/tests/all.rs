@@ -36,6 +36,7 @@ mod scan;
 mod settings;
 mod slow_turns;
 mod sockets;
+mod standby;
 mod systemd;
 mod tls;
 mod tools;

@@ -73,7 +73,7 @@ fn command() -> impl Strategy<Value = String> {
         "CLIENT LIST",
         "SLOWLOG GET",
     ]);
-    let names: Vec<_> = guira_server::commands::COMMANDS
+    let names: Vec<_> = guira_server::command::COMMANDS
         .iter()
         .map(|it| it.name)
         .collect();

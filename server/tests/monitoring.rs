@@ -15,13 +15,16 @@ fn metrics_in(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// The metrics of a server with all kinds of keys that saves.
+/// The metrics of a server that was a standby, with all kinds of keys, and saves.
 fn metrics_of_a_server() -> String {
     let directory = TempDir::new().unwrap();
     let dir = directory.path().to_str().unwrap();
-    let start = ["--metrics", "127.0.0.1:0", "--log", "info", "--dir", dir];
+    let metrics = ["--metrics", "127.0.0.1:0", "--log", "info", "--dir", dir];
+    // A standby, which is promoted for the keys below.
+    let start = [&metrics[..], &["--replica-of", "127.0.0.1:1"]].concat();
     let (server, address) = Server::spawn_with_metrics(&mut command(&start));
     let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "REPLICAOF NO ONE");
     ask::<()>(&mut client, "CF.ADD k a");
     ask::<()>(&mut client, "CF.RESERVE w 100 WINDOW 60");
     ask::<()>(&mut client, "SAVE");

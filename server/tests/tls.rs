@@ -1,6 +1,6 @@
 //! TLS, with certificates that are made here.
 
-use crate::common::{Raw, Server, command, request, until};
+use crate::common::{self, Protocol, Raw, Server, command, request, until};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use std::{
     fs,
@@ -282,5 +282,42 @@ fn wrong_files_are_refused() {
         let text = String::from_utf8(output.stderr).unwrap();
         println!("{text}");
         assert!(text.contains(fault), "{option} {file}: {text}");
+    }
+}
+
+/// A standby and its primary show each other their certificates.
+#[test]
+fn a_standby_copies_by_tls() {
+    let files = Files::new();
+    let others = Files::new();
+    fs::copy(others.path("ca.pem"), files.path("other.pem")).unwrap();
+    let primary = files.start("yes", &[]);
+    let mut client = files.connect(&primary, Some("client")).unwrap();
+    assert_eq!(ask(&mut client, "CF.ADD k a\r\n").unwrap(), ":1");
+    let path = |name: &str| files.path(name).display().to_string();
+    let (certificate, key) = (path("client.pem"), path("client.key"));
+    let own = ["--tls-cert-file", &certificate, "--tls-key-file", &key];
+    for (host, authority, own, is_right) in [
+        ("localhost", "ca.pem", &own[..], true),
+        ("localhost", "other.pem", &own, false),
+        ("127.0.0.1", "ca.pem", &own, false),
+        ("localhost", "ca.pem", &[], false),
+    ] {
+        let (address, authority) = (format!("{host}:{}", primary.port), path(authority));
+        let arguments = [
+            ["--replica-of", &address],
+            ["--replica-every", "1s"],
+            ["--tls-replication", "yes"],
+            ["--tls-ca-cert-file", &authority],
+            ["--log", "off"],
+        ];
+        let standby = Server::start(&[arguments.as_flattened(), own].concat());
+        let mut client = standby.client(Protocol::Resp2);
+        until("it has tried", || {
+            let info: String = common::ask(&mut client, "INFO replication");
+            !info.contains("\nsyncs:0\r\nsync_failures:0\r\n")
+        });
+        let found: i64 = common::ask(&mut client, "CF.EXISTS k a");
+        assert_eq!(found == 1, is_right, "{host} {authority} {own:?}");
     }
 }

@@ -218,7 +218,7 @@ fn the_pages_list_every_command() {
         .1;
     let count = count.split(';').next().expect("a number").parse();
     assert_eq!(Ok(on_filters.len()), count);
-    let others = commands_in("server/src/commands/table.rs", &["store", "session"]);
+    let others = commands_in("server/src/command/table.rs", &["row"]);
     assert!(others.len() > 40, "{others:?}");
     let of_replication = ["CF.MAKE", "CF.AGE", "CF.CLOCK"].map(str::to_owned);
     let server: BTreeSet<_> = on_filters.union(&others).cloned().collect();

@@ -1,11 +1,14 @@
 //! From a request to the command that it names.
 
-use super::{Args, Command, InTransaction, Reply, multi};
-use crate::{fault::Fault, server::Server, session::Session};
+use super::{multi, replication::READ_ONLY, table::runnable};
+use crate::{
+    command::{Command, InTransaction},
+    fault::Fault,
+    server::Server,
+    session::Session,
+};
+use guira_commands::{Args, Reply};
 use std::sync::Arc;
-
-/// Bytes of a name that an error repeats.
-const REPEATED: usize = 128;
 
 /// The reply to nearly all commands before a client has authenticated, whether or not the command
 /// exists.
@@ -15,7 +18,7 @@ pub const NOAUTH: Reply = Reply::error("NOAUTH Authentication required.");
 pub fn call(
     server: &Arc<Server>,
     session: &mut Session,
-    command: &'static Command,
+    command: &Command,
     args: Args<'_>,
 ) -> Reply {
     Fault::Command.reach();
@@ -26,32 +29,17 @@ pub fn call(
         session.spoil_transaction();
         return Reply::wrong_arity(args[0]);
     }
+    if server.refuses(command) {
+        session.spoil_transaction();
+        return READ_ONLY;
+    }
+    let runnable = runnable(command);
     if session.is_queueing() {
         match command.in_transaction {
-            InTransaction::Queued => return multi::queue(session, command, args),
+            InTransaction::Queued => return multi::queue(session, runnable, args),
             InTransaction::Refused => return multi::refuse(session),
             InTransaction::AtOnce => {}
         }
     }
-    command.run(server, session, args)
-}
-
-/// The answer to a command that does not exist.
-pub fn unknown(session: &mut Session, args: Args<'_>) -> Reply {
-    session.spoil_transaction();
-    let cut = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(REPEATED)]).into_owned();
-    let mut text = format!(
-        "ERR unknown command '{}', with args beginning with: ",
-        cut(args[0])
-    );
-    for word in args[1..].iter().take(8) {
-        text.push_str(&format!("'{}' ", cut(word)));
-    }
-    Reply::Error(text.into())
-}
-
-/// The error of a command that has no such subcommand.
-pub(super) fn unknown_subcommand(command: &str, word: &[u8]) -> Reply {
-    let word = String::from_utf8_lossy(&word[..word.len().min(REPEATED)]).into_owned();
-    Reply::Error(format!("ERR unknown subcommand '{word}' of {command}: see the manual").into())
+    runnable.run(server, session, args)
 }

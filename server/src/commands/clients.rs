@@ -1,6 +1,6 @@
 //! `CLIENT`: the connections and their clients.
 
-use super::{Args, Reply, call::unknown_subcommand};
+use super::{Args, Reply, unknown::unknown_subcommand};
 use crate::{
     clients::Client,
     server::Server,

@@ -1,6 +1,6 @@
 //! `CONFIG`: the settings.
 
-use super::{Args, Reply, call::unknown_subcommand, glob};
+use super::{Args, Reply, glob, unknown::unknown_subcommand};
 use crate::{
     config::Config,
     files::{self, TooFewFiles},
@@ -129,6 +129,14 @@ fn shown(server: &Server) -> Vec<(&'static str, String)> {
         (METRICS_FILTERS, tunable.metrics_filters().to_string()),
         ("port", config.port.to_string()),
         ("protected-mode", protected.into()),
+        (
+            "replica-every",
+            config.standby.replica_every.as_secs().to_string(),
+        ),
+        (
+            "replica-of",
+            (config.standby.replica_of.as_ref()).map_or_else(String::new, ToString::to_string),
+        ),
         ("proto-max-bulk-len", config.max_argument_size.to_string()),
         (
             "save",

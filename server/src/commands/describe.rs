@@ -1,10 +1,17 @@
 //! `COMMAND`: what the commands are.
 
-use super::{Access, Args, Command, Cost, Enabled, Keys, Reply, glob, objects::MODULE};
+use super::{Args, Reply, glob, objects::MODULE};
+use crate::{
+    command::{Access, Command, Cost, Enabled, Keys},
+    server::Server,
+    session::Session,
+};
+use std::sync::Arc;
 
 /// `COMMAND [COUNT | DOCS [name]... | GETKEYS name [argument]... | INFO [name]... |
 /// LIST [FILTERBY MODULE|ACLCAT|PATTERN word]]`
-pub(super) fn command(commands: &Enabled, args: Args<'_>) -> Reply {
+pub(super) fn command(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Reply {
+    let commands = &server.commands;
     match args {
         [_] => Reply::Array(commands.iter().map(entry).collect()),
         [_, word, names @ ..] => match (word.to_ascii_uppercase().as_slice(), names) {
@@ -58,7 +65,7 @@ fn list_some(commands: &Enabled, kind: &[u8], word: &[u8]) -> Reply {
     match kind.to_ascii_uppercase().as_slice() {
         b"MODULE" => {
             let is_there = MODULE.as_bytes().eq_ignore_ascii_case(word);
-            list(commands, |command| is_there && command.is_on_filter())
+            list(commands, |command| is_there && command.is_on_filter)
         }
         b"ACLCAT" => list(commands, |command| {
             let mut categories = categories(command).into_iter();
@@ -97,7 +104,7 @@ fn keys(commands: &Enabled, words: Args<'_>) -> Reply {
 
 /// The categories of a command, as ACLs of Redis name them.
 fn categories(command: &Command) -> Vec<&'static str> {
-    let of_access: &[&'static str] = match (command.access, command.is_on_filter()) {
+    let of_access: &[&'static str] = match (command.access, command.is_on_filter) {
         (Access::Write, true) => &["@write", "@cuckoo"],
         (Access::Read, true) => &["@read", "@cuckoo"],
         (Access::Write, false) => &["@keyspace", "@write"],
@@ -146,7 +153,7 @@ fn entry(command: &Command) -> Reply {
 
 fn docs(command: &Command) -> (Reply, Reply) {
     let group = match command.keys {
-        _ if command.is_on_filter() => "cf",
+        _ if command.is_on_filter => "cf",
         Keys::NONE => "server",
         _ => "generic",
     };

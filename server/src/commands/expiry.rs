@@ -1,7 +1,8 @@
 //! Keys that expire.
 
-use super::{Args, Reply, Store};
+use super::{Args, Reply};
 use crate::keyspace::{Deadline, now};
+use crate::store::Store;
 use guira_commands::number;
 
 /// How a command counts time.

@@ -149,11 +149,33 @@ fn stats(server: &Server, text: &mut String) -> fmt::Result {
     )
 }
 
-/// As of a master that has never had a replica.
+/// A primary does not know its standbys.
 fn replication(server: &Server, text: &mut String) -> fmt::Result {
+    let standby = &server.standby;
+    match standby.primary() {
+        None => text.write_str("role:master\r\n")?,
+        Some(primary) => {
+            let status = standby.status();
+            let age = status.age.map(|age| age.as_secs());
+            let age = age.map_or_else(|| "-1".into(), |age| age.to_string());
+            write!(
+                text,
+                "role:slave\r\nmaster_host:{}\r\nmaster_port:{}\r\nmaster_link_status:{}\r\n\
+                 master_sync_in_progress:{}\r\nslave_read_only:1\r\nlast_sync_age_seconds:{age}\r\n\
+                 sync_interval_seconds:{}\r\nsyncs:{}\r\nsync_failures:{}\r\n",
+                primary.host,
+                primary.port,
+                if status.is_up { "up" } else { "down" },
+                u8::from(status.is_copying),
+                server.config.standby.replica_every.as_secs(),
+                status.copies,
+                status.failures,
+            )?;
+        }
+    }
     write!(
         text,
-        "role:master\r\nconnected_slaves:0\r\nmaster_failover_state:no-failover\r\n\
+        "connected_slaves:0\r\nmaster_failover_state:no-failover\r\n\
          master_replid:{}\r\nmaster_replid2:{:040}\r\nmaster_repl_offset:0\r\n\
          second_repl_offset:-1\r\nrepl_backlog_active:0\r\nrepl_backlog_size:0\r\n\
          repl_backlog_first_byte_offset:0\r\nrepl_backlog_histlen:0\r\n",

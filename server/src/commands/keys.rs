@@ -1,7 +1,8 @@
 //! Commands on keys, whatever they hold.
 
-use super::{Args, Reply, Store};
+use super::{Args, Reply};
 use crate::keyspace::Entry;
+use crate::store::Store;
 use std::sync::Arc;
 
 /// RedisBloom's name for the type of its cuckoo filters.

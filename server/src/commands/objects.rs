@@ -1,6 +1,7 @@
 //! `OBJECT` and `MODULE`: what tools ask of the values of keys, and of modules.
 
-use super::{Args, Reply, Store, call::unknown_subcommand};
+use super::{Args, Reply, unknown::unknown_subcommand};
+use crate::store::Store;
 
 /// The name and the version under which the `CF.*` commands appear: the same as in guira-module.
 pub(super) const MODULE: &str = "guira";

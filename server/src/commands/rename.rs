@@ -1,6 +1,7 @@
 //! `RENAME`, `RENAMENX` and `COPY`.
 
-use super::{Args, Reply, Store};
+use super::{Args, Reply};
+use crate::store::Store;
 use guira_commands::number;
 
 /// `RENAME key newkey`

@@ -66,15 +66,6 @@ pub(super) fn shutdown(server: &Arc<Server>, session: &mut Session, args: Args<'
     Reply::Silence
 }
 
-/// `ROLE`
-pub(super) fn role(_: &Arc<Server>, _: &mut Session, _: Args<'_>) -> Reply {
-    Reply::Array(vec![
-        Reply::bulk("master"),
-        Reply::Integer(0),
-        Reply::Array(Vec::new()),
-    ])
-}
-
 /// `TIME`
 pub(super) fn time(_: &Arc<Server>, _: &mut Session, _: Args<'_>) -> Reply {
     let now = SystemTime::now()

@@ -22,6 +22,11 @@ impl Password {
         })
     }
 
+    /// Its bytes, to authenticate to another server.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.padded[..self.length]
+    }
+
     /// Compares in a time that does not depend on where the two differ.
     #[must_use]
     pub fn is(&self, guess: &[u8]) -> bool {

@@ -1,6 +1,6 @@
 //! From the texts of values to the values.
 
-use crate::commands::COMMANDS;
+use crate::command::COMMANDS;
 use guira_commands::MIN_RATE;
 use std::{num::NonZeroUsize, time::Duration};
 

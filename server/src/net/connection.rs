@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     clients::{Clients, Listed},
-    commands::{Command, QUEUED, Reply, call, unknown},
+    command::Command,
+    commands::{QUEUED, Reply, call, unknown},
     limited::Limited,
     resp::{Decoder, Limits, ProtocolError, Request, encode},
     server::Server,
@@ -259,7 +260,7 @@ impl Connection {
                     self.answer_unauthenticated(&named, &mut run);
                 }
                 Ok(Some(named)) => match OnItem::of(&named) {
-                    Some(_) if !self.session.is_queueing() => self.group(named, &mut run),
+                    Some(on_item) if self.may_group(on_item.command) => self.group(named, &mut run),
                     _ => match self.slow(&named) {
                         // In a box, for which idle clients need no room.
                         Some(command) => {
@@ -299,6 +300,11 @@ impl Connection {
         let command = last.or_else(|| self.server.commands.find(name));
         self.last = command;
         Ok(Some(Named { command, request }))
+    }
+
+    /// True if calls of the command can be done together.
+    fn may_group(&self, command: &Command) -> bool {
+        !self.session.is_queueing() && !self.server.refuses(command)
     }
 
     /// Does `first` and the requests after it that are alike together, so that
@@ -394,14 +400,14 @@ impl Connection {
         let time = now - self.done;
         self.server
             .slow_log
-            .note(&self.session, command, args, time);
+            .note(&self.session.client, command, args, time);
         self.done = now;
     }
 
     /// The command of the request, if it will take long.
     fn slow(&self, named: &Named) -> Option<&'static Command> {
         let words = named.request.words().len();
-        let takes_long = |command: &&Command| command.takes_long(&self.session, words);
+        let takes_long = |command: &&Command| self.session.takes_long(command, words);
         named.command.filter(takes_long)
     }
 
@@ -434,7 +440,7 @@ impl Connection {
             if let (Ok(args), true) = (&args, is_done) {
                 server
                     .slow_log
-                    .note(&session, command, args, begun.elapsed());
+                    .note(&session.client, command, args, begun.elapsed());
             }
             let is_encoded = encode(&reply, session.protocol, &mut replies).is_ok();
             (session, replies, is_done, reply.is_error(), is_encoded)

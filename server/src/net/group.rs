@@ -1,9 +1,6 @@
 //! Requests that are done together if they follow one another.
 
-use crate::{
-    commands::{Command, Store},
-    resp::Request,
-};
+use crate::{command::Command, resp::Request, store::Store};
 use guira_commands::Together;
 use std::ptr;
 

@@ -12,7 +12,7 @@ use connection::Connection;
 use listen::Incoming;
 pub use listen::{ListenError, Listener};
 use std::{sync::Arc, time::Duration};
-pub use tls::{Tls, TlsError};
+pub use tls::Tls;
 use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tracing::{debug, warn};
 

@@ -1,14 +1,16 @@
 //! TLS: the certificates, the handshake, and what is said under it.
 
-use crate::config::{AuthClients, Config};
+use crate::{
+    certificates::{self, TlsError, fault, read_authorities, read_key},
+    config::{AuthClients, Config},
+};
 use bytes::BytesMut;
 use std::{
     io::{self, BufRead, IoSlice, Read, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
-use thiserror::Error;
 use tokio::{
     io::{Interest, Ready},
     net::TcpStream,
@@ -17,12 +19,7 @@ use tokio::{
 };
 use tokio_rustls::{
     TlsAcceptor,
-    rustls::{
-        RootCertStore, ServerConfig, ServerConnection,
-        crypto::ring,
-        pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-        server::WebPkiClientVerifier,
-    },
+    rustls::{ServerConfig, ServerConnection, crypto::ring, server::WebPkiClientVerifier},
 };
 
 /// A handshake may take so long.
@@ -32,14 +29,6 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// authenticated, and afterwards.
 const UNWRITTEN_UNAUTHENTICATED: usize = 4 * 1024;
 const UNWRITTEN: usize = 64 * 1024;
-
-/// TLS cannot be offered with these files.
-#[derive(Debug, Error)]
-#[error("{}: {fault}", path.display())]
-pub struct TlsError {
-    path: PathBuf,
-    fault: String,
-}
 
 /// The certificates that the server presents, and the ones that clients must present.
 #[derive(Debug)]
@@ -107,18 +96,15 @@ impl Tls {
 impl Files {
     fn read(&self) -> Result<Arc<ServerConfig>, TlsError> {
         let provider = Arc::new(ring::default_provider());
-        let certificates = read_certificates(&self.certificate)?;
-        let key = PrivateKeyDer::from_pem_file(&self.key).map_err(fault(&self.key))?;
+        let certificates = certificates::read(&self.certificate)?;
+        let key = read_key(&self.key)?;
         let builder = ServerConfig::builder_with_provider(provider.clone());
         let builder = builder
             .with_safe_default_protocol_versions()
             .map_err(fault(&self.certificate))?;
         let builder = match (&self.authorities, self.clients) {
             (Some(path), AuthClients::Yes | AuthClients::Optional) => {
-                let mut roots = RootCertStore::empty();
-                for certificate in read_certificates(path)? {
-                    roots.add(certificate).map_err(fault(path))?;
-                }
+                let roots = read_authorities(path)?;
                 let verifier =
                     WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
                 let verifier = match self.clients {
@@ -131,22 +117,6 @@ impl Files {
         };
         let config = builder.with_single_cert(certificates, key);
         Ok(Arc::new(config.map_err(fault(&self.certificate))?))
-    }
-}
-
-fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
-    let certificates: Vec<_> = read.map_err(fault(path))?;
-    match certificates.is_empty() {
-        true => Err(fault(path)("there is no certificate in it")),
-        false => Ok(certificates),
-    }
-}
-
-fn fault<E: ToString>(path: &Path) -> impl FnOnce(E) -> TlsError {
-    |error| TlsError {
-        path: path.to_path_buf(),
-        fault: error.to_string(),
     }
 }
 

@@ -8,7 +8,8 @@ use crate::{
     keyspace::{self, Keyspace},
 };
 pub use file::LoadError;
-use file::{Size, read, write};
+pub(crate) use file::read_within;
+use file::{Size, write};
 use std::{
     fs::{self, File, OpenOptions, Permissions, TryLockError},
     io,
@@ -185,7 +186,7 @@ impl Saver {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
             Err(error) => return Err(io_error(&path)(error)),
         };
-        let mut filters = read(file).map_err(|error| OpenError::Load {
+        let mut filters = read_within(file, usize::MAX).map_err(|error| OpenError::Load {
             path: path.display().to_string(),
             error,
         })?;
@@ -308,6 +309,11 @@ impl Saver {
             }
         }
     }
+}
+
+/// Writes a save of all keys, and returns its bytes.
+pub(crate) fn write_keys(file: &File, keyspace: &Keyspace) -> io::Result<u64> {
+    write(file, keyspace.entries()).map(|size| size.bytes)
 }
 
 /// Replaces the save by what `write` writes, in an order that is safe: after a crash at any point,

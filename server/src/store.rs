@@ -1,6 +1,9 @@
 //! What the commands on filters and keys work on.
 
-use super::Loads;
+mod loads;
+
+pub use loads::Loads;
+
 use crate::keyspace::{Entry, Keyspace, ReserveError, check_key};
 use guira_commands::{
     Answer, MakeError, Options, Reply, Wanted,
@@ -62,7 +65,7 @@ impl Store {
     }
 
     /// Ends the dumps and loads of these keys, and gives their memory back.
-    pub(super) fn abandon(&self, which: impl Fn(&[u8]) -> bool) {
+    pub(crate) fn abandon(&self, which: impl Fn(&[u8]) -> bool) {
         self.dumps.abandon(&which);
         self.loads.abandon(&self.keyspace, &which);
     }

@@ -30,12 +30,12 @@ impl Enabled {
     }
 
     /// The number of commands.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.iter().map(Vec::len).sum()
     }
 
     /// All of them, ordered by name.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &'static Command> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'static Command> {
         let is_enabled = |command: &&Command| self.find(command.name.as_bytes()).is_some();
         COMMANDS.iter().filter(is_enabled)
     }

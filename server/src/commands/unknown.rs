@@ -1,0 +1,27 @@
+//! The errors of commands and subcommands that do not exist.
+
+use crate::session::Session;
+use guira_commands::{Args, Reply};
+
+/// Bytes of a name that an error repeats.
+const REPEATED: usize = 128;
+
+/// The answer to a command that does not exist.
+pub fn unknown(session: &mut Session, args: Args<'_>) -> Reply {
+    session.spoil_transaction();
+    let cut = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(REPEATED)]).into_owned();
+    let mut text = format!(
+        "ERR unknown command '{}', with args beginning with: ",
+        cut(args[0])
+    );
+    for word in args[1..].iter().take(8) {
+        text.push_str(&format!("'{}' ", cut(word)));
+    }
+    Reply::Error(text.into())
+}
+
+/// The error of a command that has no such subcommand.
+pub(super) fn unknown_subcommand(command: &str, word: &[u8]) -> Reply {
+    let word = String::from_utf8_lossy(&word[..word.len().min(REPEATED)]).into_owned();
+    Reply::Error(format!("ERR unknown subcommand '{word}' of {command}: see the manual").into())
+}

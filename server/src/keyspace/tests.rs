@@ -1,0 +1,93 @@
+//! Keys that other threads change during a listing, and the charge for growth.
+
+use super::*;
+use guira_commands::Options;
+use std::collections::BTreeSet;
+use std::{
+    sync::{Barrier, atomic::AtomicBool},
+    thread,
+    time::{Duration, Instant},
+};
+
+fn unlimited(options: Options) -> Entry {
+    let growth = Growth::furthest(&options, usize::MAX).unwrap();
+    Filter::build(options, growth).unwrap().into()
+}
+
+/// A save of many filters takes long, and does not keep filters that are deleted during the
+/// save.
+#[test]
+fn entries_are_looked_up_when_their_turn_comes() {
+    let keyspace = Keyspace::new(usize::MAX);
+    for key in [b"a", b"b"] {
+        keyspace.reserve(key, &Options::default().into()).unwrap();
+    }
+    let mut entries = keyspace.entries();
+    assert!(entries.next().is_some_and(|(key, _)| *key == *b"a"));
+    keyspace.delete(b"b");
+    assert!(entries.next().is_none());
+}
+
+/// A thread that is too late would charge for it once more, for a moment.
+#[test]
+fn one_of_all_is_told_that_a_filter_has_grown() {
+    let filter = unlimited(Options::default());
+    let told = AtomicUsize::new(0);
+    let barrier = Barrier::new(2);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for round in 1..=2_000 {
+                    if barrier.wait().is_leader() {
+                        filter.charged_buckets.store(0, Ordering::Relaxed);
+                    }
+                    barrier.wait();
+                    told.fetch_add(filter.has_grown().into(), Ordering::Relaxed);
+                    barrier.wait();
+                    assert_eq!(told.load(Ordering::Relaxed), round);
+                }
+            });
+        }
+    });
+}
+
+/// A save with a key twice could not be loaded.
+#[test]
+fn no_key_is_there_twice() {
+    let keyspace = Keyspace::new(usize::MAX);
+    let options = Options {
+        capacity: 4,
+        expansion: 0,
+        ..Options::default()
+    };
+    let keys: Vec<String> = (0..20).map(|key| format!("key {key}")).collect();
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // It may begin when it is to stop already.
+            loop {
+                for key in &keys {
+                    keyspace.delete(key.as_bytes());
+                    keyspace
+                        .reserve(key.as_bytes(), &options.into())
+                        .expect("a small filter");
+                }
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(300) {
+            let entries: Vec<_> = keyspace.entries().collect();
+            let distinct: BTreeSet<_> = entries.iter().map(|(key, _)| key).collect();
+            assert_eq!(entries.len(), distinct.len());
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(keyspace.entries().count(), keys.len());
+    for key in &keys {
+        assert!(keyspace.delete(key.as_bytes()));
+    }
+    assert_eq!((keyspace.used(), keyspace.len()), (0, 0));
+}

@@ -1,0 +1,157 @@
+//! What a client watches and has queued.
+
+use super::Runnable;
+use crate::{command::MANY, keyspace::Watched, server::Server};
+use guira_commands::{Args, Reply};
+use std::{collections::TryReserveError, sync::Arc};
+
+/// Bytes that a queued command takes beside its words, and each of these beside its bytes.
+const PER_COMMAND: usize = 16;
+const PER_WORD: usize = 8;
+
+/// The answer to a command that cannot be queued.
+const NO_MEMORY: Reply = Reply::error("OOM there is no memory for the queued command");
+
+/// What a client watches and has queued. What it takes up is charged as memory.
+#[derive(Debug)]
+pub struct Transaction {
+    server: Arc<Server>,
+    pub(crate) watched: Vec<Watched>,
+    pub(crate) queue: Option<Queue>,
+    charged: usize,
+}
+
+/// Commands that wait for `EXEC`.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    pub(crate) commands: Vec<Queued>,
+    /// The bytes of all words, and where each ends.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) ends: Vec<usize>,
+    /// One of them takes long.
+    is_slow: bool,
+    /// One was refused, so none will be done.
+    pub(crate) spoiled: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Queued {
+    pub(crate) runnable: &'static Runnable,
+    pub(crate) words: usize,
+}
+
+impl Transaction {
+    pub(crate) fn new(server: &Arc<Server>) -> Self {
+        Self {
+            server: server.clone(),
+            watched: Vec::new(),
+            queue: None,
+            charged: 0,
+        }
+    }
+
+    /// True between `MULTI` and `EXEC`.
+    #[must_use]
+    pub fn is_queueing(&self) -> bool {
+        self.queue.is_some()
+    }
+
+    /// Commands that are queued.
+    #[must_use]
+    pub fn commands(&self) -> Option<usize> {
+        self.queue.as_ref().map(|queue| queue.commands.len())
+    }
+
+    /// Keys that are watched.
+    #[must_use]
+    pub fn watched(&self) -> usize {
+        self.watched.len()
+    }
+
+    /// True if to do what is queued may take long, or may have to wait for another transaction.
+    #[must_use]
+    pub fn will_take_long(&self) -> bool {
+        let takes_long = |queue: &Queue| queue.is_slow || queue.ends.len() > MANY;
+        !self.watched.is_empty() || self.queue.as_ref().is_some_and(takes_long)
+    }
+
+    /// `EXEC` will do nothing. What is queued is given back.
+    pub fn spoil(&mut self) {
+        if let Some(queue) = &mut self.queue {
+            *queue = Queue {
+                spoiled: true,
+                ..Queue::default()
+            };
+        }
+    }
+
+    /// Charges for `bytes` more.
+    pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), Reply> {
+        let charged = self.server.store.keyspace.charge(bytes);
+        let refused = |_| Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
+        charged.map_err(refused)?;
+        self.charged += bytes;
+        Ok(())
+    }
+
+    /// Queues a command, if there is room for it.
+    pub(crate) fn push(
+        &mut self,
+        runnable: &'static Runnable,
+        args: Args<'_>,
+    ) -> Result<(), Reply> {
+        let config = &self.server.config;
+        let (most_commands, most_bytes) = (config.max_arguments.get(), config.max_request_size);
+        let words: usize = args.iter().map(|word| word.len() + PER_WORD).sum();
+        let bytes = words + PER_COMMAND;
+        let queued = self.queue.as_ref().map_or(0, |queue| {
+            queue.bytes.len() + PER_WORD * queue.ends.len() + PER_COMMAND * queue.commands.len()
+        });
+        if queued + bytes > most_bytes {
+            let error = format!(
+                "ERR the queued commands would take {} bytes, and {most_bytes} are allowed: \
+                 --max-request-size",
+                queued + bytes
+            );
+            return Err(Reply::Error(error.into()));
+        }
+        if self.commands().unwrap_or(0) >= most_commands {
+            let error = format!(
+                "ERR {most_commands} commands are queued, and no more are allowed: --max-arguments"
+            );
+            return Err(Reply::Error(error.into()));
+        }
+        self.charge(bytes)?;
+        if let Some(queue) = &mut self.queue {
+            queue.reserve(args).map_err(|_| NO_MEMORY)?;
+            for word in args {
+                queue.bytes.extend_from_slice(word);
+                queue.ends.push(queue.bytes.len());
+            }
+            queue.is_slow |= runnable.command.is_slow();
+            let words = args.len();
+            queue.commands.push(Queued { runnable, words });
+        }
+        Ok(())
+    }
+}
+
+impl Queue {
+    /// Makes room for a command of these words.
+    fn reserve(&mut self, args: Args<'_>) -> Result<(), TryReserveError> {
+        let bytes = args.iter().map(|word| word.len()).sum();
+        self.bytes.try_reserve(bytes)?;
+        self.ends.try_reserve(args.len())?;
+        self.commands.try_reserve(1)
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        let keyspace = &self.server.store.keyspace;
+        keyspace.release(self.charged);
+        for watched in self.watched.drain(..) {
+            keyspace.unwatch(watched);
+        }
+    }
+}

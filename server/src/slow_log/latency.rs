@@ -1,0 +1,91 @@
+//! When commands took long.
+
+use crate::command::Cost;
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+/// Samples that are kept of an event, at most one per second.
+const SAMPLES: usize = 160;
+
+/// The events, by the names that Redis gives them.
+pub(crate) const EVENTS: [&str; 2] = ["command", "fast-command"];
+
+/// The latest commands that took long.
+#[derive(Debug, Default)]
+pub(crate) struct Latency(Mutex<[Event; EVENTS.len()]>);
+
+#[derive(Debug, Default)]
+pub(crate) struct Event {
+    pub(crate) samples: VecDeque<Sample>,
+    /// The longest since the start or the last reset, in milliseconds.
+    pub(crate) longest: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    /// In seconds since 1970.
+    pub(crate) at: i64,
+    /// The longest of this second.
+    pub(crate) milliseconds: i64,
+}
+
+impl Latency {
+    /// A command of this cost took long.
+    pub(crate) fn note(&self, cost: Cost, at: i64, milliseconds: i64) {
+        let index = match cost {
+            Cost::Long | Cost::Queue => 0,
+            Cost::Short => 1,
+        };
+        self.lock()[index].note(Sample { at, milliseconds });
+    }
+
+    /// A panic while the lock was held leaves nothing half-done here.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, [Event; EVENTS.len()]> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Event {
+    fn note(&mut self, sample: Sample) {
+        self.longest = self.longest.max(sample.milliseconds);
+        match self.samples.back_mut() {
+            Some(last) if last.at == sample.at => {
+                last.milliseconds = last.milliseconds.max(sample.milliseconds);
+            }
+            _ => {
+                self.samples.push_back(sample);
+                if self.samples.len() > SAMPLES {
+                    self.samples.pop_front();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_has_one_sample_and_few_are_kept() {
+        let latency = Latency::default();
+        for at in 0..200 {
+            latency.note(Cost::Short, at, 20);
+            latency.note(Cost::Short, at, 500 - at);
+            latency.note(Cost::Short, at, 30);
+        }
+        let events = latency.lock();
+        let of_fast = &events[1];
+        assert_eq!(of_fast.samples.len(), SAMPLES);
+        assert!(
+            of_fast
+                .samples
+                .iter()
+                .all(|it| it.milliseconds == 500 - it.at)
+        );
+        assert_eq!(of_fast.longest, 500);
+        assert!(events[0].samples.is_empty());
+    }
+}

@@ -1,0 +1,209 @@
+//! Snapshots of all keys, which standbys read piece by piece.
+//!
+//! A snapshot is a save in a file without a name. At most [`MOST`] of them exist, and standbys share
+//! them, so the number of standbys costs neither memory nor disk space.
+
+use crate::{keyspace::Keyspace, persist};
+use std::{
+    env,
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak},
+    time::{Duration, Instant},
+};
+use thiserror::Error;
+
+/// Snapshots at a time.
+const MOST: usize = 2;
+
+/// A snapshot that was not read for this time makes room for another one. Only a younger snapshot is
+/// shared.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// Bytes of a piece, at most.
+pub(crate) const PIECE: usize = 256 * 1024;
+
+/// The snapshots that standbys read.
+#[derive(Debug)]
+pub struct Snapshots {
+    directory: PathBuf,
+    /// The oldest first. Locked while a snapshot is written.
+    kept: Mutex<Vec<Weak<Snapshot>>>,
+}
+
+/// All keys at one time.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// `None` if it has made room for another one.
+    file: Mutex<Option<Arc<File>>>,
+    length: u64,
+    begun: Instant,
+    read: Mutex<Instant>,
+}
+
+/// A standby gets no snapshot, or no piece of it.
+#[derive(Debug, Error)]
+pub(crate) enum SnapshotError {
+    #[error("TRYAGAIN a snapshot is being written")]
+    InProgress,
+    #[error("TRYAGAIN {MOST} snapshots are being read")]
+    TooMany,
+    #[error("ERR the snapshot was not read for {} seconds and is gone", IDLE.as_secs())]
+    Gone,
+    #[error("ERR the snapshot could not be written to {}: {error}", directory.display())]
+    Write {
+        directory: PathBuf,
+        error: io::Error,
+    },
+    #[error("ERR the snapshot could not be read: {0}")]
+    Read(io::Error),
+}
+
+impl Snapshots {
+    /// In this directory, or where the system has temporary files.
+    #[must_use]
+    pub fn new(directory: Option<PathBuf>) -> Self {
+        Self {
+            directory: directory.unwrap_or_else(env::temp_dir),
+            kept: Mutex::default(),
+        }
+    }
+
+    /// A snapshot of all keys, which is written now or was begun a short time ago.
+    pub(crate) fn begin(&self, keyspace: &Keyspace) -> Result<Arc<Snapshot>, SnapshotError> {
+        let mut kept = match self.kept.try_lock() {
+            Ok(kept) => kept,
+            // A panic while it was held leaves nothing half-done here.
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(SnapshotError::InProgress),
+        };
+        kept.retain(|one| one.upgrade().is_some_and(|one| one.is_in_use()));
+        if kept.len() >= MOST {
+            let newest = kept.last().and_then(Weak::upgrade);
+            let young = newest.filter(|one| one.age() < IDLE);
+            return young.ok_or(SnapshotError::TooMany);
+        }
+        let snapshot = Arc::new(self.write(keyspace)?);
+        kept.push(Arc::downgrade(&snapshot));
+        Ok(snapshot)
+    }
+
+    fn write(&self, keyspace: &Keyspace) -> Result<Snapshot, SnapshotError> {
+        let begun = Instant::now();
+        let written = tempfile::tempfile_in(&self.directory).and_then(|file| {
+            let length = persist::write_keys(&file, keyspace)?;
+            Ok((file, length))
+        });
+        let (file, length) = written.map_err(|error| SnapshotError::Write {
+            directory: self.directory.clone(),
+            error,
+        })?;
+        Ok(Snapshot {
+            file: Mutex::new(Some(Arc::new(file))),
+            length,
+            begun,
+            read: Instant::now().into(),
+        })
+    }
+}
+
+impl Snapshot {
+    /// Its bytes.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The time since it was begun.
+    pub(crate) fn age(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// At most `most` bytes from `offset` on; none at the end.
+    pub(crate) fn piece(&self, offset: u64, most: usize) -> Result<Vec<u8>, SnapshotError> {
+        *lock(&self.read) = Instant::now();
+        let file = lock(&self.file).clone().ok_or(SnapshotError::Gone)?;
+        let left = self.length.saturating_sub(offset);
+        let bytes = usize::try_from(left).map_or(most, |left| left.min(most));
+        let mut piece = Vec::new();
+        let reserved = piece.try_reserve_exact(bytes);
+        reserved.map_err(|error| SnapshotError::Read(error.into()))?;
+        piece.resize(bytes, 0);
+        file.read_exact_at(&mut piece, offset)
+            .map_err(SnapshotError::Read)?;
+        Ok(piece)
+    }
+
+    /// False if no client has read it for long: its disk space is then freed.
+    fn is_in_use(&self) -> bool {
+        let is_idle = lock(&self.read).elapsed() >= IDLE;
+        if is_idle {
+            *lock(&self.file) = None;
+        }
+        !is_idle
+    }
+}
+
+/// A panic while the lock was held leaves nothing half-done here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use guira_commands::Options;
+
+    fn keyspace() -> Keyspace {
+        let keyspace = Keyspace::new(usize::MAX);
+        keyspace.reserve(b"k", &Options::default().into()).unwrap();
+        keyspace
+    }
+
+    #[test]
+    fn pieces_make_up_the_snapshot() {
+        let (snapshots, keyspace) = (Snapshots::new(None), keyspace());
+        let snapshot = snapshots.begin(&keyspace).unwrap();
+        let mut bytes = Vec::new();
+        loop {
+            let piece = snapshot.piece(bytes.len() as u64, 1_000).unwrap();
+            if piece.is_empty() {
+                break;
+            }
+            bytes.extend(piece);
+        }
+        assert_eq!(bytes.len() as u64, snapshot.length());
+        let loaded = persist::read_within(&bytes[..], usize::MAX).unwrap();
+        assert_eq!((loaded.len(), &*loaded[0].0), (1, &b"k"[..]));
+        assert!(snapshot.piece(u64::MAX, 1_000).unwrap().is_empty());
+    }
+
+    /// The number of standbys does not matter.
+    #[test]
+    fn there_are_two_snapshots_at_most() {
+        let (snapshots, keyspace) = (Snapshots::new(None), keyspace());
+        let [first, second, third] = [(); 3].map(|()| snapshots.begin(&keyspace).unwrap());
+        assert!(!Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&second, &third));
+        drop(first);
+        let fourth = snapshots.begin(&keyspace).unwrap();
+        assert!(!Arc::ptr_eq(&fourth, &second));
+        // A snapshot that no client reads makes room.
+        let long_ago = Instant::now().checked_sub(IDLE).unwrap();
+        *second.read.lock().unwrap() = long_ago;
+        let fifth = snapshots.begin(&keyspace).unwrap();
+        assert!(!Arc::ptr_eq(&fifth, &fourth));
+        assert!(matches!(second.piece(0, 1), Err(SnapshotError::Gone)));
+        assert!(fourth.piece(0, 1).is_ok());
+    }
+
+    #[test]
+    fn one_is_written_at_a_time() {
+        let (snapshots, keyspace) = (Snapshots::new(None), keyspace());
+        let writing = snapshots.kept.lock().unwrap();
+        let refused = snapshots.begin(&keyspace);
+        assert!(matches!(refused, Err(SnapshotError::InProgress)));
+        drop(writing);
+        assert!(snapshots.begin(&keyspace).is_ok());
+    }
+}
