@@ -115,10 +115,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn snapshot_len_hint(&self) -> usize {
-        let tags = self
-            .geometry
+        let geometry = self.geometry();
+        let tags = geometry
             .buckets
-            .div_ceil(chunk_buckets(self.geometry.series.levels));
+            .div_ceil(chunk_buckets(geometry.series.levels));
         // The doublings, the words, and a tag per chunk.
         header::len_with(1 + self.buckets() + tags)
     }
@@ -152,6 +152,31 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// [`SnapshotDecoder`](crate::SnapshotDecoder) accepts a limit.
     pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
         Decoder::<Passes>::read(reader)?.finish(|_| hasher)
+    }
+
+    /// As [`read_from_with_hasher`](Self::read_from_with_hasher), with the hasher that `make`
+    /// returns for the seed in the snapshot: that of a [`SeededState`] or a
+    /// [`SharedState`](crate::SharedState), and 0 for other hashers.
+    ///
+    /// ```
+    /// use guira::{CuckooFilter, SeededState, SharedState};
+    ///
+    /// let filter = CuckooFilter::with_capacity(100);
+    /// filter.insert("ani")?;
+    /// let make = |seed| SharedState::from(SeededState::new(seed));
+    /// let copy = CuckooFilter::read_from_with(&*filter.to_bytes(), make)?;
+    /// assert!(copy.contains("ani"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
+    pub fn read_from_with<R: Read>(
+        reader: R,
+        make: impl FnOnce(u64) -> S,
+    ) -> Result<Self, SnapshotError> {
+        Decoder::<Passes>::read(reader)?.finish(make)
     }
 
     /// Makes a filter from a snapshot of a filter that used `hasher`.
@@ -264,7 +289,7 @@ impl<S: Clone + BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// [`MemoryError`] if there is no memory for the copy.
     pub fn try_clone(&self) -> Result<Self, MemoryError> {
-        let mut copying = Copying::new(self.geometry);
+        let mut copying = Copying::new(self.geometry());
         let scanned = with_layout!(&self.raw, raw => raw.scan(&mut copying));
         match scanned.and_then(|()| copying.finish(self.hasher.clone())) {
             Ok(clone) => Ok(clone),

@@ -3,15 +3,20 @@
 mod any;
 mod decoder;
 pub(crate) mod header;
+pub(crate) mod shared;
 
 use crate::{Clock, Growth, Options, Window, Windowed};
 use any::{Any, in_either};
 pub use decoder::FilterDecoder;
-use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, Stats};
+use guira::{BatchError, BuildError, CuckooFilter, InsertError, SharedState, SnapshotError, Stats};
 use header::{Header, Kind};
+pub use shared::change_seed;
 use std::{
     io::{self, Read, Write},
-    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 use thiserror::Error;
@@ -22,12 +27,16 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Inserts into a filter that wait at one time.
 const WAITING: u32 = 16;
 
+/// One that remembers everything.
+pub(crate) type Plain = CuckooFilter<SharedState>;
+
 /// A filter.
 #[derive(Debug)]
 pub struct Filter {
     /// The kind of the filter, which only this module knows.
     any: Any,
-    options: Options,
+    /// Filters with the same options share them.
+    options: Arc<Options>,
     /// Items deleted so far.
     deleted: AtomicU64,
     /// Inserts that wait until a transient cause of their failure ends.
@@ -82,7 +91,14 @@ impl Filter {
     ///
     /// What the library refuses.
     pub fn build(options: Options, growth: Growth) -> Result<Self, BuildError> {
-        Ok(Self::new(growth.builder(&options).build()?, options, 0))
+        Ok(Self::new(
+            growth
+                .builder(&options)
+                .hasher(shared::own_hasher())
+                .build()?,
+            options,
+            0,
+        ))
     }
 
     /// The empty filter with a window that `options` ask for. It does not grow.
@@ -112,7 +128,11 @@ impl Filter {
         max_bytes: usize,
     ) -> Result<Self, SnapshotError> {
         let any = match like.kind {
-            Kind::Plain => Any::Plain(CuckooFilter::from_header(header, max_bytes)?),
+            Kind::Plain => Any::Plain(CuckooFilter::from_header_with(
+                header,
+                shared::hasher_of_seed,
+                max_bytes,
+            )?),
             Kind::Windowed => {
                 Any::Windowed(Windowed::from_header(header, clock, max_bytes)?.into())
             }
@@ -129,13 +149,16 @@ impl Filter {
     /// What is wrong with the snapshot, and those of `reader`.
     pub fn read_from(reader: impl Read, like: Header, clock: Clock) -> Result<Self, SnapshotError> {
         let any = match like.kind {
-            Kind::Plain => Any::Plain(CuckooFilter::read_from(reader)?),
+            Kind::Plain => Any::Plain(CuckooFilter::read_from_with(
+                reader,
+                shared::hasher_of_seed,
+            )?),
             Kind::Windowed => Any::Windowed(Windowed::read_from(reader, clock)?.into()),
         };
         Ok(Self::of(any, like.options, like.deleted))
     }
 
-    pub(crate) fn new(cuckoo: CuckooFilter, options: Options, deleted: u64) -> Self {
+    pub(crate) fn new(cuckoo: Plain, options: Options, deleted: u64) -> Self {
         Self::of(Any::Plain(cuckoo), options, deleted)
     }
 
@@ -147,7 +170,7 @@ impl Filter {
         Self {
             waiting: AtomicU32::new(0),
             any,
-            options,
+            options: shared::options(options),
             deleted: AtomicU64::new(deleted),
         }
     }
@@ -331,7 +354,7 @@ impl Filter {
                 if window.has_begun() {
                     copy.begin();
                 }
-                Self::windowed(copy, self.options, self.deleted())
+                Self::windowed(copy, *self.options, self.deleted())
             }),
         }
         .map_err(DuplicateError::Copy)

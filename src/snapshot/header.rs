@@ -1,7 +1,12 @@
 //! What a snapshot says before its words. With a checksum it names an empty filter.
 
 use super::summed::fill;
-use crate::{error::SnapshotError, filter::CuckooFilter, geometry::Geometry, hash::SeededState};
+use crate::{
+    error::SnapshotError,
+    filter::CuckooFilter,
+    geometry::Geometry,
+    hash::{SeededState, SharedState},
+};
 use std::{
     any::Any,
     hash::{BuildHasher, Hasher},
@@ -27,7 +32,7 @@ pub(crate) struct Header {
 /// What tells by which hasher a filter's items were hashed.
 #[derive(Clone, Copy)]
 pub(crate) struct Hashing {
-    /// The seed of a [`SeededState`], 0 for other hashers.
+    /// The seed of a [`SeededState`] or [`SharedState`], 0 for other hashers.
     pub(crate) seed: u64,
     /// The hasher's [`probe`].
     pub(crate) probe: u64,
@@ -41,7 +46,7 @@ pub(crate) const BYTES_WITH_CHECKSUM: usize = HEADER_BYTES + size_of::<u32>();
 impl Header {
     pub(crate) fn of<S: BuildHasher + 'static>(filter: &CuckooFilter<S>) -> Self {
         Self {
-            geometry: filter.geometry,
+            geometry: filter.geometry(),
             hashing: Hashing::of(filter.hasher()),
         }
     }
@@ -204,7 +209,8 @@ pub(crate) fn probe(hasher: &impl BuildHasher) -> u64 {
 
 /// The seed of the default hasher; others keep theirs to themselves.
 fn seed<S: 'static>(hasher: &S) -> u64 {
-    (hasher as &dyn Any)
-        .downcast_ref()
-        .map_or(0, SeededState::seed)
+    let hasher = hasher as &dyn Any;
+    let shared = || hasher.downcast_ref().map(SharedState::seed);
+    let seed = hasher.downcast_ref().map(SeededState::seed);
+    seed.or_else(shared).unwrap_or(0)
 }

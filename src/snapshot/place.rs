@@ -59,11 +59,7 @@ impl Place {
         } = self;
         result?;
         with_layout!(&mut raw, raw => raw.has_stored(&restored));
-        Ok(CuckooFilter {
-            hasher,
-            raw,
-            geometry,
-        })
+        Ok(CuckooFilter::from_parts(hasher, raw, geometry))
     }
 }
 
