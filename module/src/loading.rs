@@ -1,4 +1,4 @@
-//! A filter of which `CF.LOADCHUNK` has received some pieces.
+//! A filter that has received some of its pieces by `CF.LOADCHUNK`.
 //!
 //! It is a value like a finished filter: the engine saves, replicates, migrates and expires it. A
 //! replica that connects during a load gets the pieces so far, and then the others.
