@@ -1,8 +1,8 @@
 //! Counters off the fast path.
 
 use crate::stats::Stats;
-// Not through `sync`: as in `len`.
-use std::sync::atomic::{AtomicU64, Ordering};
+// Unchecked: as in `len`.
+use crate::sync::{Ordering, unchecked::AtomicU64};
 
 /// The counters behind [`Stats`].
 #[derive(Default)]
@@ -42,6 +42,17 @@ impl Counters {
 
     pub(crate) fn conservative(&self) {
         self.conservative_lookups.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Each of them.
+    #[cfg(guira_coherence)]
+    pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
+        use crate::coherence::Field;
+        vec![
+            Field::of("counters.relocations", &self.relocations),
+            Field::of("counters.retried_lookups", &self.retried_lookups),
+            Field::of("counters.conservative_lookups", &self.conservative_lookups),
+        ]
     }
 
     /// The part of [`Stats`] that is counted here; the rest is 0.
