@@ -166,12 +166,12 @@ impl Stage {
     pub fn new(workload: Workload) -> Self {
         static OBSERVED: Once = Once::new();
         OBSERVED.call_once(|| coherence::observe(observe));
-        // 16 bits: four slots in each word, so the slots are a power of two.
+        // 15 bits: four slots in each word, so the slots are a power of two.
         let slots = 1_usize << workload.log_slots;
         let builder = CuckooFilter::builder().seed(1);
         let filter = match workload.job {
             Job::Split => builder.capacity(slots / 2).max_capacity(slots * 4),
-            _ => builder.capacity(slots * 95 / 100).fingerprint_bits(16),
+            _ => builder.capacity(slots * 95 / 100).fingerprint_bits(15),
         };
         let filter = filter.build().expect("the filter is within the limits");
         let lanes = (0..LANES).map(|index| Lane {
