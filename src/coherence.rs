@@ -1,10 +1,7 @@
 //! What the coherence simulator sees: each access to a shared word, and which field it belongs to.
 //! Exists only under `cfg(guira_coherence)`; the package `guira-coherence` uses it.
 
-use crate::{
-    filter::CuckooFilter,
-    raw::any::with_layout,
-};
+use crate::{filter::CuckooFilter, raw::any::with_layout};
 use std::{
     cell::Cell,
     ops::Range,
