@@ -1,7 +1,6 @@
 //! What the coherence simulator sees: each access to a shared word, and which field it belongs to.
 //! Exists only under `cfg(guira_coherence)`; the package `guira-coherence` uses it.
 
-use crate::{filter::CuckooFilter, raw::any::with_layout};
 use std::{
     cell::Cell,
     ops::Range,
@@ -87,11 +86,4 @@ impl Field {
             holds_items: false,
         }
     }
-}
-
-/// The fields of a filter that threads share, the smaller one first where one contains another.
-pub fn fields<S>(filter: &CuckooFilter<S>) -> Vec<Field> {
-    let mut fields = with_layout!(&filter.raw, raw => raw.fields());
-    fields.push(Field::of("filter", filter));
-    fields
 }

@@ -206,7 +206,7 @@ impl Stage {
     #[must_use]
     pub fn run(&mut self, processor: Processor, threads: usize, length: Length) -> Run {
         let mut machine = Machine::new(processor, threads);
-        for field in coherence::fields(&self.filter) {
+        for field in self.filter.fields() {
             if field.name == "table.words" {
                 machine.warm(field.addresses);
             }
@@ -224,7 +224,7 @@ impl Stage {
     }
 
     fn report(&self, outcome: &Outcome, operations: u64) -> Run {
-        let fields = coherence::fields(&self.filter);
+        let fields = self.filter.fields();
         let transfers = outcome.machine.transfers();
         Run {
             rate: outcome.rate * 1000.0,
