@@ -23,7 +23,7 @@ impl Cache {
         // A multiplication scatters neighbours, as the hashes of large caches do.
         let sets = (self.tags.len() / self.ways) as u64;
         let hash = u64::from(line.wrapping_mul(0x9e37_79b9));
-        let start = (hash * sets >> 32) as usize * self.ways;
+        let start = ((hash * sets) >> 32) as usize * self.ways;
         &mut self.tags[start..start + self.ways]
     }
 

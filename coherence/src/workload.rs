@@ -77,7 +77,7 @@ struct Lane {
 
 impl Lane {
     fn hash(index: usize, number: u64) -> u64 {
-        mix((index as u64) << 40 | number)
+        mix(((index as u64) << 40) | number)
     }
 
     fn insert(&mut self, filter: &CuckooFilter) -> bool {
@@ -101,9 +101,9 @@ impl Lane {
 /// output function of SplitMix64.
 fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// A filled filter that threads can use.
@@ -262,7 +262,7 @@ fn observe(access: Access) {
 
 /// One thread's part.
 fn work(job: Job, filter: &CuckooFilter, lane: &mut Lane, windows: &[Range<u64>], length: Length) {
-    let mut random = mix(lane.index as u64 ^ lane.head << 8);
+    let mut random = mix(lane.index as u64 ^ (lane.head << 8));
     let mut inserts = true;
     for operation in 0..length.warm_up + length.measured {
         if operation == length.warm_up {
@@ -294,8 +294,8 @@ fn lookup(filter: &CuckooFilter, random: u64, windows: &[Range<u64>]) {
     let lane = random as usize % LANES;
     let window = &windows[lane];
     let length = window.end - window.start;
-    let number = if random >> 32 & 1 == 0 || length == 0 {
-        1 << 39 | random >> 40
+    let number = if (random >> 32) & 1 == 0 || length == 0 {
+        (1 << 39) | (random >> 40)
     } else {
         window.start + (random >> 33) % length
     };
