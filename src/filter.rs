@@ -117,6 +117,14 @@ pub struct CuckooFilter<S = SeededState> {
 }
 
 impl<S> CuckooFilter<S> {
+    /// What threads share of the filter.
+    #[cfg(guira_coherence)]
+    pub fn fields(&self) -> Vec<crate::coherence::Field> {
+        let mut fields = with_layout!(&self.raw, raw => raw.fields());
+        fields.push(crate::coherence::Field::of("filter", self));
+        fields
+    }
+
     /// An empty filter with this geometry; `None` if there is no memory for it.
     pub(crate) fn empty(hasher: S, geometry: Geometry) -> Option<Self> {
         Some(Self::from_parts(

@@ -153,6 +153,8 @@ mod pages {
 }
 
 mod builder;
+#[cfg(guira_coherence)]
+pub mod coherence;
 #[cfg(all(test, not(any(guira_loom, guira_shuttle))))]
 mod concurrent_tests;
 mod contains_iter;

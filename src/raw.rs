@@ -100,6 +100,17 @@ impl<L: Layout> RawFilter<L> {
         self.counters.bytes() + self.table.bytes() + self.versions.bytes() + self.len.bytes()
     }
 
+    /// What threads share.
+    #[cfg(guira_coherence)]
+    pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
+        let mut fields = self.table.fields();
+        fields.push(self.versions.field());
+        fields.push(self.frontiers.field());
+        fields.extend(self.len.fields());
+        fields.extend(self.counters.fields());
+        fields
+    }
+
     #[inline(always)]
     pub(crate) fn class(&self, hash: u64) -> Class {
         self.table.view().class(hash)

@@ -1,9 +1,19 @@
 //! The atomics of the protocol: the standard library's, or in a model those of its
-//! checker: loom's under `cfg(guira_loom)`, shuttle's under `cfg(guira_shuttle)`.
-//! (Counters and tokens use the standard library's always: their files say why.)
+//! checker: loom's under `cfg(guira_loom)`, shuttle's under `cfg(guira_shuttle)`. Under
+//! `cfg(guira_coherence)` they report each access to the coherence simulator.
 
+#[cfg(guira_coherence)]
+mod observed;
 #[cfg(guira_loom)]
 mod traced;
+
+/// Atomics that the model checkers do not see: those of counters and tokens, whose files say why.
+pub(crate) mod unchecked {
+    #[cfg(guira_coherence)]
+    pub(crate) use super::observed::AtomicU64;
+    #[cfg(not(guira_coherence))]
+    pub(crate) use std::sync::atomic::AtomicU64;
+}
 
 #[cfg(guira_shuttle)]
 pub(crate) use checker::sync::atomic::AtomicU64;
@@ -11,9 +21,11 @@ pub(crate) use checker::sync::atomic::AtomicU64;
 use checker::sync::atomic::fence;
 #[cfg(guira_loom)]
 use loom as checker;
+#[cfg(guira_coherence)]
+pub(crate) use observed::AtomicU64;
 #[cfg(guira_shuttle)]
 use shuttle as checker;
-#[cfg(not(any(guira_loom, guira_shuttle)))]
+#[cfg(not(any(guira_loom, guira_shuttle, guira_coherence)))]
 pub(crate) use std::sync::atomic::AtomicU64;
 pub(crate) use std::sync::atomic::Ordering;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
@@ -89,7 +101,7 @@ pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {
 
 /// Brings a word into the cache, without waiting for it.
 #[cfg(all(
-    not(miri),
+    not(any(miri, guira_coherence)),
     any(
         target_arch = "aarch64",
         all(
@@ -106,7 +118,7 @@ pub(crate) fn prefetch(words: &[AtomicU64], index: usize) {
 /// Brings a word into the cache. No instruction for it is at hand, so this is a load. Nothing waits
 /// for its value.
 #[cfg(not(all(
-    not(miri),
+    not(any(miri, guira_coherence)),
     any(
         target_arch = "aarch64",
         all(
@@ -122,14 +134,14 @@ pub(crate) fn prefetch(words: &[AtomicU64], index: usize) {
 }
 
 /// `len` atomics, all 0.
-#[cfg(any(guira_loom, guira_shuttle))]
+#[cfg(any(guira_loom, guira_shuttle, guira_coherence))]
 pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
     Some((0..len).map(|_| AtomicU64::new(0)).collect())
 }
 
 /// `len` atomics, all 0, in memory that the allocator hands out zeroed, so that
 /// a large table costs nothing until it is touched. `None`: no memory.
-#[cfg(not(any(guira_loom, guira_shuttle)))]
+#[cfg(not(any(guira_loom, guira_shuttle, guira_coherence)))]
 pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
     bytemuck::allocation::try_zeroed_slice_box(len).ok()
 }

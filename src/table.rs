@@ -241,6 +241,25 @@ impl<L: Layout> Table<L> {
             .filter(|&(plane, _, word)| plane == 0 || word != Word::<L>::EMPTY)
     }
 
+    /// The words, the hint and the split pointers.
+    #[cfg(guira_coherence)]
+    pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
+        use crate::coherence::Field;
+        let words = |words: &[AtomicU64]| Field {
+            holds_items: true,
+            ..Field::of("table.words", words)
+        };
+        let mut fields = vec![
+            words(&self.first.words),
+            Field::of("table.hint", &self.growth.hint),
+        ];
+        for segment in self.growth.segments() {
+            fields.push(words(&segment.planes.words));
+            fields.push(Field::of("table.split_pointer", &*segment.split_pointer));
+        }
+        fields
+    }
+
     /// The atomics of all words that there are, plane by plane.
     #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
     pub(crate) fn atomics(&self) -> impl Iterator<Item = &AtomicU64> {

@@ -6,8 +6,12 @@ pub(crate) fn thread_number() -> usize {
     shuttle::current::me().into()
 }
 
+/// The simulator runs all its threads in one of the system's.
+#[cfg(guira_coherence)]
+pub(crate) use crate::coherence::thread_number;
+
 /// A small number that differs between threads as long as there are few.
-#[cfg(not(guira_shuttle))]
+#[cfg(not(any(guira_shuttle, guira_coherence)))]
 #[inline]
 pub(crate) fn thread_number() -> usize {
     use std::{

@@ -1,9 +1,9 @@
 //! Counters off the fast path. Most small filters never need them.
 
 use crate::stats::Stats;
+// Unchecked: as in `len`.
+use crate::sync::{Ordering, unchecked::AtomicU64};
 use once_cell::race::OnceBox;
-// Not through `sync`: as in `len`.
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The counters behind [`Stats`]. They are allocated by the first thread that is about to move or to
 /// split, or that has failed to insert. Lookups count only there, so they never allocate.
@@ -63,6 +63,15 @@ impl Counters {
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
         self.0.get().map_or(0, size_of_val)
+    }
+
+    /// The counters, which share one allocation.
+    #[cfg(guira_coherence)]
+    pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
+        let numbers = self.0.get().into_iter();
+        numbers
+            .map(|numbers| crate::coherence::Field::of("counters", numbers))
+            .collect()
     }
 
     /// The part of [`Stats`] that is counted here; the rest is 0.

@@ -68,6 +68,11 @@ impl Frontiers {
         }
     }
 
+    #[cfg(guira_coherence)]
+    pub(crate) fn field(&self) -> crate::coherence::Field {
+        crate::coherence::Field::of("frontiers.running", &self.running)
+    }
+
     /// Buckets that a snapshot scans at a time.
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn chunk_buckets(&self) -> usize {

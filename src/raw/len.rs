@@ -3,9 +3,9 @@
 use crate::threads::thread_number;
 use crossbeam_utils::CachePadded;
 use once_cell::race::OnceBox;
-// Not through `sync`: the counter orders nothing, and in a model each of its
-// accesses would only multiply the interleavings.
-use std::sync::atomic::{AtomicU64, Ordering};
+// Unchecked: the counter orders nothing, and in a model each of its accesses would only multiply
+// the interleavings.
+use crate::sync::{Ordering, unchecked::AtomicU64};
 
 /// A sum over shards, each written by the threads that fall on it.
 pub(crate) struct Len {
@@ -71,6 +71,20 @@ impl Len {
         {
             // An error says that another thread was first: its shards count.
             let _ = more.set(shards);
+        }
+    }
+
+    /// The shards.
+    #[cfg(guira_coherence)]
+    pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
+        let field = |shard: &AtomicU64| crate::coherence::Field::of("len.shard", shard);
+        match &self.shards {
+            Shards::One(shard) => vec![field(shard)],
+            Shards::Many(shards) => shards.iter().map(|shard| field(shard)).collect(),
+            Shards::Growing { first, more } => {
+                let more = more.get().into_iter().flatten().map(|shard| &**shard);
+                std::iter::once(&**first).chain(more).map(field).collect()
+            }
         }
     }
 

@@ -1,11 +1,8 @@
 //! Tokens for the reservations of `insert_unique`: no two calls in flight share one.
 
-use crate::sync;
+use crate::sync::{self, Ordering, unchecked::AtomicU64};
 use crossbeam_utils::CachePadded;
-use std::{
-    cell::Cell,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::cell::Cell;
 
 /// Tokens there are: 2^9, as the shortest fingerprint of any layout has 9 bits.
 pub(crate) const TOKENS: usize = 512;

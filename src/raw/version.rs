@@ -60,6 +60,11 @@ impl Versions {
         size_of_val(&*self.stripes)
     }
 
+    #[cfg(guira_coherence)]
+    pub(crate) fn field(&self) -> crate::coherence::Field {
+        crate::coherence::Field::of("versions.stripes", &*self.stripes)
+    }
+
     /// All of them.
     #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
     pub(crate) fn atomics(&self) -> &[AtomicU64] {

@@ -4,9 +4,10 @@ use crate::run::{Failed, command, output};
 use std::collections::BTreeSet;
 
 /// The packages of the workspace, by the path at which their files begin. The first match counts.
-const PACKAGES: [(&str, &str); 17] = [
+const PACKAGES: [(&str, &str); 18] = [
     ("benches/", "guira-benches"),
     ("capi/", "guira-capi"),
+    ("coherence/", "guira-coherence"),
     ("commands/", "guira-commands"),
     ("examples/absent-keys/", "guira-example-absent-keys"),
     ("hostile/", "guira-hostile"),

@@ -1,0 +1,14 @@
+//! Predicts how guira scales to more cores than the machine at hand has.
+//!
+//! The library's own operations run in simulated threads. Before each access to a shared word a
+//! model of caches and coherence says what the access costs on a given [`processor`], and the
+//! thread with the earliest simulated time runs next. `README.md` says what the model leaves out.
+
+#![forbid(unsafe_code)]
+
+mod cache;
+pub mod machine;
+pub mod processor;
+pub mod simulation;
+#[cfg(guira_coherence)]
+pub mod workload;
