@@ -1,10 +1,8 @@
 //! The default hasher: pure functions from an item to 64 bits.
 
 mod items;
-mod shared;
 
 use rapidhash::v3::{RapidSecrets, rapidhash_v3_inline};
-pub use shared::SharedState;
 use std::{
     fmt,
     hash::{BuildHasher, Hasher},

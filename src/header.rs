@@ -67,31 +67,6 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         Self::of_header(header, |_| hasher, max_bytes)
     }
 
-    /// As [`from_header_with_hasher`](Self::from_header_with_hasher), with the hasher that `make`
-    /// returns for the seed in the header: that of a [`SeededState`] or a
-    /// [`SharedState`](crate::SharedState), and 0 for other hashers.
-    ///
-    /// ```
-    /// use guira::{CuckooFilter, SeededState, SharedState};
-    ///
-    /// let header = CuckooFilter::with_capacity(100).header();
-    /// let make = |seed| SharedState::from(SeededState::new(seed));
-    /// let filter = CuckooFilter::from_header_with(&header, make, 1 << 20)?;
-    /// assert_eq!(filter.header(), header);
-    /// # Ok::<(), guira::SnapshotError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`from_header_with_hasher`](Self::from_header_with_hasher).
-    pub fn from_header_with(
-        header: &[u8],
-        make: impl FnOnce(u64) -> S,
-        max_bytes: usize,
-    ) -> Result<Self, SnapshotError> {
-        Self::of_header(header, make, max_bytes)
-    }
-
     fn of_header(
         header: &[u8],
         hasher: impl FnOnce(u64) -> S,

@@ -29,7 +29,6 @@
 //! | [`SnapshotDecoder`] | builds a filter from a snapshot that arrives in pieces |
 //! | [`Stats`] | what a filter has done, for metrics |
 //! | [`SeededState`] | the default hasher |
-//! | [`SharedState`] | the default hasher, for many small filters |
 //! | [SIZING.md], [OPERATING.md] | which settings to choose, and how to run a filter in a service |
 //! | [a page to watch][watch] | this crate's code at work in a browser, step by step |
 //! | [DESIGN.md], [PROOF.md], [VERIFICATION.md] | the protocol, why it is correct, and what checks it |
@@ -191,7 +190,7 @@ pub use crate::{
     },
     expiring::{ExpiringBuilder, ExpiringFilter, ExpiringSnapshotDecoder},
     filter::CuckooFilter,
-    hash::{SeededHasher, SeededState, SharedState},
+    hash::{SeededHasher, SeededState},
     snapshot::decoder::SnapshotDecoder,
     stats::Stats,
 };

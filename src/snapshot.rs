@@ -154,31 +154,6 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         Decoder::<Passes>::read(reader)?.finish(|_| hasher)
     }
 
-    /// As [`read_from_with_hasher`](Self::read_from_with_hasher), with the hasher that `make`
-    /// returns for the seed in the snapshot: that of a [`SeededState`] or a
-    /// [`SharedState`](crate::SharedState), and 0 for other hashers.
-    ///
-    /// ```
-    /// use guira::{CuckooFilter, SeededState, SharedState};
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert("ani")?;
-    /// let make = |seed| SharedState::from(SeededState::new(seed));
-    /// let copy = CuckooFilter::read_from_with(&*filter.to_bytes(), make)?;
-    /// assert!(copy.contains("ani"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
-    pub fn read_from_with<R: Read>(
-        reader: R,
-        make: impl FnOnce(u64) -> S,
-    ) -> Result<Self, SnapshotError> {
-        Decoder::<Passes>::read(reader)?.finish(make)
-    }
-
     /// Makes a filter from a snapshot of a filter that used `hasher`.
     ///
     /// ```

@@ -114,8 +114,8 @@ impl Machine {
         &self.processor
     }
 
-    /// Fills the shared caches with lines of these addresses, as a long run would have: each domain
-    /// has its own random part of a range that is larger than its cache.
+    /// Fills the shared caches with lines of these addresses, as a long run would. If the range is
+    /// larger than a cache, each domain gets a random part of it.
     pub fn warm(&mut self, addresses: Range<usize>) {
         let lines: Vec<u32> = addresses
             .step_by(LINE)

@@ -8,9 +8,8 @@ pub(crate) mod shared;
 use crate::{Clock, Growth, Options, Window, Windowed};
 use any::{Any, in_either};
 pub use decoder::FilterDecoder;
-use guira::{BatchError, BuildError, CuckooFilter, InsertError, SharedState, SnapshotError, Stats};
+use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, Stats};
 use header::{Header, Kind};
-pub use shared::change_seed;
 use std::{
     io::{self, Read, Write},
     sync::{
@@ -26,9 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Inserts into a filter that wait at one time.
 const WAITING: u32 = 16;
-
-/// One that remembers everything.
-pub(crate) type Plain = CuckooFilter<SharedState>;
 
 /// A filter.
 #[derive(Debug)]
@@ -91,14 +87,7 @@ impl Filter {
     ///
     /// What the library refuses.
     pub fn build(options: Options, growth: Growth) -> Result<Self, BuildError> {
-        Ok(Self::new(
-            growth
-                .builder(&options)
-                .hasher(shared::own_hasher())
-                .build()?,
-            options,
-            0,
-        ))
+        Ok(Self::new(growth.builder(&options).build()?, options, 0))
     }
 
     /// The empty filter with a window that `options` ask for. It does not grow.
@@ -128,11 +117,7 @@ impl Filter {
         max_bytes: usize,
     ) -> Result<Self, SnapshotError> {
         let any = match like.kind {
-            Kind::Plain => Any::Plain(CuckooFilter::from_header_with(
-                header,
-                shared::hasher_of_seed,
-                max_bytes,
-            )?),
+            Kind::Plain => Any::Plain(CuckooFilter::from_header(header, max_bytes)?),
             Kind::Windowed => {
                 Any::Windowed(Windowed::from_header(header, clock, max_bytes)?.into())
             }
@@ -149,16 +134,13 @@ impl Filter {
     /// What is wrong with the snapshot, and those of `reader`.
     pub fn read_from(reader: impl Read, like: Header, clock: Clock) -> Result<Self, SnapshotError> {
         let any = match like.kind {
-            Kind::Plain => Any::Plain(CuckooFilter::read_from_with(
-                reader,
-                shared::hasher_of_seed,
-            )?),
+            Kind::Plain => Any::Plain(CuckooFilter::read_from(reader)?),
             Kind::Windowed => Any::Windowed(Windowed::read_from(reader, clock)?.into()),
         };
         Ok(Self::of(any, like.options, like.deleted))
     }
 
-    pub(crate) fn new(cuckoo: Plain, options: Options, deleted: u64) -> Self {
+    pub(crate) fn new(cuckoo: CuckooFilter, options: Options, deleted: u64) -> Self {
         Self::of(Any::Plain(cuckoo), options, deleted)
     }
 

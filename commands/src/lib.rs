@@ -24,7 +24,7 @@ mod window;
 pub use command::{
     Access, Answer, Args, Argument, ArgumentKind, Command, Cost, Effect, Together, takes,
 };
-pub use filter::{DuplicateError, Filter, FilterDecoder, change_seed};
+pub use filter::{DuplicateError, Filter, FilterDecoder};
 pub use growth::{Growth, GrowthError};
 pub use options::{
     DEFAULT_CAPACITY, DEFAULT_RATE, MAX_CAPACITY, MAX_EXPANSION, MIN_CAPACITY, MIN_RATE, Options,

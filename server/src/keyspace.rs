@@ -22,7 +22,7 @@ pub use ticks::Lane;
 pub use watch::Watched;
 
 use deadlines::{Deadlines, INDEXED};
-use guira::{CuckooFilter, SharedState};
+use guira::CuckooFilter;
 use guira_commands::{Clock, Filter, Growth, GrowthError, Wanted};
 use map::Map;
 use papaya::Guard;
@@ -35,7 +35,7 @@ use ticks::{SCHEDULED, Ticks};
 /// Bytes that a key is charged in addition to its name and its filter. They cover what the server
 /// keeps with the filter, the entry of the map and its place in the table, and the allocator's
 /// rounding.
-const OVERHEAD: usize = size_of::<Entry>() - size_of::<CuckooFilter<SharedState>>() + 112;
+const OVERHEAD: usize = size_of::<Entry>() - size_of::<CuckooFilter>() + 112;
 
 /// Bytes of a key, at most: metrics show all keys, and patterns go over them.
 pub const LONGEST_KEY: usize = 4096;

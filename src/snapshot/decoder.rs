@@ -114,33 +114,7 @@ impl SnapshotDecoder {
         self,
         hasher: S,
     ) -> Result<CuckooFilter<S>, SnapshotError> {
-        self.finish_with(|_| hasher)
-    }
-
-    /// Returns the filter, with the hasher that `make` returns for the seed in the snapshot: that
-    /// of a [`SeededState`] or a [`SharedState`](crate::SharedState), and 0 for other hashers. O(1).
-    ///
-    /// ```
-    /// use guira::{CuckooFilter, SeededState, SharedState, SnapshotDecoder};
-    ///
-    /// let filter = CuckooFilter::with_capacity(100);
-    /// filter.insert("ani")?;
-    ///
-    /// let mut decoder = SnapshotDecoder::new(1 << 20);
-    /// decoder.feed(&filter.to_bytes())?;
-    /// let copy = decoder.finish_with(|seed| SharedState::from(SeededState::new(seed)))?;
-    /// assert!(copy.contains("ani"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`finish`](Self::finish).
-    pub fn finish_with<S: BuildHasher + 'static>(
-        self,
-        make: impl FnOnce(u64) -> S,
-    ) -> Result<CuckooFilter<S>, SnapshotError> {
-        self.0.finish()?.finish(make)
+        self.0.finish()?.finish(|_| hasher)
     }
 }
 

@@ -1,12 +1,7 @@
 //! What a snapshot says before its words. With a checksum it names an empty filter.
 
 use super::summed::fill;
-use crate::{
-    error::SnapshotError,
-    filter::CuckooFilter,
-    geometry::Geometry,
-    hash::{SeededState, SharedState},
-};
+use crate::{error::SnapshotError, filter::CuckooFilter, geometry::Geometry, hash::SeededState};
 use std::{
     any::Any,
     hash::{BuildHasher, Hasher},
@@ -32,7 +27,7 @@ pub(crate) struct Header {
 /// What tells by which hasher a filter's items were hashed.
 #[derive(Clone, Copy)]
 pub(crate) struct Hashing {
-    /// The seed of a [`SeededState`] or [`SharedState`], 0 for other hashers.
+    /// The seed of a [`SeededState`], 0 for other hashers.
     pub(crate) seed: u64,
     /// The hasher's [`probe`].
     pub(crate) probe: u64,
@@ -209,8 +204,7 @@ pub(crate) fn probe(hasher: &impl BuildHasher) -> u64 {
 
 /// The seed of the default hasher; others keep theirs to themselves.
 fn seed<S: 'static>(hasher: &S) -> u64 {
-    let hasher = hasher as &dyn Any;
-    let shared = || hasher.downcast_ref().map(SharedState::seed);
-    let seed = hasher.downcast_ref().map(SeededState::seed);
-    seed.or_else(shared).unwrap_or(0)
+    (hasher as &dyn Any)
+        .downcast_ref()
+        .map_or(0, SeededState::seed)
 }

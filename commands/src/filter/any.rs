@@ -1,7 +1,7 @@
 //! Both kinds of filter behind one face.
 
-use super::Plain;
 use crate::Windowed;
+use guira::CuckooFilter;
 
 /// The filter of a key.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ use crate::Windowed;
 )]
 pub(super) enum Any {
     /// One that remembers everything.
-    Plain(Plain),
+    Plain(CuckooFilter),
     /// One that forgets.
     Windowed(Box<Windowed>),
 }
@@ -54,7 +54,7 @@ impl Any {
             // What is in the place of the other kind, and what is beside it.
             Self::Windowed(windowed) => {
                 let beside = size_of::<Windowed>() - size_of_val(windowed.filter());
-                size_of::<Plain>() + beside + windowed.filter().memory_usage()
+                size_of::<CuckooFilter>() + beside + windowed.filter().memory_usage()
             }
         }
     }

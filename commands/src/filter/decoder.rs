@@ -3,7 +3,6 @@
 use super::{
     Filter,
     header::{Header, Kind},
-    shared,
 };
 use crate::{Clock, Windowed};
 use guira::{ExpiringSnapshotDecoder, SnapshotDecoder, SnapshotError};
@@ -86,10 +85,7 @@ impl FilterDecoder {
             decoder,
         } = self;
         Ok(match decoder {
-            Decoder::Plain(decoder) => {
-                let plain = decoder.finish_with(shared::hasher_of_seed)?;
-                Filter::new(plain, like.options, like.deleted)
-            }
+            Decoder::Plain(decoder) => Filter::new(decoder.finish()?, like.options, like.deleted),
             Decoder::Windowed(decoder) => {
                 let windowed = Windowed::new(decoder.finish()?, clock);
                 Filter::windowed(windowed, like.options, like.deleted)

@@ -1,29 +1,22 @@
-//! What filters share, so that small ones stay small: the keys of their hashers, and their options.
+//! Options that filters share, so that small filters stay small.
 
 use crate::Options;
-use guira::{SeededState, SharedState};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The hashers of plain filters.
-static HASHERS: Mutex<Hashers> = Mutex::new(Hashers {
-    own: None,
-    others: Recent::NEW,
-});
-
 static OPTIONS: Mutex<Recent<Arc<Options>>> = Mutex::new(Recent::NEW);
 
-/// The last values that were used, the newest one first. A value that is no longer here is made
-/// again. That costs only memory.
+/// The values that were made last, the newest one first. A forgotten value is made again, which
+/// costs only memory.
 struct Recent<T>(VecDeque<T>);
 
 impl<T: Clone> Recent<T> {
     const NEW: Self = Self(VecDeque::new());
 
-    /// A save has the seeds of a few processes, and the options of a few kinds of keys. A client can
-    /// restore filters with any number of them.
+    /// The keys of a server usually have a few kinds of options, but clients can create any number of
+    /// kinds.
     const MOST: usize = 16;
 
     /// The value that `is_wanted`, or a new one.
@@ -38,52 +31,11 @@ impl<T: Clone> Recent<T> {
     }
 }
 
-struct Hashers {
-    /// The hasher of filters that are made here.
-    own: Option<SharedState>,
-    /// Hashers of filters that were made elsewhere.
-    others: Recent<SharedState>,
-}
-
-impl Hashers {
-    fn own(&mut self) -> SharedState {
-        let random = || SeededState::random().into();
-        self.own.get_or_insert_with(random).clone()
-    }
-
-    fn of_seed(&mut self, seed: u64) -> SharedState {
-        let is_wanted = |hasher: &SharedState| hasher.seed() == seed;
-        match &self.own {
-            Some(own) if is_wanted(own) => own.clone(),
-            _ => self.others.get(is_wanted, || SeededState::new(seed).into()),
-        }
-    }
-}
-
-/// The hasher of filters that this process makes.
-pub(super) fn own_hasher() -> SharedState {
-    locked(&HASHERS, Hashers::own)
-}
-
-/// The hasher of a filter that has this seed.
-pub(super) fn hasher_of_seed(seed: u64) -> SharedState {
-    locked(&HASHERS, |hashers| hashers.of_seed(seed))
-}
-
-/// Filters that this process makes from now on have another seed. Two nodes in one process, as in
-/// tests, then differ as two processes do.
-pub fn change_seed() {
-    locked(&HASHERS, |hashers| hashers.own = None);
-}
-
-/// These options.
+/// Returns an allocation of these options, shared with other filters that have the same.
 pub(super) fn options(options: Options) -> Arc<Options> {
     let is_wanted = |known: &Arc<Options>| **known == options;
-    locked(&OPTIONS, |known| known.get(is_wanted, || options.into()))
-}
-
-fn locked<T, R>(mutex: &Mutex<T>, work: impl FnOnce(&mut T) -> R) -> R {
-    work(&mut mutex.lock().unwrap_or_else(PoisonError::into_inner))
+    let mut known = OPTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    known.get(is_wanted, || options.into())
 }
 
 #[cfg(test)]
@@ -103,22 +55,5 @@ mod tests {
         assert_eq!(*get(0), 0);
         assert_eq!(Arc::strong_count(&kept), 1, "the oldest one of 16");
         assert_eq!(recent.0.len(), 16);
-    }
-
-    #[test]
-    fn a_seed_of_this_process_is_known() {
-        let mut hashers = Hashers {
-            own: None,
-            others: Recent::NEW,
-        };
-        let own = hashers.own().seed();
-        assert_eq!(
-            (hashers.own().seed(), hashers.of_seed(own).seed()),
-            (own, own)
-        );
-        assert!(hashers.others.0.is_empty());
-        assert_eq!(hashers.of_seed(!own).seed(), !own);
-        hashers.own = None;
-        assert_ne!(hashers.own().seed(), own);
     }
 }

@@ -1,5 +1,4 @@
-//! What several laws share. `cards`, `files`, `prose` and `sentences` are for the documents' tests,
-//! and `limited` for those that limit memory.
+//! Code that several tests share. Other files of this directory belong to one binary each.
 
 pub(crate) mod batch;
 pub(crate) mod class_digest;
