@@ -43,8 +43,8 @@ pub(crate) struct RawFilter<L: Layout> {
     pub(crate) frontiers: Frontiers,
     pub(crate) len: Len,
     grow_at: GrowAt,
-    /// On the heap, because writers write them: lookups read the cache line of the other fields.
-    pub(crate) counters: Counters,
+    /// In a box, because writers write them: lookups read the cache line of the other fields.
+    pub(crate) counters: Box<Counters>,
     pub(crate) time: L::Time,
 }
 
@@ -65,11 +65,6 @@ impl<L: Layout> RawFilter<L> {
     /// The filter whose words are those of `table`, none of them counted yet.
     pub(crate) fn with_table(table: Table<L>) -> Option<Self> {
         let (buckets, levels) = (table.buckets(), table.levels().more);
-        let counters = Counters::default();
-        // The copies of an expiring filter change without a move. Models check what is counted.
-        if L::EXPIRES || cfg!(any(guira_loom, guira_faults, guira_shuttle)) {
-            counters.prepare();
-        }
         Some(Self {
             versions: Versions::new(buckets)?,
             frontiers: Frontiers::new(chunk_buckets(levels)),
@@ -79,7 +74,7 @@ impl<L: Layout> RawFilter<L> {
                 Len::new(buckets)
             },
             grow_at: |_, _, _| usize::MAX,
-            counters,
+            counters: Box::default(),
             time: L::Time::default(),
             table,
         })
@@ -97,7 +92,7 @@ impl<L: Layout> RawFilter<L> {
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        self.counters.bytes() + self.table.bytes() + self.versions.bytes() + self.len.bytes()
+        size_of::<Counters>() + self.table.bytes() + self.versions.bytes() + self.len.bytes()
     }
 
     /// What threads share.

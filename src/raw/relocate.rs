@@ -188,7 +188,6 @@ impl<L: Layout> RawFilter<L> {
             return;
         }
         if self.len.sum() >= self.grow_at_level(level) {
-            self.counters.prepare();
             // Without memory the filter fills up, and an insert says so then.
             let _ = self.table.begin_level(level);
             self.len.grow(self.table.words());
@@ -208,7 +207,6 @@ impl<L: Layout> RawFilter<L> {
         // patient rounds on it begins at one run again.)
         #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::modulo_one))] // 1 in a model
         let runs = 1 << (round % PATIENT_ROUNDS);
-        self.counters.prepare();
         let split = self
             .table
             .split_reached(runs, search.level, search.reached::<L>(), enough);
@@ -220,7 +218,6 @@ impl<L: Layout> RawFilter<L> {
     /// there; the last hop comes first. False if another thread got in the way;
     /// all is whole then, too.
     pub(crate) fn relocate(&self, hops: impl Iterator<Item = Hop>, last: Fill) -> bool {
-        self.counters.prepare();
         let mut hops = hops.peekable();
         let (mut length, mut filled) = (0, matches!(last, Fill::Hole));
         let mut outlined = false;

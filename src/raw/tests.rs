@@ -125,7 +125,6 @@ fn a_lookup_at_rest_takes_four_loads() {
 #[test]
 fn a_lookup_that_never_sees_a_sound_pair_answers_true_after_its_last_attempt() {
     let (raw, class) = filter_and_class::<F10x6>();
-    raw.counters.prepare();
     let torn = marked::<F10x6>(&class, Mark::Trailing);
     for bucket in [class.p, class.q] {
         put(&raw, bucket, torn);
