@@ -1,4 +1,4 @@
-//! The memory for a filter's next level: allocated by several threads, published once by the first.
+//! The memory for a filter's next level, which the first thread that has allocated it publishes.
 
 use super::planes::Planes;
 use crate::sync::{self, AtomicU64};
