@@ -62,7 +62,7 @@ impl<L: Layout> RawFilter<L> {
         Self::with_table(Table::new(buckets, levels)?)
     }
 
-    /// The filter with the words of `table`, of which none is counted yet.
+    /// The filter with the words of `table`, whose items are not counted yet.
     pub(crate) fn with_table(table: Table<L>) -> Option<Self> {
         let (buckets, levels) = (table.buckets(), table.levels().more);
         let counters = Counters::default();

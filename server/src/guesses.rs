@@ -71,8 +71,8 @@ impl Guess<'_> {
     }
 }
 
-/// The part of an address of which a client can have many only with many machines or networks: an
-/// IPv4 address, or the network half of an IPv6 address. All clients of a Unix socket share one.
+/// The part of an address that a client cannot vary without more machines or networks: an IPv4
+/// address, or the network half of an IPv6 address. All clients of a Unix socket share one.
 fn origin(address: &str) -> Option<IpAddr> {
     let address: SocketAddr = address.parse().ok()?;
     Some(match address.ip().to_canonical() {

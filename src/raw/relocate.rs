@@ -155,7 +155,7 @@ impl<L: Layout> RawFilter<L> {
                     (Err(refusal), _) => return Err(refusal),
                 }
             }
-            // Twice as many chunks in each round: if that does not help, no scan is left.
+            // Twice the number of chunks in each round: if that does not help, no scan is left.
             if search.was_parted() && self.help_scans(1 << round.min(MOST_HELPED)) {
                 return Ok(false);
             }
@@ -204,7 +204,7 @@ impl<L: Layout> RawFilter<L> {
             let slots = self.table.words_at(level) * L::slots_at(level);
             self.len.is_at_least(slots.div_ceil(SLOTS_FOR_AN_ITEM))
         };
-        // Twice as many runs in each round, because an insert completes the level rather than give
+        // Twice the number of runs in each round, because an insert completes the level rather than give
         // up. The count restarts at one run with the patient rounds.
         #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::modulo_one))] // 1 in a model
         let runs = 1 << (round % PATIENT_ROUNDS);

@@ -11,8 +11,8 @@
 //! Then it reads the other word, and replaces the token by the fingerprint. Every other change of
 //! the own word removes the token. If the token is still there, the own word has not changed, so at
 //! one moment both words were as the call has read them. From then on, the class can reach the other
-//! word only in three ways: by a plain `insert`, by another call that reserves there, or through the
-//! own word, which removes the token.
+//! word only in three ways. A plain `insert` can put it there, another call can reserve there, or it
+//! comes through the own word, which removes the token.
 //!
 //! If two calls have reservations in different words, at least one of them sees the other's, because
 //! each reserves before it reads. One of the two words is the *home* of the class

@@ -102,7 +102,7 @@ impl Class {
         }
     }
 
-    /// The class of `fingerprint` of which one bucket is `bucket`.
+    /// The class that has `fingerprint` and the bucket `bucket`.
     #[inline(always)]
     pub(crate) fn of_resident(fingerprint: Fingerprint, bucket: usize, buckets: usize) -> Self {
         Self::of_pair(fingerprint, bucket, alternate(fingerprint, bucket, buckets))
@@ -112,7 +112,7 @@ impl Class {
 /// The fingerprints of a filter: the low bits of hashes. If the number of fingerprints is not a power
 /// of two, they are the low 32 bits of hashes, scaled onto the range of fingerprints.
 ///
-/// A growable filter of f bits has fingerprints of 27 bits, of which the 27 - f lowest are 0. The 9
+/// A growable filter of f bits has fingerprints of 27 bits, whose 27 - f lowest are 0. The 9
 /// highest bits are never all 0, so a stored fingerprint is never 0 at any level: a slot that holds
 /// 0 is empty.
 #[derive(Clone, Copy, Debug)]

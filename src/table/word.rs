@@ -54,9 +54,9 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The number of slots of this word.
     fn slots(self) -> usize;
 
-    /// The question of a lookup's fast path: returns whether both words are settled, and whether any
+    /// The question of a lookup's fast path. Returns whether both words are settled, and whether any
     /// slot of either holds `fingerprint`. A word is settled if it is quiet and in the phase of `hint`.
-    /// The second answer is meaningful only if both words are settled: otherwise a control bit can
+    /// The second answer is meaningful only if both words are settled. Otherwise a control bit can
     /// hide a match, a token can look like one, and slots of another level differ.
     ///
     /// The caller combines the answers, so this function does not branch on them.

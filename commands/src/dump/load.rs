@@ -6,7 +6,7 @@ use guira::SnapshotError;
 use thiserror::Error;
 
 /// A snapshot is shorter than the bytes of its filter times this number. If the filter doubles while
-/// the snapshot is written, the snapshot starts again, each time with twice as many words.
+/// the snapshot is written, the snapshot starts again, each time with twice the number of words.
 const LONGEST: usize = 3;
 
 /// Additional bytes of a snapshot.
@@ -21,7 +21,7 @@ pub struct Memory {
     pub limit: usize,
 }
 
-/// A filter of which some pieces have arrived.
+/// A filter that has received some of its pieces.
 #[derive(Debug)]
 pub struct Load {
     /// The number of bytes received.
