@@ -1,7 +1,7 @@
-//! The operations on classes, in one layout: the protocol.
+//! The protocol: the operations on classes, in one layout.
 //!
-//! `docs/DESIGN.md` has the states and the operations, `docs/PROOF.md` the proof and what
-//! pairs with what. The names of the steps there are those of [`Step`](crate::step::Step).
+//! `docs/DESIGN.md` describes the states and operations. `docs/PROOF.md` has the proof and the pairs
+//! of orderings; it uses the names of [`Step`](crate::step::Step).
 
 mod advance;
 pub(crate) mod any;
@@ -36,14 +36,14 @@ use frontier::{Frontiers, chunk_buckets};
 use len::Len;
 use version::Versions;
 
-/// The buckets of one filter with all that the protocol needs.
+/// The buckets of one filter, and all other state of the protocol.
 pub(crate) struct RawFilter<L: Layout> {
     pub(crate) table: Table<L>,
     pub(crate) versions: Versions,
     pub(crate) frontiers: Frontiers,
     pub(crate) len: Len,
     grow_at: GrowAt,
-    /// In a box, because writers write them: lookups read the cache line of the other fields.
+    /// In a box, because writers write them and lookups read the cache line of the other fields.
     pub(crate) counters: Box<Counters>,
     pub(crate) time: L::Time,
 }
@@ -51,8 +51,8 @@ pub(crate) struct RawFilter<L: Layout> {
 /// A moment of a filter's time.
 type Now<L> = <<L as Layout>::Time as Time<Word<L>>>::Now;
 
-/// The number of items with which the next level is to begin: for a filter with this many buckets
-/// in a plane, with these levels, at this one of them.
+/// Returns the number of items at which the next level begins. The arguments are the number of buckets
+/// of a plane, the levels of the filter, and the current level.
 pub(crate) type GrowAt = fn(usize, Levels, u32) -> usize;
 
 impl<L: Layout> RawFilter<L> {
@@ -62,7 +62,7 @@ impl<L: Layout> RawFilter<L> {
         Self::with_table(Table::new(buckets, levels)?)
     }
 
-    /// The filter whose words are those of `table`, none of them counted yet.
+    /// The filter with the words of `table`, whose items are not counted yet.
     pub(crate) fn with_table(table: Table<L>) -> Option<Self> {
         let (buckets, levels) = (table.buckets(), table.levels().more);
         Some(Self {
@@ -80,7 +80,7 @@ impl<L: Layout> RawFilter<L> {
         })
     }
 
-    /// The filter that begins a level in time, not only when it has no room left.
+    /// The filter, which from now on begins levels early: before it runs out of room.
     pub(crate) fn growing_at(self, grow_at: GrowAt) -> Self {
         Self { grow_at, ..self }
     }

@@ -38,17 +38,17 @@ use word::{Bucket, Phases};
 /// The levels that the words of a filter go through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Levels {
-    /// The level at which they begin; 0 in a fixed filter.
+    /// The level at which words begin; 0 in a fixed filter.
     pub(crate) first: u32,
-    /// How often the filter can double.
+    /// The number of times that the filter can double.
     pub(crate) more: u32,
 }
 
 impl Levels {
-    /// Those of a fixed filter.
+    /// The levels of a fixed filter.
     pub(crate) const FIXED: Self = Self { first: 0, more: 0 };
 
-    /// The last one.
+    /// The last level.
     pub(crate) fn last(self) -> u32 {
         self.first + self.more
     }
@@ -61,12 +61,12 @@ pub(crate) struct Table<L> {
     growth: Growth<L>,
 }
 
-/// What only growable filters have: next to nothing in a fixed one.
+/// The state that only growable filters have; nearly empty in a fixed filter.
 struct Growth<L> {
-    /// `segments[k]` holds what level k needs beside those before it; of them `segments[0]`
-    /// stays empty, as plane 0 has its own place. None in a fixed filter.
+    /// `segments[k]` holds the words that level k adds to the earlier ones. `segments[0]` stays empty,
+    /// because plane 0 is stored in `first`. There are none in a fixed filter.
     segments: Box<[OnceSegment]>,
-    /// All words are at this level or above: [`Phases::hint`]. A shortcut for routing.
+    /// A level that all words have reached, as [`Phases::hint`]. It speeds up routing.
     hint: AtomicU64,
     /// The level at which the filter begins.
     first_level: u32,
@@ -86,15 +86,15 @@ impl<L: Layout> Growth<L> {
         }
     }
 
-    /// The segments that there are.
+    /// The segments that are allocated.
     fn segments(&self) -> impl Iterator<Item = &Segment> {
         self.segments.iter().skip(1).map_while(OnceSegment::get)
     }
 }
 
 impl<L: Layout> Table<L> {
-    /// `buckets` empty buckets, an even number, that go through `levels`; `None` if there is no
-    /// memory for them.
+    /// A table of `buckets` empty buckets, an even number, that go through `levels`; `None` if there
+    /// is no memory for them.
     pub(crate) fn new(buckets: usize, levels: Levels) -> Option<Self> {
         debug_assert!(buckets >= 2 && buckets.is_multiple_of(2));
         let mut first = Planes::first(sync::zeroed(buckets)?);
@@ -109,13 +109,13 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Buckets of a plane: of the whole table, unless it has grown.
+    /// The number of buckets of a plane, which is the whole table unless it has grown.
     #[inline(always)]
     pub(crate) fn buckets(&self) -> usize {
         self.first.words.len()
     }
 
-    /// Words that there are.
+    /// The number of allocated words.
     pub(crate) fn words(&self) -> usize {
         let segments = self.growth.segments();
         self.buckets() + segments.map(|it| it.planes.words.len()).sum::<usize>()
@@ -140,7 +140,7 @@ impl<L: Layout> Table<L> {
         self.growth = Growth::new(self.buckets(), levels);
     }
 
-    /// The fingerprints of the filter's items.
+    /// The fingerprints of items in this filter.
     #[inline(always)]
     pub(crate) fn fingerprints(&self) -> Fingerprints<L> {
         if L::GROWS {
@@ -152,7 +152,7 @@ impl<L: Layout> Table<L> {
 
     // Levels
 
-    /// Levels that the words go through.
+    /// The levels that the words go through.
     pub(crate) fn levels(&self) -> Levels {
         Levels {
             first: self.first_level(),
@@ -166,13 +166,13 @@ impl<L: Layout> Table<L> {
         if L::GROWS { self.growth.first_level } else { 0 }
     }
 
-    /// The level that all words have reached.
+    /// The level that all words have reached, according to the hint.
     #[inline(always)]
     pub(crate) fn level(&self) -> u32 {
         self.hint().level()
     }
 
-    /// How often the filter has doubled.
+    /// The number of times that the filter has doubled.
     pub(crate) fn doublings(&self) -> u32 {
         self.level() - self.first_level()
     }
@@ -187,12 +187,12 @@ impl<L: Layout> Table<L> {
         Word::<L>::unpack(self.growth.hint.load(order))
     }
 
-    /// Planes of a filter at a level.
+    /// The number of planes of a filter at a level.
     pub(crate) fn planes_at(&self, level: u32) -> usize {
         1 << (level - self.first_level())
     }
 
-    /// Words of a filter at a level.
+    /// The number of words of a filter at a level.
     pub(crate) fn words_at(&self, level: u32) -> usize {
         self.buckets() * self.planes_at(level)
     }
@@ -203,31 +203,31 @@ impl<L: Layout> Table<L> {
         fingerprint.low_bits(level) >> self.first_level()
     }
 
-    /// A fingerprint, but for its upper bits, that belongs into a plane.
+    /// A fingerprint that belongs to a plane; only its low bits matter.
     pub(crate) fn one_of_plane(&self, plane: u64) -> Fingerprint {
         Fingerprint::new(plane << self.first_level())
     }
 
-    /// True if the level after `level` was begun.
+    /// True if the level after `level` has begun.
     pub(crate) fn is_growing(&self, level: u32) -> bool {
         self.segment(level).is_some()
     }
 
-    /// The segment that brings the words of `level` to the next one, if that was begun.
+    /// The segment that takes the words of `level` to the next level, if it exists.
     #[inline(always)]
     fn segment(&self, level: u32) -> Option<&Segment> {
         let number = (level - self.first_level()) as usize + 1;
         self.growth.segments.get(number)?.get()
     }
 
-    /// Provides what the level after `level` needs; `None`: no memory.
+    /// Allocates what the level after `level` needs; `None` if there is no memory.
     pub(crate) fn begin_level(&self, level: u32) -> Option<&Segment> {
         let number = (level - self.first_level()) as usize + 1;
         self.growth.segments[number].publish(self.words_at(level))
     }
 
-    /// All words of the table, with plane and bucket. A plane that is being made has only the words
-    /// made so far.
+    /// All words of the table, with plane and bucket. A plane that is being created has only its words
+    /// so far.
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn words_made(&self) -> impl Iterator<Item = (u64, usize, Word<L>)> {
         let planes = (self.words() / self.buckets()) as u64;
@@ -260,7 +260,7 @@ impl<L: Layout> Table<L> {
         fields
     }
 
-    /// The atomics of all words that there are, plane by plane.
+    /// The atomics of all allocated words, plane by plane.
     #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
     pub(crate) fn atomics(&self) -> impl Iterator<Item = &AtomicU64> {
         let later = self.growth.segments().flat_map(|it| &*it.planes.words);

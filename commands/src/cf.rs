@@ -10,7 +10,7 @@ use guira::InsertError;
 use smallvec::{SmallVec, smallvec};
 use std::{iter, sync::Arc};
 
-/// The answer to inserts while filters have grown beyond the limit.
+/// The reply to inserts while the memory of filters exceeds the limit.
 pub(crate) const OUT_OF_MEMORY: Reply =
     Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
 
@@ -56,7 +56,7 @@ fn insert_one<S: Store>(
     }
 }
 
-/// The key that an insert makes.
+/// The filter of a key, which an insert creates if necessary.
 #[cold]
 pub(crate) fn default_key<S: Store>(store: &S) -> Wanted {
     Wanted::by_default(store.defaults())
@@ -71,7 +71,7 @@ fn insert_copy<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<(), 
     }
 }
 
-/// Adds `item` if it is absent; whether it was.
+/// Adds `item` if it is absent, and returns whether it was.
 #[inline]
 fn insert_absent<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<bool, InsertError> {
     match room(store, filter) {
@@ -81,14 +81,14 @@ fn insert_absent<S: Store>(store: &S, filter: &Filter, item: &[u8]) -> Result<bo
     }
 }
 
-/// How many items the filter takes.
+/// The number of items that the filter accepts.
 #[inline]
 pub(crate) fn room<S: Store>(store: &S, filter: &Filter) -> usize {
     let left = || filter.most_items().saturating_sub(filter.len());
     match store.is_strict().then(left) {
         None => usize::MAX,
         Some(0) => {
-            // It may hold what it has forgotten.
+            // Expired items may still occupy slots.
             filter.sweep();
             left()
         }
@@ -96,7 +96,7 @@ pub(crate) fn room<S: Store>(store: &S, filter: &Filter) -> usize {
     }
 }
 
-/// Why `item` was not inserted.
+/// Returns the reason why `item` was not inserted.
 #[cold]
 pub(crate) fn full(filter: &Filter, error: InsertError) -> Reply {
     match error {
@@ -109,7 +109,7 @@ pub(crate) fn full(filter: &Filter, error: InsertError) -> Reply {
         InsertError::BlockedByScan if !filter.has_grown_full() => {
             Reply::error("Filter is full while it is being saved: try again")
         }
-        // As many distinct items as this would have fitted.
+        // The same number of distinct items would have fitted.
         InsertError::Full if !filter.has_grown_full() => {
             Reply::error("Filter is full of copies of items that share the buckets of this one")
         }
@@ -139,7 +139,7 @@ pub(crate) fn insert_copies<S: Store>(
     kept: &Arc<S::Kept>,
     items: &[&[u8]],
 ) -> Answer {
-    // Before anything is inserted.
+    // Allocates before anything is inserted.
     let mut inserted = try_with_capacity(items.len())?;
     insert_all(store, filter_of(kept), items, |_, result| {
         inserted.push(result.is_ok());
@@ -150,7 +150,7 @@ pub(crate) fn insert_copies<S: Store>(
     Ok(Reply::Insertions(inserted))
 }
 
-/// Adds a copy of each of `items`, and tells `of` in order what became of each.
+/// Adds a copy of each of `items`, and passes the result for each to `of`, in order.
 fn insert_all<'a, S: Store>(
     store: &S,
     filter: &Filter,
@@ -167,7 +167,7 @@ fn insert_all<'a, S: Store>(
         let (done, left) = rest.split_at(inserted);
         done.iter().for_each(|item| of(item, Ok(())));
         rest = left;
-        // Not the end of all: only for this item there was no room.
+        // Continues, because there was no room for this item only.
         if let [item, left @ ..] = left {
             of(item, insert_copy(store, filter, item));
             rest = left;
@@ -175,7 +175,7 @@ fn insert_all<'a, S: Store>(
     }
 }
 
-/// Several `CF.ADD` of one key: replies to each in order.
+/// Several `CF.ADD` on one key: replies to each in order.
 pub(crate) fn add_together<S: Store>(
     store: &S,
     key: &[u8],
@@ -285,7 +285,7 @@ pub(crate) fn exists<S: Store>(store: &S, args: Args<'_>) -> Answer {
     Ok(Reply::Bool(found == Some(true)))
 }
 
-/// Several `CF.EXISTS` of one key: replies to each in order.
+/// Several `CF.EXISTS` on one key: replies to each in order.
 pub(crate) fn exist_together<S: Store>(
     store: &S,
     key: &[u8],

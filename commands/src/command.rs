@@ -1,26 +1,26 @@
-//! What a command is: its name, its properties, and the function that does it.
+//! A command: its name, its properties, and the function that runs it.
 
 use crate::Reply;
 
 /// A command's name and its arguments.
 pub type Args<'a> = &'a [&'a [u8]];
 
-/// What a command answers; an error is one, too.
+/// The result of a command. An error is a reply as well.
 pub type Answer = Result<Reply, Reply>;
 
-/// Does several calls of one command on one key: replies to each item, in order.
+/// Runs several calls of one command on one key, and replies to each item in order.
 pub type Together<S> = fn(&S, key: &[u8], items: &[&[u8]], answer: &mut dyn FnMut(Reply));
 
-/// A command on filters that `S` has.
+/// A command on the filters of `S`.
 ///
 /// Hosts decide by these fields how to treat a command, never by its name.
 #[derive(Debug)]
 pub struct Command<S> {
-    /// In capitals.
+    /// The name in capitals.
     pub name: &'static str,
-    /// The number of words that it takes, including its name; if negative, the least number.
+    /// The number of words that it takes, including its name. A negative number is a minimum.
     pub arity: i64,
-    /// Whether it changes what a key holds. The second word is the key.
+    /// Whether it changes the value of a key. The second word is the key.
     pub access: Access,
     /// What its running time depends on.
     pub cost: Cost,
@@ -28,20 +28,20 @@ pub struct Command<S> {
     pub grows: bool,
     /// How it changes a filter.
     pub effect: Effect,
-    /// One line about it.
+    /// A description in one line.
     pub summary: &'static str,
-    /// What follows its name.
+    /// The arguments after its name.
     pub arguments: &'static [Argument],
-    /// Runs it. The arguments begin with the name as the client wrote it.
+    /// Runs the command. The arguments begin with the name as the client wrote it.
     pub run: fn(&S, Args<'_>) -> Answer,
-    /// Runs several calls `name key item` at once, so that their loads from memory overlap.
+    /// Runs several calls `name key item` together, so that their cache misses overlap.
     pub together: Option<Together<S>>,
 }
 
-/// Whether a command changes what a key holds.
+/// Whether a command changes the value of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It leaves the replies of all later commands as they are.
+    /// It does not change the replies of later commands.
     Read,
     /// It may change the replies of later commands.
     Write,
@@ -62,12 +62,12 @@ pub enum Cost {
     Snapshot,
 }
 
-/// How a command changes a filter.
+/// The effect of a command on a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// It changes no reply.
     None,
-    /// Makes a filter.
+    /// Creates a filter.
     Make,
     /// Adds a copy of each item.
     Add,
@@ -77,7 +77,7 @@ pub enum Effect {
     AddOrTouch,
     /// Resets the time of an item that is present.
     Touch,
-    /// Deletes a copy of an item.
+    /// Removes a copy of an item.
     Delete,
     /// Restores a filter in pieces.
     Load,
@@ -86,19 +86,19 @@ pub enum Effect {
 /// An argument of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it is.
+    /// Its type.
     pub kind: ArgumentKind,
-    /// The word before it; of a [`Flag`](ArgumentKind::Flag): its only one.
+    /// The word before it, or the only word of a [`Flag`](ArgumentKind::Flag).
     pub token: Option<&'static str>,
-    /// It may be missing.
+    /// True if it is optional.
     pub is_optional: bool,
-    /// More of its kind may follow.
+    /// True if it can be repeated.
     pub is_multiple: bool,
 }
 
-/// What an argument is.
+/// The type of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgumentKind {
     /// The name of a key.
@@ -109,19 +109,19 @@ pub enum ArgumentKind {
     Integer,
     /// A number.
     Float,
-    /// Nothing but its token.
+    /// An argument that consists of its token only.
     Flag,
 }
 
 impl<S> Command<S> {
-    /// True if it takes so many words, its name included.
+    /// True if the command accepts this number of words, including its name.
     #[must_use]
     pub fn takes(&self, words: usize) -> bool {
         takes(self.arity, words)
     }
 }
 
-/// True if a command of this arity takes so many words, its name included.
+/// True if a command of this arity accepts this number of words, including its name.
 #[must_use]
 pub fn takes(arity: i64, words: usize) -> bool {
     let least = usize::try_from(arity.unsigned_abs()).unwrap_or(usize::MAX);
@@ -139,7 +139,7 @@ impl Argument {
         ..Self::ITEM
     };
 
-    /// One that must be there.
+    /// A required argument.
     pub(crate) const fn one(name: &'static str, kind: ArgumentKind) -> Self {
         Self {
             name,
@@ -150,7 +150,7 @@ impl Argument {
         }
     }
 
-    /// This one after the word `token`.
+    /// This argument, preceded by the word `token`.
     pub(crate) const fn after(self, token: &'static str) -> Self {
         Self {
             token: Some(token),
@@ -158,7 +158,7 @@ impl Argument {
         }
     }
 
-    /// One that may be there, after the word `token`.
+    /// An optional argument, preceded by the word `token`.
     pub(crate) const fn option(
         token: &'static str,
         name: &'static str,

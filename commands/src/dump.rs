@@ -1,10 +1,10 @@
 //! `CF.SCANDUMP` and `CF.LOADCHUNK`: a filter's snapshot in pieces.
 //!
-//! Position 0 yields `[1, header]`. Position 1 takes a snapshot, keeps its bytes
-//! for the calls to come and yields its first piece. Each further position names
-//! that snapshot and how far the client has come, so all pieces are of one
-//! snapshot, and two clients can dump one key at a time. What is loaded becomes
-//! the filter of its key with the last piece, at once and as a whole.
+//! Position 0 yields `[1, header]`. Position 1 takes a snapshot, keeps its bytes for later calls, and
+//! yields its first piece. Each further position identifies the snapshot and the number of bytes
+//! that the client has received. All pieces therefore belong to one snapshot, and two clients can
+//! dump one key at the same time. A loaded filter replaces nothing until its last piece: then it
+//! becomes the value of its key, atomically.
 
 mod load;
 mod out;
@@ -18,33 +18,32 @@ use crate::{
     store::{filter_of, get},
 };
 
-/// The most dumps, and the most loads, in progress; another one ends the oldest.
+/// The maximum number of dumps, and of loads, in progress. A further one ends the oldest.
 pub const UNDER_WAY: usize = 16;
 
-/// A position is the dump's number, and how many bytes have been handed out.
-/// Both together stay below 2^53, because some clients' numbers do.
+/// The bits of a position that hold the number of bytes handed out; the others hold the number of the
+/// dump. Both together stay below 2^53, the range of exact integers in some clients.
 const OFFSET_BITS: u32 = 40;
 
-/// The first piece begins with the bytes of the snapshot, as a `u64`.
+/// The first piece starts with the length of the snapshot in bytes, as a `u64`.
 pub const LENGTH_BYTES: usize = 8;
 
-/// Bytes of a piece that is dumped.
+/// The size of a dumped piece in bytes.
 pub const PIECE: u64 = 1 << 20;
 
-/// The position of a piece, or the one after it, in the dump with this number.
+/// The position of a piece, or the position after it, in the dump with this number.
 #[must_use]
 pub const fn position_of(number: u64, offset: u64) -> u64 {
     number << OFFSET_BITS | offset
 }
 
-/// The number of the dump, and how many bytes have been handed out.
+/// Returns the number of the dump, and the number of bytes handed out.
 #[must_use]
 pub const fn offset_of(position: u64) -> (u64, u64) {
     (position >> OFFSET_BITS, position & ((1 << OFFSET_BITS) - 1))
 }
 
-/// The reply with a piece, and the position with which to continue; that of a load of the piece,
-/// too.
+/// The reply with a piece and the next position. Loading that piece replies with the same position.
 #[must_use]
 pub fn piece(next: u64, bytes: Vec<u8>) -> Reply {
     Reply::Array(vec![Reply::Integer(next as i64), Reply::Bulk(bytes)])

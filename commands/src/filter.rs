@@ -1,4 +1,4 @@
-//! The filter of a key, and what its client asked for.
+//! The filter of a key, and the options that its client requested.
 
 mod any;
 mod decoder;
@@ -20,10 +20,10 @@ use std::{
 };
 use thiserror::Error;
 
-/// How long an insert waits, at most, for a snapshot or a sweep to end.
+/// The maximum time that an insert waits for a snapshot or a sweep to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Inserts into a filter that wait at one time.
+/// The maximum number of inserts that wait for one filter.
 const WAITING: u32 = 16;
 
 /// A filter.
@@ -33,20 +33,20 @@ pub struct Filter {
     any: Any,
     /// Filters with the same options share them.
     options: Arc<Options>,
-    /// Items deleted so far.
+    /// The number of items deleted so far.
     deleted: AtomicU64,
-    /// Inserts that wait until a transient cause of their failure ends.
+    /// The number of inserts that wait until a transient cause of failure ends.
     waiting: AtomicU32,
 }
 
-/// There is no memory for a copy of a filter.
+/// There is not enough memory for a copy of a filter.
 // The texts include the causes, so `source` does not return them.
 #[derive(Debug, Error)]
 pub enum DuplicateError {
-    /// Nor for a snapshot.
+    /// There is not enough memory for a snapshot.
     #[error("there is no memory for a snapshot of the filter: {0}")]
     Snapshot(io::Error),
-    /// For what the snapshot holds.
+    /// There is not enough memory for the contents of the snapshot.
     #[error("the filter could not be copied: {0}")]
     Copy(SnapshotError),
 }
@@ -63,7 +63,7 @@ impl From<SnapshotError> for DuplicateError {
     }
 }
 
-/// A vector of bytes that refuses them where there is no memory, and does not abort.
+/// A vector of bytes that returns an error if memory is short, instead of aborting.
 struct Fallible(Vec<u8>);
 
 impl Write for Fallible {
@@ -81,20 +81,20 @@ impl Write for Fallible {
 }
 
 impl Filter {
-    /// The empty filter that `options` ask for, which grows as `growth` says.
+    /// An empty filter with `options`, which grows according to `growth`.
     ///
     /// # Errors
     ///
-    /// What the library refuses.
+    /// The errors of the library's builder.
     pub fn build(options: Options, growth: Growth) -> Result<Self, BuildError> {
         Ok(Self::new(growth.builder(&options).build()?, options, 0))
     }
 
-    /// The empty filter with a window that `options` ask for. It does not grow.
+    /// An empty filter with `options`, which include a window. It does not grow.
     ///
     /// # Errors
     ///
-    /// What the library refuses.
+    /// The errors of the library's builder.
     pub fn build_window(
         options: Options,
         window: Window,

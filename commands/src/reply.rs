@@ -1,23 +1,23 @@
-//! What a command answers, without a protocol's notation.
+//! Replies of commands, independent of a wire protocol.
 
 use std::borrow::Cow;
 
-/// A reply. How it looks on the wire is the affair of the host.
+/// A reply. The host encodes it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
-    /// `OK` and its like.
+    /// A simple string, such as `OK`.
     Status(&'static str),
     /// A number.
     Integer(i64),
-    /// Yes or no: 1 or 0 in RESP2.
+    /// A boolean: 1 or 0 in RESP2.
     Bool(bool),
     /// Bytes.
     Bulk(Vec<u8>),
-    /// Text for people: a verbatim string in RESP3.
+    /// Text for humans: a verbatim string in RESP3.
     Text(String),
-    /// Nothing there.
+    /// A null value.
     Null,
-    /// Nothing where there might be an array.
+    /// A null in place of an array.
     NullArray,
     /// No reply at all.
     Silence,
@@ -25,7 +25,7 @@ pub enum Reply {
     Array(Vec<Reply>),
     /// An array of [`Reply::Bool`].
     Bools(Vec<bool>),
-    /// For each item whether it was inserted: 1 or -1 in RESP2, booleans in RESP3.
+    /// Whether each item was inserted: 1 or -1 in RESP2, booleans in RESP3.
     Insertions(Vec<bool>),
     /// An array of numbers.
     Integers(Vec<i64>),
@@ -36,10 +36,10 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// The usual answer of a command that has done its work.
+    /// The usual reply of a command that has succeeded.
     pub const OK: Self = Self::Status("OK");
 
-    /// An error whose text is known beforehand.
+    /// An error with a constant text.
     #[must_use]
     pub const fn error(text: &'static str) -> Self {
         Self::Error(Cow::Borrowed(text))
@@ -51,7 +51,7 @@ impl Reply {
         Self::Bulk(bytes.as_ref().to_vec())
     }
 
-    /// As [`bulk`](Self::bulk), or an error if there is no memory for the copy.
+    /// Like [`bulk`](Self::bulk), but an error if there is no memory for the copy.
     #[must_use]
     pub fn try_bulk(bytes: &[u8]) -> Self {
         match try_with_capacity(bytes.len()) {
@@ -63,13 +63,13 @@ impl Reply {
         }
     }
 
-    /// A number; saturated, should it not fit.
+    /// A number, saturated to the range of `i64`.
     #[must_use]
     pub fn count(number: usize) -> Self {
         Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
     }
 
-    /// The answer of a command for whose reply there is no memory.
+    /// The reply of a command if there is no memory for its actual reply.
     pub const NO_MEMORY: Self = Self::error("OOM there is no memory for the reply");
 
     /// The arity error of the command with this name.
@@ -79,7 +79,7 @@ impl Reply {
         Self::Error(format!("ERR wrong number of arguments for '{name}' command").into())
     }
 
-    /// How many bytes it has on the wire, at most.
+    /// An upper bound of its length on the wire, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match self {
@@ -106,14 +106,14 @@ impl Reply {
         }
     }
 
-    /// True for errors.
+    /// True if it is an error.
     #[must_use]
     pub const fn is_error(&self) -> bool {
         matches!(self, Self::Error(_))
     }
 }
 
-/// Bytes of a line with a tag and so much text.
+/// The length of a line with a tag and `text` bytes.
 const fn line(text: usize) -> usize {
     1 + text + "\r\n".len()
 }
@@ -126,7 +126,7 @@ const fn integer(number: i64) -> usize {
     line("-".len() + digits)
 }
 
-/// The line that says how many bytes or elements follow.
+/// The length of the line that announces `length` bytes or elements.
 const fn length(length: usize) -> usize {
     integer(length as i64)
 }
@@ -135,7 +135,7 @@ const fn bulk(bytes: usize) -> usize {
     length(bytes) + bytes + "\r\n".len()
 }
 
-/// A vector with room for the parts of a reply.
+/// Returns an empty vector with room for `parts` elements.
 ///
 /// # Errors
 ///

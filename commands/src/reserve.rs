@@ -1,4 +1,4 @@
-//! `CF.RESERVE`, and keys that an insert makes.
+//! `CF.RESERVE`, and keys that inserts create.
 
 use crate::{Answer, Args, MakeError, Reply, Store, Wanted, options, store::get};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) fn reserve<S: Store>(store: &S, args: Args<'_>) -> Answer {
     Ok(Reply::OK)
 }
 
-/// The filter of `key`. If it has none, it gets the one that is `wanted`.
+/// Returns the filter of `key`. Creates the `wanted` filter if there is none.
 pub(crate) fn get_or_make<S: Store>(
     store: &S,
     key: &[u8],

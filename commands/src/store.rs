@@ -1,101 +1,100 @@
-//! What the commands need of the program that they are part of.
+//! The interface between the commands and their host.
 
 use crate::{Answer, Filter, Options, Reply, Wanted};
 use std::sync::Arc;
 
-/// The keys and their filters, and what the host does when filters change.
+/// The keys and their filters, and the reactions of the host to changes.
 ///
-/// A method that refuses says so in the words that the client is to read.
+/// If a method refuses, its error is the reply to the client.
 pub trait Store {
-    /// A filter as the host keeps it, perhaps with more beside it.
+    /// A filter with the host's additional state.
     type Kept: AsRef<Filter>;
 
-    /// Hands the filter of `key` to `work`; `None` if there is no such key.
+    /// Calls `work` with the filter of `key`. Returns `None` if there is no such key.
     ///
     /// # Errors
     ///
-    /// The reply to the client if the key holds something else.
+    /// The reply to the client if the value of the key is not a filter.
     fn with<R>(
         &self,
         key: &[u8],
         work: impl FnOnce(&Arc<Self::Kept>) -> R,
     ) -> Result<Option<R>, Reply>;
 
-    /// Gives `key` the filter that is wanted, if it has none.
+    /// Creates the `wanted` filter as the value of `key`, if the key does not exist.
     ///
     /// # Errors
     ///
-    /// [`MakeError`]; nothing has changed then.
+    /// [`MakeError`]. Nothing has changed then.
     fn make(&self, key: &[u8], wanted: &Wanted) -> Result<Arc<Self::Kept>, MakeError>;
 
-    /// What a filter is like that an insert makes.
+    /// The options of filters that inserts create.
     fn defaults(&self) -> Options {
         Options::default()
     }
 
-    /// True if nothing may be inserted now, because all filters together take up too much memory.
+    /// True if inserts are refused because all filters together occupy too much memory.
     fn refuses_growth(&self) -> bool;
 
-    /// True if a filter takes no more items than it promises to hold. Otherwise it takes further
-    /// items that happen to fit. A copy of a filter that has to hold the same items must not be
-    /// strict.
+    /// True if a filter accepts no more items than its capacity. Otherwise it accepts further items
+    /// that happen to fit. A copy of a filter that must hold the same items must not be strict.
     fn is_strict(&self) -> bool;
 
-    /// Waits a little for a sweep, or for a snapshot for whose rest an insert found no memory. Or
-    /// returns false at once: the insert is refused then.
+    /// Waits briefly for a sweep, or for a snapshot that prevents an insert. Returns false at once if
+    /// the host cannot wait; the insert is then refused.
     fn wait(&self) -> bool;
 
-    /// These items were added to the filter of `key`; perhaps none of the items of the call. The
-    /// filter may have grown in either case.
+    /// Called after items were added to the filter of `key`. There may be none, and the filter may
+    /// have grown in either case.
     fn added<'a>(&self, key: &[u8], kept: &Self::Kept, items: impl Iterator<Item = &'a [u8]>);
 
-    /// A copy of each of these items was removed from the filter of `key`.
+    /// Called after a copy of each of these items was removed from the filter of `key`.
     fn removed<'a>(&self, key: &[u8], kept: &Self::Kept, items: impl Iterator<Item = &'a [u8]>);
 
-    /// The time of each of these items, which are in the filter of `key`, was reset.
+    /// Called after the time of each of these items in the filter of `key` was reset.
     fn touched<'a>(&self, _key: &[u8], _kept: &Self::Kept, _items: impl Iterator<Item = &'a [u8]>) {
     }
 
-    /// The filter of `key` has completed a doubling. What it holds is the same.
+    /// Called after the filter of `key` has completed a doubling. Its contents are the same.
     fn compacted(&self, key: &[u8], kept: &Self::Kept);
 
-    /// Takes a snapshot of the filter of `key`, and answers with its first
-    /// [piece](crate::dump::piece). [`Dumps`](crate::dump::Dumps) does that.
+    /// Takes a snapshot of the filter of `key`, and replies with its first
+    /// [piece](crate::dump::piece). [`Dumps`](crate::dump::Dumps) implements that.
     ///
     /// # Errors
     ///
-    /// The reply to the client if that is not possible.
+    /// The reply to the client if no snapshot can be taken.
     fn begin_dump(&self, key: &[u8], kept: &Arc<Self::Kept>) -> Answer;
 
-    /// Answers with the piece at `position`, which the last one has named.
+    /// Replies with the piece at `position`, which the reply with the previous piece contained.
     ///
     /// # Errors
     ///
-    /// The reply to the client if that is not possible.
+    /// The reply to the client if there is no such piece.
     fn go_on_dump(&self, key: &[u8], position: u64) -> Answer;
 
-    /// Begins to load a filter whose dump began with `header`: [`Load`](crate::dump::Load) does
-    /// that. A load of `key` in progress ends. The key must not exist.
+    /// Starts to load the filter whose dump began with `header`; [`Load`](crate::dump::Load)
+    /// implements that. Ends a load of `key` in progress. The key must not exist.
     ///
     /// # Errors
     ///
-    /// The reply to the client if that is not possible.
+    /// The reply to the client if the load cannot start.
     fn begin_load(&self, key: &[u8], header: &[u8]) -> Answer;
 
-    /// Takes the next piece of what is loaded. With the last one it becomes the filter of `key`.
+    /// Adds the next piece of a load. After the last piece, the filter becomes the value of `key`.
     ///
     /// # Errors
     ///
-    /// The reply to the client if that is not possible.
+    /// The reply to the client if the piece is refused.
     fn go_on_load(&self, key: &[u8], position: u64, piece: &[u8]) -> Answer;
 }
 
-/// A filter was not made.
+/// The reason why a filter was not created.
 #[derive(Debug)]
 pub enum MakeError {
-    /// The key has one.
+    /// The key exists.
     Exists,
-    /// This is the reason.
+    /// The host refused for this reason.
     Refused(Reply),
 }
 
@@ -108,13 +107,13 @@ impl From<MakeError> for Reply {
     }
 }
 
-/// The filter that a host keeps.
+/// The filter as the host keeps it.
 #[inline]
 pub(crate) fn filter_of<K: AsRef<Filter>>(kept: &Arc<K>) -> &Filter {
     (**kept).as_ref()
 }
 
-/// The filter of `key`, for longer than [`Store::with`] has it.
+/// Returns the filter of `key`, which stays available after [`Store::with`] would have returned.
 pub(crate) fn get<S: Store>(store: &S, key: &[u8]) -> Result<Option<Arc<S::Kept>>, Reply> {
     store.with(key, Arc::clone)
 }

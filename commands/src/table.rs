@@ -1,4 +1,4 @@
-//! All commands by name.
+//! The table of all commands.
 
 use crate::{
     Store, cf,

@@ -8,7 +8,7 @@ use crate::{
 use guira::InsertError;
 use std::{iter, sync::Arc};
 
-/// The answer for a filter that remembers everything.
+/// The reply for a filter without a window.
 pub(crate) const NO_WINDOW: Reply =
     Reply::error("This filter has no window: its items stay until they are deleted");
 
@@ -26,7 +26,7 @@ pub(crate) fn touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
         }
         Ok(Reply::Bool(was_present))
     };
-    // A missing key holds nothing.
+    // A missing key holds no items.
     store.with(key, touch)?.unwrap_or(Ok(Reply::Bool(false)))
 }
 
@@ -51,14 +51,14 @@ pub(crate) fn add_touch<S: Store>(store: &S, args: Args<'_>) -> Answer {
             Err(error) => Err(full(filter, error)),
         }
     };
-    // It would have to guess the window.
+    // The command cannot create a key, because it does not specify a window.
     let missing = Err(Reply::error(
         "ERR not found: CF.RESERVE key capacity WINDOW seconds makes the key",
     ));
     store.with(key, add)?.unwrap_or(missing)
 }
 
-/// Adds `item`, or resets its time; returns whether it was absent. `None` if the filter has no
+/// Adds `item`, or resets its time. Returns whether it was absent, or `None` if the filter has no
 /// window.
 fn add_or_refresh<S: Store>(
     store: &S,

@@ -1,4 +1,4 @@
-//! A filter that forgets what was not seen for a time, and the clock by which it does.
+//! A filter whose items expire, and its clock.
 
 mod clock;
 
@@ -10,12 +10,12 @@ use std::{
     time::Duration,
 };
 
-/// How long items are to be remembered.
+/// The time for which items are remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// For so long, at least.
+    /// The minimum time for which an item is remembered.
     pub length: Duration,
-    /// The epochs in which it moves on; `None`: as many as the library chooses.
+    /// The number of epochs per window; `None` leaves the choice to the library.
     pub epochs: Option<u32>,
 }
 
@@ -43,17 +43,17 @@ impl Windowed {
         Ok(Self::new(builder.build()?, clock))
     }
 
-    /// The filter of a snapshot, with the age of its epoch. Reads no further.
+    /// Reads a snapshot, which includes the age of the epoch. Reads no further bytes.
     pub(crate) fn read_from(reader: impl Read, clock: Clock) -> Result<Self, SnapshotError> {
         Ok(Self::new(ExpiringFilter::read_from(reader)?, clock))
     }
 
-    /// Writes a snapshot that carries the age of the epoch.
+    /// Writes a snapshot that includes the age of the epoch.
     pub(crate) fn write_to(&self, writer: impl Write) -> io::Result<()> {
         self.filter.write_to_at(writer, || self.now())
     }
 
-    /// The empty filter with this [header](Self::header).
+    /// An empty filter with this [header](Self::header).
     pub(crate) fn from_header(
         header: &[u8],
         clock: Clock,
@@ -63,13 +63,13 @@ impl Windowed {
         Ok(Self::new(filter, clock))
     }
 
-    /// `filter`, whose current epoch continues now, or with [`begin`](Self::begin).
+    /// Wraps `filter`. Its current epoch continues now, or after [`begin`](Self::begin).
     pub(crate) fn new(filter: ExpiringFilter, clock: Clock) -> Self {
         let windowed = Self {
             filter,
             clock: Own::new(clock),
         };
-        // The library counts the age of the epoch from this reading. The clock stands still.
+        // The library counts the age of the epoch from this reading. The clock is stopped.
         windowed.filter.tick_at(|| windowed.now());
         if matches!(windowed.clock.source(), Clock::Process) {
             windowed.begin();
@@ -77,43 +77,43 @@ impl Windowed {
         windowed
     }
 
-    /// The present epoch is older by `age` than was known. With a clock that a host moves, call
-    /// this before [`begin`](Self::begin).
+    /// Adds `age` to the age of the current epoch. With a clock that the host moves, call this before
+    /// [`begin`](Self::begin).
     pub fn make_older(&self, age: Duration) {
-        // After that all is forgotten.
+        // After the longest time, all items have expired.
         self.clock.skip(age.min(self.longest()));
     }
 
-    /// Lets its time pass, from the next tick of a clock that a host moves.
+    /// Starts the clock of the filter.
     pub fn begin(&self) {
         self.clock.begin();
     }
 
-    /// Its time stands still until it [begins](Self::begin) again.
+    /// Stops the clock of the filter until it [begins](Self::begin) again.
     pub fn hold(&self) {
         self.clock.hold();
     }
 
-    /// True if its time passes.
+    /// True if the clock is running.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.clock.goes()
     }
 
-    /// Lets time pass at once, in which no client wrote.
+    /// Advances the clock by a time in which no client wrote.
     pub(crate) fn elapse(&self, elapsed: Duration) {
         self.make_older(elapsed);
         self.catch_up();
         self.sweep();
     }
 
-    /// Begins all epochs that are due by now, and leaves the last one to be [swept](Self::sweep).
-    /// Call it only if no client has written since the first of them was due.
+    /// Begins all epochs that are due by now, and leaves the sweep of the last one to
+    /// [`sweep`](Self::sweep). Call this only if no client has written since the first one was due.
     pub fn catch_up(&self) {
         let (length, now) = (self.epoch_length(), self.now());
         let age = self.filter.epoch_age_at(now).unwrap_or_default();
         let epochs = age.as_nanos() / length.as_nanos();
-        // After E + 1 epochs nothing is left, and further epochs change nothing.
+        // After E + 1 epochs all items have expired, and further epochs change nothing.
         let most = u128::from(self.epochs() + 1);
         for _ in 0..epochs.min(most) {
             self.filter.begin_epoch();
@@ -122,12 +122,12 @@ impl Windowed {
             let rest = age.as_nanos() % length.as_nanos();
             let rest = Duration::new((rest / 1_000_000_000) as u64, (rest % 1_000_000_000) as u32);
             let at = now.saturating_sub(rest);
-            // The library takes note that the epoch began then.
+            // The library records that the epoch began at this time.
             self.filter.tick_at(|| at);
         }
     }
 
-    /// After so long nothing is left of what it holds.
+    /// The time after which all items have expired.
     fn longest(&self) -> Duration {
         self.epoch_length().saturating_mul(self.epochs() + 2)
     }
@@ -137,69 +137,69 @@ impl Windowed {
         &self.filter
     }
 
-    /// Begins the next epoch if it is due; returns whether it was. O(buckets), and no thread waits
-    /// for it. Call it [then](Self::until_next_epoch), or often.
+    /// Begins the next epoch if it is due, and returns whether it was. O(buckets); no thread waits for
+    /// it. Call this when the [next epoch](Self::until_next_epoch) is due, or often.
     pub fn tick(&self) -> bool {
         self.filter.tick_at(|| self.now())
     }
 
-    /// The same without the sweep at its end, which is left to a call of [`sweep`](Self::sweep). If
-    /// no thread has swept the present epoch, this call does so first.
+    /// Like [`tick`](Self::tick), but leaves the sweep of the new epoch to [`sweep`](Self::sweep). If
+    /// the current epoch has not been swept, this call sweeps it first.
     pub fn begin_due_epoch(&self) -> bool {
         self.filter.begin_due_epoch_at(|| self.now())
     }
 
-    /// Empties what has expired, unless a thread has done so in this epoch; returns whether it was
-    /// left to this call. O(buckets), on any thread, and no thread waits for it.
+    /// Empties the slots of expired items, unless a thread has done so in this epoch. Returns whether
+    /// this call did so. O(buckets), on any thread; no thread waits for it.
     pub fn sweep(&self) -> bool {
         self.filter.sweep()
     }
 
-    /// True if there is nothing to [`sweep`](Self::sweep).
+    /// True if [`sweep`](Self::sweep) has nothing to do.
     #[must_use]
     pub fn is_swept(&self) -> bool {
         self.filter.is_swept()
     }
 
-    /// How long the window is.
+    /// The length of the window.
     #[must_use]
     pub fn length(&self) -> Duration {
         self.filter.ttl()
     }
 
-    /// In how many epochs it moves on.
+    /// The number of epochs per window.
     #[must_use]
     pub fn epochs(&self) -> u32 {
         self.filter.epochs()
     }
 
-    /// How long an epoch lasts, at least.
+    /// The minimum length of an epoch.
     #[must_use]
     pub fn epoch_length(&self) -> Duration {
         self.filter.epoch_length()
     }
 
-    /// The number of the present epoch.
+    /// The number of the current epoch.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.filter.epoch()
     }
 
-    /// How long the present epoch has lasted, at least.
+    /// The time since the current epoch began, at least.
     #[must_use]
     pub fn epoch_age(&self) -> Duration {
-        // If its beginning is unknown, it begins now.
+        // An epoch whose beginning is unknown begins now.
         self.filter.epoch_age_at(self.now()).unwrap_or_default()
     }
 
-    /// How long it is until the next epoch may begin.
+    /// The time until the next epoch may begin.
     #[must_use]
     pub fn until_next_epoch(&self) -> Duration {
         self.epoch_length().saturating_sub(self.epoch_age())
     }
 
-    /// Copies that are in it at one time, if as many items as its capacity come in every window, at
-    /// an even pace. They live longer by an epoch, and some lie dead for half an epoch.
+    /// The number of copies that it holds if its capacity of items arrives in every window, at an even
+    /// pace. Copies live for one more epoch, and some expired copies are not swept for half an epoch.
     pub(crate) fn most_items(&self) -> usize {
         let epochs = u128::from(self.epochs());
         let most = self.filter.capacity() as u128 * (2 * epochs + 3) / (2 * epochs);
@@ -222,7 +222,7 @@ mod tests {
 
     const EPOCHS: u32 = 4;
 
-    /// A time that is long compared with a test.
+    /// A long time, compared with a test.
     const HOUR: Duration = Duration::from_secs(3600);
 
     fn with_an_item(epoch: Duration) -> Windowed {
@@ -246,18 +246,18 @@ mod tests {
         let windowed = with_an_item(EPOCH);
         assert_eq!((windowed.length(), windowed.epochs()), (4 * EPOCH, 4));
         assert!(windowed.until_next_epoch() <= EPOCH);
-        // It is ticked often.
+        // Ticks often.
         while holds(&windowed) {
             windowed.tick();
             thread::sleep(Duration::from_millis(1));
         }
-        // It came in the first epoch, and went as the one after the window began.
+        // The item was added in the first epoch, and expired with the epoch after the window.
         let age = windowed.epoch_age();
         let since = start.elapsed();
         assert!(since >= (EPOCHS + 1) * EPOCH + age, "{since:?}, {age:?}");
     }
 
-    /// What is left of an epoch counts: a filter that is saved again and again in an epoch ages, too.
+    /// Fractions of epochs count: items of a filter that is saved several times per epoch expire, too.
     #[test]
     fn time_that_passed_counts_with_the_parts_of_epochs() {
         let windowed = with_an_item(HOUR);
@@ -294,7 +294,7 @@ mod tests {
         assert!(windowed.is_swept());
     }
 
-    /// The ages of epochs are not those of the epochs before.
+    /// The age of an epoch does not include the epochs before it.
     #[test]
     fn an_epoch_that_somebody_else_has_begun_is_new() {
         let windowed = with_an_item(HOUR);
@@ -325,7 +325,7 @@ mod tests {
         assert!(holds(&windowed));
     }
 
-    /// What came since it was due is to live for the window, too.
+    /// Items that were added after the epoch was due are remembered for the whole window, too.
     #[test]
     fn an_epoch_that_is_late_is_saved_as_due() {
         let windowed = with_an_item(HOUR);

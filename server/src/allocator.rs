@@ -1,8 +1,8 @@
-//! The memory of the process: jemalloc, with one arena for all threads.
+//! The allocator of the process: jemalloc, with one arena for all threads.
 //!
-//! Memory that one thread frees is available to others, and memory that stays unused for some
-//! seconds returns to the system. With an arena for each thread, as in the C library's allocator,
-//! keys that come and go leave each arena as large as it ever was.
+//! Memory that one thread frees is available to others, and memory that stays unused for some seconds
+//! returns to the system. With one arena per thread, as in the C library's allocator, each arena would
+//! stay as large as it ever was when keys come and go.
 
 //!
 //! Without the feature `jemalloc` the allocator is the C library's.
@@ -11,12 +11,12 @@
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// From now on this thread takes its memory from the arena that all share.
+/// Makes this thread allocate from the arena that all threads share.
 #[cfg(feature = "jemalloc")]
 pub(crate) fn share() {
     use tikv_jemalloc_ctl::{Access, AsName};
 
-    /// The arena with which the process begins.
+    /// The arena that exists when the process starts.
     const ARENA: u32 = 0;
 
     if let Err(error) = b"thread.arena\0"[..].name().write(ARENA) {
@@ -24,6 +24,6 @@ pub(crate) fn share() {
     }
 }
 
-/// Nothing.
+/// Does nothing: the C library's allocator has no such setting.
 #[cfg(not(feature = "jemalloc"))]
 pub(crate) fn share() {}

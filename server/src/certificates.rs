@@ -1,4 +1,4 @@
-//! The files that TLS needs.
+//! The certificate and key files for TLS.
 
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -15,7 +15,7 @@ pub struct TlsError {
     fault: String,
 }
 
-/// The certificates in a PEM file: at least one.
+/// Reads the certificates in a PEM file, at least one.
 pub(crate) fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
     let certificates: Vec<_> = read.map_err(fault(path))?;
@@ -25,12 +25,12 @@ pub(crate) fn read(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError
     }
 }
 
-/// The private key in a PEM file.
+/// Reads the private key in a PEM file.
 pub(crate) fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     PrivateKeyDer::from_pem_file(path).map_err(fault(path))
 }
 
-/// The certificate authorities in a PEM file.
+/// Reads the certificate authorities in a PEM file.
 pub(crate) fn read_authorities(path: &Path) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in read(path)? {
@@ -39,7 +39,7 @@ pub(crate) fn read_authorities(path: &Path) -> Result<RootCertStore, TlsError> {
     Ok(roots)
 }
 
-/// What is wrong with the file.
+/// Returns the error for a file that cannot be used.
 pub(crate) fn fault<E: ToString>(path: &Path) -> impl FnOnce(E) -> TlsError {
     |error| TlsError {
         path: path.to_path_buf(),

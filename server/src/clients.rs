@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 
 type ByNumber = BTreeMap<u64, Arc<Client>>;
 
-/// All clients by number.
+/// All clients, by number.
 #[derive(Debug, Default)]
 pub struct Clients {
     all: Mutex<ByNumber>,
@@ -33,31 +33,31 @@ enum List {
     Unauthenticated,
 }
 
-/// What others may know of a client.
+/// The information about a client that other threads can see.
 #[derive(Debug)]
 pub struct Client {
-    /// Unique as long as the server runs.
+    /// A number that is unique during the run time of the server.
     pub id: u64,
     /// Its address.
     pub address: String,
-    /// The server's address that it has chosen.
+    /// The address of the server to which it has connected.
     pub local_address: OnceLock<String>,
     since: Instant,
     names: Mutex<Names>,
     speaks_resp3: AtomicBool,
-    /// Its last command: the place in the table, and `usize::MAX` before the first.
+    /// The index of its last command in the table, or `usize::MAX` before the first.
     last_command: AtomicUsize,
-    /// Milliseconds after `since` when it last sent something.
+    /// The time at which it last sent something, in milliseconds after `since`.
     last_active: AtomicU64,
-    /// Bytes of replies that it has not read, if they are many.
+    /// The number of bytes of unread replies, if it is large.
     unread: AtomicUsize,
-    /// It does not count any more.
+    /// True if the client no longer counts.
     gone: AtomicBool,
     killed: AtomicBool,
     kill: Notify,
 }
 
-/// What a client says of itself.
+/// The names that a client has given itself.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     /// Its name.
@@ -69,7 +69,7 @@ pub struct Names {
 }
 
 impl Clients {
-    /// Lists a client as long as the value lives that is returned.
+    /// Lists a client while the returned value lives.
     pub fn enter<O: AsRef<Self>>(owner: Arc<O>, client: &Arc<Client>) -> Listed<O> {
         Self::enter_in(List::All, owner, client)
     }
@@ -91,21 +91,21 @@ impl Clients {
         self.lock(List::All).values().cloned().collect()
     }
 
-    /// How many have not authenticated.
+    /// The number of clients that have not authenticated.
     #[must_use]
     pub fn unauthenticated(&self) -> usize {
         self.lock(List::Unauthenticated).len()
     }
 
-    /// Ends the connection of the client that has been without authentication for the longest time.
+    /// Ends the connection of the unauthenticated client that connected first.
     pub fn kill_oldest_unauthenticated(&self) -> Option<Arc<Client>> {
         let (_, client) = self.lock(List::Unauthenticated).pop_first()?;
         client.kill();
         Some(client)
     }
 
-    /// Ends the connection of the client that has the most unread replies, if `excess` bytes are
-    /// more than what clients have whose connections are about to end. Linear in all clients.
+    /// Ends the connection of the client with the most unread replies. Does nothing if connections
+    /// that are about to end account for `excess` bytes. Linear in the number of clients.
     pub fn kill_largest(&self, excess: usize) -> Option<Arc<Client>> {
         let all = self.lock(List::All);
         let (mut ending, mut largest) = (0, None);
@@ -118,12 +118,12 @@ impl Clients {
             }
         }
         let (_, client) = largest.filter(|_| excess > ending)?;
-        // Under the lock, so that another caller counts it among those about to end.
+        // Under the lock, so that another caller counts this client among those about to end.
         client.kill();
         Some(client.clone())
     }
 
-    /// A panic while the lock was held leaves nothing half-done here.
+    /// The list is consistent even if a thread panicked while it held the lock.
     fn lock(&self, list: List) -> MutexGuard<'_, ByNumber> {
         let list = match list {
             List::All => &self.all,
@@ -133,7 +133,7 @@ impl Clients {
     }
 }
 
-/// Takes a client off the list in the end.
+/// Removes a client from its list when dropped.
 #[derive(Debug)]
 pub struct Listed<O: AsRef<Clients>> {
     owner: Arc<O>,
@@ -148,7 +148,7 @@ impl<O: AsRef<Clients>> Drop for Listed<O> {
 }
 
 impl Client {
-    /// A client that has come just now.
+    /// A client that has just connected.
     #[must_use]
     pub fn new(id: u64, address: String) -> Self {
         Self {
@@ -167,42 +167,42 @@ impl Client {
         }
     }
 
-    /// How long it has been there.
+    /// The time since it connected.
     #[must_use]
     pub fn age(&self) -> Duration {
         self.since.elapsed()
     }
 
-    /// How long it has sent nothing.
+    /// The time since it last sent something.
     #[must_use]
     pub fn idle(&self) -> Duration {
         let last = Duration::from_millis(self.last_active.load(Relaxed));
         self.age().saturating_sub(last)
     }
 
-    /// It has sent something, at `now`.
+    /// Records that it has sent something at `now`.
     pub fn touch(&self, now: Instant) {
         let since = now.saturating_duration_since(self.since).as_millis();
         self.last_active
             .store(u64::try_from(since).unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// Sets the bytes of replies that the client has not read.
+    /// Sets the number of bytes of replies that the client has not read.
     pub fn set_unread(&self, bytes: usize) {
         self.unread.store(bytes, Relaxed);
     }
 
-    /// It does not count among the connected clients from now on: true the first time.
+    /// Stops counting it among the connected clients. Returns true the first time.
     pub fn leave(&self) -> bool {
         !self.gone.swap(true, Relaxed)
     }
 
-    /// It has sent this command.
+    /// Records the command that it has sent.
     pub fn called(&self, command: &Command) {
         self.last_command.store(command.index(), Relaxed);
     }
 
-    /// The last command that it sent.
+    /// Its last command.
     #[must_use]
     pub fn last_command(&self) -> Option<&'static Command> {
         COMMANDS.get(self.last_command.load(Relaxed))
@@ -217,18 +217,18 @@ impl Client {
         }
     }
 
-    /// It has chosen a version of the protocol.
+    /// Records the version of the protocol that it has chosen.
     pub fn set_protocol(&self, protocol: Protocol) {
         self.speaks_resp3
             .store(protocol == Protocol::Resp3, Relaxed);
     }
 
-    /// What it says of itself.
+    /// The names that it has given itself.
     pub fn names(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends its connection, as soon as what it does just now is done.
+    /// Ends its connection after the current command.
     pub fn kill(&self) {
         // Release: pairs with the Acquire of `was_killed`.
         self.killed.store(true, Release);
@@ -244,7 +244,7 @@ impl Client {
     /// Waits until its connection is to end.
     pub async fn killed(&self) {
         loop {
-            // It hears of each `kill` from here on.
+            // Registers for notifications from here on.
             let notified = self.kill.notified();
             if self.was_killed() {
                 return;
@@ -280,7 +280,7 @@ mod tests {
         let kill = |excess| owner.0.kill_largest(excess).map(|client| client.id);
         assert_eq!(kill(0), None);
         assert_eq!(kill(25), Some(2));
-        // What it has is enough.
+        // The connections that are about to end account for the excess.
         assert_eq!(kill(25), None);
         assert_eq!(kill(31), Some(3));
         assert_eq!(kill(60), Some(1));

@@ -1,4 +1,4 @@
-//! What a command is: its name and its properties. `commands` does it.
+//! A command: its name and its properties. `commands` has the functions.
 
 mod enabled;
 mod table;
@@ -12,66 +12,66 @@ use guira_commands::{Args, Together, takes};
 /// A command. The server decides by these fields how to treat it, never by its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
-    /// In capitals.
+    /// The name in capitals.
     pub name: &'static str,
     /// Number of words, including the name. A negative number is a minimum.
     pub arity: i64,
-    /// One line about it.
+    /// A description in one line.
     pub summary: &'static str,
-    /// What it works on.
+    /// What it accesses.
     pub access: Access,
     /// How long it may take.
     pub cost: Cost,
     /// Which of its words are keys.
     pub keys: Keys,
-    /// What becomes of it between `MULTI` and `EXEC`.
+    /// How it is treated between `MULTI` and `EXEC`.
     pub in_transaction: InTransaction,
     /// True if a client may use it before it has authenticated.
     pub is_open: bool,
     /// True if its arguments may contain a password, which no log may show.
     pub is_secret: bool,
-    /// Does several calls of it on one key at once.
+    /// Runs several calls on one key together.
     pub together: Option<Together<Store>>,
-    /// True if it is one of `guira-commands`.
+    /// True if it belongs to `guira-commands`.
     pub is_on_filter: bool,
     index: usize,
 }
 
-/// What a command works on.
+/// What a command accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Changes a filter or the keys.
+    /// It changes a filter or the keys.
     Write,
-    /// Reads a filter or the keys.
+    /// It reads a filter or the keys.
     Read,
-    /// Works on the connection or on the whole server.
+    /// It accesses the connection or the whole server.
     Control,
 }
 
 /// How long a command may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
-    /// Not long.
+    /// A short time.
     Short,
-    /// Long; it may wait for the disk. It must not delay other clients of its thread.
+    /// A long time, perhaps waiting for the disk. It must not delay other clients of its thread.
     Long,
-    /// As long as the commands that its client has queued.
+    /// The time of the commands that its client has queued.
     Queue,
 }
 
-/// What becomes of a command between `MULTI` and `EXEC`.
+/// How a command is treated between `MULTI` and `EXEC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InTransaction {
-    /// It is queued, and `EXEC` does it.
+    /// It is queued, and `EXEC` runs it.
     Queued,
-    /// It is done at once.
+    /// It runs at once.
     AtOnce,
-    /// It is refused, and with it the transaction.
+    /// It is refused, and so is the transaction.
     Refused,
 }
 
-/// Which words of a command are keys: the first, the last (negative: from the end), and the step
-/// from one to the next; all 0 if none is.
+/// The positions of keys among the words of a command: the first, the last (negative: from the end),
+/// and the step between keys. All are 0 for commands without keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keys(pub i64, pub i64, pub i64);
 
@@ -80,7 +80,7 @@ impl Keys {
     pub(crate) const ONE: Self = Self(1, 1, 1);
     pub(crate) const TWO: Self = Self(1, 2, 1);
     pub(crate) const ALL: Self = Self(1, -1, 1);
-    /// After a subcommand, which may have none.
+    /// The key after a subcommand, which may be missing.
     pub(crate) const AFTER_SUBCOMMAND: Self = Self(2, 2, 1);
 
     /// The keys among these words, which begin with the name of the command.
@@ -93,11 +93,11 @@ impl Keys {
     }
 }
 
-/// A command with more arguments may take long, whichever it is.
+/// A command with more arguments than this may take long, whichever it is.
 pub(crate) const MANY: usize = 4096;
 
 impl Command {
-    /// True if it may take long whatever its client has queued.
+    /// True if it may take long, regardless of queued commands.
     pub(crate) fn is_slow(&self) -> bool {
         match self.cost {
             Cost::Long => true,
@@ -105,7 +105,7 @@ impl Command {
         }
     }
 
-    /// Its place among all commands.
+    /// Its index in the table of all commands.
     #[inline]
     #[must_use]
     pub fn index(&self) -> usize {

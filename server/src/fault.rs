@@ -1,7 +1,7 @@
-//! Panics on purpose, for tests of what becomes of them. Builds without the feature `faults` have
-//! none.
+//! Deliberate panics, with which tests check that the server survives them. They exist only in builds
+//! with the feature `faults`.
 
-/// Where to panic.
+/// A place at which to panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Any command of a client.
@@ -47,11 +47,12 @@ mod injected {
             }
         }
 
-        /// Panics once, if `GUIRA_FAULT` names this place and the file of `GUIRA_FAULT_WHEN` exists.
+        /// Panics once if `GUIRA_FAULT` names this place and the file named by `GUIRA_FAULT_WHEN`
+        /// exists.
         ///
         /// # Panics
         ///
-        /// That is what it is for.
+        /// As described.
         pub fn reach(self) {
             static DONE: AtomicBool = AtomicBool::new(false);
             if env::var("GUIRA_FAULT").is_ok_and(|name| name == self.name())
@@ -63,7 +64,7 @@ mod injected {
         }
     }
 
-    /// Waits as long as the file of `GUIRA_HOLD_SAVE` exists.
+    /// Waits while the file named by `GUIRA_HOLD_SAVE` exists.
     pub(crate) fn hold_save() {
         while file("GUIRA_HOLD_SAVE").is_some_and(|file| file.exists()) {
             thread::sleep(Duration::from_millis(1));
@@ -80,7 +81,7 @@ mod injected {
     use super::Fault;
 
     impl Fault {
-        /// Nothing.
+        /// Does nothing in this build.
         #[inline(always)]
         pub const fn reach(self) {}
     }

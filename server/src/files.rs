@@ -1,20 +1,20 @@
-//! The limit for open files: every client needs one, and so does what must never fail for want
-//! of one.
+//! The limit for open files. Every client needs one, and so do operations that must never fail for
+//! lack of one.
 
 use std::{io, num::NonZeroUsize};
 use thiserror::Error;
 use tracing::warn;
 
-/// Kept back, if there are enough: for listeners, saves, scrapes and dumps.
+/// The number of files reserved for listeners, saves, scrapes and dumps, if the limit allows.
 const KEPT: u64 = 64;
 
-/// Kept back at least: what listens, saves and is scraped, each a few times.
+/// The minimum number of reserved files: a few each for listeners, saves and scrapes.
 const KEPT_AT_LEAST: u64 = 24;
 
-/// The server does not start with fewer.
+/// The server does not start with a lower limit.
 const LEAST: u64 = 32;
 
-/// There are too few.
+/// The limit for open files is too low.
 #[derive(Debug, Error)]
 #[error("the limit for open files is {0}, and {LEAST} is the least: see ulimit -n")]
 pub struct TooFewFiles(u64);
@@ -46,14 +46,14 @@ pub fn raise_limit(clients: NonZeroUsize) -> Result<NonZeroUsize, TooFewFiles> {
     Ok(fit)
 }
 
-/// How many of `clients` fit when [`raise_limit`] has raised the limit as far as the system allows.
-/// Changes nothing.
+/// Returns how many of `clients` would fit if [`raise_limit`] raised the limit as far as the system
+/// allows. Changes nothing.
 ///
 /// # Errors
 ///
 /// [`TooFewFiles`]
 pub fn clients_that_would_fit(clients: NonZeroUsize) -> Result<NonZeroUsize, TooFewFiles> {
-    // If the limit is not known, raising it says so.
+    // If the limit is unknown, raising it reports the error.
     let most = rlimit::getrlimit(rlimit::Resource::NOFILE).map_or(u64::MAX, |(_, hard)| hard);
     clients_that_fit(most, clients)
 }

@@ -1,7 +1,7 @@
-//! How often an address may guess the password.
+//! Limits how often an address may guess the password.
 //!
-//! A wrong guess costs time. The table has a fixed size: addresses with the same place share it,
-//! and no client can choose its place.
+//! A wrong guess costs time. The table has a fixed size: addresses with the same slot share it, and no
+//! client can choose its slot.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -10,25 +10,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Wrong guesses that an address has at once.
+/// The number of wrong guesses that an address has at once.
 const AT_ONCE: u64 = 50;
 
-/// After that it gets one guess per this number of nanoseconds: 5 per second.
+/// The time in nanoseconds after which an address gets another guess: 5 guesses per second.
 const EACH: u64 = 200_000_000;
 
-/// Places of the table: 32 KB.
+/// The number of slots of the table, which takes 32 KB.
 const PLACES: usize = 4096;
 
-/// What the addresses have guessed lately.
+/// The recent guesses of all addresses.
 #[derive(Debug)]
 pub struct Guesses {
     hasher: RandomState,
     begun: Instant,
-    /// When all guesses of an address are paid for, in nanoseconds from `begun` on.
+    /// For each slot, the time until which its guesses cost, in nanoseconds from `begun`.
     paid: Box<[AtomicU64]>,
 }
 
-/// A guess that counts as wrong, unless it [was right](Self::was_right).
+/// A guess, which counts as wrong unless it [was right](Self::was_right).
 #[derive(Debug)]
 pub(crate) struct Guess<'a>(&'a AtomicU64);
 
@@ -43,7 +43,7 @@ impl Default for Guesses {
 }
 
 impl Guesses {
-    /// A guess of the client with this address; or how long it must wait before it has another.
+    /// Begins a guess of the client with this address. The error is the time until the next guess.
     pub(crate) fn begin(&self, address: &str) -> Result<Guess<'_>, Duration> {
         let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.begin_at(now, address)
@@ -52,7 +52,7 @@ impl Guesses {
     fn begin_at(&self, now: u64, address: &str) -> Result<Guess<'_>, Duration> {
         let hash = self.hasher.hash_one(origin(address));
         let paid = &self.paid[hash as usize % PLACES];
-        // Relaxed: the number stands for itself.
+        // Relaxed: no other memory depends on the number.
         let taken = paid.fetch_update(Relaxed, Relaxed, |paid| {
             let paid = paid.max(now);
             (paid - now <= (AT_ONCE - 1) * EACH).then_some(paid + EACH)
@@ -65,14 +65,14 @@ impl Guesses {
 }
 
 impl Guess<'_> {
-    /// Nothing is to be paid for it.
+    /// The guess costs nothing.
     pub(crate) fn was_right(self) {
         self.0.fetch_sub(EACH, Relaxed);
     }
 }
 
-/// What one client has, and can have many of only with many machines or networks: an address of
-/// IPv4, or the half of one of IPv6 that names the network. Clients of a Unix socket are one.
+/// The part of an address that a client cannot vary without more machines or networks: an IPv4
+/// address, or the network half of an IPv6 address. All clients of a Unix socket share one.
 fn origin(address: &str) -> Option<IpAddr> {
     let address: SocketAddr = address.parse().ok()?;
     Some(match address.ip().to_canonical() {
@@ -106,7 +106,7 @@ mod tests {
         );
         guesses.begin_at(7 + EACH, HERE).unwrap();
         guesses.begin_at(7 + EACH, HERE).unwrap_err();
-        // After a long time there are as many as at first, and no more.
+        // After a long time an address has its initial number of guesses, and no more.
         let later = 7 + 1_000 * EACH;
         let free = (0..2 * AT_ONCE).filter(|_| guesses.begin_at(later, HERE).is_ok());
         assert_eq!(free.count() as u64, AT_ONCE);

@@ -1,8 +1,8 @@
-//! The keys, and the memory that all of them take up.
+//! The keys, and the memory that they occupy.
 //!
 //! There is no lock on the data path: the map is concurrent, its values are shared, and a deleted
-//! filter lives until the commands that use it are done. Adding or deleting a key, and changing
-//! when it expires, takes a lock.
+//! filter lives until the commands that use it end. Adding or deleting a key, or changing its
+//! deadline, takes a lock.
 
 mod deadlines;
 mod entry;
@@ -32,21 +32,21 @@ use std::sync::{
 };
 use ticks::{SCHEDULED, Ticks};
 
-/// Bytes that a key is charged in addition to its name and its filter. They cover what the server
-/// keeps with the filter, the entry of the map and its place in the table, and the allocator's
+/// The bytes that a key is charged in addition to its name and its filter. They cover the server's
+/// state beside the filter, the entry of the map and its slot in the table, and the allocator's
 /// rounding.
 const OVERHEAD: usize = size_of::<Entry>() - size_of::<CuckooFilter>() + 112;
 
-/// Bytes of a key, at most: metrics show all keys, and patterns go over them.
+/// The maximum length of a key in bytes. Metrics show all keys, and patterns are matched against them.
 pub const LONGEST_KEY: usize = 4096;
 
-/// Filters that [`Keyspace::clear`] gives back in one go.
+/// The number of filters that [`Keyspace::clear`] frees together.
 const FREED_TOGETHER: usize = 64;
 
-/// Keys that it lists in one go if there is no memory for a list of all.
+/// The number of keys that are listed together if there is no memory for a list of all.
 const LISTED_TOGETHER: usize = 16;
 
-/// The charge of a filter whose key was deleted: nothing can be added to it.
+/// The charge of a filter whose key was deleted. Nothing can be added to it.
 const GONE: usize = usize::MAX;
 
 /// All keys.
@@ -55,27 +55,27 @@ pub struct Keyspace {
     map: Map,
     /// When keys expire. Locked by a thread that adds, removes or renames keys.
     deadlines: Mutex<Deadlines>,
-    /// When the windows of filters move on.
+    /// When the epochs of filters are due.
     ticks: Ticks,
     /// Locked for reading by a thread that lists all keys, so that no key is renamed during the
     /// listing and missed.
     names: RwLock<()>,
-    /// Keys that have expired.
+    /// The number of keys that have expired.
     expired: AtomicU64,
-    /// Keys that clients watch.
+    /// The number of keys that clients watch.
     watched: AtomicUsize,
-    /// Held by a client that looks whether they have changed and does what depends on it.
+    /// Held by a client while it checks whether watched keys have changed, and runs its transaction.
     turn: Mutex<()>,
-    /// Bytes in use.
+    /// The number of bytes in use.
     used: AtomicUsize,
-    /// Bytes that may be in use; `usize::MAX` for no limit.
+    /// The maximum number of bytes in use; `usize::MAX` for no limit.
     limit: AtomicUsize,
-    /// How far the last filter grows that was made without a window, what was wanted, and under
-    /// which limit.
+    /// The growth of the last filter without a window, with the requested options and the limit for
+    /// which it was computed.
     growth: Mutex<Option<(Wanted, usize, Growth)>>,
 }
 
-/// A limit as `--maxmemory` names it: 0 if there is none.
+/// The limit that `--maxmemory` specifies, where 0 means none.
 #[must_use]
 pub fn shown_limit(limit: usize) -> usize {
     match limit {
@@ -85,7 +85,7 @@ pub fn shown_limit(limit: usize) -> usize {
 }
 
 impl Keyspace {
-    /// No keys, and a limit for their bytes.
+    /// No keys, with a limit for their bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl Keyspace {
         }
     }
 
-    /// Hands the filter of `key` to `work`.
+    /// Calls `work` with the filter of `key`.
     pub fn with<R>(&self, key: &[u8], work: impl FnOnce(&Arc<Entry>) -> R) -> Option<R> {
         let guard = self.map.guard();
         let filter = self.map.get(key, &guard)?;
@@ -121,11 +121,11 @@ impl Keyspace {
         self.with(key, Arc::clone)
     }
 
-    /// Gives `key` the filter that is wanted, if it has none.
+    /// Creates the `wanted` filter as the value of `key`, if the key does not exist.
     ///
     /// # Errors
     ///
-    /// [`ReserveError`]; nothing has changed then.
+    /// [`ReserveError`]. Nothing has changed then.
     pub fn reserve(&self, key: &[u8], wanted: &Wanted) -> Result<Arc<Entry>, ReserveError> {
         let Wanted {
             options, window, ..
@@ -133,7 +133,7 @@ impl Keyspace {
         if self.contains(key) {
             return Err(ReserveError::Exists);
         }
-        // The least that it can need, before anything is allocated.
+        // A lower bound of the needed memory, checked before anything is allocated.
         self.check(options.capacity)?;
         if let Some(window) = window {
             return self.put(key, Filter::build_window(options, window, Clock::Process)?);
@@ -149,8 +149,8 @@ impl Keyspace {
         self.put(key, filter)
     }
 
-    /// [`Growth::of`], which is remembered: many keys are made alike, and it takes the making of a
-    /// few filters to know it. What these leave between the keys' memory is saved, too.
+    /// [`Growth::of`], with a cache: many keys have equal options, and computing the growth builds a
+    /// few filters. The cache also avoids the gaps that these leave between the memory of keys.
     fn growth(&self, wanted: &Wanted) -> Result<Growth, GrowthError> {
         let known = *lock(&self.growth);
         let limit = self.limit();
@@ -164,11 +164,11 @@ impl Keyspace {
         Ok(growth)
     }
 
-    /// Gives `key` this filter, if it has none.
+    /// Makes `filter` the value of `key`, if the key does not exist.
     ///
     /// # Errors
     ///
-    /// [`ReserveError`]; nothing has changed then.
+    /// [`ReserveError`]. Nothing has changed then.
     pub fn put(&self, key: &[u8], filter: Filter) -> Result<Arc<Entry>, ReserveError> {
         check_key(key)?;
         let (filter, bytes) = to_be_charged(key, filter.into());
@@ -196,19 +196,19 @@ impl Keyspace {
         }
     }
 
-    /// Takes the key away: true if it was there.
+    /// Deletes the key, and returns whether it existed.
     pub fn delete(&self, key: &[u8]) -> bool {
         let guard = self.map.guard();
         let mut deadlines = lock(&self.deadlines);
         let there =
             self.is_taken(key, &mut deadlines, &guard) && self.remove(key, &mut deadlines, &guard);
         drop(deadlines);
-        // The map would keep what was removed until there are some dozens of it.
+        // Otherwise the map would keep removed entries until there are dozens of them.
         guard.flush();
         there
     }
 
-    /// Takes all keys away.
+    /// Deletes all keys.
     pub fn clear(&self) {
         if let Ok(keys) = self.keys() {
             for keys in keys.chunks(FREED_TOGETHER) {
@@ -216,7 +216,7 @@ impl Keyspace {
             }
             return;
         }
-        // There is no memory for a list of all keys. Short steps take longer.
+        // There is no memory for a list of all keys, so this takes short steps, which is slower.
         let mut cursor = 0;
         loop {
             let step = self.scan(cursor, LISTED_TOGETHER);

@@ -23,7 +23,7 @@ use crate::{
 use std::hint::select_unpredictable;
 
 impl<L: Layout> RawFilter<L> {
-    /// Adds a copy of the class. After an error no item has come or gone. Lock-free.
+    /// Adds a copy of the class. An error leaves all items unchanged. Lock-free.
     #[inline]
     pub(crate) fn insert(&self, class: Class) -> Result<(), InsertError> {
         self.insert_uncounted(class)?;
@@ -31,7 +31,7 @@ impl<L: Layout> RawFilter<L> {
         Ok(())
     }
 
-    /// [`insert`](Self::insert) for a caller who counts the item.
+    /// [`insert`](Self::insert) without counting, for callers that count the item themselves.
     #[inline(always)]
     pub(super) fn insert_uncounted(&self, class: Class) -> Result<(), InsertError> {
         let now = self.time.now();
@@ -44,8 +44,8 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// An epoch began during the call, so the copy would expire too soon. It stays until it
-    /// expires.
+    /// Adds another copy, because an epoch began during the call and the first copy would expire too
+    /// early. The first copy stays until it expires.
     #[cold]
     fn insert_later(&self, class: Class) -> Result<(), InsertError> {
         loop {
@@ -60,8 +60,8 @@ impl<L: Layout> RawFilter<L> {
 
     /// Adds a copy that was last seen `age` epochs ago, and counts it.
     ///
-    /// If an epoch begins during the call, the copy may expire one epoch too early: as in
-    /// [`insert_later`](Self::insert_later), another one is added.
+    /// If an epoch begins during the call, the copy could expire one epoch too early. As in
+    /// [`insert_later`](Self::insert_later), another copy is then added.
     pub(crate) fn insert_aged(&self, class: Class, age: u64) -> Result<(), InsertError> {
         loop {
             let now = self.time.now();
@@ -74,7 +74,7 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// Puts `entry` into one of the buckets of its class.
+    /// Stores `entry` in one of the buckets of its class.
     #[inline(always)]
     fn put(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
         if !self.claim(class, entry) {
@@ -95,7 +95,7 @@ impl<L: Layout> RawFilter<L> {
             let Some((in_other, new)) = claim else {
                 return false;
             };
-            // Without a branch: it would be unpredictable.
+            // A branch would be unpredictable.
             let into = select_unpredictable(in_other, other, one);
             if into.replace_bits(Step::Claim, new) {
                 return true;
@@ -103,7 +103,7 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// The error with which a call ends.
+    /// Returns the error for a refused insert.
     #[cold]
     pub(super) fn count_failure(&self, error: InsertError) -> InsertError {
         if error != InsertError::Memory {

@@ -29,10 +29,10 @@ use crate::{
     },
 };
 
-/// Attempts of a lookup. If the last one is not conclusive, the result is true.
+/// The number of attempts of a lookup. If the last one is inconclusive, the lookup returns true.
 pub(super) const ATTEMPTS: usize = 8;
 
-/// A filter for a row of lookups, with the place of its words and versions at hand.
+/// A filter for a series of lookups, with the addresses of its words and versions in registers.
 pub(crate) struct Lookups<'a, L: Layout> {
     raw: &'a RawFilter<L>,
     pub(super) view: View<'a, L>,
@@ -40,14 +40,13 @@ pub(crate) struct Lookups<'a, L: Layout> {
 }
 
 impl<L: Layout> Lookups<'_, L> {
-    /// True if the class is present. Wait-free; writes nothing but the counters of the
-    /// rare cases.
+    /// True if the class is present. Wait-free; writes only counters, and only in rare cases.
     #[inline(always)]
     pub(crate) fn contains(&self, class: Class) -> bool {
         faulty!(self.look_up(class), in Lookup => wrong::contains(self.raw, class))
     }
 
-    /// If both words are settled and the version is unchanged, the comparison is the answer. That
+    /// If both words are settled and the version is unchanged, the comparison is the answer. This
     /// condition nearly always holds, so its branch is predicted. There is no branch on the answer.
     #[inline(always)]
     fn look_up(&self, class: Class) -> bool {
@@ -75,14 +74,14 @@ impl<L: Layout> RawFilter<L> {
         self.lookups().contains(class)
     }
 
-    /// [`contains`](Self::contains) by hash. Not inlined: so the compiler saves only those registers
+    /// [`contains`](Self::contains) by hash. It is not inlined, so the compiler saves only registers
     /// that the code of this layout uses.
     #[inline(never)]
     pub(crate) fn contains_hash(&self, hash: u64) -> bool {
         self.contains(self.class(hash))
     }
 
-    /// The filter for a row of lookups.
+    /// The filter for a series of lookups.
     #[inline(always)]
     pub(crate) fn lookups(&self) -> Lookups<'_, L> {
         Lookups {
@@ -92,11 +91,11 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// Words that are marked, reserved or of another phase, or a relocation that crossed the
-    /// lookup's way.
+    /// Continues a lookup that met marked or reserved words, words in another phase, or a relocation
+    /// of the same pair.
     ///
-    /// The class comes in parts, as they fit into registers: whole, it would be
-    /// stored to memory on the fast path.
+    /// The class is passed in parts, which fit into registers. A whole class would be stored to memory
+    /// on the fast path.
     #[cold]
     fn look_up_beside_writers(
         &self,
@@ -106,8 +105,8 @@ impl<L: Layout> RawFilter<L> {
         in_p: Bits,
         in_q: Bits,
     ) -> bool {
-        // In quiet words a match is a copy, whatever has moved. (Words that are being split may be
-        // at another level than the hint, or not count for this fingerprint.)
+        // A match in quiet words is a copy, whatever has moved. (Words that are being split may be at
+        // another level than the hint, or may not count for this fingerprint.)
         if !L::GROWS {
             let (quiet, found) =
                 Word::<L>::match_settled(in_p, in_q, fingerprint, Word::<L>::EMPTY);
@@ -116,7 +115,7 @@ impl<L: Layout> RawFilter<L> {
             }
         }
         let class = Class { fingerprint, p, q };
-        // A level that is being split is no disturbance, so this attempt is not counted.
+        // Splits are not disturbances, so this attempt is not counted.
         let [in_p, in_q] = [in_p, in_q].map(|bits| Word::<L>::unpack(bits.0));
         let splitting = !Word::<L>::both_in_phase(in_p, in_q, self.table.hint());
         if splitting && let Some(present) = self.try_look_up(class) {
@@ -125,14 +124,14 @@ impl<L: Layout> RawFilter<L> {
         self.look_up_in_attempts(class, 1 + usize::from(splitting))
     }
 
-    /// [`look_up_beside_writers`](Self::look_up_beside_writers) in an expiring filter. What was
-    /// read stays behind: the fewer values are kept for a rare case, the faster is the other one.
+    /// [`look_up_beside_writers`](Self::look_up_beside_writers) in an expiring filter. It reads all
+    /// words again: keeping fewer values for the rare case makes the fast path faster.
     #[cold]
     fn look_up_again(&self, fingerprint: Fingerprint, p: usize, q: usize) -> bool {
         self.look_up_in_attempts(Class { fingerprint, p, q }, 1)
     }
 
-    /// Attempts from this one on.
+    /// Makes the attempts from number `first` on.
     fn look_up_in_attempts(&self, class: Class, first: usize) -> bool {
         self.counters.retried();
         for _ in first..fault::attempts(ATTEMPTS) {
@@ -140,23 +139,23 @@ impl<L: Layout> RawFilter<L> {
                 return present;
             }
         }
-        // One-sided: an answer true without proof costs a false positive at most.
+        // The error is one-sided: an unproven `true` is at worst a false positive.
         self.counters.conservative();
         true
     }
 
-    /// One attempt: `None` if the words changed under it.
+    /// One attempt; `None` if the words changed during it.
     fn try_look_up(&self, class: Class) -> Option<bool> {
         let fingerprint = class.fingerprint;
         let now = self.time.now();
         let version = self.versions.of(class).observe();
         let (p, q) = self.load_pair(class);
-        // Looks at both words: a branch between them would be unpredictable.
+        // Checks both words, because a branch between them would be unpredictable.
         if holds_copy::<L>(p, fingerprint, now) | holds_copy::<L>(q, fingerprint, now) {
             return Some(true);
         }
         let marked = p.mark_of(fingerprint).is_some() || q.mark_of(fingerprint).is_some();
-        // Without a mark of the class the version says enough, and the time.
+        // Without a mark of the class, checking the version and the time is enough.
         let unchanged = !marked || self.unchanged(class, p, q);
         if !(unchanged && version.validate() && self.time.is_still(now)) {
             return None;
@@ -176,7 +175,7 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// One attempt: `None` if the words changed under it.
+    /// One attempt; `None` if the words changed during it.
     pub(super) fn try_count(&self, class: Class) -> Option<usize> {
         let now = self.time.now();
         let version = self.versions.of(class).observe();
@@ -193,13 +192,13 @@ impl<L: Layout> RawFilter<L> {
         (p, self.load(Step::ReadQ, class.fingerprint, class.q))
     }
 
-    /// True if both words are, once more, what they were.
+    /// True if both words have the same contents when they are loaded again.
     pub(super) fn unchanged(&self, class: Class, p: Word<L>, q: Word<L>) -> bool {
         self.load(Step::RereadP, class.fingerprint, class.p) == p
             && self.load(Step::RereadQ, class.fingerprint, class.q) == q
     }
 
-    /// A lookups's load, without another thread's reservation.
+    /// A lookup's load, without another thread's reservation.
     fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
         self.table
             .load(step, fingerprint, bucket)

@@ -23,12 +23,12 @@ use crate::{
     },
 };
 
-/// One relocation: of a resident to its alternate bucket.
+/// One relocation of a resident to its alternate bucket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
     /// The resident.
     pub(crate) entry: Entry,
-    /// Where it stands.
+    /// The bucket that it is in.
     pub(crate) from: usize,
     /// Its alternate bucket.
     pub(crate) to: usize,
@@ -40,14 +40,14 @@ impl Hop {
     }
 }
 
-/// What a move leaves in the slot that it vacates.
+/// What a move is to leave in the slot that it vacates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fill {
     /// Nothing.
     Hole,
     /// The outline of the next hop's entry.
     Outline(Entry),
-    /// The entry for which the path was made.
+    /// The entry that the path makes room for.
     Item(Entry),
 }
 
@@ -56,13 +56,14 @@ pub(crate) enum Fill {
 pub(crate) enum Left {
     /// Nothing.
     Hole,
-    /// What it was to leave there.
+    /// The requested contents.
     Filled,
 }
 
-/// A move of a class from one bucket of its pair to the other, by the thread that makes it.
+/// A move of a class from one bucket of its pair to the other, made by one thread.
 ///
-/// Each method is one step. Only this thread moves its marks on, but for S or D to K by a
+/// Each method is one step. Other threads change its marks only by a remove, which turns S or D into
+/// K. The mover finds its marks by state and entry, so slots may be reordered in between.
 /// remove; it finds them by state and entry, wherever the slots have gone.
 pub(super) struct Move<'a, L> {
     table: &'a Table<L>,
@@ -74,8 +75,8 @@ pub(super) struct Move<'a, L> {
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// One move. `outlined`: the move of the hop before left the outline in `hop.to`.
-    /// `None` if it was given up, with everything as it was.
+    /// Makes one move. If `outlined`, the previous hop has left the outline in `hop.to`. Returns
+    /// `None` if the move was given up, in which case everything is as before.
     pub(crate) fn move_resident(&self, hop: Hop, outlined: bool, fill: Fill) -> Option<Left> {
         debug_assert!(
             hop.to == alternate(L::fingerprint(hop.entry), hop.from, self.table.buckets())
@@ -97,7 +98,7 @@ impl<L: Layout> Move<'_, L> {
         L::fingerprint(self.entry)
     }
 
-    /// All steps in their order. `None` if the move was given up.
+    /// Makes all steps in order. Returns `None` if the move was given up.
     fn make(&self, outlined: bool, fill: Fill) -> Option<Left> {
         if !(outlined || self.is_movable() && self.outline()) {
             return None;
@@ -116,7 +117,7 @@ impl<L: Layout> Move<'_, L> {
         Some(left)
     }
 
-    /// True if the source holds the resident, and no mark. Only then is an outline worth while.
+    /// True if the source holds the resident and has no mark. Otherwise an outline would be useless.
     fn is_movable(&self) -> bool {
         let source = self.table.load_for_update(self.fingerprint(), self.from);
         self.is_movable_in(source.word())
@@ -126,7 +127,7 @@ impl<L: Layout> Move<'_, L> {
         source.is_unmarked() && source.holds(self.entry)
     }
 
-    /// Step 1, Outline: an empty slot of the destination becomes O. False if there is none, or
+    /// Step 1, Outline: an empty slot of the destination becomes O. Returns false if there is none or
     /// the word is marked.
     fn outline(&self) -> bool {
         self.update(Step::Outline, self.to, |word| {
@@ -134,13 +135,13 @@ impl<L: Layout> Move<'_, L> {
         })
     }
 
-    /// Step 2, Advance: informs readers that have passed P. False if the move has to give way, to a
-    /// thread that holds the stripe or to a snapshot between the two buckets.
+    /// Step 2, Advance: notifies readers that have passed P. Returns false if the move has to give way
+    /// to a thread that holds the stripe, or to a snapshot between the two buckets.
     fn advance(&self) -> bool {
         !self.stripe.advance() && self.frontiers.may_cross(self.from, self.to)
     }
 
-    /// Step 3, Shadow: O becomes S. A remove may kill it from here on.
+    /// Step 3, Shadow: O becomes S. From here on a remove may kill the copy.
     fn shadow(&self) {
         self.update(Step::Shadow, self.to, |word| {
             debug_assert!(word.is_marked(Mark::Outline, self.entry));
@@ -148,15 +149,15 @@ impl<L: Layout> Move<'_, L> {
         });
     }
 
-    /// Step 4, Decide: the original becomes T; from here on the copy is the item. False if the
-    /// original is gone, or its word is marked.
+    /// Step 4, Decide: the original becomes T, and the copy is the item from here on. Returns false
+    /// if the original is gone or its word is marked.
     fn decide(&self) -> bool {
         self.update(Step::Decide, self.from, |word| {
             word.with_mark(self.entry, Mark::Trailing)
         })
     }
 
-    /// Gives the move up: O or S becomes empty.
+    /// Gives up the move: O or S becomes empty.
     fn retract(&self) {
         self.update(Step::Retract, self.to, |word| {
             debug_assert!(
@@ -175,8 +176,8 @@ impl<L: Layout> Move<'_, L> {
         });
     }
 
-    /// Step 6, Erase: T becomes empty, or what is to be there next if that belongs into the
-    /// same plane of the bucket.
+    /// Step 6, Erase: T becomes empty, or becomes `fill` if that belongs to the same plane of the
+    /// bucket.
     fn erase(&self, fill: Fill) -> Left {
         self.erase_where(fill, |word, other| {
             let low_bits = |fingerprint: Fingerprint| fingerprint.low_bits(word.level());

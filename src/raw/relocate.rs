@@ -26,29 +26,29 @@ use crate::{
     },
 };
 
-/// Words that a search probes before it counts the filter's items: to count them
-/// costs some fifty nanoseconds.
+/// The number of probes after which a search counts the filter's items, which costs about fifty
+/// nanoseconds.
 const LONG_SEARCH: usize = 16;
 
-/// Rounds that an insert makes before it gives up: each but the last led to splits,
-/// or failed because another thread was in the way.
+/// The maximum number of rounds of an insert. Each round but the last led to splits, or failed
+/// because of another thread.
 const MAX_ROUNDS: usize = if sync::IN_MODEL { 3 } else { 64 };
 
-/// The first of these rounds, in which a filter does not begin a level because moves
-/// of other threads are in the way: as a rule those are nearly over.
+/// The number of first rounds in which moves of other threads do not begin a level: these moves
+/// usually end soon.
 const PATIENT_ROUNDS: usize = MAX_ROUNDS / 2;
 
-/// Twos by which the chunks multiply, at most, that an insert scans in one round.
+/// The maximum number of times that the number of chunks scanned in one round doubles.
 const MOST_HELPED: usize = 20;
 
-/// A growable filter with more slots for each item has no room for the item because
-/// of many copies or crafted keys, which a split does not pull apart. (With two
-/// copies of each item in buckets of two slots, the worst case for which growth
-/// is meant, levels begin at loads down to a tenth.)
+/// The number of slots per item above which a growable filter does not grow to make room. It then
+/// lacks room because of many copies or crafted keys, which a split does not separate. (The worst
+/// case that growth is designed for is two copies of each item in buckets of two slots, where levels
+/// begin at loads down to a tenth.)
 const SLOTS_FOR_AN_ITEM: usize = 16;
 
 impl<L: Layout> RawFilter<L> {
-    /// [`claim`](Self::claim) with both buckets full.
+    /// [`claim`](Self::claim) for full buckets.
     #[cold]
     pub(crate) fn insert_by_relocation(
         &self,
@@ -73,7 +73,7 @@ impl<L: Layout> RawFilter<L> {
         })
     }
 
-    /// Rounds, until one leaves `fill` in one of the buckets of the class, or `until` holds
+    /// Makes rounds until one of them stores `fill` in a bucket of the class, or until `until` holds
     /// after one.
     fn make_room(
         &self,
@@ -96,7 +96,7 @@ impl<L: Layout> RawFilter<L> {
         })
     }
 
-    /// Why there is no room for the class: copies of it fill both words, or the filter is full.
+    /// Returns why there is no room for the class: its copies fill both words, or the filter is full.
     #[cold]
     fn why_full(&self, class: Class) -> InsertError {
         match self.is_full_of_copies(class) {
@@ -122,8 +122,8 @@ impl<L: Layout> RawFilter<L> {
             .has_vacancy()
     }
 
-    /// One search, and the moves or the splits that it leads to. True if `fill`
-    /// is in one of the buckets of the class.
+    /// Makes one search, and the moves or splits that it leads to. Returns true if `fill` is in one of
+    /// the buckets of the class.
     fn round(
         &self,
         search: &mut Search,
@@ -136,8 +136,8 @@ impl<L: Layout> RawFilter<L> {
         let mut found = search.run(self, class.fingerprint, &roots, wary);
         let nothing = found == Found::Nothing;
         if faulty!(nothing, FullUnchecked => false) {
-            // The search probes one word after the other. Behind it a slot may have been emptied,
-            // while the one on the path before it was filled.
+            // While the search probes one word after the other, a slot that it has passed may have
+            // been emptied, and a slot on the path filled.
             found = search.run(self, class.fingerprint, &roots, wary);
         }
         if found == Found::Path {
@@ -155,18 +155,18 @@ impl<L: Layout> RawFilter<L> {
                     (Err(refusal), _) => return Err(refusal),
                 }
             }
-            // Twice as far in each round: where that does not help, no frontier is left.
+            // Twice the number of chunks in each round: if that does not help, no scan is left.
             if search.was_parted() && self.help_scans(1 << round.min(MOST_HELPED)) {
                 return Ok(false);
             }
         }
-        // Another thread has been in the way; it may be waiting for a processor.
+        // Another thread has interfered; it may be waiting for a processor.
         sync::yield_now();
         Ok(false)
     }
 
-    /// True if words may be split though only other threads are in the way. A scan alone begins no
-    /// level: the filter would stay larger than its items ask for.
+    /// True if words may be split although only other threads have interfered. Scans alone do not
+    /// begin a level, because the filter would stay larger than its items require.
     fn may_grow_when_blocked(&self, round: usize, search: &Search) -> bool {
         let level = search.level;
         self.table.is_growing(level)
@@ -175,26 +175,26 @@ impl<L: Layout> RawFilter<L> {
                 && (!search.was_parted() || self.len.sum() >= self.grow_at_level(level))
     }
 
-    /// The number of items with which the level after `level` is to begin.
+    /// The number of items at which the level after `level` begins.
     fn grow_at_level(&self, level: u32) -> usize {
         (self.grow_at)(self.table.buckets(), self.table.levels(), level)
     }
 
-    /// A path, but a long search: begins a level, if the filter holds as many items
-    /// as it should. To fill it up to the last path would cost many such searches.
+    /// Begins a level after a long search that found a path, if the filter holds enough items.
+    /// Filling it up to the last path would cost many more such searches.
     #[cold]
     fn grow_in_time(&self, level: u32) {
         if level == self.table.levels().last() || self.table.is_growing(level) {
             return;
         }
         if self.len.sum() >= self.grow_at_level(level) {
-            // Without memory the filter fills up, and an insert says so then.
+            // Without memory the filter fills up, and a later insert reports it.
             let _ = self.table.begin_level(level);
             self.len.grow(self.table.words());
         }
     }
 
-    /// No path: splits words that the search has seen, if that can help.
+    /// Splits words that the search has seen, if that can help a search without a path.
     fn grow(&self, round: usize, search: &Search, class: Class) -> Result<(), Refusal> {
         if self.is_full_of_copies(class) {
             return Err(Refusal::Full);
@@ -203,8 +203,8 @@ impl<L: Layout> RawFilter<L> {
             let slots = self.table.words_at(level) * L::slots_at(level);
             self.len.is_at_least(slots.div_ceil(SLOTS_FOR_AN_ITEM))
         };
-        // Twice as far in each round: an insert ends the level rather than give up. (From the
-        // patient rounds on it begins at one run again.)
+        // Twice the number of runs in each round, because an insert completes the level rather than give
+        // up. The count restarts at one run with the patient rounds.
         #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::modulo_one))] // 1 in a model
         let runs = 1 << (round % PATIENT_ROUNDS);
         let split = self
@@ -214,9 +214,8 @@ impl<L: Layout> RawFilter<L> {
         split
     }
 
-    /// Moves the hole at the end of a path to its beginning and leaves `last`
-    /// there; the last hop comes first. False if another thread got in the way;
-    /// all is whole then, too.
+    /// Moves the hole at the end of a path to its beginning and stores `last` there. Hops are given
+    /// from the last to the first. Returns false if another thread interfered; no item is lost then.
     pub(crate) fn relocate(&self, hops: impl Iterator<Item = Hop>, last: Fill) -> bool {
         let mut hops = hops.peekable();
         let (mut length, mut filled) = (0, matches!(last, Fill::Hole));

@@ -1,4 +1,4 @@
-//! remove: takes one copy, wherever it is.
+//! remove: removes one copy, in whichever bucket it is.
 //!
 //! | promise | of n copies, exactly n removes return true; a present copy is found |
 //! |---|---|
@@ -31,7 +31,7 @@ use crate::{
 use std::hint::select_unpredictable;
 
 impl<L: Layout> RawFilter<L> {
-    /// Takes one copy of the class. False: there was none. Lock-free.
+    /// Removes one copy of the class. Returns false if there is none. Lock-free.
     #[inline]
     pub(crate) fn remove(&self, class: Class) -> bool {
         let removed = self.remove_uncounted(class);
@@ -41,7 +41,7 @@ impl<L: Layout> RawFilter<L> {
         removed
     }
 
-    /// [`remove`](Self::remove) for a caller who counts the item.
+    /// [`remove`](Self::remove) without counting, for callers that count the item themselves.
     #[inline(always)]
     pub(super) fn remove_uncounted(&self, class: Class) -> bool {
         let mut patience = PATIENCE;
@@ -58,10 +58,10 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// One attempt: `None` if another thread was faster.
+    /// One attempt; `None` if another thread was faster.
     ///
-    /// P first, and from Q only if P held no copy: a reader that has passed P already must
-    /// still find in Q what is left.
+    /// Removes from P first, and from Q only if P holds no copy: a reader that has passed P must
+    /// still find the remaining copies in Q.
     #[inline]
     fn try_remove(&self, class: Class) -> Option<bool> {
         let entry = class.untagged();
@@ -77,7 +77,7 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
-    /// [`try_remove`](Self::try_remove) where a move is in progress.
+    /// [`try_remove`](Self::try_remove) during a move.
     #[cold]
     fn remove_among_marks(
         &self,
@@ -100,18 +100,18 @@ impl<L: Layout> RawFilter<L> {
             [Some(Mark::Trailing), Some(Mark::Shadow)] => {
                 self.kill_shadow(class, entry, class.q, class.p)
             }
-            // Without a mark of the class the version says enough.
+            // Without a mark of the class, checking the version is enough.
             [None, None] => version.validate().then_some(false),
             _ => (self.unchanged(class, p.word(), q.word()) && version.validate()).then_some(false),
         }
     }
 
-    /// Takes the copy with this entry, whose move is decided but not delivered: T is in `from`, and
+    /// Removes the copy with this entry, whose move is decided but not delivered: T is in `from`, and
     /// the copy is the S in `to`, which becomes K.
     ///
-    /// The exchange sees only S. That T is there, of the same move, follows from the order: hold,
-    /// S, T. Suppose another mover had set the S that is exchanged, or the T. Then it would have
-    /// set its outline after S was read here, and would have found the stripe held at its Advance
+    /// The exchange compares only S. The order of hold, S and T implies that T belongs to the same
+    /// move. Suppose that another mover had set S or T. Then it would have set its outline after S was
+    /// read here, and would have found the stripe held at its Advance (PROOF, L6).
     /// (PROOF, L6).
     pub(super) fn kill_shadow(
         &self,
@@ -136,7 +136,7 @@ impl<L: Layout> RawFilter<L> {
     }
 }
 
-/// Takes the copy that the word holds: unmarked becomes empty, D or W becomes K.
+/// Removes the copy that the word holds: an unmarked one becomes empty, D or W becomes K.
 fn take<L: Layout>(loaded: Loaded<'_, L>, entry: Entry) -> Option<bool> {
     let new = loaded.word().minus(entry);
     let taken = if new == loaded.word() {
@@ -147,7 +147,7 @@ fn take<L: Layout>(loaded: Loaded<'_, L>, entry: Entry) -> Option<bool> {
     taken.then_some(true)
 }
 
-/// S, D or W becomes K: the thread that set the mark will empty it.
+/// S, D or W becomes K, which the thread that set the mark will empty.
 fn kill<L: Layout>(loaded: Loaded<'_, L>) -> bool {
     loaded.replace(Step::Kill, loaded.word().remarked(Mark::Killed))
 }

@@ -1,4 +1,4 @@
-//! Search for a path: words that relocations can reach, breadth first, up to an empty slot.
+//! Breadth-first search for a path of relocations that ends at an empty slot.
 //!
 //! | promise | a path that is there throughout is found, in the words of one level |
 //! |---|---|
@@ -21,22 +21,23 @@ use crate::{
 };
 use arrayvec::ArrayVec;
 
-/// Words that a search probes before it gives up. They suffice for the load factors of `geometry`,
-/// and `Full` is returned within microseconds if no other thread's moves are in the way. (In models
+/// The maximum number of words that a search probes. It suffices for the load factors of `geometry`,
+/// and `Full` is returned within microseconds if no other thread's moves interfere. (In models,
 /// tables and stacks are tiny.)
 const MAX_PROBES: usize = if sync::IN_MODEL { 64 } else { 1024 };
 
-/// The same for a filter between two levels: to split a few words is cheaper than
-/// a long search. (A level begins only after a long one.)
+/// The maximum for a filter between two levels, where splitting a few words is cheaper than a long
+/// search. (A level begins only after a long search.)
 const MAX_PROBES_TO_SPLIT: usize = 64;
 
 /// Below this many probes duplicates are not tracked: tracking would cost more than it saves.
 const FEW: usize = MAX_PROBES / 8;
 
-// The roots have been expanded by then.
+// The roots have been expanded before.
 const _: () = assert!(FEW > MAX_SLOTS);
 
-/// The roots, and the probes; the last word's residents may exceed their bound.
+/// The maximum number of nodes: the roots and the probes. The residents of the last word may exceed
+/// the bound on probes.
 const MAX_NODES: usize = 2 + MAX_PROBES + MAX_SLOTS;
 
 /// Hashes of buckets.
@@ -49,10 +50,9 @@ pub(crate) enum Found {
     Path,
     /// No path, but a move in progress may have hidden one.
     Blocked,
-    /// No path as far as a search may look.
+    /// No path within the allowed number of probes.
     NotSoFar,
-    /// No path: all words that relocations can reach were full, each when it was
-    /// looked at.
+    /// No path: every word that relocations can reach was full when it was probed.
     Nothing,
 }
 
@@ -60,8 +60,8 @@ pub(crate) enum Found {
 #[derive(Clone, Copy)]
 struct Node {
     bucket: usize,
-    /// The bits of the parent's resident whose alternate this bucket is; of a root, those of the
-    /// fingerprint that wants in. Entries have 32 bits at most.
+    /// The bits of the parent's resident whose alternate bucket this is. For a root, the bits of the
+    /// fingerprint to be inserted. Entries have at most 32 bits.
     entry: u32,
     /// Index of the parent; its own index for a root.
     parent: u32,
@@ -75,24 +75,25 @@ impl Node {
 
 /// Breadth-first search over the words that relocations can reach.
 ///
-/// It lies on the stack, so that an insert needs no memory but to grow.
+/// It is on the stack, so an insert allocates only to grow.
 #[derive(Default)]
 pub(crate) struct Search {
     nodes: ArrayVec<Node, MAX_NODES>,
-    /// By a hash of its bucket the last node with that hash; in use from [`FEW`] probes on.
-    /// Many residents may lead to one bucket, and copies of one item all do: without it
-    /// their ways would use up a search among few buckets. (All words of a search are of
-    /// one plane, but between two levels, where a search is short.)
+    /// For each hash of a bucket, the last node with that hash; used from [`FEW`] probes on. Many
+    /// residents may lead to one bucket, and all copies of an item do. Without this table a search
+    /// would be spent on few buckets. (All words of a search are in one plane, except between two
+    /// levels, where searches are short.)
     last: ArrayVec<u16, HASHES>,
     /// The filter's level before the search.
     pub(crate) level: u32,
-    /// A scan in progress forbids a move that the search looked at.
+    /// True if a scan in progress forbids a move that the search considered.
     parted: bool,
 }
 
 impl Search {
-    /// Searches from `roots`, buckets of `fingerprint`, for a word with an empty slot.
-    /// `wary`: knows of each stripe whether it is held before it goes that way, not only
+    /// Searches from `roots`, buckets of `fingerprint`, for a word with an empty slot. A `wary` search
+    /// checks every stripe before it follows a move, not only the stripes of a path that it found.
+    /// That is slower, and held stripes are rare.
     /// of a path's when it has one. It is slower, and holds are rare and short.
     pub(crate) fn run<L: Layout>(
         &mut self,
@@ -143,8 +144,7 @@ impl Search {
                 let to = alternate(fingerprint, from.bucket, view.buckets());
                 raw.expire_on_the_way(&view, to, now);
                 let word = view.load_for_update(fingerprint, to).word();
-                // A move that a scan would refuse, or a held stripe, gets no further
-                // than its outline.
+                // A scan or a held stripe would stop the move after its outline.
                 let parted = scans
                     .as_ref()
                     .is_some_and(|scans| !scans.permits(from.bucket, to));
@@ -194,8 +194,8 @@ impl Search {
         });
     }
 
-    /// True if `bucket` lies on the path to node `index`: a path that crosses
-    /// itself would undo its own moves.
+    /// True if `bucket` is on the path to node `index`. A path that crosses itself would undo its own
+    /// moves.
     fn is_ancestor(&self, mut index: usize, bucket: usize) -> bool {
         loop {
             let node = &self.nodes[index];
@@ -209,18 +209,18 @@ impl Search {
         }
     }
 
-    /// From here on `bucket` is known to be reached: by node `number`, if it was not yet. True
-    /// if it was not.
+    /// Records that node `number` has reached `bucket`. Returns true if it is the first known node to
+    /// do so.
     ///
-    /// Of two buckets with one hash, only the later one is known. Hardly one bucket in ten is
-    /// forgotten, and it costs some probes if it is reached again. To keep both would take an
-    /// unpredictable branch.
+    /// Of two buckets with one hash, only the later one is recorded. Fewer than one bucket in ten is
+    /// forgotten, and reaching it again costs some probes. Keeping both would take an unpredictable
+    /// branch.
     #[inline(always)]
     fn learn(&mut self, number: usize, bucket: usize) -> bool {
         // Fibonacci hashing (Knuth, The Art of Computer Programming 3, section 6.4).
         let hash = (bucket as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let last = &mut self.last[(hash >> (u64::BITS - HASHES.ilog2())) as usize];
-        // Where there is none yet, the first root, which is reached.
+        // Unused entries are 0, the first root, which has been reached.
         let new = self.nodes[usize::from(*last)].bucket != bucket;
         if new {
             *last = number as u16;
@@ -228,8 +228,8 @@ impl Search {
         new
     }
 
-    /// From here on buckets are known. Of the nodes from `next` on, which have no children
-    /// yet, those of buckets that are reached already are dropped.
+    /// Starts to record buckets. Drops nodes from `next` on, which have no children yet, if their
+    /// buckets have been reached already.
     #[cold]
     fn know_buckets(&mut self, next: usize) {
         let nothing: &[u16] = &[0; HASHES];
@@ -246,24 +246,23 @@ impl Search {
         self.nodes.truncate(kept);
     }
 
-    /// True if a scan in progress was in the way.
+    /// True if a scan in progress prevented a move.
     pub(super) fn was_parted(&self) -> bool {
         self.parted
     }
 
-    /// How many words the search has reached.
+    /// The number of words that the search has reached.
     pub(crate) fn visited(&self) -> usize {
         self.nodes.len()
     }
 
-    /// The words that the search has reached: each by a fingerprint that led there, and
-    /// its bucket.
+    /// The words that the search has reached, each as its bucket and a fingerprint that led there.
     pub(crate) fn reached<L: Layout>(&self) -> impl Iterator<Item = (Fingerprint, usize)> + Clone {
         let nodes = self.nodes.iter();
         nodes.map(|node| (L::fingerprint(node.entry()), node.bucket))
     }
 
-    /// The hops of the path that was found, the last one first.
+    /// The hops of the path, from the last to the first.
     pub(crate) fn hops(&self) -> impl Iterator<Item = Hop> {
         let mut index = self.nodes.len() - 1;
         std::iter::from_fn(move || {

@@ -8,19 +8,19 @@
 //! | break it | `cargo xtask break UniqueNoReservation` |
 //!
 //! The call puts a token into an empty slot of one of the two words of the class, its *own* word.
-//! It reads the other word, and replaces the token by the fingerprint. Any other change of the own
-//! word removes the token. So if the token is still there, the own word has not changed, and both
-//! words were at one moment as they were read. From then on the class reaches the other word only
-//! by a plain `insert`, by another call that reserves there, or through the own word, which removes
-//! the token.
+//! Then it reads the other word, and replaces the token by the fingerprint. Every other change of
+//! the own word removes the token. If the token is still there, the own word has not changed, so at
+//! one moment both words were as the call has read them. From then on, the class can reach the other
+//! word only in three ways. A plain `insert` can put it there, another call can reserve there, or it
+//! comes through the own word, which removes the token.
 //!
-//! Of two calls with reservations in both words, at least one sees the other's: each reserves
-//! before it reads. One of the two words is the *home* of the class ([`Class::home`]), and a call
-//! at home has the right of way. It evicts a reservation in the other word, and a call there gives
-//! way to one at home.
+//! If two calls have reservations in different words, at least one of them sees the other's, because
+//! each reserves before it reads. One of the two words is the *home* of the class
+//! ([`Class::home`]), and a call at home has the right of way. It evicts a reservation in the other
+//! word; a call there gives way to a call at home.
 //!
-//! So the two words have two pairs of names. *Home* and *away* belong to the class and never
-//! change. *Own* and *other* belong to the call, which chooses its own word.
+//! The two words therefore have two pairs of names. *Home* and *away* belong to the class and never
+//! change. *Own* and *other* belong to a call, which chooses its own word.
 //!
 //! ```text
 //!                      home             away
@@ -51,33 +51,33 @@ use crate::{
     },
 };
 
-/// How often a call lets the owner of a reservation finish before it takes the
-/// reservation away: at first, and at most. Each time that a call has lost its own
-/// reservation it is twice as patient.
+/// The number of times that a call lets the owner of a reservation finish before it evicts the
+/// reservation: initially, and at most. The number doubles each time that the call loses its own
+/// reservation.
 const COURTESY: usize = if sync::IN_MODEL { 0 } else { 16 };
 const MAX_COURTESY: usize = 1024 * COURTESY;
 
-/// Times that a call vacates a slot of its words before it gives up: each time but
-/// the last another thread took the slot.
+/// The number of times that a call vacates a slot before it gives up. Each time but the last, another
+/// thread took the slot.
 const MAX_VACATIONS: usize = if sync::IN_MODEL { 3 } else { 64 };
 
 /// How long a call waits for the owners of reservations.
 struct Patience {
-    /// How often it waits before it takes the next reservation away.
+    /// The number of waits before the call evicts the next reservation.
     limit: usize,
     left: usize,
 }
 
 impl Patience {
-    /// That of the call with this token: calls that meet differ, so that they do not take each
-    /// other's reservation at the same moment again and again.
+    /// The patience of the call with this token. It differs between calls, so that two calls do not
+    /// evict each other's reservations at the same moment forever.
     #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::unnecessary_min_or_max))] // 0 in a model
     fn new(token: u64) -> Self {
         let limit = COURTESY + token as usize % COURTESY.max(1);
         Self { limit, left: limit }
     }
 
-    /// Gives the owner some time; false if it has had enough.
+    /// Gives the owner some time. Returns false if the owner has had enough.
     fn wait(&mut self) -> bool {
         if self.left == 0 {
             return false;
@@ -87,7 +87,7 @@ impl Patience {
         true
     }
 
-    /// The own reservation was evicted: others need more time.
+    /// The own reservation was evicted, so others need more time.
     #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::unnecessary_min_or_max))] // 0 in a model
     fn double(&mut self) {
         self.limit = MAX_COURTESY.min(2 * self.limit);
@@ -95,16 +95,16 @@ impl Patience {
     }
 }
 
-/// A word of the two that has an empty slot, as it was loaded.
+/// One of the two words, as loaded, with an empty slot.
 struct Vacancy<'a, L: Layout> {
     own: Loaded<'a, L>,
-    /// What it is with the reservation.
+    /// The word with the reservation.
     reserved: Bits,
     /// The other bucket of the class.
     other: usize,
-    /// The own word is the home.
+    /// True if the own word is the home.
     at_home: bool,
-    /// The moment before the words were loaded.
+    /// The moment at which the words were about to be loaded.
     now: Now<L>,
 }
 

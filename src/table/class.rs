@@ -7,7 +7,7 @@ use super::{
 use std::{hint::select_unpredictable, marker::PhantomData};
 
 /// All that the table knows of an item: its fingerprint and its two buckets.
-/// Two items of one class cannot be told apart.
+/// Items of the same class are indistinguishable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
     pub(crate) fingerprint: Fingerprint,
@@ -18,7 +18,7 @@ pub(crate) struct Class {
 }
 
 impl Class {
-    /// A place for a class.
+    /// A placeholder for a class.
     pub(crate) const NONE: Self = Self {
         fingerprint: Fingerprint::NONE,
         p: 0,
@@ -27,9 +27,9 @@ impl Class {
 
     /// The class of the items with this hash in a table of `buckets` buckets.
     ///
-    /// A fingerprint has m/2 pairs: those of [`alternate`] in the order of their lower buckets.
-    /// The high bits of the hash say which of them it is, so that P and Q need no comparison
-    /// with each other. The fingerprint comes from the low bits.
+    /// A fingerprint has m/2 pairs: those of [`alternate`], ordered by their lower buckets. The high
+    /// bits of the hash choose a pair, so P and Q need not be compared. The low bits of the hash are
+    /// the fingerprint.
     #[inline(always)]
     pub(crate) fn of_hash<L: Layout>(
         hash: u64,
@@ -39,7 +39,7 @@ impl Class {
         let fingerprint = fingerprints.of_hash(hash);
         let half = half_sum(fingerprint, buckets);
         let pair = scale(hash, buckets / 2);
-        // The first pairs add up to s, the others to s + m. Without a branch: it would be
+        // The buckets of the first pairs add up to s, those of the others to s + m. A branch would be
         // unpredictable.
         let wraps = pair > half;
         let p = pair + select_unpredictable(wraps, half + 1, 0);
@@ -48,7 +48,7 @@ impl Class {
         Self { fingerprint, p, q }
     }
 
-    /// The class of a fingerprint with these two buckets.
+    /// The class with this fingerprint and these buckets.
     #[inline(always)]
     pub(crate) fn of_pair(fingerprint: Fingerprint, one: usize, other: usize) -> Self {
         Self {
@@ -64,20 +64,20 @@ impl Class {
         Entry::untagged(self.fingerprint)
     }
 
-    /// Both buckets, the one first in which a claim goes if their words are equally full.
+    /// Both buckets. The first is where a claim goes if both words are equally full.
     #[inline(always)]
     pub(crate) fn in_order_of_claims<L: Layout>(self) -> (usize, usize) {
         self.lower_first_if(self.lasting_bit::<L>() == 0)
     }
 
-    /// The home of the class, and its other bucket. For half of all classes it is the one that
-    /// claims do not prefer: a plain insert of the same class is then less often in the way.
+    /// The home of the class, and its other bucket. For half of all classes, the home is the bucket
+    /// that claims do not prefer, so plain inserts of the class conflict with it less often.
     pub(crate) fn home<L: Layout>(self) -> (usize, usize) {
         self.lower_first_if(self.lasting_bit::<L>() == self.p as u64 & 1)
     }
 
-    /// The lowest bit of the fingerprint that words of all levels store: 0 in half of all classes,
-    /// so that the load stays even whichever bucket is preferred by it.
+    /// The lowest bit of the fingerprint that words of all levels store. It is 0 for half of all
+    /// classes, so buckets that are preferred by it are evenly loaded.
     #[inline(always)]
     fn lasting_bit<L: Layout>(self) -> u64 {
         self.fingerprint.bits() >> L::MAX_LEVEL & 1
@@ -102,31 +102,31 @@ impl Class {
         }
     }
 
-    /// The class of the fingerprint `fingerprint` that is in `bucket`.
+    /// The class that has `fingerprint` and the bucket `bucket`.
     #[inline(always)]
     pub(crate) fn of_resident(fingerprint: Fingerprint, bucket: usize, buckets: usize) -> Self {
         Self::of_pair(fingerprint, bucket, alternate(fingerprint, bucket, buckets))
     }
 }
 
-/// The fingerprints of a filter: the low bits of hashes. If their number is not a power of two,
-/// they are the low 32 bits of hashes, scaled onto the range of fingerprints.
+/// The fingerprints of a filter: the low bits of hashes. If the number of fingerprints is not a power
+/// of two, they are the low 32 bits of hashes, scaled onto the range of fingerprints.
 ///
 /// A growable filter of f bits has fingerprints of 27 bits, whose 27 - f lowest are 0. The 9
-/// highest bits are not all 0, so that something is left of a fingerprint at every level: a slot
-/// that holds 0 is empty.
+/// highest bits are never all 0, so a stored fingerprint is never 0 at any level: a slot that holds
+/// 0 is empty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fingerprints<L> {
-    /// The bits that they have.
+    /// The bits of a hash that are used.
     mask: u64,
     layout: PhantomData<L>,
 }
 
 impl<L: Layout> Fingerprints<L> {
-    /// The smallest one: a single bit.
+    /// The smallest fingerprint, which is a single bit.
     const LEAST: u64 = 1 << L::MAX_LEVEL;
 
-    /// Those of a filter that begins at the level `first`.
+    /// The fingerprints of a filter that begins at the level `first`.
     pub(crate) const fn new(first: u32) -> Self {
         Self {
             mask: L::LARGEST & (u64::MAX << first),
@@ -134,8 +134,8 @@ impl<L: Layout> Fingerprints<L> {
         }
     }
 
-    /// Those below the least one are brought to it, so some fingerprints are twice as likely as
-    /// the others.
+    /// Smaller fingerprints are raised to the smallest one, so some fingerprints are twice as likely
+    /// as others.
     #[inline(always)]
     fn of_hash(self, hash: u64) -> Fingerprint {
         if const { !(L::LARGEST + 1).is_power_of_two() } {
@@ -150,8 +150,8 @@ impl<L: Layout> Fingerprints<L> {
         })
     }
 
-    /// A function of its own, because it is rare: the branch is predicted, and what follows need
-    /// not wait for the comparison.
+    /// A separate function, because it is rare: the branch is predicted, and later instructions do not
+    /// wait for the comparison.
     #[cold]
     #[inline(never)]
     fn raised(low: u64) -> u64 {
@@ -166,10 +166,10 @@ const fn scale(hash: u64, buckets: usize) -> usize {
     ((hash as u128 * buckets as u128) >> 64) as usize
 }
 
-/// The other bucket of the pair, for any even number m of buckets: (s - b) mod m is its own
-/// inverse. As s is odd, one bucket is even and the other odd, so no pair is one bucket. (Fan et
-/// al., *Cuckoo Filter*, CoNEXT 2014, §3.1, use b xor a hash of the fingerprint, which needs a
-/// power of two.)
+/// The other bucket of the pair, for any even number m of buckets: (s - b) mod m is its own inverse.
+/// As s is odd, one bucket is even and the other odd, so the two buckets always differ. (Fan et al.,
+/// *Cuckoo Filter*, CoNEXT 2014, §3.1, use b xor a hash of the fingerprint, which needs a power of
+/// two.)
 #[inline(always)]
 pub(crate) const fn alternate(fingerprint: Fingerprint, bucket: usize, buckets: usize) -> usize {
     let sum = 2 * half_sum(fingerprint, buckets) + 1;

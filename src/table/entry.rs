@@ -1,13 +1,14 @@
-//! Fingerprints and entries: what the table knows of an item, and what a slot holds of a copy.
+//! Fingerprints and entries: what the table stores of an item, and the contents of a slot.
 
-/// Says which class an item belongs to. Readers ask for it.
+/// The part of an item's hash that identifies its class, together with the buckets. Lookups search
+/// for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// The fingerprint of no item. In a filter that cannot grow, it addresses a bucket as well as
-    /// any other fingerprint.
+    /// The fingerprint of no item. In a filter that cannot grow, it addresses a bucket like any other
+    /// fingerprint.
     pub(crate) const NONE: Self = Self(0);
 
     /// The fingerprint with these bits.
@@ -22,33 +23,33 @@ impl Fingerprint {
         self.0
     }
 
-    /// The bits that words of a level do not store.
+    /// The bits that words of this level do not store.
     #[inline(always)]
     pub(crate) const fn low_bits(self, level: u32) -> u64 {
         low_bits(self.0, level)
     }
 }
 
-/// What a slot holds of a copy: its fingerprint and, in an expiring filter, its tag. Writers put
-/// and take it.
+/// The contents of a slot: a fingerprint and, in an expiring filter, a tag. Writers add and remove
+/// entries.
 ///
-/// [`Layout::fingerprint`](super::layout::Layout::fingerprint) leads from an entry to its
-/// fingerprint, [`Moment::entry`](super::time::Moment::entry) from a fingerprint to an entry.
+/// [`Layout::fingerprint`](super::layout::Layout::fingerprint) converts an entry to its fingerprint,
+/// and [`Moment::entry`](super::time::Moment::entry) converts a fingerprint to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]
 pub(crate) struct Entry(u64);
 
 impl Entry {
-    /// What an empty slot holds.
+    /// The contents of an empty slot.
     pub(crate) const EMPTY: Self = Self(0);
 
-    /// The entry with these bits: the fingerprint's, and above them those of the tag.
+    /// The entry with these bits: the bits of the fingerprint, and above them those of the tag.
     #[inline(always)]
     pub(crate) const fn new(bits: u64) -> Self {
         Self(bits)
     }
 
-    /// The entry in a filter without time: the fingerprint alone.
+    /// The entry in a filter without time, which is the fingerprint alone.
     #[inline(always)]
     pub(crate) const fn untagged(fingerprint: Fingerprint) -> Self {
         Self(fingerprint.0)

@@ -1,7 +1,7 @@
-//! Layouts: which words a filter has, and how the 64 bits of packed ones are divided.
+//! Layouts: the words of a filter, and how the 64 bits of packed words are divided.
 //!
-//! A layout is a type without values. Filter and word take it as a parameter, so in a fixed filter
-//! every mask is a constant in the compiled code.
+//! A layout is a type without values. Filters and words are generic over it, so every mask of a fixed
+//! filter is a constant in the compiled code.
 
 use super::{
     entry::{Entry, Fingerprint},
@@ -15,12 +15,12 @@ use super::{
 
 pub(crate) use super::word::lanes::{Lanes, Masks, PackedLayout, series};
 
-/// The words of a layout.
+/// The word type of a layout.
 pub(crate) type Word<L> = <L as Layout>::Word;
 
-/// The words of a filter, and its time. All that the protocol asks of a layout.
+/// The words of a filter, and its time: all that the protocol needs of a layout.
 pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
-    /// What one atomic word stands for.
+    /// The contents of one atomic word.
     type Word: Phases;
     /// The time of the filter.
     type Time: Time<Self::Word>;
@@ -28,15 +28,15 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     const GROWS: bool;
     /// True if copies have tags, and expire.
     const EXPIRES: bool;
-    /// The largest fingerprint, of those from 1 on.
+    /// The largest fingerprint. Fingerprints start at 1.
     const LARGEST: u64;
     /// The highest level that a word can have.
     const MAX_LEVEL: u32;
 
-    /// Slots of a word at a level.
+    /// The number of slots of a word at a level.
     fn slots_at(level: u32) -> usize;
 
-    /// The fingerprint of a copy with this entry: what its slot holds.
+    /// The fingerprint of a copy with this entry.
     fn fingerprint(entry: Entry) -> Fingerprint;
 }
 
@@ -59,7 +59,7 @@ impl<L: PackedLayout<Time: Time<Packed<L>>>> Layout for L {
     }
 }
 
-/// Makes `$layout` one of [`semi_sorted_words`](super::word::semi::semi_sorted_words).
+/// Makes `$layout` a layout of [`semi_sorted_words`](super::word::semi::semi_sorted_words).
 macro_rules! semi_sorted {
     ($layout:ty: $raw:literal raw bits x $slots:literal, $prefixes:literal prefixes, $sets:literal sets) => {
         $crate::table::word::semi::semi_sorted_words!(
@@ -92,13 +92,13 @@ macro_rules! semi_sorted {
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub(crate) use semi_sorted;
 
-/// Every layout but [`Growing`]: the only list of them. It is handed to the macro `$then`, with a
-/// dollar sign for macros that define others.
+/// Lists every layout but [`Growing`]; there is no other list. Passes it to the macro `$then`,
+/// together with a dollar sign for macros that define other macros.
 ///
-/// - Fixed filters have 60 payload bits and 4 control bits. Where 64 / S is a whole number of bytes,
-///   the slots are aligned to it and carry the control bits on top.
+/// - Fixed filters have 60 payload bits and 4 control bits. If 64 / S is a whole number of bytes, the
+///   slots are aligned to it, with the control bits in their uppermost bits.
 /// - Semi-sorted words make tables smaller.
-/// - Expiring filters have the slots of fixed ones, and each slot holds a tag as well.
+/// - Expiring filters have the slots of fixed ones, with a tag in each slot.
 macro_rules! layouts {
     ($then:ident, $dollar:tt) => {
         $then! {
@@ -175,15 +175,15 @@ macro_rules! define {
 
 layouts!(define, $);
 
-/// Growable filters: words whose slots are packed again at each level. At level k a slot holds 27 −
-/// k bits of a fingerprint, and there are as many slots as fit into 54 bits.
+/// The layout of growable filters, whose slots are packed again at each level. At level k a slot
+/// holds 27 − k bits of a fingerprint, and a word has as many slots as fit into 54 bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growing;
 
 impl Growing {
-    /// Bits of the longest fingerprint.
+    /// The number of bits of the longest fingerprint.
     pub(crate) const LONGEST: u32 = 27;
-    /// Bits that a slot holds at least.
+    /// The minimum number of bits of a slot.
     pub(crate) const SHORTEST: u32 = TOKEN_BITS;
     const PAYLOAD_BITS: u32 = 54;
 }

@@ -24,14 +24,14 @@ use crate::{
 };
 use std::ops::Range;
 
-/// Words that one insert splits while the filter grows: a cache line of them.
+/// The number of words that one insert splits while the filter grows: those of a cache line.
 pub(crate) const SPLITS_PER_INSERT: usize = if sync::IN_MODEL { 1 } else { 8 };
 
-/// The most words over which one insert moves the split pointer. A filter that was restored in the
-/// middle of a level has many words that are split, and its pointer at the first.
+/// The maximum number of words by which one insert moves the split pointer. A filter that was restored
+/// in the middle of a level has many split words, and its pointer at the first word.
 const MAX_STRIDE: usize = 64 * SPLITS_PER_INSERT;
 
-/// Why a filter does not grow.
+/// The reason why a filter does not grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// It has its largest size, or growing would not help.
@@ -41,13 +41,13 @@ pub(crate) enum Refusal {
 }
 
 impl<L: Layout> Table<L> {
-    /// Splits the first few of `reached` that can be split, begins a level for it
-    /// if need be, and is bounded. `worthwhile` says whether the filter is full
-    /// enough for another level.
+    /// Splits the first few words of `reached` that can be split, and begins a level for that if
+    /// necessary. The work is bounded. `worthwhile` says whether the filter is full enough for another
+    /// level.
     ///
-    /// `reached` are the words that a search at `level` has seen to be full, nearest first:
-    /// where the split of a pair leaves it full, that of its neighbours helps. Where
-    /// all of them are split the next level might help, so `runs` runs are split.
+    /// `reached` are the words that a search at `level` has found full, nearest first: if splitting a
+    /// pair leaves it full, splitting its neighbours helps. If all of them are split already, only the
+    /// next level might help, so `runs` runs are split.
     #[cold]
     pub(crate) fn split_reached(
         &self,
@@ -57,7 +57,7 @@ impl<L: Layout> Table<L> {
         worthwhile: impl Fn(u32) -> bool,
     ) -> Result<(), Refusal> {
         if self.level() != level {
-            // What was full may have been split since.
+            // The full words may have been split since.
             return Ok(());
         }
         if !self.is_growing(level) {
@@ -94,14 +94,14 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Completes the level that was begun, if any.
+    /// Completes the current level, if one has begun.
     pub(crate) fn finish_level(&self) {
         while self.is_growing(self.level()) {
             self.split_run(self.level(), lead());
         }
     }
 
-    /// Words that the split pointer has not passed yet; 0 between levels.
+    /// The number of words that the split pointer has not passed yet; 0 between levels.
     pub(crate) fn words_to_split(&self) -> usize {
         let level = self.level();
         self.segment(level).map_or(0, |segment| {
@@ -110,10 +110,10 @@ impl<L: Layout> Table<L> {
         })
     }
 
-    /// Splits a run of words, `lead` runs ahead of the split pointer if there is work,
-    /// and moves the pointer on over all words that are split.
+    /// Splits a run of words, `lead` runs ahead of the split pointer if there are any, and moves the
+    /// pointer over all words that are split.
     ///
-    /// No thread owns a run. The pointer moves when the words say that they are split, so a thread
+    /// No thread owns a run. The pointer moves when the words themselves are found split, so a thread
     /// that stops in the middle delays no other thread.
     #[cold]
     pub(crate) fn split_run(&self, level: u32, lead: usize) {
@@ -141,8 +141,8 @@ impl<L: Layout> Table<L> {
         self.move_split_pointer(segment, level, to);
     }
 
-    /// The first `to` words are split: moves the pointer there, and completes the level if
-    /// they are all there are.
+    /// Moves the pointer to `to`, because all words before it are split. Completes the level if these
+    /// are all words.
     fn move_split_pointer(&self, segment: &Segment, level: u32, to: usize) {
         // AcqRel: a thread that reads the pointer finds all words before it split.
         let order = fault::order(Step::MovePointer, Ordering::AcqRel);
@@ -161,9 +161,9 @@ impl<L: Layout> Table<L> {
         self.growth.hint.fetch_max(hint.pack(), order);
     }
 
-    /// Plane and bucket of these words, in the order in which runs are split.
+    /// The planes and buckets of these words, in the order in which runs are split.
     fn places(&self, words: Range<usize>) -> impl Iterator<Item = (u64, usize)> {
-        // Divisions are slow: one for all of them.
+        // Divisions are slow, so one serves all words.
         let (mut plane, mut bucket) = (words.start / self.buckets(), words.start % self.buckets());
         words.map(move |_| {
             let place = (plane as u64, bucket);
@@ -183,9 +183,9 @@ impl<L: Layout> Table<L> {
     }
 }
 
-/// How many runs ahead a thread splits: threads keep out of each other's way.
+/// The number of runs by which a thread splits ahead, which keeps threads apart.
 fn lead() -> usize {
-    // In a model the thread's number says nothing: those choose.
+    // In a model the number of a thread has no meaning.
     if cfg!(guira_loom) {
         0
     } else {

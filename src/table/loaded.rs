@@ -1,4 +1,4 @@
-//! A word that a writer has loaded, and its exchange.
+//! A word that a writer has loaded, and the exchange of that word.
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
@@ -14,10 +14,10 @@ use crate::{
 };
 use std::marker::PhantomData;
 
-/// A word as a writer loaded it, kept for the compare-exchange to come.
+/// A word as a writer has loaded it, kept for a later compare-exchange.
 pub(crate) struct Loaded<'a, L: Layout> {
     atomic: &'a AtomicU64,
-    /// The word as it is in the table: what an exchange compares.
+    /// The bits of the word in the table, which an exchange compares.
     pub(crate) bits: Bits,
     layout: PhantomData<L>,
 }
@@ -33,8 +33,8 @@ impl<L: Layout> Copy for Loaded<'_, L> {}
 impl<'a, L: Layout> Loaded<'a, L> {
     /// A writer's load.
     ///
-    /// Acquire: pairs with the Release of every exchange, so that a thread that sees a step sees
-    /// all that came before it.
+    /// Acquire: pairs with the Release of every exchange, so that a thread that sees a step also sees
+    /// everything before it.
     #[inline(always)]
     pub(crate) fn load(atomic: &'a AtomicU64) -> Self {
         let order = fault::order(Step::LoadForUpdate, Ordering::Acquire);
@@ -46,19 +46,19 @@ impl<'a, L: Layout> Loaded<'a, L> {
         }
     }
 
-    /// The word with its reservation dropped: what writers compute with.
+    /// The word without its reservation, with which writers compute.
     #[inline(always)]
     pub(crate) fn word(self) -> Word<L> {
         self.word_in_table().without_reservation()
     }
 
-    /// Exchanges the whole word for `new` if it still is as it was loaded.
+    /// Exchanges the whole word for `new` if it has not changed since it was loaded.
     #[inline(always)]
     pub(crate) fn replace(self, step: Step, new: Word<L>) -> bool {
         self.replace_bits(step, Bits(new.pack()))
     }
 
-    /// [`replace`](Self::replace) for who has the bits of the new word at hand.
+    /// [`replace`](Self::replace) with the bits of the new word.
     #[inline(always)]
     pub(crate) fn replace_bits(self, step: Step, new: Bits) -> bool {
         faulty!(
@@ -67,9 +67,8 @@ impl<'a, L: Layout> Loaded<'a, L> {
         )
     }
 
-    /// AcqRel: Release pairs with the Acquire of a reader's and a writer's load;
-    /// Acquire hands on what the word's earlier writers released. Relaxed on
-    /// failure: the caller loads again.
+    /// AcqRel: Release pairs with the Acquire of readers' and writers' loads; Acquire passes on what
+    /// the word's earlier writers released. Relaxed on failure, because the caller loads again.
     #[inline(always)]
     fn exchange(self, step: Step, new: Bits) -> bool {
         let order = fault::order(step, Ordering::AcqRel);
@@ -78,7 +77,7 @@ impl<'a, L: Layout> Loaded<'a, L> {
             .is_ok()
     }
 
-    /// True if the word has not been made by a split yet: it has no level.
+    /// True if the word has not been created by a split yet: it has no level.
     #[inline]
     pub(crate) fn is_unmade(self) -> bool {
         self.bits.0 == 0
@@ -96,7 +95,7 @@ impl<'a, L: Layout> Loaded<'a, L> {
         self.replaced_by_bits(Bits(new.pack()))
     }
 
-    /// [`replaced_by`](Self::replaced_by) for who has the bits of the new word at hand.
+    /// [`replaced_by`](Self::replaced_by) with the bits of the new word.
     #[inline]
     pub(crate) fn replaced_by_bits(self, bits: Bits) -> Self {
         Self { bits, ..self }

@@ -1,4 +1,4 @@
-//! The places of the words of a plane.
+//! The addresses of the words of a plane.
 
 use super::{
     layout::{Layout, Word},
@@ -10,7 +10,7 @@ use std::ops::Range;
 /// The words of successive planes.
 pub(crate) struct Planes {
     pub(crate) words: Box<[AtomicU64]>,
-    /// How many words all planes before them have.
+    /// The number of words of all earlier planes.
     before: usize,
 }
 
@@ -20,9 +20,9 @@ impl Planes {
         Self { words, before: 0 }
     }
 
-    /// Makes them, which are 0, empty words of `level`.
+    /// Makes these words, which are 0, empty words of `level`.
     pub(super) fn empty<L: Layout>(&mut self, level: u32) {
-        // At level 0 they are: their memory is not touched.
+        // At level 0 they are empty already, and their memory stays untouched.
         if level > 0 {
             for word in &mut self.words {
                 *word = AtomicU64::new(Word::<L>::at_level(level).pack());
@@ -30,7 +30,7 @@ impl Planes {
         }
     }
 
-    /// The planes that double a filter: as many words as there are before them.
+    /// The planes that double a filter: they have as many words as all earlier planes.
     pub(super) fn doubling(words: Box<[AtomicU64]>) -> Self {
         let before = words.len();
         Self { words, before }
@@ -46,7 +46,7 @@ pub(super) struct Plane<'a> {
 }
 
 impl<'a> Plane<'a> {
-    /// All of `words`.
+    /// A plane of all of `words`.
     #[inline(always)]
     pub(super) fn of(words: &'a [AtomicU64]) -> Self {
         Self { words, start: 0 }

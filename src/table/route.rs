@@ -1,4 +1,4 @@
-//! Which word counts for a fingerprint and a bucket.
+//! Routing: which word counts for a fingerprint and a bucket.
 
 use super::{
     Table,
@@ -24,9 +24,9 @@ fn load_bits(step: Step, atomic: &AtomicU64) -> Bits {
     Bits(atomic.load(fault::order(step, Ordering::Acquire)))
 }
 
-/// The table for a sequence of loads, with the place of its words at hand. After a load with
-/// Acquire the compiler must assume that anything in memory has changed, including that place, and
-/// would load it again for each word.
+/// The table for a series of loads, with the address of its words in a register. After a load with
+/// Acquire the compiler must assume that any memory has changed, including that address, and would
+/// load it again for each word.
 pub(crate) struct View<'a, L> {
     first: &'a [AtomicU64],
     table: &'a Table<L>,
@@ -53,8 +53,8 @@ impl<'a, L: Layout> View<'a, L> {
         plane.prefetch(class.q);
     }
 
-    /// [`Table::load`]. Between two levels all words are at the level of the hint: a comparison
-    /// shows it.
+    /// [`Table::load`]. Between two levels all words are at the level of the hint, which one comparison
+    /// shows.
     #[inline(always)]
     pub(crate) fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
         let load = |atomic: &_| Word::<L>::unpack(load_bits(step, atomic).0);
@@ -66,9 +66,9 @@ impl<'a, L: Layout> View<'a, L> {
         self.table.load_from(hint, word, fingerprint, bucket, load)
     }
 
-    /// The words of a class, P before Q, that count for it if both are in the phase of the hint,
-    /// which comes with them. In another phase they say nothing of it. As bits, so that the fast
-    /// path of a lookup need not take them apart.
+    /// The words of a class, P before Q, and the hint. If both words are in the phase of the hint, they
+    /// count for the class; otherwise they say nothing about it. They are returned as bits, so that the
+    /// fast path of a lookup need not decode them.
     #[inline(always)]
     pub(crate) fn load_pair_at_hint(&self, class: Class) -> (Bits, Bits, Word<L>) {
         let hint = self.table.hint();
@@ -95,8 +95,7 @@ impl<'a, L: Layout> View<'a, L> {
         self.load_both_for_update(class.fingerprint, class.p, class.q)
     }
 
-    /// Both words of a class, in the order in which a claim prefers them if they are equally
-    /// full.
+    /// Both words of a class. The first is the one that a claim prefers if they are equally full.
     #[inline(always)]
     pub(crate) fn load_pair_for_claim(&self, class: Class) -> (Loaded<'a, L>, Loaded<'a, L>) {
         let (one, other) = class.in_order_of_claims::<L>();
@@ -125,15 +124,15 @@ impl<'a, L: Layout> View<'a, L> {
         (one, other)
     }
 
-    /// The plane that counts for `fingerprint` if its words are at the level of the hint. Without a
-    /// branch on the fingerprint: it would be unpredictable.
+    /// The plane that counts for `fingerprint` if its words are at the level of the hint. It is computed
+    /// without a branch on the fingerprint, which would be unpredictable.
     #[inline(always)]
     fn plane_of_hint(&self, hint: Word<L>, fingerprint: Fingerprint) -> Plane<'a> {
         if !L::GROWS {
             return Plane::of(self.first);
         }
         let plane = (fingerprint.bits() & hint.pack()) >> self.table.first_level();
-        // The length of the plane's number is the number of its segment.
+        // The bit length of the plane's number is the number of its segment.
         let number = (plane << 1 | 1).ilog2();
         let segment = self.table.growth.segments[number as usize].get();
         debug_assert!(
@@ -146,7 +145,7 @@ impl<'a, L: Layout> View<'a, L> {
 }
 
 impl<L: Layout> Table<L> {
-    /// The table for a row of loads.
+    /// The table for a series of loads.
     #[inline(always)]
     pub(crate) fn view(&self) -> View<'_, L> {
         View {
@@ -157,21 +156,21 @@ impl<L: Layout> Table<L> {
 
     /// A reader's load of the word that counts for `fingerprint` in `bucket`.
     ///
-    /// Acquire: pairs with the Release of every exchange, so that a thread that sees the effect of
-    /// a relocation's step sees all that came before it.
+    /// Acquire: pairs with the Release of every exchange, so that a thread that sees the effect of a
+    /// relocation's step also sees everything before it.
     #[inline(always)]
     pub(crate) fn load(&self, step: Step, fingerprint: Fingerprint, bucket: usize) -> Word<L> {
         self.view().load(step, fingerprint, bucket)
     }
 
-    /// A writer's load of that word: of one that is not frozen.
+    /// A writer's load of that word, which is not frozen.
     #[inline(always)]
     pub(crate) fn load_for_update(&self, fingerprint: Fingerprint, bucket: usize) -> Loaded<'_, L> {
         self.view().load_for_update(fingerprint, bucket)
     }
 
-    /// Loads the bucket again and again until `change` gives up or its word has been
-    /// exchanged for what `change` made of it. True if exchanged.
+    /// Loads the bucket repeatedly until `change` gives up, or until its word has been exchanged for
+    /// the result of `change`. Returns true if the word was exchanged.
     #[inline]
     pub(crate) fn update(
         &self,
@@ -191,8 +190,8 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// Brings a word into the cache: while a level is being split, the one that
-    /// counted before it or the one that counts now.
+    /// Prefetches a word. While a level is being split, that is the word that counted before, or the
+    /// one that counts now.
     #[inline(always)]
     pub(crate) fn prefetch(&self, fingerprint: Fingerprint, bucket: usize) {
         self.view()
@@ -200,11 +199,11 @@ impl<L: Layout> Table<L> {
             .prefetch(bucket);
     }
 
-    /// A level is being split, and `seen` was in the plane of the hint. Goes from plane to plane,
-    /// with at most one load plus one for each level above the hint.
+    /// Continues from `seen`, a word in the plane of the hint, while a level is being split. It goes
+    /// from plane to plane, with at most one load plus one for each level above the hint.
     ///
     /// Nearly all words are at the level of the hint or at the next one. Which of the two is
-    /// unpredictable, so the plane is computed from it, without a branch.
+    /// unpredictable, so the plane is computed without a branch.
     #[cold]
     fn load_from(
         &self,
@@ -261,7 +260,7 @@ impl<L: Layout> Table<L> {
     fn planes_of(&self, plane: u64) -> &Planes {
         match plane.checked_ilog2() {
             None => &self.first,
-            // The planes from 2^k on came with the doubling k + 1.
+            // The planes from 2^k on were added by doubling k + 1.
             Some(k) => {
                 let segment = self.growth.segments[k as usize + 1].get();
                 let segment = segment.expect("a segment is published before a word of it is made");
@@ -270,8 +269,8 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// The next plane on the way of a fingerprint that went from `plane` at a later
-    /// split: cut just above its next bit that is set.
+    /// The next plane of a fingerprint that moved from `plane` at a later split: the fingerprint's low
+    /// bits up to its next bit that is set.
     #[inline(always)]
     fn next_plane(&self, fingerprint: Fingerprint, plane: u64) -> u64 {
         let bits = fingerprint.bits() >> self.first_level();

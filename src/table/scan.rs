@@ -1,4 +1,4 @@
-//! The words as a snapshot has them: how they are read, and stored again.
+//! Scans: how a snapshot reads words, and how they are stored again.
 //!
 //! | promise | a chunk has each copy that is in it throughout, though its words are split |
 //! |---|---|
@@ -25,17 +25,17 @@ use crate::{
 use std::ops::Range;
 
 impl<L: Layout> Table<L> {
-    /// A level above which there is no word, unless growth continues.
+    /// A level that no word exceeds, unless growth continues.
     pub(crate) fn scan_level(&self) -> u32 {
         let level = self.level();
         level + u32::from(self.is_growing(level))
     }
 
-    /// Loads the words of `buckets` in the planes of `level` as a snapshot
-    /// keeps them, into `image`, plane by plane; 0 where there is no word, or
-    /// none that counts. False if there are planes beyond.
+    /// Loads the words of `buckets` in the planes of `level` into `image`, as a snapshot keeps them,
+    /// plane by plane. The image is 0 where there is no word, or one that does not count. Returns
+    /// false if there are further planes.
     ///
-    /// Of each pair the lower bucket is loaded first (PROOF, L8).
+    /// The lower bucket of each pair is loaded first (PROOF, L8).
     pub(crate) fn read_chunk(&self, buckets: Range<usize>, level: u32, image: &mut [u64]) -> bool {
         let read = faulty!(Self::read_chunk_in_order, in Scan => wrong::read_chunk);
         read(self, buckets, level, image)
@@ -47,8 +47,8 @@ impl<L: Layout> Table<L> {
                 || self.scan_by_bucket(buckets, level, image, Word::<L>::image))
     }
 
-    /// A word is loaded after the one that it was split from; if it is in the image
-    /// of that one already, it does not count.
+    /// A word is loaded after the word that it was split from. It does not count if the image of that
+    /// word contains its items already.
     #[inline(always)]
     fn scan_by_plane(
         &self,
@@ -61,16 +61,16 @@ impl<L: Layout> Table<L> {
         for plane in 0..self.planes_at(level) {
             let (before, rest) = image.split_at_mut(plane * width);
             let words = self.plane(plane as u64);
-            // The next chunk of each plane: the processor's prefetcher does not follow that many
-            // streams.
+            // Prefetches the next chunk of each plane, because hardware prefetchers do not follow
+            // this many streams.
             words.prefetch(buckets.end.min(self.buckets() - 1));
             for (index, word) in words.row(buckets.clone()).iter().enumerate() {
                 if plane != 0 && !self.descends(before, width, plane, index) {
                     rest[index] = 0;
                     continue;
                 }
-                // Acquire: pairs with the Release of every exchange, above all with
-                // that of the split that made the planes to come.
+                // Acquire: pairs with the Release of every exchange, in particular with that of the
+                // split that created the following planes.
                 let order = fault::order(Step::Scan, Ordering::Acquire);
                 let bits = at_rest(Bits(word.load(order))).0;
                 if Word::<L>::unpack(bits).level() > level {
@@ -82,8 +82,7 @@ impl<L: Layout> Table<L> {
         true
     }
 
-    /// Where some words are split and others are not, the lower one of a pair may be in
-    /// the higher plane.
+    /// If only some words are split, the lower bucket of a pair may be in the higher plane.
     #[cold]
     fn scan_by_bucket(
         &self,
@@ -103,8 +102,8 @@ impl<L: Layout> Table<L> {
         })
     }
 
-    /// A filter that has room for the images of the planes of `level`. Its words are 0, in memory
-    /// that has not been touched: all of plane 0 is to be stored.
+    /// A filter with room for the images of the planes of `level`. Its words are 0, in untouched
+    /// memory; all of plane 0 must be stored.
     pub(crate) fn for_images(buckets: usize, levels: Levels, level: u32) -> Option<Self> {
         let table = Self::with_first(Planes::first(sync::zeroed(buckets)?), levels);
         for level in levels.first..level {
@@ -113,8 +112,8 @@ impl<L: Layout> Table<L> {
         Some(table)
     }
 
-    /// Stores an image that [`read_chunk`](Self::read_chunk) made of `buckets`. An error is a
-    /// word that no scan can have made.
+    /// Stores the image of `buckets` that [`read_chunk`](Self::read_chunk) has made. An error is a word
+    /// that no scan can produce.
     pub(crate) fn store_image(
         &self,
         buckets: Range<usize>,
@@ -139,7 +138,7 @@ impl<L: Layout> Table<L> {
         Ok(())
     }
 
-    /// Replaces the words of plane 0 in `buckets`, which other threads do not have yet.
+    /// Replaces the words of plane 0 in `buckets`, which no other thread can access yet.
     pub(crate) fn rewrite(
         &self,
         buckets: Range<usize>,
@@ -152,21 +151,20 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// After all images are stored: takes the lowest level of their words as hint.
+    /// Sets the hint to the lowest level of all words, after all images are stored.
     pub(crate) fn set_level(&mut self, level: u32) {
         self.growth.hint = AtomicU64::new(Word::<L>::hint(level, self.first_level()).pack());
     }
 
-    /// True if all words of an image are at one level: then both words of a pair are in one
-    /// plane.
+    /// True if all words of an image are at one level: both words of a pair are then in one plane.
     fn is_at_one_level(&self, image: &[u64], width: usize) -> bool {
         let one = Word::<L>::unpack(image[0]);
         let mut counting = image[..width * self.planes_at(one.level())].iter();
         counting.all(|&word| Word::<L>::unpack(word).is_in_phase(one))
     }
 
-    /// True if the word at `index` of `plane` counts in addition to the images of the planes before
-    /// it. It does if the word that it was split from does not hold its part.
+    /// True if the word at `index` of `plane` counts in addition to the images of earlier planes,
+    /// because the word that it was split from no longer holds its part.
     fn descends(&self, before: &[u64], width: usize, plane: usize, index: usize) -> bool {
         let born = plane.ilog2();
         let parent = plane ^ 1 << born;
@@ -175,18 +173,18 @@ impl<L: Layout> Table<L> {
     }
 }
 
-/// What the words of an image amount to.
+/// A summary of the words of an image.
 pub(crate) struct Restored {
     first_level: u32,
     level: u32,
     /// The lowest level of the words.
     pub(crate) lowest: u32,
-    /// Their fingerprints.
+    /// The number of fingerprints.
     pub(crate) items: u64,
 }
 
 impl Restored {
-    /// Of the image of the planes of `level`, before its first word.
+    /// The summary of an image of the planes of `level`, before its first word.
     pub(crate) fn new(first_level: u32, level: u32) -> Self {
         Self {
             first_level,
@@ -196,7 +194,7 @@ impl Restored {
         }
     }
 
-    /// Counts the word, if a scan can have made it.
+    /// Counts the word, if a scan can produce it.
     #[inline(always)]
     fn check<W: Phases>(
         &mut self,

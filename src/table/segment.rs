@@ -1,17 +1,17 @@
-//! What a filter needs for its next level: allocated and published once, by the first thread.
+//! The memory for a filter's next level, which the first thread that has allocated it publishes.
 
 use super::planes::Planes;
 use crate::sync::{self, AtomicU64};
 use crossbeam_utils::CachePadded;
 
-/// What a filter needs to go to level k; published when it does.
+/// The memory that a filter needs for level k; published when the level begins.
 #[repr(C)]
 pub(crate) struct Segment {
-    /// The planes from 2^(k - 1) to 2^k - 1. At the front, so that a lookup finds them
-    /// without an addition.
+    /// The planes from 2^(k - 1) to 2^k - 1. The first field, so that a lookup finds them without an
+    /// addition.
     pub(super) planes: Planes,
-    /// The split pointer (Litwin, *Linear Hashing*, VLDB 1980): how many words of the planes
-    /// before them are split for sure, the first ones.
+    /// The split pointer (Litwin, *Linear Hashing*, VLDB 1980): a lower bound of the number of leading
+    /// words, of all earlier planes, that are split.
     pub(super) split_pointer: CachePadded<AtomicU64>,
 }
 
@@ -24,7 +24,7 @@ impl Segment {
     }
 }
 
-/// A segment that is published once, by the first thread; the others use that one. No thread waits.
+/// A segment that is published once, by the first thread; the others use that segment. No thread waits.
 pub(super) struct OnceSegment {
     /// An array of one, because a box of an array can be made of a vector, whose
     /// allocation may fail.
@@ -38,20 +38,20 @@ pub(super) struct OnceSegment {
 
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 impl OnceSegment {
-    /// One that has not been published, of any size.
+    /// A segment that has not been published, of any size.
     pub(super) fn new(_words: usize) -> Self {
         Self {
             segment: once_cell::race::OnceBox::new(),
         }
     }
 
-    /// The segment, if it is published. Acquire: its words are seen zeroed.
+    /// The segment, if it is published. Acquire: its words are observed zeroed.
     #[inline(always)]
     pub(super) fn get(&self) -> Option<&Segment> {
         self.segment.get().map(|[segment]| segment)
     }
 
-    /// The segment, published now if it was not; `None` if there is no memory.
+    /// The segment, which is published if necessary; `None` if there is no memory.
     pub(super) fn publish(&self, words: usize) -> Option<&Segment> {
         if self.get().is_none()
             && let Some(segment) = Self::allocate(words)
@@ -59,7 +59,7 @@ impl OnceSegment {
             // An error says that another thread was first: its segment counts.
             let _ = self.segment.set(segment);
         }
-        // Also if there was no memory: another thread may have had it.
+        // Even without memory here, another thread may have published a segment.
         self.get()
     }
 
@@ -81,7 +81,7 @@ impl OnceSegment {
     }
 
     pub(super) fn get(&self) -> Option<&Segment> {
-        // What is never published need not be looked at: that would be a step more.
+        // A segment that is never published need not be checked, which would be another step.
         let published = !self.segment.planes.words.is_empty()
             && self.published.load(sync::Ordering::Acquire) == 1;
         published.then_some(&self.segment)
@@ -92,7 +92,7 @@ impl OnceSegment {
             return self.get();
         }
         debug_assert!(words > 0 && words == self.segment.planes.words.len());
-        // AcqRel: stands for what `once_cell` does; Release pairs with the load of `get`.
+        // AcqRel, as in `once_cell`; Release pairs with the load of `get`.
         self.published.fetch_max(1, sync::Ordering::AcqRel);
         Some(&self.segment)
     }

@@ -9,14 +9,14 @@
 //!
 //! Splitting a word from level k to k + 1 moves the fingerprints with bit k set to the same bucket
 //! of a new plane. Neither of the two words stores that bit any more, so their slots are packed
-//! again. No key is needed for it, and two items of one class remain in one class.
+//! again. Splitting needs no keys, and items of one class stay in one class.
 
 use super::{Table, layout::Layout, loaded::Loaded, word::Phases};
 use crate::step::Step;
 
 impl<L: Layout> Table<L> {
-    /// Brings a word from `level` to the next one. Any number of threads may do
-    /// this at once, and any of them may stop.
+    /// Takes a word from `level` to the next one. Any number of threads may do this concurrently, and
+    /// any of them may stop.
     pub(crate) fn split(&self, plane: u64, bucket: usize, level: u32) {
         loop {
             let loaded = Loaded::<L>::load(self.atomic(plane, bucket));
@@ -36,18 +36,18 @@ impl<L: Layout> Table<L> {
         }
     }
 
-    /// A frozen word does not change, so every thread that completes its split makes the same two
-    /// words of it. An exchange that fails was done by another thread.
+    /// A frozen word does not change, so every thread that completes its split computes the same two
+    /// words. If an exchange fails, another thread has done it.
     #[cold]
     pub(super) fn complete_split(&self, plane: u64, bucket: usize, frozen: Loaded<'_, L>) {
         let (stays, goes) = frozen.word().split();
         let distance = self.planes_at(frozen.word().level()) as u64;
         let new = Loaded::<L>::load(self.atomic(plane | distance, bucket));
-        // A word that has been made is never 0 again: it has a level.
+        // A word that has been created is never 0 again, because it has a level.
         if new.is_unmade() {
             new.replace(Step::Copy, goes);
         }
-        // From here on the new word counts for what went there.
+        // From here on the new word counts for the items that moved.
         frozen.replace(Step::Cut, stays);
     }
 }

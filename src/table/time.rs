@@ -1,11 +1,11 @@
-//! Time, as a filter knows it: none, or a sequence of epochs in which copies age.
+//! The time of a filter: none, or a sequence of epochs in which copies age.
 //!
-//! In an expiring filter each copy has a tag, which says in which epoch its item was last seen. The
-//! *age* of a copy in epoch n is the number of epochs since then, modulo 2^t for tags of t bits. A
-//! copy is *live* while its age is at most E, and *dead* from then on. Only live copies count.
+//! In an expiring filter each copy has a tag, which encodes the epoch in which its item was last
+//! seen. The *age* of a copy in epoch n is the number of epochs since then, modulo 2^t for tags of t
+//! bits. A copy is *live* while its age is at most E, and *dead* afterwards. Only live copies count.
 //!
-//! A filter without time has one moment, in which all copies are live: of all that is said here
-//! nothing is left in its compiled code.
+//! A filter without time has a single moment, in which all copies are live. Nothing of this file
+//! remains in its compiled code.
 
 pub(crate) mod beginning;
 
@@ -31,16 +31,16 @@ pub(crate) trait Time<W: Bucket>: Default + Send + Sync {
     /// The moment at which the call reads the time.
     fn now(&self) -> Self::Now;
 
-    /// True if it is still the same moment, after words were read or exchanged.
+    /// True if the moment is still the same, after words were read or exchanged.
     fn is_still(&self, now: Self::Now) -> bool;
 }
 
-/// A moment: it says which copies count.
+/// A moment, which determines the copies that count.
 pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
-    /// What a slot holds of a copy that is seen at this moment: its *entry*.
+    /// The *entry* of a copy that is seen at this moment: the contents of its slot.
     fn entry(self, fingerprint: Fingerprint) -> Entry;
 
-    /// What a slot holds of a copy that was last seen `age` epochs before this moment.
+    /// The entry of a copy that was last seen `age` epochs before this moment.
     fn aged_entry(self, fingerprint: Fingerprint, age: u64) -> Entry;
 
     /// The age of the copy with this entry, in epochs.
@@ -55,20 +55,20 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     /// True if an unmarked slot holds a live copy.
     fn is_in(self, word: W, fingerprint: Fingerprint) -> bool;
 
-    /// How many unmarked slots hold a live copy.
+    /// The number of unmarked slots that hold a live copy.
     fn count_in(self, word: W, fingerprint: Fingerprint) -> usize;
 
     /// The entry of the oldest live copy in an unmarked slot.
     fn oldest_in(self, word: W, fingerprint: Fingerprint) -> Option<Entry>;
 
-    /// The entry of a dead copy of whatever class, if the word is unmarked.
+    /// The entry of a dead copy of any class, if the word is unmarked.
     fn dead_in(self, word: W) -> Option<Entry>;
 
     /// The number of the epoch.
     fn number(self) -> u64;
 }
 
-/// No time: all copies count, for ever.
+/// No time: all copies count forever.
 #[derive(Debug, Default)]
 pub(crate) struct Timeless;
 
@@ -142,10 +142,10 @@ impl<W: Bucket> Moment<W> for Always {
     }
 }
 
-/// Epochs, one after the other. Which one it is, the filter's user says.
+/// A sequence of epochs. The user of the filter decides when an epoch begins.
 #[derive(Debug, Default)]
 pub(crate) struct Epochs {
-    /// The number of the epoch. On a line of its own, as all calls read it.
+    /// The number of the current epoch. All calls read it, so it has a cache line of its own.
     epoch: CachePadded<AtomicU64>,
     /// The last epoch in which all words have been swept.
     swept: AtomicU64,
@@ -156,7 +156,7 @@ pub(crate) struct Epochs {
 }
 
 impl Epochs {
-    /// The first epoch of a time in which copies up to an age of `oldest` are live.
+    /// The first epoch of a time in which copies with an age of at most `oldest` are live.
     pub(crate) fn new(oldest: u64) -> Self {
         Self {
             oldest,
@@ -165,7 +165,7 @@ impl Epochs {
         .at(0)
     }
 
-    /// The epoch `epoch` instead.
+    /// This time at the epoch `epoch`.
     pub(crate) fn at(self, epoch: u64) -> Self {
         Self {
             epoch: CachePadded::new(AtomicU64::new(epoch)),
@@ -174,15 +174,15 @@ impl Epochs {
         }
     }
 
-    /// The same epoch, which began at `beginning` instead.
+    /// This time with an epoch that began at `beginning`.
     pub(crate) fn since(self, beginning: Beginning) -> Self {
         Self { beginning, ..self }
     }
 
-    /// Begins the epoch after `now`; false if another thread has.
+    /// Begins the epoch after `now`. Returns false if another thread has done so.
     ///
-    /// AcqRel: Release pairs with the Acquire of `now`: who sees an epoch sees what was swept before
-    /// it.
+    /// AcqRel: Release pairs with the Acquire of `now`: a thread that observes an epoch also observes
+    /// what was swept before it.
     pub(crate) fn tick(&self, now: Now) -> bool {
         let order = fault::order(Step::Tick, Ordering::AcqRel);
         self.epoch
@@ -190,7 +190,7 @@ impl Epochs {
             .is_ok()
     }
 
-    /// True if all words have been swept in the epoch `now`, by whichever thread.
+    /// True if all words have been swept in the epoch `now`, by any threads.
     pub(crate) fn is_swept(&self, now: Now) -> bool {
         // Acquire: pairs with the Release of `sweep_ends`.
         self.swept
@@ -198,7 +198,7 @@ impl Epochs {
             >= now.epoch
     }
 
-    /// All words have been swept in the epoch `now`.
+    /// Records that all words have been swept in the epoch `now`.
     pub(crate) fn sweep_ends(&self, now: Now) {
         let order = fault::order(Step::Swept, Ordering::AcqRel);
         self.swept.fetch_max(now.epoch, order);

@@ -1,12 +1,12 @@
-//! The bucket word: what it holds, and what becomes of it.
+//! The bucket word: its contents, and how they change.
 //!
 //! A word is a plain value. Nothing here is atomic; the table owns the atomics and exchanges whole
 //! words.
 //!
-//! What a word holds and how that is written in 64 bits are two things. [`Bucket`] is the first
-//! one: fingerprints, at most one of them with a [`Mark`], and a reservation. In a growable filter a
-//! word has a phase as well: [`phase`]. The order of the slots has no meaning, so no operation tells others the number of a
-//! slot. [`packed`] and [`semi`] are two ways to write it.
+//! The trait [`Bucket`] describes the contents of a word: fingerprints, a [`Mark`] on at most one of
+//! them, and a reservation. Words of a growable filter also have a [`phase`]. The order of slots has
+//! no meaning, so no operation exposes the number of a slot. [`packed`] and [`semi`] are two
+//! encodings of the contents in 64 bits.
 
 pub(crate) mod lanes;
 mod mark;
@@ -20,58 +20,58 @@ use std::{fmt::Debug, hint::select_unpredictable};
 pub(crate) use mark::Mark;
 pub(crate) use phase::Phases;
 
-/// The bits of a word as they are in the table: what an exchange compares, and what the fast path
-/// of a lookup looks at.
+/// The bits of a word as they are in the table. Exchanges compare them, and the fast path of a lookup
+/// searches them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bits(pub(crate) u64);
 
-/// What [`Bucket::minus_in_first`] makes of two words.
+/// The result of [`Bucket::minus_in_first`].
 pub(crate) enum Minus {
-    /// A copy goes: of P or else of Q.
+    /// One copy is removed, from P or from Q.
     Taken { in_p: bool, new: Bits },
     /// Neither holds the entry.
     Nothing,
-    /// A mark, or else what takes longer to look at: it is not said what the words hold.
+    /// One of the words has a mark, or needs a slower search: nothing is known of the entry.
     Marked,
 }
 
-/// One bucket: what one atomic 64-bit word stands for.
+/// The contents of one bucket, which one atomic 64-bit word stores.
 ///
-/// Fingerprints and entries are whole ones, whatever a word stores of them. Writers name the entry
-/// that they put or take, and readers ask for a fingerprint, whatever its tag. What a word *holds*
-/// stands there without a mark.
+/// Parameters and results are whole fingerprints and entries, even if a word stores only a part of
+/// them. Writers pass the entry that they add or remove; readers pass a fingerprint, whatever its tag.
+/// A word *holds* the entries in its slots without a mark.
 pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// No fingerprint, no mark, no reservation, phase 0. Its representation is 0.
     const EMPTY: Self;
 
-    /// The word with the given representation: one of a table. (One from outside is first to be an
-    /// [image](Self::is_image).)
+    /// Decodes a word of a table. A word from an untrusted source must be an
+    /// [image](Self::is_image).
     fn unpack(bits: u64) -> Self;
 
-    /// The word's representation.
+    /// Encodes the word.
     fn pack(self) -> u64;
 
-    /// Slots of this word.
+    /// The number of slots of this word.
     fn slots(self) -> usize;
 
-    /// What the fast path of a lookup asks: whether both words are settled, and whether any slot of
-    /// either holds `fingerprint`. A word is settled if it is quiet and in the phase of `hint`. If
-    /// a word is not settled, the second answer says nothing. A control bit can hide a match, a
-    /// token can look like one, and at another level a slot has another meaning.
+    /// The question of a lookup's fast path. Returns whether both words are settled, and whether any
+    /// slot of either holds `fingerprint`. A word is settled if it is quiet and in the phase of `hint`.
+    /// The second answer is meaningful only if both words are settled. Otherwise a control bit can
+    /// hide a match, a token can look like one, and slots of another level differ.
     ///
-    /// The caller combines the answers, so that neither is branched on here.
+    /// The caller combines the answers, so this function does not branch on them.
     fn match_settled(p: Bits, q: Bits, fingerprint: Fingerprint, hint: Self) -> (bool, bool);
 
-    /// What an insert asks: into which word `entry` goes, true for `other`, which is the emptier
-    /// one, and that word with it. `None` if both are full. The words may be reserved; what comes is
-    /// without that.
+    /// The question of an insert: returns the emptier word with `entry` added, and whether that is
+    /// `other`. Returns `None` if both words are full. The words may be reserved; the result has no
+    /// reservation.
     #[inline(always)]
     fn plus_in_emptier(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
         plus_in_emptier::<Self>(one, other, entry)
     }
 
-    /// What a remove asks: the first word that holds `entry`, without one of it. The words may be
-    /// reserved; what comes is without that.
+    /// The question of a remove: finds the first word that holds `entry`, and removes one copy. The
+    /// words may be reserved; the result has no reservation.
     #[inline(always)]
     fn minus_in_first(p: Bits, q: Bits, entry: Entry) -> Minus {
         let [p, q] = [p, q].map(|bits| Self::unpack(bits.0).without_reservation());
@@ -95,19 +95,19 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// True if it holds `entry`.
     fn holds(self, entry: Entry) -> bool;
 
-    /// How often it holds `entry`.
+    /// The number of copies of `entry` that it holds.
     fn count(self, entry: Entry) -> usize;
 
     /// True if there is an empty slot.
     fn has_vacancy(self) -> bool;
 
-    /// How many slots are not empty.
+    /// The number of occupied slots.
     fn occupied(self) -> u32;
 
-    /// True if more slots are used than in the other word.
+    /// True if it has more occupied slots than the other word.
     ///
-    /// A heuristic, except that a full word is certainly fuller than any other. Among words at
-    /// different levels only a full one is fuller.
+    /// This is a heuristic, with one exception: a full word is always fuller than any other. Among
+    /// words at different levels, only a full word is fuller.
     fn is_fuller_than(self, other: Self) -> bool;
 
     /// The word with `entry`; the same word if it is full.
@@ -116,12 +116,12 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The word without one `entry`; the same word if it holds none.
     fn minus(self, entry: Entry) -> Self;
 
-    /// The entries that it holds. Their low bits, which it does not store, are those of `one`, a
-    /// fingerprint that belongs into it.
+    /// The entries that it holds. The low bits that it does not store are taken from `one`, a
+    /// fingerprint that belongs to the same plane.
     fn residents(self, one: Fingerprint) -> impl Iterator<Item = Entry>;
 
-    /// What is in each slot, 0 if that is empty: what is marked first, and a token last. Only to be
-    /// looked at.
+    /// The contents of each slot for display, with 0 for an empty one: the marked entry first, and a
+    /// token last.
     fn shown(self) -> Vec<u64>;
 
     // The mark.
@@ -132,10 +132,10 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The mark, if it is on a copy of `fingerprint`.
     fn mark_of(self, fingerprint: Fingerprint) -> Option<Mark>;
 
-    /// The entry that is marked, in a filter that cannot grow.
+    /// The marked entry, in a filter that cannot grow.
     fn marked_entry(self) -> Entry;
 
-    /// True if `entry` is under `mark`.
+    /// True if `entry` has the mark `mark`.
     fn is_marked(self, mark: Mark, entry: Entry) -> bool;
 
     /// True if neither word is marked.
@@ -148,20 +148,20 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// must not be reserved.
     fn with_mark(self, entry: Entry, mark: Mark) -> Option<Self>;
 
-    /// The word with `entry` under `mark` beside what is there; `None` if there is no empty
-    /// slot, or a mark already. It must not be reserved.
+    /// The word with `entry` added under `mark`; `None` if it has no empty slot, or a mark already.
+    /// It must not be reserved.
     fn plus_marked(self, entry: Entry, mark: Mark) -> Option<Self>;
 
-    /// The marked word with `entry` under `mark` in place of what is marked.
+    /// The marked word with the marked entry replaced by `entry` under `mark`.
     fn marked_instead(self, entry: Entry, mark: Mark) -> Self;
 
     /// The word with the mark replaced.
     fn remarked(self, mark: Mark) -> Self;
 
-    /// The word with the mark taken off and its entry left.
+    /// The word with the mark removed and its entry kept.
     fn unmarked(self) -> Self;
 
-    /// The word without the mark and its entry.
+    /// The word with the mark and its entry removed.
     fn without_marked(self) -> Self;
 
     // The reservation.
@@ -169,29 +169,30 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// True if there is a reservation.
     fn is_reserved(self) -> bool;
 
-    /// The word as everybody but the reservation's owner sees it: the slot of the token is empty.
+    /// The word as all threads but the reservation's owner see it: the slot of the token is empty.
     fn without_reservation(self) -> Self;
 
-    /// The word with a reservation under `token`; `None` if there is no empty slot for it. It must
-    /// not be reserved.
+    /// The word with a reservation under `token`; `None` if it has no empty slot. It must not be
+    /// reserved.
     fn with_reservation(self, token: u64) -> Option<Self>;
 
-    /// The token of the reservation, if there is one, for a negative control.
+    /// The token of the reservation, if any. Only negative controls use it.
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     fn token(self) -> Option<u64>;
 
     // Snapshots.
 
-    /// The word as a snapshot keeps it: at rest. Outlines, shadows and delivered copies become
-    /// residents, and so do withheld ones; what trails or is killed goes; a split has not begun.
+    /// The word as a snapshot keeps it, without operations in progress. Outlined, shadowed, delivered
+    /// and withheld copies become residents; trailing and killed copies are removed; a split has not
+    /// begun.
     fn image(bits: Bits) -> Bits;
 
-    /// True if the word is one that [`image`](Self::image) may give: a snapshot has been read from
-    /// outside.
+    /// True if the word is a possible result of [`image`](Self::image). Words of snapshots from
+    /// untrusted sources are checked with it.
     fn is_image(bits: Bits) -> bool;
 }
 
-/// [`Bucket::plus_in_emptier`] by way of what the words hold.
+/// [`Bucket::plus_in_emptier`] by means of the decoded contents.
 #[inline(always)]
 fn plus_in_emptier<W: Bucket>(one: Bits, other: Bits, entry: Entry) -> Option<(bool, Bits)> {
     let [one, other] = [one, other].map(|bits| W::unpack(bits.0).without_reservation());

@@ -1,76 +1,77 @@
-//! `CF.LOADCHUNK`: a filter that a client restores, built as its pieces come.
+//! `CF.LOADCHUNK`: a filter that a client restores, built as its pieces arrive.
 
 use super::{Header, HeaderError, LENGTH_BYTES, OFFSET_BITS, offset_of};
 use crate::{Clock, Filter, FilterDecoder};
 use guira::SnapshotError;
 use thiserror::Error;
 
-/// A snapshot is shorter than its filter's bytes times this number. If the filter doubles while the
-/// snapshot is written, the snapshot starts again, each time with twice as many words as before.
+/// A snapshot is shorter than the bytes of its filter times this number. If the filter doubles while
+/// the snapshot is written, the snapshot starts again, each time with twice the number of words.
 const LONGEST: usize = 3;
 
-/// Bytes of a snapshot beside those.
+/// Additional bytes of a snapshot.
 const BESIDE: usize = 1 << 20;
 
-/// What a filter that is loaded may take up.
+/// The memory that a loaded filter may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
-    /// Bytes that are free.
+    /// The number of free bytes.
     pub free: usize,
-    /// Bytes that filters may have at all.
+    /// The maximum size of any filter in bytes.
     pub limit: usize,
 }
 
 /// A filter that has received some of its pieces.
 #[derive(Debug)]
 pub struct Load {
-    /// Bytes that have come.
+    /// The number of bytes received.
     come: u64,
-    /// The bytes of the snapshot, which come before it.
+    /// The length of the snapshot, which precedes the snapshot.
     length: [u8; LENGTH_BYTES],
-    /// And how many these may be.
+    /// The maximum length.
     most: u64,
     snapshot: FilterDecoder,
 }
 
-/// A dump cannot be loaded.
+/// The reason why a dump cannot be loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// It has another header.
+    /// The header is not that of a dump.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// This is not the next piece. The load can continue with the next one.
+    /// The piece is not the next one. The load can continue with the next piece.
     #[error("Couldn't load chunk!")]
     Position,
-    /// There are bytes after its end.
+    /// There are bytes after the end of the snapshot.
     #[error("Couldn't load chunk!")]
     Surplus,
-    /// It is damaged.
+    /// The snapshot is damaged.
     #[error("Couldn't load chunk!")]
     Damaged(#[source] SnapshotError),
-    /// It says that it has more bytes than any filter that may be loaded.
+    /// The announced length exceeds that of any filter that may be loaded.
     #[error("Couldn't load chunk! The dump is said to have {length} bytes, and {most} are allowed")]
     Length {
-        /// Bytes that it is said to have.
+        /// The announced length in bytes.
         length: u64,
-        /// Bytes that are allowed.
+        /// The allowed length in bytes.
         most: u64,
     },
-    /// There is not as much memory free as may be used.
+    /// There is not enough free memory.
     #[error("OOM the filter needs {needed} bytes, and {free} are free")]
     Memory {
-        /// Bytes that it needs.
+        /// The number of bytes that the filter needs.
         needed: usize,
-        /// Bytes that were free when the load began.
+        /// The number of bytes that were free when the load started.
         free: usize,
     },
-    /// The system has no memory.
+    /// The system is out of memory.
     #[error("OOM {0}")]
     Allocator(SnapshotError),
 }
 
 impl Load {
-    /// Of the filter with this header, which was dumped first. If it has a window, it goes by `clock`.
+    /// Starts to load the filter with this header, the first part of a dump. `clock` is for filters
+    /// with a window.
     ///
     /// # Errors
     ///
@@ -85,12 +86,12 @@ impl Load {
         })
     }
 
-    /// Takes the next piece, after which the dump continues at `position`: true if it was the last
-    /// one.
+    /// Adds the next piece, after which the dump continues at `position`. Returns true if it was the
+    /// last piece.
     ///
     /// # Errors
     ///
-    /// [`LoadError`]; unless it is [`LoadError::Position`], the load is to be given up.
+    /// [`LoadError`]. After any error but [`LoadError::Position`], the load cannot be continued.
     pub fn take(&mut self, position: u64, piece: &[u8]) -> Result<bool, LoadError> {
         let (_, end) = offset_of(position);
         if piece.is_empty() || end != self.come + piece.len() as u64 {
@@ -115,17 +116,17 @@ impl Load {
         Ok(come == length)
     }
 
-    /// Bytes that it takes up.
+    /// The number of bytes that the load occupies.
     #[must_use]
     pub fn memory_usage(&self) -> usize {
         self.snapshot.memory_usage()
     }
 
-    /// The filter, after the last piece.
+    /// Returns the filter, after the last piece.
     ///
     /// # Errors
     ///
-    /// [`LoadError::Damaged`], if it is, or if there are pieces to come.
+    /// [`LoadError::Damaged`], if the snapshot is damaged or incomplete.
     pub fn finish(self) -> Result<Filter, LoadError> {
         Ok(self.snapshot.finish()?)
     }
@@ -144,7 +145,7 @@ impl From<SnapshotError> for LoadError {
     }
 }
 
-/// The most bytes of a snapshot if filters may have `memory` bytes.
+/// The maximum length of a snapshot if filters may occupy `memory` bytes.
 fn longest(memory: usize) -> u64 {
     let most = memory.saturating_mul(LONGEST).saturating_add(BESIDE) as u64;
     most.min(1 << OFFSET_BITS)

@@ -1,4 +1,4 @@
-//! `CF.SCANDUMP`: snapshots that clients read, each in a file without a name.
+//! `CF.SCANDUMP`: snapshots that clients read, each in an unnamed file.
 
 use super::{LENGTH_BYTES, OFFSET_BITS, PIECE, UNDER_WAY, offset_of, piece, position_of};
 use crate::{Filter, Reply};
@@ -14,26 +14,26 @@ use std::{
 };
 use thiserror::Error;
 
-/// Bytes that are written at a time.
+/// The size of the write buffer in bytes.
 const BUFFER: usize = 1 << 18;
 
-/// Numbers of dumps, which come round again.
+/// The number of dump numbers, which are reused cyclically.
 const NUMBERS: u64 = (1 << (53 - OFFSET_BITS)) - 1;
 
-/// Dumps that clients are reading.
+/// The dumps that clients are reading.
 #[derive(Debug)]
 pub struct Dumps {
-    /// Where their files are.
+    /// The directory of their files.
     directory: PathBuf,
     inner: Mutex<Inner>,
 }
 
-/// The dumps or loads in progress.
+/// The number and size of dumps or loads in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnderWay {
-    /// How many dumps, or loads.
+    /// The number of dumps or loads.
     pub count: usize,
-    /// Their bytes.
+    /// Their total size in bytes.
     pub bytes: u64,
 }
 
@@ -49,31 +49,31 @@ struct Dump {
     key: Box<[u8]>,
     file: Arc<File>,
     length: u64,
-    /// When its client last asked for a piece.
+    /// The time at which the client last requested a piece.
     touched: Instant,
 }
 
-/// A filter cannot be dumped.
+/// The reason why a filter cannot be dumped.
 #[derive(Debug, Error)]
 pub enum DumpError {
-    /// No dump has handed out this position.
+    /// No dump has returned this position.
     #[error("Invalid position")]
     Position,
-    /// The disk, perhaps because it is full.
+    /// The file cannot be written, perhaps because the disk is full.
     #[error("ERR the dump cannot be written to {}: {error}", directory.display())]
     Write {
-        /// Where the file was to be.
+        /// The directory of the file.
         directory: PathBuf,
-        /// What is wrong.
+        /// The cause.
         error: io::Error,
     },
-    /// The disk.
+    /// The file cannot be read.
     #[error("ERR the dump cannot be read: {0}")]
     Read(io::Error),
 }
 
 impl Dumps {
-    /// No dumps; their files are to be in `directory`, or else where the system has temporary ones.
+    /// No dumps. Their files will be in `directory`, or in the system's directory for temporary files.
     #[must_use]
     pub fn new(directory: Option<PathBuf>) -> Self {
         Self {
@@ -82,8 +82,8 @@ impl Dumps {
         }
     }
 
-    /// Takes a snapshot of the filter of `key`: the position of its first piece. If there are too
-    /// many dumps, the oldest one ends.
+    /// Takes a snapshot of the filter of `key`, and returns the position of its first piece. If there
+    /// are too many dumps, the oldest one ends.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl Dumps {
     pub fn begin(&self, key: &[u8], filter: &Filter) -> Result<u64, DumpError> {
         let written = loop {
             match self.write(filter) {
-                // What others may still be reading yields to a dump that begins.
+                // A new dump takes the place of one that a client may still be reading.
                 Err(error) if error.kind() == io::ErrorKind::StorageFull && self.drop_oldest() => {}
                 written => break written,
             }
@@ -116,7 +116,7 @@ impl Dumps {
         Ok(position_of(number, 0))
     }
 
-    /// The snapshot with its length before it, and the bytes of both.
+    /// Writes the snapshot, preceded by its length, and returns the number of bytes written.
     fn write(&self, filter: &Filter) -> io::Result<(File, u64)> {
         let file = tempfile::tempfile_in(&self.directory)?;
         let mut out = BufWriter::with_capacity(BUFFER, &file);
@@ -129,11 +129,11 @@ impl Dumps {
         Ok((file, length))
     }
 
-    /// The answer with the piece at `position`. After the last one the dump ends.
+    /// Replies with the piece at `position`. The dump ends after its last piece.
     ///
     /// # Errors
     ///
-    /// [`DumpError::Position`], if no dump of `key` has got there; [`DumpError::Read`].
+    /// [`DumpError::Position`], if no dump of `key` has returned this position; [`DumpError::Read`].
     pub fn go_on(&self, key: &[u8], position: u64) -> Result<Reply, DumpError> {
         let (number, offset) = offset_of(position);
         let (file, length) = {
@@ -157,7 +157,7 @@ impl Dumps {
         Ok(piece(position_of(number, end), bytes))
     }
 
-    /// Ends the dump that has handed out `position`.
+    /// Ends the dump that has returned `position`.
     pub fn end(&self, position: u64) {
         let (number, _) = offset_of(position);
         self.end_all(|dump| dump.number == number);
@@ -168,12 +168,12 @@ impl Dumps {
         self.end_all(|dump| which(&dump.key));
     }
 
-    /// Ends the dumps that were not continued for `idle`.
+    /// Ends the dumps from which no piece was requested for `idle`.
     pub fn expire(&self, idle: Duration) {
         self.end_all(|dump| dump.touched.elapsed() >= idle);
     }
 
-    /// The dumps in progress; their bytes are in files.
+    /// The dumps in progress. Their bytes are in files.
     #[must_use]
     pub fn under_way(&self) -> UnderWay {
         let inner = self.lock();
@@ -191,7 +191,7 @@ impl Dumps {
         self.lock().dumps.pop_front().is_some()
     }
 
-    /// A panic while the lock was held leaves nothing half-done here.
+    /// The state is consistent even if a thread panicked while it held the lock.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -206,7 +206,7 @@ fn read(file: &File, offset: u64, count: usize) -> io::Result<Vec<u8>> {
 }
 
 impl Inner {
-    /// A number that no dump in progress has: numbers wrap around.
+    /// Returns a number that no dump in progress has. Numbers are reused cyclically.
     fn next_number(&mut self) -> u64 {
         loop {
             self.last_number = self.last_number % NUMBERS + 1;
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Numbers come round again: not that of a dump which is left standing.
+    /// A reused number is never that of a dump in progress.
     #[test]
     fn each_dump_has_a_number_of_its_own() {
         let (dumps, filter) = (Dumps::new(None), filter());

@@ -1,4 +1,4 @@
-//! What filters with windows take for the time.
+//! The clocks of filters with windows.
 
 use std::{
     sync::{
@@ -8,44 +8,43 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long the process has been running.
+/// The time at which the process started.
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// What a filter with a window takes for the time.
+/// The source of time for filters with windows.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// The time for which the process has been running. An epoch begins when a thread
-    /// [looks](crate::Windowed::tick).
+    /// The run time of the process. An epoch begins when a thread [looks](crate::Windowed::tick).
     Process,
-    /// A number of milliseconds. A host says how time passes, in the order of its commands. Its
-    /// replicas can learn the same times, and hold the same items.
+    /// A number of milliseconds that the host advances between commands. Its replicas can apply the
+    /// same times, and then hold the same items.
     Told(Arc<AtomicU64>),
 }
 
-/// The clock of one filter: it stands still until it is [begun](Self::begin).
+/// The clock of one filter, which is stopped until it is [begun](Self::begin).
 #[derive(Debug)]
 pub(super) struct Own {
     clock: Clock,
-    /// What it shows, without the time since it was begun. In nanoseconds.
+    /// The time that it shows in nanoseconds, without the time since it was started.
     shown: AtomicU64,
-    /// The time of `clock` when it was begun, in nanoseconds, or [`STANDS`].
+    /// The time of `clock` in nanoseconds when it was started, or [`STANDS`].
     begun: AtomicU64,
 }
 
-/// A clock that stands still.
+/// The clock is stopped.
 const STANDS: u64 = u64::MAX;
 
 impl Clock {
     fn now(&self) -> Duration {
         match self {
             Self::Process => START.elapsed(),
-            // Relaxed: a host that tells the time says in which order.
+            // Relaxed: the host orders its moves and its commands.
             Self::Told(time) => Duration::from_millis(time.load(Ordering::Relaxed)),
         }
     }
 }
 
-// All of it relaxed: one thread changes it, and others take a number to show.
+// All accesses are relaxed: one thread changes the clock, and others read a number to show.
 impl Own {
     pub(super) fn new(clock: Clock) -> Self {
         Self {
@@ -67,7 +66,7 @@ impl Own {
         }
     }
 
-    /// Lets the clock run from what it shows.
+    /// Starts the clock at the time that it shows.
     pub(super) fn begin(&self) {
         if !self.goes() {
             let now = u64::try_from(self.clock.now().as_nanos()).unwrap_or(STANDS - 1);
@@ -75,7 +74,7 @@ impl Own {
         }
     }
 
-    /// Lets it stand still.
+    /// Stops the clock.
     pub(super) fn hold(&self) {
         let shown = self.now().as_nanos() as u64;
         self.shown.store(shown, Ordering::Relaxed);
@@ -86,7 +85,7 @@ impl Own {
         self.begun.load(Ordering::Relaxed) != STANDS
     }
 
-    /// Puts it forward.
+    /// Advances the clock.
     pub(super) fn skip(&self, time: Duration) {
         // The library's clocks end after 292 years.
         const END: u64 = 1 << 62;

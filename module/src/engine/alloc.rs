@@ -1,8 +1,8 @@
-//! The engine's allocator for all of the module, so that `used_memory` and `maxmemory` have it.
+//! The module allocates with the engine's allocator, so `used_memory` and `maxmemory` include it.
 //!
-//! The engine knows no alignments. It gives 16 bytes of them, as `malloc` does, and the filter's
-//! tables want 128. Such memory is asked for with room to spare, and its true address is kept in
-//! the word before the aligned one.
+//! The engine's allocator has no parameter for alignment. It aligns to 16 bytes, as `malloc` does,
+//! and the filter's tables need 128. Such memory is requested with padding, and its original address
+//! is kept in the word before the aligned one.
 
 use super::{
     api::{Api, loaded},
@@ -13,44 +13,44 @@ use std::{
     ptr,
 };
 
-/// The alignment that the engine's memory has if there is as much of it as that.
+/// The alignment of the engine's memory, for sizes of at least this many bytes.
 const NATURAL: usize = 16;
 
-/// From this size on zeroed memory is probed, in Redis 7.0: it has no `TryCalloc`, and its `Calloc`
-/// ends the process when the system refuses the memory.
+/// The size from which zeroed memory is probed first in Redis 7.0, which has no `TryCalloc`: its
+/// `Calloc` ends the process if the system refuses the memory.
 const PROBED: usize = 1 << 20;
 
-/// Bytes of an address.
+/// The size of an address in bytes.
 const ADDRESS: usize = size_of::<*mut u8>();
 
 #[derive(Debug)]
 pub(crate) struct EngineAllocator;
 
-// SAFETY: what is handed out has at least the size and the alignment of its layout, by
-// `with_alignment`, and goes back to the allocator that it came from. Nothing here panics.
+// SAFETY: by `with_alignment`, memory has at least the size and the alignment of its layout, and is
+// returned to the allocator that it came from. Nothing here panics.
 unsafe impl GlobalAlloc for EngineAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(api) = loaded() else {
             return ptr::null_mut();
         };
-        // Null, where the engine can say so, is an error that the caller can report; without it the
-        // engine ends the process.
+        // If the engine can report a failure, the result is null, and the caller reports an error.
+        // Otherwise the engine ends the process.
         let get = |bytes| {
-            // SAFETY: any number of bytes can be asked for.
+            // SAFETY: any number of bytes may be requested.
             unsafe { api.TryAlloc.unwrap_or(api.Alloc)(bytes).cast() }
         };
         // SAFETY: `get` returns memory of the size that it was asked for, or null.
         unsafe { with_alignment(layout, get) }
     }
 
-    /// By `calloc`: what comes from the system is zero already, and is not written through. A table
-    /// takes no memory until its buckets are used.
+    /// Uses `calloc`: memory from the system is zeroed already and is not written to. A table takes no
+    /// physical memory until its buckets are used.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let Some(api) = loaded() else {
             return ptr::null_mut();
         };
         let get = |bytes| match api.TryCalloc {
-            // SAFETY: any number of bytes can be asked for, here and below.
+            // SAFETY: any number of bytes may be requested, here and below.
             Some(try_calloc) => unsafe { try_calloc(1, bytes).cast() },
             None if bytes >= PROBED && !is_there(api, bytes) => ptr::null_mut(),
             // SAFETY: see above.
@@ -61,19 +61,19 @@ unsafe impl GlobalAlloc for EngineAllocator {
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // Nothing has been handed out before the functions were there.
+        // Without the engine's functions, nothing has been allocated.
         let Some(api) = loaded() else { return };
         // SAFETY: the caller got `at` for this layout from here.
         unsafe { (api.Free)(true_address(at, layout).cast()) }
     }
 }
 
-/// True if the system grants this number of bytes. None of them is touched.
+/// True if the system grants this number of bytes. They are not touched.
 fn is_there(api: &Api, bytes: usize) -> bool {
     let Some(try_alloc) = api.TryAlloc else {
         return true;
     };
-    // SAFETY: any number of bytes can be asked for. They are given back at once.
+    // SAFETY: any number of bytes may be requested. They are freed at once.
     unsafe {
         let probe = try_alloc(bytes);
         if probe.is_null() {
@@ -84,7 +84,7 @@ fn is_there(api: &Api, bytes: usize) -> bool {
     true
 }
 
-/// True if the engine's memory for this layout is aligned as it is.
+/// True if the engine's memory is sufficiently aligned for this layout.
 fn is_natural(layout: Layout) -> bool {
     // jemalloc aligns less than 16 bytes to 8 only.
     layout.align() <= ADDRESS
@@ -92,12 +92,12 @@ fn is_natural(layout: Layout) -> bool {
         || fault::is(Fault::Misaligned)
 }
 
-/// Memory of this layout, out of what `get` gives for a number of bytes.
+/// Returns memory of this layout, which `get` allocates.
 ///
 /// # Safety
 ///
-/// `get` returns null, or memory of the requested size, aligned to [`NATURAL`] if the size is at
-/// least that.
+/// `get` returns null, or memory of the requested size, which is aligned to [`NATURAL`] if the size is
+/// at least that.
 unsafe fn with_alignment(layout: Layout, get: impl Fn(usize) -> *mut u8) -> *mut u8 {
     if is_natural(layout) {
         return get(layout.size());
@@ -107,8 +107,8 @@ unsafe fn with_alignment(layout: Layout, get: impl Fn(usize) -> *mut u8) -> *mut
     if begin.is_null() {
         return begin;
     }
-    // SAFETY: within the memory, as both terms are there to spare. The word before the aligned place
-    // is in it, too, and is aligned for an address, since the place is.
+    // SAFETY: the address is within the memory, because the request included both terms as padding.
+    // The word before the aligned address is within it as well, and aligned for an address.
     unsafe {
         let after = begin.add(ADDRESS);
         let aligned = after.add(after.addr().wrapping_neg() & (layout.align() - 1));
@@ -117,7 +117,7 @@ unsafe fn with_alignment(layout: Layout, get: impl Fn(usize) -> *mut u8) -> *mut
     }
 }
 
-/// The address that the engine gave.
+/// Returns the address that the engine's allocator returned.
 ///
 /// # Safety
 ///
@@ -131,7 +131,7 @@ unsafe fn true_address(at: *mut u8, layout: Layout) -> *mut u8 {
     }
 }
 
-/// Logs how many of some allocations are not aligned as they should be.
+/// Logs how many of several allocations are not aligned as required.
 #[cfg(feature = "faults")]
 pub(crate) fn log_alignments() {
     const COUNT: usize = 2000;
@@ -150,16 +150,16 @@ mod tests {
     use super::*;
     use std::{alloc::System, cell::RefCell, collections::HashMap};
 
-    /// An allocator that aligns no more than the engine's has to.
+    /// An allocator that aligns memory no more than the engine's is required to.
     #[derive(Default)]
     struct Engine(RefCell<HashMap<usize, Layout>>);
 
     impl Engine {
         fn get(&self, bytes: usize, zeroed: bool) -> *mut u8 {
-            // At an odd multiple of the natural alignment, or of 8 for a few bytes.
+            // Uses an odd multiple of the natural alignment, or of 8 for a few bytes.
             let natural = if bytes >= NATURAL { NATURAL } else { ADDRESS };
             let layout = Layout::from_size_align(bytes + natural, 4096).unwrap();
-            // SAFETY: the layout is not of no bytes.
+            // SAFETY: the layout has a size of at least one byte.
             let begin = unsafe {
                 if zeroed {
                     System.alloc_zeroed(layout)
@@ -187,7 +187,7 @@ mod tests {
         for align in (0..13).map(|power| 1 << power) {
             for size in [1, 7, 8, 9, 15, 16, 17, 64, 127, 128, 1000, 4096, 5000] {
                 let layout = Layout::from_size_align(size, align).unwrap();
-                // SAFETY: `get` does as it must, and all bytes that are written are in the layout.
+                // SAFETY: `get` fulfils its contract, and all written bytes are within the layout.
                 unsafe {
                     let at = with_alignment(layout, |bytes| engine.get(bytes, true));
                     assert_eq!(at.addr() % align, 0, "{layout:?}");

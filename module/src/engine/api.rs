@@ -1,7 +1,8 @@
-//! The functions of the engine, by name.
+//! The functions of the engine, looked up by name.
 //!
-//! The engine has no library to link with. The first word of the context that it hands to
-//! `RedisModule_OnLoad` is a function that looks up the others. Redis knows these names, and so does
+//! There is no library of the engine to link with. The first word of the context that it passes to
+//! `RedisModule_OnLoad` is a function that looks up all others by name. Redis and Valkey use the same
+//! names.
 //! Valkey.
 
 use std::{
@@ -10,7 +11,7 @@ use std::{
     sync::OnceLock,
 };
 
-/// Types of the engine, which only it looks into.
+/// Opaque types of the engine.
 macro_rules! opaque {
     ($($(#[$doc:meta])* $name:ident;)*) => {
         $($(#[$doc])* #[repr(C)] pub(crate) struct $name { _private: [u8; 0] })*
@@ -40,7 +41,7 @@ opaque! {
     ServerInfo;
 }
 
-/// What the engine's functions return when they have done their work, and else.
+/// The results of the engine's functions for success and failure.
 pub(super) const OK: c_int = 0;
 pub(super) const ERR: c_int = 1;
 
@@ -57,7 +58,7 @@ pub(super) type SetTextFn =
     unsafe extern "C" fn(*const c_char, *mut Str, *mut c_void, *mut *mut Str) -> c_int;
 pub(super) type ApplyFn = unsafe extern "C" fn(*mut Ctx, *mut c_void, *mut *mut Str) -> c_int;
 
-/// `RedisModuleTypeMethods`, version 3: all engines since Redis 6.2 know it.
+/// `RedisModuleTypeMethods`, version 3, which all engines since Redis 6.2 support.
 #[repr(C)]
 pub(super) struct Methods {
     pub(super) version: u64,
@@ -81,7 +82,7 @@ impl Methods {
     pub(super) const VERSION: u64 = 3;
 }
 
-/// `RedisModuleCommandInfoVersion`: how large the structs are that a [`CommandInfo`] points at.
+/// `RedisModuleCommandInfoVersion`: the sizes of the structs that a [`CommandInfo`] points to.
 #[repr(C)]
 pub(super) struct CommandInfoVersion {
     pub(super) version: c_int,
@@ -120,7 +121,7 @@ pub(super) struct CommandArgument {
 }
 
 impl CommandArgument {
-    /// What ends a list of them.
+    /// The end of a list of arguments.
     pub(super) const END: Self = Self {
         name: ptr::null(),
         kind: 0,
@@ -135,20 +136,20 @@ impl CommandArgument {
     };
 }
 
-// As on 64 bits in the engine's header.
+// The size in the engine's header on 64-bit targets.
 const _: () = assert!(size_of::<CommandArgument>() == 72);
 
-/// `RedisModule_GetApi`: puts the function of this name where the pointer says; [`ERR`] if there is none.
+/// `RedisModule_GetApi`: stores the function with this name at the pointer, or returns [`ERR`].
 type GetApi = unsafe extern "C" fn(*const c_char, *mut c_void) -> c_int;
 
-/// The engine does not have a function without which the module cannot do.
+/// The engine lacks a function that the module requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this engine has no RedisModule_{0}: Redis 7.0, Valkey 7.2 or newer ones have it")]
 pub(crate) struct MissingFunction(&'static str);
 
 macro_rules! functions {
     (needed { $($needed:ident: $needed_type:ty;)* } optional { $($optional:ident: $optional_type:ty;)* }) => {
-        /// The functions of the API. A function that some engine lacks is an option.
+        /// The functions of the API. Functions that some engines lack are options.
         #[allow(non_snake_case)]
         pub(super) struct Api {
             $(pub(super) $needed: $needed_type,)*
@@ -158,9 +159,9 @@ macro_rules! functions {
         impl Api {
             /// # Safety
             ///
-            /// `get` is the engine's, and each function has the type that is said here.
+            /// `get` is the engine's function, and each function has the type declared here.
             unsafe fn look_up(get: GetApi) -> Result<Self, MissingFunction> {
-                // SAFETY: as the caller promises.
+                // SAFETY: the caller guarantees it.
                 unsafe {
                     Ok(Self {
                         $($needed: find::<$needed_type>(get, name!($needed))
@@ -173,18 +174,18 @@ macro_rules! functions {
     };
 }
 
-/// The engine's name of a function.
+/// The name of a function in the engine.
 macro_rules! name {
     ($function:ident) => {
         concat!("RedisModule_", stringify!($function), "\0")
     };
 }
 
-/// The function of this name, which ends with a NUL.
+/// Returns the function with this name, which ends with a NUL.
 ///
 /// # Safety
 ///
-/// `get` is the engine's, and `F` is the type of the function.
+/// `get` is the engine's function, and `F` is the type of the requested function.
 unsafe fn find<F>(get: GetApi, name: &'static str) -> Option<F> {
     const { assert!(size_of::<Option<F>>() == size_of::<*mut c_void>()) };
     let mut found: *mut c_void = ptr::null_mut();
@@ -193,7 +194,7 @@ unsafe fn find<F>(get: GetApi, name: &'static str) -> Option<F> {
     if result != OK || found.is_null() {
         return None;
     }
-    // SAFETY: it is a function of type `F`, and both have the size of a pointer.
+    // SAFETY: the engine stored a function of type `F`, and both types have the size of a pointer.
     Some(unsafe { std::mem::transmute_copy(&found) })
 }
 
@@ -278,11 +279,11 @@ static API: OnceLock<Api> = OnceLock::new();
 ///
 /// # Safety
 ///
-/// `context` is what the engine handed to `RedisModule_OnLoad`.
+/// `context` is the context that the engine passed to `RedisModule_OnLoad`.
 pub(super) unsafe fn load(context: *mut Ctx) -> Result<(), MissingFunction> {
     // SAFETY: the first word of this context is `GetApi`.
     let get = unsafe { *context.cast::<GetApi>() };
-    // SAFETY: it is the engine's, and the types are those of its header.
+    // SAFETY: the function is the engine's, and the types are those of its header.
     let api = unsafe { Api::look_up(get) };
     let api = api.inspect_err(|missing| {
         // SAFETY: as above.
@@ -317,38 +318,38 @@ pub(super) fn loaded() -> Option<&'static Api> {
 pub(super) fn api() -> &'static Api {
     match API.get() {
         Some(api) => api,
-        // The engine calls nothing of the module before `RedisModule_OnLoad`, which looks them up.
+        // `RedisModule_OnLoad`, which looks the functions up, is the first call of the module.
         None => unreachable!("the engine's functions have not been looked up"),
     }
 }
 
-/// The bytes of a string of the engine.
+/// Returns the bytes of a string of the engine.
 ///
 /// # Safety
 ///
-/// It is one, and it stays as it is during `'a`.
+/// `string` is a string of the engine that does not change during `'a`.
 pub(super) unsafe fn bytes<'a>(string: *const Str) -> &'a [u8] {
     let mut length = 0;
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees it.
     let begin = unsafe { (api().StringPtrLen)(string, &mut length) };
     if begin.is_null() {
         return &[];
     }
-    // SAFETY: there are `length` bytes from there on.
+    // SAFETY: `begin` points to `length` bytes.
     unsafe { std::slice::from_raw_parts(begin.cast(), length) }
 }
 
-/// A text for the engine: it ends with a NUL, and those within are replaced.
+/// Converts a text for the engine: appends a NUL, and replaces NULs within it.
 pub(super) fn with_nul(text: &str) -> std::ffi::CString {
     let bytes = text.bytes().map(|byte| if byte == 0 { b'?' } else { byte });
     std::ffi::CString::new(bytes.collect::<Vec<_>>()).unwrap_or_default()
 }
 
-/// The level of the engine's log for what operators should know.
+/// The log level for messages that operators should read.
 pub(super) const WARNING: &CStr = c"warning";
 
-/// Writes a warning to the engine's log, from any thread; to standard error where there is no engine,
-/// as in unit tests.
+/// Writes a warning to the engine's log, from any thread. Without an engine, as in unit tests, writes
+/// to standard error.
 pub(crate) fn warn(text: &str) {
     let Some(api) = loaded() else {
         eprintln!("guira: {text}");

@@ -1,4 +1,4 @@
-//! Clients that are answered later, by another thread.
+//! Clients that another thread will reply to.
 
 use super::{
     api::{self, OK, api},
@@ -12,43 +12,43 @@ use std::{
     ptr::{self, NonNull},
 };
 
-/// Arguments that outlive the call. They are given back on the engine's main thread: it counts the
-/// users of a string without a lock.
+/// Arguments that outlive the call. They are released on the engine's main thread, because the
+/// reference counts of strings are not atomic.
 struct Kept(Vec<NonNull<api::Str>>);
 
-/// A client that waits for its answer. It gets one, whatever becomes of the thread.
+/// A blocked client. It receives a reply even if the thread panics.
 pub(crate) struct Waiting {
     blocked: NonNull<api::Blocked>,
     context: NonNull<api::Ctx>,
     kept: Box<Kept>,
-    /// Has it been answered?
+    /// True if the client has received its reply.
     is_answered: bool,
 }
 
-// SAFETY: the engine lets any thread answer a blocked client, in the context that was made for it.
-// The strings are only read there: they are freed by `free_kept`, on the main thread.
+// SAFETY: any thread may reply to a blocked client, in the context created for it. Threads only read
+// the strings, which `free_kept` releases on the main thread.
 unsafe impl Send for Waiting {}
 
 impl Context {
-    /// Lets the client wait. The engine continues with other clients, and the thread that replies
-    /// can read the words. `None` if the client cannot wait.
+    /// Blocks the client, while the engine continues with others. The thread that replies can read
+    /// the words. Returns `None` if the client cannot be blocked.
     pub(crate) fn block(&self, words: &[Str<'_>]) -> Option<Waiting> {
         let mut kept = Vec::new();
         kept.try_reserve_exact(words.len()).ok()?;
-        // SAFETY: the context is valid. There is no time limit, so nothing is called but `free_kept`.
+        // SAFETY: the context is valid. There is no timeout, so `free_kept` is the only callback.
         let blocked = unsafe { (api().BlockClient)(self.raw(), None, None, Some(free_kept), 0) };
         let blocked = NonNull::new(blocked)?;
-        // Here, and not on the other thread: the engine looks at the client for it, which may go
-        // away at any time later.
+        // Created here and not on the other thread, because the engine reads the client, which can
+        // disconnect at any time.
         // SAFETY: the client is blocked.
         let context = unsafe { (api().GetThreadSafeContext)(blocked.as_ptr()) };
         let Some(context) = NonNull::new(context) else {
-            // SAFETY: it is blocked, and no other thread has it.
+            // SAFETY: the client is blocked, and no other thread has it.
             unsafe { (api().AbortBlock)(blocked.as_ptr()) };
             return None;
         };
         for word in words {
-            // SAFETY: the string is valid. Without a context it is kept until it is freed.
+            // SAFETY: the string is valid. Without a context it is retained until it is freed.
             unsafe { (api().RetainString)(ptr::null_mut(), word.raw()) };
             kept.extend(NonNull::new(word.raw()));
         }
@@ -62,18 +62,18 @@ impl Context {
 }
 
 impl Waiting {
-    /// The words that were kept.
+    /// The retained words.
     pub(crate) fn words(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        // SAFETY: they are kept as long as the value, and the engine changes no string that has two
-        // users.
+        // SAFETY: the strings are retained while this value lives, and the engine does not change a
+        // string with two references.
         let read = |word: &NonNull<api::Str>| unsafe { api::bytes(word.as_ptr()) };
         self.kept.0.iter().map(read)
     }
 
-    /// Answers, by what `reply` tells the context.
+    /// Sends the reply that `reply` writes to the context.
     pub(crate) fn answer(mut self, reply: impl FnOnce(&Context)) {
         self.is_answered = true;
-        // SAFETY: the context is of this client, and of this thread from now on.
+        // SAFETY: the context belongs to this client, and from now on to this thread.
         let context = unsafe { Context::new(self.context.as_ptr()) };
         guarded("an answer", || reply(&context), || ());
     }
@@ -82,14 +82,14 @@ impl Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         if !self.is_answered {
-            // The thread that was to answer has panicked.
+            // The thread panicked before it replied.
             // SAFETY: as in `answer`.
             let context = unsafe { Context::new(self.context.as_ptr()) };
             context.reply_error("ERR internal error");
         }
         let kept = std::mem::replace(&mut self.kept, Box::new(Kept(Vec::new())));
         let kept = Box::into_raw(kept);
-        // SAFETY: each of them is valid, and ended once. The engine hands the strings to `free_kept`.
+        // SAFETY: both are valid and ended once. The engine passes the strings to `free_kept`.
         let result = unsafe {
             (api().FreeThreadSafeContext)(self.context.as_ptr());
             (api().UnblockClient)(self.blocked.as_ptr(), kept.cast())
@@ -104,17 +104,17 @@ impl fmt::Debug for Waiting {
     }
 }
 
-/// On the main thread, when the client has been answered, or has gone away.
+/// Runs on the main thread after the client has received its reply or has disconnected.
 unsafe extern "C" fn free_kept(_: *mut api::Ctx, kept: *mut c_void) {
     let free = || {
-        // Of a client that was never handed to a thread there is nothing to free.
+        // A client that was never passed to a thread has nothing to free.
         if kept.is_null() {
             return;
         }
-        // SAFETY: it is what `UnblockClient` was given, once.
+        // SAFETY: this is the pointer that `UnblockClient` received, and it is used once.
         let kept = unsafe { Box::from_raw(kept.cast::<Kept>()) };
         for word in kept.0 {
-            // SAFETY: it was kept without a context, and is freed once.
+            // SAFETY: the string was retained without a context, and is freed once.
             unsafe { (api().FreeString)(ptr::null_mut(), word.as_ptr()) }
         }
     };

@@ -1,7 +1,7 @@
-//! The border between the engine and Rust: no panic crosses it.
+//! The boundary between the engine and Rust: no panic crosses it.
 //!
-//! A panic that left an `extern "C"` function would end the engine, with all that it holds. It is
-//! caught here, written to the engine's log with its place, and counted in `INFO`.
+//! A panic that left an `extern "C"` function would abort the engine, with all its data. Panics are
+//! therefore caught here, logged with their location, and counted in `INFO`.
 
 use super::api::warn;
 use std::{
@@ -12,22 +12,22 @@ use std::{
 
 static PANICS: AtomicU64 = AtomicU64::new(0);
 
-/// Panics so far.
+/// The number of panics so far.
 pub(crate) fn panics() -> u64 {
     PANICS.load(Ordering::Relaxed)
 }
 
-/// What `work` returns; what `otherwise` does if it panics.
+/// Returns the result of `work`, or that of `otherwise` if `work` panics.
 ///
-/// What `work` changes must be as good as before if it panics in its midst: the filters are, as any
-/// thread may stop between two of their steps.
+/// State that `work` changes must remain valid if it panics halfway. Filters do, because a thread may
+/// stop between any two of their steps.
 pub(crate) fn guarded<R>(what: &str, work: impl FnOnce() -> R, otherwise: impl FnOnce() -> R) -> R {
     match panic::catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result,
         Err(payload) => {
-            // To drop it could panic again.
+            // Dropping the payload could panic again.
             mem::forget(payload);
-            // Relaxed: a number to be shown.
+            // Relaxed: the number is for display.
             PANICS.fetch_add(1, Ordering::Relaxed);
             warn(&format!(
                 "{what}: internal error: please report the lines above"
@@ -37,7 +37,8 @@ pub(crate) fn guarded<R>(what: &str, work: impl FnOnce() -> R, otherwise: impl F
     }
 }
 
-/// Lets panics tell their text and their place to the engine's log: its standard error is often nowhere.
+/// Writes the messages and locations of panics to the engine's log, because its standard error is
+/// often discarded.
 pub(super) fn log_panics() {
     panic::set_hook(Box::new(|panic| warn(&panic.to_string())));
 }

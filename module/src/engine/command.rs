@@ -1,4 +1,4 @@
-//! Commands: what the engine knows of them, and how it calls them.
+//! Commands: how they are registered with the engine, and how it calls them.
 
 mod arguments;
 
@@ -17,7 +17,7 @@ use std::{
 
 /// A command.
 pub(crate) trait Command {
-    /// Does it, and answers.
+    /// Runs the command and replies.
     fn call(context: &mut Context, arguments: &[Str<'_>]);
 }
 
@@ -25,31 +25,31 @@ pub(crate) trait Command {
 #[derive(Clone, Debug)]
 pub(crate) struct Description {
     pub(crate) name: &'static str,
-    /// As of the engine's own commands: `write deny-oom fast`.
+    /// The flags, named like those of the engine's own commands: `write deny-oom fast`.
     pub(crate) flags: &'static CStr,
-    /// Categories of access, where a module can have its own: not in Redis 7.0.
+    /// The ACL categories, in engines where a module can define them: not in Redis 7.0.
     pub(crate) categories: &'static CStr,
-    /// How many words it has; if negative, how many at least.
+    /// The number of words; a negative number is a minimum.
     pub(crate) arity: i32,
     pub(crate) summary: &'static str,
     /// True if its first argument is a key.
     pub(crate) has_key: bool,
-    /// What follows its name.
+    /// The arguments after its name.
     pub(crate) arguments: Vec<Argument>,
 }
 
-/// The engine refuses a command: another module has it, as a rule.
+/// The engine refused a command, usually because another module has registered it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the engine refuses the command {0}: is another module loaded that has it?")]
 pub(crate) struct CommandRefused(&'static str);
 
-/// The engine refuses a category of access.
+/// The engine refused an ACL category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the engine refuses the category {0:?} of access")]
 pub(crate) struct CategoryRefused(&'static CStr);
 
 impl Context {
-    /// Makes a category for the access to commands, where there are such.
+    /// Creates an ACL category, if the engine supports that.
     pub(crate) fn add_category(&self, name: &'static CStr) -> Result<(), CategoryRefused> {
         let Some(add) = api().AddACLCategory else {
             return Ok(());
@@ -66,11 +66,11 @@ impl Context {
         description: &Description,
     ) -> Result<(), CommandRefused> {
         let refused = CommandRefused(description.name);
-        // As the engine's own commands, whose names it shows in small letters.
+        // The engine shows names of commands in lower case, as for its own.
         let name = with_nul(&description.name.to_ascii_lowercase());
         let flags = description.flags.as_ptr();
         let key = c_int::from(description.has_key);
-        // SAFETY: the context is valid, and the engine copies the texts.
+        // SAFETY: the context is valid, and the engine copies the strings.
         let created = unsafe {
             (api().CreateCommand)(self.raw(), name.as_ptr(), call::<C>, flags, key, key, key)
         };
@@ -80,7 +80,7 @@ impl Context {
             return Err(refused);
         }
         if let Some(set) = api().SetCommandACLCategories {
-            // SAFETY: the command is the module's.
+            // SAFETY: the command belongs to the module.
             let result = unsafe { set(command, description.categories.as_ptr()) };
             if result != OK {
                 return Err(refused);
@@ -100,7 +100,7 @@ impl Context {
                 key_specs: ptr::null(),
                 arguments: arguments.as_ptr(),
             };
-            // SAFETY: the command is the module's, and the engine copies what the description has.
+            // SAFETY: the command belongs to the module, and the engine copies the description.
             let result = unsafe { set(command, &raw const info) };
             if result != OK {
                 return Err(refused);
@@ -110,7 +110,7 @@ impl Context {
     }
 }
 
-/// Those of `redismodule.h`, on 64 bits. The engine goes by these sizes, so that they may grow.
+/// The sizes of the structs in `redismodule.h` on 64-bit targets, which allow the structs to grow.
 static VERSION: CommandInfoVersion = CommandInfoVersion {
     version: 1,
     history_entry: 16,
@@ -123,7 +123,7 @@ unsafe extern "C" fn call<C: Command>(
     arguments: *mut *mut api::Str,
     count: c_int,
 ) -> c_int {
-    // SAFETY: the engine hands over what is valid during this call, on this thread.
+    // SAFETY: the engine passes values that are valid during this call, on this thread.
     let (mut context, arguments) =
         unsafe { (Context::new(context), Str::arguments(arguments, count)) };
     let result = guarded(
@@ -135,8 +135,7 @@ unsafe extern "C" fn call<C: Command>(
         || ERR,
     );
     if result != OK {
-        // Commands answer when all is done, with one reply: that there was a panic means that there
-        // has been none.
+        // Commands reply once, at their end, so a command that panicked has not replied.
         context.reply_error("ERR internal error");
     }
     OK

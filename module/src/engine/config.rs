@@ -1,4 +1,4 @@
-//! Settings of the module, which `CONFIG GET` and `CONFIG SET` know.
+//! Settings of the module, for `CONFIG GET` and `CONFIG SET`.
 
 use super::{
     api::{self, ERR, OK, api, with_nul},
@@ -15,24 +15,25 @@ use std::{
     },
 };
 
-/// A number that is set.
+/// A numeric setting.
 #[derive(Debug)]
 pub(crate) struct Number {
     name: &'static CStr,
     least: i64,
-    /// May it be given as `64mb`?
+    /// True if values such as `64mb` are accepted.
     is_memory: bool,
     value: AtomicI64,
 }
 
-/// A number with a fraction that is set. The engine has no such settings: for it, this one is text.
+/// A setting that is a number with a fraction. The engine has no such type, so it is registered as
+/// text.
 #[derive(Debug)]
 pub(crate) struct Fraction {
     name: &'static CStr,
-    /// What is allowed, and why something else is not.
+    /// Checks a value; the error says which values are allowed.
     check: fn(&str) -> Result<f64, String>,
     bits: AtomicU64,
-    /// As it was given. The engine looks at it when it is asked for the setting.
+    /// The text of the value, which the engine reads when a client requests the setting.
     text: Mutex<Option<Text>>,
 }
 
@@ -47,7 +48,7 @@ impl std::fmt::Debug for Text {
     }
 }
 
-/// The engine refuses a setting.
+/// The engine refused a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SettingError {
     #[error("the engine refuses the setting {0:?}")]
@@ -78,7 +79,7 @@ impl Number {
     }
 
     pub(crate) fn get(&self) -> i64 {
-        // Relaxed: nothing else depends on it, here and below.
+        // Relaxed: nothing else depends on the value, here and below.
         self.value.load(Ordering::Relaxed)
     }
 }
@@ -103,7 +104,7 @@ impl Fraction {
 }
 
 impl Context {
-    /// Its value without the engine's own file, and the most that it may be, are said here.
+    /// Registers a number with its default value and its maximum.
     pub(crate) fn register_number(
         &self,
         setting: &'static Number,
@@ -111,8 +112,7 @@ impl Context {
         most: i64,
     ) -> Result<(), SettingError> {
         const MEMORY: c_uint = 1 << 7;
-        // SAFETY: the context is valid. What is handed to the functions is the setting, which is
-        // there for ever.
+        // SAFETY: the context is valid. The callbacks receive the setting, which lives forever.
         let result = unsafe {
             (api().RegisterNumericConfig)(
                 self.raw(),
@@ -152,7 +152,7 @@ impl Context {
         registered(setting.name, result)
     }
 
-    /// Gives the settings the values that the engine's own file has for them, and else their defaults.
+    /// Sets all settings to their values in the engine's configuration file, or to their defaults.
     pub(crate) fn load_settings(&self) -> Result<(), SettingError> {
         // SAFETY: the context is valid.
         match unsafe { (api().LoadConfigs)(self.raw()) } {
@@ -162,7 +162,7 @@ impl Context {
     }
 }
 
-/// What the engine says of a setting.
+/// Converts the engine's result for a setting.
 fn registered(name: &'static CStr, result: c_int) -> Result<(), SettingError> {
     match result {
         OK => Ok(()),
@@ -171,7 +171,7 @@ fn registered(name: &'static CStr, result: c_int) -> Result<(), SettingError> {
 }
 
 unsafe extern "C" fn get_number(_: *const c_char, setting: *mut c_void) -> c_longlong {
-    // SAFETY: it is the setting that was registered, which is there for ever.
+    // SAFETY: this is the registered setting, which lives forever.
     let setting = unsafe { &*setting.cast::<Number>() };
     setting.get()
 }
@@ -182,7 +182,7 @@ unsafe extern "C" fn set_number(
     setting: *mut c_void,
     _: *mut *mut api::Str,
 ) -> c_int {
-    // SAFETY: as above. That the value is in its range, the engine has checked.
+    // SAFETY: as above. The engine has checked that the value is in range.
     let setting = unsafe { &*setting.cast::<Number>() };
     setting.value.store(value, Ordering::Relaxed);
     OK
@@ -190,13 +190,13 @@ unsafe extern "C" fn set_number(
 
 unsafe extern "C" fn get_fraction(_: *const c_char, setting: *mut c_void) -> *mut api::Str {
     let get = || {
-        // SAFETY: it is the setting that was registered, which is there for ever.
+        // SAFETY: this is the registered setting, which lives forever.
         let setting = unsafe { &*setting.cast::<Fraction>() };
         // No thread calls the engine while it holds the lock.
         let mut text = setting.text.lock().unwrap_or_else(PoisonError::into_inner);
         let text =
             text.get_or_insert_with(|| Text(OwnedStr::new(setting.get().to_string().as_bytes())));
-        // The engine copies it before it calls the module again.
+        // The engine copies the text before it calls the module again.
         text.0.as_str().raw()
     };
     guarded("a setting", get, ptr::null_mut)
@@ -209,7 +209,7 @@ unsafe extern "C" fn set_fraction(
     error: *mut *mut api::Str,
 ) -> c_int {
     let set = || {
-        // SAFETY: as above; and the engine hands over a string that is valid during this call.
+        // SAFETY: as above; the engine passes a string that is valid during this call.
         let (setting, value) = unsafe { (&*setting.cast::<Fraction>(), Str::new(value)) };
         let bytes = value.map_or(&[][..], Str::as_bytes);
         match (setting.check)(&String::from_utf8_lossy(bytes)) {
@@ -221,7 +221,7 @@ unsafe extern "C" fn set_fraction(
             }
             Err(reason) => {
                 if !error.is_null() {
-                    // SAFETY: the engine has room for a string there, which it frees.
+                    // SAFETY: the engine provides room for a string, which it frees.
                     unsafe { *error = OwnedStr::new(reason.as_bytes()).into_raw() }
                 }
                 ERR

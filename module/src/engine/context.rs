@@ -1,4 +1,4 @@
-//! What a command asks of the engine: replies, keys, effects.
+//! The context of a call: replies, keys and effects.
 
 use super::{
     api::{self, OK, api, warn, with_nul},
@@ -13,7 +13,7 @@ use std::{
     ptr::NonNull,
 };
 
-/// The engine's context of a call. It is of the thread on which the call is.
+/// The engine's context of a call. It belongs to the thread of the call.
 pub(crate) struct Context {
     raw: NonNull<api::Ctx>,
 }
@@ -21,8 +21,8 @@ pub(crate) struct Context {
 impl Context {
     /// # Safety
     ///
-    /// It is a context of the engine, and valid as long as the value. There is no other value of it,
-    /// and the call is on this thread.
+    /// `raw` is a context of the engine, valid while this value lives. It is the only value for this
+    /// context, and the call is on this thread.
     pub(super) unsafe fn new(raw: *mut api::Ctx) -> Self {
         match NonNull::new(raw) {
             Some(raw) => Self { raw },
@@ -39,23 +39,22 @@ impl Context {
         Flags(unsafe { (api().GetContextFlags)(self.raw()) })
     }
 
-    /// Tells the engine of a type of values.
+    /// Registers a data type with the engine.
     pub(crate) fn register_type<V: Value>(&self) -> Result<DataType<V>, TypeRefused> {
         // SAFETY: the context is valid.
         unsafe { DataType::register(self.raw()) }
     }
 
-    /// Opens a key. One at a time: that the context is borrowed says so.
+    /// Opens a key. The mutable borrow of the context ensures that only one key is open at a time.
     pub(crate) fn open<'a>(&'a mut self, name: Str<'a>, access: Access) -> Key<'a> {
-        // SAFETY: the context is valid, and so is the name; both are as long as the key.
+        // SAFETY: the context and the name are valid while the key is open.
         unsafe { Key::open(self.raw(), name.raw(), access) }
     }
 
-    /// Sends a command to replicas and to the AOF. The commands that one call sends are one
-    /// transaction there.
+    /// Sends a command to replicas and to the AOF. The commands of one call form a transaction there.
     pub(crate) fn replicate(&self, command: &CStr, arguments: &[Str<'_>]) {
-        // SAFETY: the context is valid, and `v` takes this number of strings, which have the same
-        // representation.
+        // SAFETY: the context is valid, and `v` takes this number of strings, whose representation is
+        // the same.
         let result = unsafe {
             (api().Replicate)(
                 self.raw(),
@@ -66,15 +65,14 @@ impl Context {
             )
         };
         if result != OK {
-            // Of the replicated commands, only `DEL` is the engine's own, and may have another
-            // name.
+            // `DEL` is the only replicated command of the engine itself, and it may have been renamed.
             warn(&format!(
                 "{command:?} was not told to replicas, which may differ from now on: is it renamed?"
             ));
         }
     }
 
-    /// The same, of what the client said.
+    /// Replicates the command as the client sent it.
     pub(crate) fn replicate_verbatim(&self) {
         // SAFETY: the context is valid.
         unsafe { (api().ReplicateVerbatim)(self.raw()) };
@@ -120,7 +118,7 @@ impl Context {
         unsafe { (api().ReplyWithLongLong)(self.raw(), number as c_longlong) };
     }
 
-    /// A number in RESP2.
+    /// Replies with a boolean, which is a number in RESP2.
     pub(crate) fn reply_bool(&self, value: bool) {
         // SAFETY: see above.
         unsafe { (api().ReplyWithBool)(self.raw(), value.into()) };
@@ -136,7 +134,7 @@ impl Context {
         unsafe { (api().ReplyWithNullArray)(self.raw()) };
     }
 
-    /// A simple string, or an error, ends at its first line.
+    /// Replies with a simple string. Simple strings and errors end at their first line break.
     pub(crate) fn reply_status(&self, text: &str) {
         let text = line(text);
         // SAFETY: see above; the text ends with a NUL.
@@ -156,7 +154,7 @@ impl Context {
         }
     }
 
-    /// Text for people: a verbatim string in RESP3.
+    /// Replies with text for humans: a verbatim string in RESP3.
     pub(crate) fn reply_text(&self, text: &str) {
         // SAFETY: as for bytes.
         unsafe {
@@ -171,7 +169,7 @@ impl fmt::Debug for Context {
     }
 }
 
-/// A text for a reply of one line.
+/// Converts a text for a reply of one line.
 fn line(text: &str) -> std::ffi::CString {
     if text.contains(['\r', '\n']) {
         with_nul(&text.replace(['\r', '\n'], " "))

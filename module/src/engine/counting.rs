@@ -1,5 +1,5 @@
-//! The allocator of tests and of the fuzzer, where there is no engine: it knows how much memory a
-//! thread uses at most.
+//! The allocator of tests and of the fuzzer, which run without an engine. It measures the peak memory
+//! use of a thread.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -10,12 +10,12 @@ use std::{
 static ALLOCATOR: Counting = Counting;
 
 thread_local! {
-    // Constant at first and never dropped: the allocator can use them at any time.
+    // Initialized at compile time and never dropped, so the allocator can use them at any time.
     static LIVE: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-/// As in the engine, a reallocation holds both the old and the new memory for a moment.
+/// A reallocation briefly holds both the old and the new memory, as in the engine.
 struct Counting;
 
 fn count(bytes: isize) {
@@ -24,11 +24,11 @@ fn count(bytes: isize) {
     PEAK.set(PEAK.get().max(live));
 }
 
-// SAFETY: every call goes to the system's allocator as it came. Counting neither allocates nor panics.
+// SAFETY: every call is passed to the system's allocator. Counting neither allocates nor panics.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: the caller's promise is the one that the system's allocator asks for.
+        // SAFETY: the caller fulfils the contract of the system's allocator, which is the same.
         unsafe { System.alloc(layout) }
     }
 

@@ -1,4 +1,4 @@
-//! A type of values that the engine keeps, saves, copies and frees.
+//! A data type whose values the engine keeps, saves, copies and frees.
 
 use super::{
     api::{self, Methods, api, warn},
@@ -14,42 +14,43 @@ use std::{
     ptr::{self, NonNull},
 };
 
-/// What the engine does with values.
+/// The operations of the engine on values.
 ///
-/// It uses one at a time, on its main thread or in a process that it has forked. It frees values on
-/// any thread.
+/// It calls them one at a time, on its main thread or in a forked process. It frees values on any
+/// thread.
 pub(crate) trait Value: Send + Sync + Sized + 'static {
-    /// Why a value was not loaded, or not copied.
+    /// The reason why a value was not loaded or copied.
     type Error: fmt::Display;
 
-    /// Its name in RDB files: 9 characters.
+    /// Its name in RDB files, of 9 characters.
     const NAME: &'static CStr;
 
-    /// The version of what [`save`](Self::save) writes.
+    /// The version of the format that [`save`](Self::save) writes.
     const VERSION: c_int;
 
     /// Reads what [`save`](Self::save) has written, in this or an older version.
     fn load(from: &mut impl Load, version: c_int) -> Result<Self, Self::Error>;
 
-    /// In a forked process, as a rule, whose other threads have stopped anywhere: it takes no lock.
+    /// Saves the value, usually in a forked process whose other threads have stopped anywhere. Must
+    /// not take a lock.
     fn save(&self, to: &mut impl Save);
 
-    /// Writes the commands that make the value. As for [`save`](Self::save), it takes no lock.
+    /// Writes commands that create the value. Like [`save`](Self::save), it must not take a lock.
     fn rewrite(&self, to: &mut impl Rewrite);
 
-    /// Its bytes.
+    /// The number of bytes that it occupies.
     fn memory_usage(&self) -> usize;
 
-    /// The same bytes for values that are equal for clients.
+    /// Bytes that are equal for values that clients cannot distinguish.
     fn digest(&self) -> Vec<u8>;
 
-    /// How much work it is to free the value: beyond 64 a thread in the background does it.
+    /// The effort to free the value. Above 64, a background thread frees it.
     fn free_effort(&self) -> usize;
 
     fn copy(&self) -> Result<Self, Self::Error>;
 }
 
-/// A type that the engine knows. All of its values are `V`.
+/// A registered data type, all of whose values are `V`.
 pub(crate) struct DataType<V> {
     raw: NonNull<api::Type>,
     values: PhantomData<fn() -> V>,
@@ -60,7 +61,7 @@ unsafe impl<V> Send for DataType<V> {}
 // SAFETY: as above.
 unsafe impl<V> Sync for DataType<V> {}
 
-/// The engine refuses the type: another module has its name.
+/// The engine refused the data type, because another module has registered its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the engine refuses the type {0:?}: is the module loaded already?")]
 pub(crate) struct TypeRefused(&'static CStr);
@@ -87,7 +88,7 @@ impl<V: Value> DataType<V> {
             copy: Some(copy::<V>),
             defrag: None,
         };
-        // SAFETY: as the caller promises; the engine copies the methods.
+        // SAFETY: the caller guarantees it; the engine copies the methods.
         let raw =
             unsafe { (api().CreateDataType)(context, V::NAME.as_ptr(), V::VERSION, &mut methods) };
         let raw = NonNull::new(raw).ok_or(TypeRefused(V::NAME))?;
@@ -110,9 +111,9 @@ impl<V> fmt::Debug for DataType<V> {
 
 /// # Safety
 ///
-/// `value` is one of this type.
+/// `value` is a value of this data type.
 unsafe fn borrow<'a, V: Value>(value: *const c_void) -> &'a V {
-    // SAFETY: as the caller promises; all values of the type are boxed `V`s.
+    // SAFETY: the caller guarantees it; all values of the type are boxed `V`s.
     unsafe { &*value.cast::<V>() }
 }
 
@@ -122,7 +123,7 @@ fn boxed<V: Value>(value: V) -> *mut c_void {
 
 unsafe extern "C" fn rdb_load<V: Value>(io: *mut api::Io, version: c_int) -> *mut c_void {
     let load = || {
-        // SAFETY: the engine reads from it during this call.
+        // SAFETY: the engine reads from `io` during this call.
         let mut loader = unsafe { Loader::new(io) };
         match V::load(&mut loader, version) {
             Ok(value) => boxed(value),

@@ -1,29 +1,29 @@
-//! Ways to be wrong, which tests must notice. They are in builds with the feature `faults` only.
+//! Deliberate faults, which tests must detect. They exist only in builds with the feature `faults`.
 
-/// What is done wrong.
+/// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The client's command is replicated as it is.
+    /// The client's command is replicated instead of its effects.
     Verbatim,
-    /// A piece that was loaded is not replicated.
+    /// A loaded piece is not replicated.
     ForgetLoad,
-    /// The engine is not told that slots can move at once.
+    /// The module does not tell the engine that it supports atomic slot migration.
     NoSlotMigration,
-    /// The time is not replicated.
+    /// Elapsed time is not replicated.
     ForgetClock,
-    /// All memory is taken for aligned.
+    /// All memory is treated as aligned.
     Misaligned,
-    /// A value that is saved panics after its header.
+    /// Saving a value panics after its header.
     PanicInSave,
 }
 
-/// True in an engine in whose environment there is a variable for this fault.
+/// True if the environment of the engine has a variable for this fault.
 #[cfg(feature = "faults")]
 pub(crate) fn is(fault: Fault) -> bool {
     use std::sync::OnceLock;
     static CHOSEN: OnceLock<Option<Fault>> = OnceLock::new();
     let chosen = CHOSEN.get_or_init(|| {
-        // Without an allocation, as the allocator asks, too.
+        // Does not allocate, because the allocator calls this.
         let all = [
             (c"GUIRA_FAULT_VERBATIM", Fault::Verbatim),
             (c"GUIRA_FAULT_FORGET_LOAD", Fault::ForgetLoad),

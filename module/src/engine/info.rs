@@ -17,19 +17,19 @@ pub(crate) struct Section {
     is_crash_report: bool,
 }
 
-/// What writes it.
+/// A function that writes the section.
 pub(crate) type Write = fn(&Section);
 
 static WRITE: OnceLock<Write> = OnceLock::new();
 
-/// The engine refuses the section.
+/// The engine refused the section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the engine refuses the module's section of INFO")]
 pub(crate) struct SectionRefused;
 
 impl Context {
     pub(crate) fn register_info(&self, write: Write) -> Result<(), SectionRefused> {
-        // Each load of the module has the same function.
+        // Each load of the module passes the same function.
         let _ = WRITE.set(write);
         // SAFETY: the context is valid.
         match unsafe { (api().RegisterInfoFunc)(self.raw(), info) } {
@@ -40,13 +40,13 @@ impl Context {
 }
 
 impl Section {
-    /// True if the engine has crashed. The thread that holds a lock may be dead then.
+    /// True in a crash report. A thread that holds a lock may have died.
     pub(crate) fn is_crash_report(&self) -> bool {
         self.is_crash_report
     }
 
     pub(crate) fn number(&self, name: &CStr, number: u64) {
-        // SAFETY: it is being written, and the engine copies the name.
+        // SAFETY: the section is being written, and the engine copies the name.
         unsafe {
             (api().InfoAddFieldULongLong)(self.raw, name.as_ptr(), number as c_ulonglong);
         }
@@ -55,8 +55,8 @@ impl Section {
 
 unsafe extern "C" fn info(context: *mut api::InfoCtx, for_crash_report: c_int) {
     let write = || {
-        // SAFETY: the engine hands over what it writes to during this call. Without a name the
-        // section has the module's. It is omitted if no client asked for it.
+        // SAFETY: the engine passes a context that is valid during this call. A section without a
+        // name has the module's name. The engine omits it if no client requested it.
         if unsafe { (api().InfoAddSection)(context, c"".as_ptr()) } == OK
             && let Some(write) = WRITE.get()
         {

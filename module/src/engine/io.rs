@@ -1,4 +1,4 @@
-//! Values in files: the engine's numbers and strings of an RDB file, and commands of an AOF file.
+//! The serialization of values: numbers and strings of an RDB file, and commands of an AOF file.
 
 use super::{
     api::{self, WARNING, api, with_nul},
@@ -11,47 +11,47 @@ use std::{
     ptr::NonNull,
 };
 
-/// Where a value is saved.
+/// A destination for saving values.
 pub(crate) trait Save {
     fn number(&mut self, number: u64);
     fn string(&mut self, bytes: &[u8]);
 }
 
-/// Where a value is loaded from.
+/// A source for loading values.
 pub(crate) trait Load {
     /// The bytes of a string.
     type Bytes: Deref<Target = [u8]>;
 
     /// # Errors
     ///
-    /// Those of the file, or of what it says.
+    /// If the file cannot be read or has no number here.
     fn number(&mut self) -> io::Result<u64>;
 
     /// # Errors
     ///
-    /// Those of the file, or of what it says.
+    /// If the file cannot be read or has no string here.
     fn string(&mut self) -> io::Result<Self::Bytes>;
 }
 
-/// Where a value is written as commands.
+/// A destination for commands that create values.
 pub(crate) trait Rewrite {
     /// `command key number bytes`
     fn emit(&mut self, command: &CStr, number: i64, bytes: &[u8]);
 }
 
-/// An RDB file, or what is like it, that is written.
+/// An RDB stream that is being written.
 pub(super) struct Saver(*mut api::Io);
 
-/// An RDB file, or what is like it, that is read.
+/// An RDB stream that is being read.
 pub(super) struct Loader(*mut api::Io);
 
-/// An AOF file that is written.
+/// An AOF file that is being written.
 pub(super) struct Rewriter<'a> {
     io: *mut api::Io,
     key: Str<'a>,
 }
 
-/// Bytes that the engine read.
+/// Bytes that the engine has read.
 pub(super) struct Read {
     begin: NonNull<u8>,
     length: usize,
@@ -60,7 +60,7 @@ pub(super) struct Read {
 impl Saver {
     /// # Safety
     ///
-    /// The engine writes to it for as long as the value is there.
+    /// The engine accepts writes to `io` while this value lives.
     pub(super) unsafe fn new(io: *mut api::Io) -> Self {
         Self(io)
     }
@@ -68,12 +68,12 @@ impl Saver {
 
 impl Save for Saver {
     fn number(&mut self, number: u64) {
-        // SAFETY: it can be written to.
+        // SAFETY: the stream is open for writing.
         unsafe { (api().SaveUnsigned)(self.0, number) }
     }
 
     fn string(&mut self, bytes: &[u8]) {
-        // SAFETY: it can be written to, and there are `bytes.len()` bytes.
+        // SAFETY: the stream is open for writing, and there are `bytes.len()` bytes.
         unsafe { (api().SaveStringBuffer)(self.0, bytes.as_ptr().cast(), bytes.len()) }
     }
 }
@@ -81,24 +81,24 @@ impl Save for Saver {
 impl Loader {
     /// # Safety
     ///
-    /// The engine reads from it for as long as the value is there.
+    /// The engine accepts reads from `io` while this value lives.
     pub(super) unsafe fn new(io: *mut api::Io) -> Self {
         Self(io)
     }
 
-    /// After an error all that is read is nothing.
+    /// After an error, all values read so far are invalid.
     fn check(&self) -> io::Result<()> {
-        // SAFETY: it can be read from.
+        // SAFETY: the stream is open for reading.
         match unsafe { (api().IsIOError)(self.0) } {
             0 => Ok(()),
             _ => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
 
-    /// Writes to the log why a value was not loaded.
+    /// Logs the reason why a value was not loaded.
     pub(super) fn log(&self, reason: &str) {
         let reason = with_nul(reason);
-        // SAFETY: it is there, and `%s` takes a pointer to a text that ends with a NUL.
+        // SAFETY: the stream is valid, and `%s` takes a pointer to a text that ends with a NUL.
         unsafe {
             (api().LogIOError)(
                 self.0,
@@ -114,14 +114,14 @@ impl Load for Loader {
     type Bytes = Read;
 
     fn number(&mut self) -> io::Result<u64> {
-        // SAFETY: it can be read from.
+        // SAFETY: the stream is open for reading.
         let number = unsafe { (api().LoadUnsigned)(self.0) };
         self.check().map(|()| number)
     }
 
     fn string(&mut self) -> io::Result<Read> {
         let mut length = 0;
-        // SAFETY: it can be read from.
+        // SAFETY: the stream is open for reading.
         let begin = unsafe { (api().LoadStringBuffer)(self.0, &mut length) };
         let read = NonNull::new(begin.cast()).map(|begin| Read { begin, length });
         self.check()?;
@@ -140,7 +140,7 @@ impl Deref for Read {
 
 impl Drop for Read {
     fn drop(&mut self) {
-        // SAFETY: the engine allocated it, and it is freed once.
+        // SAFETY: the engine allocated the bytes, and they are freed once.
         unsafe { (api().Free)(self.begin.as_ptr().cast()) }
     }
 }
@@ -148,7 +148,7 @@ impl Drop for Read {
 impl<'a> Rewriter<'a> {
     /// # Safety
     ///
-    /// The engine writes to it for as long as the value is there.
+    /// The engine accepts writes to `io` while this value lives.
     pub(super) unsafe fn new(io: *mut api::Io, key: Str<'a>) -> Self {
         Self { io, key }
     }
@@ -156,8 +156,8 @@ impl<'a> Rewriter<'a> {
 
 impl Rewrite for Rewriter<'_> {
     fn emit(&mut self, command: &CStr, number: i64, bytes: &[u8]) {
-        // SAFETY: it can be written to. `s` takes a string, `l` a `long long`, and `b` a buffer
-        // with its length.
+        // SAFETY: the stream is open for writing. `s` takes a string, `l` a `long long`, and `b` a
+        // buffer with its length.
         unsafe {
             (api().EmitAOF)(
                 self.io,

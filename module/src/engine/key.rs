@@ -1,4 +1,4 @@
-//! A key that is open, and its value.
+//! An open key and its value.
 
 use super::{
     api::{self, OK, api},
@@ -7,32 +7,32 @@ use super::{
 };
 use std::{ffi::c_int, fmt, marker::PhantomData};
 
-/// For what a key is opened.
+/// The purpose for which a key is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// What a key holds.
+/// The contents of a key.
 #[derive(Debug)]
 pub(crate) enum Found<V> {
-    /// There is no such key.
+    /// The key does not exist.
     Nothing,
-    /// A value of the type that was asked for.
+    /// A value of the requested type.
     Value(V),
-    /// Something else.
+    /// A value of another type.
     OtherType,
 }
 
-/// A key could not be changed as asked.
+/// The key could not be changed as requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the key is not open for writing")]
 pub(crate) struct NotWritable;
 
-/// An open key. It is closed when the value goes.
+/// An open key, which is closed when dropped.
 pub(crate) struct Key<'a> {
-    /// Null if there is no such key, and it was opened for reading.
+    /// Null if the key does not exist and was opened for reading.
     raw: *mut api::Key,
     call: PhantomData<&'a mut ()>,
 }
@@ -60,19 +60,19 @@ impl<'a> Key<'a> {
     /// The value of the key.
     pub(crate) fn get<V: Value>(&self, kind: &DataType<V>) -> Found<&V> {
         match self.find(kind) {
-            // SAFETY: the value lives until the key is closed, or its value is replaced, for which it
-            // must be borrowed mutably.
+            // SAFETY: the value lives until the key is closed or its value is replaced, which
+            // requires a mutable borrow.
             Found::Value(value) => Found::Value(unsafe { &*value }),
             Found::Nothing => Found::Nothing,
             Found::OtherType => Found::OtherType,
         }
     }
 
-    /// The value of the key, to be changed.
+    /// The value of the key, for changes.
     pub(crate) fn get_mut<V: Value>(&mut self, kind: &DataType<V>) -> Found<&mut V> {
         match self.find(kind) {
-            // SAFETY: as for `get`; and while the key is open, nothing else looks at the value: the
-            // engine's own callbacks run between commands, and no other key is open.
+            // SAFETY: as for `get`. While the key is open, nothing else accesses the value: the
+            // engine's callbacks run between commands, and no other key is open.
             Found::Value(value) => Found::Value(unsafe { &mut *value }),
             Found::Nothing => Found::Nothing,
             Found::OtherType => Found::OtherType,
@@ -85,7 +85,7 @@ impl<'a> Key<'a> {
             if self.raw.is_null() || (api().KeyType)(self.raw) == EMPTY {
                 Found::Nothing
             } else if (api().ModuleTypeGetType)(self.raw) == kind.raw() {
-                // What has this type is a `V`: `DataType` sees to it.
+                // `DataType` ensures that values of this type are `V`s.
                 Found::Value((api().ModuleTypeGetValue)(self.raw).cast())
             } else {
                 Found::OtherType
@@ -93,8 +93,8 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// Makes `value` the value of the key. One that was there is freed, with the time at which the
-    /// key was to expire.
+    /// Makes `value` the value of the key. Frees the previous value, and removes the deadline of the
+    /// key.
     pub(crate) fn set<V: Value>(
         &mut self,
         kind: &DataType<V>,
@@ -104,12 +104,12 @@ impl<'a> Key<'a> {
             return Err(NotWritable);
         }
         let value = Box::into_raw(Box::new(value));
-        // SAFETY: the key is open, and what has this type is a `V` in a box.
+        // SAFETY: the key is open, and values of this type are boxed `V`s.
         let result = unsafe { (api().ModuleTypeSetValue)(self.raw, kind.raw(), value.cast()) };
         if result == OK {
             Ok(())
         } else {
-            // SAFETY: the engine has not taken it.
+            // SAFETY: the engine did not take ownership.
             drop(unsafe { Box::from_raw(value) });
             Err(NotWritable)
         }
@@ -122,7 +122,7 @@ impl<'a> Key<'a> {
         if done { Ok(()) } else { Err(NotWritable) }
     }
 
-    /// The memory of the engine. (That a key is open says that this is the main thread.)
+    /// The memory of the engine. (An open key implies that this is the main thread.)
     pub(crate) fn memory(&self) -> Option<Memory> {
         status::memory()
     }
@@ -131,7 +131,7 @@ impl<'a> Key<'a> {
 impl Drop for Key<'_> {
     fn drop(&mut self) {
         if !self.raw.is_null() {
-            // SAFETY: it is open, and closed once.
+            // SAFETY: the key is open, and closed once.
             unsafe { (api().CloseKey)(self.raw) }
         }
     }

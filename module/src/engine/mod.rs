@@ -1,19 +1,19 @@
-//! The engine, Valkey or Redis, behind safe types.
+//! Safe types for the API of Valkey and Redis, the *engine*.
 //!
-//! All `unsafe` of the module is in here. The bindings are written by hand, as the engine hands out
-//! its functions by name (`api`), and so nothing but a Rust toolchain is needed to build the module.
+//! All `unsafe` code of the module is here. The bindings are written by hand: the engine provides its
+//! functions by name (`api`), so building the module needs only a Rust toolchain.
 //!
 //! | | |
 //! |---|---|
 //! | `api` | the functions, by name |
-//! | `alloc` | the engine's allocator for all of the module |
-//! | `border` | no panic leaves the module |
-//! | `context`, `string`, `key` | what a command asks of the engine |
-//! | `status` | what the engine is at the moment |
-//! | `fault` | ways to be wrong, which tests must notice |
-//! | `command`, `config`, `info` | what the module registers with the engine when it is loaded |
-//! | `data_type`, `io` | values: their files, their copies, their end |
-//! | `block` | clients that are answered by another thread |
+//! | `alloc` | the engine's allocator as the global allocator |
+//! | `border` | stops panics before they leave the module |
+//! | `context`, `string`, `key` | what a command uses of the engine |
+//! | `status` | the state of the engine |
+//! | `fault` | deliberate faults, which tests must detect |
+//! | `command`, `config`, `info` | what the module registers when it is loaded |
+//! | `data_type`, `io` | values: serialization, copies, and freeing |
+//! | `block` | clients that another thread replies to |
 //! | `timer` | what the engine calls by itself |
 #![allow(unsafe_code)]
 

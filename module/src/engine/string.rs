@@ -1,9 +1,9 @@
-//! Strings of the engine: arguments and what is made for it.
+//! Strings of the engine: arguments, and strings that the module creates.
 
 use super::api::{self, api, bytes};
 use std::{fmt, marker::PhantomData, ptr, ptr::NonNull};
 
-/// A string that the engine keeps for as long as a call of the module lasts: an argument, as a rule.
+/// A string that the engine keeps during a call of the module, usually an argument.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct Str<'call> {
@@ -14,7 +14,7 @@ pub(crate) struct Str<'call> {
 impl<'call> Str<'call> {
     /// # Safety
     ///
-    /// It is a string of the engine, which stays as it is during `'call`.
+    /// `raw` is a string of the engine that does not change during `'call`.
     pub(super) unsafe fn new(raw: *mut api::Str) -> Option<Self> {
         NonNull::new(raw).map(|raw| Self {
             raw,
@@ -26,17 +26,17 @@ impl<'call> Str<'call> {
     ///
     /// # Safety
     ///
-    /// There are `count` of them at `begin`, and they stay as they are during `'call`.
+    /// `begin` points to `count` arguments, which do not change during `'call`.
     pub(super) unsafe fn arguments(begin: *const *mut api::Str, count: i32) -> &'call [Self] {
         match usize::try_from(count) {
-            // SAFETY: as the caller promises; no argument is null, and the representation is the same.
+            // SAFETY: the caller guarantees it; no argument is null, and the representation is the same.
             Ok(count) if count > 0 => unsafe { std::slice::from_raw_parts(begin.cast(), count) },
             _ => &[],
         }
     }
 
     pub(crate) fn as_bytes(self) -> &'call [u8] {
-        // SAFETY: it stays as it is during the call.
+        // SAFETY: the string does not change during the call.
         unsafe { bytes(self.raw.as_ptr()) }
     }
 
@@ -51,13 +51,13 @@ impl fmt::Debug for Str<'_> {
     }
 }
 
-/// A string that the module made. It is used on the engine's main thread only.
+/// A string that the module has created. It is used on the engine's main thread only.
 pub(crate) struct OwnedStr(NonNull<api::Str>);
 
 impl OwnedStr {
     pub(crate) fn new(bytes: &[u8]) -> Self {
-        // SAFETY: there are `bytes.len()` bytes, which the engine copies. No context is needed:
-        // then the string is the module's until it frees it.
+        // SAFETY: there are `bytes.len()` bytes, which the engine copies. Without a context, the
+        // string belongs to the module until it frees it.
         let raw =
             unsafe { (api().CreateString)(ptr::null_mut(), bytes.as_ptr().cast(), bytes.len()) };
         match NonNull::new(raw) {
@@ -73,7 +73,7 @@ impl OwnedStr {
         }
     }
 
-    /// Leaves it to the engine.
+    /// Transfers ownership to the engine.
     pub(super) fn into_raw(self) -> *mut api::Str {
         let raw = self.0.as_ptr();
         std::mem::forget(self);
@@ -83,7 +83,7 @@ impl OwnedStr {
 
 impl Drop for OwnedStr {
     fn drop(&mut self) {
-        // SAFETY: it was made without a context, and is freed once.
+        // SAFETY: the string was created without a context, and is freed once.
         unsafe { (api().FreeString)(ptr::null_mut(), self.0.as_ptr()) }
     }
 }

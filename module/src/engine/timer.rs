@@ -1,4 +1,4 @@
-//! What the engine calls by itself: a timer, and events of keys.
+//! Callbacks of the engine: a timer, and events of keys.
 
 use super::{
     api::{self, OK, api},
@@ -13,27 +13,27 @@ use std::{
     time::Duration,
 };
 
-/// What is called, and says after which time again.
+/// A timer callback, which returns the time until its next call.
 pub(crate) type Look = fn(&Context) -> Duration;
 
-/// What is called with a key for which there was an event.
+/// A callback for a key that `RESTORE` has created.
 pub(crate) type Restored = fn(&mut Context, Str<'_>);
 
 static LOOK: OnceLock<Look> = OnceLock::new();
 static RESTORED: OnceLock<Restored> = OnceLock::new();
 
-/// After a panic it is called again nevertheless.
+/// The time until the next call after a panic.
 const OTHERWISE: Duration = Duration::from_secs(1);
 
-/// The engine tells modules of no events.
+/// The engine refused to send events to the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the engine refuses to tell the module of keys that are restored")]
 pub(crate) struct EventsRefused;
 
 impl Context {
-    /// Lets `look` be called on the main thread, between commands, now and then for ever.
+    /// Makes the engine call `look` on the main thread, between commands, repeatedly.
     pub(crate) fn look_often(&self, look: Look) {
-        // Each load of the module has the same function.
+        // Each load of the module passes the same function.
         let _ = LOOK.set(look);
         self.call_again(Duration::ZERO);
     }
@@ -44,7 +44,7 @@ impl Context {
         unsafe { (api().CreateTimer)(self.raw(), after, called, ptr::null_mut()) };
     }
 
-    /// Lets `restored` be called for keys that `RESTORE` has made, which `MIGRATE` does, too.
+    /// Makes the engine call `restored` for keys that `RESTORE` or `MIGRATE` has created.
     pub(crate) fn tell_of_restores(&self, restored: Restored) -> Result<(), EventsRefused> {
         const GENERIC: c_int = 1 << 2;
         let _ = RESTORED.set(restored);
@@ -55,10 +55,10 @@ impl Context {
         }
     }
 
-    /// True while a replica takes over and must receive everything: writes that no client requested
+    /// True while a replica takes over and must receive all changes: writes that no client requested
     /// have to wait.
     pub(crate) fn is_traffic_unwanted(&self) -> bool {
-        // SAFETY: it takes nothing, and is called on the main thread.
+        // SAFETY: the function has no parameters, and is called on the main thread.
         api()
             .AvoidReplicaTraffic
             .is_some_and(|avoid| unsafe { avoid() } != 0)
@@ -66,7 +66,7 @@ impl Context {
 }
 
 unsafe extern "C" fn called(context: *mut api::Ctx, _: *mut c_void) {
-    // SAFETY: the engine hands over what is valid during this call, on this thread.
+    // SAFETY: the engine passes a context that is valid during this call, on this thread.
     let context = unsafe { Context::new(context) };
     let look = || LOOK.get().map_or(OTHERWISE, |look| look(&context));
     let after = guarded("a timer", look, || OTHERWISE);
@@ -80,7 +80,7 @@ unsafe extern "C" fn happened(
     key: *mut api::Str,
 ) -> c_int {
     let tell = || {
-        // SAFETY: the engine hands over what is valid during this call, on this thread; the event
+        // SAFETY: the engine passes values that are valid during this call, on this thread; the event
         // ends with a NUL.
         let (mut context, event, key) = unsafe {
             let event = CStr::from_ptr(event);

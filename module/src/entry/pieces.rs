@@ -1,6 +1,6 @@
-//! A value as commands: `CF.LOADCHUNK` with the pieces that `CF.SCANDUMP` would give.
+//! A value as commands: `CF.LOADCHUNK` with the pieces that `CF.SCANDUMP` would return.
 //!
-//! The AOF is rewritten in this way, and Valkey 9 moves slots in this way.
+//! The AOF is rewritten in this way, and Valkey 9 migrates slots in this way.
 
 use super::Content;
 use crate::{
@@ -25,8 +25,8 @@ const COMMAND: &CStr = c"CF.LOADCHUNK";
 /// The position of a header.
 const HEADER: i64 = 1;
 
-/// The position of the other pieces, which end at this offset. A dump has a number, and with that
-/// no piece has the position of a header, however short it is.
+/// The position of a piece that ends at this offset. It includes a dump number, so no piece has the
+/// position of a header, however short it is.
 fn position_after(come: u64) -> i64 {
     const NUMBER: u64 = 1;
     position_of(NUMBER, come) as i64
@@ -38,10 +38,10 @@ pub(super) fn rewrite(content: &Content, to: &mut impl Rewrite, windows: &Window
             to.emit(COMMAND, HEADER, &Header::of(filter).to_bytes());
             assert!(!fault::is(Fault::PanicInSave), "a fault that a test chose");
             let written = write(filter, to);
-            // Only then is it less than a filter, and no filter when it is read.
+            // If it failed, the pieces would be incomplete, and reading them would not create a filter.
             debug_assert!(written.is_ok(), "commands take all bytes");
             if let (Some(saved), Some(window)) = (windows.save(filter), filter.window()) {
-                // The number is for people who read the file; the snapshot has the age.
+                // The number is for people who read the file; the snapshot contains the age.
                 let age = window.epoch_age().as_millis() as i64;
                 to.emit(AGE, age, &saved.to_bytes());
             }
@@ -57,8 +57,8 @@ pub(super) fn rewrite(content: &Content, to: &mut impl Rewrite, windows: &Window
     }
 }
 
-/// The snapshot, which begins with its length. To know that, it is written twice: that takes a
-/// second for each GiB, and no memory. In a forked process nothing changes in between.
+/// Writes the snapshot, preceded by its length. To determine the length, the snapshot is written
+/// twice, which takes a second per GiB, and no memory. In a forked process nothing changes between.
 fn write(filter: &Filter, to: &mut impl Rewrite) -> io::Result<()> {
     let mut count = Count(0);
     filter.write_to(&mut count)?;
@@ -69,7 +69,7 @@ fn write(filter: &Filter, to: &mut impl Rewrite) -> io::Result<()> {
     pieces.flush()
 }
 
-/// Counts the bytes that are written.
+/// Counts written bytes.
 struct Count(u64);
 
 impl Write for Count {
@@ -83,7 +83,7 @@ impl Write for Count {
     }
 }
 
-/// Each write is a piece.
+/// Emits each write as a piece.
 struct Pieces<'a, R> {
     to: &'a mut R,
     come: u64,
@@ -170,7 +170,7 @@ pub(super) mod tests {
         let filter = some_filter(20_000);
         let all = pieces_of(&filter);
         let header = Header::of(&filter).to_bytes();
-        // Cut elsewhere than a dump is.
+        // Cuts the pieces at other positions than a dump does.
         let begin = &all[0].1[..1000];
         let mut loading = Loading::restore(&header, Clock::Process).unwrap();
         loading.restore_piece(&begin[..1]).unwrap();
@@ -179,7 +179,7 @@ pub(super) mod tests {
         let mut commands = Commands::default();
         entry.rewrite(&mut commands);
         let after = |come| position_after(come) as u64;
-        // Small pieces have become one.
+        // Small pieces have been joined.
         assert!(after(1000) > 1000);
         let expected = [(1, &header[..]), (after(1000), begin)];
         let found = commands.0.iter().map(|(at, bytes)| (*at, &bytes[..]));

@@ -1,14 +1,14 @@
-//! The bytes of a value in RDB files, and in `DUMP` and `RESTORE`.
+//! The format of a value in RDB files, and in `DUMP` and `RESTORE`.
 //!
-//! | a filter | one that is being loaded |
+//! | a filter | a filter that is being loaded |
 //! |---|---|
 //! | the number 1 | the number 2 |
 //! | a string: the header of a dump | the same |
-//! | strings of 1 MiB at most: the snapshot | the pieces that have come |
+//! | strings of at most 1 MiB: the snapshot | the received pieces |
 //! | an empty string | an empty string |
-//! | with a window, a string: whether its time passes and when it last did, with a CRC-32 | a number: below, the CRC-32 of the header and the pieces; above, 32 bits of their length |
+//! | with a window, a string: whether its time passes and when it last did, with a CRC-32 | a number: in its lower half the CRC-32 of the header and the pieces, in its upper half 32 bits of their length |
 //!
-//! Header and snapshot end with checksums of their own. The engine's can be switched off.
+//! Header and snapshot end with their own checksums, because the engine's can be disabled.
 
 use super::{Content, NoRoom, Room};
 use crate::{
@@ -31,16 +31,16 @@ use std::{
 };
 use thiserror::Error;
 
-/// Of this format.
+/// The version of this format.
 pub(super) const VERSION: c_int = 2;
 
-/// Bytes of a string.
+/// The maximum size of a string in bytes.
 const STRING: usize = 1 << 20;
 
 const FILTER: u64 = 1;
 const LOADING: u64 = 2;
 
-/// Bytes are no value.
+/// The bytes are not a value.
 #[derive(Debug, Error)]
 pub(crate) enum ReadError {
     #[error("it has version {0} of the format, and this module reads version {VERSION} only")]
@@ -79,7 +79,7 @@ pub(super) fn write(content: &Content, to: &mut impl Save, windows: &Windows) {
             assert!(!fault::is(Fault::PanicInSave), "a fault that a test chose");
             let mut strings = BufWriter::with_capacity(STRING, Strings(to));
             let written = filter.write_to(&mut strings).and_then(|()| strings.flush());
-            // The engine reports what is wrong with its file.
+            // The engine reports errors of its file.
             debug_assert!(written.is_ok(), "strings take all bytes");
             drop(strings);
         }
@@ -106,7 +106,7 @@ pub(super) fn write(content: &Content, to: &mut impl Save, windows: &Windows) {
     }
 }
 
-/// Of the bytes of what is being loaded, and of nothing it is not 0.
+/// The checksum of the bytes of a load; not 0 for no bytes.
 struct Sum {
     crc: crc32fast::Hasher,
     length: u64,
@@ -175,13 +175,13 @@ pub(super) fn read(
     }
 }
 
-/// Each write is a string.
+/// Saves each write as a string.
 struct Strings<'a, S>(&'a mut S);
 
 impl<S: Save> Write for Strings<'_, S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let bytes = &bytes[..bytes.len().min(STRING)];
-        // An empty one would be the end.
+        // An empty string would be the end.
         if !bytes.is_empty() {
             self.0.string(bytes);
         }
@@ -193,7 +193,7 @@ impl<S: Save> Write for Strings<'_, S> {
     }
 }
 
-/// The filter of the strings that come, up to an empty one.
+/// Reads the filter from the following strings, up to an empty one.
 fn read_snapshot(
     from: &mut impl Load,
     header: Header,
@@ -246,7 +246,7 @@ mod tests {
         file
     }
 
-    /// For 2 000 000 items, so that there are several strings.
+    /// A filter for 2 000 000 items, whose snapshot has several strings.
     fn large() -> Entry {
         let options = Options {
             capacity: 2_000_000,
@@ -335,7 +335,7 @@ mod tests {
                     Item::Number(_) => 64,
                     Item::Bytes(bytes) => 8 * bytes.len(),
                 };
-                // Of a large string some of them, at its ends and in its midst.
+                // Of a large string, changes some bits at its ends and in between.
                 for bit in (0..bits).filter(|bit| bit % (1 + bits / 3000) == 0 || bits - bit < 64) {
                     let mut changed = file.clone();
                     match &mut changed.0[index] {
@@ -384,7 +384,7 @@ mod tests {
         }
     }
 
-    /// The age of an epoch is saved, and whether its time passes.
+    /// The saved state includes the age of an epoch, and whether time passes.
     #[test]
     fn a_window_is_as_old_as_it_was() {
         let windows = Windows::default();

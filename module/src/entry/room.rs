@@ -1,8 +1,8 @@
-//! What a value may take up that is restored or copied for a client.
+//! The memory that a value may occupy if it is restored or copied for a client.
 //!
-//! Files, replication and imported slots are not limited. Their contents are in the memory of
-//! another node already, and an engine that refused them could neither start nor follow its
-//! primary. For them, as for clients, memory is allocated as bytes arrive.
+//! Files, replication and imported slots are not limited. Their contents fit into the memory of
+//! another node, and an engine that refused them could neither start nor follow its primary. In all
+//! cases memory is allocated as bytes arrive.
 
 use crate::{
     engine::{Flags, Memory, memory, standing},
@@ -10,22 +10,22 @@ use crate::{
 };
 use thiserror::Error;
 
-/// Smaller values are left to the engine's own check before each command: to ask for its memory takes
-/// as long as `INFO memory`.
+/// For smaller values, only the engine's own check before each command applies: requesting its memory
+/// use takes as long as `INFO memory`.
 const CHECKED_BYTES: usize = 1 << 20;
 
-/// The bytes that one value may take up.
+/// The number of bytes that one value may occupy.
 #[derive(Debug)]
 pub(crate) struct Room {
     /// `guira.max-filter-bytes`
     setting: usize,
     flags: Flags,
-    /// What `maxmemory` allows, once it has been asked for.
+    /// The number of bytes that `maxmemory` allows, once it has been requested.
     free: Option<usize>,
     memory: fn() -> Option<Memory>,
 }
 
-/// A value is larger than a client may make it.
+/// The value is larger than a client may make it.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub(crate) enum NoRoom {
     #[error("it needs {needed} bytes, and guira.max-filter-bytes is {limit}")]
@@ -35,7 +35,7 @@ pub(crate) enum NoRoom {
 }
 
 impl Room {
-    /// Of a value that the engine loads or copies now.
+    /// The room for a value that the engine is about to load or copy.
     pub(crate) fn of_engine() -> Self {
         let standing = standing();
         if standing.is_loading || !standing.is_primary {
@@ -58,7 +58,7 @@ impl Room {
         }
     }
 
-    /// The most bytes that the settings allow.
+    /// The maximum number of bytes according to the settings.
     pub(crate) fn setting(&self) -> usize {
         self.setting
     }
@@ -77,7 +77,7 @@ impl Room {
         let free = *self.free.get_or_insert_with(|| {
             let memory = (self.memory)().filter(|memory| memory.limit > 0);
             memory.map_or(usize::MAX, |memory| {
-                // Where other keys are evicted, the memory is full as a rule.
+                // If other keys are evicted, the memory is usually full.
                 let used = match self.flags.may_evict() {
                     true => 0,
                     false => memory.used,

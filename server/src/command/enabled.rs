@@ -1,4 +1,4 @@
-//! From the name in a request to its command.
+//! Looks up commands by the names in requests.
 
 use super::{COMMANDS, Command};
 

@@ -1,4 +1,4 @@
-//! All commands by name: what they are.
+//! The table of all commands and their properties.
 
 use super::{
     Access::{Control, Read, Write},
@@ -19,7 +19,7 @@ const SUB: Keys = Keys::AFTER_SUBCOMMAND;
 /// The commands on filters, ordered by name.
 const OF_FILTERS: [guira_commands::Command<Store>; COMMAND_COUNT] = commands();
 
-/// The others, ordered by name. `commands/table.rs` has their functions.
+/// The other commands, ordered by name. `commands/table.rs` has their functions.
 #[rustfmt::skip]
 const OTHERS: [Command; 51] = [
     row("AUTH", -2, Control, Short, Queued, NONE, "Authenticates the connection").open().secret(),
@@ -75,7 +75,7 @@ const OTHERS: [Command; 51] = [
     row("WATCH", -2, Control, Short, AtOnce, ALL, "Watches keys: EXEC does nothing if one of them has changed"),
 ];
 
-/// How many commands there are.
+/// The number of commands.
 const COUNT: usize = OF_FILTERS.len() + OTHERS.len();
 
 /// All commands, ordered by name.
@@ -90,7 +90,7 @@ const fn all() -> [Command; COUNT] {
             ..FILTERS => of_filters(&OF_FILTERS[index]),
             _ => OTHERS[index - FILTERS],
         };
-        // Those before it are in order.
+        // The commands before this one are in order.
         let mut place = index;
         while place > 0 && is_before(command.name, all[place - 1].name) {
             all[place] = all[place - 1];
@@ -107,7 +107,7 @@ const fn all() -> [Command; COUNT] {
     all
 }
 
-/// As `a < b`, which cannot be asked of constants.
+/// Returns `a < b`; comparison operators are not available in constants.
 const fn is_before(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut index = 0;
@@ -170,7 +170,7 @@ const fn row(
 }
 
 impl Command {
-    /// A client may use it before it has authenticated.
+    /// Marks the command as available before authentication.
     const fn open(self) -> Self {
         Self {
             is_open: true,
@@ -178,7 +178,7 @@ impl Command {
         }
     }
 
-    /// Its arguments may contain a password.
+    /// Marks its arguments as secret.
     const fn secret(self) -> Self {
         Self {
             is_secret: true,

@@ -1,4 +1,4 @@
-//! From a request to the command that it names.
+//! Runs the command of a request.
 
 use super::{multi, replication::READ_ONLY, table::runnable};
 use crate::{
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// exists.
 pub const NOAUTH: Reply = Reply::error("NOAUTH Authentication required.");
 
-/// Does `command`, or queues it, or says why not.
+/// Runs or queues `command`, or returns the reason why not.
 pub fn call(
     server: &Arc<Server>,
     session: &mut Session,

@@ -9,7 +9,7 @@ use crate::{
 use guira_commands::number;
 use std::{sync::Arc, time::Duration};
 
-/// Numbers of clients that `CLIENT LIST ID` takes.
+/// The maximum number of identifiers in `CLIENT LIST ID`.
 const LISTED: usize = 65_536;
 
 /// `CLIENT ID | GETNAME | SETNAME name | SETINFO attribute value | INFO | LIST [TYPE type]
@@ -44,7 +44,7 @@ pub(super) fn client(server: &Arc<Server>, session: &mut Session, args: Args<'_>
     }
 }
 
-/// The reply to a name that a client cannot have.
+/// The reply to an invalid name.
 pub(super) fn refusal(error: NameError) -> Reply {
     Reply::Error(format!("ERR {error}").into())
 }
@@ -118,7 +118,7 @@ fn list(server: &Server, filters: Args<'_>) -> Reply {
     Reply::Text(lines.map(|client| describe(client)).collect())
 }
 
-/// Whether clients of this type are the usual ones: there are no others.
+/// Returns whether clients of this type are normal clients. There are no others.
 fn is_normal(kind: &[u8]) -> Result<bool, Reply> {
     match kind.to_ascii_lowercase().as_slice() {
         b"normal" => Ok(true),
@@ -142,14 +142,14 @@ fn kill_address(server: &Server, session: &mut Session, address: &[u8]) -> Reply
     Reply::OK
 }
 
-/// The clients that `CLIENT KILL` ends: all that match every given filter.
+/// The filters of `CLIENT KILL`: a client is killed if it matches all of them.
 #[derive(Default)]
 struct Filters<'a> {
     id: Option<u64>,
     address: Option<&'a [u8]>,
     local_address: Option<&'a [u8]>,
     older: Option<Duration>,
-    /// No client is of the type that is asked for.
+    /// True if no client has the requested type.
     none: bool,
     itself: bool,
 }
@@ -202,7 +202,7 @@ impl<'a> Filters<'a> {
     }
 }
 
-/// `CLIENT KILL filter value...`: how many it ends.
+/// `CLIENT KILL filter value...`: returns the number of killed clients.
 fn kill(server: &Server, session: &mut Session, words: Args<'_>) -> Reply {
     let filters = match Filters::parse(words) {
         Ok(filters) => filters,
@@ -216,7 +216,7 @@ fn kill(server: &Server, session: &mut Session, words: Args<'_>) -> Reply {
     Reply::count(all.len())
 }
 
-/// Ends the connection of `client`; one's own after the reply.
+/// Ends the connection of `client`; its own connection ends after the reply.
 fn end(session: &mut Session, client: &Client) {
     match client.id == session.id {
         true => session.after = After::Close,

@@ -26,7 +26,7 @@ const SLOWER_THAN: &str = "slowlog-log-slower-than";
 const SLOWLOG_LEN: &str = "slowlog-max-len";
 const TIMEOUT: &str = "timeout";
 
-/// The settings that can change while the server runs.
+/// The settings that can be changed at run time.
 const TUNABLE: [&str; 12] = [
     LATENCY_THRESHOLD,
     LOG,
@@ -42,7 +42,7 @@ const TUNABLE: [&str; 12] = [
     TIMEOUT,
 ];
 
-/// Bytes of a value that `CONFIG SET` takes. Errors repeat them.
+/// The maximum length of a value for `CONFIG SET`, because errors repeat it.
 const LONGEST: usize = 256;
 
 /// `CONFIG GET pattern [pattern]... | SET setting value... | RESETSTAT`
@@ -90,7 +90,7 @@ fn show(server: &Server, patterns: Args<'_>) -> Reply {
     )
 }
 
-/// What `CONFIG GET` shows.
+/// The settings that `CONFIG GET` shows.
 fn shown(server: &Server) -> Vec<(&'static str, String)> {
     let Server {
         config,
@@ -188,7 +188,7 @@ fn set(server: &Server, session: &Session, words: Args<'_>) -> Reply {
             return refuse(setting, &fault);
         }
     }
-    // What can still fail comes first.
+    // Applies the settings that can still fail first.
     for fallible in [MAXCLIENTS, LOG] {
         if named.iter().any(|(setting, _)| *setting == fallible)
             && let Err(fault) = prepare(fallible, &config)
@@ -207,7 +207,7 @@ fn set(server: &Server, session: &Session, words: Args<'_>) -> Reply {
     Reply::OK
 }
 
-/// The name as the table has it.
+/// Returns the name as it is in the table.
 fn find(name: &[u8]) -> Option<&'static str> {
     let mut names = TUNABLE.into_iter();
     names.find(|setting| name.eq_ignore_ascii_case(setting.as_bytes()))
@@ -228,7 +228,7 @@ fn refuse(setting: &str, fault: &str) -> Reply {
     Reply::Error(error.into())
 }
 
-/// Whether the server can have this setting of `config`. Changes nothing.
+/// Checks whether the server can apply this setting of `config`. Changes nothing.
 fn check(server: &Server, setting: &str, config: &Config) -> Result<(), String> {
     match setting {
         SAVE_EVERY if config.save_every().is_some() && server.saver.directory().is_none() => {
@@ -239,7 +239,7 @@ fn check(server: &Server, setting: &str, config: &Config) -> Result<(), String> 
     }
 }
 
-/// Whether all clients of `config` fit.
+/// Checks whether all clients of `config` fit.
 fn all_fit(config: &Config, fit: Result<NonZeroUsize, TooFewFiles>) -> Result<(), String> {
     let (fit, wanted) = (fit.map_err(|error| error.to_string())?, config.maxclients);
     match fit < wanted {
@@ -250,7 +250,7 @@ fn all_fit(config: &Config, fit: Result<NonZeroUsize, TooFewFiles>) -> Result<()
     }
 }
 
-/// Changes what a setting of `config` needs, if the process or its log can refuse that.
+/// Changes what a setting of `config` requires, if the process or its log can refuse that.
 fn prepare(setting: &str, config: &Config) -> Result<(), String> {
     match setting {
         MAXCLIENTS => all_fit(config, files::raise_limit(config.maxclients)),
@@ -259,8 +259,8 @@ fn prepare(setting: &str, config: &Config) -> Result<(), String> {
     }
 }
 
-/// Takes over one setting of `config`, after [`prepare`]. Cannot fail, so that all settings of a
-/// command are changed, or none.
+/// Applies one setting of `config`, after [`prepare`]. This cannot fail, so a command changes all of
+/// its settings or none.
 fn apply(server: &Server, setting: &str, config: &Config) {
     let tunable = &server.tunable;
     match setting {
@@ -309,7 +309,7 @@ mod tests {
             );
             let value = match setting {
                 LOG => "warn",
-                // There is no directory.
+                // The server has no directory for saves.
                 SAVE_EVERY => "0",
                 MAX_OUTPUT => "77777",
                 _ => "77",

@@ -1,4 +1,4 @@
-//! Commands on the connection itself.
+//! Commands that concern only the connection.
 
 use super::{Args, Reply, clients};
 use crate::{
@@ -11,7 +11,7 @@ use guira_commands::number;
 use std::sync::Arc;
 use tracing::warn;
 
-/// What clients can make the log say.
+/// Limits the log entries that clients can cause.
 static WRONG: Limited = Limited::new();
 
 const WRONG_PASSWORD: Reply =
@@ -82,8 +82,8 @@ pub(super) fn auth(server: &Arc<Server>, session: &mut Session, args: Args<'_>) 
     Reply::OK
 }
 
-/// Compares a password, unless the client's address has guessed too often: it would learn from
-/// the answer.
+/// Compares a password, unless the client's address has failed too often: more attempts would allow
+/// guessing.
 fn admit(server: &Server, session: &Session, user: &[u8], password: &[u8]) -> Result<(), Reply> {
     let (id, address) = (session.id, &session.address);
     let guess = server.guesses.begin(address).map_err(|wait| {

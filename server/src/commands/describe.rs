@@ -1,4 +1,4 @@
-//! `COMMAND`: what the commands are.
+//! `COMMAND`: descriptions of the commands.
 
 use super::{Args, Reply, glob, objects::MODULE};
 use crate::{
@@ -23,7 +23,7 @@ pub(super) fn command(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> 
             (b"LIST", _) => Reply::error("ERR syntax error"),
             (b"GETKEYS", [_, ..]) => keys(commands, names),
             (b"GETKEYS", []) => Reply::wrong_arity(b"command|getkeys"),
-            // Each would be described, however often it is named.
+            // Each name would be described, however often it is repeated.
             (b"DOCS" | b"INFO", names) if names.len() > commands.len() => Reply::Error(
                 format!(
                     "ERR {} names, and there are {} commands",
@@ -119,7 +119,7 @@ fn categories(command: &Command) -> Vec<&'static str> {
     [of_access, of_cost].concat()
 }
 
-/// As `COMMAND` describes a command: name, arity, flags, first and last key, step.
+/// A command as `COMMAND` describes it: name, arity, flags, first and last key, step.
 fn entry(command: &Command) -> Reply {
     let access: &[&'static str] = match command.access {
         Access::Write => &["write"],

@@ -5,12 +5,12 @@ use crate::keyspace::{Deadline, now};
 use crate::store::Store;
 use guira_commands::number;
 
-/// How a command counts time.
+/// How a command specifies time.
 #[derive(Clone, Copy)]
 struct Clock {
-    /// Milliseconds of its unit.
+    /// The number of milliseconds per unit.
     unit: i64,
-    /// From now on, and not since 1970.
+    /// True if the time is relative to now, and not to 1970.
     is_relative: bool,
 }
 
@@ -37,16 +37,16 @@ pub(super) fn expire_at_ms(store: &Store, args: Args<'_>) -> Reply {
     set(store, args, MILLISECONDS, false)
 }
 
-/// On which deadline that a key has, or has not, it depends whether it gets another one.
+/// The conditions on the present deadline under which a key gets a new one.
 #[derive(Clone, Copy, Default)]
 struct Conditions {
-    /// Only if it has none.
+    /// Only if the key has no deadline.
     none: bool,
-    /// Only if it has one.
+    /// Only if the key has a deadline.
     some: bool,
-    /// Only if it is later; never is later than any.
+    /// Only if the new deadline is later. A key without a deadline expires later than any.
     later: bool,
-    /// Only if it is earlier.
+    /// Only if the new deadline is earlier.
     earlier: bool,
 }
 
@@ -110,14 +110,14 @@ fn set(store: &Store, args: Args<'_>, unit: i64, is_relative: bool) -> Reply {
     };
     let changed = store.keyspace.change_deadline(key, change);
     if changed == Some(true) && !store.keyspace.contains(key) {
-        // The time was not in the future.
+        // The deadline has passed already.
         store.abandon(|of| of == *key);
     }
     Reply::Integer(i64::from(changed == Some(true)))
 }
 
 impl Clock {
-    /// In milliseconds since 1970; `None` if that is no number.
+    /// The deadline in milliseconds since 1970; `None` if it is out of range.
     fn deadline(self, time: i64) -> Option<i64> {
         let time = time.checked_mul(self.unit)?;
         match self.is_relative {
@@ -164,7 +164,7 @@ fn in_seconds(milliseconds: i64) -> i64 {
     milliseconds.saturating_add(SECONDS / 2) / SECONDS
 }
 
-/// What `of` makes of the deadline; -1 if there is none, -2 if there is no such key.
+/// Applies `of` to the deadline. Returns -1 if there is none, and -2 if there is no such key.
 fn show(store: &Store, args: Args<'_>, of: impl FnOnce(i64) -> i64) -> Reply {
     let &[_, key] = args else {
         return Reply::wrong_arity(args[0]);

@@ -14,11 +14,11 @@ pub(super) fn check(pattern: &[u8]) -> Result<(), Reply> {
     }
 }
 
-/// True if all of `text` fits `pattern`: `?`, `*`, `[abc]`, `[a-z]`, `[^a]`, and
-/// `\` before a byte that stands for itself. O(text × pattern).
+/// True if `pattern` matches all of `text`. Patterns have `?`, `*`, `[abc]`, `[a-z]`, `[^a]`, and `\`
+/// to quote the next byte. O(text × pattern).
 pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     let (mut pattern, mut text) = (pattern, text);
-    // What to go back to: after the last `*`, with one byte more for it.
+    // Where to resume after a mismatch: after the last `*`, which then matches one byte more.
     let mut star: Option<(&[u8], &[u8])> = None;
     loop {
         if let [b'*', after @ ..] = pattern {
@@ -42,7 +42,7 @@ pub(super) fn matches(pattern: &[u8], text: &[u8]) -> bool {
     }
 }
 
-/// What follows the first element of `pattern`, if that one fits `byte`.
+/// Returns the rest of `pattern` if its first element matches `byte`.
 fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     match pattern {
         [b'?', after @ ..] => Some(after),
@@ -53,7 +53,7 @@ fn one(pattern: &[u8], byte: u8) -> Option<&[u8]> {
     }
 }
 
-/// The same for what stands after a `[`.
+/// Like [`one`], for the part of a pattern after `[`.
 fn class(class: &[u8], byte: u8) -> Option<&[u8]> {
     let (negated, mut rest) = match class {
         [b'^', rest @ ..] => (true, rest),

@@ -1,4 +1,4 @@
-//! `INFO`: what the server is and how it fares, in sections of `name:value` lines.
+//! `INFO`: the state of the server, in sections of `name:value` lines.
 
 use super::{Args, Reply};
 use crate::{
@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-/// Filters that `INFO filters` lists at most.
+/// The maximum number of filters that `INFO filters` lists.
 const FILTERS: usize = 128;
 
 type Section = (&'static str, fn(&Server, &mut String) -> fmt::Result);

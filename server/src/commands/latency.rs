@@ -79,7 +79,7 @@ fn index_of(event: &[u8]) -> Option<usize> {
     names.position(|name| name.as_bytes().eq_ignore_ascii_case(event))
 }
 
-/// Tells people what was sampled.
+/// Describes the samples in sentences.
 fn doctor(latency: &Latency, threshold: u64) -> String {
     if threshold == 0 {
         return "Latency is not monitored. CONFIG SET latency-monitor-threshold 100 starts to \

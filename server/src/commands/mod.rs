@@ -1,7 +1,7 @@
-//! What the commands do: from arguments to a reply.
+//! The functions of the commands, from arguments to a reply.
 //!
-//! Nothing here knows of sockets or of a protocol's notation. The `CF.*` commands
-//! are in the crate `guira-commands`, which works on a [`Store`](crate::store::Store).
+//! Nothing here depends on sockets or on a wire protocol. The `CF.*` commands are in the crate
+//! `guira-commands`, which works on a [`Store`](crate::store::Store).
 
 mod call;
 mod clients;

@@ -1,7 +1,7 @@
-//! `MULTI` and its kin: commands that are queued and done in one go.
+//! `MULTI` and related commands: commands that are queued and run together.
 //!
-//! They run in order. Commands of other clients run in between: nothing is isolated. `WATCH`
-//! detects whether a key has changed before.
+//! They run in order. Commands of other clients can run in between: transactions are not isolated.
+//! `WATCH` detects whether a key has changed before.
 
 use super::replication::READ_ONLY;
 use crate::{
@@ -13,13 +13,13 @@ use guira_commands::{Args, Reply, try_with_capacity};
 use smallvec::SmallVec;
 use std::{sync::Arc, time::Instant};
 
-/// The answer to a command that `EXEC` will do.
+/// The reply to a command that `EXEC` will run.
 pub const QUEUED: Reply = Reply::Status("QUEUED");
 
-/// Keys that a client watches at most.
+/// The maximum number of keys that a client can watch.
 const WATCHED: usize = 65_536;
 
-/// Refuses a command, and with it the transaction.
+/// Refuses a command, and the transaction with it.
 pub(super) fn refuse(session: &mut Session) -> Reply {
     session.spoil_transaction();
     Reply::error("ERR Command not allowed inside a transaction")
@@ -32,7 +32,7 @@ pub(super) fn queue(session: &mut Session, runnable: &'static Runnable, args: Ar
     };
     let spoiled = transaction.queue.as_ref().is_some_and(|it| it.spoiled);
     match spoiled {
-        // It will not be done, so it is not kept.
+        // The command will not run, so it is not kept.
         true => QUEUED,
         false => match transaction.push(runnable, args) {
             Ok(()) => QUEUED,
@@ -89,7 +89,7 @@ pub(super) fn watch(server: &Arc<Server>, session: &mut Session, args: Args<'_>)
 
 /// `UNWATCH`
 pub(super) fn unwatch(_: &Arc<Server>, session: &mut Session, _: Args<'_>) -> Reply {
-    // In a transaction it comes with `EXEC`, which has ended the watching.
+    // In a transaction, `UNWATCH` runs during `EXEC`, which has ended the watching.
     session.transaction = None;
     Reply::OK
 }
@@ -99,7 +99,7 @@ pub(super) fn exec(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> 
     if !session.is_queueing() {
         return Reply::error("ERR EXEC without MULTI");
     }
-    // Given back at the end, however it comes.
+    // The transaction ends in any case.
     let Some(mut transaction) = session.transaction.take() else {
         return Reply::error("ERR EXEC without MULTI");
     };
@@ -108,7 +108,7 @@ pub(super) fn exec(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> 
         return Reply::error("EXECABORT Transaction discarded because of previous errors.");
     }
     let keyspace = &server.store.keyspace;
-    // Of two clients that watch a key the second one sees what the first one does.
+    // If two clients watch a key, the second one observes the changes of the first.
     let _turn = match transaction.watched.is_empty() {
         true => None,
         false => Some(keyspace.take_turn()),
@@ -117,7 +117,7 @@ pub(super) fn exec(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> 
     if transaction.watched.iter().any(changed) {
         return Reply::NullArray;
     }
-    // Before anything is done.
+    // Allocates before any command runs.
     let mut args: SmallVec<[&[u8]; 8]> = SmallVec::new();
     let longest = queue.commands.iter().map(|queued| queued.words).max();
     if args.try_reserve_exact(longest.unwrap_or(0)).is_err() {
@@ -137,7 +137,7 @@ pub(super) fn exec(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> 
         }
         word += words;
         let since = Instant::now();
-        // It may have become a standby since.
+        // The server may have become a standby since.
         let reply = match server.refuses(runnable.command) {
             true => READ_ONLY,
             false => runnable.run(server, session, &args),
@@ -151,7 +151,7 @@ pub(super) fn exec(server: &Arc<Server>, session: &mut Session, _: Args<'_>) -> 
             .slow_log
             .note(&session.client, runnable.command, &args, time);
         bytes += reply.bytes();
-        // What the client could not be sent is not kept, but all commands are done.
+        // Replies that exceed the client's limit are dropped, but all commands run.
         match bytes <= most_bytes {
             true => replies.push(reply),
             false => replies.clear(),

@@ -1,9 +1,9 @@
-//! `OBJECT` and `MODULE`: what tools ask of the values of keys, and of modules.
+//! `OBJECT` and `MODULE`: information that tools request about values and modules.
 
 use super::{Args, Reply, unknown::unknown_subcommand};
 use crate::store::Store;
 
-/// The name and the version under which the `CF.*` commands appear: the same as in guira-module.
+/// The name of the module that tools expect to provide the `CF.*` commands, as in guira-module.
 pub(super) const MODULE: &str = "guira";
 const VERSION: i64 = 1;
 
@@ -13,7 +13,7 @@ pub(super) fn object(store: &Store, args: Args<'_>) -> Reply {
         return Reply::wrong_arity(args[0]);
     };
     let answer = match word.to_ascii_uppercase().as_slice() {
-        // As Redis says of the values of modules.
+        // The same reply as Redis gives for values of modules.
         b"ENCODING" => Reply::bulk("raw"),
         b"REFCOUNT" => Reply::Integer(1),
         b"FREQ" | b"IDLETIME" => Reply::error(
@@ -63,7 +63,7 @@ pub(super) fn module(_: &Store, args: Args<'_>) -> Reply {
     }
 }
 
-/// The lines that a `HELP` replies with.
+/// The reply of a `HELP` subcommand.
 pub(super) fn help(lines: &[&'static str]) -> Reply {
     Reply::Array(lines.iter().copied().map(Reply::Status).collect())
 }

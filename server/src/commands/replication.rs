@@ -6,7 +6,7 @@ use guira_commands::number;
 use std::sync::Arc;
 use tracing::warn;
 
-/// The answer to a write on a standby.
+/// The reply to a write on a standby.
 pub(super) const READ_ONLY: Reply =
     Reply::error("READONLY You can't write against a read only replica.");
 
@@ -70,7 +70,7 @@ pub(super) fn snapshot(server: &Arc<Server>, session: &mut Session, args: Args<'
 }
 
 fn begin(server: &Server, session: &mut Session) -> Reply {
-    // One that the client has begun before makes room.
+    // Drops the client's previous snapshot to make room.
     session.snapshot = None;
     match server.snapshots.begin(&server.store.keyspace) {
         Ok(snapshot) => {
@@ -90,7 +90,7 @@ fn read(server: &Server, session: &mut Session, offset: &[u8]) -> Reply {
     let Some(snapshot) = &session.snapshot else {
         return Reply::error("ERR there is no snapshot: send SNAPSHOT BEGIN");
     };
-    // A client with a piece and a reply beside it stays below the limit for its replies.
+    // A piece and one more reply stay below the client's limit for replies.
     let most = PIECE.min(server.tunable.max_output() / 2);
     match snapshot.piece(offset, most) {
         Ok(piece) => Reply::Bulk(piece),

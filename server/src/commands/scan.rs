@@ -5,16 +5,17 @@ use crate::{server::Server, session::Session};
 use guira_commands::number;
 use std::sync::Arc;
 
-/// Keys that a step goes over unless its client says how many.
+/// The number of keys that a step visits by default.
 const COUNT: u64 = 10;
 
-/// Bytes of the keys that a step of a scan yields: it ends after the key with which they are more.
+/// The maximum number of bytes of keys that a step returns; the step ends after the key that exceeds
+/// it.
 const STEP: usize = 1 << 20;
 
-/// Keys that are gone over at once, should its client ask for millions.
+/// The number of keys that are visited together if a client requests millions.
 const AT_ONCE: usize = 4096;
 
-/// What a key takes up in a reply beside its bytes.
+/// The bytes of a key in a reply in addition to its name.
 const PER_KEY: usize = 16;
 
 /// `SCAN cursor [MATCH pattern] [COUNT n] [TYPE type]`
@@ -53,7 +54,7 @@ pub(super) fn scan(server: &Arc<Server>, _: &mut Session, args: Args<'_>) -> Rep
         left = left.saturating_sub(step.keys.len());
         let mut last = 0;
         for (position, key) in step.keys {
-            // Not between two keys that have the same cursor.
+            // Never ends between two keys with the same cursor.
             if bytes > most && position != last {
                 step.next = position;
                 break;

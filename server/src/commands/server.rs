@@ -1,4 +1,4 @@
-//! Commands on the server: saves, its role, the time, the end.
+//! Commands on the server: saves, its role, the time, and shutdown.
 
 use super::{Args, Reply};
 use crate::{
@@ -114,7 +114,7 @@ mod tests {
         (server, directory)
     }
 
-    /// What others do until they are disconnected is saved, too.
+    /// Changes that other clients make until they are disconnected are saved, too.
     #[test]
     fn shutdown_save_is_kept_to_at_the_end() {
         for (words, saves) in [

@@ -9,7 +9,7 @@ use crate::{
 use guira_commands::number;
 use std::sync::Arc;
 
-/// Entries that `SLOWLOG GET` shows unless its client says how many.
+/// The number of entries that `SLOWLOG GET` shows by default.
 const SHOWN: usize = 10;
 
 /// `SLOWLOG GET [count] | LEN | RESET | HELP`

@@ -1,4 +1,4 @@
-//! All commands by name: the functions that do them.
+//! The table of the functions of all commands.
 
 use super::{
     clients, config, connection, describe, expiry, info, keys, latency, multi, objects, rename,
@@ -75,7 +75,7 @@ const OTHERS: [(&str, Run); 51] = [
 /// All commands, in the order of [`COMMANDS`].
 static RUNNABLE: [Runnable; COMMANDS.len()] = all();
 
-/// What does this command.
+/// The function of a command.
 #[inline]
 pub(super) fn runnable(command: &Command) -> &'static Runnable {
     &RUNNABLE[command.index()]
@@ -92,7 +92,7 @@ const fn all() -> [Runnable; COMMANDS.len()] {
     all
 }
 
-/// The function of the command with this name. There is one, or this does not compile.
+/// The function of the command with this name. A missing function is a compile error.
 const fn function_of(name: &str) -> Run {
     let mut index = 0;
     while index < OF_FILTERS.len() {
@@ -111,7 +111,7 @@ const fn function_of(name: &str) -> Run {
     panic!("a command has no function")
 }
 
-/// As `a == b`, which cannot be asked of constants.
+/// Returns `a == b`; comparison operators are not available in constants.
 const fn is_same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut index = 0;

@@ -1,12 +1,12 @@
-//! The errors of commands and subcommands that do not exist.
+//! The errors for unknown commands and subcommands.
 
 use crate::session::Session;
 use guira_commands::{Args, Reply};
 
-/// Bytes of a name that an error repeats.
+/// The maximum number of bytes of a name that an error repeats.
 const REPEATED: usize = 128;
 
-/// The answer to a command that does not exist.
+/// The reply to an unknown command.
 pub fn unknown(session: &mut Session, args: Args<'_>) -> Reply {
     session.spoil_transaction();
     let cut = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(REPEATED)]).into_owned();
@@ -20,7 +20,7 @@ pub fn unknown(session: &mut Session, args: Args<'_>) -> Reply {
     Reply::Error(text.into())
 }
 
-/// The error of a command that has no such subcommand.
+/// The error for an unknown subcommand.
 pub(super) fn unknown_subcommand(command: &str, word: &[u8]) -> Reply {
     let word = String::from_utf8_lossy(&word[..word.len().min(REPEATED)]).into_owned();
     Reply::Error(format!("ERR unknown subcommand '{word}' of {command}: see the manual").into())

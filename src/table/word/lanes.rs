@@ -2,37 +2,38 @@
 
 use crate::table::entry::{Entry, Fingerprint};
 
-/// The most slots that a word has.
+/// The maximum number of slots of a word.
 pub(crate) const MAX_SLOTS: usize = 7;
 
-/// Bits of a reservation's token: every slot has room for them, with a prefix in semi-sorted words.
+/// The number of bits of a reservation's token. Every slot has room for them, with a prefix in
+/// semi-sorted words.
 pub(crate) const TOKEN_BITS: u32 = 9;
 
-/// The most slots that a packed word has.
+/// The maximum number of slots of a packed word.
 const MAX_PACKED_SLOTS: usize = 6;
 
 /// The division of a packed word into slots and control bits.
 ///
-/// The slots lie as the [`Lanes`] of the word's level say. The bits that belong to no slot at any
-/// level are control bits, taken from the lowest up: three for the mark, one for the
-/// reservation, `PHASE_BITS` for the phase. So they lie in one place at all levels.
+/// The [`Lanes`] of the word's level describe the slots. Bits that belong to no slot at any level are
+/// control bits. From the lowest up, three are for the mark, one is for the reservation, and
+/// `PHASE_BITS` are for the phase. Control bits therefore have the same positions at all levels.
 pub(crate) trait PackedLayout: Copy + Send + Sync + std::fmt::Debug + 'static {
-    /// The lanes of a word, by its level. A fixed layout has one level.
+    /// The lanes of a word at each level. A fixed layout has one level.
     const LEVELS: &'static [Lanes];
-    /// Bits that hold a growable filter's phase; 0 in a fixed layout.
+    /// The number of bits of a growable filter's phase; 0 in a fixed layout.
     const PHASE_BITS: u32;
-    /// Bits of a slot that hold the tag of an expiring filter's copy: its uppermost ones. 0 in other
-    /// layouts, and not together with a phase.
+    /// The number of uppermost bits of a slot that hold the tag of an expiring filter's copy; 0 in
+    /// other layouts. A layout with a phase has no tags.
     const TAG_BITS: u32 = 0;
-    /// The time of a filter with this layout: a [`Time`](crate::table::time::Time). Words do not
-    /// ask for it.
+    /// The time of a filter with this layout: a [`Time`](crate::table::time::Time). Words do not use
+    /// it.
     type Time;
 }
 
-/// How the slots of a word lie, with the masks that follow from it.
+/// The positions of the slots of a word, and masks derived from them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lanes {
-    /// Bits of a slot (w): the number of bits that it stores of a fingerprint.
+    /// Bits of a slot (w), which is the number of fingerprint bits that it stores.
     pub(crate) bits: u32,
     /// Slots in a word (S).
     pub(crate) slots: usize,
@@ -72,7 +73,7 @@ impl Lanes {
         }
     }
 
-    /// Refuses, at compile time, lanes that overlap or do not fit.
+    /// Rejects, at compile time, lanes that overlap or do not fit.
     const fn check(&self) {
         assert!(
             self.slots >= 2 && self.slots <= MAX_PACKED_SLOTS,
@@ -83,13 +84,13 @@ impl Lanes {
     }
 }
 
-/// Every constant that follows from a [`PackedLayout`].
+/// The constants that are derived from a [`PackedLayout`].
 pub(crate) trait Masks: PackedLayout {
-    /// Bits of a whole fingerprint: the bits that a word stores at level 0.
+    /// The number of bits of a whole fingerprint, which a word stores at level 0.
     const FINGERPRINT_BITS: u32 = Self::LEVELS[0].bits - Self::TAG_BITS;
     /// The bits of a whole slot that are its fingerprint: all but the tag.
     const FINGERPRINT: u64 = (1 << Self::FINGERPRINT_BITS) - 1;
-    /// True if words have a phase, and levels that follow from it.
+    /// True if words have a phase, and thus levels.
     const HAS_PHASE: bool = Self::PHASE_BITS != 0;
     /// The highest level that a word can have.
     const LAST_LEVEL: u32 = Self::LEVELS[0].bits - Self::LEVELS[Self::LEVELS.len() - 1].bits;
@@ -106,7 +107,7 @@ pub(crate) trait Masks: PackedLayout {
     };
     /// The three bits of the mark's code.
     const MARK: u64 = deposit(0b111, !Self::PAYLOAD);
-    /// The bit that says: the last slot holds a reservation's token.
+    /// The bit that is set if the last slot holds a reservation's token.
     const RESERVED: u64 = deposit(0b1000, !Self::PAYLOAD);
     /// Mark and reservation: 0 in a word without an operation in progress.
     const CONTROL: u64 = Self::MARK | Self::RESERVED;
@@ -118,7 +119,7 @@ pub(crate) trait Masks: PackedLayout {
         _ => u64::MAX << Self::PHASE_SHIFT,
     };
 
-    /// Refuses, at compile time, a layout whose parts overlap or do not fit.
+    /// Rejects, at compile time, a layout whose parts overlap or do not fit.
     const CHECKED: () = {
         let mut level = 0;
         while level < Self::LEVELS.len() {
@@ -127,10 +128,10 @@ pub(crate) trait Masks: PackedLayout {
         }
         assert!((!Self::PAYLOAD).count_ones() >= 4 + Self::PHASE_BITS);
         assert!((Self::PAYLOAD | Self::CONTROL) & Self::PHASE == 0);
-        // So no level can be out of range.
+        // Hence no level can be out of range.
         assert!(!Self::HAS_PHASE && Self::LEVELS.len() == 1 || Self::LEVELS.len() == LEVELS);
         assert!(!Self::HAS_PHASE || LEVELS == 1 << (Self::PHASE_BITS - 1));
-        // A tag is compared in its place, with a bit above it to carry into.
+        // A tag is compared in place, with a bit above it for the carry.
         assert!(Self::TAG_BITS == 0 || !Self::HAS_PHASE && Self::FINGERPRINT_BITS > 1);
         assert!(Self::TAG_BITS == 0 || Self::PAYLOAD >> 63 == 0);
     };
@@ -162,11 +163,11 @@ pub(crate) const fn deposit(bits: u64, mask: u64) -> u64 {
     result
 }
 
-/// Levels that a phase of 6 bits can tell apart.
+/// The number of levels that a phase of 6 bits can distinguish.
 const LEVELS: usize = 32;
 
-/// The lanes of each level: `longest` bits at level 0, one less at each further one, and
-/// `shortest` at those beyond, which no word reaches.
+/// The lanes of each level: `longest` bits at level 0, one bit less at each further level, and
+/// `shortest` bits at the levels beyond, which no word reaches.
 pub(crate) const fn series(longest: u32, shortest: u32, payload: u32) -> [Lanes; LEVELS] {
     let mut lanes = [Lanes::new(longest, 2, longest); LEVELS];
     let (mut level, mut bits) = (0, longest);

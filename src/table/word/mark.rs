@@ -6,18 +6,18 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub(crate) enum Mark {
-    /// O: a copy being brought in, by a mover that may yet have to give way.
+    /// O: a copy that is being brought in, by a mover that may still have to give way.
     Outline = 1,
-    /// S: a copy being brought in, for a move that may be decided at any time.
+    /// S: a copy that is being brought in, for a move that may be decided at any time.
     Shadow = 2,
-    /// T: the original of a decided move, about to be erased.
+    /// T: the original of a decided move, to be erased next.
     Trailing = 3,
-    /// D: the copy of a decided move, live, held until the original is gone.
+    /// D: the copy of a decided move. It is live, and held until the original is erased.
     Delivered = 4,
-    /// K: a copy under S, D or W that a remove has taken.
+    /// K: a copy under S, D or W that a remove has removed.
     Killed = 5,
-    /// W: a copy that its setter is about to empty because it is dead, or to give a younger tag.
-    /// Until then it is a copy as any other. Only in expiring filters.
+    /// W: a copy whose tag will be made younger, or which will be emptied because it has expired.
+    /// Until then it counts like any other copy. Only expiring filters have it.
     Withheld = 6,
 }
 

@@ -2,10 +2,10 @@
 
 use super::Bucket;
 
-/// A word with a phase. What stands here are the answers of a word that cannot grow: it is at level
-/// 0 for ever.
+/// A word with a phase. The default methods are for words that cannot grow, which stay at level 0.
 pub(crate) trait Phases: Bucket {
-    /// How many low bits of a fingerprint the word does not store: its plane says them.
+    /// The number of low bits of a fingerprint that the word does not store, because its plane implies
+    /// them.
     #[inline(always)]
     fn level(self) -> u32 {
         0
@@ -16,9 +16,9 @@ pub(crate) trait Phases: Bucket {
         Self::EMPTY
     }
 
-    /// A level in a form that is cheap for readers. It has the phase of words at the level. From
-    /// bit `first` on, its low bits mask the bits of a fingerprint that say which plane it is in. A
-    /// higher level has a higher representation.
+    /// A representation of a level that is cheap for readers. It has the phase of words at the level.
+    /// From bit `first` on, its low bits mask the fingerprint bits that select the plane. A higher
+    /// level has a larger representation.
     fn hint(_level: u32, _first: u32) -> Self {
         Self::EMPTY
     }
@@ -41,14 +41,14 @@ pub(crate) trait Phases: Bucket {
         false
     }
 
-    /// The word on the verge of its split: it does not change any more.
+    /// The word in the phase before its split, in which it no longer changes.
     fn frozen(self) -> Self {
         unreachable!("a word of a fixed filter is not split")
     }
 
-    /// What the split of a frozen word leaves in it, and what moves to the new word. Fingerprints
-    /// with a 0 in the lowest bit that the word stores stay, and those with a 1 move. That bit is
-    /// not stored any more. The mark moves with its fingerprint.
+    /// Splits a frozen word into what stays in it and what moves to the new word. Fingerprints whose
+    /// lowest stored bit is 0 stay, the others move. Neither word stores that bit any more. The mark
+    /// moves with its fingerprint.
     fn split(self) -> (Self, Self) {
         unreachable!("a word of a fixed filter is not split")
     }

@@ -7,21 +7,21 @@ use std::{
     ptr,
 };
 
-/// Of the engine's header: `REDISMODULE_ARG_TYPE_…`
+/// The constants `REDISMODULE_ARG_TYPE_…` of the engine's header.
 const STRING: c_int = 0;
 const INTEGER: c_int = 1;
 const DOUBLE: c_int = 2;
 const KEY: c_int = 3;
 const PURE_TOKEN: c_int = 6;
 
-/// `REDISMODULE_CMD_ARG_…`
+/// The constants `REDISMODULE_CMD_ARG_…`.
 const OPTIONAL: c_int = 1;
 const MULTIPLE: c_int = 1 << 1;
 
-/// A command's arguments as the engine wants them. It copies them.
+/// The arguments of a command in the engine's format. The engine copies them.
 pub(super) struct Arguments {
     list: Vec<CommandArgument>,
-    /// What the list points at.
+    /// The strings that the list points to.
     _texts: Vec<CString>,
 }
 
@@ -30,7 +30,7 @@ impl Arguments {
         let mut texts = Vec::new();
         let mut text = |text: &str| {
             let text = with_nul(text);
-            // Its bytes stay where they are when the list of texts grows.
+            // Moving the `CString` when the list grows does not move its bytes.
             let begin = text.as_ptr();
             texts.push(text);
             begin
@@ -41,7 +41,7 @@ impl Arguments {
                 name: text(argument.name),
                 kind: kind(argument.kind),
                 key_spec: match argument.kind {
-                    // The only one.
+                    // A command has one key.
                     ArgumentKind::Key => 0,
                     _ => -1,
                 },
@@ -103,7 +103,7 @@ mod tests {
         let [first, second, end] = &arguments.list[..] else {
             panic!("two arguments and an end are not {}", arguments.list.len());
         };
-        // SAFETY: they point at texts that end with a NUL, which are there as long as the list.
+        // SAFETY: the pointers are to strings that end with a NUL and live as long as the list.
         let texts = [first.name, second.name, second.token].map(|at| unsafe { CStr::from_ptr(at) });
         assert_eq!(texts, [c"key", c"item", c"ITEMS"]);
         assert!(first.token.is_null() && end.name.is_null());
