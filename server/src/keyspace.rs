@@ -266,7 +266,7 @@ impl Keyspace {
         removed.is_some()
     }
 
-    /// Gives back what was charged for a filter that `key` has no more.
+    /// Releases the charge of a filter that is no longer the value of `key`.
     fn discharge(&self, key: &[u8], filter: &Entry, deadlines: &mut Deadlines) {
         deadlines.set(key, filter, None);
         // Acquire: see `recharge`.
@@ -274,8 +274,7 @@ impl Keyspace {
         self.ticks.remove(filter);
     }
 
-    /// Adds these keys, which a save held, to a keyspace that has none yet; each with the time at
-    /// which it expires, if it does.
+    /// Adds the keys of a save, each with its deadline, to an empty keyspace.
     pub fn fill(&self, filters: impl IntoIterator<Item = (Box<[u8]>, Filter, Option<i64>)>) {
         let guard = self.map.guard();
         let mut deadlines = lock(&self.deadlines);
@@ -290,13 +289,13 @@ impl Keyspace {
         }
     }
 
-    /// How many keys there are. Some of them may have expired just now.
+    /// The number of keys, which may include keys that have just expired.
     #[must_use]
     pub fn len(&self) -> usize {
         self.map.len()
     }
 
-    /// How many of the keys will expire.
+    /// The number of keys with a deadline.
     #[must_use]
     pub fn expiring(&self) -> usize {
         lock(&self.deadlines).len()
@@ -308,7 +307,7 @@ impl Keyspace {
         lock(&self.deadlines).due(now()).is_some()
     }
 
-    /// How many keys have expired.
+    /// The number of keys that have expired.
     #[must_use]
     pub fn expired(&self) -> u64 {
         self.expired.load(Ordering::Relaxed)
@@ -325,33 +324,33 @@ impl Keyspace {
         self.len() == 0
     }
 
-    /// Bytes that are charged for all keys.
+    /// The number of bytes charged for all keys.
     #[must_use]
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Bytes that may be charged.
+    /// The maximum number of bytes that may be charged.
     #[must_use]
     pub fn limit(&self) -> usize {
-        // Relaxed: it orders nothing.
+        // Relaxed: the number orders nothing.
         self.limit.load(Ordering::Relaxed)
     }
 
-    /// Changes how many bytes may be charged. What is charged already stays.
+    /// Changes the maximum. Bytes that are charged already stay charged.
     pub(crate) fn set_limit(&self, limit: usize) {
         self.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// True if filters have grown beyond the limit: no more inserts then.
+    /// True if filters have grown beyond the limit, so that inserts are refused.
     #[inline]
     #[must_use]
     pub fn is_over_limit(&self) -> bool {
         self.used() > self.limit()
     }
 
-    /// Takes note of a change of `filter`, and charges for what it has grown. Called after inserts
-    /// into it, and before they are answered.
+    /// Records a change of `filter`, and charges for its growth. Called after inserts into the filter,
+    /// before their replies.
     #[inline]
     pub fn settle(&self, filter: &Entry) {
         if filter.has_grown() {
@@ -368,7 +367,7 @@ impl Keyspace {
         // The loop ends at once for a deleted filter, whose charge is `GONE`.
         while before < bytes {
             self.used.fetch_add(bytes - before, Ordering::Relaxed);
-            // Release: `discharge` gives back only what has been added.
+            // Release: `discharge` releases only bytes that have been added.
             match charged.compare_exchange(before, bytes, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => {
@@ -401,7 +400,7 @@ impl Keyspace {
         }
     }
 
-    /// Charges `bytes`, if the limit allows it.
+    /// Charges `bytes` if the limit allows it.
     ///
     /// # Errors
     ///
@@ -415,7 +414,7 @@ impl Keyspace {
             .map_err(|used| self.refusal(bytes, used))
     }
 
-    /// Gives back what was charged.
+    /// Releases charged bytes.
     pub fn release(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -428,7 +427,7 @@ impl Keyspace {
         Ok(())
     }
 
-    /// Bytes that are left of the limit.
+    /// The number of bytes up to the limit.
     #[must_use]
     pub fn free(&self) -> usize {
         self.limit().saturating_sub(self.used())
@@ -443,12 +442,12 @@ impl Keyspace {
     }
 }
 
-/// A panic while the lock was held leaves nothing half-done here.
+/// The state is consistent even if a thread panicked while it held the lock.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Refuses a key that is too long.
+/// Rejects a key that is too long.
 pub(crate) fn check_key(key: &[u8]) -> Result<(), ReserveError> {
     match key.len() {
         ..=LONGEST_KEY => Ok(()),
@@ -456,19 +455,19 @@ pub(crate) fn check_key(key: &[u8]) -> Result<(), ReserveError> {
     }
 }
 
-/// Bytes of a key beside its filter.
+/// The number of bytes of a key in addition to its filter.
 fn overhead(key: &[u8], deadline: Option<i64>) -> usize {
     let in_map = key.len() + OVERHEAD;
     let in_index = deadline.map_or(0, |_| key.len() + INDEXED);
     in_map + in_index
 }
 
-/// True if a key has this filter.
+/// True if the filter is the value of a key.
 fn is_kept(filter: &Entry) -> bool {
     filter.charged.load(Ordering::Relaxed) != GONE
 }
 
-/// The filter as the value of `key`, and the bytes to charge for both.
+/// The filter as the value of `key`, and the number of bytes to charge for both.
 fn to_be_charged(key: &[u8], filter: Entry) -> (Arc<Entry>, usize) {
     let overhead = u32::try_from(overhead(key, None)).unwrap_or(u32::MAX);
     filter.overhead.store(overhead, Ordering::Relaxed);
@@ -478,13 +477,13 @@ fn to_be_charged(key: &[u8], filter: Entry) -> (Arc<Entry>, usize) {
     (Arc::new(filter), bytes)
 }
 
-/// Bytes that a key with this filter, which expires then, will be charged.
+/// The number of bytes that a key with this filter and deadline is charged.
 pub(crate) fn charge_of(key: &[u8], filter: &Filter, deadline: Option<i64>) -> usize {
     let scheduled = filter.window().map_or(0, |_| SCHEDULED);
     filter.memory_usage() + overhead(key, deadline) + scheduled
 }
 
-/// Bytes of a filter and its key.
+/// The number of bytes of a filter and its key.
 fn bytes(filter: &Entry) -> usize {
     let scheduled = filter.window().map_or(0, |_| SCHEDULED);
     filter.memory_usage() + filter.overhead.load(Ordering::Relaxed) as usize + scheduled

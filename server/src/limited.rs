@@ -1,4 +1,4 @@
-//! Log lines that clients can cause at will: a limited number per interval. The others are counted.
+//! Log messages that clients can cause at will: a limited number per interval. The rest is counted.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -6,18 +6,18 @@ use std::{
 };
 use tracing::warn;
 
-/// Lines of a kind in [`WINDOW`].
+/// The number of messages of a kind per [`WINDOW`].
 const LINES: u32 = 10;
 
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// The lines of one kind.
+/// The messages of one kind.
 #[derive(Debug)]
 pub(crate) struct Limited(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    /// When the present window began, if there was one.
+    /// The start of the current window, if there is one.
     begun: Option<Instant>,
     written: u32,
     left_out: u64,
@@ -32,7 +32,7 @@ impl Limited {
         }))
     }
 
-    /// Does `line`, unless there were too many; and says before it how many were left out.
+    /// Calls `line` unless there were too many. Logs the number of omitted messages before it.
     pub(crate) fn write(&self, line: impl FnOnce()) {
         let Some(left_out) = self.admit(Instant::now()) else {
             return;
@@ -43,7 +43,7 @@ impl Limited {
         line();
     }
 
-    /// How many were left out before this one; `None` if this one is, too.
+    /// The number of messages omitted before this one; `None` if this one is omitted as well.
     fn admit(&self, now: Instant) -> Option<u64> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state

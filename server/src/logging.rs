@@ -1,4 +1,4 @@
-//! The log, which goes to the standard error output.
+//! The log, which is written to standard error.
 
 use clap::ValueEnum;
 use std::{
@@ -14,23 +14,23 @@ use tracing_subscriber::{
     util::{SubscriberInitExt, TryInitError},
 };
 
-/// The crate whose modules `--log` can name. No dependency writes to the log.
+/// The crate whose modules `--log` can name. Dependencies do not log.
 const CRATE: &str = "guira_server";
 
-/// The names of levels that `--log` takes.
+/// The names of levels for `--log`.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// What `--log` takes, for errors.
 const ALLOWED: &str = "give off, error, warn, info, debug or trace, or a list such as \
                        warn,guira_server::persist=debug";
 
-/// The level of modules that the list given with `--log` does not cover.
+/// The level of modules that a list given with `--log` does not cover.
 const DEFAULT: LevelFilter = LevelFilter::INFO;
 
-/// Replaces the filter of the log, once it is started.
+/// Replaces the filter of the log after it was started.
 static FILTER: OnceLock<Handle<Targets, Registry>> = OnceLock::new();
 
-/// How the log is written.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// One line of text per event.
@@ -60,7 +60,7 @@ pub fn start(filter: Targets, format: LogFormat) -> Result<(), TryInitError> {
     Ok(())
 }
 
-/// Logs what passes `filter` from now on. Without a log, nothing is changed.
+/// Logs events that pass `filter` from now on. Does nothing if there is no log.
 ///
 /// # Errors
 ///
@@ -69,12 +69,12 @@ pub(crate) fn change(filter: Targets) -> Result<(), reload::Error> {
     FILTER.get().map_or(Ok(()), |handle| handle.reload(filter))
 }
 
-/// Discards what cannot be written: the server outlives the reader of its log.
+/// Discards text that cannot be written: the server outlives the reader of its log.
 struct Unfailing<W>(W);
 
 impl<W: Write> Write for Unfailing<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // All at once, so that a line is written by few system calls.
+        // Writes a line at once, so that it takes few system calls.
         let _ = self.0.write_all(bytes);
         Ok(bytes.len())
     }

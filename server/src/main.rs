@@ -1,4 +1,4 @@
-//! Starts the server and ends it.
+//! Starts and stops the server.
 
 #![forbid(unsafe_code)]
 
@@ -37,10 +37,10 @@ use tokio::{
 };
 use tracing::{debug, error, info, warn};
 
-/// How long connections have to end after a panic, before the last save.
+/// The time that connections have to end after a panic, before the last save.
 const LAST_CONNECTIONS: Duration = Duration::from_secs(5);
 
-/// Dumps and loads that were not continued for this time end.
+/// The time after which unfinished dumps and loads end.
 const IDLE: Duration = Duration::from_secs(600);
 
 /// Threads in addition to the workers: for commands that take long, to replace workers on which an
@@ -69,21 +69,21 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says whether the server that runs with these settings is ready.
+/// Reports whether the server with these settings is ready.
 fn check_ready(config: &Config) -> ExitCode {
     match ready::check(config.metrics) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // The exit code tells it, too.
+            // The exit code reports it as well.
             let _ = writeln!(io::stderr(), "guira-server: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// Says why the server is not started.
+/// Reports why the server does not start.
 fn refuse(error: &dyn Error) -> ExitCode {
-    // The exit code tells it, too: `eprintln!` would panic if this cannot be written.
+    // The exit code reports it as well. `eprintln!` would panic if this cannot be written.
     let _ = writeln!(io::stderr(), "guira-server: {error}");
     ExitCode::from(2)
 }
@@ -100,14 +100,14 @@ fn run(mut config: Config) -> Result<(), Box<dyn Error>> {
         .enable_all()
         .build()?;
     let result = catch_unwind(AssertUnwindSafe(|| runtime.block_on(serve(server))));
-    // Does not wait for a save that has been given up.
+    // Does not wait for a save that was given up.
     runtime.shutdown_background();
     result.unwrap_or_else(|_| Err("it has panicked".into()))
 }
 
 async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
     let mut tasks = Essential::default();
-    // Before the filters are loaded, which may take minutes: probes learn that the server is alive.
+    // Starts before the filters are loaded, which may take minutes, so that probes get responses.
     if let Some(address) = server.config.metrics {
         let listener = TcpListener::bind(address)
             .await
@@ -115,7 +115,7 @@ async fn serve(server: Arc<Server>) -> Result<(), Box<dyn Error>> {
         info!(address = %listener.local_addr()?, "metrics are shown");
         tasks.spawn("metrics", metrics::serve(listener, server.clone()));
     }
-    // On this thread, which is no worker.
+    // This thread is not a worker.
     block_in_place(|| load(&server))?;
     let tls = Tls::open(&server.config)?.map(Arc::new);
     tasks.spawn("SIGHUP", reload_at_signal(tls.clone())?);
@@ -186,22 +186,22 @@ fn load(server: &Server) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What is lost without this task would be noticed late, or never: the server ends, so that it can
-/// be started again. Returns the reason.
+/// Ends the server with a reason if a task has panicked. Without that task, the server would fail
+/// late or silently; it should be restarted instead.
 async fn end_after_panic(
     task: &'static str,
     server: Arc<Server>,
     stop: Stop,
     serving: JoinHandle<()>,
 ) -> String {
-    // The task that handled signals has gone.
+    // The task that handled signals has ended.
     let (mut terminate, mut interrupt) = match ending_signals() {
         Ok(signals) => signals,
         Err(error) => return format!("{}, and {error}", panicked(task)),
     };
     error!(task, "a task has panicked: the server saves and stops");
     let end = async {
-        // First, so that the save has what these clients were answered.
+        // Comes first, so that the save includes all acknowledged changes.
         stop.now();
         if !serving.is_finished() && timeout(LAST_CONNECTIONS, serving).await.is_err() {
             warn!("some connections did not close in time");
@@ -230,20 +230,20 @@ fn ending_signals() -> io::Result<(Signal, Signal)> {
     ))
 }
 
-/// Tells probes that the server ends.
+/// Makes the server unready for probes when it stops.
 async fn unready_at(stop: Stop, server: Arc<Server>) {
     stop.wait().await;
     server.is_ready.store(false, Relaxed);
 }
 
-/// Tells systemd, if that has started this and wants to know.
+/// Notifies systemd if it has started this process and expects that.
 fn tell_systemd(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         warn!(%error, "could not notify systemd");
     }
 }
 
-/// Where a listener is, and the options with which `redis-cli` reaches it.
+/// The address of a listener, and the options with which `redis-cli` connects to it.
 fn place_of(listener: &Listener) -> io::Result<(String, String)> {
     Ok(match listener {
         Listener::Tcp(listener) => {
@@ -258,7 +258,7 @@ fn place_of(listener: &Listener) -> io::Result<(String, String)> {
     })
 }
 
-/// Says what to do next, to people who see the server for the first time.
+/// Shows people who start the server for the first time what to do next.
 fn welcome((place, option): (String, String)) -> io::Result<()> {
     let mut out = io::stdout();
     writeln!(
@@ -275,8 +275,8 @@ fn welcome((place, option): (String, String)) -> io::Result<()> {
     out.flush()
 }
 
-/// SIGTERM and SIGINT end the server, if what it has can be saved. After a save in vain a second
-/// SIGINT ends it at once, and a second SIGTERM after one more attempt.
+/// SIGTERM and SIGINT stop the server if its data can be saved. After a failed save, a second SIGINT
+/// stops it at once, and a second SIGTERM stops it after one more attempt.
 fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Output = ()>> {
     let (mut terminate, mut interrupt) = ending_signals()?;
     Ok(async move {
@@ -293,7 +293,7 @@ fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Out
             if again && is_interrupt {
                 end_at_once();
             }
-            // A save may hang, and the next signal is still to be heard.
+            // A save may hang, and the next signal must still be handled.
             let saved = tokio::select! {
                 saved = last_save(server.clone()) => saved,
                 _ = interrupt.recv() => end_at_once(),
@@ -319,8 +319,8 @@ fn stop_at_signal(stop: Stop, server: Arc<Server>) -> io::Result<impl Future<Out
     })
 }
 
-/// SIGHUP reads the certificates again. Without any it does nothing, so that a terminal that is
-/// closed does not end the server.
+/// SIGHUP reloads the certificates. Without certificates it does nothing, so closing a terminal does
+/// not stop the server.
 fn reload_at_signal(tls: Option<Arc<Tls>>) -> io::Result<impl Future<Output = ()>> {
     let mut hangup = signal(SignalKind::hangup())?;
     Ok(async move {
@@ -347,7 +347,7 @@ fn end_at_once() -> ! {
     process::exit(1)
 }
 
-/// Ends dumps and loads whose clients have gone.
+/// Ends dumps and loads whose clients have disconnected.
 async fn expire(server: Arc<Server>) {
     let mut ticks = interval(IDLE / 10);
     loop {
@@ -357,8 +357,8 @@ async fn expire(server: Arc<Server>) {
     }
 }
 
-/// Saves at the interval that is set, which `CONFIG SET` changes: the next save is then one interval
-/// after the change.
+/// Saves at the configured interval. After `CONFIG SET` changes the interval, the next save is one
+/// interval later.
 async fn save_every(server: Arc<Server>) {
     let mut interval = server.tunable.save_every();
     loop {
@@ -373,7 +373,7 @@ async fn save_every(server: Arc<Server>) {
             () = next => {}
             changed = interval.changed() => match changed {
                 Ok(()) => continue,
-                // The server has gone.
+                // The server has been dropped.
                 Err(_) => return,
             },
         }

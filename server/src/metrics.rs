@@ -21,10 +21,10 @@ use prometheus_client::{
 };
 use std::{cmp::Reverse, fmt, sync::Arc};
 
-/// No labels beside the command's.
+/// No labels in addition to the command.
 type NoLabels = [(&'static str, &'static str); 0];
 
-/// Reads everything at the time of the scrape.
+/// Collects all values at the time of the scrape.
 #[derive(Debug)]
 struct Exposed(Arc<Server>);
 
@@ -192,7 +192,7 @@ fn memory_and_saves(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt
     for (name, help, value) in gauges {
         gauge(encoder, name, help, value)?;
     }
-    // Without a directory there is nothing to wait for.
+    // Without a directory there are no saves.
     if server.saver.directory().is_some() {
         gauge(
             encoder,
@@ -210,7 +210,7 @@ fn memory_and_saves(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt
     ConstCounter::new(panics::count()).encode(panics)
 }
 
-/// By the names that all clients of Prometheus give them.
+/// Metrics of the process, with the names that all Prometheus clients use.
 fn of_process(encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let Some(process) = process::now() else {
         return Ok(());
@@ -256,7 +256,7 @@ fn of_process(encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// A filter that is shown: its labels, what it was at the time of the scrape, and itself.
+/// A filter in the metrics: its labels, its statistics at the time of the scrape, and its entry.
 type Shown = ([(&'static str, String); 1], guira::Stats, Arc<Entry>);
 
 fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
@@ -347,7 +347,7 @@ fn filters(server: &Server, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result 
     Ok(())
 }
 
-/// Of the filters that have a window.
+/// Metrics of the filters that have a window.
 fn windows(filters: &[Shown], encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     type Of = fn(&Windowed) -> f64;
     let gauges: [(&str, &str, Of); 4] = [
@@ -474,7 +474,7 @@ mod tests {
                     "{name}"
                 );
                 assert!(types.contains_key(name), "{name}");
-                // As promtool wants it.
+                // As promtool requires.
                 let is_counter = types[name] == "counter";
                 let has_suffix = name.ends_with("_total");
                 assert_eq!(has_suffix, is_counter && format == Format::Text, "{name}");

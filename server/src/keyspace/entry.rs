@@ -1,4 +1,4 @@
-//! The value of a key: a filter, and what the keyspace knows of it.
+//! The value of a key: a filter, and the keyspace's own state of it.
 
 use guira_commands::Filter;
 use std::{
@@ -7,19 +7,19 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// A filter that a key has, or had.
+/// A filter that is or was the value of a key.
 #[derive(Debug)]
 pub struct Entry {
     filter: Filter,
-    /// Buckets when its memory was last charged.
+    /// The number of buckets when its memory was last charged.
     pub(super) charged_buckets: AtomicUsize,
-    /// Bytes that its key takes up beside it.
+    /// The bytes of its key in addition to the filter.
     pub(super) overhead: AtomicU32,
-    /// Changes that a client watched; see [`super::watch`].
+    /// The number of changes while a client watched; see [`super::watch`].
     pub(super) changes: AtomicU32,
-    /// When its key expires, in milliseconds since 1970; 0 for never.
+    /// The deadline of its key in milliseconds since 1970; 0 for none.
     pub(crate) deadline: AtomicI64,
-    /// Bytes that are charged for it; see [`super::Keyspace`].
+    /// The bytes charged for it; see [`super::Keyspace`].
     pub(super) charged: AtomicUsize,
 }
 
@@ -53,7 +53,7 @@ impl AsRef<Filter> for Entry {
 }
 
 impl Entry {
-    /// When its key expires, in milliseconds since 1970.
+    /// The deadline of its key in milliseconds since 1970.
     #[must_use]
     pub fn deadline(&self) -> Option<i64> {
         Some(self.deadline.load(Ordering::Relaxed)).filter(|&at| at != 0)
@@ -66,17 +66,17 @@ impl Entry {
         self.deadline().is_some_and(|at| at <= now())
     }
 
-    /// True if it has grown since this was last asked. Cheap, for after every insert.
+    /// True if it has grown since the last call. It is cheap enough to call after every insert.
     pub(super) fn has_grown(&self) -> bool {
         let buckets = self.filter.buckets();
-        // Relaxed: it only chooses who charges for it. By an exchange, so that one does: too
-        // much would be charged until a second one has seen that.
+        // Relaxed: it only chooses the thread that charges. The exchange lets one thread charge;
+        // otherwise too much would be charged for a moment.
         self.charged_buckets.load(Ordering::Relaxed) != buckets
             && self.charged_buckets.swap(buckets, Ordering::Relaxed) != buckets
     }
 }
 
-/// Milliseconds since 1970.
+/// The wall-clock time in milliseconds since 1970.
 #[must_use]
 pub fn now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -7,9 +7,9 @@ use std::{
 };
 
 impl Keyspace {
-    /// The keys and their filters. Concurrent changes may be included or not. Each filter is looked
-    /// up when its turn comes, so a filter that is deleted before is not kept. A filter that is
-    /// renamed before is listed under its old name.
+    /// The keys and their filters. Concurrent changes may or may not be included. Each filter is
+    /// looked up when the iterator reaches it, so a filter that is deleted before is not kept alive. A
+    /// filter that is renamed before is listed under its old name.
     pub fn entries(&self) -> impl Iterator<Item = (Box<[u8]>, Arc<Entry>)> {
         let listed: Vec<_> = {
             let _names = self.names.read().unwrap_or_else(PoisonError::into_inner);
@@ -31,7 +31,7 @@ impl Keyspace {
             })
     }
 
-    /// The keys. Concurrent changes may be included or not.
+    /// The keys. Concurrent changes may or may not be included.
     ///
     /// # Errors
     ///

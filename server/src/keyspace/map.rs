@@ -1,8 +1,8 @@
 //! The map from keys to filters.
 //!
-//! It is in parts, by the hash of the key. So a step of `SCAN` looks at the keys of one or two
-//! parts, instead of all keys. No key takes up more memory for that, and a lookup hashes its key
-//! once, as in a single map.
+//! The map has parts, chosen by the hash of the key, so that a step of `SCAN` visits the keys of one
+//! or two parts instead of all keys. Parts cost no memory per key, and a lookup hashes its key once,
+//! as in a single map.
 
 use super::Entry;
 use papaya::{Equivalent, Guard, HashMap, LocalGuard};
@@ -12,15 +12,15 @@ use std::{
     sync::Arc,
 };
 
-/// Bits of a key's position that choose its part.
+/// The bits of a key's position that choose its part.
 const PART_BITS: u32 = 8;
 const PARTS: usize = 1 << PART_BITS;
 
-/// Bits of a position: cursors are numbers that every client can hold.
+/// The number of bits of a position. Every client can represent cursors of this size.
 const POSITION_BITS: u32 = 48;
 
-/// Which bits of the hash are the position: the map takes those below for the place in its table,
-/// and the seven above to tell keys at one place apart.
+/// The lowest bit of the position in a hash. The map uses the bits below it as the index into its table,
+/// and the seven bits above it to distinguish keys with one index.
 const POSITION_SHIFT: u32 = 9;
 
 /// The map.
@@ -35,7 +35,7 @@ type Part = HashMap<Key, Arc<Entry>, Seed>;
 /// A step of a scan.
 #[derive(Debug)]
 pub struct Step {
-    /// Keys, each with the cursor that begins with it.
+    /// Keys, each with the cursor of a step that begins with the key.
     pub keys: Vec<(u64, Box<[u8]>)>,
     /// The cursor with which to continue; 0 at the end.
     pub next: u64,
@@ -44,7 +44,7 @@ pub struct Step {
 impl Map {
     pub(super) fn new() -> Self {
         let seed = RandomState::new();
-        // The guard of one part is to do for all.
+        // One guard serves all parts.
         let collector = Arc::default();
         let part = |_| {
             HashMap::builder()
@@ -58,7 +58,7 @@ impl Map {
         }
     }
 
-    /// What keeps filters from being freed while they are looked at.
+    /// A guard that keeps filters from being freed while they are accessed.
     pub(super) fn guard(&self) -> LocalGuard<'_> {
         self.parts[0].guard()
     }
@@ -68,7 +68,7 @@ impl Map {
         self.part(&hashed).get(&hashed, guard)
     }
 
-    /// Gives `key` this filter, and returns the one that it had.
+    /// Makes the filter the value of `key`, and returns the previous value.
     pub(super) fn insert<'g>(
         &self,
         key: &[u8],
@@ -92,8 +92,8 @@ impl Map {
             .flat_map(|part| part.keys(guard).map(|key| &*key.0))
     }
 
-    /// The next `count` keys, or a few more, from position `from` on. Every key that is there all
-    /// the time from the first step to the last is in one of them.
+    /// The next `count` keys, or a few more, from position `from` on. Every key that exists from the
+    /// first step to the last is in one of the steps.
     pub(super) fn scan(&self, from: u64, count: usize) -> Step {
         let mut keys = Vec::new();
         let guard = self.guard();
@@ -107,7 +107,7 @@ impl Map {
             let wanted = count - keys.len();
             let mut next = (index as u64 + 1) << (POSITION_BITS - PART_BITS);
             if found.len() > wanted {
-                // Keys at one position come together, as a cursor cannot stand between them.
+                // Keys with one position belong to one step, because no cursor can separate them.
                 let (_, &mut (last, _), _) =
                     found.select_nth_unstable_by_key(wanted - 1, |&(position, _)| position);
                 found.retain(|&(position, _)| position <= last);
@@ -146,7 +146,7 @@ impl Map {
     }
 }
 
-/// Where a key with this hash is. Never 0, which is the cursor of the end.
+/// The position of a key with this hash. It is never 0, which is the cursor of the end.
 fn position(hash: u64) -> u64 {
     ((hash >> POSITION_SHIFT) & ((1 << POSITION_BITS) - 1)).max(1)
 }
@@ -161,7 +161,7 @@ impl Hash for Key {
     }
 }
 
-/// A key that is looked up, whose hash is known.
+/// A key to be looked up, with its known hash.
 struct Hashed<'a> {
     hash: u64,
     key: &'a [u8],
@@ -179,7 +179,7 @@ impl Equivalent<Key> for Hashed<'_> {
     }
 }
 
-/// Hashes keys, and passes on a hash that is known.
+/// Hashes keys, or passes on a known hash.
 #[derive(Clone, Debug)]
 struct Seed(RandomState);
 

@@ -1,4 +1,4 @@
-//! What changes the name of a filter or the time at which it expires, and copies.
+//! Changes of names and deadlines, and copies.
 
 use super::{Entry, Keyspace, ReserveError, check_key, deadlines::Deadlines, lock, now, overhead};
 use guira_commands::DuplicateError;
@@ -6,32 +6,32 @@ use papaya::Guard;
 use std::sync::PoisonError;
 use thiserror::Error;
 
-/// What becomes of the deadline of a key.
+/// The change of a key's deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadline {
     /// It stays.
     Keep,
-    /// The key expires then, in milliseconds since 1970; at once if that is not in the future.
+    /// The key expires at this time in milliseconds since 1970; at once if the time has passed.
     Set(i64),
     /// The key does not expire.
     Clear,
 }
 
-/// A key is not renamed.
+/// The reason why a key is not renamed.
 #[derive(Debug, Error)]
 pub enum RenameError {
-    /// There is none.
+    /// The key does not exist.
     #[error("ERR no such key")]
     Missing,
-    /// Its new name cannot be.
+    /// The new name is not allowed.
     #[error(transparent)]
     Name(#[from] ReserveError),
 }
 
-/// A key is not copied.
+/// The reason why a key is not copied.
 #[derive(Debug, Error)]
 pub enum CopyError {
-    /// There is no room.
+    /// There is no room for the copy.
     #[error(transparent)]
     Room(#[from] ReserveError),
     /// The filter could not be read and written again.
@@ -46,8 +46,8 @@ impl From<DuplicateError> for CopyError {
 }
 
 impl Keyspace {
-    /// Changes when `key` expires to what `change` makes of when it does, and whether it has
-    /// changed that. `None` if there is no such key.
+    /// Changes the deadline of `key` to the result of `change`, and returns whether it differs. Returns
+    /// `None` if there is no such key.
     pub fn change_deadline(
         &self,
         key: &[u8],
@@ -85,12 +85,12 @@ impl Keyspace {
         self.set_overhead(filter, overhead(key, to));
     }
 
-    /// Gives the filter of `from`, and the time when that expires, to `to`; whether it did. It
-    /// does not if there is a key `to` which is not to be replaced.
+    /// Moves the filter and the deadline of `from` to `to`, and returns whether it did. It does not if
+    /// the key `to` exists and `replace` is false.
     ///
     /// # Errors
     ///
-    /// [`RenameError`]; nothing has changed then.
+    /// [`RenameError`]. Nothing has changed then.
     pub fn rename(&self, from: &[u8], to: &[u8], replace: bool) -> Result<bool, RenameError> {
         let _names = self.names.write().unwrap_or_else(PoisonError::into_inner);
         let guard = self.map.guard();
@@ -110,7 +110,7 @@ impl Keyspace {
         self.charge(longer)?;
         self.release(longer);
         let Some(filter) = self.map.remove(from, &guard) else {
-            // Does not happen: no other thread deletes keys during the call.
+            // Unreachable: no other thread deletes keys during the call.
             return Err(RenameError::Missing);
         };
         let deadline = filter.deadline();
@@ -125,12 +125,12 @@ impl Keyspace {
         Ok(true)
     }
 
-    /// Gives `to` a copy of the filter of `from`, and the time when that expires; whether it did.
-    /// It does not if there is no key `from`, or a key `to` which is not to be replaced.
+    /// Copies the filter and the deadline of `from` to `to`, and returns whether it did. It does not if
+    /// the key `from` is missing, or the key `to` exists and `replace` is false.
     ///
     /// # Errors
     ///
-    /// [`CopyError`]; nothing has changed then.
+    /// [`CopyError`]. Nothing has changed then.
     pub fn copy(&self, from: &[u8], to: &[u8], replace: bool) -> Result<bool, CopyError> {
         let Some(filter) = self.get(from) else {
             return Ok(false);
@@ -139,7 +139,7 @@ impl Keyspace {
         if !replace && self.contains(to) {
             return Ok(false);
         }
-        // A snapshot of it, and the copy that is made of that.
+        // Room for a snapshot, and for the copy that is made from it.
         let size = filter.memory_usage();
         self.charge(2 * size)?;
         let duplicate = filter.duplicate();

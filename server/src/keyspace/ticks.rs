@@ -1,7 +1,7 @@
-//! When the windows of filters move on: each filter comes up when its next step may begin, and not
-//! before.
+//! Begins the epochs of filters when they are due.
 //!
-//! Large filters wait for each other only, as a step of one may take seconds.
+//! Large filters wait only for each other, because beginning an epoch of a large filter may take
+//! seconds.
 
 use super::{Entry, Keyspace, is_kept, lock};
 use guira_commands::Windowed;
@@ -12,33 +12,33 @@ use std::{
 };
 use tokio::{sync::Notify, time};
 
-/// Bytes that a filter with a window is charged for here.
+/// The bytes that a filter with a window is charged here.
 pub(super) const SCHEDULED: usize = 128;
 
-/// A filter with this number of buckets is a large one: its epoch takes about half a millisecond to
-/// begin.
+/// The number of buckets of a large filter, for which beginning an epoch takes about half a
+/// millisecond.
 const LARGE: usize = 1 << 17;
 
-/// Filters that [`Keyspace::tick_some`] moves on in one go.
+/// The number of filters for which [`Keyspace::tick_some`] begins an epoch in one call.
 const TOGETHER: usize = 256;
 
-/// The time between two of its calls, at least.
+/// The minimum time between two of its calls.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// However long its steps are, a filter comes up after that: further times might not be.
+/// The maximum time until a filter is checked again, because later times may not be representable.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
-/// Filters of one size.
+/// The filters of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// Those whose steps take next to no time.
+    /// Filters whose epochs begin in negligible time.
     Small,
-    /// The others.
+    /// The other filters.
     Large,
 }
 
 impl Lane {
-    /// Both.
+    /// Both lanes.
     pub const ALL: [Self; 2] = [Self::Small, Self::Large];
 
     fn of(entry: &Entry) -> Self {
@@ -48,7 +48,7 @@ impl Lane {
         }
     }
 
-    /// How many of its filters are moved on in one go.
+    /// The number of filters of the lane that are handled in one call.
     fn together(self) -> usize {
         match self {
             Self::Small => TOGETHER,
@@ -57,7 +57,7 @@ impl Lane {
     }
 }
 
-/// The filters with windows that keys have.
+/// The filters with windows that are values of keys.
 #[derive(Debug, Default)]
 pub(super) struct Ticks {
     small: Waiting,
@@ -67,13 +67,13 @@ pub(super) struct Ticks {
 #[derive(Debug, Default)]
 struct Waiting {
     queue: Mutex<Queue>,
-    /// Another filter comes up first.
+    /// Notified when another filter is due earlier.
     is_sooner: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// By time, and by address: that is a filter's own as long as it is here.
+    /// The filters by due time and address. The address is unique while the filter is here.
     by_time: BTreeMap<(Instant, usize), Weak<Entry>>,
     times: HashMap<usize, Instant>,
 }
@@ -86,7 +86,7 @@ impl Queue {
         }
     }
 
-    /// A filter whose time has come, if it is still there.
+    /// A filter that is due, if it still exists.
     fn due(&mut self, now: Instant) -> Option<Weak<Entry>> {
         let first = self.by_time.first_entry()?;
         let &(at, address) = first.key();
@@ -109,7 +109,7 @@ impl Ticks {
         }
     }
 
-    /// Lets the filter, if it has a window and a key, come up when its next step may begin.
+    /// Queues the filter for its next epoch, if it has a window and is the value of a key.
     pub(super) fn add(&self, entry: &Arc<Entry>) {
         let Some(window) = entry.window() else {
             return;
@@ -118,7 +118,7 @@ impl Ticks {
         let left = window.until_next_epoch().min(LONGEST);
         let (at, address) = (Instant::now() + left, address(entry));
         let mut queue = lock(&waiting.queue);
-        // Who takes the key away says so first, and then removes the filter from here.
+        // A thread that deletes the key first marks the filter, and then removes it from here.
         if !is_kept(entry) {
             return;
         }
@@ -131,7 +131,7 @@ impl Ticks {
         }
     }
 
-    /// The filter has no key any more, and is [not kept](is_kept).
+    /// Removes a filter that is [no longer the value of a key](is_kept).
     pub(super) fn remove(&self, entry: &Entry) {
         if entry.window().is_some() {
             lock(&self.of(Lane::of(entry)).queue).remove(entry);
@@ -140,7 +140,7 @@ impl Ticks {
 }
 
 impl Keyspace {
-    /// Waits until the window of a filter is to move on.
+    /// Waits until an epoch of a filter is due.
     pub async fn wait_for_tick(&self, lane: Lane) {
         let waiting = self.ticks.of(lane);
         time::sleep(PAUSE).await;
@@ -152,7 +152,7 @@ impl Keyspace {
             match first {
                 Some(at) if at <= Instant::now() => return,
                 Some(at) => {
-                    // Sooner or not: it looks again.
+                    // Checks again after either event.
                     let _ = time::timeout_at(at.into(), waiting.is_sooner.notified()).await;
                 }
                 None => waiting.is_sooner.notified().await,
@@ -160,7 +160,7 @@ impl Keyspace {
         }
     }
 
-    /// Moves the windows of some filters on whose time has come, which may take long.
+    /// Begins the epochs of some filters that are due, which may take long.
     pub fn tick_some(&self, lane: Lane) {
         let now = Instant::now();
         for _ in 0..lane.together() {
@@ -175,7 +175,7 @@ impl Keyspace {
         }
     }
 
-    /// How many filters have windows.
+    /// The number of filters with windows.
     #[must_use]
     pub fn windows(&self) -> usize {
         let of = |lane| lock(&self.ticks.of(lane).queue).times.len();
@@ -252,7 +252,7 @@ mod tests {
         keyspace.tick_some(Lane::Small);
         assert_eq!(keyspace.windows(), 2);
         assert_eq!(epoch(&keyspace, b"a"), 1);
-        // Deleted while it is ticked.
+        // The filter is deleted while its epoch begins.
         let [_, _, renamed] = entries;
         keyspace.clear();
         keyspace.ticks.add(&renamed);

@@ -1,4 +1,4 @@
-//! `WATCH`: whether a key is as it was.
+//! `WATCH`: detects whether a key has changed.
 
 use super::{Entry, Keyspace, is_kept, lock};
 use std::sync::{
@@ -9,12 +9,12 @@ use std::sync::{
     },
 };
 
-/// A key that a client watches, as it was when that began. Changes are counted while there is
-/// any such value.
+/// A watched key, with its state when the client began to watch. Changes are counted while a
+/// value of this type exists.
 #[derive(Debug)]
 pub struct Watched {
     key: Box<[u8]>,
-    /// Its filter, and how many changes of that had been counted.
+    /// Its filter, and the number of changes counted at that time.
     found: Option<(Weak<Entry>, u32)>,
 }
 
@@ -31,8 +31,8 @@ impl Keyspace {
     #[must_use]
     pub fn watch(&self, key: &[u8]) -> Watched {
         self.watched.fetch_add(1, Relaxed);
-        // SeqCst: pairs with that of `changed`. A thread that does not see the watcher has made its
-        // change before, and the watching client sees that change when it looks.
+        // SeqCst: pairs with the fence of `changed`. A thread that does not see the watcher has made
+        // its change before, so the watching client observes that change when it checks.
         fence(SeqCst);
         Watched {
             key: key.into(),
@@ -43,14 +43,14 @@ impl Keyspace {
         }
     }
 
-    /// Ends it.
+    /// Stops watching.
     pub fn unwatch(&self, watched: Watched) {
         drop(watched);
         self.watched.fetch_sub(1, Relaxed);
     }
 
-    /// True if the key has not changed, so far as that was answered. One that was missing and is
-    /// missing is the same, whatever was there in between.
+    /// True if no acknowledged change has been made to the key. A missing key counts as unchanged if
+    /// it was missing before, whatever happened in between.
     #[must_use]
     pub fn is_as_it_was(&self, watched: &Watched) -> bool {
         let now = self.get(&watched.key);
@@ -65,12 +65,12 @@ impl Keyspace {
         }
     }
 
-    /// Keeps others that watch keys from doing what depends on them, until the value is dropped.
+    /// Prevents transactions of other clients that watch keys, until the returned value is dropped.
     pub fn take_turn(&self) -> MutexGuard<'_, ()> {
         lock(&self.turn)
     }
 
-    /// Takes note of a change, which is made but not answered yet.
+    /// Records a change that is made and not yet acknowledged.
     #[inline]
     pub fn changed(&self, filter: &Entry) {
         // SeqCst: see `watch`.

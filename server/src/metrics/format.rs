@@ -1,4 +1,4 @@
-//! The two text formats of Prometheus, and which of them a scrape gets.
+//! The two text formats of Prometheus, and the choice between them.
 
 use prometheus_client::{encoding::text::encode, registry::Registry};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// How metrics are written.
+/// A format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     /// OpenMetrics 1.0.
@@ -16,8 +16,8 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The format for a client with this `Accept`: OpenMetrics if it is named and not less welcome
-    /// than `text/plain`, and text otherwise.
+    /// The format for a client with this `Accept` header: OpenMetrics if its quality is not lower than
+    /// that of `text/plain`, and text otherwise.
     pub(super) fn of(accept: &str) -> Self {
         let open_metrics = quality(accept, "application/openmetrics-text");
         let text = quality(accept, "text/plain");
@@ -44,7 +44,7 @@ impl Format {
     }
 }
 
-/// The largest quality that `accept` gives to a media type; 0 if it does not name it.
+/// The highest quality that `accept` gives to a media type; 0 if it is not listed.
 fn quality(accept: &str, media_type: &str) -> f32 {
     let mut best = 0.0_f32;
     for range in accept.split(',') {
@@ -65,8 +65,8 @@ fn quality(accept: &str, media_type: &str) -> f32 {
     best
 }
 
-/// OpenMetrics as text: there a counter is described under the name of its samples, and there are
-/// neither units nor an end.
+/// Converts OpenMetrics to text, where a counter has the name of its samples, and there are neither
+/// units nor an end marker.
 fn to_text(open_metrics: &str) -> String {
     let mut text = String::with_capacity(open_metrics.len());
     let mut lines = open_metrics.lines().peekable();
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn clients_choose_the_format() {
-        // As Prometheus 2.53 asks.
+        // The header of Prometheus 2.53.
         let prometheus = "application/openmetrics-text;version=1.0.0;q=0.5,\
                           application/openmetrics-text;version=0.0.1;q=0.4,\
                           text/plain;version=0.0.4;q=0.3,*/*;q=0.2";

@@ -23,17 +23,17 @@ use tokio::{
 };
 use tracing::debug;
 
-/// A scrape may take so long.
+/// The maximum time of a scrape.
 const SCRAPE: Duration = Duration::from_secs(10);
 
-/// Scrapes at a time: each takes a file descriptor.
+/// The maximum number of concurrent scrapes. Each takes a file descriptor.
 const SCRAPES: usize = 8;
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 type Answer = Response<Full<Bytes>>;
 
-/// Answers scrapes and probes, also while the server ends.
+/// Responds to scrapes and probes, even while the server stops.
 pub async fn serve(listener: TcpListener, server: Arc<Server>) {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Exposed(server.clone())));
