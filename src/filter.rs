@@ -6,7 +6,7 @@ mod state;
 
 use crate::{
     error::InsertError,
-    geometry::{Geometry, Kept},
+    geometry::Geometry,
     hash::SeededState,
     raw::any::{AnyFilter, with_layout},
 };
@@ -113,7 +113,7 @@ use std::{
 pub struct CuckooFilter<S = SeededState> {
     pub(crate) hasher: S,
     pub(crate) raw: AnyFilter,
-    kept: Kept,
+    pub(crate) geometry: Geometry,
 }
 
 impl<S> CuckooFilter<S> {
@@ -127,24 +127,11 @@ impl<S> CuckooFilter<S> {
 
     /// An empty filter with this geometry; `None` if there is no memory for it.
     pub(crate) fn empty(hasher: S, geometry: Geometry) -> Option<Self> {
-        Some(Self::from_parts(
+        Some(Self {
+            raw: AnyFilter::new(&geometry)?,
             hasher,
-            AnyFilter::new(&geometry)?,
             geometry,
-        ))
-    }
-
-    pub(crate) fn from_parts(hasher: S, raw: AnyFilter, geometry: Geometry) -> Self {
-        Self {
-            hasher,
-            raw,
-            kept: geometry.into(),
-        }
-    }
-
-    pub(crate) fn geometry(&self) -> Geometry {
-        let buckets = with_layout!(&self.raw, raw => raw.table.buckets());
-        self.kept.with_buckets(buckets)
+        })
     }
 }
 

@@ -45,51 +45,6 @@ pub(crate) struct Geometry {
     pub(crate) max_capacity: usize,
 }
 
-/// What a filter keeps of its [`Geometry`]. Its table has the buckets.
-#[derive(Clone, Copy)]
-pub(crate) struct Kept {
-    capacity: usize,
-    max_capacity: usize,
-    // One byte each: there may be many small filters.
-    fingerprint_bits: u8,
-    prefixes: u8,
-    levels: u8,
-}
-
-impl Kept {
-    /// The geometry whose table has this number of buckets until it doubles.
-    pub(crate) fn with_buckets(self, buckets: usize) -> Geometry {
-        Geometry {
-            series: Series {
-                fingerprint_bits: self.fingerprint_bits.into(),
-                prefixes: self.prefixes.into(),
-                levels: self.levels.into(),
-            },
-            buckets,
-            capacity: self.capacity,
-            max_capacity: self.max_capacity,
-        }
-    }
-}
-
-impl From<Geometry> for Kept {
-    fn from(geometry: Geometry) -> Self {
-        let Series {
-            fingerprint_bits,
-            prefixes,
-            levels,
-        } = geometry.series;
-        Self {
-            capacity: geometry.capacity,
-            max_capacity: geometry.max_capacity,
-            // A word has fewer bits than 256.
-            fingerprint_bits: fingerprint_bits as u8,
-            prefixes: prefixes as u8,
-            levels: levels as u8,
-        }
-    }
-}
-
 impl Geometry {
     /// The smallest table for `capacity` items at `rate`; of equal ones that
     /// with the longest fingerprints.

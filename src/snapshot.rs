@@ -115,10 +115,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn snapshot_len_hint(&self) -> usize {
-        let geometry = self.geometry();
-        let tags = geometry
+        let tags = self
+            .geometry
             .buckets
-            .div_ceil(chunk_buckets(geometry.series.levels));
+            .div_ceil(chunk_buckets(self.geometry.series.levels));
         // The doublings, the words, and a tag per chunk.
         header::len_with(1 + self.buckets() + tags)
     }
@@ -264,7 +264,7 @@ impl<S: Clone + BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// [`MemoryError`] if there is no memory for the copy.
     pub fn try_clone(&self) -> Result<Self, MemoryError> {
-        let mut copying = Copying::new(self.geometry());
+        let mut copying = Copying::new(self.geometry);
         let scanned = with_layout!(&self.raw, raw => raw.scan(&mut copying));
         match scanned.and_then(|()| copying.finish(self.hasher.clone())) {
             Ok(clone) => Ok(clone),

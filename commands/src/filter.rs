@@ -3,7 +3,6 @@
 mod any;
 mod decoder;
 pub(crate) mod header;
-pub(crate) mod shared;
 
 use crate::{Clock, Growth, Options, Window, Windowed};
 use any::{Any, in_either};
@@ -12,10 +11,7 @@ use guira::{BatchError, BuildError, CuckooFilter, InsertError, SnapshotError, St
 use header::{Header, Kind};
 use std::{
     io::{self, Read, Write},
-    sync::{
-        Arc,
-        atomic::{AtomicU32, AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
     time::{Duration, Instant},
 };
 use thiserror::Error;
@@ -31,8 +27,7 @@ const WAITING: u32 = 16;
 pub struct Filter {
     /// The kind of the filter, which only this module knows.
     any: Any,
-    /// Filters with the same options share them.
-    options: Arc<Options>,
+    options: Options,
     /// The number of items deleted so far.
     deleted: AtomicU64,
     /// The number of inserts that wait until a transient cause of failure ends.
@@ -152,7 +147,7 @@ impl Filter {
         Self {
             waiting: AtomicU32::new(0),
             any,
-            options: shared::options(options),
+            options,
             deleted: AtomicU64::new(deleted),
         }
     }
@@ -336,7 +331,7 @@ impl Filter {
                 if window.has_begun() {
                     copy.begin();
                 }
-                Self::windowed(copy, *self.options, self.deleted())
+                Self::windowed(copy, self.options, self.deleted())
             }),
         }
         .map_err(DuplicateError::Copy)

@@ -37,11 +37,10 @@ impl<S> CuckooFilter<S> {
     /// ```
     pub fn shrink_to_fit(&mut self) -> bool {
         let words = self.buckets();
-        let geometry = self.geometry();
-        if words == geometry.buckets {
+        if words == self.geometry.buckets {
             return false;
         }
-        let Some(new) = AnyFilter::new(&geometry) else {
+        let Some(new) = AnyFilter::new(&self.geometry) else {
             return false;
         };
         let mut inserted = 0;

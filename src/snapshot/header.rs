@@ -41,7 +41,7 @@ pub(crate) const BYTES_WITH_CHECKSUM: usize = HEADER_BYTES + size_of::<u32>();
 impl Header {
     pub(crate) fn of<S: BuildHasher + 'static>(filter: &CuckooFilter<S>) -> Self {
         Self {
-            geometry: filter.geometry(),
+            geometry: filter.geometry,
             hashing: Hashing::of(filter.hasher()),
         }
     }

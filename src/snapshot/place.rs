@@ -59,7 +59,11 @@ impl Place {
         } = self;
         result?;
         with_layout!(&mut raw, raw => raw.has_stored(&restored));
-        Ok(CuckooFilter::from_parts(hasher, raw, geometry))
+        Ok(CuckooFilter {
+            hasher,
+            raw,
+            geometry,
+        })
     }
 }
 
