@@ -41,3 +41,23 @@ mod space;
 mod stress;
 mod union;
 mod weak_hasher;
+
+/// A file that is missing here would not be compiled.
+#[test]
+fn all_files_are_modules_of_this_binary_or_binaries() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let manifest = include_str!("../Cargo.toml");
+    let mut files = 0;
+    for entry in std::fs::read_dir(root).expect("the directory of the tests") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_stem().and_then(|name| name.to_str());
+        let name = name.expect("a name in UTF-8");
+        if path.is_file() {
+            let is_module = include_str!("all.rs").contains(&format!("\nmod {name};\n"));
+            let is_binary = manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
+            assert!(is_module != is_binary, "{name}.rs is neither or both");
+            files += 1;
+        }
+    }
+    assert!(files > 0);
+}
