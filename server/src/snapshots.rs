@@ -1,6 +1,6 @@
 //! Snapshots of all keys, which standbys read piece by piece.
 //!
-//! A snapshot is a save in a file without a name. At most [`MOST`] of them exist, and standbys share
+//! A snapshot is a save in a file without a name. At most `MOST` of them exist, and standbys share
 //! them, so the number of standbys costs neither memory nor disk space.
 
 use crate::{keyspace::Keyspace, persist};

@@ -252,6 +252,7 @@ mod tests {
         }
     }
 
-    /// Rooms without an effect on a model: statistics, and numbers of threads.
-    const OTHERS: [&str; 2] = ["stats", "threads"];
+    /// Rooms without an effect on a model: statistics, numbers of threads, and what only the coherence
+    /// simulator compiles.
+    const OTHERS: [&str; 3] = ["coherence", "stats", "threads"];
 }
