@@ -99,6 +99,11 @@ fn no_address_space_is_an_error() {
     // memory that is left, and a whole table beside it does not.
     server.limit_address_space(filter / 8 * 9);
     let refused = text(&copy(&mut client, &mut other).unwrap_err());
+    // The allocator may lack address space for a piece already. That ends the connection.
+    if refused.contains("there is no memory for the request") {
+        let mut client = server.client(Protocol::Resp2);
+        return assert!(ask::<bool>(&mut client, "CF.EXISTS k 1"));
+    }
     assert!(refused.starts_with("OOM no memory for "), "{refused}");
     assert_eq!(memory(&mut client, "loads_under_way:"), 0);
     let refused = refusal(&mut client, "CF.RESERVE more 160000000 EXPANSION 0");
