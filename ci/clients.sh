@@ -17,16 +17,7 @@ if [ -z "${GUIRA_CLIENTS_BOUNDED:-}" ]; then
     GUIRA_CLIENTS_BOUNDED=1 exec timeout --kill-after=10 1800 "$self" "$@"
 fi
 
-work=$(mktemp -d)
-server=
-end() {
-    if [ -n "$server" ]; then
-        kill "$server" 2>/dev/null || true
-        wait "$server" 2>/dev/null || true
-    fi
-    rm -rf "$work"
-}
-trap end EXIT
+own_server
 
 say() { printf '\n== %s\n' "$*"; }
 fail() { printf 'clients.sh: %s\n' "$*" >&2; exit 1; }

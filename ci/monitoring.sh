@@ -20,16 +20,7 @@ fi
 "$promtool" test rules server/monitoring/alerts.test.yml
 
 cargo build --quiet --release --package guira-server
-work=$(mktemp -d)
-server=
-end() {
-    if [ -n "$server" ]; then
-        kill "$server" 2>/dev/null || true
-        wait "$server" 2>/dev/null || true
-    fi
-    rm -rf "$work"
-}
-trap end EXIT
+own_server
 start_server "$work/out" "${CARGO_TARGET_DIR:-target}/release/guira-server" \
     --port 0 --metrics 127.0.0.1:0 --log info --dir "$work/saves" 2>"$work/log" ||
     { cat "$work/log"; exit 1; }

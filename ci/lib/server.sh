@@ -14,3 +14,18 @@ start_server() {
     done
     return 1
 }
+
+# own_server: makes the folder `work`. At the exit of the script it is removed, and `server` ended.
+own_server() {
+    work=$(mktemp -d)
+    server=
+    trap end_server EXIT
+}
+
+end_server() {
+    if [ -n "$server" ]; then
+        kill "$server" 2>/dev/null || true
+        wait "$server" 2>/dev/null || true
+    fi
+    rm -rf "$work"
+}
