@@ -10,7 +10,7 @@ mod load;
 mod out;
 
 pub use crate::filter::header::{Header, HeaderError, Kind};
-pub use load::{Load, LoadError, Memory};
+pub use load::{Load, LoadError, Memory, longest_snapshot};
 pub use out::{DumpError, Dumps, UnderWay};
 
 use crate::{

@@ -2,12 +2,13 @@
 
 use crate::{
     command::{COMMANDS, Command},
+    lock::lock,
     resp::Protocol,
 };
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock,
         atomic::{
             AtomicBool, AtomicU64, AtomicUsize,
             Ordering::{Acquire, Relaxed, Release},
@@ -123,13 +124,12 @@ impl Clients {
         Some(client.clone())
     }
 
-    /// The list is consistent even if a thread panicked while it held the lock.
     fn lock(&self, list: List) -> MutexGuard<'_, ByNumber> {
         let list = match list {
             List::All => &self.all,
             List::Unauthenticated => &self.unauthenticated,
         };
-        list.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(list)
     }
 }
 
@@ -225,7 +225,7 @@ impl Client {
 
     /// The names that it has given itself.
     pub fn names(&self) -> MutexGuard<'_, Names> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.names)
     }
 
     /// Ends its connection after the current command.

@@ -21,13 +21,14 @@ pub use names::{CopyError, Deadline, RenameError};
 pub use ticks::Lane;
 pub use watch::Watched;
 
+use crate::lock::lock;
 use deadlines::{Deadlines, INDEXED};
 use guira::CuckooFilter;
 use guira_commands::{Clock, Filter, Growth, GrowthError, Wanted};
 use map::Map;
 use papaya::Guard;
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError, RwLock,
+    Arc, Mutex, RwLock,
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 use ticks::{SCHEDULED, Ticks};
@@ -217,10 +218,15 @@ impl Keyspace {
             return;
         }
         // There is no memory for a list of all keys, so this takes short steps, which is slower.
+        self.in_short_steps(|keys| self.remove_all(keys.iter()));
+    }
+
+    /// Calls `work` with all keys, a few at a time.
+    fn in_short_steps(&self, mut work: impl FnMut(Vec<Box<[u8]>>)) {
         let mut cursor = 0;
         loop {
             let step = self.scan(cursor, LISTED_TOGETHER);
-            self.remove_all(step.keys.iter().map(|(_, key)| key));
+            work(step.keys.into_iter().map(|(_, key)| key).collect());
             cursor = step.next;
             if cursor == 0 {
                 return;
@@ -440,11 +446,6 @@ impl Keyspace {
             free: self.limit().saturating_sub(used),
         }
     }
-}
-
-/// The state is consistent even if a thread panicked while it held the lock.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Rejects a key that is too long.

@@ -34,6 +34,7 @@ pub mod files;
 pub mod guesses;
 pub mod keyspace;
 mod limited;
+mod lock;
 pub mod logging;
 pub mod metrics;
 pub mod net;

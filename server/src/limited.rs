@@ -1,7 +1,8 @@
 //! Log messages that clients can cause at will: a limited number per interval. The rest is counted.
 
+use crate::lock::lock;
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::Mutex,
     time::{Duration, Instant},
 };
 use tracing::warn;
@@ -45,7 +46,7 @@ impl Limited {
 
     /// The number of messages omitted before this one; `None` if this one is omitted as well.
     fn admit(&self, now: Instant) -> Option<u64> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = lock(&self.0);
         if state
             .begun
             .is_none_or(|begun| now.duration_since(begun) >= WINDOW)

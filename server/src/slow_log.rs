@@ -4,12 +4,13 @@ mod latency;
 
 pub(crate) use latency::{EVENTS, Event, Latency, Sample};
 
+use crate::lock::lock;
 use crate::{clients::Client, command::Command};
 use guira_commands::Args;
 use std::{
     collections::VecDeque,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard,
         atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -145,9 +146,8 @@ impl SlowLog {
         inner.entries.truncate(most);
     }
 
-    /// A panic while the lock was held leaves nothing half-done here.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 }
 

@@ -3,6 +3,7 @@
 //! A snapshot is a save in a file without a name. At most `MOST` of them exist, and standbys share
 //! them, so the number of standbys costs neither memory nor disk space.
 
+use crate::lock::lock;
 use crate::{keyspace::Keyspace, persist};
 use std::{
     env,
@@ -10,7 +11,7 @@ use std::{
     io,
     os::unix::fs::FileExt,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak},
+    sync::{Arc, Mutex, TryLockError, Weak},
     time::{Duration, Instant},
 };
 use thiserror::Error;
@@ -143,11 +144,6 @@ impl Snapshot {
         }
         !is_idle
     }
-}
-
-/// A panic while the lock was held leaves nothing half-done here.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -9,15 +9,17 @@ mod tls;
 use crate::{
     certificates::TlsError,
     config::{self, Address, Config},
+    lock::lock,
     persist,
     store::Store,
 };
+use guira_commands::dump::longest_snapshot;
 use link::{Link, LinkError};
 use std::{
     net::{Shutdown, TcpStream},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -29,10 +31,6 @@ use tracing::{info, warn};
 
 /// The longest time until the next attempt after a failure.
 const RETRY: Duration = Duration::from_secs(5);
-
-/// A snapshot is shorter than the memory of its filters times this number, and this many bytes.
-const LONGEST: u64 = 3;
-const BESIDE: u64 = 1 << 20;
 
 /// What the server is, and how copying goes.
 #[derive(Debug)]
@@ -235,9 +233,7 @@ impl Standby {
     fn try_copy(&self, primary: &Primary, store: &Store) -> Result<(), CopyError> {
         let begun = Instant::now();
         let limit = store.keyspace.limit();
-        let most = (limit as u64)
-            .saturating_mul(LONGEST)
-            .saturating_add(BESIDE);
+        let most = longest_snapshot(limit);
         let socket = link::connect(&primary.address).map_err(LinkError::Io)?;
         *lock(&self.connection) = Some(socket.try_clone().map_err(LinkError::Io)?);
         if !self.is_replica() {
@@ -276,9 +272,4 @@ impl Standby {
         );
         Ok(())
     }
-}
-
-/// A panic while the lock was held leaves nothing half-done here.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

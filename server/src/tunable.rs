@@ -3,10 +3,11 @@
 //! All Relaxed: a change takes effect soon, and orders nothing.
 
 use crate::config::Config;
+use crate::lock::lock;
 use std::{
     num::NonZeroUsize,
     sync::{
-        Mutex, PoisonError,
+        Mutex,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
@@ -98,11 +99,10 @@ impl Tunable {
     /// What is logged.
     #[must_use]
     pub fn log(&self) -> String {
-        let log = self.log.lock();
-        log.unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.log).clone()
     }
 
     pub(crate) fn set_log(&self, filter: String) {
-        *self.log.lock().unwrap_or_else(PoisonError::into_inner) = filter;
+        *lock(&self.log) = filter;
     }
 }

@@ -81,7 +81,7 @@ impl Load {
         Ok(Self {
             come: 0,
             length: [0; LENGTH_BYTES],
-            most: longest(memory.limit),
+            most: longest_snapshot(memory.limit).min(1 << OFFSET_BITS),
             snapshot: FilterDecoder::new(header, clock, memory.free),
         })
     }
@@ -145,8 +145,8 @@ impl From<SnapshotError> for LoadError {
     }
 }
 
-/// The maximum length of a snapshot if filters may occupy `memory` bytes.
-fn longest(memory: usize) -> u64 {
-    let most = memory.saturating_mul(LONGEST).saturating_add(BESIDE) as u64;
-    most.min(1 << OFFSET_BITS)
+/// The maximum length of the snapshots of filters that may occupy `memory` bytes in all.
+#[must_use]
+pub fn longest_snapshot(memory: usize) -> u64 {
+    memory.saturating_mul(LONGEST).saturating_add(BESIDE) as u64
 }

@@ -1,6 +1,6 @@
-//! Replaces all keys by those of another server.
+//! Replaces all keys by the keys of another server.
 
-use super::{Entry, FREED_TOGETHER, Keyspace, LISTED_TOGETHER, lock, now, to_be_charged};
+use super::{Entry, FREED_TOGETHER, Keyspace, lock, now, to_be_charged};
 use guira_commands::Filter;
 use papaya::Guard;
 use std::{
@@ -45,18 +45,12 @@ impl Keyspace {
 
     fn remove_except(&self, kept: &HashSet<Box<[u8]>>) -> HashSet<Box<[u8]>> {
         let mut removed = HashSet::new();
-        let mut cursor = 0;
-        loop {
-            let step = self.scan(cursor, LISTED_TOGETHER);
-            let gone = step.keys.into_iter().map(|(_, key)| key);
-            let gone: Vec<_> = gone.filter(|key| !kept.contains(key)).collect();
-            self.remove_all(gone.iter());
-            removed.extend(gone);
-            cursor = step.next;
-            if cursor == 0 {
-                return removed;
-            }
-        }
+        self.in_short_steps(|mut keys| {
+            keys.retain(|key| !kept.contains(key));
+            self.remove_all(keys.iter());
+            removed.extend(keys);
+        });
+        removed
     }
 }
 

@@ -1,9 +1,10 @@
 //! When commands took long.
 
 use crate::command::Cost;
+use crate::lock::lock;
 use std::{
     collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
 };
 
 /// Samples that are kept of an event, at most one per second.
@@ -41,9 +42,8 @@ impl Latency {
         self.lock()[index].note(Sample { at, milliseconds });
     }
 
-    /// A panic while the lock was held leaves nothing half-done here.
     pub(crate) fn lock(&self) -> MutexGuard<'_, [Event; EVENTS.len()]> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) enum LinkError {
     /// It refuses.
     #[error("it replied: {0}")]
     Refused(String),
-    /// Its replies are not those of a guira-server.
+    /// A guira-server would not send this reply.
     #[error("it is no guira-server of this release: {0}")]
     Reply(&'static str),
 }

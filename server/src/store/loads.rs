@@ -2,6 +2,7 @@
 //! complete.
 
 use crate::keyspace::{Keyspace, ReserveError};
+use crate::lock::lock;
 use guira_commands::{
     Answer, Clock, Reply,
     dump::{Load, LoadError, Memory, UNDER_WAY, UnderWay},
@@ -9,7 +10,7 @@ use guira_commands::{
 use std::{
     collections::HashMap,
     mem,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 use thiserror::Error;
@@ -240,9 +241,8 @@ impl Loads {
         ended.into_iter().for_each(|place| place.end(keyspace));
     }
 
-    /// A panic while the lock was held leaves nothing half-done here.
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 }
 
