@@ -7,7 +7,7 @@ mod observed;
 #[cfg(guira_loom)]
 mod traced;
 
-/// Atomics that the model checkers do not see: those of counters and tokens, whose files say why.
+/// Atomics that the model checkers do not see. Counters and tokens use them; their files say why.
 pub(crate) mod unchecked {
     #[cfg(guira_coherence)]
     pub(crate) use super::observed::AtomicU64;

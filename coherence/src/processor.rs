@@ -96,7 +96,7 @@ pub const MILAN: Processor = Processor {
     remote_memory: 212,
     // Milan: 8 channels of DDR4-3200, at peak.
     bandwidth: 205,
-    // Calibrated: see `workload::Costs`.
+    // An assumption, as for Ice Lake.
     exchange: 16,
     window: 85,
 };

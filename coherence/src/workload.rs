@@ -59,7 +59,7 @@ impl Workload {
     }
 }
 
-/// Those of the tables; the large ones have `log_large` slots.
+/// The workloads of the tables. The large ones have `log_large` slots.
 #[must_use]
 pub fn all(log_large: u32) -> Vec<Workload> {
     let workload = |name, job, load, log_slots| Workload {

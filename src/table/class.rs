@@ -27,7 +27,7 @@ impl Class {
 
     /// The class of the items with this hash in a table of `buckets` buckets.
     ///
-    /// A fingerprint has m/2 pairs: those of [`alternate`], ordered by their lower buckets. The high
+    /// A fingerprint has the m/2 pairs of [`alternate`], ordered by their lower buckets. The high
     /// bits of the hash choose a pair, so P and Q need not be compared. The low bits of the hash are
     /// the fingerprint.
     #[inline(always)]

@@ -43,7 +43,7 @@ impl Entry {
     /// The contents of an empty slot.
     pub(crate) const EMPTY: Self = Self(0);
 
-    /// The entry with these bits: the bits of the fingerprint, and above them those of the tag.
+    /// The entry with these bits: the tag in the upper ones, and the fingerprint in the lower ones.
     #[inline(always)]
     pub(crate) const fn new(bits: u64) -> Self {
         Self(bits)

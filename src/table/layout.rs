@@ -176,7 +176,7 @@ macro_rules! define {
 layouts!(define, $);
 
 /// The layout of growable filters, whose slots are packed again at each level. At level k a slot
-/// holds 27 − k bits of a fingerprint, and a word has as many slots as fit into 54 bits.
+/// holds 27 − k bits of a fingerprint. A word has the largest number of slots that fits 54 bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Growing;
 

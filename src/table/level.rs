@@ -24,7 +24,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// The number of words that one insert splits while the filter grows: those of a cache line.
+/// The number of words that one insert splits while the filter grows: the words of a cache line.
 pub(crate) const SPLITS_PER_INSERT: usize = if sync::IN_MODEL { 1 } else { 8 };
 
 /// The maximum number of words by which one insert moves the split pointer. A filter that was restored

@@ -30,7 +30,7 @@ impl Planes {
         }
     }
 
-    /// The planes that double a filter: they have as many words as all earlier planes.
+    /// The planes that double a filter: their number of words equals that of all earlier planes.
     pub(super) fn doubling(words: Box<[AtomicU64]>) -> Self {
         let before = words.len();
         Self { words, before }

@@ -25,7 +25,7 @@ pub(crate) trait Command {
 #[derive(Clone, Debug)]
 pub(crate) struct Description {
     pub(crate) name: &'static str,
-    /// The flags, named like those of the engine's own commands: `write deny-oom fast`.
+    /// The flags, with the engine's names: `write deny-oom fast`.
     pub(crate) flags: &'static CStr,
     /// The ACL categories, in engines where a module can define them: not in Redis 7.0.
     pub(crate) categories: &'static CStr,
