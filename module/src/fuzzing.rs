@@ -1,5 +1,5 @@
-//! The law of the fuzzer, without an engine: what the engine reads for the module is refused, or is
-//! a value that works. The fuzz target is in `module/fuzz/`.
+//! The property that the fuzzer checks without an engine: bytes that the engine reads for the
+//! module are either refused, or are a value that works. The fuzz target is in `module/fuzz/`.
 
 use crate::{
     effects::AGE,
@@ -11,7 +11,7 @@ use crate::{
 use guira_commands::{Clock, dump::Memory};
 use std::{collections::VecDeque, ffi::CStr, io};
 
-/// What the engine reads and writes.
+/// A number or string that the engine reads or writes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
     Number(u64),
@@ -49,7 +49,7 @@ impl Load for File {
     }
 }
 
-/// `CF.LOADCHUNK`, as it is written.
+/// Commands of the form of `CF.LOADCHUNK`, as the module writes them.
 #[derive(Default)]
 struct Commands(Vec<(u64, Vec<u8>)>);
 
@@ -63,11 +63,12 @@ impl Rewrite for Commands {
     }
 }
 
-/// A number is 0 and eight bytes, and a string is 1, two bytes of its length, and its bytes.
+/// In the input of the fuzzer a number is 0 and eight bytes, and a string is 1, two bytes of
+/// length, and its bytes.
 const NUMBER: u8 = 0;
 
 impl File {
-    /// Bytes of it, as many as the engine's own encoding has at least.
+    /// The bytes that the engine's own encoding takes at least.
     pub(crate) fn len(&self) -> usize {
         let bytes = |item: &Item| match item {
             Item::Number(_) => 2,
@@ -97,7 +98,7 @@ impl File {
         file
     }
 
-    /// With right checksums, so that what lies behind them is tried as well.
+    /// Corrects the checksums, so that the code behind them is tested as well.
     pub(crate) fn with_right_sums(&self) -> Self {
         let mut file = self.clone();
         let mut sum = crc32fast::Hasher::new();
@@ -107,7 +108,7 @@ impl File {
             match item {
                 Item::Bytes(bytes) => {
                     strings += 1;
-                    // The header, a snapshot in one string, and the age of one with a window.
+                    // A filter is a header, a snapshot in one string, and with a window the age.
                     if strings < 3 || bytes.len() == Saved::BYTES {
                         set_sum(bytes);
                     }
@@ -149,10 +150,10 @@ fn set_sum(bytes: &mut [u8]) {
     }
 }
 
-/// Memory that a value of no bytes may take up while it is read.
+/// The memory that reading an empty value may take.
 const BESIDE: usize = 64 << 10;
 
-/// And for each of its bytes.
+/// The memory for each byte in addition.
 const PER_BYTE: usize = 4;
 
 /// The memory for loads that continue after they were read.
@@ -161,11 +162,11 @@ const ROOM: Memory = Memory {
     limit: 1 << 20,
 };
 
-/// Reads the bytes as they are, and with right checksums. True if one of these is a value.
+/// Reads the bytes as they are, and with correct checksums. Returns true if either is a value.
 ///
 /// # Panics
 ///
-/// When a value does not work, or when its bytes do not justify the memory that it takes.
+/// If a value does not work, or takes more memory than its bytes justify.
 pub fn check(bytes: &[u8]) -> bool {
     let file = File::from_bytes(bytes);
     let right = file.with_right_sums();
@@ -201,14 +202,14 @@ fn works(mut file: File) -> bool {
     entry.rewrite(&mut commands);
     match (loaded(&commands.0), entry.content()) {
         (Some(loaded), _) => assert_eq!(loaded.digest(), digest, "{entry:?}"),
-        // A load that was in progress is decoded when it continues.
+        // The pieces of a load in progress are decoded when it continues.
         (None, Content::Loading(_)) => {}
         (None, Content::Filter(_)) => panic!("its commands are refused: {entry:?}"),
     }
     true
 }
 
-/// What the commands make, unless one is refused.
+/// Loads the filter from the commands; `None` if one of them is refused.
 fn loaded(commands: &[(u64, Vec<u8>)]) -> Option<Entry> {
     let (header, pieces) = commands.split_first().expect("a header comes first");
     let mut loading = Loading::begin(&header.1, ROOM, Clock::Process).expect("the header is right");
@@ -270,11 +271,11 @@ mod tests {
                 }
             }
         }
-        // Both happen, as the checksums are made right.
+        // The checksums are corrected, so both results occur.
         assert!(refused > 100 && read > 100, "{refused} and {read}");
     }
 
-    /// Inputs for the fuzzer to begin with: `GUIRA_CORPUS=DIRECTORY` asks for them.
+    /// Writes initial inputs for the fuzzer if `GUIRA_CORPUS=DIRECTORY` is set.
     #[test]
     fn the_corpus_has_values() {
         for (index, entry) in values().iter().enumerate() {

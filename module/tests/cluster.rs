@@ -69,7 +69,8 @@ fn slots_move_at_once_while_clients_write() {
     assert_eq!(check(&mut cluster.client(), &written), 0);
     if can {
         let before = digests(&cluster);
-        // Not back to the first, which has become a replica, as it has no slots.
+        // The first node has no slots and has become a replica, so the slots cannot move back to
+        // it.
         assert!(cluster.migrate_at_once(2, 1, &third));
         assert_eq!(digests(&cluster), before);
         check(&mut cluster.client(), &written);
@@ -79,8 +80,8 @@ fn slots_move_at_once_while_clients_write() {
     are_sound(&cluster);
 }
 
-/// A primary ends while clients write. Its replica has what it acknowledged, and takes over; and the
-/// primary that was comes back as the replica of it.
+/// A primary stops while clients write. Its replica has all acknowledged writes and takes over, and
+/// the old primary returns as a replica.
 #[test]
 fn a_replica_takes_over_while_clients_write() {
     if is_skipped() {
@@ -105,7 +106,7 @@ fn a_replica_takes_over_while_clients_write() {
     are_sound(&cluster);
 }
 
-/// As `docs/MODULE.md` says. `GUIRA_PYTHON` is a Python that has redis-py.
+/// The example works as in `docs/MODULE.md`. `GUIRA_PYTHON` is a Python with redis-py.
 #[test]
 fn the_example_in_python_uses_all_nodes() {
     if is_skipped() {

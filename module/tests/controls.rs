@@ -1,4 +1,4 @@
-//! Modules that are wrong, and what notices that: each test shows that another one can fail.
+//! Modules with faults, and the checks that detect them: each test shows that another one can fail.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn follow(replica: &Engine, primary: &Engine) {
     });
 }
 
-/// Whether primary and replica are equal after `work`, of a module with this fault.
+/// Whether primary and replica are equal after `work`, with this fault in the module.
 fn are_equal_with(fault: &str, work: impl Fn(&Engine)) -> bool {
     let primary = Engine::start(&[FAULT, fault]);
     let replica = Engine::start(&[FAULT, fault]);
@@ -124,12 +124,12 @@ fn memory_is_not_aligned_by_itself() {
     };
     assert_eq!(misaligned("NONE").0, 0);
     let (count, is_libc) = misaligned("MISALIGNED");
-    // jemalloc happens to align what is as large as its alignment.
+    // jemalloc happens to align memory whose size equals its alignment.
     assert_eq!(count > 1000, is_libc, "{count} of 2000");
 }
 
-/// A panic in the midst of a value ends the process that writes it: neither a client nor a file gets
-/// half a value.
+/// A panic during the save of a value stops the process that writes it, so neither a client nor a
+/// file gets half a value.
 #[test]
 fn half_a_value_is_never_saved() {
     if is_skipped() {
@@ -150,11 +150,11 @@ fn half_a_value_is_never_saved() {
         assert!(error.is_io_error(), "{words}: {error}");
         until("the engine ends", || !engine.is_alive());
         assert!(engine.log().contains("a filter was written in part only"));
-        // What was saved before is still there.
+        // The previous save still exists.
         let engine = Engine::start_in(engine.copy_of_file(), &[]);
         assert_eq!(digest(&mut engine.client()), before, "{words}");
     }
-    // A child ends alone.
+    // A forked child stops alone.
     for (words, failed) in [
         ("BGSAVE", "rdb_last_bgsave_status:err"),
         ("BGREWRITEAOF", "aof_last_bgrewrite_status:err"),
@@ -170,7 +170,7 @@ fn half_a_value_is_never_saved() {
     }
 }
 
-/// The faults are in no other build.
+/// Other builds do not have the faults.
 #[test]
 fn a_module_has_no_faults() {
     if is_skipped() {

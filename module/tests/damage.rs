@@ -1,4 +1,4 @@
-//! Bytes that are no filter: refused, and never a crash.
+//! Bytes that are not a filter are refused, and never crash the engine.
 
 mod common;
 
@@ -6,11 +6,11 @@ use common::{Engine, ask, is_skipped, is_sound, long};
 use rand::RngExt;
 use redis::{Connection, Value};
 
-/// What the engine has for its own type and its checksum.
+/// The engine's overhead for the type and the checksum.
 const TYPE: usize = 1;
 const TRAILER: usize = 10;
 
-/// A key that grows, one of a fixed size, and one that is being loaded.
+/// A key that can grow, one of a fixed size, and one that is being loaded.
 fn make_keys(client: &mut Connection) -> [&'static str; 3] {
     ask::<()>(client, "CF.RESERVE grows 100");
     ask::<()>(client, "CF.RESERVE fixed 500 EXPANSION 0");
@@ -29,7 +29,7 @@ fn digest_of(client: &mut Connection, key: &str) -> String {
     ask::<Vec<String>>(client, &format!("DEBUG DIGEST-VALUE {key}")).remove(0)
 }
 
-/// With the engine's own checksum switched off.
+/// The engine's own checksum is disabled.
 #[test]
 fn damaged_payloads_are_refused() {
     if is_skipped() {
@@ -47,7 +47,7 @@ fn damaged_payloads_are_refused() {
         for _ in 0..if long() { 20_000 } else { 3_400 } {
             let mut damaged = payload.clone();
             match random.random_range(0..4) {
-                // Some bytes are missing, within or at the end.
+                // Remove some bytes, in the middle or at the end.
                 0 => {
                     let from = random.random_range(TYPE..damaged.len() - TRAILER);
                     let most = damaged.len() - TRAILER - from;
@@ -64,8 +64,7 @@ fn damaged_payloads_are_refused() {
             restore.arg("damaged").arg(0).arg(&damaged).arg("REPLACE");
             match restore.query::<()>(&mut client) {
                 Ok(()) => {
-                    // The engine compresses strings, and says in many ways that the same bytes come
-                    // again.
+                    // The engine compresses strings, and can encode repeated bytes in many ways.
                     let found = digest_of(&mut client, "damaged");
                     assert_eq!(found, whole, "{key}: {payload:?} as {damaged:?}");
                     equal += 1;
@@ -108,7 +107,7 @@ fn damaged_dumps_are_refused() {
             command.arg("damaged").arg(position).arg(&piece[..]);
             failed |= command.query::<Value>(&mut client).is_err();
         }
-        // It may await more than there is: the length comes first.
+        // The key may expect more bytes than arrived, because the length comes first.
         let awaits = common::try_ask::<i64>(&mut client, "CF.EXISTS damaged 1");
         assert!(
             failed || awaits.is_err(),
@@ -120,7 +119,7 @@ fn damaged_dumps_are_refused() {
     is_sound(&mut client);
 }
 
-/// A value of RedisBloom is refused by its name, and not by what is in it.
+/// A value of RedisBloom is refused because of its name, whatever it contains.
 #[test]
 fn other_types_are_refused_by_name() {
     if is_skipped() {
@@ -141,7 +140,7 @@ fn other_types_are_refused_by_name() {
     is_sound(&mut client);
 }
 
-/// A value of the module type `MBbloomCF`, version 4, that has nothing in it.
+/// An empty value of the module type `MBbloomCF`, version 4.
 fn redis_bloom_payload() -> Vec<u8> {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const MODULE: u8 = 7;
@@ -154,7 +153,7 @@ fn redis_bloom_payload() -> Vec<u8> {
     let mut payload = vec![MODULE, NUMBER_OF_64_BITS];
     payload.extend((id << 10 | 4).to_be_bytes());
     payload.push(END);
-    // The version of the file, and a checksum that is not verified.
+    // The version of the format, and a checksum that is not verified.
     payload.extend([10, 0]);
     payload.extend([0; 8]);
     payload

@@ -1,4 +1,4 @@
-//! Filters behave as the engine's own types do: rights, watches, events, limits, blocked clients.
+//! Filters behave like the engine's own types: ACLs, watches, events, limits, blocked clients.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::{collections::HashMap, thread, time::Duration};
 #[allow(dead_code)]
 mod shards;
 
-/// Items of a command that is worth a thread.
+/// A command with this many items runs on another thread.
 const MANY: usize = 5_000;
 
 fn exist_many(client: &mut Connection, key: &str, count: usize) -> Vec<bool> {
@@ -36,7 +36,7 @@ fn fill(client: &mut Connection, key: &str, count: usize) {
     }
 }
 
-/// A function that some engines lack is left out there, and nothing else is.
+/// Tests of a function that some engines lack are skipped there, and no others are.
 #[test]
 fn commands_have_their_flags_and_categories() {
     if is_skipped() {
@@ -99,7 +99,7 @@ fn commands_have_their_flags_and_categories() {
     }
 }
 
-/// The reply to a client that offers completions.
+/// The reply for clients that offer completions.
 #[test]
 fn commands_describe_their_arguments() {
     if is_skipped() {
@@ -289,7 +289,7 @@ fn the_limit_of_memory_is_kept() {
     let engine = Engine::start(&["--maxmemory", "50mb"]);
     let mut client = engine.client();
     let oom = "OOM command not allowed when used memory > 'maxmemory'.";
-    // Its table takes no memory until it is used, and still it is counted.
+    // The table takes no physical memory until it is used, but it is counted.
     assert_eq!(
         refusal(&mut client, "CF.RESERVE k 60000000 EXPANSION 0"),
         oom
@@ -297,7 +297,7 @@ fn the_limit_of_memory_is_kept() {
     assert_eq!(ask::<i64>(&mut client, "DBSIZE"), 0);
     ask::<()>(&mut client, "CF.RESERVE k 10000000 EXPANSION 0");
     ask::<i64>(&mut client, "CF.ADD k a");
-    // A dump that does not fit.
+    // The dump does not fit.
     ask::<()>(&mut client, "CONFIG SET maxmemory 200mb");
     ask::<()>(&mut client, "CF.RESERVE large 60000000 EXPANSION 0");
     let pieces = dump(&mut client, "large");
@@ -306,7 +306,7 @@ fn the_limit_of_memory_is_kept() {
         info(&mut client, "guira_filters") == 1
     });
     ask::<()>(&mut client, "CONFIG SET maxmemory 50mb");
-    // The copy grows with the pieces that come.
+    // The copy grows as pieces arrive.
     let refused = pieces.iter().find_map(|(position, piece)| {
         let mut command = redis::cmd("CF.LOADCHUNK");
         let command = command.arg("large").arg(position).arg(&piece[..]);
@@ -380,7 +380,7 @@ fn settings_are_shown_changed_and_checked() {
     }
 }
 
-/// What takes long is done by threads, and the answers are the same as without.
+/// Threads run long commands, and the replies are the same as without threads.
 #[test]
 fn long_commands_are_answered_by_threads() {
     if is_skipped() {
@@ -403,7 +403,7 @@ fn long_commands_are_answered_by_threads() {
                 .all(|found| found)
         );
     }
-    // No client is blocked in a transaction or a script.
+    // Clients are not blocked in a transaction or a script.
     let items: Vec<usize> = (0..MANY).collect();
     let mut pipe = redis::pipe();
     pipe.atomic().cmd("CF.MEXISTS").arg("k").arg(&items);
@@ -442,7 +442,7 @@ fn long_commands_are_answered_by_threads() {
     is_sound(&mut client);
 }
 
-/// Clients that go away while a thread works for them.
+/// Clients disconnect while a thread works for them.
 #[test]
 fn clients_may_go_before_they_are_answered() {
     if is_skipped() {
@@ -470,7 +470,7 @@ fn clients_may_go_before_they_are_answered() {
     is_sound(&mut client);
 }
 
-/// Inserts are not held up by the snapshot of a dump.
+/// The snapshot of a dump does not block inserts.
 #[test]
 fn dumps_are_of_one_moment_while_others_write() {
     if is_skipped() {
@@ -521,11 +521,11 @@ fn the_module_stays_loaded() {
         module.iter().any(|module| module["name"] == guira),
         "{module:?}"
     );
-    // A type cannot go while keys have it.
+    // A type cannot be unregistered while keys have it.
     let refused = refusal(&mut client, "MODULE UNLOAD guira");
     assert!(refused.contains("data type"), "{refused}");
     ask::<i64>(&mut client, "CF.ADD k a");
-    // Nor is it there twice.
+    // The module cannot be loaded twice, either.
     let again = format!("MODULE LOAD {}", common::module().display());
     assert!(try_ask::<Value>(&mut client, &again).is_err());
     assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k a"), 1);

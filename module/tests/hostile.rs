@@ -1,4 +1,4 @@
-//! Bytes that were made to cost much: what they cost is in proportion to how many there are.
+//! The cost of hostile bytes is proportional to their number.
 
 mod common;
 
@@ -13,38 +13,38 @@ use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 
-/// A table that no engine has room for.
+/// A table for which no engine has memory.
 const HUGE: u64 = 32 << 30;
 
-/// The default of `guira.max-filter-bytes`, and a table within it.
+/// The default of `guira.max-filter-bytes`, and the size of a table below it.
 const LIMIT: u64 = 128 * MIB;
 const ALLOWED: u64 = 120 * MIB;
 
-/// The main thread works so long for each MiB that it is sent.
+/// The most processor time of the main thread for each MiB that it receives.
 const PROMISED: Duration = Duration::from_millis(5);
 
-/// And that is not exceeded on a machine with other work, where caches are cold and processors shared.
+/// The bound in this test, because a noisy machine has cold caches and shared processors.
 const PER_MIB: Duration = Duration::from_millis(25);
 
-/// And for a command of a few bytes.
+/// The bound for a command of a few bytes.
 const PER_COMMAND: Duration = Duration::from_millis(5);
 
-/// What memory may differ by for other reasons: buffers of clients, caches of the allocator.
+/// Memory may vary by this much for other reasons: buffers of clients, caches of the allocator.
 const NOISE: i64 = 1 << 20;
 
-/// An engine that takes any checksum of its own, and compresses nothing.
+/// An engine that accepts any engine checksum, and compresses nothing.
 fn start(arguments: &[&str]) -> Engine {
     let engine = Engine::start(&[arguments, &["--rdbcompression", "no"]].concat());
     ask::<()>(&mut engine.client(), "DEBUG SET-SKIP-CHECKSUM-VALIDATION 1");
     engine
 }
 
-/// What the bytes of this file are made of.
+/// The parts from which the bytes of this file are built.
 struct Sample {
     payload: Payload,
-    /// Of a dump.
+    /// The header of a dump.
     header: Vec<u8>,
-    /// Of the snapshot of a filter of a fixed size.
+    /// The snapshot header of a filter of a fixed size.
     snapshot: [u8; 64],
 }
 
@@ -98,7 +98,7 @@ fn load_piece(
     load.arg(key).arg(position).arg(piece).query(client)
 }
 
-/// Of the engine, once the clients of before are gone.
+/// The memory that the engine uses after earlier clients have disconnected.
 fn used_memory(engine: &Engine) -> i64 {
     let mut client = engine.client();
     common::until("other clients are gone", || {
@@ -129,9 +129,9 @@ fn a_load_of_few_bytes_takes_few_bytes_of_memory() {
             payload.len()
         );
         assert!(more < NOISE, "{more} bytes");
-        // Not even for a moment. (An arena of the allocator may be new.)
+        // The limit is not exceeded even for a moment. (The allocator may have added an arena.)
         assert!(at_most < ALLOWED - 20 * MIB, "{at_most} bytes");
-        // What comes next is decoded, within the limit.
+        // The next piece makes the engine decode the load, within the limit.
         if restored {
             let next = 8 + 64 + 16 * passes + 1;
             let goes_on = load_piece(&mut client, "k", next, &[0]).is_ok();
@@ -218,8 +218,8 @@ fn empty_passes_keep_the_main_thread_no_longer_than_other_bytes() {
     is_sound(&mut client);
 }
 
-/// Values of about 1 MB: one of a fixed size, one that grows, one that expires, and one that has
-/// received half of its pieces.
+/// Values of about 1 MB: one of a fixed size, one that can grow, one with a window, and one that
+/// has received half of its pieces.
 fn values(client: &mut Connection) -> Vec<Payload> {
     const CAPACITY: usize = 600_000;
     let reserve = [
@@ -253,7 +253,7 @@ fn values(client: &mut Connection) -> Vec<Payload> {
     payloads
 }
 
-/// The payload, damaged; often with right checksums.
+/// A damaged payload, often with correct checksums.
 fn damaged(payload: &Payload, random: &mut StdRng) -> Payload {
     let mut damaged = payload.clone();
     for _ in 0..random.random_range(1..4) {
@@ -262,7 +262,7 @@ fn damaged(payload: &Payload, random: &mut StdRng) -> Payload {
             Item::Number(number) => *number ^= 1 << random.random_range(0..64),
             Item::Bytes(bytes) if bytes.len() < 8 => bytes.push(random.random()),
             Item::Bytes(bytes) => {
-                // As a rule in what comes before the words.
+                // Usually the damage is before the words of the table.
                 let most = if random.random_ratio(3, 4) {
                     96
                 } else {
@@ -278,7 +278,7 @@ fn damaged(payload: &Payload, random: &mut StdRng) -> Payload {
                     0 => bytes[at] ^= 1 << random.random_range(0..8),
                     1 => bytes.truncate(at + 8),
                     2 => {
-                        // The same again and again.
+                        // Repeat a part of the bytes.
                         let part = bytes
                             [at..at + 8 * random.random_range(1..4).min((bytes.len() - at) / 8)]
                             .to_vec();
@@ -297,8 +297,8 @@ fn damaged(payload: &Payload, random: &mut StdRng) -> Payload {
     damaged
 }
 
-/// What is refused has cost no memory and no key, and what it cost of the main thread is in
-/// proportion to its bytes.
+/// A refused payload costs no memory and no key, and its time on the main thread is proportional to
+/// its bytes.
 #[test]
 fn a_damaged_megabyte_costs_a_megabyte_at_most() {
     const OTHERS: i64 = 100;
@@ -332,7 +332,7 @@ fn a_damaged_megabyte_costs_a_megabyte_at_most() {
             let before = engine.worked();
             let result = restore(&mut client, "k", &payload);
             let mut cost = engine.worked() - before;
-            // Other processes make a processor slower: what is costly is so each time.
+            // Other processes slow down a processor, but a command that is costly is so each time.
             for _ in 0..5 {
                 if cost <= PROMISED {
                     break;
@@ -367,7 +367,7 @@ fn a_damaged_megabyte_costs_a_megabyte_at_most() {
     is_sound(&mut client);
 }
 
-/// A client makes no value beyond the limits, and files have theirs.
+/// A client cannot make a value beyond the limits, and files have their own limits.
 #[test]
 fn limits_are_for_clients_and_not_for_files() {
     if is_skipped() {
@@ -398,7 +398,7 @@ fn limits_are_for_clients_and_not_for_files() {
     limit(&mut client, 5);
     refusal(&mut client, "COPY k copy");
     assert_eq!(says("bytes, and maxmemory allows"), 1);
-    // There is room for the payload, and none for the value beside it.
+    // There is room for the payload, but not for the value in addition.
     limit(&mut client, 15);
     refuses_restore(&mut client);
     assert_eq!(says("bytes, and maxmemory allows"), 2);

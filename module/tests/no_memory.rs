@@ -4,7 +4,7 @@ mod common;
 
 use common::{ADDRESSES, Engine, ask, is_skipped, is_sound, refusal};
 
-/// The engine's own addresses take up 100 to 200 MB of that.
+/// The engine itself takes 100 to 200 MB of this address space.
 const MOST: &str = "540000000";
 
 /// A table of 62 MB, and one of 500 MB.
@@ -28,7 +28,7 @@ fn a_table_that_the_system_has_no_memory_for_is_refused() {
     is_sound(&mut client);
 }
 
-/// Whatever an engine can say of memory that it does not have: asking for it writes nothing.
+/// Allocating a table writes nothing to it, however much the engine reports as used.
 #[test]
 fn a_new_table_takes_no_memory_until_it_is_used() {
     const MIB: u64 = 1 << 20;

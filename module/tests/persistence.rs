@@ -1,4 +1,4 @@
-//! What survives: files of either kind, reloads, copies, and kills.
+//! Filters survive both kinds of file, reloads, copies, and kills.
 
 mod common;
 
@@ -10,7 +10,7 @@ use common::{
 use redis::Connection;
 use std::thread;
 
-/// Four clients change one key, each its own items.
+/// Four clients change one key, each with its own items.
 fn churn(engine: &Engine, oracles: &mut [Oracle], count: usize) {
     thread::scope(|scope| {
         for oracle in oracles {
@@ -23,7 +23,7 @@ fn clients(key: &str) -> Vec<Oracle> {
     (0..4).map(|client| Oracle::new(key, client)).collect()
 }
 
-/// A key that has been loaded by half, and the pieces to come.
+/// Loads half of a key, and returns the remaining pieces.
 fn half_loaded(client: &mut Connection) -> Vec<(u64, Vec<u8>)> {
     ask::<()>(client, "CF.RESERVE source 2000000 EXPANSION 0");
     for item in 0..100 {
@@ -50,7 +50,7 @@ fn finish(client: &mut Connection, rest: &[(u64, Vec<u8>)]) {
     ask::<()>(client, "DEL half source");
 }
 
-/// Runs a round a few times; `end` may end the engine, and starts it again then.
+/// Runs a few rounds. `end` may stop the engine, and restarts it in this case.
 fn survives(arguments: &[&str], end: impl Fn(&mut Engine, &mut Connection)) {
     if is_skipped() {
         return;
@@ -130,7 +130,7 @@ fn a_file_that_was_rewritten_has_all() {
     }
 }
 
-/// While the engine forks, clients and the module's threads keep working.
+/// Clients and the module's threads keep working while the engine forks.
 #[test]
 fn saves_while_clients_work_can_be_loaded() {
     if is_skipped() {
@@ -169,7 +169,7 @@ fn saves_while_clients_work_can_be_loaded() {
     }
 }
 
-/// The AOF alone makes the same filters in an engine with other settings.
+/// The AOF alone creates the same filters in an engine with other settings.
 #[test]
 fn the_file_of_commands_does_not_depend_on_settings() {
     if is_skipped() {

@@ -1,4 +1,5 @@
-//! Replicas hold what their primary holds, whatever their settings are, and whatever happens to them.
+//! Replicas hold the filters of their primary, whatever their settings, and whatever happens to
+//! them.
 
 mod common;
 
@@ -14,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-/// What a filter is like that a replica makes by itself. It makes none.
+/// Settings of a replica that affect the filters it creates by itself. It creates none.
 const OTHER_SETTINGS: [&str; 8] = [
     "--loadmodule",
     "MODULE",
@@ -33,7 +34,7 @@ fn follow(replica: &Engine, primary: &Engine) {
     );
 }
 
-/// Waits until the replica has all that the primary has told.
+/// Waits until the replica has all changes of the primary.
 fn catch_up(primary: &mut Connection, replica: &mut Connection) {
     until("the replica catches up", || {
         let status: String = ask(replica, "INFO replication");
@@ -98,7 +99,8 @@ fn replicas_are_equal_through_kills_and_lost_links() {
             scope.spawn(move || {
                 let mut client = primary.client();
                 while !done.load(Ordering::Relaxed) {
-                    // One does a full resynchronization; the other one continues where it was.
+                    // One replica does a full resynchronization, and the other continues where it
+                    // was.
                     killed.kill();
                     killed.start_again();
                     follow(killed, primary);
@@ -117,7 +119,7 @@ fn replicas_are_equal_through_kills_and_lost_links() {
         check(&mut client, &oracles);
         assert!(round == 0 || info(&mut client, "sync_partial_ok") > 0);
     }
-    // One of them continues by itself.
+    // One replica continues alone.
     let promoted = &replicas[0];
     drop(primary);
     let mut client = promoted.client();
@@ -131,7 +133,7 @@ fn replicas_are_equal_through_kills_and_lost_links() {
     are_equal(promoted, &replicas[1]);
 }
 
-/// A replica that comes in the midst of a load has what has come, and gets the rest.
+/// A replica that connects during a load gets the pieces so far, and then the others.
 #[test]
 fn what_is_being_loaded_is_replicated() {
     if is_skipped() {
@@ -162,7 +164,7 @@ fn what_is_being_loaded_is_replicated() {
         let found: i64 = ask(&mut replica.client(), "CF.EXISTS loaded 7");
         assert_eq!(found, 1);
     }
-    // A load that fails ends there, too.
+    // A load that fails ends on the replica, too.
     let mut damaged = pieces[1].clone();
     damaged.1[100] ^= 1;
     load(&mut client, "failed", &pieces[0]);
@@ -184,8 +186,8 @@ fn what_is_being_loaded_is_replicated() {
     }
 }
 
-/// A filter that is full on the primary, and churned, is on the replica, too: that one takes more
-/// than is promised, as it places the items otherwise.
+/// A filter that is full and churned on the primary has the same items on the replica. The replica
+/// accepts more than its capacity, because it places the items differently.
 #[test]
 fn full_filters_are_equal() {
     if is_skipped() {
@@ -202,7 +204,7 @@ fn full_filters_are_equal() {
     ] {
         ask::<()>(&mut client, reserve);
         for item in 0..1000 {
-            // Refused, from some item on.
+            // From some item on, the filter is full.
             let _ = common::try_ask::<i64>(&mut client, &format!("CF.ADD {key} {item}"));
         }
     }
@@ -250,7 +252,7 @@ fn scripts_and_transactions_are_replicated() {
     let replies: (i64, Vec<i64>, i64) = pipe.query(&mut client).unwrap();
     assert_eq!(replies, (1, vec![0, 1], 1));
     are_equal(&primary, &replica);
-    // A replica is not written to, and says so.
+    // A replica refuses writes.
     let refused = common::refusal(&mut replica.client(), "CF.ADD multi a");
     assert!(refused.starts_with("READONLY"), "{refused}");
     let refused = common::refusal(&mut client, "CF.MAKE k a b");

@@ -1,4 +1,4 @@
-//! Long runs, which are asked for: `ci/module.sh --soak SECONDS`.
+//! Long runs, which only run on request: `ci/module.sh --soak SECONDS`.
 
 mod common;
 
@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long each of them takes.
+/// The duration of each test.
 fn length() -> Duration {
     let seconds = env::var("GUIRA_SOAK").map_or(60, |seconds| {
         seconds.parse().unwrap_or_else(|_| {
@@ -24,8 +24,9 @@ fn length() -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// In each round all keys go from a primary to the next one, then a primary ends, and its replica
-/// takes over. Two clients write all the time, and what a replica acknowledged is never lost.
+/// In each round all keys move from one primary to the next, then a primary stops, and its replica
+/// takes over. Two clients write all the time, and no write that a replica has acknowledged is
+/// lost.
 #[test]
 #[ignore = "as long as GUIRA_SOAK says, in seconds: ci/module.sh --soak"]
 fn slots_move_and_replicas_take_over() {
@@ -34,7 +35,7 @@ fn slots_move_and_replicas_take_over() {
     }
     let mut cluster = Cluster::start(2 * PRIMARIES);
     let mut slots = slots(&cluster);
-    // Primary and replica.
+    // Each pair is a primary and its replica.
     let mut pairs: Vec<_> = (0..PRIMARIES)
         .map(|index| (index, index + PRIMARIES))
         .collect();
@@ -66,7 +67,7 @@ fn slots_move_and_replicas_take_over() {
                         .for_each(|&slot| cluster.migrate(slot, source, target));
                 }
             }
-            // A node that ends before all know what it has takes that with it, in any cluster.
+            // A node that stops before all others know its slots loses them, in any cluster.
             cluster.agree();
             progress.wait();
             let index = rounds % PRIMARIES;
@@ -102,7 +103,7 @@ fn slots_move_and_replicas_take_over() {
     );
 }
 
-/// What clients, saves, dumps, loads and copies take is given back.
+/// The memory for clients, saves, dumps, loads and copies is freed.
 #[test]
 #[ignore = "as long as GUIRA_SOAK says, in seconds: ci/module.sh --soak"]
 fn memory_stays_level() {

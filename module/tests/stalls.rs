@@ -1,5 +1,5 @@
-//! How long a command on a large filter keeps the engine's main thread, on which all clients are
-//! served: `ci/module.sh --stalls`.
+//! How long a command on a large filter blocks the engine's main thread, which serves all clients:
+//! `ci/module.sh --stalls`.
 
 mod common;
 
@@ -10,25 +10,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What no command of the module takes.
+/// No command of the module may take this long.
 const MOST: Duration = Duration::from_millis(10);
 
-/// The filter has 107 MB then, and may have 134.
+/// With these items the filter has 107 MB. It may have 134.
 const ITEMS: usize = 60_000_000;
 
-/// Items of one command.
+/// The number of items of one command.
 const SOME: usize = 1_000;
 
 const REPEATS: usize = 5;
 
-/// What the main thread does for a command, with what the client does else.
+/// The time that the main thread spends on a command, and the result of the command.
 fn cost<R>(engine: &Engine, command: impl FnOnce() -> R) -> (Duration, R) {
     let before = engine.worked();
     let result = command();
     (engine.worked() - before, result)
 }
 
-/// The least cost of a few times: other processes make a processor slower.
+/// The lowest cost of several runs, because other processes slow down a processor.
 fn least(engine: &Engine, mut command: impl FnMut()) -> Duration {
     let costs = (0..REPEATS).map(|_| cost(engine, &mut command).0);
     costs.min().unwrap_or_default()
@@ -42,11 +42,11 @@ fn exec(client: &mut Connection, words: &redis::Cmd) -> Value {
     words.query(client).expect("it is done")
 }
 
-/// A window of 130 MB with steps of a second.
+/// A window of 130 MB with epochs of a second.
 const WINDOWED: &str = "CF.RESERVE w 55000000 WINDOW 12 EPOCHS 12";
 
-/// What the main thread works for a command and for what comes up beside it, while a large window
-/// moves on by many steps and items come and are forgotten.
+/// The time that the main thread spends on a command and on related work, while a large window
+/// advances by many epochs, and items are added and expire.
 #[test]
 #[ignore = "it fills a window of 130 MB: ci/module.sh --stalls"]
 fn steps_do_not_hold_up_others() {
@@ -82,7 +82,7 @@ fn steps_do_not_hold_up_others() {
         costs.len()
     );
     is_sound(&mut client);
-    // Steps began, and what they forgot was swept out by another thread.
+    // Epochs began, and another thread swept their expired items.
     let info: HashMap<String, usize> = ask(&mut client, "CF.INFO w");
     let held = info["Number of items inserted"];
     assert!(held < added, "{held} of {added} items");
@@ -105,7 +105,7 @@ fn commands_do_not_hold_up_others() {
     });
     costs.push(("CF.RESERVE", reserve));
 
-    // That it grows comes once.
+    // Growth happens only once.
     let inserts: Vec<Duration> = (0..ITEMS)
         .step_by(SOME)
         .map(|first| {
@@ -207,7 +207,7 @@ fn commands_do_not_hold_up_others() {
     for (name, cost) in costs {
         assert!(cost <= MOST, "{name} took {cost:?} of the main thread");
     }
-    // Other processes again.
+    // Other processes slow down a processor.
     assert!(
         longer <= inserts.len() / 1000,
         "{longer} of {}",

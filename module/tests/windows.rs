@@ -1,4 +1,4 @@
-//! Filters with windows: what is forgotten, and when, whatever becomes of the engine.
+//! Filters with windows: which items expire and when, whatever happens to the engine.
 
 mod common;
 
@@ -13,11 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Of a window of a second with four steps: an item lives so long, at least and at most.
+/// The minimum lifetime of an item in a window of a second with four epochs, and the maximum.
 const LEAST: Duration = Duration::from_secs(1);
 const MOST: Duration = Duration::from_millis(1250);
 
-/// By so much may a machine that is busy be late, or an engine that has begun only just now.
+/// The delay that a noisy machine, or an engine that has just started, may cause.
 const LATE: Duration = Duration::from_secs(3);
 
 fn has(client: &mut Connection, words: &str) -> bool {
@@ -28,15 +28,15 @@ fn reserve(client: &mut Connection, key: &str) {
     ask::<()>(client, &format!("CF.RESERVE {key} 1000 WINDOW 1 EPOCHS 4"));
 }
 
-/// Adds an item to a key, and returns a moment before which it must not be forgotten.
+/// Adds an item to a key, and returns a time before which it must not expire.
 fn add(client: &mut Connection, key: &str, item: &str) -> Instant {
-    // It is added between this moment and the answer.
+    // The item is added between this time and the reply.
     let begun = Instant::now();
     assert!(has(client, &format!("CF.ADDNX {key} {item}")));
     begun + LEAST
 }
 
-/// Asks for it until it is gone. The question that is answered with no ends after `least`.
+/// Looks the item up until it is gone. The lookup that returns no must end after `least`.
 fn is_forgotten(client: &mut Connection, key: &str, item: &str, least: Instant) {
     while has(client, &format!("CF.EXISTS {key} {item}")) {
         assert!(
@@ -65,10 +65,10 @@ fn catch_up(primary: &mut Connection, replica: &mut Connection) {
     });
 }
 
-/// The window of an hour of a key with some items.
+/// Adds a key with a window of an hour and some items.
 fn lasting(client: &mut Connection, key: &str) {
     ask::<()>(client, &format!("CF.RESERVE {key} 20000 WINDOW 3600"));
-    // Not CF.ADDNX: of this many items, one may be mistaken for another one.
+    // This is not CF.ADDNX, because one of these items may be a false positive.
     for item in 0..300 {
         assert!(has(client, &format!("CF.ADD {key} {item}")));
     }
@@ -149,7 +149,7 @@ fn replicas_forget_with_their_primary() {
     follow(&late, &primary);
     catch_up(&mut client, &mut early.client());
     for replica in [&early, &late] {
-        // It may have taken so long until it followed.
+        // The replica may have needed the lifetime of the item until it followed.
         let is_there = has(&mut replica.client(), "CF.EXISTS k a");
         assert!(is_there || Instant::now() >= least);
     }
@@ -157,7 +157,7 @@ fn replicas_forget_with_their_primary() {
     for replica in [&early, &late] {
         is_forgotten(&mut replica.client(), "k", "a", least);
     }
-    // Only time has passed: the next epoch may be replicated while the digests are taken.
+    // Only time has passed. The next epoch may be replicated while the digests are computed.
     for replica in [&early, &late] {
         let mut replica = replica.client();
         until("the digests are equal", || {
@@ -169,11 +169,11 @@ fn replicas_forget_with_their_primary() {
     }
 }
 
-/// Threads sweep while clients write and the engine saves, at other times on each node: all hold
-/// the same nevertheless, and so does a node that has read its AOF.
+/// Threads sweep while clients write and the engine saves, at different times on each node. All
+/// nodes still hold the same items, and so does a node that has read the AOF.
 ///
-/// One node may hold a second copy, where a thread came to rest in the very word of a CF.TOUCH: that
-/// is rare, and is so in one of three times at most.
+/// A node may hold a second copy of an item if a thread was preempted in the word that a CF.TOUCH
+/// changed. This is rare, and is allowed in at most one of three runs.
 #[test]
 fn sweeps_make_no_difference() {
     if is_skipped() {
@@ -190,13 +190,13 @@ fn sweeps_make_no_difference() {
     assert_eq!((0..3).filter(|&seed| is_same(seed)).take(2).count(), 2);
 }
 
-/// The digests of a primary, its replica, and a node that has read the file of the primary.
+/// The digests of a primary, its replica, and a node that has read the AOF of the primary.
 fn digests_after_sweeps(seed: u64) -> [Vec<String>; 3] {
     let appends = ["--appendonly", "yes"];
     let (primary, replica) = (Engine::start(&appends), Engine::start(&[]));
     follow(&replica, &primary);
     let mut client = primary.client();
-    // A sweep takes some milliseconds.
+    // A sweep of this filter takes some milliseconds.
     ask::<()>(&mut client, "CF.RESERVE large 1500000 WINDOW 1 EPOCHS 13");
     let mut random = random(seed);
     let begun = Instant::now();
@@ -210,12 +210,12 @@ fn digests_after_sweeps(seed: u64) -> [Vec<String>; 3] {
                 4 => "CF.ADDNX",
                 _ => "CF.ADDTOUCH",
             };
-            // Enough items that no two buckets are filled with copies.
+            // There are enough items that copies do not fill any two buckets.
             let item = random.random_range(0..500_000);
             some.cmd(name).arg("large").arg(item).ignore();
         }
         some.query::<()>(&mut client).expect("there is room");
-        // If none is in progress.
+        // A save may be in progress.
         let _ = try_ask::<Value>(&mut client, "BGSAVE");
     }
     until("the save ends", || {
@@ -226,7 +226,7 @@ fn digests_after_sweeps(seed: u64) -> [Vec<String>; 3] {
     for engine in [&primary, &replica] {
         assert!(engine.threads("guira") > 0, "nobody has swept");
     }
-    // No step begins from here on.
+    // No epoch begins from here on.
     ask::<()>(&mut client, "CLIENT PAUSE 60000 WRITE");
     catch_up(&mut client, &mut replica.client());
     let of = |engine: &Engine| -> Vec<String> {
@@ -235,14 +235,14 @@ fn digests_after_sweeps(seed: u64) -> [Vec<String>; 3] {
         ask(&mut client, "DEBUG DIGEST-VALUE large")
     };
     let files = primary.copy_of_commands();
-    // As a replica, which begins no steps of its own.
+    // As a replica this node begins no epochs of its own.
     let lonely = [&appends[..], &["--replicaof", "127.0.0.1 1"]].concat();
     let lonely = Engine::start_in(files, &lonely);
     [&primary, &replica, &lonely].map(of)
 }
 
-/// What the old primary has acknowledged, and the new one has, lives as long as was promised; and
-/// the new one lets its windows move on.
+/// Items that the old primary acknowledged and the new one has live at least as long as promised,
+/// and the window advances on the new primary.
 #[test]
 fn a_replica_that_takes_over_goes_on() {
     if is_skipped() {
@@ -262,7 +262,7 @@ fn a_replica_that_takes_over_goes_on() {
     is_forgotten(&mut client, "k", "a", least);
     let least = add(&mut client, "k", "b");
     is_forgotten(&mut client, "k", "b", least);
-    // The one that was comes back.
+    // The old primary returns.
     primary.start_again();
     follow(&primary, &replica);
     let least = add(&mut client, "k", "c");
@@ -272,7 +272,7 @@ fn a_replica_that_takes_over_goes_on() {
     is_sound(&mut primary.client());
 }
 
-/// Ends the engine in `end`, and lets it be down for so long.
+/// Stops the engine by `end`, and keeps it down for a while.
 fn survives(arguments: &[&str], save: impl Fn(&mut Connection)) {
     if is_skipped() {
         return;
@@ -282,7 +282,7 @@ fn survives(arguments: &[&str], save: impl Fn(&mut Connection)) {
     reserve(&mut client, "k");
     let hour = Instant::now();
     lasting(&mut client, "hour");
-    // Steps begin before and after the file is written.
+    // Epochs begin before and after the file is written.
     thread::sleep(Duration::from_millis(300));
     let before = add(&mut client, "k", "before");
     save(&mut client);
@@ -303,7 +303,7 @@ fn survives(arguments: &[&str], save: impl Fn(&mut Connection)) {
     if let Some(least) = after {
         is_forgotten(&mut client, "k", "after", least);
     }
-    // While it is down, time passes.
+    // Time passes while the engine is down.
     add(&mut client, "k", "down");
     save(&mut client);
     engine.kill();
@@ -314,7 +314,7 @@ fn survives(arguments: &[&str], save: impl Fn(&mut Connection)) {
     until("the item is forgotten", || {
         !has(&mut client, "CF.EXISTS k down")
     });
-    // And not as if no time had passed.
+    // The time before the restart counts.
     assert!(begun.elapsed() < LEAST, "{:?}", begun.elapsed());
     assert_eq!(
         ask::<Vec<String>>(&mut client, "DEBUG DIGEST-VALUE hour"),
@@ -391,8 +391,8 @@ fn clients_cannot_say_that_time_has_passed() {
     );
 }
 
-/// While clients are not to write, as a replica takes over, no step begins: the engine would not
-/// have it.
+/// No epoch begins while clients must not write because a replica takes over: the engine would not
+/// allow it.
 #[test]
 fn a_pause_is_a_pause() {
     if is_skipped() || is_checked() {

@@ -17,27 +17,27 @@ use std::{
     process::ExitCode,
 };
 
-/// Items per command.
+/// The number of items per command.
 const BATCH: usize = 1_000;
 
-/// Missing items that a comparison keeps, to be shown.
+/// The number of missing items that a comparison keeps and shows.
 const SHOWN: usize = 10;
 
 /// How to insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Insert {
-    /// A copy of each item, whether or not it is present.
+    /// Inserts a copy of each item, whether or not it is present.
     Copy,
-    /// Each item that is absent.
+    /// Inserts each item that is absent.
     Absent,
 }
 
-/// What has become of the items.
+/// The results of the inserts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Inserted {
     pub(crate) added: usize,
     pub(crate) present: usize,
-    /// There was no room for them.
+    /// The number of items without room.
     pub(crate) refused: usize,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn insert(
     Ok(inserted)
 }
 
-/// Looks `items` up in the key of both servers.
+/// Looks up `items` in the key of both servers.
 pub(crate) fn compare(
     [old, new]: [&mut Connection; 2],
     key: &str,
@@ -113,15 +113,11 @@ pub(crate) fn compare(
     Ok(comparison)
 }
 
-/// An item without an answer must not count as anything.
+/// Checks that every item has a reply, because an item without one must not be counted.
 fn check_len(command: &str, batch: &[Vec<u8>], answers: usize) -> Result<(), Box<dyn Error>> {
     match answers == batch.len() {
         true => Ok(()),
-        false => Err(format!(
-            "{command} of {} items was answered for {answers}",
-            batch.len()
-        )
-        .into()),
+        false => Err(format!("{command} of {} items got {answers} replies", batch.len()).into()),
     }
 }
 

@@ -8,7 +8,7 @@ use clap_mangen::{
 use guira_server::config::Config;
 use std::io::{self, Write};
 
-/// What the options do not say.
+/// The sections that the options do not provide.
 const SECTIONS: [(&str, &[(&str, &str)]); 4] = [
     (
         "ENVIRONMENT",
@@ -16,12 +16,12 @@ const SECTIONS: [(&str, &[(&str, &str)]); 4] = [
             (
                 "GUIRA_NAME",
                 "The option --name, in capitals and with underscores: GUIRA_MAX_OUTPUT is --max-output. \
-                 The command line has precedence over the environment, and the environment over the \
+                 The command line takes precedence over the environment, and the environment over the \
                  file that --config names.",
             ),
             (
                 "NOTIFY_SOCKET",
-                "Where systemd is told that the server is ready, and that it ends.",
+                "The socket on which the server notifies systemd that it is ready, and that it stops.",
             ),
             (
                 "RUST_BACKTRACE",
@@ -34,13 +34,13 @@ const SECTIONS: [(&str, &[(&str, &str)]); 4] = [
         &[
             (
                 "SIGTERM, SIGINT",
-                "Saves if there is a --dir, finishes what is in flight, and exits with 0. If the save \
+                "Saves if there is a --dir, completes the commands in flight, and exits with 0. If the save \
                  fails, the server continues; a second SIGTERM then tries once more and ends it in any \
                  case, and a second SIGINT ends it at once.",
             ),
             (
                 "SIGHUP",
-                "Reads the certificates of --tls-port again. The server outlives its terminal.",
+                "Reloads the certificates of --tls-port. The server keeps running when its terminal closes.",
             ),
         ],
     ),
@@ -61,7 +61,7 @@ const SECTIONS: [(&str, &[(&str, &str)]); 4] = [
     (
         "EXIT STATUS",
         &[
-            ("0", "The server was ended as it should be."),
+            ("0", "The server was stopped normally."),
             (
                 "1",
                 "It could not start, could not save when it ended, was ended by a second signal, or one \
@@ -100,7 +100,7 @@ pub(crate) fn page() -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// Every option with its value.
+/// The synopsis: every option with its value.
 fn synopsis() -> String {
     let mut text = String::from("guira-server");
     for option in Config::command().get_opts() {

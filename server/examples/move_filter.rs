@@ -1,4 +1,4 @@
-//! Takes a filter from a running server into this program, and puts it back under another key:
+//! Loads a filter from a running server into this program, and stores it under another key:
 //!
 //! ```sh
 //! cargo run --package guira-server --example move_filter -- redis://127.0.0.1:6379 from to
@@ -8,16 +8,16 @@ use guira::{CuckooFilter, SnapshotDecoder};
 use redis::{Connection, RedisResult, Value, from_redis_value};
 use std::{env, error::Error};
 
-/// Bytes that the buckets of a filter may take up here.
+/// The most bytes that the buckets of a filter may take here.
 const MOST: usize = 1 << 30;
 
-/// Bytes of a piece; a server accepts up to 16 MiB.
+/// The size of a piece. A server accepts up to 16 MiB.
 const PIECE: usize = 1 << 20;
 
-/// Before the snapshot comes its length.
+/// The length of the snapshot precedes it.
 const LENGTH: usize = 8;
 
-/// The filter of a key, and the header of its dump: what `CF.RESERVE` was asked for.
+/// Loads the filter of a key, and the header of its dump, which holds the options of `CF.RESERVE`.
 pub(crate) fn fetch(
     server: &mut Connection,
     key: &str,
@@ -30,7 +30,7 @@ pub(crate) fn fetch(
         let Some(piece) = piece else {
             return Ok((header, decoder.finish()?));
         };
-        // The server's first piece is longer than the length.
+        // The first piece from the server is longer than the length.
         decoder.feed(&piece[skip..])?;
         (position, skip) = (next, 0);
     }
@@ -46,7 +46,7 @@ fn dump<T: redis::FromRedisValue>(
     Ok(from_redis_value(reply)?)
 }
 
-/// Makes `filter` that of a key, which must not be there.
+/// Makes `filter` the filter of a key that does not exist yet.
 pub(crate) fn store(
     server: &mut Connection,
     key: &str,
@@ -63,7 +63,7 @@ pub(crate) fn store(
     let bytes = [&length[..], &snapshot].concat();
     let mut position = 0;
     for piece in bytes.chunks(PIECE) {
-        // Where the piece ends.
+        // The position of a piece is its end.
         position += piece.len();
         load(position, piece)?;
     }
@@ -78,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut server = redis::Client::open(&address[..])?.get_connection()?;
     let (header, filter) = fetch(&mut server, from)?;
     println!("{} items in {} bytes", filter.len(), filter.memory_usage());
-    // The server hashes bytes, so that is what to ask for: not a `str`.
+    // The server hashes bytes, so the program must insert bytes too, not a `str`.
     filter.insert(b"of the program")?;
     store(&mut server, to, &header, &filter)?;
     println!("{to} has them, and one more");

@@ -334,7 +334,7 @@ pub enum AuthClients {
 }
 
 impl Config {
-    /// What each setting says by itself is right; whether they go together.
+    /// Checks the combination of settings. Each setting by itself is valid.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let tls = self.tls_port.is_some();
         let cert_and_key = [&self.tls_cert_file, &self.tls_key_file];
@@ -387,7 +387,7 @@ impl Config {
         broken.map_or(Ok(()), |(_, rule)| Err(rule))
     }
 
-    /// What a client may send.
+    /// The limits on what a client may send.
     #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {
@@ -405,7 +405,7 @@ impl Config {
         self.protected_mode && (self.tcp || tls) && self.requirepass.is_none()
     }
 
-    /// Worker threads.
+    /// The number of worker threads.
     #[must_use]
     pub fn threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -418,25 +418,25 @@ impl Config {
         self.requirepass.as_ref()
     }
 
-    /// The time between saves, if there are to be any.
+    /// The time between saves, or `None` if there are none.
     #[must_use]
     pub fn save_every(&self) -> Option<Duration> {
         self.save_every.filter(|every| !every.is_zero())
     }
 
-    /// Bytes that filters may take.
+    /// The most bytes that filters may take.
     #[must_use]
     pub fn memory_limit(&self) -> usize {
         limit(self.maxmemory)
     }
 
-    /// Bytes of replies that a client may leave unread.
+    /// The most bytes of replies that a client may leave unread.
     #[must_use]
     pub fn output_limit(&self) -> usize {
         limit(self.max_output)
     }
 
-    /// The options of keys that inserts make.
+    /// The options of keys that inserts create.
     #[must_use]
     pub fn default_options(&self) -> Options {
         Options {
@@ -448,7 +448,7 @@ impl Config {
     }
 }
 
-/// A size that a setting names, where 0 is no limit.
+/// The limit that a setting names, where 0 means none.
 fn limit(size: usize) -> usize {
     match size {
         0 => usize::MAX,

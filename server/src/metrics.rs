@@ -21,7 +21,7 @@ use prometheus_client::{
 };
 use std::{cmp::Reverse, fmt, sync::Arc};
 
-/// No labels in addition to the command.
+/// Labels for families without any label except the command.
 type NoLabels = [(&'static str, &'static str); 0];
 
 /// Collects all values at the time of the scrape.

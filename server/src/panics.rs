@@ -1,10 +1,10 @@
-//! What becomes of a panic.
+//! The consequences of a panic.
 //!
 //! | where | consequence |
 //! |---|---|
 //! | in a command, or elsewhere in the task of a client or of a scrape | that connection is closed |
 //! | in a save | the save fails |
-//! | in a task without which the server does not do its work | the server saves, and ends with an error: see [`Essential`] |
+//! | in a task that the server cannot work without | the server saves, and stops with an error: see [`Essential`] |
 //!
 //! All of them are logged and counted.
 
@@ -22,13 +22,13 @@ use tracing::{Level, enabled, error};
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Panics so far.
+/// The number of panics so far.
 #[must_use]
 pub fn count() -> u64 {
     COUNT.load(Relaxed)
 }
 
-/// From now on panics are counted, and the log has them.
+/// Counts and logs all further panics.
 pub fn log_and_count() {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -46,7 +46,7 @@ fn log(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string);
     let place = place.unwrap_or_default();
     let message = message(panic.payload());
-    // Only if RUST_BACKTRACE asks for it.
+    // The backtrace is only captured if RUST_BACKTRACE asks for it.
     let backtrace = Backtrace::capture();
     match backtrace.status() {
         BacktraceStatus::Captured => error!(thread, place, %backtrace, "panic: {message}"),
@@ -60,7 +60,7 @@ fn message(payload: &(dyn Any + Send)) -> &str {
     text.unwrap_or("no message")
 }
 
-/// Tasks without which the server does not do its work. They are aborted when this is dropped.
+/// Tasks that the server cannot work without. They are aborted when this is dropped.
 #[derive(Debug, Default)]
 pub struct Essential {
     tasks: JoinSet<()>,
@@ -74,14 +74,14 @@ impl Essential {
         self.names.insert(id, name);
     }
 
-    /// Waits until a task panics, which may be forever, and returns its name.
+    /// Waits, possibly forever, until a task panics, and returns its name.
     ///
     /// Cancel safe: a panic is not lost if this is dropped before it completes.
     pub async fn failed(&mut self) -> &'static str {
         loop {
             match self.tasks.join_next_with_id().await {
                 None => future::pending().await,
-                // It has done its work.
+                // The task has ended normally.
                 Some(Ok((id, ()))) => {
                     self.names.remove(&id);
                 }
@@ -109,7 +109,7 @@ mod tests {
     async fn a_task_that_ends_has_not_failed() {
         let mut tasks = Essential::default();
         for _ in 0..2 {
-            // The tasks of this runtime share a thread.
+            // The tasks of this runtime share one thread.
             let others = async {
                 for _ in 0..10 {
                     yield_now().await;

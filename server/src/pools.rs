@@ -1,24 +1,24 @@
-//! The memory that connections take for requests and replies, of all clients together.
+//! The memory for requests and replies of all clients.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tokio::sync::{Notify, futures::Notified};
 
-/// Bytes of requests and replies of all clients that have not authenticated. Enough for a thousand
-/// requests that have come in part.
+/// The most bytes of requests and replies of all clients that have not authenticated. It suffices
+/// for a thousand partial requests.
 const BEFORE_AUTHENTICATION: usize = 8 << 20;
 
-/// The pools. Each byte counts in one of them.
+/// The pools. Each byte counts towards one of them.
 #[derive(Debug)]
 pub struct Pools {
-    /// Requests that have come in part, or wait to be done.
+    /// Requests that are partial, or wait to run.
     pub requests: Pool,
     /// Replies that clients have not read.
     pub replies: Pool,
-    /// Both, of clients that have not authenticated.
+    /// The requests and replies of clients that have not authenticated.
     pub unauthenticated: Pool,
 }
 
-/// Bytes of one kind, and how many there may be.
+/// The bytes of one kind, and their limit.
 #[derive(Debug)]
 pub struct Pool {
     bytes: AtomicUsize,
@@ -27,7 +27,7 @@ pub struct Pool {
 }
 
 impl Pools {
-    /// Pools of these sizes.
+    /// Creates pools with these limits.
     #[must_use]
     pub fn new(requests: usize, replies: usize) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Pools {
         }
     }
 
-    /// Bytes in all of them.
+    /// The bytes in all pools.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.requests.bytes() + self.replies.bytes() + self.unauthenticated.bytes()
@@ -53,35 +53,35 @@ impl Pool {
         }
     }
 
-    /// Bytes in it.
+    /// The bytes in the pool.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes.load(Relaxed)
     }
 
-    /// How many bytes there may be.
+    /// The limit of the pool.
     #[must_use]
     pub fn most(&self) -> usize {
         self.most.load(Relaxed)
     }
 
-    /// Changes how many there may be.
+    /// Changes the limit.
     pub(crate) fn set_most(&self, most: usize) {
         self.most.store(most, Relaxed);
-        // Where there are too many now, or enough room again.
+        // Waiting tasks check again whether there is room, or too much memory in use.
         self.freed.notify_waiters();
     }
 
-    /// Bytes beyond its size; 0 if there are none.
+    /// The bytes beyond the limit; 0 if there are none.
     #[must_use]
     pub fn excess(&self) -> usize {
         self.bytes().saturating_sub(self.most())
     }
 
-    /// Replaces `before` bytes of a client with `after`: false if it takes more than before, and
-    /// they do not fit.
+    /// Replaces `before` bytes of a client by `after`. Returns false if `after` is more than
+    /// `before`, and the pool then exceeds its limit.
     pub(crate) fn replace(&self, before: usize, after: usize) -> bool {
-        // Relaxed: a sum, which orders nothing.
+        // Relaxed: the sum orders nothing.
         if after <= before {
             self.bytes.fetch_sub(before - after, Relaxed);
             self.freed.notify_waiters();
@@ -91,7 +91,7 @@ impl Pool {
         self.bytes.fetch_add(more, Relaxed) + more <= self.most()
     }
 
-    /// Waits until a client gives bytes back, from this call on.
+    /// Waits until a client frees bytes after this call.
     pub(crate) fn freed(&self) -> Notified<'_> {
         self.freed.notified()
     }
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(pool.excess(), 0);
         assert!(!pool.replace(0, 1));
         assert_eq!((pool.bytes(), pool.excess()), (11, 1));
-        // What shrinks is never refused.
+        // A decrease is never refused.
         assert!(pool.replace(11, 10));
         assert!(pool.replace(10, 0));
         assert_eq!(pool.bytes(), 0);

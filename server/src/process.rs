@@ -1,25 +1,25 @@
-//! What the system knows of this process.
+//! What the operating system knows about this process.
 
-/// What the process takes of the machine.
+/// The resources that the process uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Process {
-    /// Bytes of it that are in memory.
+    /// The resident bytes.
     pub resident_bytes: u64,
-    /// Bytes of address space.
+    /// The bytes of address space.
     pub virtual_bytes: u64,
-    /// Seconds of processor time, of all threads.
+    /// The seconds of processor time of all threads.
     pub cpu_seconds: f64,
-    /// When it was started, in seconds since 1970.
+    /// The start time in seconds since 1970.
     pub start_seconds: f64,
-    /// Its threads.
+    /// The number of threads.
     pub threads: u64,
-    /// File descriptors that are open.
+    /// The number of open file descriptors.
     pub open_files: u64,
-    /// File descriptors that it may open.
+    /// The limit for open file descriptors.
     pub max_files: u64,
 }
 
-/// What this process takes now; `None` if the system does not say.
+/// The resources that this process uses now; `None` if the system does not report them.
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn now() -> Option<Process> {
@@ -40,7 +40,7 @@ pub fn now() -> Option<Process> {
     })
 }
 
-/// What this process takes now; `None` if the system does not say.
+/// The resources that this process uses now; `None` if the system does not report them.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
 pub fn now() -> Option<Process> {

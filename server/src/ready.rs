@@ -7,27 +7,27 @@ use std::{
 };
 use thiserror::Error;
 
-/// How long the server has to answer.
+/// How long the server has to respond.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Bytes of the answer that are looked at: its first line is shorter.
+/// How many bytes of the response are read. Its first line is shorter.
 const ANSWER: u64 = 256;
 
-/// No server said that it is ready.
+/// No server has reported that it is ready.
 #[derive(Debug, Error)]
 pub enum NotReady {
-    /// The settings do not say where to ask.
+    /// The settings do not name an address to ask.
     #[error("--check-ready asks the server at --metrics: set that, too")]
     NoAddress,
-    /// There is no answer.
-    #[error("{0} does not answer: {1}")]
+    /// There was no response.
+    #[error("{0} does not respond: {1}")]
     NoAnswer(SocketAddr, io::Error),
-    /// Another answer.
+    /// The response was another one.
     #[error("{0} answers '{1}'")]
     Answer(SocketAddr, String),
 }
 
-/// Asks the server that shows its metrics at `address`.
+/// Asks the server that serves its metrics at `address`.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub fn check(address: Option<SocketAddr>) -> Result<(), NotReady> {
     }
 }
 
-/// Where a server that listens on all addresses is reached from its own machine.
+/// The address at which a server that listens on all addresses can be reached from its own machine.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),

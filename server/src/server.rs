@@ -1,4 +1,4 @@
-//! What all connections share.
+//! The state that all connections share.
 
 use crate::{
     clients::Clients,
@@ -34,51 +34,52 @@ const SWEEP: Duration = Duration::from_millis(100);
 /// The Redis version that the server reports, for clients that depend on it.
 pub const REDIS_VERSION: &str = "7.4.0";
 
-/// The server, without its sockets.
+/// The server without its sockets.
 #[derive(Debug)]
 pub struct Server {
     /// The keys.
     pub store: Store,
     /// The commands that clients can use.
     pub commands: Enabled,
-    /// How it was started.
+    /// The settings that the server was started with.
     pub config: Config,
-    /// What `CONFIG SET` has made of some of its settings.
+    /// The settings that `CONFIG SET` can change.
     pub tunable: Tunable,
-    /// Where the keys are saved.
+    /// Saves the keys.
     pub saver: Saver,
-    /// Snapshots that standbys read.
+    /// The snapshots that standbys read.
     pub snapshots: Snapshots,
-    /// Whether it is a standby.
+    /// Whether the server is a standby, and of which primary.
     pub standby: Standby,
-    /// What has happened so far.
+    /// The counters.
     pub stats: Stats,
-    /// Who has guessed the password.
+    /// The recent guesses of the password.
     pub guesses: Guesses,
-    /// Who is connected.
+    /// The connected clients.
     pub clients: Clients,
-    /// Commands that took long.
+    /// The commands that took long.
     pub slow_log: SlowLog,
-    /// Where commands are done that take long.
+    /// Runs commands that take long.
     pub slow: SlowWork,
-    /// Memory of requests and replies, of all clients.
+    /// The memory for requests and replies of all clients.
     pub pools: Pools,
-    /// When it was started.
+    /// The start time.
     pub started: Instant,
-    /// 40 hexadecimal digits that no other run has.
+    /// A number of 40 hexadecimal digits that is unique to this run.
     pub run_id: String,
-    /// Where it listens, if that is known.
+    /// The TCP port, once it is known.
     pub listening: OnceLock<u16>,
-    /// To be saved as the server ends: as configured, or because `SHUTDOWN SAVE` was said.
+    /// Whether to save when the server stops: because it is configured, or because of `SHUTDOWN
+    /// SAVE`.
     pub save_at_end: AtomicBool,
-    /// `SHUTDOWN NOSAVE` was said, which has the last word.
+    /// Whether `SHUTDOWN NOSAVE` was sent, which takes precedence.
     pub skip_last_save: AtomicBool,
-    /// The filters are loaded, and clients are accepted.
+    /// Whether the filters are loaded and clients are accepted.
     pub is_ready: AtomicBool,
 }
 
 impl Server {
-    /// A server without keys.
+    /// Creates a server without keys.
     #[must_use]
     pub fn new(config: Config, saver: Saver) -> Self {
         Self {
@@ -109,20 +110,20 @@ impl Server {
         }
     }
 
-    /// The port on which it listens.
+    /// The port that the server listens on.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.listening.get().copied().unwrap_or(self.config.port)
     }
 
-    /// True if this server is a standby and the command is a write.
+    /// True if the server is a standby and the command is a write.
     #[inline]
     #[must_use]
     pub fn refuses(&self, command: &Command) -> bool {
         command.access == Access::Write && self.standby.is_replica()
     }
 
-    /// Copies the keys of the primary at the interval, for ever.
+    /// Copies the keys of the primary at the interval, forever.
     pub async fn follow(self: Arc<Self>) {
         loop {
             self.standby.next().await;
@@ -134,7 +135,7 @@ impl Server {
         }
     }
 
-    /// Evicts expired keys, for ever.
+    /// Evicts expired keys, forever.
     pub async fn sweep(self: Arc<Self>) {
         let mut ticks = interval(SWEEP);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -145,11 +146,11 @@ impl Server {
             }
             Fault::Sweep.reach();
             let server = self.clone();
-            // To free a large filter takes long.
+            // Freeing a large filter takes long.
             let sweep = move || {
                 let mut begun = Instant::now();
                 while server.store.sweep() {
-                    // Others have half of the time, on however few cores.
+                    // Other work gets half of the time, however few cores there are.
                     thread::sleep(begun.elapsed());
                     begun = Instant::now();
                 }
@@ -160,7 +161,7 @@ impl Server {
         }
     }
 
-    /// Moves the windows of filters of one size on, for ever.
+    /// Begins the epochs of the filters in one lane when they are due, forever.
     pub async fn tick(self: Arc<Self>, lane: Lane) {
         loop {
             self.store.keyspace.wait_for_tick(lane).await;
@@ -173,7 +174,7 @@ impl Server {
         }
     }
 
-    /// Starts a save of all filters on a thread of its own.
+    /// Starts a save of all filters on its own thread.
     ///
     /// # Errors
     ///
@@ -182,7 +183,7 @@ impl Server {
         Saver::save_in_background(self, |server| (&server.saver, &server.store.keyspace))
     }
 
-    /// Saves all filters as the server ends, if it is to and there is a directory.
+    /// Saves all filters when the server stops, if it should and there is a directory.
     ///
     /// # Errors
     ///

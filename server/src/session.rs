@@ -1,4 +1,4 @@
-//! What the server knows of one connection; no socket.
+//! The state of one connection, without its socket.
 
 mod run;
 mod transaction;
@@ -17,50 +17,50 @@ use crate::{
 };
 use std::{sync::Arc, time::Instant};
 
-/// The only user.
+/// The name of the only user.
 pub const USER: &[u8] = b"default";
 
-/// A client cannot have this name.
+/// The client cannot have this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Client names cannot contain spaces, newlines or special characters.")]
 pub struct NameError;
 
-/// What is to be done after a reply was sent.
+/// What to do after a reply was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum After {
-    /// The next command.
+    /// Run the next command.
     #[default]
     GoOn,
-    /// The connection is closed.
+    /// Close the connection.
     Close,
-    /// The server ends.
+    /// Stop the server.
     Shutdown,
 }
 
 /// The state of a connection.
 #[derive(Debug)]
 pub struct Session {
-    /// Unique as long as the server runs.
+    /// Unique while the server runs.
     pub id: u64,
     /// The client's address.
     pub address: String,
-    /// What others may know of it.
+    /// The part of the state that other clients may see.
     pub client: Arc<Client>,
-    /// The version of the protocol it has chosen.
+    /// The version of the protocol that the client has chosen.
     pub protocol: Protocol,
-    /// It may use all commands.
+    /// Whether the client may use all commands.
     pub authenticated: bool,
-    /// Its place in the list of unauthenticated clients.
+    /// The client's place in the list of unauthenticated clients.
     unauthenticated: Option<Unauthenticated>,
-    /// What it watches and has queued.
+    /// The keys that the client watches, and the commands that it has queued.
     pub transaction: Option<Box<Transaction>>,
-    /// The snapshot that it reads, if it is a standby.
+    /// The snapshot that the client reads, if it is a standby.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
-    /// What is to be done after the reply.
+    /// What to do after the reply.
     pub after: After,
 }
 
-/// The place of a client that is still to authenticate.
+/// The place of a client that has not authenticated yet.
 #[derive(Debug)]
 struct Unauthenticated {
     _listed: Listed<Server>,
@@ -68,7 +68,7 @@ struct Unauthenticated {
 }
 
 impl Session {
-    /// A connection that has not said anything.
+    /// The session of a connection that has not sent anything.
     #[must_use]
     pub fn new(id: u64, address: String, authenticated: bool) -> Self {
         Self {
@@ -93,19 +93,19 @@ impl Session {
         });
     }
 
-    /// Since when it is to authenticate.
+    /// The time since which the client has been unauthenticated.
     #[must_use]
     pub fn unauthenticated_since(&self) -> Option<Instant> {
         self.unauthenticated.as_ref().map(|it| it.since)
     }
 
-    /// The client has authenticated.
+    /// Marks the client as authenticated.
     pub fn authenticate(&mut self) {
         self.authenticated = true;
         self.unauthenticated = None;
     }
 
-    /// Makes it as if it had not said anything.
+    /// Resets the session to its initial state.
     pub fn reset(&mut self, authenticated: bool) {
         self.set_protocol(Protocol::default());
         self.authenticated = authenticated;
@@ -127,7 +127,7 @@ impl Session {
         Ok(())
     }
 
-    /// Replies are in this version of the protocol from now on.
+    /// Sets the version of the protocol for all further replies.
     pub fn set_protocol(&mut self, protocol: Protocol) {
         self.protocol = protocol;
         self.client.set_protocol(protocol);
@@ -162,7 +162,8 @@ impl Session {
         is_long || words > MANY
     }
 
-    /// A command was refused: if there is a transaction, nothing of it will be done.
+    /// Marks a pending transaction as aborted because a command was refused: `EXEC` will run none
+    /// of its commands.
     pub fn spoil_transaction(&mut self) {
         if let Some(transaction) = &mut self.transaction {
             transaction.spoil();
@@ -170,7 +171,7 @@ impl Session {
     }
 }
 
-/// True if a client, or a library, can have this name.
+/// True if a client or a library can have this name.
 pub(crate) fn is_name(name: &[u8]) -> bool {
     name.iter().all(u8::is_ascii_graphic)
 }

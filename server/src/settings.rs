@@ -1,7 +1,7 @@
-//! Where the settings come from: the command line, the environment, a file.
+//! Reads the settings from the command line, the environment and a file.
 //!
-//! The environment and the file give options of the command line, whose definition in [`Config`]
-//! therefore says for all three which settings there are and what they may be.
+//! Variables and lines of the file are turned into options of the command line. The definition in
+//! [`Config`] therefore determines the settings and their allowed values for all three.
 
 use crate::config::{Config, Password, password};
 use clap::{Arg, ArgAction, Command, CommandFactory, FromArgMatches, Parser, parser::ValueSource};
@@ -20,10 +20,10 @@ pub enum SettingsError {
     /// The command line is wrong, or asks for help.
     #[error(transparent)]
     CommandLine(#[from] clap::Error),
-    /// A variable of the environment is wrong.
+    /// A variable of the environment is invalid.
     #[error("{variable} in the environment: {fault}")]
     Environment {
-        /// Its name.
+        /// The name of the variable.
         variable: String,
         /// What is wrong.
         fault: String,
@@ -31,35 +31,35 @@ pub enum SettingsError {
     /// A file cannot be read.
     #[error("{}: {error}", path.display())]
     Read {
-        /// Which one.
+        /// The path of the file.
         path: PathBuf,
-        /// What happened.
+        /// The error of the system.
         error: io::Error,
     },
-    /// The file with settings is wrong.
+    /// The settings file is invalid.
     #[error("{}:{line}: {fault}", path.display())]
     File {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// Where in it, from 1.
+        /// The line, from 1.
         line: usize,
         /// What is wrong.
         fault: String,
     },
-    /// What is in the file with the password cannot be one.
+    /// The file with the password does not hold a valid one.
     #[error("{}: {fault}", path.display())]
     Password {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
         /// What is wrong.
         fault: String,
     },
-    /// Settings do not go together.
+    /// The settings do not fit together.
     #[error("{0}")]
     Together(&'static str),
 }
 
-/// A setting, as an option of the command line.
+/// A setting in the form of a command-line option.
 struct Setting {
     name: String,
     option: OsString,
@@ -75,13 +75,13 @@ impl Setting {
         }
     }
 
-    /// What is wrong with it, if it were the only one.
+    /// Checks the setting as if it were the only one, and returns what is wrong.
     fn check(&self, command: &Command) -> Result<(), String> {
         let parsed = command
             .clone()
             .try_get_matches_from([OsStr::new(""), &self.option]);
         parsed.map(drop).map_err(|error| {
-            // Without the usage of the command line.
+            // The usage of the command line is left out.
             let text = error.to_string();
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
             let said = lines
@@ -92,8 +92,8 @@ impl Setting {
     }
 }
 
-/// Reads the settings. `arguments` begin with the name of the program; `variable` looks a
-/// variable of the environment up.
+/// Reads the settings. `arguments` begins with the name of the program; `variable` looks up a
+/// variable of the environment.
 ///
 /// # Errors
 ///
@@ -136,7 +136,7 @@ pub fn load(
     Ok(config)
 }
 
-/// The password that is the only line of a file.
+/// Reads the password, which must be the only line of the file.
 fn read_password(path: &Path) -> Result<Password, SettingsError> {
     let text = read(path)?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
@@ -147,11 +147,11 @@ fn read_password(path: &Path) -> Result<Password, SettingsError> {
     })
 }
 
-/// The settings with these names and values, and the defaults of all others.
+/// Returns the configuration with these settings, and the defaults of all others.
 ///
 /// # Errors
 ///
-/// The first setting whose value is wrong, and what is wrong with it.
+/// The first setting with an invalid value, and what is wrong with it.
 pub(crate) fn parse(values: &[(&'static str, OsString)]) -> Result<Config, (&'static str, String)> {
     let command = Config::command();
     let mut arguments = vec![OsString::new()];
@@ -164,7 +164,7 @@ pub(crate) fn parse(values: &[(&'static str, OsString)]) -> Result<Config, (&'st
     Config::try_parse_from(arguments).map_err(|error| (first, error.to_string()))
 }
 
-/// Puts `settings` after the name of the program.
+/// Inserts `settings` after the name of the program.
 fn put_before(arguments: &mut Vec<OsString>, settings: &[Setting]) {
     let at = arguments.len().min(1);
     let options = settings.iter().map(|setting| setting.option.clone());
@@ -210,7 +210,7 @@ fn from_file(command: &Command, path: &Path) -> Result<Vec<Setting>, SettingsErr
         let place = name.span();
         let name = name.get_ref();
         if name == "config" {
-            let fault = "a file with settings cannot name another one";
+            let fault = "a settings file cannot name another one";
             return Err(wrong(place, fault.into()));
         }
         let many = command
@@ -234,16 +234,16 @@ fn from_file(command: &Command, path: &Path) -> Result<Vec<Setting>, SettingsErr
     Ok(settings)
 }
 
-/// A value as it would be typed.
+/// Formats a value as a user would type it.
 fn text_of(value: &DeValue<'_>) -> Result<String, &'static str> {
     match value {
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Boolean(value) => Ok(value.to_string()),
         DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_owned()),
         DeValue::Float(number) => Ok(number.as_str().to_owned()),
-        DeValue::Integer(_) => Err("give numbers in decimal, or what else is meant in quotes"),
+        DeValue::Integer(_) => Err("give numbers in decimal, and other values in quotes"),
         DeValue::Array(_) => Err("this setting has one value, not a list of them"),
-        DeValue::Table(_) => Err("there are no tables: each setting is a line, name = value"),
+        DeValue::Table(_) => Err("tables are not allowed: write each setting as name = value"),
         DeValue::Datetime(_) => Err("give a number, true, false, or a text in quotes"),
     }
 }

@@ -1,4 +1,4 @@
-//! What takes long is done beside the threads that serve, a few things at a time.
+//! Runs long work on threads other than the serving threads, a few pieces at a time.
 
 use std::{
     panic::resume_unwind,
@@ -12,20 +12,20 @@ use tokio::{
     task::spawn_blocking,
 };
 
-/// Things done at a time. One of them may be a save, and others wait for it.
+/// How many pieces run at a time. One of them may be a save, and others wait for it.
 pub const AT_A_TIME: usize = 4;
 
-/// Where to have done what takes long, or waits for the disk.
+/// Runs work that takes long, or waits for the disk.
 #[derive(Debug)]
 pub struct SlowWork {
     places: Arc<Semaphore>,
-    /// One place of their own for scrapes, which tell why the others are taken.
+    /// Scrapes have a place of their own, because they report why the others are taken.
     scrapes: Arc<Semaphore>,
-    /// Commands of clients that have no place yet.
+    /// Commands of clients that do not have a place yet.
     waiting: AtomicUsize,
 }
 
-/// A command that waits; it no longer does when this is dropped.
+/// A waiting command. Dropping this ends the wait.
 pub(crate) struct Waiting<'a>(&'a AtomicUsize);
 
 impl Drop for Waiting<'_> {
@@ -46,7 +46,7 @@ impl Default for SlowWork {
 }
 
 impl SlowWork {
-    /// Commands of clients that wait for their turn. Epochs and scrapes do not count.
+    /// The number of client commands that wait for their turn. Epochs and scrapes do not count.
     #[must_use]
     pub fn waiting(&self) -> usize {
         // Relaxed: the count orders nothing.
@@ -65,7 +65,7 @@ impl SlowWork {
     ///
     /// # Panics
     ///
-    /// As `work`.
+    /// If `work` panics.
     pub async fn run_command<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -76,12 +76,12 @@ impl SlowWork {
         run_in(place, work).await
     }
 
-    /// Runs `work` on another thread, when its turn comes. Work that has begun is completed even if
-    /// its caller no longer waits. `None` if the server stops before that.
+    /// Runs `work` on another thread when its turn comes. Work that has begun completes even if its
+    /// caller no longer waits. Returns `None` if the server stops before that.
     ///
     /// # Panics
     ///
-    /// As `work`.
+    /// If `work` panics.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -94,7 +94,7 @@ impl SlowWork {
     ///
     /// # Panics
     ///
-    /// As `work`.
+    /// If `work` panics.
     pub async fn run_scrape<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -104,7 +104,7 @@ impl SlowWork {
     }
 }
 
-/// Does `work` on another thread, and gives `place` back after it.
+/// Runs `work` on another thread, and releases `place` after it.
 async fn run_in<T: Send + 'static>(
     place: OwnedSemaphorePermit,
     work: impl FnOnce() -> T + Send + 'static,
@@ -117,11 +117,11 @@ async fn run_in<T: Send + 'static>(
     .await
 }
 
-/// Does `work` on another thread. `None` if the server ends before that.
+/// Runs `work` on another thread. Returns `None` if the server stops before that.
 ///
 /// # Panics
 ///
-/// As `work`.
+/// If `work` panics.
 pub async fn run_beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     match spawn_blocking(work).await {
         Ok(done) => Some(done),
@@ -161,7 +161,7 @@ mod tests {
         run_beside(move || barriers.1.wait()).await;
     }
 
-    /// Not more at a time, and each has its turn.
+    /// No more than these run at a time, and each gets its turn.
     #[tokio::test]
     async fn a_few_things_are_done_at_a_time() {
         let slow = Arc::new(SlowWork::default());
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(most.load(Ordering::SeqCst), AT_A_TIME);
     }
 
-    /// Takes all places; the work that has them ends when the barrier does.
+    /// Takes all places until the barrier releases their work.
     fn take_all_places(slow: &Arc<SlowWork>) -> Arc<Barrier> {
         let released = Arc::new(Barrier::new(AT_A_TIME + 1));
         for _ in 0..AT_A_TIME {

@@ -1,4 +1,4 @@
-//! Commands that took long, which `SLOWLOG` and `LATENCY` show.
+//! Commands that took long, as `SLOWLOG` and `LATENCY` show them.
 
 mod latency;
 
@@ -16,21 +16,20 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// Words of a command, and bytes of a word, that are kept.
+/// The number of words of a command, and of bytes of a word, that are kept.
 const WORDS: usize = 32;
 const WORD: usize = 128;
 
-/// The commands that took longer than a threshold, the newest first; and what `LATENCY` shows of
-/// them.
+/// The commands that took longer than a threshold, the newest first, and the samples of `LATENCY`.
 #[derive(Debug)]
 pub struct SlowLog {
-    /// The lower of both thresholds in microseconds, so that a short command is compared once.
+    /// The lower of both thresholds in microseconds, so that a short command needs one comparison.
     floor: AtomicU64,
-    /// In microseconds; negative: none is kept.
+    /// The threshold in microseconds. A negative one keeps no command.
     threshold: AtomicI64,
     most: AtomicUsize,
     inner: Mutex<Inner>,
-    /// In milliseconds; 0: there are no samples.
+    /// The threshold in milliseconds. With 0 there are no samples.
     latency_threshold: AtomicU64,
     /// The samples for `LATENCY`.
     pub(crate) latency: Latency,
@@ -45,7 +44,7 @@ pub(crate) struct Inner {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) id: i64,
-    /// When it was done, in seconds since 1970.
+    /// The time at which the command ended, in seconds since 1970.
     pub(crate) at: i64,
     pub(crate) microseconds: i64,
     pub(crate) words: Vec<Vec<u8>>,
@@ -54,9 +53,9 @@ pub(crate) struct Entry {
 }
 
 impl SlowLog {
-    /// An empty one, which keeps the last `most` commands that took `threshold` microseconds or
-    /// longer; none if that is negative. Commands that took `latency` milliseconds or longer are
-    /// sampled for `LATENCY`; none if that is 0.
+    /// An empty log of the last `most` commands that took at least `threshold` microseconds; of
+    /// none if it is negative. Commands that took at least `latency` milliseconds are sampled for
+    /// `LATENCY`; none are if it is 0.
     #[must_use]
     pub fn new(threshold: i64, most: usize, latency: u64) -> Self {
         Self {
@@ -69,19 +68,20 @@ impl SlowLog {
         }
     }
 
-    /// From how many microseconds on a command is kept.
+    /// The threshold in microseconds from which on a command is kept.
     #[must_use]
     pub fn threshold(&self) -> i64 {
         self.threshold.load(Relaxed)
     }
 
-    /// How many commands are kept.
+    /// The number of commands that are kept.
     #[must_use]
     pub fn most(&self) -> usize {
         self.most.load(Relaxed)
     }
 
-    /// From how many milliseconds on a command is sampled for `LATENCY`; 0: none is.
+    /// The threshold in milliseconds from which on a command is sampled for `LATENCY`; with 0 none
+    /// is.
     #[must_use]
     pub fn latency_threshold(&self) -> u64 {
         self.latency_threshold.load(Relaxed)
@@ -109,7 +109,7 @@ impl SlowLog {
         self.lock().entries.truncate(most);
     }
 
-    /// Keeps a command that took `time`, if that is long.
+    /// Keeps a command if `time`, its duration, reaches a threshold.
     #[inline]
     pub fn note(&self, client: &Client, command: &Command, args: Args<'_>, time: Duration) {
         let microseconds = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
@@ -161,7 +161,7 @@ fn lower(microseconds: i64, milliseconds: u64) -> u64 {
     slow.min(late)
 }
 
-/// The words as they are kept: not all, not whole, and no passwords.
+/// The words as the log keeps them: shortened, and without passwords.
 fn shortened(command: &Command, args: Args<'_>) -> Vec<Vec<u8>> {
     if command.is_secret {
         return vec![args[0].to_vec(), b"(redacted)".to_vec()];

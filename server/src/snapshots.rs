@@ -16,35 +16,35 @@ use std::{
 };
 use thiserror::Error;
 
-/// Snapshots at a time.
+/// The number of snapshots that may exist at a time.
 const MOST: usize = 2;
 
-/// A snapshot that was not read for this time makes room for another one. Only a younger snapshot is
-/// shared.
+/// A snapshot that was not read for this time makes room for another one. Standbys share only
+/// snapshots that are younger.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// Bytes of a piece, at most.
+/// The most bytes of a piece.
 pub(crate) const PIECE: usize = 256 * 1024;
 
 /// The snapshots that standbys read.
 #[derive(Debug)]
 pub struct Snapshots {
     directory: PathBuf,
-    /// The oldest first. Locked while a snapshot is written.
+    /// The oldest is first. Locked while a snapshot is written.
     kept: Mutex<Vec<Weak<Snapshot>>>,
 }
 
-/// All keys at one time.
+/// A copy of all keys.
 #[derive(Debug)]
 pub struct Snapshot {
-    /// `None` if it has made room for another one.
+    /// `None` once the snapshot has made room for another one.
     file: Mutex<Option<Arc<File>>>,
     length: u64,
     begun: Instant,
     read: Mutex<Instant>,
 }
 
-/// A standby gets no snapshot, or no piece of it.
+/// A standby gets no snapshot, or no piece of one.
 #[derive(Debug, Error)]
 pub(crate) enum SnapshotError {
     #[error("TRYAGAIN a snapshot is being written")]
@@ -63,7 +63,7 @@ pub(crate) enum SnapshotError {
 }
 
 impl Snapshots {
-    /// In this directory, or where the system has temporary files.
+    /// Keeps snapshots in `directory`, or else where the system has temporary files.
     #[must_use]
     pub fn new(directory: Option<PathBuf>) -> Self {
         Self {
@@ -72,11 +72,11 @@ impl Snapshots {
         }
     }
 
-    /// A snapshot of all keys, which is written now or was begun a short time ago.
+    /// Returns a snapshot of all keys: a new one, or one that was begun recently.
     pub(crate) fn begin(&self, keyspace: &Keyspace) -> Result<Arc<Snapshot>, SnapshotError> {
         let mut kept = match self.kept.try_lock() {
             Ok(kept) => kept,
-            // A panic while it was held leaves nothing half-done here.
+            // A panic under this lock leaves the list consistent.
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(SnapshotError::InProgress),
         };
@@ -111,17 +111,17 @@ impl Snapshots {
 }
 
 impl Snapshot {
-    /// Its bytes.
+    /// The length in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// The time since it was begun.
+    /// The time since the snapshot was begun.
     pub(crate) fn age(&self) -> Duration {
         self.begun.elapsed()
     }
 
-    /// At most `most` bytes from `offset` on; none at the end.
+    /// At most `most` bytes from `offset` on. At the end there are none.
     pub(crate) fn piece(&self, offset: u64, most: usize) -> Result<Vec<u8>, SnapshotError> {
         *lock(&self.read) = Instant::now();
         let file = lock(&self.file).clone().ok_or(SnapshotError::Gone)?;
@@ -136,7 +136,7 @@ impl Snapshot {
         Ok(piece)
     }
 
-    /// False if no client has read it for long: its disk space is then freed.
+    /// False if no client has read the snapshot for long. This also frees its disk space.
     fn is_in_use(&self) -> bool {
         let is_idle = lock(&self.read).elapsed() >= IDLE;
         if is_idle {

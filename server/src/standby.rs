@@ -1,7 +1,7 @@
-//! A standby: a server that copies all keys of its primary at an interval.
+//! A standby is a server that copies all keys of its primary at an interval.
 //!
-//! It reads a snapshot of the primary into filters that no client sees, and replaces its keys when
-//! the snapshot is complete. Whatever the primary sends, the present keys stay until then.
+//! It reads a snapshot of the primary into filters that no client sees, and replaces its keys once
+//! the snapshot is complete. Until then the present keys stay, whatever the primary sends.
 
 mod link;
 mod tls;
@@ -29,25 +29,25 @@ use tls::Files;
 use tokio::{sync::Notify, time::timeout};
 use tracing::{info, warn};
 
-/// The longest time until the next attempt after a failure.
+/// The longest pause before another attempt after a failure.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// What the server is, and how copying goes.
+/// The role of the server, and the status of copying.
 #[derive(Debug)]
 pub struct Standby {
     primary: Option<Primary>,
     every: Duration,
-    /// The server follows its primary, and clients can only read.
+    /// Whether the server follows its primary, so that clients can only read.
     follows: AtomicBool,
     /// Locked while keys are replaced, and while `follows` changes.
     turn: Mutex<()>,
-    /// `follows` has become true.
+    /// Notified when `follows` becomes true.
     followed: Notify,
-    /// The connection of the present copy.
+    /// The connection of the copy in progress.
     connection: Mutex<Option<TcpStream>>,
-    /// When the primary began the snapshot that was copied last.
+    /// When the primary began the last snapshot that was copied.
     copied: Mutex<Option<Instant>>,
-    /// When this began.
+    /// When the server started.
     since: Instant,
     is_copying: AtomicBool,
     last_failed: AtomicBool,
@@ -55,7 +55,7 @@ pub struct Standby {
     failures: AtomicU64,
 }
 
-/// Where the primary is, and what it wants to know.
+/// The address of the primary, and the credentials for it.
 #[derive(Debug)]
 struct Primary {
     address: Address,
@@ -63,29 +63,29 @@ struct Primary {
     tls: Option<Files>,
 }
 
-/// How copying goes.
+/// The status of copying.
 #[derive(Clone, Copy, Debug)]
 pub struct Status {
-    /// Time since the primary began the snapshot that was copied last; `None` before the first one.
+    /// The time since the primary began the last snapshot that was copied; `None` before the first.
     pub age: Option<Duration>,
-    /// The last attempt succeeded.
+    /// Whether the last attempt succeeded.
     pub is_up: bool,
-    /// A snapshot is being copied.
+    /// Whether a copy is in progress.
     pub is_copying: bool,
-    /// Complete copies.
+    /// The number of complete copies.
     pub copies: u64,
-    /// Attempts that failed.
+    /// The number of failed attempts.
     pub failures: u64,
 }
 
-/// The keys were not copied, and are as they were.
+/// The keys were not copied, and are unchanged.
 #[derive(Debug, Error)]
 enum CopyError {
     #[error(transparent)]
     Link(#[from] LinkError),
     #[error(transparent)]
     Tls(#[from] TlsError),
-    #[error("its snapshot is said to have {length} bytes, and maxmemory allows {most}")]
+    #[error("its snapshot has {length} bytes, and maxmemory allows at most {most}")]
     Length { length: u64, most: u64 },
     #[error("its snapshot cannot be loaded: {0}")]
     Load(#[from] persist::LoadError),
@@ -96,7 +96,7 @@ enum CopyError {
 }
 
 impl Standby {
-    /// As these settings say.
+    /// Creates the state for these settings.
     #[must_use]
     pub fn new(config: &Config) -> Self {
         let settings = &config.standby;
@@ -121,7 +121,7 @@ impl Standby {
         }
     }
 
-    /// The primary that the server follows; `None` if it is one itself.
+    /// The primary that the server follows; `None` if it is a primary itself.
     #[must_use]
     pub fn primary(&self) -> Option<&Address> {
         let primary = self.primary.as_ref().filter(|_| self.is_replica());
@@ -132,11 +132,11 @@ impl Standby {
     #[inline]
     #[must_use]
     pub fn is_replica(&self) -> bool {
-        // Relaxed: a write that is made just now is lost at the next copy, as all others are.
+        // Relaxed: a write during the change is lost with the next copy, as all others are.
         self.follows.load(Relaxed)
     }
 
-    /// How copying goes.
+    /// The status of copying.
     #[must_use]
     pub fn status(&self) -> Status {
         let copied = *lock(&self.copied);
@@ -149,19 +149,19 @@ impl Standby {
         }
     }
 
-    /// Time since the primary began the snapshot that was copied last, or since the start.
+    /// The time since the primary began the last snapshot that was copied, or since the start.
     #[must_use]
     pub fn age(&self) -> Duration {
         self.status().age.unwrap_or_else(|| self.since.elapsed())
     }
 
-    /// Makes the server a primary. No key changes by a copy any more when this returns.
+    /// Makes the server a primary. After this returns, no copy changes a key.
     pub fn promote(&self) {
         let turn = lock(&self.turn);
         let has_followed = self.follows.swap(false, Relaxed);
         drop(turn);
         if let Some(connection) = &*lock(&self.connection) {
-            // It may have ended.
+            // The connection may have ended.
             let _ = connection.shutdown(Shutdown::Both);
         }
         if has_followed {
@@ -169,8 +169,8 @@ impl Standby {
         }
     }
 
-    /// Makes the server a standby of the primary that it was started with: false if `host` and
-    /// `port` are not those.
+    /// Makes the server a standby of the primary that it was started with. Returns false if `host`
+    /// and `port` name another one.
     pub fn follow_again(&self, host: &[u8], port: &[u8]) -> bool {
         let Some(Primary { address, .. }) = &self.primary else {
             return false;
@@ -188,14 +188,14 @@ impl Standby {
         true
     }
 
-    /// Waits until it is time for the next copy.
+    /// Waits until the next copy is due.
     pub(crate) async fn next(&self) {
         if self.is_replica() && self.copied_or_failed() {
             let wait = match self.last_failed.load(Relaxed) {
                 true => self.every.min(RETRY),
                 false => self.every,
             };
-            // Followed again: at once.
+            // The first copy after a `REPLICAOF` begins at once.
             let _ = timeout(wait, self.followed.notified()).await;
         }
         while !self.is_replica() {
@@ -211,7 +211,7 @@ impl Standby {
     pub(crate) fn copy(&self, store: &Store) {
         let Some(primary) = &self.primary else { return };
         self.is_copying.store(true, Relaxed);
-        // A decoder that panics leaves nothing but filters that no client has seen.
+        // A decoder that panics leaves only filters that no client has seen.
         let copied = catch_unwind(AssertUnwindSafe(|| self.try_copy(primary, store)));
         *lock(&self.connection) = None;
         self.is_copying.store(false, Relaxed);

@@ -1,4 +1,4 @@
-//! Counters. All Relaxed: they order nothing.
+//! Counters. All of them are Relaxed: they order nothing.
 
 use crate::command::{COMMANDS, Command};
 use std::{
@@ -6,8 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// Upper bounds of the latency histogram, in nanoseconds; beyond the last is one
-/// bucket more.
+/// Upper bounds of the latency histogram, in nanoseconds. One more bucket has no upper bound.
 pub const BOUNDS: [u64; 14] = [
     250,
     500,
@@ -25,7 +24,7 @@ pub const BOUNDS: [u64; 14] = [
     10_000_000_000,
 ];
 
-/// What has happened since the server was started.
+/// The counters since the start of the server.
 #[derive(Debug, Default)]
 pub struct Stats {
     clients: AtomicUsize,
@@ -50,8 +49,8 @@ impl Default for Commands {
     }
 }
 
-/// The counters of a command; on lines of their own, because those of others
-/// are written by other threads.
+/// The counters of a command. They are padded to cache lines of their own, because other threads
+/// write the counters of other commands.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Counters {
@@ -60,17 +59,17 @@ struct Counters {
     latency: [AtomicU64; BOUNDS.len() + 1],
 }
 
-/// What has happened to a command.
+/// The statistics of a command.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
-    /// How often it was called.
+    /// The number of calls.
     pub calls: u64,
-    /// How often it answered with an error.
+    /// The number of calls that replied with an error.
     pub errors: u64,
-    /// The time it took in all.
+    /// The total time.
     pub nanoseconds: u64,
-    /// The calls that took at most as long as each of [`BOUNDS`], and longer
-    /// than the bound before.
+    /// For each of [`BOUNDS`], the calls that took at most this time, and longer than the bound
+    /// before.
     pub latency: [u64; BOUNDS.len() + 1],
 }
 
@@ -88,7 +87,7 @@ impl Stats {
         }
     }
 
-    /// Resets the counters; connected clients still count.
+    /// Resets the counters. Connected clients still count.
     pub fn reset(&self) {
         for counters in &self.commands.0 {
             counters.errors.store(0, Relaxed);
@@ -108,17 +107,17 @@ impl Stats {
         }
     }
 
-    /// Counts a command that does not exist.
+    /// Counts an unknown command.
     pub fn unknown(&self) {
         self.unknown.fetch_add(1, Relaxed);
     }
 
-    /// Commands that do not exist.
+    /// The number of unknown commands.
     pub fn unknowns(&self) -> u64 {
         self.unknown.load(Relaxed)
     }
 
-    /// What has happened to each command.
+    /// The statistics of each command.
     pub fn commands(&self) -> impl Iterator<Item = (&'static Command, Calls)> {
         COMMANDS
             .iter()
@@ -135,8 +134,8 @@ impl Stats {
             })
     }
 
-    /// Counts a client in, if there are less than `most` or `make_room` says that one has gone; its
-    /// number.
+    /// Counts a client in, if there are fewer than `most` or `make_room` reports that one was
+    /// disconnected. Returns the number of the client.
     pub fn admit(&self, most: usize, mut make_room: impl FnMut() -> bool) -> Option<u64> {
         self.connections.fetch_add(1, Relaxed);
         let number = self.last_client.fetch_add(1, Relaxed) + 1;
@@ -154,63 +153,63 @@ impl Stats {
         Some(number)
     }
 
-    /// A client has gone.
+    /// Counts a client out.
     pub fn gone(&self) {
         self.clients.fetch_sub(1, Relaxed);
     }
 
-    /// Clients that are connected.
+    /// The number of connected clients.
     pub fn clients(&self) -> usize {
         self.clients.load(Relaxed)
     }
 
-    /// Connections that came.
+    /// The number of accepted connections.
     pub fn connections(&self) -> u64 {
         self.connections.load(Relaxed)
     }
 
-    /// Connections that were too many.
+    /// The number of connections that were refused because there were too many.
     pub fn rejected(&self) -> u64 {
         self.rejected.load(Relaxed)
     }
 
-    /// A client sent garbage.
+    /// Counts a client that violated the protocol.
     pub fn protocol_error(&self) {
         self.protocol_errors.fetch_add(1, Relaxed);
     }
 
-    /// Connections that ended with garbage.
+    /// The number of connections that ended with a violation of the protocol.
     pub fn protocol_errors(&self) -> u64 {
         self.protocol_errors.load(Relaxed)
     }
 
-    /// A client did not read its replies.
+    /// Counts a client that did not read its replies.
     pub fn output_limit_reached(&self) {
         self.output_limit.fetch_add(1, Relaxed);
     }
 
-    /// Clients that did not read their replies.
+    /// The number of clients that did not read their replies.
     pub fn output_limit(&self) -> u64 {
         self.output_limit.load(Relaxed)
     }
 
-    /// A client that had not authenticated was disconnected: it took too long, did not read, or
-    /// made room for another one.
+    /// Counts a client that was disconnected before it had authenticated: it took too long, did not
+    /// read, or made room for another one.
     pub fn unauthenticated_disconnected(&self) {
         self.unauthenticated.fetch_add(1, Relaxed);
     }
 
-    /// Clients that were disconnected before they had authenticated.
+    /// The number of clients that were disconnected before they had authenticated.
     pub fn unauthenticated_disconnections(&self) -> u64 {
         self.unauthenticated.load(Relaxed)
     }
 
-    /// A password was wrong.
+    /// Counts a wrong password.
     pub fn refused_password(&self) {
         self.refused_passwords.fetch_add(1, Relaxed);
     }
 
-    /// Passwords that were wrong.
+    /// The number of wrong passwords.
     pub fn refused_passwords(&self) -> u64 {
         self.refused_passwords.load(Relaxed)
     }

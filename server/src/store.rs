@@ -1,4 +1,4 @@
-//! What the commands on filters and keys work on.
+//! The state that the commands on filters and keys use.
 
 mod loads;
 
@@ -25,13 +25,13 @@ pub struct Store {
     pub dumps: Dumps,
     /// Dumps that clients are writing.
     pub loads: Loads,
-    /// The options of keys that inserts make.
+    /// The options of keys that inserts create.
     defaults: Options,
 }
 
 impl Store {
-    /// An empty store, with a limit for its bytes, and a directory for the files of dumps: without
-    /// one, where the system has temporary files.
+    /// An empty store with a limit for its bytes, and a directory for the files of dumps. Without a
+    /// directory, the files are where the system has temporary files.
     #[must_use]
     pub fn new(memory_limit: usize, directory: Option<PathBuf>) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl Store {
         }
     }
 
-    /// With other options for keys that inserts make.
+    /// Sets the options of keys that inserts create.
     #[must_use]
     pub fn with_defaults(self, defaults: Options) -> Self {
         Self { defaults, ..self }
@@ -64,7 +64,7 @@ impl Store {
         !keys.is_empty()
     }
 
-    /// Ends the dumps and loads of these keys, and gives their memory back.
+    /// Ends the dumps and loads of these keys, and frees their memory.
     pub(crate) fn abandon(&self, which: impl Fn(&[u8]) -> bool) {
         self.dumps.abandon(&which);
         self.loads.abandon(&self.keyspace, &which);
@@ -104,7 +104,7 @@ impl guira_commands::Store for Store {
     }
 
     fn wait(&self) -> bool {
-        // Others that share this thread must not wait, too.
+        // Other clients of this thread must not wait.
         block_in_place(|| thread::sleep(PAUSE));
         true
     }
@@ -164,7 +164,7 @@ impl From<ReserveError> for Reply {
     }
 }
 
-/// The answer with an error, which the log has too unless it is the client's.
+/// The reply for an error. The error is also logged unless the client caused it.
 fn report(error: DumpError) -> Reply {
     match &error {
         DumpError::Write { directory, error } => {

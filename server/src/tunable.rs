@@ -1,6 +1,6 @@
-//! The settings that `CONFIG SET` changes while the server runs, where nothing else keeps them.
+//! The settings that `CONFIG SET` changes while the server runs, unless another part keeps them.
 //!
-//! All Relaxed: a change takes effect soon, and orders nothing.
+//! All accesses are Relaxed: a change takes effect soon, and orders nothing.
 
 use crate::config::Config;
 use crate::lock::lock;
@@ -14,7 +14,7 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// What the settings are now.
+/// The current settings.
 #[derive(Debug)]
 pub struct Tunable {
     maxclients: AtomicUsize,
@@ -38,13 +38,13 @@ impl Tunable {
         }
     }
 
-    /// Clients at a time.
+    /// The most clients at a time.
     #[must_use]
     pub fn maxclients(&self) -> usize {
         self.maxclients.load(Relaxed)
     }
 
-    /// Clients that may be there without having authenticated.
+    /// The most clients that may be connected without having authenticated.
     #[must_use]
     pub fn unauthenticated_clients(&self) -> usize {
         self.maxclients().div_ceil(2)
@@ -54,7 +54,7 @@ impl Tunable {
         self.maxclients.store(clients.get(), Relaxed);
     }
 
-    /// Bytes of replies that a client may leave unread; `usize::MAX` for no limit.
+    /// The most bytes of replies that a client may leave unread; `usize::MAX` for no limit.
     #[inline]
     #[must_use]
     pub fn max_output(&self) -> usize {
@@ -65,7 +65,7 @@ impl Tunable {
         self.max_output.store(bytes, Relaxed);
     }
 
-    /// Filters that have metrics of their own.
+    /// The number of filters that have their own metrics.
     #[must_use]
     pub fn metrics_filters(&self) -> usize {
         self.metrics_filters.load(Relaxed)
@@ -75,7 +75,7 @@ impl Tunable {
         self.metrics_filters.store(filters as usize, Relaxed);
     }
 
-    /// How long a client may be idle; 0 for any time.
+    /// How long a client may be idle; 0 means any time.
     #[inline]
     #[must_use]
     pub fn timeout(&self) -> Duration {
@@ -86,7 +86,7 @@ impl Tunable {
         self.timeout.store(timeout.as_secs(), Relaxed);
     }
 
-    /// The time between saves, and its changes. `None`: there are none.
+    /// The time between saves, and its changes. With `None` there are no saves.
     #[must_use]
     pub fn save_every(&self) -> watch::Receiver<Option<Duration>> {
         self.save_every.subscribe()
@@ -96,7 +96,7 @@ impl Tunable {
         self.save_every.send_replace(every);
     }
 
-    /// What is logged.
+    /// The current log filter.
     #[must_use]
     pub fn log(&self) -> String {
         lock(&self.log).clone()

@@ -1,7 +1,8 @@
-//! The tests of the server, as modules of one binary: each binary more takes seconds to build.
+//! The tests of the server, as modules of one binary, because each further binary takes seconds to
+//! build.
 //!
-//! `cargo test -p guira-server --test all limits::` runs one file.
-//! `panics.rs` is a binary of its own, because it needs the feature `faults`.
+//! `cargo test -p guira-server --test all limits::` runs one file. `panics.rs` is a separate
+//! binary, because it needs the feature `faults`.
 
 mod common;
 

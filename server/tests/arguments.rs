@@ -1,4 +1,4 @@
-//! Arguments of the commands that are wrong, and the texts of the errors, in both protocols.
+//! Wrong arguments of the commands, and the texts of the errors, in both protocols.
 
 use crate::common::{PROTOCOLS, Server, ask, in_both, refusal};
 
@@ -101,7 +101,7 @@ fn reserve_checks_its_arguments_in_order() {
         ask::<()>(&mut client, "CF.RESERVE there 100");
         for (words, expected) in cases {
             let refused = refusal(&mut client, words);
-            // The rest of these depends on the layouts.
+            // The rest of these errors depends on the layouts.
             match expected.ends_with("at least") {
                 true => assert!(refused.starts_with(expected), "{words}: {refused}"),
                 false => assert_eq!(refused, expected, "{words}"),
@@ -132,7 +132,7 @@ fn reserve_says_how_much_memory_is_missing() {
     let server = Server::start(&["--maxmemory", "1mb"]);
     let mut client = server.client(PROTOCOLS[0]);
     for (words, expected) in cases {
-        // How much is free depends on the server.
+        // The number of free bytes depends on the server.
         let refused = refusal(&mut client, words);
         assert!(refused.starts_with(expected), "{words}: {refused}");
     }

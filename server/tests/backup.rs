@@ -1,4 +1,4 @@
-//! The commands for backup and restore in docs/server/operations.md do what it says.
+//! The commands for backup and restore in docs/server/operations.md work as it says.
 
 use crate::common::{Protocol, Server, ask, shut_down};
 use std::{fs, path::Path, process::Command};
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 const MANUAL: &str = "../docs/server/operations.md";
 
-/// The commands below a heading of the manual, or `None` where the repository is not around.
+/// The commands below a heading of the manual, or `None` outside the repository.
 fn commands_below(heading: &str) -> Option<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(MANUAL);
     let manual = fs::read_to_string(path).ok()?;
@@ -18,7 +18,7 @@ fn commands_below(heading: &str) -> Option<String> {
     Some(commands.to_owned())
 }
 
-/// Replaces the client by one that needs no other program, and the systemd unit by nothing.
+/// Replaces the client by one that needs no other program, and makes systemctl do nothing.
 const TOOLS: &str = r#"
 set -eu
 redis-cli() {
@@ -59,7 +59,7 @@ fn the_commands_of_the_manual_back_up_and_restore() {
     run(&back_up, server.port, data.path(), backups.path());
     assert_eq!(fs::read_dir(backups.path()).unwrap().count(), 1);
 
-    // What comes after the backup is lost, as is what was damaged.
+    // Later changes are lost, and so is the damage.
     ask::<()>(&mut client, "FLUSHALL");
     ask::<()>(&mut client, "CF.ADD other x");
     shut_down(&mut client, "SHUTDOWN");

@@ -1,4 +1,4 @@
-//! CLIENT, SLOWLOG and CONFIG: what operators look at and change.
+//! CLIENT, SLOWLOG and CONFIG, which operators use to inspect and change the server.
 
 use crate::common::{PATIENCE, PROTOCOLS, Protocol, Server, ask, refusal, try_ask, until};
 use redis::{Connection, Value};
@@ -73,12 +73,12 @@ fn all_clients_are_listed() {
     }
 }
 
-/// The connections that are on the list.
+/// The connections on the list.
 fn clients(client: &mut Connection) -> usize {
     parse(&ask::<String>(client, "CLIENT LIST")).len()
 }
 
-/// The server ends the connection, when it has done what it was at.
+/// Asserts that the server closes the connection, after its current command.
 fn assert_ends(client: &mut Connection) {
     until("the connection ends", || {
         match try_ask::<Value>(client, "PING") {
@@ -112,7 +112,7 @@ fn clients_can_be_ended() {
             assert_eq!(killed, if old_form { Value::Okay } else { Value::Int(1) });
             assert_ends(&mut other);
         }
-        // A client is on the list a little longer than its connection is open.
+        // A client is listed slightly longer than its connection is open.
         until("they have gone", || clients(&mut client) == 1);
         let mut others: Vec<_> = (0..3).map(|_| server.client(protocol)).collect();
         assert_eq!(ask::<i64>(&mut client, "CLIENT KILL TYPE replica"), 0);
@@ -138,14 +138,14 @@ fn clients_can_be_ended() {
         ] {
             assert_eq!(refusal(&mut client, words), error);
         }
-        // Itself, after the reply.
+        // A client can end its own connection, after the reply.
         assert_eq!(
             ask::<i64>(&mut client, &format!("CLIENT KILL ID {id} SKIPME no")),
             1
         );
         assert_ends(&mut client);
     }
-    // One that does not read its replies, too.
+    // A client that does not read its replies is ended, too.
     let mut other = server.raw();
     let id: u64 = other.ask("CLIENT ID\r\n")[1..].parse().unwrap();
     let mut client = server.client(Protocol::Resp2);
@@ -184,7 +184,7 @@ fn slow_commands_are_logged() {
         assert_eq!(log[0].5, "me");
         assert_eq!(ask::<Vec<Entry>>(&mut client, "SLOWLOG GET -1").len(), 5);
         assert_eq!(ask::<i64>(&mut client, "SLOWLOG LEN"), 5);
-        // Those of a transaction one by one, and then itself.
+        // The log has the commands of a transaction one by one, and then `EXEC`.
         for words in ["MULTI", "ECHO a", "EXEC"] {
             ask::<()>(&mut client, words);
         }
@@ -242,7 +242,7 @@ fn slow_commands_are_logged() {
     assert_eq!(ask::<i64>(&mut client, "SLOWLOG LEN"), 0);
 }
 
-/// The connections that are counted.
+/// The number of counted connections.
 fn connected(client: &mut Connection) -> usize {
     let info: String = ask(client, "INFO clients");
     let count = info

@@ -7,7 +7,7 @@ fn ints(values: &[i64]) -> Value {
     Value::Array(values.iter().map(|&value| Value::Int(value)).collect())
 }
 
-/// The tutorial of the Redis documentation, with the answers it shows.
+/// The tutorial of the Redis documentation, with the replies that it shows.
 #[test]
 fn the_tutorial_of_the_redis_documentation() {
     in_both(|protocol, client| {
@@ -33,7 +33,7 @@ fn the_tutorial_of_the_redis_documentation() {
 fn items_are_added_found_counted_and_deleted() {
     in_both(|protocol, client| {
         let (yes, no) = (protocol.boolean(true), protocol.boolean(false));
-        // No item is taken for another one.
+        // At this rate there are no false positives among these items.
         ask::<()>(client, "CF.RESERVE k 100000 ERROR 0.000001 EXPANSION 0");
         assert_eq!(ask::<Value>(client, "CF.ADD k a"), yes);
         assert_eq!(ask::<Value>(client, "CF.ADD k a"), yes);
@@ -84,7 +84,7 @@ fn inserts_of_many_items() {
     in_both(|protocol, client| {
         let (yes, no) = (protocol.boolean(true), protocol.boolean(false));
         let two = Value::Array(vec![yes.clone(), yes.clone()]);
-        // No item is taken for another one.
+        // At this rate there are no false positives among these items.
         ask::<()>(client, "CF.RESERVE k 100000 ERROR 0.000001 EXPANSION 0");
         assert_eq!(ask::<Value>(client, "CF.INSERT made ITEMS a b"), two);
         assert_eq!(ask::<Value>(client, "CF.INSERT k ITEMS a b"), two);
@@ -133,7 +133,7 @@ fn many_items_are_added_deleted_and_touched() {
         let (yes, no) = (protocol.boolean(true), protocol.boolean(false));
         let all = |values: &[&Value]| Value::Array(values.iter().map(|&it| it.clone()).collect());
         assert_eq!(ask::<Value>(client, "CF.MADD made a b"), all(&[&yes, &yes]));
-        // No item is taken for another one.
+        // At this rate there are no false positives among these items.
         ask::<()>(client, "CF.RESERVE k 100000 ERROR 0.000001 EXPANSION 0");
         assert_eq!(
             ask::<Value>(client, "CF.MADD k a b a"),
@@ -194,8 +194,8 @@ fn full_filters_say_so() {
     });
 }
 
-/// An item can be refused because others have left many copies in its buckets:
-/// no growth could help, and the filter does not say that it has grown too far.
+/// An item can be refused because many copies of other items fill its buckets. No growth could
+/// help, and the error does not claim that the filter has grown too far.
 #[test]
 fn copies_of_other_items_can_be_in_the_way() {
     in_both(|_, client| {
@@ -309,7 +309,7 @@ fn a_filter_grows_and_keeps_its_rate() {
     assert!(wrong < 1_200, "{wrong} of 200 000 is more than 0.5 %");
 }
 
-/// The field of this name of `CF.DEBUG`.
+/// The value of this field of `CF.DEBUG`.
 fn debug(client: &mut redis::Connection, key: &str, name: &str) -> usize {
     let debug: String = ask(client, &format!("CF.DEBUG {key}"));
     let mut fields = debug.split(' ').filter_map(|field| field.split_once(':'));
@@ -321,7 +321,7 @@ fn size(client: &mut redis::Connection, key: &str) -> usize {
     ask(client, &format!("MEMORY USAGE {key}"))
 }
 
-/// Adds the items from `first` up to `end`. All of them must fit.
+/// Adds the items from `first` up to `end`, which must all fit.
 fn fill(client: &mut redis::Connection, key: &str, first: usize, end: usize) {
     for start in (first..end).step_by(50_000) {
         let items: Vec<usize> = (start..end.min(start + 50_000)).collect();
@@ -350,7 +350,7 @@ fn a_filter_grows_a_thousandfold_and_is_small_then() {
     let bits = 8.0 * size(&mut client, "k") as f64 / items as f64;
     assert!(bits < 14.5, "{bits} bits an item");
     assert!(start < 50_000, "it started with {start} bytes");
-    // A key that an insert makes is small, and its client chose no size.
+    // A key that an insert creates is small, because its client chose no size.
     assert!(ask::<bool>(&mut client, "CF.ADD added a"));
     assert!(size(&mut client, "added") < 3_000);
     assert_eq!(debug(&mut client, "added", "max_capacity"), 1 << 20);
@@ -367,7 +367,7 @@ fn growth_costs_few_items_little() {
     assert!(debug(&mut client, "grows", "max_capacity") >= 50_000);
 }
 
-/// As far as the memory limit allows, not a power of two less.
+/// A filter grows as far as the memory limit allows, and does not stop a power of two earlier.
 #[test]
 fn a_filter_grows_up_to_the_memory_limit() {
     let limit = 1 << 20;
@@ -380,7 +380,7 @@ fn a_filter_grows_up_to_the_memory_limit() {
     let bytes = size(&mut client, "k");
     assert!(bytes <= limit, "{bytes} bytes");
     assert!(10 * bytes > 9 * limit, "{bytes} bytes");
-    // There is no room for twice that number of items.
+    // There is no room for twice this number of items.
     ask::<()>(&mut client, "FLUSHALL");
     ask::<()>(&mut client, "CF.RESERVE k 500000");
     assert_eq!(debug(&mut client, "k", "max_capacity"), 500_000);
@@ -400,10 +400,10 @@ fn max_capacity_is_where_growth_ends() {
         crate::common::text(&refused.unwrap()),
         "Maximum expansions reached"
     );
-    // Further than without it.
+    // With `MAXCAPACITY` a filter can grow further than without it.
     ask::<()>(&mut client, "CF.RESERVE far 100 MAXCAPACITY 10000000");
     assert_eq!(debug(&mut client, "far", "max_capacity"), 10_000_000);
-    // Not at all.
+    // `MAXCAPACITY` can also forbid growth.
     ask::<()>(&mut client, "CF.RESERVE same 1000 MAXCAPACITY 1000");
     assert_eq!(debug(&mut client, "same", "max_capacity"), 1000);
     let same = size(&mut client, "same");
@@ -415,7 +415,7 @@ fn max_capacity_is_where_growth_ends() {
 fn a_filter_grows_for_items_that_are_added_twice() {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp2);
-    // The smaller the filter was at first, the more do copies get in each other's way.
+    // The smaller the filter is at first, the more often copies of different items share buckets.
     ask::<()>(&mut client, "CF.RESERVE k 40000");
     let items: Vec<u32> = (0..50_000).collect();
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! What existing clients ask for beside CF.*: keys, connections, the server itself.
+//! What existing clients request besides CF.*: keys, connections, and the server itself.
 
 use crate::common::{Protocol, ask, in_both, refusal};
 use redis::Value;
@@ -205,7 +205,7 @@ fn the_server_describes_itself() {
     });
 }
 
-/// No command takes any number of words, or does something before it has counted them.
+/// No command accepts any number of words, or has an effect before it has checked the number.
 #[test]
 fn every_command_keeps_to_its_arity() {
     in_both(|_, client| {

@@ -1,4 +1,4 @@
-//! The files for containers: the file system of the image, the manifest, and the check of readiness.
+//! The files for containers: the file system of the image, the manifest, and the readiness check.
 #![cfg(target_os = "linux")]
 
 use crate::common::{Protocol, Server, ask, command, get, shut_down, until};
@@ -63,7 +63,7 @@ fn readiness_is_checked_by_the_program_itself() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// A server that is not yet ready. It is killed at the end.
+/// A server that is loading, and not yet ready. Dropping it kills the process.
 struct Loading(Child);
 
 impl Drop for Loading {
@@ -72,7 +72,7 @@ impl Drop for Loading {
     }
 }
 
-/// The save is a pipe, so that the server loads it for as long as the test wants.
+/// The save is a pipe, so that the server loads for as long as the test needs.
 #[test]
 fn a_server_that_loads_is_alive_and_not_ready() {
     let directory = TempDir::new().unwrap();
@@ -97,7 +97,7 @@ fn a_server_that_loads_is_alive_and_not_ready() {
     let mut start = command(&arguments);
     let _loading = Loading(start.stderr(log.reopen().unwrap()).spawn().unwrap());
     let shown = |text: &str| -> Option<std::net::SocketAddr> {
-        // A line that is written as a whole.
+        // The line must be complete.
         let (address, _) = text
             .split_once("metrics are shown address=")?
             .1
@@ -188,7 +188,7 @@ fn the_context_of_the_image_has_no_builds_and_no_history() {
     }
 }
 
-/// Docker makes the image from these steps.
+/// Docker builds the image from these steps.
 #[test]
 fn the_image_runs_read_only_as_another_user() {
     if !is_root() {
@@ -202,7 +202,7 @@ fn the_image_runs_read_only_as_another_user() {
         .args([env!("CARGO_BIN_EXE_guira-server").as_ref(), root.as_path()])
         .status();
     assert!(built.unwrap().success());
-    // COPY --from keeps the owner.
+    // COPY --from preserves the owner.
     let owner = fs::metadata(root.join("data")).unwrap().uid();
     assert_eq!(owner, USER);
     let start = || {
@@ -241,7 +241,7 @@ fn the_image_runs_read_only_as_another_user() {
     assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k a"), 1);
     drop(client);
     assert!(server.terminate().success());
-    // Nothing but the program, its libraries, and what a user needs.
+    // The image holds only the program, its libraries, and the files that a user account needs.
     let names = fs::read_dir(&root).unwrap();
     let names: BTreeSet<_> = names
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

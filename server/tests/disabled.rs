@@ -1,4 +1,4 @@
-//! Commands that are switched off.
+//! Disabled commands.
 
 use crate::common::{Protocol, Server, ask, refusal, request};
 

@@ -6,7 +6,7 @@ use redis::Value;
 #[test]
 fn filters_are_dumped_and_loaded() {
     in_both(|protocol, client| {
-        // More than one piece.
+        // The dump has more than one piece.
         ask::<()>(client, "CF.RESERVE k 1000000 EXPANSION 2 MAXITERATIONS 9");
         let items: Vec<u32> = (0..10_000).collect();
         let _: Value = redis::cmd("CF.INSERT")
@@ -76,13 +76,13 @@ fn filters_are_dumped_and_loaded() {
             refused(client, "new", pieces[1].0, &pieces[1].1),
             "ERR not found"
         );
-        // Out of order.
+        // A piece out of order.
         load(client, "new", &pieces[0]).unwrap();
         assert_eq!(
             refused(client, "new", pieces[2].0, &pieces[2].1),
             "Couldn't load chunk!"
         );
-        // Damaged.
+        // A damaged piece.
         load(client, "new", &pieces[0]).unwrap();
         let last = pieces.len() - 1;
         for piece in &pieces[1..last] {
@@ -108,7 +108,7 @@ fn filters_are_dumped_and_loaded() {
 fn two_dumps_of_one_key_do_not_mix() {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp2);
-    // Its empty words are 0, and those of a filter that grows are not.
+    // The empty words of a fixed filter are 0, and those of a filter that can grow are not.
     ask::<()>(&mut client, "CF.RESERVE k 1000000 EXPANSION 0");
     let (a, _): (u64, Vec<u8>) = ask(&mut client, "CF.SCANDUMP k 1");
     let items: Vec<u32> = (0..100_000).collect();

@@ -1,4 +1,4 @@
-//! What the examples show.
+//! The examples work.
 
 use crate::common::{Protocol, Server, ask, refusal};
 use std::{
@@ -45,12 +45,12 @@ fn the_manual_page_has_every_section_and_the_values_of_options() {
     assert!(page.contains("SIGHUP") && page.contains("guira.save"));
 }
 
-/// What is done to it in either place is there in the other one.
+/// A filter can be changed on either side, and the other side sees the change.
 #[test]
 fn a_filter_goes_from_the_server_into_a_program_and_back() {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp2);
-    // More than one piece, and one that grows.
+    // One filter has more than one piece, and one can grow.
     for reserve in [
         "CF.RESERVE k 2000000 EXPANSION 0",
         "CF.RESERVE k 100 EXPANSION 2",
@@ -68,7 +68,7 @@ fn a_filter_goes_from_the_server_into_a_program_and_back() {
         move_filter::store(&mut client, "copy", &header, &filter).unwrap();
         assert!(ask::<bool>(&mut client, "CF.EXISTS copy new"));
         assert!(ask::<bool>(&mut client, "CF.EXISTS copy 124"));
-        // Others may have its fingerprint.
+        // Another item may share its fingerprint.
         assert_eq!(ask::<usize>(&mut client, "CF.COUNT copy 123"), copies - 1);
         let expansion = |key: &str, client: &mut redis::Connection| {
             let info =
@@ -83,7 +83,7 @@ fn a_filter_goes_from_the_server_into_a_program_and_back() {
     }
 }
 
-/// A text is hashed with an end, and the server hashes bytes.
+/// A `str` is hashed with a terminator, and the server hashes only the bytes.
 #[test]
 fn a_text_is_another_item_than_its_bytes() {
     let server = Server::start(&[]);
@@ -97,14 +97,14 @@ fn a_text_is_another_item_than_its_bytes() {
     assert!(!filter.contains("hello"));
 }
 
-/// Listens for one client, and answers each command on items for one item only.
+/// Listens for one client, and replies to each command on several items as if it had one item.
 fn one_answer_per_command() -> (redis::Client, thread::JoinHandle<io::Result<()>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());
     let serve = move || -> io::Result<()> {
         let (mut stream, _) = listener.accept()?;
         let mut lines = BufReader::new(stream.try_clone()?).lines();
-        // The number of words, then the length of each and the word.
+        // The number of words comes first, then the length of each word and the word.
         while let Some(head) = lines.next().transpose()? {
             let words: usize = head[1..].parse().map_err(io::Error::other)?;
             let texts: Vec<String> = lines.by_ref().take(2 * words).collect::<Result<_, _>>()?;
@@ -168,7 +168,7 @@ fn a_key_comes_over_from_another_server() {
     assert_eq!((inserted.added, inserted.present), (2_499, 1));
     let after = compare([&mut old, &mut new], "k", items(0..2_501)).unwrap();
     assert_eq!((after.both, after.missing), (2_501, Vec::new()));
-    // A copy more of each.
+    // This inserts one more copy of each item.
     let inserted = insert(&mut new, "k", Insert::Copy, items(0..2_000)).unwrap();
     assert_eq!((inserted.added, inserted.refused), (2_000, 0));
     assert_eq!(ask::<u32>(&mut new, "CF.COUNT k 1"), 2);

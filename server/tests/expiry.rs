@@ -1,4 +1,4 @@
-//! Keys that expire, that are renamed and that are copied.
+//! Expiring, renaming and copying keys.
 
 use crate::common::{
     PATIENCE, Protocol, Server, ask, in_both, long, memory, refusal, shut_down, try_ask, until,
@@ -14,7 +14,7 @@ fn now() -> i64 {
     now.as_millis() as i64
 }
 
-/// True if the key had this number of seconds left a little while ago.
+/// True if the key expires in this number of seconds, or slightly less.
 fn expires_in(client: &mut Connection, key: &str, seconds: i64) -> bool {
     let left: i64 = ask(client, &format!("TTL {key}"));
     (seconds - PATIENCE.as_secs() as i64..=seconds).contains(&left)
@@ -85,7 +85,7 @@ fn a_key_expires_when_it_is_told_to() {
     });
 }
 
-/// A key that has expired is as good as none, before anybody has taken it away.
+/// An expired key behaves like a missing one, even before it is evicted.
 #[test]
 fn what_has_expired_makes_room_at_once() {
     in_both(|protocol, client| {
@@ -169,7 +169,7 @@ fn conditions_of_expire_are_kept_to() {
         ] {
             assert_eq!(refusal(client, words), error);
         }
-        // The last of all times.
+        // The latest possible time.
         assert_eq!(ask::<i64>(client, "PEXPIREAT k 9223372036854775807"), 1);
         assert_eq!(ask::<i64>(client, "PEXPIRETIME k"), i64::MAX);
         assert_eq!(ask::<i64>(client, "EXPIRETIME k"), i64::MAX / 1000);
@@ -203,7 +203,7 @@ fn a_key_is_renamed_with_its_time() {
         let long = "n".repeat(4097);
         let refused = refusal(client, &format!("RENAME m {long}"));
         assert_eq!(refused, "ERR the key has 4097 bytes, and 4096 are allowed");
-        // What a key is charged goes with it.
+        // The charge for a key moves with it.
         let long = "n".repeat(4000);
         ask::<()>(client, &format!("RENAME m {long}"));
         assert!(expires_in(client, &long, 1000));
@@ -288,7 +288,7 @@ fn times_are_saved_with_their_keys() {
     });
 }
 
-/// Keys are renamed again and again while saves are made: none is missing from a save.
+/// Keys are renamed again and again while saves are made. No save misses a key.
 #[test]
 fn a_save_misses_no_key_that_is_renamed() {
     const KEYS: usize = 20;
@@ -303,7 +303,7 @@ fn a_save_misses_no_key_that_is_renamed() {
         }
         ask::<()>(&mut saver, "SAVE");
         std::thread::scope(|scope| {
-            // It may begin late, when the server has been killed.
+            // The thread may start after the server was killed.
             let mut client = server.client(Protocol::Resp2);
             scope.spawn(move || {
                 for round in 0.. {
@@ -336,7 +336,7 @@ fn a_save_misses_no_key_that_is_renamed() {
     }
 }
 
-/// Many keys expire within a second, and no client waits long for that.
+/// Many keys expire within a second, and no client waits long for their eviction.
 #[test]
 fn many_keys_expire_and_nobody_waits() {
     let (keys, due) = if long() {
@@ -374,12 +374,10 @@ fn many_keys_expire_and_nobody_waits() {
         longest[phase] = longest[phase].max(begun.elapsed());
     }
     println!("longest before and while keys expired: {longest:?}");
-    until("they are taken away", || {
-        expires(&mut client).1 == due as u64
-    });
+    until("they are evicted", || expires(&mut client).1 == due as u64);
     assert_eq!(ask::<i64>(&mut client, "DBSIZE"), keys - due);
     if long() {
-        // Whatever else the machine does.
+        // The bound is relative to the time before keys expired, so it holds on a noisy machine.
         let most = longest[0] + Duration::from_millis(5);
         assert!(longest[1] < most, "{longest:?}");
     }

@@ -7,7 +7,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A command that starts a server which may open `files` files.
+/// The command that starts a server which may open `files` files.
 fn limited(files: u32, arguments: &[&str]) -> Command {
     let server = command(arguments);
     let mut shell = Command::new("sh");
@@ -41,7 +41,7 @@ fn a_server_with_few_files_serves_fewer_clients_and_saves() {
     let server = Server::spawn(&mut limited(32, &arguments));
     let mut first = server.raw();
     assert_eq!(first.ask("CF.ADD k a\r\n"), ":1");
-    // More clients than fit. The surplus ones get an error, and hold no file.
+    // These are more clients than fit. The surplus ones get an error, and hold no file.
     let mut others: Vec<_> = (0..60).map(|_| server.raw()).collect();
     let served = others.iter_mut().filter_map(|other| {
         other.send("PING\r\n");
@@ -69,7 +69,7 @@ fn a_server_with_too_few_files_is_not_started() {
     assert!(text.contains(expected), "{text}");
 }
 
-/// Connections that ask for nothing, to the port of the metrics.
+/// These connections to the port of the metrics send nothing.
 #[test]
 fn scrapes_do_not_take_the_files_of_clients() {
     let arguments = ["--metrics", "127.0.0.1:0", "--log", "info"];

@@ -1,4 +1,4 @@
-//! Clients that send and never read, that never authenticate, and that come all at once.
+//! Clients that send and never read, that never authenticate, or that all connect at once.
 
 use crate::common::{PATIENCE, Protocol, Raw, Server, ask, long, memory, request, until};
 use redis::Connection;
@@ -14,7 +14,7 @@ const MB: usize = 1 << 20;
 
 const NOAUTH: &str = "-NOAUTH Authentication required.";
 
-/// A connection with little room for what it does not read.
+/// A connection with small socket buffers, which never reads.
 fn deaf(server: &Server) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -37,7 +37,7 @@ fn authenticated(server: &Server) -> Connection {
     connection
 }
 
-/// A number of a section of `INFO`.
+/// A number in a section of `INFO`.
 fn info(client: &mut Connection, section: &str, name: &str) -> usize {
     let info: String = ask(client, &format!("INFO {section}"));
     let line = info.lines().find_map(|line| line.strip_prefix(name));
@@ -45,12 +45,12 @@ fn info(client: &mut Connection, section: &str, name: &str) -> usize {
     line.parse().unwrap()
 }
 
-/// Waits until the server closes the connection.
+/// Waits until the server closes the connection, and returns whether it did.
 fn is_closed(mut client: Raw) -> bool {
     matches!(client.0.read_to_end(&mut Vec::new()), Ok(0))
 }
 
-/// The class of CVE-2025-21605: each command costs 6 bytes, and its answer 33.
+/// The class of CVE-2025-21605: each command costs 6 bytes, and its reply 33.
 #[test]
 fn clients_without_a_password_cannot_make_the_server_keep_replies() {
     const CLIENTS: usize = 100;
@@ -75,8 +75,8 @@ fn clients_without_a_password_cannot_make_the_server_keep_replies() {
                 scope.spawn(|| {
                     let mut stream = deaf(&server);
                     let mut disconnected = false;
-                    // What the server has not read may be in the system's buffers: each sends
-                    // until it is disconnected once.
+                    // The system may buffer what the server has not read, so each client sends
+                    // until it has been disconnected once.
                     while sent.fetch_add(commands.len(), Relaxed) < all || !disconnected {
                         if stream.write_all(&commands).is_err() {
                             disconnected = true;
@@ -86,7 +86,7 @@ fn clients_without_a_password_cannot_make_the_server_keep_replies() {
                 })
             })
             .collect();
-        // Others are served as always.
+        // Honest clients are served as usual.
         let mut item = 0;
         while !hostile.iter().all(thread::ScopedJoinHandle::is_finished) {
             assert!(ask::<bool>(&mut honest, &format!("CF.ADD k {item}")));
@@ -127,12 +127,12 @@ fn parked_requests_without_a_password_leave_room_for_others() {
         .map(|number| {
             let mut one = server.raw();
             let bytes = if number % 2 == 0 { &large } else { &small };
-            // It may be disconnected before it has sent all.
+            // The client may be disconnected before it has sent everything.
             let _ = one.0.get_mut().write_all(bytes);
             one
         })
         .collect();
-    // The small ones are kept. What they take is bounded, and it is not in the pool of the others.
+    // The small requests are kept. Their memory is bounded, and counts towards another pool.
     until("some are parked", || {
         memory(&mut watch, "used_memory_unauthenticated:") > PARKED / 2 * 2_000
     });
@@ -166,7 +166,7 @@ fn requests_without_a_password_are_small() {
         let rest = String::from_utf8(client.rest()).unwrap();
         assert_eq!(rest, format!("-ERR Protocol error: {expected}\r\n"));
     }
-    // Once it has authenticated, even within the same bytes, it is trusted with more.
+    // A client that has authenticated is trusted with more, even within the same bytes.
     let mut client = server.raw();
     let long = "x".repeat(100_000);
     client.send([request(&["AUTH", "secret"]), request(&["ECHO", &long])].concat());
@@ -209,7 +209,7 @@ fn a_client_that_does_not_authenticate_is_disconnected() {
     assert!(is_closed(server.raw()));
     assert!(is_closed(reset));
     assert!(is_closed(busy));
-    // The time of this one is over, too, and it has authenticated.
+    // The timeout of this client has also passed, but it has authenticated.
     assert_eq!(honest.ask("PING\r\n"), "+PONG");
     assert_eq!(
         Server::start(&["--authentication-timeout", "1"])
@@ -229,14 +229,14 @@ fn silent_clients_leave_places_to_others() {
     assert_eq!(honest.ask("PING\r\n"), "+PONG");
     assert!(info(&mut first, "clients", "unauthenticated_clients:") <= 2);
     assert!(info(&mut first, "clients", "connected_clients:") <= 4);
-    // The oldest ones had to go, and the newest one may still authenticate.
+    // The oldest clients were disconnected, and the newest may still authenticate.
     let mut newest = silent.pop().unwrap();
     assert_eq!(newest.ask("AUTH secret\r\n"), "+OK");
     for oldest in silent.drain(..18) {
         assert!(is_closed(oldest));
     }
     assert!(info(&mut first, "stats", "unauthenticated_disconnections:") >= 18);
-    // Clients that have authenticated do not make room.
+    // Clients that have authenticated are not disconnected to make room.
     let mut last = server.raw();
     assert_eq!(last.ask("AUTH secret\r\n"), "+OK");
     until("four are there", || {
@@ -253,7 +253,7 @@ fn silent_clients_leave_places_to_others() {
 fn unread_replies_have_a_limit_together() {
     const REPLY: usize = 100_000;
     let (clients, replies) = if long() { (300, 40) } else { (100, 40) };
-    // In the long run, the default.
+    // The long run uses the default.
     let limit = if long() { 256 } else { 64 };
     let server = Server::start(&["--max-replies-memory", &format!("{limit}mb")]);
     let mut honest = server.client(Protocol::Resp2);
@@ -266,7 +266,7 @@ fn unread_replies_have_a_limit_together() {
     };
     let mut deaf: Vec<TcpStream> = (0..clients).map(|_| deaf(&server)).collect();
     for client in &mut deaf {
-        // It may have been disconnected.
+        // The client may have been disconnected.
         let _ = client.write_all(&echoes);
         watch();
     }
@@ -285,7 +285,7 @@ fn unread_replies_have_a_limit_together() {
     });
 }
 
-/// One large request and reply, and then a little: what was large is given back.
+/// After one large request and reply, small ones follow: the large buffers are freed.
 #[test]
 fn buffers_shrink_after_use() {
     const LARGE: usize = 8 * MB;
@@ -304,7 +304,7 @@ fn buffers_shrink_after_use() {
     assert_eq!(memory(&mut watch, "used_memory:"), 0);
 }
 
-/// The server is stopped during this, so all of them wait to be accepted.
+/// The server is paused during this, so all clients wait to be accepted.
 #[test]
 fn clients_that_come_at_once_wait_in_the_backlog() {
     let allowed = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();

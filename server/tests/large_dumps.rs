@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 const MB: usize = 1 << 20;
 
-/// The next piece, and the position after it; `None` at the end.
+/// Reads the next piece, and the position after it. Returns `None` at the end.
 fn piece(client: &mut Connection, position: u64) -> Option<(u64, Vec<u8>)> {
     match ask(client, &format!("CF.SCANDUMP k {position}")) {
         Value::Array(end) if end[..] == [Value::Int(0), Value::Nil] => None,
@@ -19,7 +19,7 @@ fn load(client: &mut Connection, position: u64, piece: &[u8]) -> Result<(), Redi
     command.arg("copy").arg(position).arg(piece).query(client)
 }
 
-/// From one to the other.
+/// Copies the key from one server to the other.
 fn copy(from: &mut Connection, to: &mut Connection) -> Result<(), RedisError> {
     let mut position = 0;
     while let Some((next, piece)) = piece(from, position) {
@@ -72,7 +72,7 @@ fn a_filter_that_nearly_fills_the_memory_moves_to_another_server() {
     assert_eq!(memory(&mut to, "used_memory_loads:"), 0);
     eprintln!("a filter of {filter} bytes, {most} resident at most");
     assert!(most <= filter + 64 * MB, "{most} bytes for {filter}");
-    // No room for a second one, which is said before its bytes have come.
+    // There is no room for a second filter, which is reported before its bytes arrive.
     ask::<()>(&mut to, "DEL copy");
     ask::<()>(&mut to, "CF.RESERVE other 10000000 EXPANSION 0");
     let (_, header) = piece(&mut from, 0).unwrap();
@@ -95,11 +95,11 @@ fn no_address_space_is_an_error() {
     let filter: usize = ask(&mut client, "MEMORY USAGE k");
     assert!(filter > 230 * MB, "{filter}");
     insert(&mut client, &[1, 2, 3]);
-    // A load allocates its table when a quarter of the table has come. The quarter fits into the
-    // memory that is left, and a whole table beside it does not.
+    // A load allocates its table once a quarter of the table has arrived. The quarter fits into the
+    // remaining memory, and a whole table in addition does not.
     server.limit_address_space(filter / 8 * 9);
     let refused = text(&copy(&mut client, &mut other).unwrap_err());
-    // The allocator may lack address space for a piece already. That ends the connection.
+    // The allocator may already lack address space for a piece. That closes the connection.
     if refused.contains("there is no memory for the request") {
         let mut client = server.client(Protocol::Resp2);
         return assert!(ask::<bool>(&mut client, "CF.EXISTS k 1"));
@@ -108,7 +108,7 @@ fn no_address_space_is_an_error() {
     assert_eq!(memory(&mut client, "loads_under_way:"), 0);
     let refused = refusal(&mut client, "CF.RESERVE more 160000000 EXPANSION 0");
     assert!(refused.contains("no memory for "), "{refused}");
-    // A dump needs little memory, as it is in a file. It is there as a whole with its first piece.
+    // A dump is in a file, so it needs little memory. Its first piece completes the file.
     let (position, _) = piece(&mut client, 1).unwrap();
     assert!(piece(&mut client, position).is_some());
     assert!(memory(&mut client, "dumps_bytes_on_disk:") > filter);

@@ -1,4 +1,4 @@
-//! Limits, and clients that try them.
+//! Limits, and clients that exceed them.
 
 use crate::common::{Protocol, Raw, Server, ask, memory, refusal, request, until};
 use redis::Value;
@@ -7,7 +7,7 @@ use std::{
     net::TcpStream,
 };
 
-/// Idle connections: in the long run 10 000, if the limit for open files permits.
+/// The number of idle connections: 10 000 in the long run, if the limit for open files permits.
 fn idle() -> usize {
     const OTHER_FILES: usize = 200;
     let wanted = if crate::common::long() { 10_000 } else { 300 };
@@ -64,7 +64,7 @@ fn arguments_have_limits() {
             request(&["CF.ADD", "k", &format!("{long}x")]),
             "invalid bulk length",
         ),
-        // Before the bytes have come.
+        // The error is sent before these bytes arrive.
         (b"*6\r\n".to_vec(), "invalid multibulk length"),
         (b"*1\r\n$1025\r\n".to_vec(), "invalid bulk length"),
     ];
@@ -74,16 +74,16 @@ fn arguments_have_limits() {
         let rest = String::from_utf8(client.rest()).unwrap();
         assert_eq!(rest, format!("-ERR Protocol error: {expected}\r\n"));
     }
-    // Together they are too large, and come in two parts.
+    // The arguments are too large together, and arrive in two parts.
     let mut client = server.raw();
     client.send(format!("*4\r\n$10\r\nCF.MEXISTS\r\n$1024\r\n{long}\r\n"));
     client.send("$1024\r\n");
     assert_eq!(client.rest(), b"-ERR Protocol error: too big request\r\n");
-    // In one part.
+    // The same arguments in one part.
     let mut client = server.raw();
     client.send(request(&["CF.MEXISTS", "k", &long, &long]));
     assert_eq!(client.rest(), b"-ERR Protocol error: too big request\r\n");
-    // As a line.
+    // The same as an inline command.
     let mut client = server.raw();
     assert_eq!(client.ask("CF.MEXISTS k a b c\r\n"), "*3");
     for line in [
@@ -100,7 +100,7 @@ fn arguments_have_limits() {
     }
 }
 
-/// Each of them is allowed, and together they are too large.
+/// Each request is allowed, but together they are too large.
 #[test]
 fn unfinished_requests_have_a_limit_together() {
     let server = Server::start(&["--max-requests-memory", "20mb"]);
@@ -110,7 +110,7 @@ fn unfinished_requests_have_a_limit_together() {
     let mut waiting: Vec<Raw> = (0..8)
         .map(|_| {
             let mut one = server.raw();
-            // It may be disconnected while it writes.
+            // The client may be disconnected while it writes.
             let _ = one.0.get_mut().write_all(&half);
             one
         })
@@ -121,7 +121,7 @@ fn unfinished_requests_have_a_limit_together() {
         (5_000_000..20 << 20).contains(&held) && !info.contains("connected_clients:9\r\n")
     });
     assert!(server.resident_bytes().saturating_sub(before) < 64 << 20);
-    // Waiting clients are served when they send the rest.
+    // Waiting clients are served once they send the rest.
     let finished = waiting.iter_mut().filter_map(|one| {
         let sent = one
             .0
@@ -169,7 +169,7 @@ fn memory_has_a_limit() {
         "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]"
     );
     ask::<()>(&mut client, "CF.RESERVE k 100");
-    // Filters grow, and together beyond the limit.
+    // The filters grow, and exceed the limit together.
     let refused = (0..).find_map(|key| {
         let items: Vec<u32> = (0..20_000).collect();
         let mut command = redis::cmd("CF.INSERT");
@@ -183,14 +183,14 @@ fn memory_has_a_limit() {
     let refused = crate::common::text(&refused.unwrap());
     assert!(refused.starts_with("OOM "), "{refused}");
     assert!(used(&mut client) < 2 << 20);
-    // Reading and deleting are still allowed, and make room.
+    // Reads and deletes are still allowed, and make room.
     assert_eq!(ask::<i64>(&mut client, "CF.COUNT k a"), 0);
     ask::<()>(&mut client, "FLUSHALL");
     assert_eq!(used(&mut client), 0);
     assert!(ask::<bool>(&mut client, "CF.ADD k a"));
 }
 
-/// They are in files, and the oldest yields.
+/// Dumps are in files, and the oldest makes room.
 #[test]
 fn dumps_have_a_limit() {
     let server = Server::start(&["--maxmemory", "8mb"]);
@@ -198,7 +198,7 @@ fn dumps_have_a_limit() {
     ask::<()>(&mut client, "CF.RESERVE k 1000000 EXPANSION 0");
     let filter = used(&mut client);
     for dumps in 1..=40 {
-        // Never read to their end.
+        // These dumps are never read to their end.
         let _: (u64, Vec<u8>) = ask(&mut client, "CF.SCANDUMP k 1");
         let under_way = memory(&mut client, "dumps_under_way:");
         assert_eq!(under_way, dumps.min(16));
@@ -210,7 +210,7 @@ fn dumps_have_a_limit() {
     assert!(server.resident_bytes() < 100 << 20);
 }
 
-/// Bytes that the server has charged.
+/// The bytes that the server has charged.
 fn used(client: &mut redis::Connection) -> usize {
     memory(client, "used_memory:")
 }
@@ -267,7 +267,7 @@ fn keys_and_patterns_have_limits() {
     assert_eq!(ask::<i64>(&mut client, "DBSIZE"), 1);
 }
 
-/// A fleet of hostile clients; others are served, and memory stays bounded.
+/// A fleet of hostile clients. The server still serves others, and its memory stays bounded.
 #[test]
 fn hostile_clients_harm_nobody_else() {
     let limit = 4 << 20;
@@ -276,7 +276,7 @@ fn hostile_clients_harm_nobody_else() {
     ask::<()>(&mut honest, "CF.RESERVE k 1000");
     let before = server.resident_bytes();
 
-    // Many that say nothing.
+    // Many clients that send nothing.
     let idle: Vec<TcpStream> = (0..idle())
         .map(|_| TcpStream::connect(("127.0.0.1", server.port)).unwrap())
         .collect();
@@ -286,7 +286,7 @@ fn hostile_clients_harm_nobody_else() {
     });
     let kept = server.resident_bytes().saturating_sub(before) / idle.len();
     eprintln!("{} idle clients, {kept} bytes each", idle.len());
-    // Half requests, and promises of much more.
+    // Clients that send half a request which announces a large one.
     let mut half: Vec<Raw> = (0..20).map(|_| server.raw()).collect();
     for (index, client) in half.iter_mut().enumerate() {
         client.send("*1000000\r\n$16777216\r\n");
@@ -303,12 +303,12 @@ fn hostile_clients_harm_nobody_else() {
             garbage.push(state as u8);
         }
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-        // The server may have closed in the middle of it.
+        // The server may close the connection during this.
         let _ = stream
             .write_all(b"*1\r\n$1\r\n")
             .and_then(|()| stream.write_all(&garbage));
     }
-    // One that sends, and never reads.
+    // A client that sends and never reads.
     let mut deaf = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
     let echo = request(&["ECHO", &"x".repeat(60_000)]);
     let disconnected = (0..10_000).any(|_| deaf.write_all(&echo).is_err());
@@ -330,11 +330,12 @@ fn hostile_clients_harm_nobody_else() {
     assert!(grown < most, "{grown} bytes more, of {most} at most");
 }
 
-/// It has replies to take at any time, but never too many: the server keeps little more than these.
+/// The client always has replies to read, but never too many. The server keeps little more than
+/// these.
 #[test]
 fn a_client_that_never_catches_up_is_served_in_bounded_memory() {
     const REPLY: usize = 1 << 20;
-    // More than the sockets hold.
+    // More replies than the sockets hold.
     const BEHIND: usize = 24;
     let server = Server::start(&[]);
     let mut client = server.raw();
@@ -358,7 +359,7 @@ fn idle_clients_are_disconnected_if_so_configured() {
     assert_eq!(server.raw().0.read(&mut [0]).unwrap(), 0);
 }
 
-/// A web page can make a browser post to this port: what it posts is not done.
+/// A web page can make a browser post to this port. The server does not run what it posts.
 #[test]
 fn a_browser_is_disconnected() {
     let server = Server::start(&[]);

@@ -1,4 +1,4 @@
-//! Where the server listens, and what it refuses to open to others.
+//! The addresses that the server listens on, and the ones that it refuses to expose.
 
 use crate::common::{Raw, Server, command};
 use std::{

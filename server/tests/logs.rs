@@ -1,4 +1,4 @@
-//! What clients can make the log say.
+//! The log lines that clients can provoke.
 
 use crate::common::{Protocol, Server, ask, command, until};
 use std::{
@@ -8,7 +8,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A server, and the file with its log.
+/// A server, and its log file.
 fn logged(arguments: &[&str]) -> (TempDir, PathBuf, Server) {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("log");
@@ -18,14 +18,14 @@ fn logged(arguments: &[&str]) -> (TempDir, PathBuf, Server) {
     (directory, path, server)
 }
 
-/// Lines of the log with this message.
+/// The number of log lines with this message.
 fn lines(log: &PathBuf, message: &str) -> usize {
     let message = format!("\"message\":\"{message}\"");
     let text = fs::read_to_string(log).unwrap();
     text.lines().filter(|line| line.contains(&message)).count()
 }
 
-/// Ten in ten seconds, and ten at once.
+/// At most ten lines in ten seconds, all of which may come at once.
 fn most_lines(since: Instant) -> usize {
     10 * (1 + since.elapsed().as_secs() as usize / 10)
 }
@@ -64,7 +64,7 @@ fn clients_that_cannot_be_accepted_write_few_lines() {
         ask::<String>(&mut client, "INFO clients").contains("connected_clients:4\r\n")
     });
     assert_eq!(clients.len(), 3);
-    // No file is left: no client is accepted from here on.
+    // No file descriptor is left, so no client is accepted from here on.
     let process = server.process.id();
     let status = std::process::Command::new("prlimit")
         .args(["--pid", &process.to_string(), "--nofile=3:3"])

@@ -1,4 +1,4 @@
-//! Memory that the process really takes.
+//! The memory that the process really uses.
 
 use crate::common::{Protocol, Raw, Server, ask, long, memory, request};
 use std::{
@@ -13,18 +13,18 @@ use std::{
 
 const MB: usize = 1 << 20;
 
-/// The clients that make keys.
+/// The number of clients that create keys.
 const MAKERS: usize = 8;
 
-/// Commands in one go.
+/// The number of commands in a pipeline.
 const PIPELINE: usize = 10;
 
-/// Bytes that may be resident where this number is charged.
+/// The most resident bytes when this number is charged.
 fn allowed(used: usize) -> usize {
     used * 13 / 10 + 64 * MB
 }
 
-/// Reads a reply, and keeps nothing of it.
+/// Reads a reply and drops it.
 fn skip(client: &mut Raw) {
     let line = client.line();
     let (kind, rest) = line.split_at(1);
@@ -40,7 +40,7 @@ fn skip(client: &mut Raw) {
     }
 }
 
-/// Makes a key for each of these numbers, with a filter of this capacity.
+/// Creates a key for each of these numbers, with a filter of this capacity.
 fn make_keys(server: &Server, numbers: impl Iterator<Item = usize>, capacity: &str) {
     let mut client = server.raw();
     let numbers: Vec<usize> = numbers.collect();
@@ -54,14 +54,14 @@ fn make_keys(server: &Server, numbers: impl Iterator<Item = usize>, capacity: &s
     }
 }
 
-/// The most bytes that were charged, and that were resident.
+/// The highest numbers of charged and of resident bytes.
 #[derive(Clone, Copy, Default)]
 struct Peak {
     used: usize,
     resident: usize,
 }
 
-/// Makes keys on eight connections. Beside them others list keys and delete some.
+/// Creates keys on eight connections. Other clients list keys and delete some of them.
 fn round(server: &Server, keys: usize) -> Peak {
     let done = AtomicBool::new(false);
     let until_done = |most: usize, command: &dyn Fn(usize) -> Vec<u8>| {
@@ -73,7 +73,7 @@ fn round(server: &Server, keys: usize) -> Peak {
     };
     thread::scope(|scope| {
         scope.spawn(|| until_done(usize::MAX, &|_| request(&["KEYS", "*"])));
-        // Nine of ten stay.
+        // Nine of ten keys stay.
         scope.spawn(|| {
             until_done(keys / 10, &|number| {
                 request(&["DEL", &format!("k{}", number * 7 % keys)])
@@ -83,7 +83,7 @@ fn round(server: &Server, keys: usize) -> Peak {
             let mut client = server.client(Protocol::Resp2);
             let mut peak = Peak::default();
             loop {
-                // All that stays is there the last time.
+                // The last pass sees all keys that stay.
                 let is_last = done.load(Acquire);
                 peak.used = peak.used.max(memory(&mut client, "used_memory:"));
                 peak.resident = peak.resident.max(server.resident_bytes());
@@ -106,8 +106,8 @@ fn round(server: &Server, keys: usize) -> Peak {
     })
 }
 
-/// Keys come and go, and the memory of deleted ones serves the next ones, whichever threads made
-/// and deleted them.
+/// Keys are created and deleted, and new keys reuse the memory of deleted ones, whichever threads
+/// created and deleted them.
 #[test]
 #[cfg_attr(
     not(feature = "jemalloc"),
@@ -145,7 +145,7 @@ fn resident_memory_stays_near_what_is_charged() {
     }
 }
 
-/// Of the smallest filters, for which the server keeps more than their words.
+/// The smallest filters, for which the server keeps more than their words.
 #[test]
 fn small_keys_are_charged_for_what_they_take() {
     const KEYS: usize = 100_000;
@@ -176,7 +176,7 @@ fn info_shows_resident_memory() {
     assert!(shown.abs_diff(seen) < 8 * MB, "{shown} shown, {seen} seen");
 }
 
-/// Many slow commands at a time are done by a few threads, and fast ones beside them.
+/// A few threads run many slow commands, while others run fast commands.
 #[test]
 fn slow_commands_do_not_need_a_thread_each() {
     const CLIENTS: usize = 50;
@@ -199,8 +199,8 @@ fn slow_commands_do_not_need_a_thread_each() {
     for client in &mut busy {
         (0..5).for_each(|_| skip(client));
     }
-    // The first thread, workers, those for what is slow or waits, for a scrape and for a standby, and the
-    // allocator's.
+    // The main thread; the workers; threads for slow or waiting work, a scrape and a standby; and
+    // the threads of the allocator.
     let expected = 1 + 2 + (2 * guira_server::slow::AT_A_TIME + 2) + 4;
     assert!(most <= expected, "{most} threads, {expected} expected");
 }

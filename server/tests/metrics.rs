@@ -6,7 +6,7 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// A server, and where it shows its metrics.
+/// A server, and the address of its metrics.
 fn start(arguments: &[&str]) -> (Server, SocketAddr) {
     let metrics = ["--metrics", "127.0.0.1:0", "--log", "info"];
     Server::spawn_with_metrics(&mut command(&[&metrics, arguments].concat()))
@@ -143,7 +143,7 @@ fn probes_and_both_formats_are_answered() {
     assert_eq!(value(&text, "guira_panics_total") as u64, 0);
 }
 
-/// A save resets the age, and one that fails does not.
+/// A save resets the age, and a failed save does not.
 #[test]
 fn the_age_is_of_the_last_good_save() {
     const AGE: &str = "guira_last_save_age_seconds";
@@ -158,7 +158,7 @@ fn the_age_is_of_the_last_good_save() {
     let saved = Instant::now();
     ask::<()>(&mut client, "SAVE");
     let age = value(&get(address, "/metrics"), AGE);
-    // It is kept in milliseconds.
+    // The age is kept in milliseconds.
     assert!(age <= saved.elapsed().as_secs_f64() + 0.002, "{age}");
     let least = Instant::now();
     std::fs::create_dir(directory.path().join("guira.save.tmp")).unwrap();
@@ -168,7 +168,7 @@ fn the_age_is_of_the_last_good_save() {
     let text = get(address, "/metrics");
     assert!(value(&text, AGE) >= least, "{text}");
     assert_eq!(value(&text, "guira_last_save_failed") as u64, 1);
-    // The server still serves.
+    // The server still serves clients.
     assert!(get(address, "/readyz").starts_with("HTTP/1.1 200 OK"));
     let (_server, address) = start(&[]);
     assert!(!get(address, "/metrics").contains(AGE));

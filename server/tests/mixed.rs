@@ -5,7 +5,7 @@ mod work;
 
 use proptest::prelude::*;
 
-/// A command with arguments that often make sense together.
+/// A command with arguments that often fit together.
 fn command() -> impl Strategy<Value = String> {
     let key = prop::sample::select(vec!["k", "l", "m"]);
     let word = prop::sample::select(vec![

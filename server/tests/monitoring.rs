@@ -15,12 +15,12 @@ fn metrics_in(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// The metrics of a server that was a standby, with all kinds of keys, and saves.
+/// The metrics of a server that was a standby, has keys of all kinds, and has made saves.
 fn metrics_of_a_server() -> String {
     let directory = TempDir::new().unwrap();
     let dir = directory.path().to_str().unwrap();
     let metrics = ["--metrics", "127.0.0.1:0", "--log", "info", "--dir", dir];
-    // A standby, which is promoted for the keys below.
+    // The server starts as a standby, and is promoted for the keys below.
     let start = [&metrics[..], &["--replica-of", "127.0.0.1:1"]].concat();
     let (server, address) = Server::spawn_with_metrics(&mut command(&start));
     let mut client = server.client(Protocol::Resp2);
@@ -70,7 +70,7 @@ fn the_dashboard_has_panels_with_queries() {
     }
 }
 
-/// Each rule has what Prometheus requires, and what people need.
+/// Each rule has the fields that Prometheus requires and that people need.
 #[test]
 fn each_alert_has_a_condition_a_severity_and_a_summary() {
     let rules: Vec<&str> = ALERTS.split("      - alert: ").skip(1).collect();

@@ -1,5 +1,5 @@
-//! Memory that the system refuses for a request or a reply is an error of that request, and the
-//! server serves on.
+//! If the system refuses memory for a request or a reply, that request fails, and the server keeps
+//! serving.
 #![cfg(target_os = "linux")]
 
 use crate::common::{Protocol, Server, ask, memory, refusal, request, try_ask, until};
@@ -9,14 +9,14 @@ use tempfile::TempDir;
 
 const MB: usize = 1 << 20;
 
-/// What the server gets beside its filters.
+/// The memory of the server in addition to its filters.
 const ROOM: usize = MB / 2;
 
-/// Makes filters of 8 MB and less until there is no room for one of half a megabyte.
+/// Creates filters of 8 MB and smaller until there is no room for half a megabyte.
 fn fill(client: &mut Connection) {
     let mut filters = 0;
     for bytes in [8 * MB, 4 * MB, 2 * MB, MB, MB / 2] {
-        // At the default rate items take 13 bits.
+        // At the default rate an item takes 13 bits.
         let capacity = bytes * 8 / 13;
         loop {
             let command = format!("CF.RESERVE fill:{filters} {capacity} EXPANSION 0");
@@ -33,7 +33,7 @@ fn fill(client: &mut Connection) {
     }
 }
 
-/// A server with `keys` keys of 4 KB and a filter of 2 MB, which has half a megabyte left.
+/// A server with `keys` keys of 4 KB and a filter of 2 MB, and with half a megabyte left.
 fn full(keys: usize) -> (TempDir, Server) {
     let directory = TempDir::new().unwrap();
     let dir = directory.path().to_str().unwrap();
@@ -47,7 +47,7 @@ fn full(keys: usize) -> (TempDir, Server) {
             &format!("CF.RESERVE key:{number}:{long} 4 EXPANSION 0"),
         );
     }
-    // All threads are there, and what they need at first.
+    // All threads have started and allocated their initial memory.
     ask::<()>(&mut client, "SAVE");
     ask::<redis::Value>(&mut client, "CF.SCANDUMP k 1");
     ask::<redis::Value>(&mut client, "CF.SCANDUMP k 0");
@@ -58,7 +58,7 @@ fn full(keys: usize) -> (TempDir, Server) {
     (directory, server)
 }
 
-/// The server answers others as before.
+/// Asserts that the server still replies to others.
 fn is_well(server: &Server) {
     let mut client = server.client(Protocol::Resp2);
     ask::<()>(&mut client, "CF.ADD k a");
@@ -70,7 +70,7 @@ fn a_large_request_is_refused() {
     let (_directory, mut server) = full(0);
     let mut client = server.raw();
     let words = request(&["ECHO", &"x".repeat(15 * MB)]);
-    // The server may close in the middle of it.
+    // The server may close the connection during this.
     let _ = client.0.get_mut().write_all(&words);
     assert_eq!(
         String::from_utf8(client.rest()).unwrap(),
@@ -84,7 +84,8 @@ fn a_large_request_is_refused() {
     });
 }
 
-/// There is memory for neither the piece nor the reply, then for the piece, and at last for both.
+/// At first there is memory for neither the piece nor the reply, then for the piece, and at last
+/// for both.
 #[test]
 fn a_piece_of_a_dump_is_refused() {
     let (_directory, mut server) = full(0);
@@ -117,7 +118,7 @@ fn a_reply_of_twenty_megabytes_is_refused() {
     assert_eq!(refused, "OOM there is no memory for the reply");
     assert!(server.process.try_wait().unwrap().is_none());
     is_well(&server);
-    // This needs little.
+    // This command needs little memory.
     ask::<()>(&mut client, "FLUSHALL");
     assert_eq!(ask::<Vec<String>>(&mut client, "KEYS *"), [""; 0]);
 }

@@ -1,4 +1,4 @@
-//! Many connections on one key, each with an oracle, while saves are made.
+//! Many connections use one key, and compare replies with their oracles while saves are made.
 
 use crate::common::{Protocol, Server, ask};
 use redis::Value;
@@ -11,27 +11,27 @@ use std::{
 
 const CONNECTIONS: u64 = 64;
 
-/// Items of a connection.
+/// The number of items of a connection.
 const ITEMS: u64 = 200;
 
-/// Commands in one go.
+/// The number of commands in a pipeline.
 const PIPELINE: usize = 32;
 
-/// Questions of a connection for absent items, however long they take.
+/// The minimum number of lookups for absent items per connection, however long they take.
 const ABSENT: u64 = 100;
 
-/// Items of a connection that stay from the beginning to the end.
+/// The number of items of a connection that stay from the beginning to the end.
 const STAYING: u64 = 20;
 
 fn item(connection: u64, number: u64) -> u64 {
     connection << 32 | number
 }
 
-/// What this connection's items must be, and a way to choose among them.
+/// The expected items of this connection, and a generator that chooses among them.
 struct Oracle {
     connection: u64,
     copies: [u32; ITEMS as usize],
-    /// Copies of an item at most.
+    /// The most copies of an item.
     most: u32,
     state: u64,
 }
@@ -60,7 +60,7 @@ impl Oracle {
         }
     }
 
-    /// The command for a step, which is taken for done.
+    /// Appends the command for a step, and assumes that it succeeds.
     fn apply(&mut self, step: &Step, pipeline: &mut redis::Pipeline) {
         let (command, number) = match *step {
             Step::Add(number) => {
@@ -80,17 +80,17 @@ impl Oracle {
     }
 }
 
-/// What a connection saw.
+/// The observations of a connection.
 #[derive(Default)]
 struct Seen {
     operations: u64,
-    /// Questions for absent items.
+    /// The number of lookups for absent items.
     absent: u64,
-    /// The items that were said to be there when they were absent.
+    /// The absent items that a lookup reported as present.
     positives: BTreeSet<u64>,
 }
 
-/// Adds, deletes and asks until `until`, and compares each answer with the oracle.
+/// Adds, deletes and looks up items until `until`, and compares each reply with the oracle.
 fn work(
     server: &Server,
     connection: u64,
@@ -147,7 +147,7 @@ fn work(
 
 #[test]
 fn no_wrong_answer_while_saves_are_made() {
-    // Room for all, so that no insert finds none.
+    // There is room for all items, so every insert succeeds.
     let capacity = CONNECTIONS * ITEMS * 2;
     no_wrong_answer(
         &format!("CF.RESERVE k {capacity} ERROR 0.00001 EXPANSION 0"),
@@ -157,8 +157,9 @@ fn no_wrong_answer_while_saves_are_made() {
 
 #[test]
 fn no_wrong_answer_while_the_filter_grows_and_saves_are_made() {
-    // It grows to buckets of two slots as far as it may. Two copies of an item would fill a
-    // bucket there, and where three such items share their two buckets, the third finds no room.
+    // The filter grows as far as it may, to buckets of two slots. Two copies of an item would fill
+    // a bucket there; if three items with two copies share their two buckets, the third finds no
+    // room.
     no_wrong_answer("CF.RESERVE k 100 ERROR 0.00001", 1);
 }
 
@@ -180,7 +181,7 @@ fn no_wrong_answer(reserve: &str, most: u32) {
                 })
             })
             .collect();
-        // The first of two saves has all that stays, and has ended when the second one begins.
+        // The first of two saves has all items that stay, and ends before the second begins.
         crate::common::until("all have what stays", || {
             begun.load(Ordering::Relaxed) == CONNECTIONS
         });
@@ -222,7 +223,7 @@ fn no_wrong_answer(reserve: &str, most: u32) {
     let copies: u32 = oracles.iter().flat_map(|(oracle, _)| oracle.copies).sum();
     let info: std::collections::HashMap<String, u32> = ask(&mut client, "CF.INFO k");
     assert_eq!(info["Number of items inserted"], copies);
-    // And each item is there, if it should be.
+    // Each expected item is present.
     for (oracle, _) in &oracles {
         let present = (0..ITEMS).filter(|&number| oracle.copies[number as usize] > 0);
         let items = present.map(|number| item(oracle.connection, number));
@@ -252,7 +253,7 @@ fn no_wrong_answer(reserve: &str, most: u32) {
     }
 }
 
-/// A snapshot holds up some relocations; that must not show in the answers.
+/// A snapshot delays some relocations. The replies must not show it.
 #[test]
 fn the_capacity_fits_while_saves_are_made() {
     let connections: u32 = 4;
@@ -290,8 +291,8 @@ fn the_capacity_fits_while_saves_are_made() {
                         pipeline.ignore_errors();
                         let begun = Instant::now();
                         let replies: Vec<Value> = pipeline.query(&mut client).unwrap();
-                        // An insert waits so long for a snapshot, which a machine that is
-                        // busy enough may take.
+                        // An insert waits this long for a snapshot, and a noisy machine may need
+                        // the time.
                         if begun.elapsed() < Duration::from_secs(1) {
                             refused += replies
                                 .iter()

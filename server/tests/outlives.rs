@@ -1,4 +1,4 @@
-//! The server outlives the reader of its log, its terminal and a full disk, also during a save.
+//! The server outlives the reader of its log, its terminal and a full disk, even during a save.
 
 use crate::common::{Protocol, Server, ask, command, refusal, until};
 use rustix::{
@@ -14,7 +14,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Two saves succeed, and each writes to the log; then SIGTERM ends the server.
+/// Two saves succeed, and each writes to the log. Then SIGTERM stops the server.
 fn saves_and_ends(server: Server, directory: &TempDir) {
     let mut client = server.client(Protocol::Resp2);
     for item in 0..2 {
@@ -30,7 +30,7 @@ fn saves_and_ends(server: Server, directory: &TempDir) {
     assert!(directory.path().join("guira.save").exists());
 }
 
-/// A command that logs its saves, in a directory of its own.
+/// The command for a server that logs its saves, with its own directory.
 fn logging() -> (TempDir, Command) {
     let directory = TempDir::new().unwrap();
     let path = directory.path().to_str().unwrap();
@@ -57,7 +57,7 @@ fn a_log_that_cannot_be_written_keeps_nothing_from_its_start() {
     saves_and_ends(Server::spawn(&mut start), &directory);
 }
 
-/// The exit code reports what is wrong.
+/// The exit code reports the error.
 #[test]
 fn a_refused_start_does_not_need_a_log() {
     for arguments in [
@@ -81,7 +81,7 @@ fn a_terminal_that_is_closed_is_not_missed() {
     let side = rustix::fs::open(&name, flags, Mode::empty()).unwrap();
     let path = directory.path().to_str().unwrap();
     let server = command(&["--dir", path, "--log", "info"]);
-    // The server is the leader of a session with this terminal, and has SIGHUP when that closes.
+    // The server leads a session with this terminal, and gets SIGHUP when the terminal closes.
     let mut start = Command::new("setsid");
     start
         .arg("--ctty")
@@ -105,7 +105,7 @@ fn copy(fd: &OwnedFd) -> Stdio {
     fd.try_clone().unwrap().into()
 }
 
-/// A server whose files may have 64 KiB, as if its disk were full, with a filter of more.
+/// A server whose files may have 64 KiB, as if its disk were full, with a filter that is larger.
 fn with_little_room() -> (TempDir, Server, redis::Connection) {
     let (directory, server) = logging();
     let mut start = Command::new("sh");
@@ -136,7 +136,7 @@ fn give_room(server: &Server) {
     assert!(status.unwrap().success());
 }
 
-/// Saves fail, by an error; what was saved before stays.
+/// Saves fail with an error, and the previous save stays.
 fn refuses_to_save(client: &mut redis::Connection, directory: &Path) {
     let before = fs::read(directory.join("guira.save")).unwrap();
     for _ in 0..2 {
@@ -184,7 +184,7 @@ fn only_the_user_of_the_server_can_read_a_save() {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join("saves");
         fs::create_dir(&path).unwrap();
-        // Left behind by a server that was killed.
+        // A killed server left this file behind.
         let server = command(&["--dir", path.to_str().unwrap()]);
         let mut start = Command::new("sh");
         start

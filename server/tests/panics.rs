@@ -1,7 +1,7 @@
-//! A panic is survived, or ends the server with an error: nothing is ever half dead.
+//! The server survives a panic, or stops with an error. No part of it stays broken.
 //!
-//! `cargo test -p guira-server --features faults --test panics`: builds without that feature do not
-//! panic on purpose.
+//! `cargo test -p guira-server --features faults --test panics`: builds without this feature have
+//! no deliberate panics.
 
 mod common;
 
@@ -14,7 +14,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A server that panics once at `fault`, as soon as it is armed.
+/// A server that panics once at `fault` after it is armed.
 struct Faulty {
     directory: TempDir,
     server: Server,
@@ -31,7 +31,7 @@ impl Faulty {
         }
     }
 
-    /// Without the fault, its log is in a file.
+    /// The command without the fault. Its log is written to a file.
     fn command(directory: &Path, arguments: &[&str]) -> Command {
         let saves = directory.join("saves");
         let saves = saves.to_str().unwrap();
@@ -73,7 +73,7 @@ fn persistence(client: &mut redis::Connection) -> String {
     ask(client, "INFO persistence")
 }
 
-/// During a save the task panics: the server ends with an error, and not before it has saved.
+/// A task panics during a save. The server stops with an error, but only after it has saved.
 #[test]
 fn a_panic_in_a_task_of_the_server_ends_it_after_a_save() {
     let metrics = ["--metrics", "127.0.0.1:0"];
@@ -92,12 +92,12 @@ fn a_panic_in_a_task_of_the_server_ends_it_after_a_save() {
         ask::<()>(&mut client, "CF.ADD expires a");
         faulty.hold_saves();
         let begun: Result<String, _> = common::try_ask(&mut client, "BGSAVE");
-        // One at the interval may have begun before.
+        // The save at the interval may have begun before.
         assert!(begun.is_ok() || fault == "save-every", "{begun:?}");
         until("a save is in progress", || {
             persistence(&mut client).contains("rdb_bgsave_in_progress:1")
         });
-        // Not in the save that is in progress.
+        // This change is not in the save that is in progress.
         ask::<()>(&mut client, "CF.ADD k a");
         faulty.arm();
         match fault {
@@ -128,7 +128,7 @@ fn a_panic_in_a_task_of_the_server_ends_it_after_a_save() {
     }
 }
 
-/// A signal ends a server that has panicked, even if its save hangs.
+/// A signal stops a server that has panicked, even if its save hangs.
 #[test]
 fn sigterm_ends_a_server_that_has_panicked_and_cannot_save() {
     let mut faulty = Faulty::start("hangup", &[]);
@@ -145,7 +145,7 @@ fn sigterm_ends_a_server_that_has_panicked_and_cannot_save() {
     assert_eq!(status.code(), Some(1), "{}", faulty.log());
 }
 
-/// The save fails, and the next one succeeds.
+/// This save fails, and the next one succeeds.
 #[test]
 fn a_panic_in_a_save_is_an_error_of_that_save() {
     for save in ["SAVE", "BGSAVE", "SHUTDOWN"] {

@@ -1,4 +1,4 @@
-//! The parser on arbitrary bytes, in arbitrary pieces.
+//! The parser reads arbitrary bytes in arbitrary pieces.
 
 #[path = "common/decode.rs"]
 mod decode;
@@ -13,7 +13,7 @@ const LIMITS: Limits = Limits {
     request_bytes: 1 << 14,
 };
 
-/// Bytes that look like requests more often than chance would have it.
+/// Bytes that look like requests more often than random ones.
 fn nearly_requests() -> impl Strategy<Value = Vec<u8>> {
     let part = prop_oneof![
         Just(b"\r\n".to_vec()),
@@ -47,7 +47,7 @@ fn requests() -> impl Strategy<Value = Vec<Words>> {
     prop::collection::vec(words, 0..16)
 }
 
-/// An argument is longer than it says: known as soon as that is there.
+/// An argument that is longer than declared is refused as soon as its end is missing.
 #[test]
 fn an_argument_without_an_end_is_refused_at_once() {
     for pieces in [vec![], vec![1; 20]] {
@@ -59,7 +59,7 @@ fn an_argument_without_an_end_is_refused_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("GUIRA_LONG").is_some() { 200_000 } else { 2_000 }))]
 
-    /// Whatever comes, there is no panic, and no limit is passed.
+    /// No input causes a panic or exceeds a limit.
     #[test]
     fn arbitrary_bytes_are_requests_or_errors(
         bytes in nearly_requests(),
@@ -72,7 +72,7 @@ proptest! {
         }
     }
 
-    /// How the bytes are cut into pieces makes no difference.
+    /// The result does not depend on how the bytes are cut into pieces.
     #[test]
     fn pieces_make_no_difference(
         bytes in nearly_requests(),
@@ -84,7 +84,7 @@ proptest! {
         prop_assert_eq!(error.is_some(), error_in_pieces.is_some());
     }
 
-    /// What was sent is what arrives.
+    /// Requests arrive as they were sent.
     #[test]
     fn requests_arrive_as_they_were_sent(
         requests in requests(),

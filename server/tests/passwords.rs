@@ -56,14 +56,14 @@ fn an_address_can_guess_a_few_times_in_a_second() {
             }
         }
     }
-    // 50 at once, and 5 in each second that this takes.
+    // 50 guesses at once, and 5 in each second of this test.
     let most = 51 + since.elapsed().as_millis() / 200;
     assert!(
         (50..=most).contains(&compared),
         "{compared}, {most} at most"
     );
 
-    // Who is in stays in, and who comes from elsewhere comes in.
+    // A connected client stays authenticated, and a client from another address can authenticate.
     assert_eq!(friend.ask("PING\r\n"), "+PONG");
     assert_eq!(from_elsewhere(&server).ask(&right), "+OK");
     let mut late = server.raw();

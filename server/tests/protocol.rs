@@ -1,4 +1,4 @@
-//! The wire: pipelining, inline commands, both protocols byte by byte, passwords.
+//! The wire protocol: pipelining, inline commands, both protocols byte by byte, and passwords.
 
 use crate::common::{PROTOCOLS, Protocol, Server, ask, refusal, request};
 use redis::Value;
@@ -26,7 +26,7 @@ fn replies_byte_by_byte() {
     }
     assert_eq!(client.ask("HELLO 3\r\n"), "%7");
     for _ in 0..25 {
-        // Strings have two lines, numbers and the empty array one.
+        // Bulk strings have two lines; numbers and the empty array have one.
         client.line();
     }
     let cases = [
@@ -54,7 +54,7 @@ fn inline_commands_are_words_and_quotes() {
     );
     assert_eq!(client.ask("CF.ADD k \"\\x00\\r\\n\"\r\n"), ":1");
     assert_eq!(client.ask(request(&["CF.EXISTS", "k", "\0\r\n"])), ":1");
-    // Both kinds in one go.
+    // Both kinds of command in one pipeline.
     client.send(
         [
             b"PING\r\n".to_vec(),
@@ -90,8 +90,8 @@ fn pipelines_are_answered_in_order() {
     }
 }
 
-/// Lookups of one key are done together: what stands between them, and the way
-/// they end, must not be mixed up.
+/// Lookups of one key run together. Their order, other commands between them, and errors must not
+/// be mixed up.
 #[test]
 fn successive_lookups_are_answered_in_order() {
     let server = Server::start(&[]);
@@ -99,7 +99,7 @@ fn successive_lookups_are_answered_in_order() {
     for item in (0..100).step_by(2) {
         assert_eq!(client.ask(format!("CF.ADD k {item}\r\n")), ":1");
     }
-    // False positives are left out: they are the filter's affair.
+    // False positives are left out, because they are correct replies.
     let absent = |client: &mut crate::common::Raw, item: &u32| {
         client.ask(format!("CF.COUNT k {item}\r\n")) == ":0"
     };
@@ -136,7 +136,7 @@ fn successive_lookups_are_answered_in_order() {
     assert_eq!(rest.lines().collect::<Vec<_>>(), expected);
     let mut client = server.client(Protocol::Resp2);
     let info: String = ask(&mut client, "INFO commandstats");
-    // 100 in pairs, 13 of another key, 13 without an item, and the last one.
+    // 100 calls in pairs, 13 of another key, 13 without an item, and the last one.
     let counts = info
         .lines()
         .find(|line| line.starts_with("cmdstat_cf.exists:"))
@@ -147,7 +147,7 @@ fn successive_lookups_are_answered_in_order() {
     );
 }
 
-/// So are adds; an error among them is that of its own item.
+/// Adds also keep their order, and an error belongs to its own item.
 #[test]
 fn successive_adds_are_answered_in_order() {
     let server = Server::start(&[]);
@@ -158,7 +158,7 @@ fn successive_adds_are_answered_in_order() {
     );
     let mut sent = Vec::new();
     for item in 0..50 {
-        // The same one every other time.
+        // Every other add has the same item.
         sent.extend(request(&["CF.ADD", "k", "same"]));
         sent.extend(request(&["cf.add", "k", &item.to_string()]));
         match item % 10 {
@@ -252,9 +252,9 @@ fn garbage_ends_a_connection_with_an_error() {
     ];
     for (garbage, expected) in cases {
         let mut client = server.raw();
-        // What stands before it is answered.
+        // The command before the garbage gets its reply.
         client.send(request(&["PING"]));
-        // The server may have closed in the middle of it.
+        // The server may close the connection during this.
         let _ = client.0.get_mut().write_all(garbage);
         let rest = String::from_utf8(client.rest()).unwrap();
         let expected = format!("+PONG\r\n-ERR Protocol error: {expected}\r\n");
@@ -315,7 +315,7 @@ fn nothing_goes_without_the_password() {
         "SAVE",
         "COMMAND",
     ] {
-        // Twice in one go: the second is not let through because of the first.
+        // The client sends it twice at once: the first must not let the second through.
         client.send(format!("{words}\r\n{words}\r\n"));
         assert_eq!(client.line(), "-NOAUTH Authentication required.", "{words}");
         assert_eq!(client.line(), "-NOAUTH Authentication required.", "{words}");
@@ -344,7 +344,7 @@ fn nothing_goes_without_the_password() {
         client.ask("HELLO 3 AUTH default secret SETNAME me\r\n"),
         "%7"
     );
-    // Strangers cannot make the server keep much.
+    // Clients that have not authenticated cannot make the server keep much.
     let mut stranger = server.raw();
     stranger.send("*1\r\n$1000000\r\n");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What was saved is there again, whatever happened in between.
+//! A restarted server has everything that was saved, whatever happened in between.
 
 use crate::common::{Protocol, Server, ask, refusal, shut_down, until};
 use redis::{Connection, Value};
@@ -16,7 +16,7 @@ fn directory() -> (TempDir, String) {
     (directory, path)
 }
 
-/// A server that saves into a directory of its own, a client, and the item "a" in "k".
+/// A server that saves to its own directory, a client, and the item "a" in "k".
 fn with_an_item() -> (TempDir, String, Server, Connection) {
     let (guard, path) = directory();
     let server = Server::start(&["--dir", &path]);
@@ -59,7 +59,7 @@ fn a_restarted_server_has_what_was_saved() {
         insert(&mut client, "a", 0..10_000);
         insert(&mut client, "\r\n\0", 0..10);
         ask::<()>(&mut client, "CF.DEL a 5");
-        // It may share its fingerprint with another item.
+        // The item may share its fingerprint with another item.
         let left: i64 = ask(&mut client, "CF.COUNT a 5");
         let info: Value = ask(&mut client, "CF.INFO a");
         match end {
@@ -107,7 +107,7 @@ fn the_end_saves_unless_it_should_not() {
 #[test]
 fn a_server_that_cannot_save_does_not_shut_down() {
     let (_guard, path, mut server, mut client) = with_an_item();
-    // In the way of every save.
+    // A directory of this name makes every save fail.
     let temporary = Path::new(&path).join("guira.save.tmp");
     fs::create_dir(&temporary).unwrap();
     let error = refusal(&mut client, "SHUTDOWN");
@@ -140,13 +140,13 @@ fn a_server_that_cannot_save_is_not_ended_by_a_signal() {
     assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k b"), 1);
 }
 
-/// True if the last save failed, and is over.
+/// True if the last save failed and none is in progress.
 fn has_failed(client: &mut redis::Connection) -> bool {
     let info: String = ask(client, "INFO persistence");
     info.contains("rdb_last_bgsave_status:err") && info.contains("rdb_bgsave_in_progress:0")
 }
 
-/// A user at the terminal can end it in any case.
+/// A user at the terminal can stop the server in any case.
 #[test]
 fn a_second_interrupt_ends_a_server_that_cannot_save() {
     let (_guard, path, mut server, mut client) = with_an_item();
@@ -187,7 +187,7 @@ fn sigterm_finishes_what_is_in_flight() {
             }
             match pipeline.query::<()>(&mut client) {
                 Ok(()) => done += 100,
-                // Every pipeline that was answered is in the save.
+                // Every pipeline that got its replies is in the save.
                 Err(_) => return done,
             }
         }
@@ -212,7 +212,7 @@ fn saves_are_made_by_the_clock() {
         let saves = info.lines().find_map(|line| line.strip_prefix("saves:"));
         saves.unwrap().parse::<u32>().unwrap()
     };
-    // One may be in progress just now.
+    // A save may be in progress now.
     let before = saves();
     until("two saves are made", || saves() >= before + 2);
     server.signal("KILL");
@@ -224,7 +224,7 @@ fn saves_are_made_by_the_clock() {
     );
 }
 
-/// What a server says that does not start.
+/// The output of a server that does not start.
 fn refused_start(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_guira-server"))
         .args(["--port", "0"])
@@ -277,12 +277,12 @@ fn a_damaged_save_is_reported_by_name_and_refused() {
     fs::write(&file, &bytes).unwrap();
     let server = Server::start(&["--dir", &path]);
     assert!(holds(&mut server.client(Protocol::Resp3), "k", 0..1_000));
-    // And a directory serves one server.
+    // A directory serves only one server.
     let said = refused_start(&["--dir", &path]);
     assert!(said.contains("in use by another guira-server"), "{said}");
 }
 
-/// kill -9 at any moment of a save: what an earlier completed save held is there.
+/// kill -9 at any moment of a save: the server restarts with the last completed save.
 #[test]
 fn a_killed_save_loses_nothing() {
     const STEP: u32 = 20_000;
@@ -290,7 +290,7 @@ fn a_killed_save_loses_nothing() {
     let (_guard, path) = directory();
     let file = |name: &str| fs::metadata(Path::new(&path).join(name)).map(|file| file.len());
     let (mut saved, mut cut_off) = (0, 0);
-    // Until half of the kills came in time, which a busy machine may put off.
+    // This repeats until half of the kills came in time, which takes longer on a noisy machine.
     let mut round = 0;
     while round < rounds || 2 * cut_off < rounds {
         assert!(round < 10 * rounds, "only {cut_off} kills came in time");
@@ -300,7 +300,7 @@ fn a_killed_save_loses_nothing() {
             assert!(holds(&mut client, "k", 0..saved), "round {round}");
         }
         if saved == 0 {
-            // Large, so that a save is written in many parts.
+            // The filter is large, so that a save is written in many parts.
             ask::<()>(&mut client, "CF.RESERVE k 20000000 EXPANSION 0");
         }
         let in_it: i64 = ask(&mut client, "CF.COUNT k 0");
@@ -308,8 +308,8 @@ fn a_killed_save_loses_nothing() {
         insert(&mut client, "k", saved..saved + STEP);
         ask::<()>(&mut client, "SAVE");
         saved += STEP;
-        // Into the middle of the next one. Its temporary file shows that it runs,
-        // and each round lets it come a little further.
+        // This kills the server during the next save. The temporary file shows how far the save is,
+        // and each round lets it run a little longer.
         let port = server.port;
         let saving = thread::spawn(move || {
             let client = redis::Client::open(("127.0.0.1", port)).unwrap();

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// A step: the cursor with which to continue, and the keys.
 type Step = (u64, Vec<String>);
 
-/// All keys that a scan yields, and how many steps it took.
+/// All keys that a scan yields, and the number of steps.
 fn scanned(
     client: &mut Connection,
     options: &str,
@@ -47,9 +47,9 @@ fn a_scan_takes_steps_of_the_size_asked_for() {
             (" MATCH key:1* COUNT 100", 10, 11),
         ] {
             let (keys, steps) = scanned(client, options, |_, cursor, keys| {
-                // Numbers that every client can hold.
+                // Every client can represent these numbers.
                 assert!(cursor < 1 << 48);
-                // Two keys at one place in the order are not to be expected.
+                // Two keys with one position are very unlikely.
                 assert!(!options.is_empty() || keys.len() <= 11);
             });
             assert!((least..=most).contains(&steps), "{options}: {steps}");
@@ -61,7 +61,7 @@ fn a_scan_takes_steps_of_the_size_asked_for() {
         }
         let (keys, steps) = scanned(client, " TYPE mbbloomcf COUNT 100", |_, _, _| {});
         assert_eq!(keys.len(), 1000);
-        // The last step need not know that it is the last one.
+        // The last step need not know that it is the last.
         assert!((10..=11).contains(&steps), "{steps}");
         let (keys, _) = scanned(client, " TYPE string COUNT 100", |_, _, _| {});
         assert!(keys.is_empty());
@@ -75,7 +75,7 @@ fn a_scan_takes_steps_of_the_size_asked_for() {
         ] {
             assert_eq!(refusal(client, words), error, "{words}");
         }
-        // Beyond the last cursor there is nothing.
+        // There is nothing beyond the last cursor.
         let (next, keys): Step = ask(client, "SCAN 18446744073709551615");
         assert_eq!((next, keys.len()), (0, 0));
     });
@@ -112,7 +112,7 @@ fn keys_that_have_expired_are_not_listed() {
     });
 }
 
-/// More bytes than a client may be sent at a time: they can be listed all the same.
+/// The keys have more bytes than a client may be sent at a time. It can still list them.
 #[test]
 fn long_keys_can_be_listed() {
     let server = Server::start(&["--max-output", "1mb"]);

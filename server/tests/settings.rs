@@ -9,7 +9,7 @@ use guira_server::{
 use std::{cell::RefCell, collections::HashMap, ffi::OsString, fs, path::PathBuf, time::Duration};
 use tempfile::TempDir;
 
-/// A file in a directory of its own.
+/// A file in its own directory.
 fn file(text: &str) -> (TempDir, PathBuf) {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("guira.toml");
@@ -32,7 +32,7 @@ fn load_with(
     load(all, |name| environment.get(name).map(OsString::from))
 }
 
-/// What is said of these settings, without the directory of the file.
+/// The error for these settings, without the directory of the file.
 fn fault(arguments: &[&str], environment: &[(&str, &str)], text: Option<&str>) -> String {
     let error = load_with(arguments, environment, text).expect_err("they are wrong");
     let text = error.to_string();
@@ -109,12 +109,12 @@ fn the_command_line_precedes_the_environment_and_that_the_file() {
     assert_eq!(config.port, 3);
     assert_eq!(config.maxclients.get(), 2);
     assert_eq!(config.timeout, Duration::from_secs(1));
-    // A list is replaced, too.
+    // A list is also replaced.
     let environment = [("GUIRA_DISABLE_COMMAND", "KEYS,SCAN")];
     let file = Some("disable-command = [\"SAVE\"]");
     let config = load_with(&[], &environment, file).unwrap();
     assert_eq!(config.disable_command, ["KEYS", "SCAN"]);
-    // What is overridden in the environment need not be right.
+    // An overridden variable of the environment need not be valid.
     assert_eq!(
         load_with(&["--port", "3"], &[("GUIRA_PORT", "x")], None)
             .unwrap()

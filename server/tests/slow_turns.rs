@@ -1,4 +1,4 @@
-//! Requests that wait for a slow command's turn count towards `--max-requests-memory`.
+//! Requests that wait for the turn of a slow command count towards `--max-requests-memory`.
 
 use crate::common::{Raw, request, until};
 use clap::Parser;
@@ -20,12 +20,12 @@ use tokio::runtime::Runtime;
 /// More words than fast commands have.
 const ITEMS: usize = 5000;
 
-/// One request fits, also with the spare room of a buffer that is being filled, and two do not.
+/// One request fits, including the spare room of a buffer that is being filled. Two do not.
 const ROOM: &str = "1160000";
 
-/// A server in this process, in which all slow turns are taken until it is released.
+/// A server in this process whose slow turns are all taken until `release`.
 struct Busy {
-    /// `None` while it is dropped.
+    /// `None` during the drop.
     runtime: Option<Runtime>,
     server: Arc<Server>,
     released: Arc<Barrier>,
@@ -86,7 +86,7 @@ impl Busy {
 }
 
 impl Drop for Busy {
-    /// Does not wait for the work that holds the turns, so a test that fails ends.
+    /// The drop does not wait for the work that holds the turns, so a failing test ends.
     fn drop(&mut self) {
         self.stop.now();
         if let Some(runtime) = self.runtime.take() {
@@ -95,14 +95,14 @@ impl Drop for Busy {
     }
 }
 
-/// A request of about 600 KB that takes a slow turn.
+/// A request of about 600 KB that needs a slow turn.
 fn slow_request() -> Vec<u8> {
     let mut words = vec!["CF.INSERT".to_owned(), "k".to_owned(), "ITEMS".to_owned()];
     words.extend((0..ITEMS).map(|item| format!("{item:0100}")));
     request(&words)
 }
 
-/// Bytes that count for the request while it waits.
+/// The bytes that count for the request while it waits.
 fn decoded() -> usize {
     let mut decoder = Decoder::default();
     decoder.buffer().extend_from_slice(&slow_request());
@@ -123,7 +123,7 @@ fn requests_that_wait_for_a_slow_turn_count_until_they_are_answered() {
     first.send(slow_request());
     until("it is decoded", || busy.waiting() == decoded);
     until("it waits", || busy.server.slow.waiting() == 1);
-    // A second one is too much, and the first one keeps waiting.
+    // A second request is too much, and the first one keeps waiting.
     let mut second = busy.client();
     second.send(slow_request());
     assert_eq!(
@@ -142,7 +142,7 @@ fn requests_that_wait_for_a_slow_turn_count_until_they_are_answered() {
     assert_eq!(busy.server.slow.waiting(), 0);
 }
 
-/// A client that goes while its request waits takes it along when its turn comes.
+/// The memory of a request is freed at its turn if its client has disconnected.
 #[test]
 fn requests_of_clients_that_have_gone_are_given_back() {
     let busy = Busy::start(&[]);

@@ -1,4 +1,4 @@
-//! Unix sockets, beside TCP or without it.
+//! Unix sockets, with and without TCP.
 
 use crate::common::{Server, ask, command, until};
 use redis::Connection;
@@ -24,7 +24,7 @@ fn client(path: &Path) -> Connection {
     redis::Client::open(url).unwrap().get_connection().unwrap()
 }
 
-/// Starts a server that cannot start.
+/// Starts a server that must fail, and returns its output.
 fn failed(arguments: &[&str]) -> String {
     let Output { status, stderr, .. } = command(arguments).stderr(Stdio::piped()).output().unwrap();
     assert_eq!(status.code(), Some(1));
@@ -45,7 +45,7 @@ fn a_unix_socket_is_served_beside_tcp() {
         info.contains(&format!(" addr={}:0 ", path.display())),
         "{info}"
     );
-    // More than a socket takes at a time.
+    // More than a socket accepts at a time.
     let long = "x".repeat(8 << 20);
     assert_eq!(ask::<String>(&mut local, &format!("ECHO {long}")), long);
     assert!(server.terminate().success());
@@ -111,14 +111,18 @@ fn what_others_use_is_left_alone() {
     let text = path.to_str().unwrap();
     fs::write(&path, "precious").unwrap();
     let error = failed(&["--unixsocket", text]);
-    let expected = format!("cannot listen on {text}: a file that is no socket is there");
+    let expected =
+        format!("cannot listen on {text}: a file of that name exists and is not a socket");
     assert!(error.contains(&expected), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
 
     fs::remove_file(&path).unwrap();
     let _other = UnixListener::bind(&path).unwrap();
     let error = failed(&["--unixsocket", text]);
-    assert!(error.contains("another server listens there"), "{error}");
+    assert!(
+        error.contains("another server is listening on it"),
+        "{error}"
+    );
     assert!(path.exists());
 }
 

@@ -28,7 +28,7 @@ fn standby_of(port: u16, arguments: &[&str]) -> (Server, Connection) {
     (server, client)
 }
 
-/// A field of `INFO replication`, if it is there.
+/// A field of `INFO replication`, if it is present.
 fn field(client: &mut Connection, name: &str) -> Option<String> {
     let info: String = ask(client, "INFO replication");
     let mut lines = info.lines();
@@ -40,9 +40,9 @@ fn number(client: &mut Connection, name: &str) -> u64 {
     value.parse().unwrap()
 }
 
-/// Waits for a copy that begins from now on.
+/// Waits for a copy that begins after this call.
 fn copy(client: &mut Connection) {
-    // One that is in progress may have begun before.
+    // A copy that is in progress may have begun before.
     let copied = number(client, "syncs");
     until("two copies are made", || {
         number(client, "syncs") >= copied + 2
@@ -107,7 +107,7 @@ fn a_standby_serves_reads_and_refuses_writes() {
     ] {
         assert_eq!(refusal(&mut reader, write), READ_ONLY, "{write}");
     }
-    // Calls that would be done together, and a transaction.
+    // Calls that would run together, and a transaction.
     let mut raw = standby.raw();
     raw.send(request(&["CF.ADD", "a", "x"]).repeat(40));
     for _ in 0..40 {
@@ -121,7 +121,7 @@ fn a_standby_serves_reads_and_refuses_writes() {
     let discarded = "-EXECABORT Transaction discarded because of previous errors.";
     assert_eq!(raw.ask(request(&["EXEC"])), discarded);
     assert_eq!(ask::<i64>(&mut reader, "CF.EXISTS a x"), 0);
-    // What the primary deletes and adds.
+    // The primary deletes and adds keys.
     ask::<()>(&mut writer, "DEL b");
     ask::<()>(&mut writer, "CF.ADD a second");
     ask::<()>(&mut writer, "PERSIST e");
@@ -165,11 +165,11 @@ fn a_standby_is_promoted() {
     assert_eq!(field(&mut client, "role").unwrap(), "master");
     ask::<()>(&mut client, "CF.ADD own b");
     ask::<()>(&mut writer, "CF.ADD later c");
-    // Back, which removes what the primary does not have.
+    // The server becomes a standby again, which removes the keys that the primary does not have.
     ask::<()>(&mut client, &format!("REPLICAOF 127.0.0.1 {port}"));
     copy(&mut client);
     assert_eq!(keys(&mut client), ["k", "later"]);
-    // A transaction that was queued while it could write.
+    // A transaction that was queued while the server was a primary.
     ask::<()>(&mut client, "REPLICAOF NO ONE");
     ask::<()>(&mut client, "MULTI");
     ask::<()>(&mut client, "CF.ADD k late");
@@ -182,7 +182,7 @@ fn a_standby_is_promoted() {
     };
     assert!(refused.contains("READONLY"), "{refused}");
     assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k late"), 0);
-    // A server that is no standby.
+    // A server that is not a standby.
     assert_eq!(ask::<String>(&mut writer, "REPLICAOF NO ONE"), "OK");
     let refused = refusal(&mut writer, "REPLICAOF 127.0.0.1 1");
     assert!(
@@ -261,7 +261,7 @@ fn the_snapshot_is_for_clients_that_may_have_it() {
     assert!(refusal(&mut client, "SNAPSHOT BEGIN").starts_with("ERR unknown command"));
 }
 
-/// What a standby saves is what it has.
+/// A standby saves the keys that it has.
 #[test]
 fn a_standby_saves_and_loads() {
     let directory = TempDir::new().unwrap();
@@ -335,7 +335,7 @@ fn metrics_tell_the_role_and_the_age() {
     assert_eq!(config, ["replica-every", "60", "replica-of", &address]);
 }
 
-/// One standby is the primary of another.
+/// One standby can be the primary of another.
 #[test]
 fn standbys_are_chained() {
     let primary = Server::start(&[]);

@@ -1,4 +1,4 @@
-//! TLS, with certificates that are made here.
+//! TLS, with certificates that the tests create.
 
 use crate::common::{self, Protocol, Raw, Server, command, request, until};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
@@ -26,7 +26,7 @@ struct Files {
 }
 
 impl Files {
-    /// An authority, a server and a client.
+    /// Creates an authority, and certificates for a server and a client.
     fn new() -> Self {
         let directory = TempDir::new().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
@@ -47,7 +47,7 @@ impl Files {
         files
     }
 
-    /// Writes a certificate of `name`, and its key.
+    /// Writes a certificate for `name`, and its key.
     fn issue(&self, name: &str) {
         let mut params = CertificateParams::new(vec!["localhost".into()]).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -87,7 +87,7 @@ impl Files {
         Server::start(&all)
     }
 
-    /// A client, which shows a certificate if it is given a name.
+    /// A client, which presents a certificate if `name` is given.
     fn connect(&self, server: &Server, name: Option<&str>) -> io::Result<Client> {
         let mut roots = RootCertStore::empty();
         roots
@@ -112,7 +112,7 @@ impl Files {
         let socket = TcpStream::connect(("127.0.0.1", server.port))?;
         socket.set_read_timeout(Some(crate::common::PATIENCE))?;
         let mut client = BufReader::new(StreamOwned::new(session, socket));
-        // A refusal comes with the first reply only.
+        // A refusal only arrives with the first reply.
         assert_eq!(ask(&mut client, "PING\r\n")?, "+PONG");
         Ok(client)
     }
@@ -125,7 +125,7 @@ fn ask(client: &mut Client, bytes: impl AsRef<[u8]>) -> io::Result<String> {
     Ok(line.trim_end().to_owned())
 }
 
-/// The first bytes of the certificate that the server shows.
+/// The first bytes of the certificate that the server presents.
 fn shown(client: &Client) -> Vec<u8> {
     client.get_ref().conn.peer_certificates().unwrap()[0].to_vec()
 }
@@ -139,7 +139,7 @@ fn clients_are_served() {
         ask(&mut client, request(&["CF.ADD", "k", "a"])).unwrap(),
         ":1"
     );
-    // A pipeline whose commands come in many records.
+    // A pipeline whose commands arrive in many records.
     let pipeline = request(&["CF.EXISTS", "k", "a"]).repeat(50_000);
     client.get_mut().sock.set_nonblocking(false).unwrap();
     let mut replies = vec![0; 50_000 * 4];
@@ -148,19 +148,19 @@ fn clients_are_served() {
     }
     client.read_exact(&mut replies).unwrap();
     assert_eq!(replies, b":1\r\n".repeat(50_000));
-    // A request and a reply of more than a record, and than the buffers of sockets.
+    // A request and a reply that exceed a record and the socket buffers.
     let long = "x".repeat(8 << 20);
     let header = ask(&mut client, request(&["ECHO", &long])).unwrap();
     assert_eq!(header, format!("${}", long.len()));
     let mut reply = vec![0; long.len() + 2];
     client.read_exact(&mut reply).unwrap();
     assert!(reply.starts_with(long.as_bytes()) && reply.ends_with(b"\r\n"));
-    // The end is said.
+    // The end of the stream is announced.
     assert_eq!(ask(&mut client, "QUIT\r\n").unwrap(), "+OK");
     assert_eq!(client.read(&mut [0]).unwrap(), 0);
 }
 
-/// What a client has not read yet waits for it, also when it sends nothing more.
+/// Replies that a client has not read yet wait for it, even when it sends nothing more.
 #[test]
 fn a_slow_reader_gets_everything() {
     let files = Files::new();
@@ -211,16 +211,16 @@ fn what_is_no_handshake_harms_nobody() {
     let mut client = files.connect(&server, None).unwrap();
     let mut plain: Raw = server.raw();
     plain.send("PING\r\n");
-    // An alert, or nothing.
+    // The server sends an alert, or nothing.
     assert!(!plain.rest().starts_with(b"+PONG"));
-    // They count from the beginning, and leave their places to later clients.
+    // These clients count from the start, and make room for later ones.
     let _silent = [server.raw(), server.raw()];
     let mut third = files.connect(&server, None).unwrap();
     assert_eq!(ask(&mut third, "PING\r\n").unwrap(), "+PONG");
     drop(third);
     until("its place is free", || files.connect(&server, None).is_ok());
     assert_eq!(ask(&mut client, "PING\r\n").unwrap(), "+PONG");
-    // A client that does not shake hands does not hold up the end.
+    // A client that does not perform the handshake does not delay the stop.
     let _silent = server.raw();
     assert!(server.terminate().success());
 }
@@ -237,7 +237,7 @@ fn certificates_are_read_again_at_sighup() {
     until("the new one is shown", || {
         shown(&files.connect(&server, None).unwrap()) != first
     });
-    // A key that is not of the certificate changes nothing.
+    // A key that does not belong to the certificate changes nothing.
     let second = shown(&files.connect(&server, None).unwrap());
     fs::copy(files.path("client.key"), files.path("server.key")).unwrap();
     server.signal("HUP");
@@ -285,7 +285,7 @@ fn wrong_files_are_refused() {
     }
 }
 
-/// A standby and its primary show each other their certificates.
+/// A standby and its primary present their certificates to each other.
 #[test]
 fn a_standby_copies_by_tls() {
     let files = Files::new();

@@ -1,4 +1,4 @@
-//! Commands that tools and proxies send before anything else.
+//! Commands that tools and proxies send before all others.
 
 use crate::common::{Protocol, ask, in_both, refusal};
 use redis::Value;

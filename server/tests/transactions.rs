@@ -1,4 +1,4 @@
-//! MULTI and EXEC: commands are queued and done in order.
+//! MULTI and EXEC: commands are queued and run in order.
 
 use crate::common::{Protocol, Server, ask, in_both, refusal, request, until};
 use redis::Value;
@@ -20,7 +20,7 @@ fn commands_are_queued_and_done_in_order() {
         };
         let pong = Value::SimpleString("PONG".into());
         assert_eq!(replies, [no, yes.clone(), yes, pong]);
-        // It has ended.
+        // The transaction has ended.
         assert_eq!(refusal(client, "EXEC"), "ERR EXEC without MULTI");
         let info: String = ask(client, "INFO commandstats");
         let calls = if protocol == Protocol::Resp2 { 2 } else { 4 };
@@ -29,7 +29,7 @@ fn commands_are_queued_and_done_in_order() {
     });
 }
 
-/// One that fails does not keep those after it from being done.
+/// A command that fails does not stop the commands after it.
 #[test]
 fn an_error_is_one_of_the_replies() {
     let server = Server::start(&[]);
@@ -95,7 +95,7 @@ fn a_refused_command_ends_the_transaction() {
             assert_eq!(refusal(client, "EXEC"), expected, "{words}");
             assert_eq!(ask::<i64>(client, "EXISTS k"), 0);
         }
-        // These two do not.
+        // MULTI and WATCH are refused without aborting the transaction.
         ask::<()>(client, "MULTI");
         assert_eq!(
             refusal(client, "MULTI"),
@@ -108,7 +108,7 @@ fn a_refused_command_ends_the_transaction() {
     });
 }
 
-/// EXEC does nothing when a watched key has changed, and says so with no array.
+/// EXEC runs nothing if a watched key has changed, and replies with a null array.
 #[test]
 fn a_change_of_a_watched_key_is_seen() {
     let server = Server::start(&[]);
@@ -146,12 +146,12 @@ fn a_change_of_a_watched_key_is_seen() {
                 "{before}, {change}: {reply:?}"
             );
             assert_eq!(ask::<bool>(&mut client, "EXISTS result"), !changes);
-            // Nothing is watched any more.
+            // No key is watched any more.
             ask::<Value>(&mut other, "CF.ADD k b");
             ask::<()>(&mut client, "MULTI");
             assert_eq!(ask::<Value>(&mut client, "EXEC"), Value::Array(Vec::new()));
         }
-        // In groups, too.
+        // Grouped commands count as changes, too.
         ask::<()>(&mut client, "WATCH k");
         let mut raw = server.raw();
         raw.send(request(&["CF.ADD", "k", "a"]).repeat(3));
@@ -183,7 +183,7 @@ fn what_is_unwatched_may_change() {
     });
 }
 
-/// What a client has queued is memory, which has a limit and is given back.
+/// The queued commands of a client take memory, which is limited and freed.
 #[test]
 fn what_is_queued_is_bounded() {
     let server = Server::start(&["--max-request-size", "4kb", "--max-arguments", "20"]);
@@ -226,7 +226,7 @@ fn what_is_queued_is_bounded() {
     until("it is given back", || used(&mut other) == 0);
 }
 
-/// A reply that is too long ends the connection, and not before all commands are done.
+/// A reply that is too long closes the connection, but only after all commands have run.
 #[test]
 fn replies_of_a_transaction_are_bounded() {
     let server = Server::start(&["--max-output", "64kb"]);
@@ -246,8 +246,8 @@ fn replies_of_a_transaction_are_bounded() {
     assert_eq!(ask::<i64>(&mut client, "EXISTS k"), 1);
 }
 
-/// Clients that add a number by what they have read do not add one twice: of two that watch a
-/// key, the second one sees what the first one has done.
+/// Two clients that add an item depending on what they read do not both add it: if both watch the
+/// key, the second sees the change of the first.
 #[test]
 fn of_clients_that_watch_a_key_one_is_first() {
     const CLIENTS: usize = 4;
@@ -257,11 +257,11 @@ fn of_clients_that_watch_a_key_one_is_first() {
         let info: Vec<Value> = ask(client, "CF.INFO k");
         match info[7] {
             Value::Int(items) => items,
-            _ => panic!("{info:?} tells no number of items"),
+            _ => panic!("{info:?} has no number of items"),
         }
     };
     let mut client = server.client(Protocol::Resp2);
-    // None of so few items is taken for another one.
+    // At this rate there are no false positives among so few items.
     ask::<()>(&mut client, "CF.RESERVE k 1000000 ERROR 0.000000002");
     std::thread::scope(|scope| {
         for _ in 0..CLIENTS {

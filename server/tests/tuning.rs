@@ -1,4 +1,4 @@
-//! Settings that change while the server runs.
+//! Settings that are changed while the server runs.
 
 use crate::common::{Protocol, Server, ask, refusal, request, until};
 use redis::{Connection, Value};
@@ -21,7 +21,7 @@ fn a_lower_maxmemory_refuses_inserts_and_a_higher_one_allows_them() {
     assert!(info.contains("\r\nmaxmemory:4096\r\n"), "{info}");
     assert!(refusal(&mut client, "CF.ADD k a").starts_with("OOM"));
     assert!(refusal(&mut client, "CF.RESERVE l 100000 EXPANSION 0").contains("maxmemory, 4096,"));
-    // What is there can be read and deleted.
+    // Existing items can be read and deleted.
     assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k a"), 0);
     ask::<()>(&mut client, "CONFIG SET maxmemory 20mb");
     assert_eq!(ask::<i64>(&mut client, "CF.ADD k a"), 1);
@@ -30,7 +30,7 @@ fn a_lower_maxmemory_refuses_inserts_and_a_higher_one_allows_them() {
     ask::<()>(&mut client, "CF.RESERVE l 10000000 EXPANSION 0");
 }
 
-/// A key grows as far as the limit allows when it is made.
+/// A key can grow as far as the limit at its creation allows.
 #[test]
 fn the_growth_of_a_new_key_follows_maxmemory() {
     let server = Server::start(&["--maxmemory", "1gb"]);
@@ -114,7 +114,7 @@ fn values_are_checked_before_any_setting_changes() {
     assert_eq!(setting(&mut client, "timeout"), "0");
 }
 
-/// The soft limit for open files of the server.
+/// The server's soft limit for open files.
 #[cfg(target_os = "linux")]
 fn open_files(server: &Server) -> String {
     let limits = format!("/proc/{}/limits", server.process.id());
@@ -141,7 +141,7 @@ fn only_a_change_that_is_made_raises_the_limit_for_open_files() {
     let server = Server::spawn(&mut shell);
     let mut client = server.client(Protocol::Resp2);
     assert_eq!(open_files(&server), "256");
-    // The second setting is refused, and with it the first one.
+    // The second setting is refused, and so is the first.
     refusal(&mut client, "CONFIG SET maxclients 300 save-every 60");
     refusal(&mut client, "CONFIG SET maxclients 4000000000");
     assert_eq!(open_files(&server), "256");
@@ -192,7 +192,7 @@ fn a_new_limit_for_replies_holds_for_clients_that_are_there() {
     ask::<()>(&mut client, "CONFIG SET max-output 64kb");
     let refused = refusal(&mut client, "KEYS *");
     assert!(refused.contains("more than the 65536 bytes"), "{refused}");
-    // As in Redis.
+    // As in Redis, 0 means no limit.
     ask::<()>(&mut client, "CONFIG SET max-output 0");
     assert_eq!(setting(&mut client, "max-output"), "0");
     assert_eq!(ask::<Vec<String>>(&mut client, "KEYS *").len(), 100);
@@ -214,7 +214,7 @@ fn the_least_limit_for_replies_leaves_room_to_change_it() {
         assert!(refused.ends_with(&expected), "{refused}");
     }
     let mut client = server.raw();
-    // Whole in one reply, and everything that there is to show.
+    // This is the largest possible reply, and it arrives completely.
     let all = "AUTH secret\r\nMULTI\r\nINFO everything\r\nCONFIG GET *\r\nEXEC\r\n";
     client.send(all);
     for expected in ["+OK", "+OK", "+QUEUED", "+QUEUED", "*2"] {
@@ -275,7 +275,7 @@ fn latency_is_sampled_from_the_threshold_on() {
     let text: String = ask(&mut client, "LATENCY DOCTOR");
     assert!(text.starts_with("Latency is not monitored"), "{text}");
     ask::<()>(&mut client, "CONFIG SET latency-monitor-threshold 1");
-    // An item after the other is hashed and inserted, which takes longer than a millisecond.
+    // Items are hashed and inserted one after another, which takes longer than a millisecond.
     let items: Vec<String> = (0..200_000).map(|item| item.to_string()).collect();
     let mut insert = redis::cmd("CF.MADD");
     insert.arg("k").arg(&items);

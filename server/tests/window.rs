@@ -1,4 +1,4 @@
-//! Keys that forget: filters with a window of time.
+//! Keys that forget: filters with a time window.
 
 use crate::common::{PATIENCE, Protocol, Server, ask, in_both, refusal, until};
 use redis::{Connection, Value};
@@ -102,7 +102,7 @@ fn a_window_is_checked_and_shown() {
     });
 }
 
-/// As `docs/server/commands.md` says.
+/// The sizes are those in `docs/server/commands.md`.
 #[test]
 fn a_window_takes_up_so_much_memory() {
     in_both(|_, client| {
@@ -123,7 +123,7 @@ fn a_window_takes_up_so_much_memory() {
 #[test]
 fn the_commands_of_plain_keys_are_there() {
     in_both(|protocol, client| {
-        // No item is taken for another one.
+        // At this rate there are no false positives among these items.
         ask::<()>(client, "CF.RESERVE k 100000 ERROR 0.0000002 WINDOW 3600");
         assert!(has(client, "CF.ADD k a") && has(client, "CF.ADD k a"));
         assert!(has(client, "CF.ADDNX k b") && !has(client, "CF.ADDNX k b"));
@@ -168,7 +168,7 @@ fn a_window_that_is_full_says_so() {
     });
 }
 
-/// Waits as long as the item is there.
+/// Waits until the item is forgotten.
 fn outlive(client: &mut Connection, key: &str, item: &str) {
     let exists = format!("CF.EXISTS {key} {item}");
     until("it is forgotten", || {
@@ -177,7 +177,7 @@ fn outlive(client: &mut Connection, key: &str, item: &str) {
     });
 }
 
-/// Beside small keys, and one that is large.
+/// The windows of small and of large filters behave alike.
 #[test]
 fn items_are_forgotten_after_the_window_and_an_epoch() {
     let server = Server::start(&[]);
@@ -198,7 +198,7 @@ fn items_are_forgotten_after_the_window_and_an_epoch() {
         outlive(&mut client, key, "a");
         let lived = since.elapsed();
         assert!(lived >= Duration::from_secs(1), "{key}: {lived:?}");
-        // Late on a machine that is busy, but not for ever.
+        // Forgetting may be late on a noisy machine, but not forever.
         assert!(lived < PATIENCE / 2, "{key}: {lived:?}");
         assert!(has(&mut client, &format!("CF.ADDNX {key} a")));
     }
@@ -224,7 +224,7 @@ fn items_are_forgotten_after_the_window_and_an_epoch() {
 #[test]
 fn a_touch_begins_the_time_of_an_item_anew() {
     in_both(|protocol, client| {
-        // No item is taken for another one.
+        // At this rate there are no false positives among these items.
         ask::<()>(
             client,
             "CF.RESERVE k 100000 ERROR 0.0000002 WINDOW 1 EPOCHS 4",
@@ -237,13 +237,13 @@ fn a_touch_begins_the_time_of_an_item_anew() {
         assert_eq!(answer(client, "CF.TOUCH k a"), yes);
         assert_eq!(ask::<i64>(client, "CF.COUNT k a"), 1);
         assert_eq!(answer(client, "CF.ADD k b"), yes);
-        // Much longer than the window.
+        // This is much longer than the window.
         let since = Instant::now();
         let mut last = since;
         while since.elapsed() < Duration::from_secs(2) {
             let now = Instant::now();
             let is_there = answer(client, "CF.TOUCH k a") == yes;
-            // Or this thread was stopped for so long.
+            // Otherwise this thread did not run for that long.
             assert!(is_there || last.elapsed() >= Duration::from_secs(1));
             answer(client, "CF.ADDTOUCH k a");
             answer(client, "CF.ADDTOUCH k c");
@@ -251,7 +251,7 @@ fn a_touch_begins_the_time_of_an_item_anew() {
             thread::sleep(Duration::from_millis(20));
         }
         assert!(ask::<i64>(client, "CF.COUNT k c") <= 1);
-        // No client touched it.
+        // No client touched the item.
         outlive(client, "k", "b");
         outlive(client, "k", "a");
         assert!(last.elapsed() >= Duration::from_secs(1));
@@ -282,7 +282,7 @@ fn a_touch_is_for_windows() {
             );
             assert_eq!(refusal(client, &format!("CF.{command} k")), expected);
         }
-        // No item is taken for another one.
+        // At this rate there are no false positives among these items.
         ask::<()>(client, "CF.RESERVE k 100000 ERROR 0.0000002 WINDOW 3600");
         ask::<()>(client, "CF.ADD k a");
         for (command, changes) in [("CF.TOUCH k b", false), ("CF.TOUCH k a", true)] {
@@ -299,7 +299,7 @@ fn a_touch_is_for_windows() {
     });
 }
 
-/// Keys come and go while their windows move on.
+/// Keys are created and deleted while their windows advance.
 #[test]
 fn nothing_is_charged_for_keys_that_have_gone() {
     let server = Server::start(&[]);
@@ -343,7 +343,7 @@ fn a_copy_has_the_times_of_its_items() {
     until("a step begins", || debug(&mut client, "k", "epoch") != "0");
     assert!(has(&mut client, "COPY k copy"));
     assert_eq!(debug(&mut client, "copy", "window"), "1");
-    // It continues from the epoch of the other one, and does not start from the beginning.
+    // The copy continues from the epoch of the original, and does not start from the beginning.
     let step: u64 = debug(&mut client, "copy", "epoch").parse().unwrap();
     assert!(step >= 1);
     outlive(&mut client, "copy", "a");
@@ -378,7 +378,7 @@ fn load(client: &mut Connection, key: &str, position: u64, piece: &[u8]) -> Resu
 #[test]
 fn a_dump_is_of_its_kind() {
     in_both(|_, client| {
-        // More than one piece.
+        // The dump has more than one piece.
         ask::<()>(client, "CF.RESERVE k 400000 WINDOW 3600 EPOCHS 6");
         let items: Vec<u32> = (0..10_000).collect();
         let mut insert = redis::cmd("CF.INSERT");
@@ -408,7 +408,7 @@ fn a_dump_is_of_its_kind() {
         assert_eq!(shown[1]["Epochs of the window"], 6);
         assert!(has(client, "CF.TOUCH copy 1"));
 
-        // A piece that is cut, one that is damaged, one of another kind.
+        // A truncated piece, a damaged one, and one of another kind.
         ask::<()>(client, "DEL copy");
         let (header, all) = (&pieces[0].1, &pieces[1..]);
         let bytes: Vec<u8> = all.iter().flat_map(|(_, piece)| piece.clone()).collect();
@@ -504,7 +504,7 @@ fn a_restarted_server_goes_on_with_its_windows() {
         since.elapsed()
     );
 
-    // All is forgotten that was not seen for so long.
+    // Items that were not seen for this long are forgotten.
     ask::<()>(&mut client, "CF.ADD short c");
     assert!(server.terminate().success());
     thread::sleep(Duration::from_millis(2600));

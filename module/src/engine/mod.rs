@@ -61,42 +61,42 @@ use std::{
     fmt,
 };
 
-/// What the engine hands to [`entry_point`]'s function.
+/// The arguments of the function in [`entry_point`].
 pub(crate) use api::{Ctx as RawContext, Str as RawStr};
 
-/// What the module can bear, as the engine asks.
+/// The options of the module.
 const OPTIONS: c_int = HANDLE_IO_ERRORS
     | NO_IMPLICIT_SIGNAL_MODIFIED
     | HANDLE_REPL_ASYNC_LOAD
     | HANDLE_ATOMIC_SLOT_MIGRATION;
 
-/// A file that ends early is an error of the load, and not the end of the process.
+/// A truncated file is an error of the load, instead of the end of the process.
 const HANDLE_IO_ERRORS: c_int = 1;
 
-/// Opening a key for writing is not a change of it: watchers and caches are notified only of
-/// changes.
+/// Opening a key for writing is not a change: watchers and caches are notified only of changes.
 const NO_IMPLICIT_SIGNAL_MODIFIED: c_int = 1 << 1;
 
-/// A replica may load what its primary sends while it answers from what it had.
+/// A replica may load a copy from its primary while it serves its previous data.
 const HANDLE_REPL_ASYNC_LOAD: c_int = 1 << 2;
 
-/// Slots may move with Valkey 9's `CLUSTER MIGRATESLOTS`, which is refused on the whole node otherwise.
+/// Valkey 9 may move slots with `CLUSTER MIGRATESLOTS`. Otherwise it refuses this for the whole
+/// node.
 const HANDLE_ATOMIC_SLOT_MIGRATION: c_int = 1 << 5;
 
-/// The module, as the engine has it in its list.
+/// The module as the engine lists it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Module<E> {
-    /// Also the first part of the names of its settings.
+    /// The name of the module, which is also the prefix of its settings.
     pub(crate) name: &'static CStr,
     pub(crate) version: c_int,
-    /// Tells the engine all that the module has. It has the arguments of the module's load.
+    /// Registers everything in the module with the engine. The arguments are those of the module.
     pub(crate) load: fn(&mut Context, &[Str<'_>]) -> Result<(), E>,
 }
 
-/// Makes this [`Module`] the one that the engine loads.
+/// Defines the entry point, through which the engine loads this [`Module`].
 ///
 /// The engine calls the function of this name first, and refuses the module unless it returns 0.
-/// Valkey has this name, too.
+/// Valkey uses the same name.
 macro_rules! entry_point {
     ($module:expr) => {
         /// # Safety
@@ -128,7 +128,7 @@ pub(crate) unsafe fn on_load<E: fmt::Display>(
 ) -> c_int {
     // SAFETY: the engine hands over its context.
     if unsafe { api::load(context) }.is_err() {
-        // It has been logged.
+        // The error has been logged.
         return ERR;
     }
     border::log_panics();
@@ -136,7 +136,8 @@ pub(crate) unsafe fn on_load<E: fmt::Display>(
         // SAFETY: the context and the arguments are valid during this call, on this thread.
         let (mut context, arguments) =
             unsafe { (Context::new(context), Str::arguments(arguments, count)) };
-        // SAFETY: the context is valid. This comes first: it makes the module in it.
+        // SAFETY: the context is valid. This call comes first, because it creates the module in the
+        // context.
         unsafe {
             let name = module.name.as_ptr();
             (api().SetModuleAttribs)(context.raw(), name, module.version, 1);

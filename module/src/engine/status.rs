@@ -1,4 +1,4 @@
-//! What the engine is at the moment: asked for without a context.
+//! The state of the engine, which can be read without a context.
 
 use super::api::{self, OK, api};
 use std::{
@@ -11,7 +11,7 @@ use std::{
 pub(crate) struct Flags(pub(super) c_int);
 
 impl Flags {
-    /// Nothing is known, and nothing holds.
+    /// No flags are known, so none is set.
     pub(crate) const NONE: Self = Self(0);
 
     const LUA: c_int = 1;
@@ -26,7 +26,7 @@ impl Flags {
     const RESP3: c_int = 1 << 22;
     const ASYNC_LOADING: c_int = 1 << 23;
 
-    /// The flags of a test in which a file is read.
+    /// The flags while a test reads a file.
     #[cfg(test)]
     pub(crate) const LOADING_FILE: Self = Self(Self::LOADING);
 
@@ -44,8 +44,8 @@ impl Flags {
         self.0 & any != 0
     }
 
-    /// True if the command has happened already: it comes from the primary, the AOF, or the source
-    /// of a slot that moves here. To refuse it would make this replica differ.
+    /// True if the command has already run elsewhere: it comes from the primary, the AOF, or the
+    /// source of an imported slot. If this replica refused it, it would differ.
     pub(crate) fn must_obey(self) -> bool {
         self.has(Self::REPLICATED | Self::LOADING)
     }
@@ -55,7 +55,7 @@ impl Flags {
         self.has(Self::LOADING)
     }
 
-    /// True if the client can be answered later.
+    /// True if the engine can reply to the client later.
     pub(crate) fn may_block(self) -> bool {
         !self.has(Self::LUA | Self::MULTI | Self::DENY_BLOCKING) && !self.must_obey()
     }
@@ -65,39 +65,39 @@ impl Flags {
         self.has(Self::RESP3)
     }
 
-    /// True if there is a limit of memory.
+    /// True if the engine has a memory limit.
     pub(crate) fn has_memory_limit(self) -> bool {
         self.has(Self::MAXMEMORY)
     }
 
-    /// True if keys may be evicted to stay within it.
+    /// True if the engine may evict keys to stay within the limit.
     pub(crate) fn may_evict(self) -> bool {
         self.has(Self::EVICT)
     }
 }
 
-/// What the engine is at the moment.
+/// The state of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
-    /// It reads a file, or what its primary sends in place of one.
+    /// Whether the engine reads a file, or a full copy from its primary.
     pub(crate) is_loading: bool,
     pub(crate) is_primary: bool,
     pub(crate) flags: Flags,
 }
 
-/// To be asked for on the main thread.
+/// Returns the state. Must be called on the main thread.
 pub(crate) fn standing() -> Standing {
     if api::loaded().is_none() {
-        // A test without an engine.
+        // A unit test has no engine.
         return Standing {
             is_loading: false,
             is_primary: true,
             flags: Flags::NONE,
         };
     }
-    // SAFETY: no context is needed to ask for these flags.
+    // SAFETY: these flags are available without a context.
     let flags = Flags(unsafe { (api().GetContextFlags)(ptr::null_mut()) });
-    // A replica in a cluster has begun before it remembers its primary.
+    // A replica in a cluster starts before it remembers its primary.
     let is_replica = flags.has(Flags::REPLICA) || flags.has(Flags::CLUSTER) && is_cluster_replica();
     Standing {
         is_loading: flags.has(Flags::LOADING | Flags::ASYNC_LOADING),
@@ -106,20 +106,20 @@ pub(crate) fn standing() -> Standing {
     }
 }
 
-/// What the cluster says of this node.
+/// Whether the cluster lists this node as a replica.
 fn is_cluster_replica() -> bool {
     const LENGTH: usize = 40;
     const REPLICA: c_int = 1 << 2;
-    // SAFETY: it takes nothing.
+    // SAFETY: the function has no parameters.
     let begin = unsafe { (api().GetMyClusterID)() };
     if begin.is_null() {
         return false;
     }
     let mut id = [0_u8; LENGTH + 1];
-    // SAFETY: `LENGTH` bytes are there, and no NUL after them.
+    // SAFETY: the engine returns `LENGTH` bytes, without a NUL after them.
     id[..LENGTH].copy_from_slice(unsafe { std::slice::from_raw_parts(begin.cast(), LENGTH) });
     let mut flags = 0;
-    // SAFETY: no context is needed. The name ends with a NUL; what is null is not asked for.
+    // SAFETY: no context is needed. The name ends with a NUL, and null skips an output.
     let result = unsafe {
         (api().GetClusterNodeInfo)(
             ptr::null_mut(),
@@ -133,7 +133,7 @@ fn is_cluster_replica() -> bool {
     result == OK && flags & REPLICA != 0
 }
 
-/// Memory of the engine.
+/// The memory use of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Memory {
     pub(crate) used: u64,
@@ -141,24 +141,24 @@ pub(crate) struct Memory {
     pub(crate) limit: u64,
 }
 
-/// The memory that the engine uses, and its limit. It takes as long as `INFO memory`, and is asked
-/// for on the main thread.
+/// The memory use of the engine, and its limit. This takes as long as `INFO memory`, and must be
+/// called on the main thread.
 pub(crate) fn memory() -> Option<Memory> {
-    // A test has no engine.
+    // A unit test has no engine.
     api::loaded()?;
-    // SAFETY: no context is needed, and what it gives is freed below.
+    // SAFETY: no context is needed, and the result is freed below.
     let info = unsafe { (api().GetServerInfo)(ptr::null_mut(), c"memory".as_ptr()) };
     if info.is_null() {
         return None;
     }
     let field = |name: &CStr| {
         let mut error = OK;
-        // SAFETY: it is not freed yet.
+        // SAFETY: `info` is not freed yet.
         let value = unsafe { (api().ServerInfoGetFieldUnsigned)(info, name.as_ptr(), &mut error) };
         (error == OK).then_some(value)
     };
     let memory = field(c"used_memory").zip(field(c"maxmemory"));
-    // SAFETY: it is freed once.
+    // SAFETY: `info` is freed once.
     unsafe { (api().FreeServerInfo)(ptr::null_mut(), info) };
     memory.map(|(used, limit)| Memory { used, limit })
 }

@@ -1,5 +1,5 @@
-//! What it costs to read bytes that were made to cost much: each number of a value is replaced by
-//! extreme ones, with right checksums.
+//! The cost of reading hostile bytes: each number of a value is replaced by extreme ones, with
+//! correct checksums.
 
 use super::{
     Content, Entry,
@@ -13,11 +13,11 @@ use crate::{
 use guira_commands::{Clock, dump::Header};
 use std::ffi::CStr;
 
-/// Memory for each byte, and beside that.
+/// The memory allowed for each byte, and in addition to that.
 const PER_BYTE: usize = 4;
 const BESIDE: usize = 64 << 10;
 
-/// Bytes of a string that have more than words of the table: the headers, and what follows them.
+/// The bytes at either end of a string that hold headers and trailers, and not only table words.
 const HEADERS: usize = 96;
 
 /// The first piece of a load.
@@ -111,7 +111,7 @@ fn memory_is_justified_by_bytes() {
         });
     }
     println!(
-        "{read} values were read and {refused} refused: {worst:.2} bytes of memory a byte at most"
+        "{read} values were read and {refused} refused: at most {worst:.2} bytes of memory per byte"
     );
     assert!(read > 1000 && refused > 10_000, "{read} and {refused}");
 }

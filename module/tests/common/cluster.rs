@@ -1,4 +1,4 @@
-//! A cluster of engines, and a client that knows where its keys are.
+//! A cluster of engines, and a client that follows its keys.
 
 use super::{Engine, PATIENCE, ask, info, text, try_ask, until};
 use redis::{Cmd, Connection, ErrorKind, FromRedisValue, RedisError};
@@ -10,13 +10,13 @@ use std::{
 
 pub(crate) const SLOTS: u16 = 16_384;
 
-/// Nodes that have slots. Each node after them is a replica: the first of the first one.
+/// The number of nodes with slots. The nodes after them are replicas, in the same order.
 pub(crate) const PRIMARIES: usize = 3;
 
 #[derive(Debug)]
 pub(crate) struct Cluster(pub(crate) Vec<Engine>);
 
-/// A client that knows where each key was last.
+/// A client that remembers where each key was last.
 pub(crate) struct Client {
     ports: Vec<u16>,
     connections: HashMap<u16, Connection>,
@@ -24,7 +24,7 @@ pub(crate) struct Client {
     random: usize,
 }
 
-/// The first slot of a primary when the cluster begins.
+/// The first slot of a primary in a new cluster.
 pub(crate) fn first_slot(primary: usize) -> u16 {
     (primary as u32 * u32::from(SLOTS) / PRIMARIES as u32) as u16
 }
@@ -46,7 +46,7 @@ impl Cluster {
         cluster.wait();
         for (index, node) in cluster.0.iter().enumerate().skip(PRIMARIES) {
             let primary = cluster.id(index - PRIMARIES);
-            // It may not know the primary yet.
+            // The node may not know the primary yet.
             until("the replica follows", || {
                 try_ask::<()>(&mut node.client(), &format!("CLUSTER REPLICATE {primary}")).is_ok()
             });
@@ -57,7 +57,7 @@ impl Cluster {
         cluster
     }
 
-    /// Waits until all nodes know all others.
+    /// Waits until all nodes know each other.
     fn wait(&self) {
         let nodes = self.0.len();
         for node in &self.0 {
@@ -78,7 +78,7 @@ impl Cluster {
         });
     }
 
-    /// Waits until this node is a primary, and all of these nodes say so and are content.
+    /// Waits until this node is a primary, and all of these nodes agree and are healthy.
     pub(crate) fn wait_for_primary(&self, node: usize, nodes: &[usize]) {
         let port = format!(":{}@", self.0[node].port);
         for &other in nodes {
@@ -92,7 +92,7 @@ impl Cluster {
         }
     }
 
-    /// Waits until all nodes agree where each slot is.
+    /// Waits until all nodes agree on the place of each slot.
     pub(crate) fn agree(&self) {
         let mut clients: Vec<_> = self.0.iter().map(Engine::client).collect();
         until("all know where the slots are", || {
@@ -102,7 +102,7 @@ impl Cluster {
                     .lines()
                     .map(|line| line.split(' ').map(str::to_owned).collect::<Vec<_>>())
                     .filter(|words| words.len() > 8)
-                    // Its name, and its slots.
+                    // The name of the node, and its slots.
                     .map(|words| [&words[..1], &words[8..]].concat())
                     .collect();
                 view.sort();
@@ -118,7 +118,7 @@ impl Cluster {
         });
     }
 
-    /// Waits until a replica has all that its primary has told by now.
+    /// Waits until a replica has all changes of its primary up to now.
     pub(crate) fn catch_up(&self, primary: usize, replica: usize) {
         let told = info(&mut self.0[primary].client(), "master_repl_offset");
         let mut client = self.0[replica].client();
@@ -144,7 +144,7 @@ impl Cluster {
         }
     }
 
-    /// Moves a slot key by key, as all engines can.
+    /// Moves a slot key by key, which all engines support.
     pub(crate) fn migrate(&self, slot: u16, from: usize, to: usize) {
         let (source, target) = (&self.0[from], &self.0[to]);
         let (source_id, target_id) = (self.id(from), self.id(to));
@@ -174,7 +174,8 @@ impl Cluster {
         }
     }
 
-    /// Moves slots at once, as Valkey 9 can; false if the engine cannot.
+    /// Moves slots with Valkey 9's atomic migration. Returns false if the engine does not support
+    /// it.
     pub(crate) fn migrate_at_once(&self, from: usize, to: usize, slots: &[(u16, u16)]) -> bool {
         let target = self.id(to);
         let mut client = self.0[from].client();
@@ -207,8 +208,8 @@ impl Cluster {
 }
 
 impl Client {
-    /// Asks the node that has the key. Where that one has ended, another one is asked until the key
-    /// has a node again. An error of the connection says that the command may have been done.
+    /// Sends the command to the node that has the key. If that node has stopped, tries others until
+    /// the key has a node again. After a connection error the command may have run or not.
     pub(crate) fn ask<T: FromRedisValue>(
         &mut self,
         key: &str,
@@ -217,7 +218,7 @@ impl Client {
         self.ask_and(key, command, |_| ()).map(|(value, ())| value)
     }
 
-    /// As [`ask`](Self::ask); true if a replica has it, too.
+    /// Like [`ask`](Self::ask). Returns true if a replica also has the change.
     pub(crate) fn ask_surely<T: FromRedisValue>(
         &mut self,
         key: &str,
@@ -228,7 +229,7 @@ impl Client {
         })
     }
 
-    /// What the engine says of the key's value.
+    /// The engine's digest of the value.
     pub(crate) fn digest(&mut self, key: &str) -> String {
         let exists: bool = self
             .ask(key, redis::cmd("EXISTS").arg(key))
@@ -250,7 +251,7 @@ impl Client {
         let mut asking = false;
         while begun.elapsed() < PATIENCE {
             let Some(connection) = self.connection(port) else {
-                // Nothing has been sent.
+                // Nothing has been sent yet.
                 (port, asking) = (self.another(), false);
                 continue;
             };
@@ -295,7 +296,7 @@ impl Client {
         }
     }
 
-    /// A node that may know better, after a moment.
+    /// Waits a moment, and returns a node that may know more.
     fn another(&mut self) -> u16 {
         thread::sleep(Duration::from_millis(10));
         self.random += 1;
@@ -303,7 +304,7 @@ impl Client {
     }
 }
 
-/// The node has done nothing, as it waits for others.
+/// True if the node has done nothing because it waits for others.
 fn is_waiting(error: &RedisError) -> bool {
     use redis::ServerErrorKind::{BusyLoading, ClusterDown, MasterDown, TryAgain};
     matches!(

@@ -1,9 +1,9 @@
-//! Starts engines with the module, and talks to them.
+//! Starts engines with the module, and connects to them.
 //!
-//! `GUIRA_ENGINE` names the engine's program, and `GUIRA_MODULE` the module; `ci/module.sh` sets both
-//! for each engine in turn. `GUIRA_ENGINE=none` skips what needs one.
+//! `GUIRA_ENGINE` names the engine's program, and `GUIRA_MODULE` the module; `ci/module.sh` sets
+//! both for each engine in turn. `GUIRA_ENGINE=none` skips the tests that need one.
 
-// Each test file is a crate of its own, and uses a part of this.
+// Each test file is a separate crate, and uses only a part of this.
 #![allow(dead_code)]
 
 use rand::{SeedableRng, rngs::StdRng};
@@ -24,10 +24,10 @@ pub(crate) mod oracle;
 pub(crate) mod payload;
 pub(crate) mod writers;
 
-/// Nothing takes so long.
+/// A timeout that no operation needs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An engine on loopback, which ends with this value.
+/// An engine on loopback. Dropping it stops the engine.
 #[derive(Debug)]
 pub(crate) struct Engine {
     process: Child,
@@ -36,13 +36,13 @@ pub(crate) struct Engine {
     arguments: Vec<String>,
 }
 
-/// The first argument of an engine whose module is wrong in the way that is named next.
+/// As the first argument, this starts a module with the fault in the next argument.
 pub(crate) const FAULT: &str = "FAULT";
 
-/// The first argument of an engine that has no more bytes of addresses than the next argument says.
+/// As the first argument, this limits the address space of the engine to the bytes in the next one.
 pub(crate) const ADDRESSES: &str = "ADDRESSES";
 
-/// The engine's program, and the module's file; `None` if there is to be none.
+/// The paths of the engine and of the module; `None` if the tests are to be skipped.
 fn programs() -> Option<(PathBuf, PathBuf)> {
     let engine = env::var_os("GUIRA_ENGINE").unwrap_or_else(|| {
         panic!(
@@ -56,7 +56,7 @@ fn programs() -> Option<(PathBuf, PathBuf)> {
     }
     let module = env::var_os("GUIRA_MODULE").map(PathBuf::from);
     let module = module.unwrap_or_else(|| {
-        // What `cargo build` has put beside the directory of the tests.
+        // `cargo build` puts the module beside the directory of the tests.
         let tests = env::current_exe().expect("the test has a path");
         let built = tests.ancestors().nth(2).expect("it is in a directory");
         built.join("libguira_module.so")
@@ -70,19 +70,19 @@ fn programs() -> Option<(PathBuf, PathBuf)> {
     Some((engine.into(), module))
 }
 
-/// The module's file.
+/// The path of the module.
 pub(crate) fn module() -> PathBuf {
     programs()
         .expect("the test has asked whether there is one")
         .1
 }
 
-/// True if there is no engine, and that is as it is wanted.
+/// True if the tests that need an engine are to be skipped.
 pub(crate) fn is_skipped() -> bool {
     programs().is_none()
 }
 
-/// True if `GUIRA_ENGINE` is an engine under valgrind, as `GUIRA_VALGRIND=1` says.
+/// True if `GUIRA_ENGINE` runs under valgrind, as `GUIRA_VALGRIND=1` declares.
 pub(crate) fn is_checked() -> bool {
     env::var_os("GUIRA_VALGRIND").is_some()
 }
@@ -92,7 +92,7 @@ pub(crate) fn long() -> bool {
     env::var_os("GUIRA_LONG").is_some()
 }
 
-/// Random numbers of the use `number`, the same in each run with this `GUIRA_SEED`.
+/// Random numbers for the use `number`, the same in each run with this `GUIRA_SEED`.
 pub(crate) fn random(number: u64) -> StdRng {
     let seed = env::var("GUIRA_SEED").map_or(0, |seed| {
         seed.parse()
@@ -101,7 +101,7 @@ pub(crate) fn random(number: u64) -> StdRng {
     StdRng::seed_from_u64(number.wrapping_add(u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15)))
 }
 
-/// A port that is free, and the one of a cluster's bus beside it.
+/// A free port whose cluster bus port is free as well.
 fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     const FIRST: u16 = 20_000;
@@ -122,13 +122,13 @@ fn free_port() -> u16 {
 }
 
 impl Engine {
-    /// Starts one, and returns when it is ready.
+    /// Starts an engine, and returns when it is ready.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let directory = TempDir::new().expect("there is room for files");
         Self::start_in(directory, arguments)
     }
 
-    /// A directory with a copy of the present AOF.
+    /// A directory with a copy of the current AOF.
     pub(crate) fn copy_of_commands(&self) -> TempDir {
         let copy = TempDir::new().expect("there is room for files");
         let [from, to] = [self.directory(), copy.path()].map(|path| path.join("appendonlydir"));
@@ -140,7 +140,7 @@ impl Engine {
         copy
     }
 
-    /// A directory with its RDB file, as that is now.
+    /// A directory with a copy of the current RDB file.
     pub(crate) fn copy_of_file(&self) -> TempDir {
         const FILE: &str = "dump.rdb";
         let copy = TempDir::new().expect("there is room for files");
@@ -148,7 +148,7 @@ impl Engine {
         copy
     }
 
-    /// The same, with its files in a directory that may have some.
+    /// Like [`start`](Self::start), in a directory that may contain files.
     pub(crate) fn start_in(directory: TempDir, arguments: &[&str]) -> Self {
         let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
         for _ in 0..3 {
@@ -166,13 +166,13 @@ impl Engine {
         panic!("the engine does not start: {}", log_of(directory.path()));
     }
 
-    /// Ends it at once, as a failing machine would.
+    /// Kills the engine, as a failing machine would.
     pub(crate) fn kill(&mut self) {
         self.process.kill().expect("it runs");
         self.process.wait().expect("it ends");
     }
 
-    /// Starts it again after [`kill`](Self::kill), with the files that it had.
+    /// Restarts the engine after [`kill`](Self::kill), with its files.
     pub(crate) fn start_again(&mut self) {
         self.process = spawn(self.directory.path(), self.port, &self.arguments);
         let is_ready = is_ready(&mut self.process, self.port);
@@ -195,7 +195,7 @@ impl Engine {
         connect(self.port, protocol).expect("the engine is there")
     }
 
-    /// What an engine logs that ends before it is ready.
+    /// The log of an engine that stops before it is ready.
     pub(crate) fn refuses(arguments: &[&str]) -> String {
         let directory = TempDir::new().expect("there is room for files");
         let arguments: Vec<_> = arguments.iter().map(ToString::to_string).collect();
@@ -208,7 +208,7 @@ impl Engine {
         log_of(directory.path())
     }
 
-    /// How many threads of it have this name.
+    /// The number of its threads with this name.
     pub(crate) fn threads(&self, name: &str) -> usize {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.process.id()));
         let names = tasks
@@ -217,12 +217,12 @@ impl Engine {
         names.filter(|found| found.trim() == name).count()
     }
 
-    /// Of its process.
+    /// The identifier of its process.
     pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// The time that its main thread has worked. What other processes do is not in it.
+    /// The processor time of its main thread. Other processes do not affect it.
     pub(crate) fn worked(&self) -> Duration {
         let path = format!("/proc/{0}/task/{0}/schedstat", self.id());
         let times = fs::read_to_string(path).expect("there is a /proc");
@@ -230,13 +230,13 @@ impl Engine {
         Duration::from_nanos(time.parse().expect("it is a number"))
     }
 
-    /// The most bytes of addresses that it had at one time: also those of memory that it has given
-    /// back since, or has never written to.
+    /// The peak of its address space. It includes memory that was freed since, or was never
+    /// written.
     pub(crate) fn most_memory(&self) -> u64 {
         self.status("VmPeak")
     }
 
-    /// The bytes that it has in memory.
+    /// Its resident bytes.
     pub(crate) fn resident(&self) -> u64 {
         self.status("VmRSS")
     }
@@ -251,7 +251,7 @@ impl Engine {
         kib.expect("the process has it") << 10
     }
 
-    /// True if it still runs.
+    /// True if the engine is still running.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.process.try_wait(), Ok(None))
     }
@@ -260,13 +260,13 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         if is_checked() && !thread::panicking() && self.is_alive() {
-            // It reports what is wrong when it ends.
+            // Under valgrind it reports errors when it stops.
             let _ = try_ask::<Value>(&mut self.client(), "SHUTDOWN NOSAVE");
             let status = self.process.wait().expect("it ends");
             assert!(status.success(), "{status}: {}", self.log());
             return;
         }
-        // It may have ended, which is as well.
+        // The engine may have stopped already.
         let _ = self.process.kill();
         let _ = self.process.wait();
         if thread::panicking() {
@@ -282,7 +282,7 @@ fn spawn(directory: &Path, port: u16, arguments: &[String]) -> Child {
         .append(true)
         .open(directory.join("log"))
         .expect("the log can be written");
-    // A module that can be wrong has a file of its own.
+    // The module with faults is a separate file.
     let (fault, arguments) = match arguments {
         [word, fault, rest @ ..] if word == FAULT => (Some(fault), rest),
         _ => (None, arguments),
@@ -300,7 +300,7 @@ fn spawn(directory: &Path, port: u16, arguments: &[String]) -> Child {
     let loads_itself = arguments.iter().any(|word| word == "--loadmodule");
     let mut command = match addresses {
         Some(bytes) => {
-            // It becomes the engine.
+            // `prlimit` becomes the engine.
             let mut command = Command::new("prlimit");
             command.arg(format!("--as={bytes}")).arg(engine);
             command
@@ -325,7 +325,7 @@ fn spawn(directory: &Path, port: u16, arguments: &[String]) -> Child {
         command.arg("--loadmodule").arg(&module);
     }
     for word in arguments {
-        // The module's path, in arguments of the test.
+        // `MODULE` in the arguments of a test is the path of the module.
         match word == "MODULE" {
             true => command.arg(&module),
             false => command.arg(word),
@@ -346,7 +346,7 @@ fn connect(port: u16, protocol: &str) -> Result<Connection, RedisError> {
     Ok(connection)
 }
 
-/// True when it answers, and has loaded its files; false if it has ended.
+/// True once the engine replies and has loaded its files; false if it has stopped.
 fn is_ready(process: &mut Child, port: u16) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
@@ -366,7 +366,7 @@ fn log_of(directory: &Path) -> String {
     fs::read_to_string(directory.join("log")).unwrap_or_default()
 }
 
-/// Sends a command, whose words are split at spaces.
+/// Sends a command. Its words are separated by spaces.
 pub(crate) fn try_ask<T: FromRedisValue>(
     client: &mut Connection,
     words: &str,
@@ -379,12 +379,12 @@ pub(crate) fn try_ask<T: FromRedisValue>(
     command.query(client)
 }
 
-/// As [`try_ask`], and it must succeed.
+/// Like [`try_ask`], for a command that must succeed.
 pub(crate) fn ask<T: FromRedisValue>(client: &mut Connection, words: &str) -> T {
     try_ask(client, words).unwrap_or_else(|error| panic!("{words}: {error}"))
 }
 
-/// As [`try_ask`], and it must fail; the text of the error.
+/// Like [`try_ask`], for a command that must fail. Returns the text of the error.
 pub(crate) fn refusal(client: &mut Connection, words: &str) -> String {
     match try_ask::<Value>(client, words) {
         Ok(value) => panic!("{words} was answered with {value:?}"),
@@ -392,13 +392,13 @@ pub(crate) fn refusal(client: &mut Connection, words: &str) -> String {
     }
 }
 
-/// The error as it came.
+/// The text of the error, as the engine sent it.
 pub(crate) fn text(error: &RedisError) -> String {
     let words = [error.code(), error.detail()];
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// A number of `INFO`.
+/// A number in `INFO`.
 pub(crate) fn info(client: &mut Connection, name: &str) -> i64 {
     let info: String = ask(client, "INFO everything");
     let found = info
@@ -410,12 +410,12 @@ pub(crate) fn info(client: &mut Connection, name: &str) -> i64 {
         .unwrap_or_else(|_| panic!("{name} is {found}"))
 }
 
-/// What the engine says of all keys and their values.
+/// The engine's digest of all keys and values.
 pub(crate) fn digest(client: &mut Connection) -> String {
     ask(client, "DEBUG DIGEST")
 }
 
-/// Waits until `done`, but not for ever.
+/// Waits until `done` returns true, and panics after a timeout.
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !done() {
@@ -424,14 +424,14 @@ pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// Nothing has gone wrong in there.
+/// Asserts that no panic occurred, and that no replicated command was refused.
 pub(crate) fn is_sound(client: &mut Connection) {
     for name in ["guira_panics", "guira_refused_on_replica"] {
         assert_eq!(info(client, name), 0, "{name}");
     }
 }
 
-/// A filter in pieces, with the position that each is loaded at.
+/// The pieces of a filter, each with the position at which it is loaded.
 pub(crate) fn dump(client: &mut Connection, key: &str) -> Vec<(u64, Vec<u8>)> {
     let mut pieces = Vec::new();
     let mut position = 0;

@@ -1,23 +1,23 @@
-//! Clients that change filters at random, and know what must be in them.
+//! Clients that change filters at random, and know which items must be present.
 
 use rand::{RngExt, rngs::StdRng};
 use redis::{Connection, Value};
 use std::collections::HashMap;
 
-/// A client's items in one key. No other client has them.
+/// The items of one client in one key. No other client uses them.
 #[derive(Debug)]
 pub(crate) struct Oracle {
     key: String,
     client: usize,
     random: StdRng,
-    /// How many copies of each item are there.
+    /// The number of copies of each item.
     copies: HashMap<u32, u32>,
 }
 
-/// Items of a client.
+/// The number of items of a client.
 const ITEMS: u32 = 2_000;
 
-/// Copies of an item that always fit.
+/// The number of copies of an item that always fit.
 const MOST: u32 = 2;
 
 impl Oracle {
@@ -34,14 +34,14 @@ impl Oracle {
         format!("{}:{number}", self.client)
     }
 
-    /// Sends `count` commands, some at a time, and checks their answers.
+    /// Sends `count` commands in pipelines, and checks their replies.
     pub(crate) fn work(&mut self, connection: &mut Connection, count: usize) {
         self.try_work(connection, count)
             .expect("the engine answers");
     }
 
-    /// The same for an engine that may end during the commands. Then the items of unanswered
-    /// commands may be present or absent.
+    /// Like [`work`](Self::work), for an engine that may stop during the commands. Items of
+    /// commands without a reply may then be present or absent.
     pub(crate) fn try_work(
         &mut self,
         connection: &mut Connection,
@@ -71,7 +71,7 @@ impl Oracle {
                     }
                     8 if *copies < MOST => {
                         pipe.cmd("CF.INSERT").arg(&self.key).arg("ITEMS").arg(item);
-                        // An array of one.
+                        // CF.INSERT replies with an array of one element.
                         expected.push(None);
                         *copies += 1;
                     }
@@ -91,12 +91,12 @@ impl Oracle {
         Ok(())
     }
 
-    /// How many items there are.
+    /// The number of copies of all items.
     pub(crate) fn len(&self) -> u64 {
         self.copies.values().copied().map(u64::from).sum()
     }
 
-    /// All items that must be there are.
+    /// Checks that all expected items are present.
     pub(crate) fn check(&self, connection: &mut Connection) {
         let there: Vec<_> = self
             .copies
@@ -120,7 +120,7 @@ impl Oracle {
     }
 }
 
-/// The items of all these clients in one key, as the filter counts them, are as many as they should be.
+/// Checks that the filter counts as many items as these clients have in the key.
 pub(crate) fn check_all(connection: &mut Connection, key: &str, oracles: &[&Oracle]) {
     oracles.iter().for_each(|oracle| oracle.check(connection));
     let info: HashMap<String, u64> = redis::cmd("CF.INFO")

@@ -1,17 +1,17 @@
-//! Values of the module as `DUMP` gives them: taken apart, changed, and put together again.
+//! Values of the module in the format of `DUMP`: taken apart, changed, and put together again.
 
-/// What the engine has for its own type.
+/// The engine's tag for a value of a module.
 const MODULE: u8 = 7;
 
-/// What comes before each number and string, and after the last one.
+/// The engine's tag after the last number or string. Others precede each of them.
 const END: u64 = 0;
 const NUMBER: u64 = 2;
 const STRING: u64 = 5;
 
-/// The version of the file, and a checksum.
+/// The bytes of the version of the format and a checksum.
 const TRAILER: usize = 10;
 
-/// Bytes of a checksum of the module's own.
+/// The bytes of the module's own checksum.
 const SUM: usize = 4;
 
 /// A number or a string of a value.
@@ -31,7 +31,7 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// That of a `DUMP` of an engine with `rdbcompression no`.
+    /// Parses the `DUMP` of an engine with `rdbcompression no`.
     pub(crate) fn parse(bytes: &[u8]) -> Self {
         let (body, trailer) = bytes.split_at(bytes.len() - TRAILER);
         let (&kind, mut rest) = body.split_first().expect("it has a type");
@@ -59,7 +59,7 @@ impl Payload {
         }
     }
 
-    /// For an engine that does not look at the checksum.
+    /// Encodes the payload, for an engine that does not verify the checksum.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![MODULE];
         put_number(&mut bytes, self.id);
@@ -100,11 +100,11 @@ impl Payload {
         payload
     }
 
-    /// Makes the checksums of the module right. (Those of the engine are not looked at.)
+    /// Corrects the checksums of the module. (The engine does not verify its own.)
     pub(crate) fn set_sums(&mut self) {
         let (last, before) = self.items.split_last_mut().expect("there are items");
         if let Item::Number(sum) = last {
-            // A load: of the header and the pieces.
+            // A load has a checksum of its header and pieces.
             let strings = before.iter().filter_map(|item| match item {
                 Item::Bytes(bytes) => Some(bytes),
                 Item::Number(_) => None,
@@ -113,7 +113,8 @@ impl Payload {
             *sum = (all.len() as u64) << 32 | u64::from(crc32fast::hash(&all));
             return;
         }
-        // The header of a dump, and after it the strings of a snapshot, up to an empty one.
+        // A filter has the header of a dump, and then the strings of a snapshot, up to an empty
+        // one.
         let mut strings = self.items.iter_mut().filter_map(|item| match item {
             Item::Bytes(bytes) => Some(bytes),
             Item::Number(_) => None,
@@ -150,7 +151,7 @@ fn set_sum(bytes: &mut [u8]) {
     }
 }
 
-/// A number as the engine writes it: in one, two, five or nine bytes.
+/// Writes a number like the engine: in one, two, five or nine bytes.
 fn put_number(bytes: &mut Vec<u8>, number: u64) {
     match number {
         0..0x40 => bytes.push(number as u8),

@@ -1,4 +1,4 @@
-//! Clients of a cluster that write, and know what must be there.
+//! Clients of a cluster that write, and know which items must be present.
 
 use super::cluster::{Client, Cluster, PRIMARIES, first_slot};
 use rand::{RngExt, rngs::StdRng};
@@ -9,10 +9,10 @@ use std::{
     thread,
 };
 
-/// Keys, in slots all over the cluster.
+/// The number of keys, whose slots are on all nodes.
 pub(crate) const KEYS: u32 = 30;
 
-/// Items of a writer in a key.
+/// The number of items of a writer in a key.
 const ITEMS: usize = 300;
 
 const WRITERS: u64 = 2;
@@ -21,10 +21,10 @@ pub(crate) fn key(place: u32) -> String {
     format!("key:{place}")
 }
 
-/// A slot of the keys, the primary that has it, and how often it has moved.
+/// A slot of the keys, the primary that has it, and the number of its moves.
 pub(crate) type Place = (u16, usize, usize);
 
-/// The slots of the keys when the cluster begins.
+/// The slots of the keys in a new cluster.
 pub(crate) fn slots(cluster: &Cluster) -> Vec<Place> {
     let mut client = cluster.0[0].client();
     let mut slots: Vec<u16> = (0..KEYS)
@@ -43,7 +43,7 @@ pub(crate) fn slots(cluster: &Cluster) -> Vec<Place> {
         .collect()
 }
 
-/// A client, and what it has in each key.
+/// A client, and its items in each key.
 #[derive(Debug)]
 pub(crate) struct Writer {
     number: u64,
@@ -55,21 +55,22 @@ pub(crate) struct Writer {
 #[derive(Clone, Debug, Default)]
 struct Items {
     there: Vec<u64>,
-    /// What may be there or not: the primary ended before a replica had it.
+    /// The number of items that may be present or absent, because a primary stopped before a
+    /// replica had them.
     unsure: u64,
 }
 
-/// What the writers have done, for threads that wait for them.
+/// The progress of the writers, for threads that wait for them.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// Of each key: commands that are done and will not be lost.
+    /// For each key, the number of commands that have run and will not be lost.
     done: Vec<AtomicU64>,
     has_replicas: bool,
     end: AtomicBool,
 }
 
 impl Progress {
-    /// Waits until something more has been written to each key.
+    /// Waits until each key has received more writes.
     pub(crate) fn wait(&self) {
         const MORE: u64 = 10;
         let before: Vec<_> = self.done.iter().map(Self::load).collect();
@@ -91,7 +92,7 @@ impl Progress {
     }
 }
 
-/// The writers end with this, also when a test fails.
+/// Stops the writers when dropped, even if a test fails.
 struct End<'a>(&'a Progress);
 
 impl Drop for End<'_> {
@@ -114,7 +115,7 @@ impl Writer {
         format!("{}:{item}", self.number)
     }
 
-    /// Adds or deletes an item, and checks the answer.
+    /// Adds or deletes an item, and checks the reply.
     fn step(&mut self, client: &mut Client, progress: &Progress) {
         let place = self.random.random_range(0..KEYS);
         let there = &mut self.keys[place as usize].there;
@@ -174,7 +175,7 @@ pub(crate) fn write_while(
             .ask::<()>(&key(place), &reserve)
             .expect("the key is new");
     }
-    // No client uses them: for them the clocks of all nodes move all the time.
+    // No client uses these keys, whose windows keep the clocks of all nodes moving.
     for number in 0..12 {
         let name = format!("clock:{number}");
         let mut reserve = cmd("CF.RESERVE");
@@ -191,7 +192,7 @@ pub(crate) fn write_while(
             .map(|number| {
                 let (mut client, progress) = (cluster.client(), &progress);
                 scope.spawn(move || {
-                    // If this one fails, no thread waits for it.
+                    // If a writer fails, no thread waits for it.
                     let end = End(progress);
                     let mut writer = Writer::new(number);
                     while !progress.end.load(Ordering::Relaxed) {
@@ -214,7 +215,8 @@ pub(crate) fn write_while(
     })
 }
 
-/// All is there that must be, and no more. Returns how many items may be there or not.
+/// Checks that exactly the expected items are present. Returns the number of items that may be
+/// present or absent.
 pub(crate) fn check(client: &mut Client, writers: &[Writer]) -> u64 {
     let mut unsure = 0;
     for place in 0..KEYS {

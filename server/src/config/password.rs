@@ -3,7 +3,7 @@
 use std::fmt;
 use subtle::ConstantTimeEq;
 
-/// A password, which is not shown anywhere.
+/// A password. It is never printed.
 #[derive(Clone)]
 pub struct Password {
     padded: [u8; Self::LONGEST],
@@ -22,12 +22,12 @@ impl Password {
         })
     }
 
-    /// Its bytes, to authenticate to another server.
+    /// The bytes of the password, to authenticate to another server.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.padded[..self.length]
     }
 
-    /// Compares in a time that does not depend on where the two differ.
+    /// Compares in constant time, wherever the two differ.
     #[must_use]
     pub fn is(&self, guess: &[u8]) -> bool {
         let Some(guess) = Self::new(guess) else {

@@ -1,4 +1,4 @@
-//! The command line, and settings that do not go together.
+//! The command line, and settings that do not fit together.
 
 use super::*;
 use clap::CommandFactory;

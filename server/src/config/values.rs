@@ -1,4 +1,4 @@
-//! From the texts of values to the values.
+//! Parses the values of settings.
 
 use crate::command::COMMANDS;
 use guira_commands::MIN_RATE;
@@ -37,11 +37,11 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "not a size: give bytes, or a number with kb, mb or gb".into())
 }
 
-/// Least bytes of replies that a client may leave unread: more than the replies of `AUTH`, `CONFIG` and
-/// `INFO`, with which a limit that is too low is found and raised.
+/// The lowest limit for unread replies. It is larger than the replies of `AUTH`, `CONFIG` and
+/// `INFO`, which an operator needs to find and raise a limit that is too low.
 const LEAST_OUTPUT: usize = 64 << 10;
 
-/// A limit for replies, or 0 for none.
+/// A limit for replies, where 0 means none.
 pub(super) fn output_size(text: &str) -> Result<usize, String> {
     match size(text)? {
         1..LEAST_OUTPUT => Err(format!(
@@ -51,7 +51,7 @@ pub(super) fn output_size(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A size of a request or of a part of it, in which places are numbers of 32 bits.
+/// A size of a request or of a part of it, whose positions are 32-bit numbers.
 pub(super) fn request_size(text: &str) -> Result<usize, String> {
     let most = u32::MAX as usize;
     match size(text)? {
@@ -84,7 +84,7 @@ pub(super) fn number(text: &str) -> Result<u32, String> {
         .map_err(|_| format!("not a number: give one from 0 to {}", u32::MAX))
 }
 
-/// A number with the first of `units` that it ends in.
+/// A number whose unit is the first of `units` that the text ends in.
 fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     units.iter().find_map(|(unit, factor)| {
         let number: u64 = text.strip_suffix(unit)?.trim().parse().ok()?;

@@ -14,8 +14,7 @@ fn unlimited(options: Options) -> Entry {
     Filter::build(options, growth).unwrap().into()
 }
 
-/// A save of many filters takes long, and does not keep filters that are deleted during the
-/// save.
+/// A save of many filters takes long. It must not keep filters alive that are deleted in this time.
 #[test]
 fn entries_are_looked_up_when_their_turn_comes() {
     let keyspace = Keyspace::new(usize::MAX);
@@ -28,7 +27,7 @@ fn entries_are_looked_up_when_their_turn_comes() {
     assert!(entries.next().is_none());
 }
 
-/// A thread that is too late would charge for it once more, for a moment.
+/// A late thread would charge for the growth a second time, for a moment.
 #[test]
 fn one_of_all_is_told_that_a_filter_has_grown() {
     let filter = unlimited(Options::default());
@@ -51,7 +50,7 @@ fn one_of_all_is_told_that_a_filter_has_grown() {
     });
 }
 
-/// A save with a key twice could not be loaded.
+/// A save with a duplicate key could not be loaded.
 #[test]
 fn no_key_is_there_twice() {
     let keyspace = Keyspace::new(usize::MAX);
@@ -64,7 +63,7 @@ fn no_key_is_there_twice() {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            // It may begin when it is to stop already.
+            // `stop` may already be set when the thread starts.
             loop {
                 for key in &keys {
                     keyspace.delete(key.as_bytes());

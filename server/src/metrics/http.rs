@@ -59,12 +59,12 @@ pub async fn serve(listener: TcpListener, server: Arc<Server>) {
     }
 }
 
-/// The next scrape, when there is room for it.
+/// Accepts the next connection once fewer than [`SCRAPES`] are being served.
 async fn accept(
     listener: &TcpListener,
     scrapes: &Arc<Semaphore>,
 ) -> Option<(TcpStream, OwnedSemaphorePermit)> {
-    // It is never closed.
+    // The semaphore is never closed.
     let permit = scrapes.clone().acquire_owned().await.ok()?;
     let (stream, _) = listener.accept().await.ok()?;
     Some((stream, permit))
@@ -81,7 +81,7 @@ async fn answer(
             let encoded = server.slow.run_scrape(move || metrics(&registry, format));
             encoded.await.ok_or("the server ends")
         }
-        // Probes do not wait for what takes long.
+        // Probes do not wait for long work.
         (&Method::GET, "/healthz") => Ok(response(StatusCode::OK, PLAIN, "ok\n".into())),
         (&Method::GET, "/readyz") => Ok(readiness(&server)),
         _ => {
@@ -91,9 +91,9 @@ async fn answer(
     }
 }
 
-/// Ready from the time when the filters are loaded and clients are accepted, until the server ends.
-/// A failed save makes nothing unready: clients are served as before, and turning them away would
-/// not help the disk. `guira_last_save_failed` tells it.
+/// The server is ready from the time when the filters are loaded and clients are accepted, until it
+/// stops. A failed save does not make it unready: it serves clients as before, and turning them
+/// away would not help the disk. `guira_last_save_failed` reports the failure.
 fn readiness(server: &Server) -> Answer {
     match server.is_ready.load(Relaxed) {
         true => response(StatusCode::OK, PLAIN, "ready\n".into()),
@@ -115,7 +115,7 @@ fn metrics(registry: &Registry, format: Format) -> Answer {
     }
 }
 
-/// What the client accepts, from all headers that say so.
+/// The combined value of all `Accept` headers.
 fn accepted(headers: &HeaderMap) -> String {
     let all = headers.get_all(ACCEPT).iter();
     let texts: Vec<_> = all.filter_map(|value| value.to_str().ok()).collect();

@@ -1,4 +1,4 @@
-//! One client.
+//! The connection of one client.
 
 mod output;
 mod unauthenticated;
@@ -27,23 +27,24 @@ use std::{
 use tokio::{io::Interest, time::timeout};
 use tracing::{info, warn};
 
-/// With one of these begin the lines that a browser sends before a body.
+/// The lines that a browser sends before a request body begin with one of these words.
 const OF_HTTP: [&[u8]; 2] = [b"POST", b"Host:"];
 
-/// Bytes that are read at a time, at most: after the client has authenticated, and before.
+/// The most bytes per read, after and before the client has authenticated.
 const READ: usize = 16 * 1024;
 const READ_UNAUTHENTICATED: usize = 4 * 1024;
 
-/// The memory for replies that an idle connection keeps, and that is not counted.
+/// An idle connection keeps a reply buffer of up to this size, which is not counted.
 const KEPT: usize = 16 * 1024;
 
-/// Memory for a request that has come in part is counted from here on.
+/// Memory for a partial request counts towards the limit from this size on.
 const COUNTED: usize = 4 * 1024;
 
-/// How long the socket of a client that sends no more may take nothing of its last replies.
+/// A client that has closed its sending side is disconnected if its socket accepts no replies for
+/// this long.
 const LAST_READ: Duration = Duration::from_secs(60);
 
-/// What clients can make the log say.
+/// Limits the log lines that clients can provoke.
 static GARBAGE: Limited = Limited::new();
 static HTTP: Limited = Limited::new();
 static IDLE: Limited = Limited::new();
@@ -55,20 +56,20 @@ pub(super) struct Connection {
     server: Arc<Server>,
     session: Session,
     _listed: Listed<Server>,
-    /// When its last command was done.
+    /// When the last command ended.
     done: Instant,
     decoder: Decoder,
     held_requests: Held,
     held_replies: Held,
     limits: Limits,
-    /// What was decoded already, and comes next.
+    /// The result of the last decoding, if it has yet to be handled.
     held: Option<Result<Named, ProtocolError>>,
-    /// The command of the last request: most requests name the same one.
+    /// The command of the last request, because most requests name the same command.
     last: Option<&'static Command>,
-    /// Replies that the client has not taken yet, from `sent` on.
+    /// Replies from `sent` on are not yet sent.
     replies: Vec<u8>,
     sent: usize,
-    /// The memory of `replies` that is accounted for.
+    /// The part of the memory of `replies` that has been counted.
     room: usize,
 }
 
@@ -117,10 +118,10 @@ impl Connection {
         }
     }
 
-    /// Serves the client until it goes, or must go, or `stop` says so.
+    /// Serves the client until it disconnects, has to be disconnected, or `stop` fires.
     pub(super) async fn run(mut self, stop: &Stop) -> io::Result<()> {
         let served = self.serve(stop).await;
-        // Also if the client has gone without waiting for the reply.
+        // The server also stops if the client disconnected without waiting for the reply.
         if self.session.after == After::Shutdown {
             stop.now();
         }
@@ -197,8 +198,8 @@ impl Connection {
         self.forget_replies();
     }
 
-    /// Reads once, does what was read and writes the replies; false at the end
-    /// of what the client sends.
+    /// Reads once, runs the commands that were read and writes the replies. Returns false at the
+    /// end of the client's stream.
     async fn read(&mut self) -> io::Result<bool> {
         let room = match self.session.authenticated {
             true => READ,
@@ -226,7 +227,7 @@ impl Connection {
         }
         self.work().await;
         self.write()?;
-        // A connection with nothing to do keeps little memory.
+        // An idle connection keeps little memory.
         self.decoder.shrink(READ);
         if !self.count_requests(0) {
             self.refuse(&ProtocolError::Unfinished);
@@ -234,8 +235,8 @@ impl Connection {
         Ok(true)
     }
 
-    /// Counts the memory of the request that has come in part, and of `waiting` bytes of another
-    /// one: false if those of all clients are too many.
+    /// Counts the memory of the partial request, plus `waiting` bytes of another request. Returns
+    /// false if the requests of all clients exceed the limit.
     #[inline]
     fn count_requests(&mut self, waiting: usize) -> bool {
         let bytes = self.decoder.memory() + waiting;
@@ -249,7 +250,7 @@ impl Connection {
         }
     }
 
-    /// Does all commands that are there as a whole.
+    /// Runs all complete commands.
     async fn work(&mut self) {
         let mut run = None;
         self.done = Instant::now();
@@ -262,7 +263,7 @@ impl Connection {
                 Ok(Some(named)) => match OnItem::of(&named) {
                     Some(on_item) if self.may_group(on_item.command) => self.group(named, &mut run),
                     _ => match self.slow(&named) {
-                        // In a box, for which idle clients need no room.
+                        // A boxed future takes no room in the futures of idle clients.
                         Some(command) => {
                             let request = named.request;
                             Box::pin(self.answer_slowly(command, request, &mut run)).await;
@@ -283,7 +284,7 @@ impl Connection {
         self.count(run.take());
     }
 
-    /// The next request that is there as a whole. Its command is looked up here, and only here.
+    /// Returns the next complete request. This is the only place that looks up the command.
     fn next(&mut self) -> Result<Option<Named>, ProtocolError> {
         if let Some(held) = self.held.take() {
             return held.map(Some);
@@ -302,13 +303,13 @@ impl Connection {
         Ok(Some(Named { command, request }))
     }
 
-    /// True if calls of the command can be done together.
+    /// True if several calls of the command can run together.
     fn may_group(&self, command: &Command) -> bool {
         !self.session.is_queueing() && !self.server.refuses(command)
     }
 
-    /// Does `first` and the requests after it that are alike together, so that
-    /// their loads from memory overlap.
+    /// Runs `first` together with the requests after it that are alike, so that their loads from
+    /// memory overlap.
     fn group(&mut self, first: Named, run: &mut Option<Calls>) {
         let mut requests: SmallVec<[Named; GROUP]> = SmallVec::new();
         requests.push(first);
@@ -347,7 +348,7 @@ impl Connection {
         }
     }
 
-    /// The calls of `command`, which continue or begin.
+    /// The current run of calls if it is of `command`, otherwise a new run.
     fn calls<'a>(&self, command: &'static Command, run: &'a mut Option<Calls>) -> &'a mut Calls {
         let is_same = |calls: &Calls| ptr::eq(calls.command, command);
         if !run.as_ref().is_some_and(is_same) {
@@ -377,8 +378,8 @@ impl Connection {
         self.reply(&reply);
     }
 
-    /// Adds `reply` to those for the client. If there is no memory for even an error, the connection
-    /// closes: the next reply must not seem to be this one.
+    /// Appends `reply`. If there is no memory even for an error, the connection closes: the client
+    /// would otherwise take the next reply for this one.
     fn reply(&mut self, reply: &Reply) {
         if encode(reply, self.session.protocol, &mut self.replies).is_err() {
             self.close_at_once();
@@ -387,14 +388,14 @@ impl Connection {
 
     fn call(&mut self, command: &'static Command, args: &[&[u8]]) -> Reply {
         let reply = call(&self.server, &mut self.session, command, args);
-        // What is queued is timed when it is done.
+        // A queued command is timed when it runs.
         if reply != QUEUED {
             self.note_time(command, args);
         }
         reply
     }
 
-    /// Successive commands that were done together count as the first of them.
+    /// The slow log attributes the time of commands that ran together to the first of them.
     fn note_time(&mut self, command: &Command, args: &[&[u8]]) {
         let now = Instant::now();
         let time = now - self.done;
@@ -404,27 +405,27 @@ impl Connection {
         self.done = now;
     }
 
-    /// The command of the request, if it will take long.
+    /// Returns the command of the request if it may take long.
     fn slow(&self, named: &Named) -> Option<&'static Command> {
         let words = named.request.words().len();
         let takes_long = |command: &&Command| self.session.takes_long(command, words);
         named.command.filter(takes_long)
     }
 
-    /// As [`answer`](Self::answer), beside the threads that serve.
+    /// Like [`answer`](Self::answer), but on a thread other than the serving threads.
     async fn answer_slowly(
         &mut self,
         command: &'static Command,
         request: Request,
         run: &mut Option<Calls>,
     ) {
-        // It may have to wait for its turn.
+        // The command may have to wait for its turn.
         self.decoder.shrink(READ);
         if !self.count_requests(request.memory()) {
             return self.refuse(&ProtocolError::Unfinished);
         }
         let server = self.server.clone();
-        // They go along, and come back.
+        // The session and the replies move to the other thread and back.
         let nobody = Session::new(0, String::new(), false);
         let calls = self.calls(command, run);
         let mut session = mem::replace(&mut self.session, nobody);
@@ -469,7 +470,7 @@ impl Connection {
         }
     }
 
-    /// A browser, which a web page has told to post commands to this port.
+    /// Refuses a browser that a web page made post commands to this port.
     fn refuse_http(&mut self) {
         self.server.stats.protocol_error();
         let (id, address) = (self.session.id, &self.session.address);
@@ -477,7 +478,7 @@ impl Connection {
         self.session.after = After::Close;
     }
 
-    /// Protocol garbage: what follows cannot be made sense of.
+    /// Refuses bytes that violate the protocol: the bytes after them cannot be interpreted.
     fn refuse(&mut self, error: &ProtocolError) {
         self.server.stats.protocol_error();
         let (id, address) = (self.session.id, &self.session.address);
@@ -488,7 +489,7 @@ impl Connection {
     }
 }
 
-/// True for the first word of a line that a browser sends before a body.
+/// True for the first word of a line that a browser sends before a request body.
 fn is_http(word: &[u8]) -> bool {
     OF_HTTP
         .iter()

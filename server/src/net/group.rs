@@ -1,21 +1,21 @@
-//! Requests that are done together if they follow one another.
+//! Consecutive requests that run together.
 
 use crate::{command::Command, resp::Request, store::Store};
 use guira_commands::Together;
 use std::ptr;
 
-/// The most requests that run together. This length is usual in a pipeline, and their loads from
-/// memory keep a core busy.
+/// The most requests that run together. Pipelines of this length are common, and the loads of this
+/// many requests keep a core busy.
 pub(super) const GROUP: usize = 16;
 
-/// A request, and the command that it names; `None` if there is no such command for clients.
+/// A request and its command; `None` if clients have no command of that name.
 #[derive(Debug)]
 pub(super) struct Named {
     pub(super) command: Option<&'static Command>,
     pub(super) request: Request,
 }
 
-/// A call `name key item` of a command that can do several calls at once.
+/// A call `name key item` of a command that can run several calls at once.
 #[derive(Debug)]
 pub(super) struct OnItem<'a> {
     pub(super) command: &'static Command,
@@ -41,7 +41,7 @@ impl<'a> OnItem<'a> {
         words.next().is_none().then_some(one)
     }
 
-    /// True if `other` is a call of the same command on the same key.
+    /// True if `other` calls the same command on the same key.
     #[inline]
     pub(super) fn is_like(&self, other: &Named) -> bool {
         OnItem::of(other)

@@ -1,4 +1,4 @@
-//! What one client has in a pool of memory.
+//! The memory of one client that counts towards a pool.
 
 use crate::{
     pools::{Pool, Pools},
@@ -6,7 +6,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Which pool.
+/// The pool that the memory counts towards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
     Requests,
@@ -14,7 +14,7 @@ pub(super) enum Which {
     Unauthenticated,
 }
 
-/// What is counted of a client.
+/// The counted memory of a client.
 pub(super) struct Held {
     server: Arc<Server>,
     which: Which,
@@ -40,8 +40,8 @@ impl Held {
         }
     }
 
-    /// The client has `bytes` in the pool `which` now, and none in another one: false if those of
-    /// all clients are too many then.
+    /// Sets the client's share of the pool `which` to `bytes`, and its share of any other pool to
+    /// 0. Returns false if the pool then exceeds its limit.
     #[inline]
     pub(super) fn set(&mut self, which: Which, bytes: usize) -> bool {
         if bytes == self.bytes && (which == self.which || bytes == 0) {

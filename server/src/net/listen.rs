@@ -1,4 +1,4 @@
-//! Where clients come from.
+//! The sockets that clients connect to.
 
 use super::{stream::Stream, tls::Tls};
 use crate::config::Config;
@@ -21,13 +21,13 @@ use std::{
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpSocket, UnixListener, lookup_host};
 
-/// Clients that wait to be accepted; the system may allow fewer (`net.core.somaxconn`).
+/// How many clients may wait to be accepted; the system may allow fewer (`net.core.somaxconn`).
 const BACKLOG: u32 = 4096;
 
-/// Permissions of a Unix socket: only the server's own user can connect.
+/// Permissions of a Unix socket: only the user of the server can connect.
 const PRIVATE: u32 = 0o600;
 
-/// Where clients come from.
+/// A socket that clients connect to.
 #[derive(Debug)]
 pub enum Listener {
     /// A TCP port.
@@ -38,7 +38,7 @@ pub enum Listener {
     Unix(UnixListener, SocketFile),
 }
 
-/// Removes the file of a Unix socket when it goes.
+/// Removes the file of a Unix socket when dropped.
 #[derive(Debug)]
 pub struct SocketFile(PathBuf);
 
@@ -50,20 +50,20 @@ impl fmt::Display for SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // No server listens there any more. If the removal fails, the next server removes the file.
+        // No server listens on it any more. If the removal fails, the next server removes the file.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Clients cannot come this way.
+/// The server cannot listen.
 #[derive(Debug, Error)]
 pub enum ListenError {
-    /// The system refuses it.
+    /// The system refuses to listen on the address.
     #[error("cannot listen on {place}: {error}")]
     Refused {
         /// An address, a host name with a port, or the path of a Unix socket.
         place: String,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// Other machines could connect without a password.
@@ -93,7 +93,7 @@ impl fmt::Display for Listener {
 }
 
 impl Listener {
-    /// All places where `config` says that clients come from. `tls` is what it says of TLS.
+    /// Opens all sockets that `config` names. `tls` has its settings for TLS.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl Listener {
         Ok(listeners)
     }
 
-    /// The TCP port, if it is one without TLS.
+    /// The port of a TCP listener without TLS.
     #[must_use]
     pub fn port(&self) -> Option<u16> {
         match self {
@@ -132,7 +132,7 @@ impl Listener {
         }
     }
 
-    /// The next client.
+    /// Accepts the next client.
     pub(super) async fn accept(&self) -> io::Result<Incoming> {
         let (stream, address, tls) = match self {
             Self::Tcp(listener) => {
@@ -146,7 +146,7 @@ impl Listener {
             }
             Self::Unix(listener, file) => {
                 let (stream, _) = listener.accept().await?;
-                // As Redis writes it.
+                // Redis writes the address of a Unix socket like this.
                 (Stream::Unix(stream), format!("{file}:0"), None)
             }
         };
@@ -158,7 +158,7 @@ impl Listener {
     }
 }
 
-/// A client that has come, and has not said anything.
+/// A client that has connected and has not sent anything.
 #[derive(Debug)]
 pub(super) struct Incoming {
     stream: Stream,
@@ -167,12 +167,12 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    /// True if there is a handshake before anything else.
+    /// True if the connection begins with a TLS handshake.
     pub(super) fn is_tls(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// The stream of what is said, after the handshake if there is one.
+    /// Performs the TLS handshake, if any, and returns the stream.
     pub(super) async fn open(self) -> io::Result<Stream> {
         match (self.stream, self.tls) {
             (Stream::Tcp(stream), Some(tls)) => {
@@ -182,8 +182,8 @@ impl Incoming {
         }
     }
 
-    /// Sends `line`, which finds room in the buffer of a new socket; nothing, if there would
-    /// have to be a handshake first.
+    /// Sends `line`, which always fits into the send buffer of a new socket. Sends nothing if the
+    /// connection begins with a handshake.
     pub(super) fn refuse(mut self, line: &[u8]) -> io::Result<()> {
         match self.tls {
             None => self.stream.try_write(line).map(drop),
@@ -197,7 +197,7 @@ fn failure(place: impl ToString) -> impl FnOnce(io::Error) -> ListenError {
     |error| ListenError::Refused { place, error }
 }
 
-/// The addresses of these hosts, each once.
+/// Resolves the hosts to addresses without duplicates.
 async fn resolve(hosts: &[String]) -> Result<Vec<IpAddr>, ListenError> {
     let mut addresses = Vec::new();
     for host in hosts {
@@ -211,10 +211,10 @@ async fn resolve(hosts: &[String]) -> Result<Vec<IpAddr>, ListenError> {
     Ok(addresses)
 }
 
-/// Listens on `port` of all addresses; if it is 0, on the one that the system chooses for the
-/// first.
+/// Listens on `port` of all addresses. If `port` is 0, the system chooses one for the first
+/// address, and the others use the same.
 fn bind_all(addresses: &[IpAddr], mut port: u16) -> Result<Vec<TcpListener>, ListenError> {
-    // Otherwise `::` takes the clients of IPv4, too.
+    // Otherwise `::` would also take the clients of IPv4.
     let both_versions = addresses.iter().any(IpAddr::is_ipv4);
     let mut listeners = Vec::with_capacity(addresses.len());
     for &address in addresses {
@@ -247,7 +247,7 @@ fn bind_unix(path: &Path, permissions: u32) -> io::Result<Listener> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.bind(&SockAddr::unix(path)?)?;
     let file = SocketFile(path.to_path_buf());
-    // Before anybody can connect.
+    // The permissions are set before any client can connect.
     fs::set_permissions(path, Permissions::from_mode(permissions))?;
     socket.listen(BACKLOG.cast_signed())?;
     socket.set_nonblocking(true)?;
@@ -255,7 +255,7 @@ fn bind_unix(path: &Path, permissions: u32) -> io::Result<Listener> {
     Ok(Listener::Unix(listener, file))
 }
 
-/// Removes the file of a socket that no server listens on: one that was killed leaves it behind.
+/// Removes the file of a socket without a listening server, which a killed server leaves behind.
 fn remove_unused(path: &Path) -> io::Result<()> {
     let file = match fs::symlink_metadata(path) {
         Ok(file) => file,
@@ -263,10 +263,12 @@ fn remove_unused(path: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     if !file.file_type().is_socket() {
-        return Err(io::Error::other("a file that is no socket is there"));
+        return Err(io::Error::other(
+            "a file of that name exists and is not a socket",
+        ));
     }
     match net::UnixStream::connect(path) {
-        Ok(_) => Err(io::Error::other("another server listens there")),
+        Ok(_) => Err(io::Error::other("another server is listening on it")),
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
         Err(error) => Err(error),
     }

@@ -1,4 +1,4 @@
-//! The sockets.
+//! Accepts clients and serves their connections.
 
 mod connection;
 mod group;
@@ -16,17 +16,17 @@ pub use tls::Tls;
 use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tracing::{debug, warn};
 
-/// How long clients have to read their last replies when the server ends.
+/// How long clients have to read their last replies when the server stops.
 const LAST_REPLIES: Duration = Duration::from_secs(2);
 
-/// Pause after an error of `accept`: most likely there are no file descriptors.
+/// The pause after an error of `accept`, which usually means that there are no file descriptors.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// What clients can make the log say.
+/// Limits the log lines that clients can provoke.
 static NOT_ACCEPTED: Limited = Limited::new();
 static MADE_ROOM: Limited = Limited::new();
 
-/// Says to all connections that the server ends, and lets any of them say so.
+/// Tells all connections to stop. Any of them can stop the server.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<watch::Sender<bool>>);
 
@@ -37,19 +37,19 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// Ends the server.
+    /// Stops the server.
     pub fn now(&self) {
         self.0.send_replace(true);
     }
 
-    /// Waits until the server ends.
+    /// Waits until the server stops.
     pub async fn wait(&self) {
         // The sender is alive as long as `self` is.
         let _ = self.0.subscribe().wait_for(|&stopped| stopped).await;
     }
 }
 
-/// Serves clients until `stop` says so and all that is in flight is done.
+/// Serves clients until `stop` fires and all commands in flight have ended.
 pub async fn serve(listeners: Vec<Listener>, server: Arc<Server>, stop: Stop) {
     let mut all = JoinSet::new();
     for listener in listeners {
@@ -58,14 +58,15 @@ pub async fn serve(listeners: Vec<Listener>, server: Arc<Server>, stop: Stop) {
     all.join_all().await;
 }
 
-/// Serves those clients that come from `listener`.
+/// Serves the clients that connect to `listener`.
 async fn serve_from(listener: Listener, server: Arc<Server>, stop: Stop) {
     let mut connections = JoinSet::new();
     let stopped = stop.wait();
     tokio::pin!(stopped);
     loop {
         let accepted = tokio::select! {
-            // Without waiting as long as clients are there; tokio lets others have their turn.
+            // `accept` does not wait while clients are queued; tokio's budget still gives other
+            // tasks a turn.
             accepted = listener.accept() => accepted,
             Some(_) = connections.join_next() => continue,
             () = &mut stopped => break,
@@ -95,11 +96,11 @@ async fn serve_from(listener: Listener, server: Arc<Server>, stop: Stop) {
     }
 }
 
-/// The session of a client that may come in; `None` if it is one too many.
+/// Returns the session of a client that may connect, or `None` if there are too many clients.
 ///
-/// A client that is still to authenticate makes room for it if need be: the oldest one, because
-/// one that is going to authenticate does so at once. Then connections that say nothing cannot
-/// keep other clients out, whatever their number.
+/// If there are too many, the server disconnects the oldest client that has not authenticated,
+/// because a client that means to authenticate does so at once. Silent connections therefore cannot
+/// keep other clients out, however many there are.
 fn admit(client: &Incoming, server: &Arc<Server>) -> Option<Session> {
     let make_room = || disconnect_oldest_unauthenticated(server);
     let id = server.stats.admit(server.tunable.maxclients(), make_room)?;
@@ -128,14 +129,14 @@ fn disconnect_oldest_unauthenticated(server: &Server) -> bool {
             address, "a client that has not authenticated was disconnected to make room"
         );
     });
-    // Its place is free now, and its task ends as soon as it has its turn.
+    // Its place is free now, and its task ends at its next turn.
     if client.leave() {
         server.stats.gone();
     }
     true
 }
 
-/// Counts the client out however its task ends.
+/// Counts the client out, however its task ends.
 struct Present(Arc<Server>, Arc<Client>);
 
 impl Drop for Present {
@@ -159,7 +160,7 @@ async fn serve_client(client: Incoming, server: Arc<Server>, mut session: Sessio
         },
     };
     if session.authenticated {
-        // Its handshake is over.
+        // The handshake is complete.
         session.authenticate();
     }
     let result = match stream {
@@ -168,12 +169,12 @@ async fn serve_client(client: Incoming, server: Arc<Server>, mut session: Sessio
     };
     drop(present);
     match result {
-        Ok(()) => debug!(id, "a client has gone"),
-        Err(error) => debug!(id, %error, "a client was lost"),
+        Ok(()) => debug!(id, "a client disconnected"),
+        Err(error) => debug!(id, %error, "the connection to a client was lost"),
     }
 }
 
-/// One client too many.
+/// Refuses a client when there are too many.
 fn refuse(client: Incoming) {
     if let Err(error) = client.refuse(b"-ERR max number of clients reached\r\n") {
         debug!(%error, "a client was refused silently");

@@ -1,4 +1,4 @@
-//! A client's socket, of whichever kind.
+//! The socket of a client: TCP, TLS or Unix.
 
 use super::tls::TlsStream;
 use bytes::BytesMut;
@@ -9,11 +9,10 @@ use tokio::{
     net::{TcpStream, UnixStream},
 };
 
-/// How long a connection is silent before the system asks the other side whether it is
-/// still there.
+/// How long a connection may be silent before the system probes whether the peer is alive.
 const KEEPALIVE: Duration = Duration::from_secs(300);
 
-/// A client's socket. What it does is called as in tokio.
+/// The socket of a client. Its methods have the names that tokio uses.
 #[derive(Debug)]
 pub(super) enum Stream {
     Tcp(TcpStream),
@@ -22,21 +21,21 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Sets the options that a socket of its kind should have.
+    /// Sets the options for this kind of socket.
     pub(super) fn prepare(&self) -> io::Result<()> {
         let stream = match self {
             Self::Tcp(stream) => stream,
             Self::Tls(stream) => stream.socket(),
             Self::Unix(_) => return Ok(()),
         };
-        // Replies are written in one go, so waiting for more gains nothing.
+        // Each batch of replies is written in one call, so Nagle's algorithm would only delay it.
         stream.set_nodelay(true)?;
-        // A client whose machine has gone is disconnected in the end.
+        // A client whose machine is gone is eventually disconnected.
         let alive = TcpKeepalive::new().with_time(KEEPALIVE);
         SockRef::from(stream).set_tcp_keepalive(&alive)
     }
 
-    /// The server's address that the client has chosen, written as Redis does.
+    /// The local address that the client connected to, formatted as Redis does.
     pub(super) fn local_address(&self) -> Option<String> {
         let stream = match self {
             Self::Tcp(stream) => stream,
@@ -57,8 +56,8 @@ impl Stream {
         }
     }
 
-    /// Not `try_read_buf`: only this takes note of it when there is no more, which saves the
-    /// system call that would say so.
+    /// Unlike `try_read_buf`, this clears the readiness when the socket is drained, and so saves
+    /// the system call that would report it.
     pub(super) async fn read_buf(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read_buf(buffer).await,
@@ -78,19 +77,20 @@ impl Stream {
         }
     }
 
-    /// True if it took bytes that it has still to write, which writing nothing does.
+    /// True if the stream has accepted bytes that are not yet in the socket. Writing nothing
+    /// flushes them.
     pub(super) fn has_unwritten(&self) -> bool {
         matches!(self, Self::Tls(stream) if stream.has_unwritten())
     }
 
-    /// Lets the stream itself keep more than it does before the client has authenticated.
+    /// Raises the limit of the stream's own buffer once the client has authenticated.
     pub(super) fn allow_large_writes(&mut self) {
         if let Self::Tls(stream) = self {
             stream.allow_large_writes();
         }
     }
 
-    /// Says that nothing more comes, if that is to be said.
+    /// Announces the end of the stream, if the protocol has a message for it.
     pub(super) fn finish(&mut self) {
         if let Self::Tls(stream) = self {
             stream.finish();

@@ -1,4 +1,4 @@
-//! TLS: the certificates, the handshake, and what is said under it.
+//! TLS: the certificates, the handshake, and the encrypted stream.
 
 use crate::{
     certificates::{self, TlsError, fault, read_authorities, read_key},
@@ -22,15 +22,15 @@ use tokio_rustls::{
     rustls::{ServerConfig, ServerConnection, crypto::ring, server::WebPkiClientVerifier},
 };
 
-/// A handshake may take so long.
+/// How long a handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Bytes that a session keeps of what the socket does not take: before the client has
-/// authenticated, and afterwards.
+/// The most bytes that a session buffers when the socket does not accept them, before and after the
+/// client has authenticated.
 const UNWRITTEN_UNAUTHENTICATED: usize = 4 * 1024;
 const UNWRITTEN: usize = 64 * 1024;
 
-/// The certificates that the server presents, and the ones that clients must present.
+/// The certificates that the server presents, and the authorities for the certificates of clients.
 #[derive(Debug)]
 pub struct Tls {
     files: Files,
@@ -46,7 +46,7 @@ struct Files {
 }
 
 impl Tls {
-    /// Reads the files that `config` names, if there is to be TLS.
+    /// Reads the files that `config` names. Returns `None` if TLS is not configured.
     ///
     /// # Errors
     ///
@@ -67,11 +67,11 @@ impl Tls {
         Ok(Some(Self { files, config }))
     }
 
-    /// Reads the files again. Clients that are connected do not notice.
+    /// Reads the files again. Existing connections are not affected.
     ///
     /// # Errors
     ///
-    /// [`TlsError`]; what was read before stays in use then.
+    /// [`TlsError`]; the previous certificates then stay in use.
     pub fn reload(&self) -> Result<(), TlsError> {
         let read = self.files.read()?;
         *self.config.write().unwrap_or_else(PoisonError::into_inner) = read;
@@ -83,7 +83,7 @@ impl Tls {
         config.clone()
     }
 
-    /// Shakes hands with a client.
+    /// Performs the handshake with a client.
     pub(super) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream> {
         let acceptor = TlsAcceptor::from(self.present());
         let stream = timeout(HANDSHAKE, acceptor.accept(stream)).await??;
@@ -120,7 +120,7 @@ impl Files {
     }
 }
 
-/// What is said under TLS. Nothing here waits but [`ready`](Self::ready).
+/// An encrypted stream. No method waits except [`ready`](Self::ready).
 #[derive(Debug)]
 pub(super) struct TlsStream {
     socket: TcpStream,
@@ -133,9 +133,9 @@ impl TlsStream {
     }
 
     pub(super) async fn ready(&mut self, interest: Interest) -> io::Result<Ready> {
-        // Nothing else here lets others have their turn.
+        // No other method here gives other tasks a turn.
         consume_budget().await;
-        // What came with the end of the handshake.
+        // The last packet of the handshake may have carried data.
         if self
             .session
             .reader()
@@ -147,7 +147,8 @@ impl TlsStream {
         self.socket.ready(interest).await
     }
 
-    /// What has been decrypted, or can be without waiting, as far as `buffer` has room; 0 at the end.
+    /// Reads decrypted bytes, and those that can be decrypted without waiting, into the free room
+    /// of `buffer`. Returns 0 at the end of the stream.
     pub(super) fn try_read_buf(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
         loop {
             let before = buffer.len();
@@ -163,8 +164,8 @@ impl TlsStream {
                         reader.consume(length);
                     }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => break false,
-                    // It closed without a close_notify, which is common. A request that is cut off
-                    // is discarded.
+                    // The client closed the connection without a close_notify, which is common. A
+                    // truncated request is discarded.
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break true,
                     Err(error) => return Err(error),
                 }
@@ -174,14 +175,14 @@ impl TlsStream {
             }
             self.session.read_tls(&mut Socket(&self.socket))?;
             if let Err(error) = self.session.process_new_packets() {
-                // It gets an alert with the reason, if it can be written at once.
+                // The client gets an alert with the reason if it can be written at once.
                 let _ = self.flush();
                 return Err(io::Error::new(io::ErrorKind::InvalidData, error));
             }
         }
     }
 
-    /// Takes some of `bytes`, and writes what the socket takes.
+    /// Accepts some of `bytes`, and writes as much as the socket accepts.
     pub(super) fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let taken = self.session.writer().write(bytes)?;
         match self.flush() {
@@ -200,7 +201,7 @@ impl TlsStream {
 
     pub(super) fn finish(&mut self) {
         self.session.send_close_notify();
-        // A client that does not take it sees that the connection ends.
+        // If the socket does not accept it, the client still sees the connection end.
         let _ = self.flush();
     }
 
@@ -212,7 +213,7 @@ impl TlsStream {
     }
 }
 
-/// A socket that is read and written without waiting.
+/// A socket in non-blocking use.
 struct Socket<'a>(&'a TcpStream);
 
 impl Read for Socket<'_> {

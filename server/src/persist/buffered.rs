@@ -1,11 +1,11 @@
-//! A buffer in front of a file. Unlike [`std::io::BufWriter`] it reports that there is no memory.
+//! A buffer in front of a file. Unlike [`std::io::BufWriter`] it reports when there is no memory.
 
 use std::io::{self, Write};
 
-/// Bytes that are written at a time.
+/// The size of one write.
 const BYTES: usize = 1 << 20;
 
-/// Writes to `inner` in large parts. What is not [flushed](Write::flush) is lost.
+/// Writes to `inner` in large pieces. Bytes that are not [flushed](Write::flush) are lost.
 pub(super) struct Buffered<W> {
     inner: W,
     buffer: Vec<u8>,

@@ -1,4 +1,4 @@
-//! The bytes of a save; `docs/server/formats.md` describes them.
+//! The format of a save; `docs/server/formats.md` describes it.
 
 use super::buffered::Buffered;
 use crate::keyspace::{self, Entry, LONGEST_KEY};
@@ -18,31 +18,31 @@ use thiserror::Error;
 const MAGIC: &[u8; 8] = b"guiradb\x1a";
 const VERSION: u32 = 3;
 
-/// Before a key and its filter.
+/// The tag before a key and its filter.
 const FILTER: u8 = 1;
 
-/// Before a key and its filter with a window.
+/// The tag before a key and its filter with a window.
 const WINDOWED: u8 = 2;
 
-/// After the last one.
+/// The tag after the last filter.
 const END: u8 = 0;
 
-/// Bytes that are read at a time.
+/// The size of one read.
 const BUFFER: usize = 1 << 20;
 
 /// A save cannot be loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The disk.
+    /// Reading failed.
     #[error("it could not be read: {0}")]
     Io(io::Error),
-    /// It ends too early.
+    /// The save is truncated.
     #[error("it is cut off after {0} filters")]
     CutOff(usize),
-    /// It does not begin as a save does.
+    /// The file does not begin like a save.
     #[error("it is not a save of this server")]
     Magic,
-    /// It is of another release.
+    /// The save has the format of another release.
     #[error("it has format version {0}, and this release reads version {VERSION}")]
     Version(u32),
     /// A filter in it is damaged.
@@ -50,25 +50,25 @@ pub enum LoadError {
     Filter {
         /// The key, escaped.
         key: String,
-        /// What is wrong with it.
+        /// The error of the decoder.
         error: SnapshotError,
     },
-    /// Its filters need more memory than they may have.
+    /// The filters in the save exceed the memory limit.
     #[error("its first {filters} filters need {bytes} bytes, and {limit} are allowed")]
     Memory {
-        /// Filters that were read.
+        /// How many filters were read.
         filters: usize,
-        /// What they need.
+        /// The memory that they need.
         bytes: usize,
         /// The limit.
         limit: usize,
     },
-    /// Something else in it is damaged.
+    /// Another part of the save is damaged.
     #[error("it is damaged: {0}")]
     Damaged(&'static str),
 }
 
-/// A reader or writer that keeps the checksum of what went through it.
+/// A reader or writer that computes the checksum of all bytes that pass through it.
 struct Summed<I> {
     inner: I,
     sum: crc32fast::Hasher,
@@ -116,7 +116,7 @@ impl<R: BufRead> BufRead for Summed<R> {
     }
 
     fn consume(&mut self, bytes: usize) {
-        // They are in the buffer, so nothing is read here.
+        // The bytes are in the buffer, so this does not read from the file.
         if let Ok(buffer) = self.inner.fill_buf() {
             self.sum.update(&buffer[..bytes]);
         }
@@ -138,20 +138,20 @@ impl<W: Write> Write for Unflushed<'_, W> {
     }
 }
 
-/// A key and its filter, which no client sees yet, and when the key expires.
+/// A key, its filter, which is not yet visible to clients, and the time when the key expires.
 type Loaded = (Box<[u8]>, Filter, Option<i64>);
 
-/// A key and its filter, as they are in use.
+/// A key and its filter while both are in use.
 type Shared = (Box<[u8]>, Arc<Entry>);
 
-/// How much a save holds.
+/// The size of a save.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     pub(super) bytes: u64,
     pub(super) filters: u64,
 }
 
-/// Writes a save of `entries`. Each entry is released when it is written.
+/// Writes a save of `entries`. Each entry is released as soon as it is written.
 pub(super) fn write(
     file: impl Write,
     entries: impl IntoIterator<Item = Shared>,
@@ -170,8 +170,8 @@ pub(super) fn write(
         out.write_all(&filter.deadline().unwrap_or(0).to_le_bytes())?;
         filter.write_to(Unflushed(&mut out))?;
         if has_window {
-            // After the snapshot, which carries the age that the epoch has at its end. Rounded up, so
-            // that no restart makes an epoch shorter.
+            // The time is taken after the snapshot, because the snapshot holds the age of the epoch
+            // at its end. It is rounded up, so that no restart makes an epoch shorter.
             let written = keyspace::now().saturating_add(1);
             out.write_all(&written.to_le_bytes())?;
         }
@@ -186,10 +186,10 @@ pub(super) fn write(
     Ok(Size { bytes, filters })
 }
 
-/// Reads a save whose filters may need `limit` bytes of memory.
+/// Reads a save whose filters need at most `limit` bytes of memory.
 ///
-/// At any time it holds at most `limit` bytes and the overhead of one filter, and at most a small
-/// multiple of what it has read.
+/// At any time it holds at most `limit` bytes plus the overhead of one filter, and at most a small
+/// multiple of the bytes that it has read.
 pub(crate) fn read_within(input: impl Read, limit: usize) -> Result<Vec<Loaded>, LoadError> {
     read_all(Summed::new(BufReader::with_capacity(BUFFER, input)), limit)
 }
@@ -226,23 +226,23 @@ fn read_all(mut input: Summed<impl BufRead>, limit: usize) -> Result<Vec<Loaded>
     }
     let read = filters.len();
     if u64::from_le_bytes(take(&mut input, read)?) != read as u64 {
-        return Err(LoadError::Damaged("the number of filters is another"));
+        return Err(LoadError::Damaged("the number of filters does not match"));
     }
     let computed = input.sum.clone().finalize();
     if u32::from_le_bytes(take(&mut input, read)?) != computed {
-        return Err(LoadError::Damaged("the checksum is another"));
+        return Err(LoadError::Damaged("the checksum does not match"));
     }
     if input.read(&mut [0]).map_err(LoadError::Io)? != 0 {
-        return Err(LoadError::Damaged("there are bytes after its end"));
+        return Err(LoadError::Damaged("bytes follow its end"));
     }
     let keys: HashSet<_> = filters.iter().map(|(key, ..)| key).collect();
     if keys.len() != filters.len() {
-        return Err(LoadError::Damaged("a key is there twice"));
+        return Err(LoadError::Damaged("a key occurs twice"));
     }
     Ok(filters)
 }
 
-/// A filter that takes up at most `most` bytes.
+/// Reads a filter that takes up at most `most` bytes.
 fn read_filter(
     input: &mut impl BufRead,
     kind: Kind,
@@ -251,7 +251,7 @@ fn read_filter(
 ) -> Result<Loaded, LoadError> {
     let length = u64::from_le_bytes(take(input, read)?);
     if length > LONGEST_KEY as u64 {
-        return Err(LoadError::Damaged("a key is longer than keys can be"));
+        return Err(LoadError::Damaged("a key is too long"));
     }
     let mut key = Vec::new();
     let taken = input.by_ref().take(length).read_to_end(&mut key);
@@ -294,7 +294,8 @@ fn read_filter(
     Ok((key.into(), filter, deadline))
 }
 
-/// The time since then, in milliseconds since 1970; none, if the clock went back.
+/// The time that has passed since `then`, in milliseconds since 1970. It is zero if the clock was
+/// set back.
 fn since(then: i64) -> Duration {
     let passed = keyspace::now().saturating_sub(then);
     Duration::from_millis(u64::try_from(passed).unwrap_or(0))

@@ -1,4 +1,4 @@
-//! Saves: when they are made, and that they are made one at a time.
+//! Makes saves, one at a time.
 
 mod buffered;
 mod file;
@@ -29,22 +29,22 @@ use std::{
 use thiserror::Error;
 use tracing::{error, info};
 
-/// The file that holds the last complete save.
+/// The file with the last complete save.
 const SAVE: &str = "guira.save";
 
-/// What a save is written to; a save that was cut off leaves it behind.
+/// The file that a save is written to. A save that was interrupted leaves it behind.
 const TEMPORARY: &str = "guira.save.tmp";
 
-/// A save holds the seeds of its filters: with them, others could choose items that collide.
+/// A save holds the seeds of its filters, and anyone who knows them can choose items that collide.
 const MODE: u32 = 0o600;
 
-/// How often the last save looks whether another one has ended.
+/// The interval at which the last save checks whether a running save has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Held by the server that uses the directory.
+/// The file that the server locks while it uses the directory.
 const LOCK: &str = "guira.lock";
 
-/// Saves all filters to a directory, if there is one.
+/// Saves all filters to a directory, if one was given.
 #[derive(Debug)]
 pub struct Saver {
     directory: Option<Directory>,
@@ -52,7 +52,7 @@ pub struct Saver {
     saving: Arc<AtomicBool>,
     /// The time of the last complete save, or of the start; in seconds since 1970.
     last_completed: AtomicI64,
-    /// The same by a clock that is never set, in milliseconds since `started`.
+    /// The same by a monotonic clock, in milliseconds since `started`.
     last_good: AtomicU64,
     started: Instant,
     last_failed: AtomicBool,
@@ -62,44 +62,44 @@ pub struct Saver {
 #[derive(Debug)]
 struct Directory {
     path: PathBuf,
-    /// Keeps other servers away as long as it is open.
+    /// Keeps other servers out while it is open.
     _lock: File,
 }
 
-/// How saving goes.
+/// The status of saving.
 #[derive(Clone, Copy, Debug)]
 pub struct Status {
     /// The time of the last complete save, or of the start; in seconds since 1970.
     pub last_completed: i64,
     /// The time since the last complete save, or since the start.
     pub age: Duration,
-    /// The last save failed.
+    /// Whether the last save failed.
     pub last_failed: bool,
-    /// Complete saves since the start.
+    /// How many saves were completed since the start.
     pub completed: u64,
-    /// A save is being made.
+    /// Whether a save is in progress.
     pub in_progress: bool,
 }
 
-/// Nothing was saved: the last complete save is as it was. (Or the new one is in its place, and only
-/// that cannot be made durable.)
+/// The save failed, and the last complete save is unchanged. (It may also be replaced, if only the
+/// final sync of the directory failed.)
 #[derive(Debug, Error)]
 pub enum SaveError {
     /// The server was started without a directory.
     #[error("there is nowhere to save to: start the server with --dir")]
     NoDirectory,
-    /// A save is being made.
+    /// Another save is in progress.
     #[error("Background save already in progress")]
     InProgress,
-    /// The disk.
+    /// Writing failed.
     #[error("saving to {path} failed: {error}")]
     Io {
         /// The file.
         path: String,
-        /// What happened.
+        /// The error of the system.
         error: io::Error,
     },
-    /// A defect of the server.
+    /// The server has a defect.
     #[error("saving to {0} failed by a panic: see the log")]
     Panic(String),
 }
@@ -116,7 +116,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// The right to make a save, given back however that ends.
+/// The right to make a save, which is returned on drop.
 struct Claim(Arc<AtomicBool>);
 
 impl Drop for Claim {
@@ -128,32 +128,32 @@ impl Drop for Claim {
 /// The directory cannot be used.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// The disk.
+    /// The directory or a file in it could not be opened.
     #[error("{path}: {error}")]
     Io {
         /// The file or directory.
         path: String,
-        /// What happened.
+        /// The error of the system.
         error: io::Error,
     },
-    /// Another server is there.
+    /// Another server uses the directory.
     #[error("{0} is in use by another guira-server")]
     InUse(String),
-    /// The save there is damaged.
+    /// The save in the directory is damaged.
     #[error(
         "{path} cannot be loaded: {error}. Nothing was changed; move the file away to start without it"
     )]
     Load {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The error of the reader.
         error: LoadError,
     },
 }
 
 impl Saver {
-    /// A saver to the directory `path`, which is made if it is not there.
-    /// Without one nothing is saved.
+    /// Opens the directory `path` for saves, and creates it if it does not exist. Without a path
+    /// nothing is saved.
     ///
     /// # Errors
     ///
@@ -171,11 +171,11 @@ impl Saver {
         })
     }
 
-    /// Puts what was saved into `keyspace`; how many filters that were.
+    /// Loads the save into `keyspace`, and returns the number of filters.
     ///
     /// # Errors
     ///
-    /// [`OpenError`]; `keyspace` is as it was then.
+    /// [`OpenError`]; `keyspace` is then unchanged.
     pub fn load(&self, keyspace: &Keyspace) -> Result<usize, OpenError> {
         let Some(directory) = &self.directory else {
             return Ok(0);
@@ -190,7 +190,7 @@ impl Saver {
             path: path.display().to_string(),
             error,
         })?;
-        // Not what has expired since.
+        // Keys that have expired since the save are left out.
         let now = keyspace::now();
         filters.retain(|(_, _, deadline)| deadline.is_none_or(|at| at > now));
         let count = filters.len();
@@ -198,13 +198,13 @@ impl Saver {
         Ok(count)
     }
 
-    /// Where it saves to.
+    /// The directory of the saves.
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         self.directory.as_ref().map(|directory| &*directory.path)
     }
 
-    /// How saving goes.
+    /// The status of saving.
     #[must_use]
     pub fn status(&self) -> Status {
         let last_good = Duration::from_millis(self.last_good.load(Relaxed));
@@ -217,8 +217,8 @@ impl Saver {
         }
     }
 
-    /// Saves all filters, while other threads use them. Every item that is present during the whole
-    /// call is in the save.
+    /// Saves all filters while other threads may use them. The save holds every item that is
+    /// present during the whole call.
     ///
     /// # Errors
     ///
@@ -229,11 +229,11 @@ impl Saver {
         self.save_to(&directory.path, keyspace)
     }
 
-    /// As [`save`](Self::save), but waits for one that is being made.
+    /// Like [`save`](Self::save), but first waits for a save in progress.
     ///
     /// # Errors
     ///
-    /// As [`save`](Self::save).
+    /// Those of [`save`](Self::save).
     pub fn save_last(&self, keyspace: &Keyspace) -> Result<(), SaveError> {
         let directory = self.directory.as_ref().ok_or(SaveError::NoDirectory)?;
         let _claim = loop {
@@ -253,12 +253,12 @@ impl Saver {
         }
     }
 
-    /// Starts a save on a thread of its own, which shares `owner` until the save has
-    /// ended. `parts` gives the saver and the keyspace that `owner` holds.
+    /// Starts a save on its own thread, which shares `owner` until the save ends. `parts` returns
+    /// the saver and the keyspace in `owner`.
     ///
     /// # Errors
     ///
-    /// [`SaveError`] if it cannot be started; how it ends is logged, and in
+    /// [`SaveError`] if the save cannot be started. Its result is logged, and is in
     /// [`status`](Self::status).
     pub fn save_in_background<O: Send + Sync + 'static>(
         owner: &Arc<O>,
@@ -311,20 +311,20 @@ impl Saver {
     }
 }
 
-/// Writes a save of all keys, and returns its bytes.
+/// Writes a save of all keys, and returns its size in bytes.
 pub(crate) fn write_keys(file: &File, keyspace: &Keyspace) -> io::Result<u64> {
     write(file, keyspace.entries()).map(|size| size.bytes)
 }
 
-/// Replaces the save by what `write` writes, in an order that is safe: after a crash at any point,
-/// the file is the old one or the new one.
+/// Replaces the save by the output of `write`. The order of the steps is safe: after a crash at any
+/// point the file is either the old save or the new one.
 fn replace(
     directory: &Path,
     write: impl FnOnce(&File) -> io::Result<Size>,
 ) -> Result<Size, Failure> {
     let temporary = directory.join(TEMPORARY);
     let file = create(&temporary)?;
-    // Nothing outlives a panic but the file, and filters are shared with others in any case.
+    // After a panic only the file is left, and filters are shared with other threads in any case.
     let written = catch_unwind(AssertUnwindSafe(|| {
         fault::hold_save();
         Fault::Save.reach();
@@ -334,19 +334,19 @@ fn replace(
     }));
     let written = written.unwrap_or(Err(Failure::Panic));
     if written.is_err() {
-        // Best effort: the next save begins with an empty one in any case.
+        // The removal may fail, because the next save begins with an empty file in any case.
         let _ = fs::remove_file(&temporary);
     }
     let size = written?;
     fs::rename(&temporary, directory.join(SAVE))?;
-    // The new name is durable only when the directory is.
+    // The new name is durable only once the directory is synced.
     File::open(directory)?.sync_all()?;
     Ok(size)
 }
 
-/// A new file, which only the user of the server can read, whatever the umask says.
+/// Creates a file that only the user of the server can read, whatever the umask.
 fn create(path: &Path) -> io::Result<File> {
-    // Another user might have opened one that is still there.
+    // Another user might have opened an existing file.
     remove(path)?;
     let file = OpenOptions::new()
         .write(true)
@@ -357,7 +357,7 @@ fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Removes a file: false if there was none.
+/// Removes a file. Returns false if it does not exist.
 fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),

@@ -1,4 +1,4 @@
-//! Bytes to requests.
+//! Decodes bytes to requests.
 
 use super::{
     error::ProtocolError,
@@ -10,12 +10,12 @@ use super::{
 use bytes::{Buf, Bytes, BytesMut};
 use std::mem;
 
-/// An unfinished request of at most this size is copied into a buffer of its own size.
+/// The bytes of a partial request of at most this size are copied into a buffer that fits them.
 const SMALL: usize = 1024;
 
-/// Makes room for `additional` bytes after those in `buffer`.
+/// Reserves room for `additional` more bytes in `buffer`.
 fn try_reserve(buffer: &mut BytesMut, additional: usize) -> Result<(), ProtocolError> {
-    // It can only use the memory that the buffer has.
+    // This never allocates: it only reclaims memory that the buffer already has.
     if buffer.try_reclaim(additional) {
         return Ok(());
     }
@@ -25,12 +25,12 @@ fn try_reserve(buffer: &mut BytesMut, additional: usize) -> Result<(), ProtocolE
         .try_reserve_exact(capacity)
         .map_err(|_| ProtocolError::Memory)?;
     larger.extend_from_slice(buffer);
-    // Neither of them copies what nothing else refers to.
+    // Neither conversion copies, because nothing else refers to these bytes.
     *buffer = Bytes::from(larger).into();
     Ok(())
 }
 
-/// A copy of `bytes` in a buffer of their size.
+/// Copies `bytes` into a buffer that fits them.
 fn copy(bytes: &[u8]) -> Result<BytesMut, ProtocolError> {
     let mut copy = BytesMut::new();
     try_reserve(&mut copy, bytes.len())?;
@@ -41,22 +41,21 @@ fn copy(bytes: &[u8]) -> Result<BytesMut, ProtocolError> {
 /// Turns the bytes of one connection into requests.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// Bytes that belong to a request which is not there as a whole.
+    /// The bytes of a request that is not complete yet.
     partial: BytesMut,
-    /// How far the request at the front is known.
+    /// How far the request at the front has been scanned.
     scan: Scan,
-    /// Bytes that may hold requests.
+    /// Bytes that may hold more requests.
     ready: Bytes,
 }
 
 impl Decoder {
-    /// Where to append what was read. Call [`next`](Self::next) afterwards until
-    /// it has no more.
+    /// The buffer to append bytes to. Call [`next`](Self::next) afterwards until it returns `None`.
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.partial
     }
 
-    /// The same with room for `additional` bytes.
+    /// Like [`buffer`](Self::buffer), with room for `additional` bytes.
     ///
     /// # Errors
     ///
@@ -66,12 +65,12 @@ impl Decoder {
         Ok(&mut self.partial)
     }
 
-    /// The next request that is there as a whole. Takes time in proportion to the bytes that were
-    /// appended, however they were divided.
+    /// Returns the next complete request. The time is proportional to the appended bytes, however
+    /// they were divided.
     ///
     /// # Errors
     ///
-    /// [`ProtocolError`]: what follows cannot be made sense of.
+    /// [`ProtocolError`]; the bytes after it cannot be interpreted.
     #[inline]
     pub fn next(&mut self, limits: &Limits) -> Result<Option<Request>, ProtocolError> {
         loop {
@@ -81,7 +80,7 @@ impl Decoder {
                 }
                 self.ready = self.partial.split().freeze();
             } else if !self.scan.is_whole(&self.ready, limits)? {
-                // The rest becomes the partial request again, in place.
+                // The rest becomes the partial request again, without a copy if possible.
                 let rest = mem::take(&mut self.ready);
                 self.partial = match rest.try_into_mut() {
                     Ok(rest) => rest,
@@ -109,20 +108,20 @@ impl Decoder {
         }
     }
 
-    /// Frees memory that the incomplete request does not need, except for at most `spare` bytes.
+    /// Frees memory that the partial request does not need, except for at most `spare` bytes.
     pub fn shrink(&mut self, spare: usize) {
         let (length, capacity) = (self.partial.len(), self.partial.capacity());
         if length == 0 {
             self.partial = BytesMut::new();
         } else if (length <= SMALL && capacity > 2 * SMALL) || capacity > 4 * length + 2 * spare {
-            // Without the memory for a copy it stays as it is.
+            // Without memory for a copy the buffer stays as it is.
             if let Ok(copy) = copy(&self.partial) {
                 self.partial = copy;
             }
         }
     }
 
-    /// Bytes of memory for the request that is not there as a whole.
+    /// The memory of the partial request, in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.partial.capacity() + self.ready.len() + self.scan.memory()
@@ -140,7 +139,7 @@ mod tests {
         for round in 0..200_u8 {
             try_reserve(&mut buffer, 1000).unwrap();
             assert!(buffer.capacity() - buffer.len() >= 1000);
-            // Some bytes come after others were taken.
+            // Some bytes arrive after others were decoded.
             buffer.extend_from_slice(&[round; 777]);
             expected.extend([round; 777]);
             if round % 3 == 0 {

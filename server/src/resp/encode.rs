@@ -1,7 +1,7 @@
-//! Replies to bytes, in either version of the protocol.
+//! Encodes replies in either version of the protocol.
 //!
-//! Own code, because a reply is written straight into the output buffer of its
-//! client, without the frame in between that the crates for RESP want.
+//! This is our own code because a reply is written straight into the output buffer of its client.
+//! The crates for RESP need an intermediate frame.
 
 use guira_commands::Reply;
 use std::collections::TryReserveError;
@@ -9,15 +9,15 @@ use std::collections::TryReserveError;
 /// The version of the protocol that a client speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// What a client speaks that has not said `HELLO 3`.
+    /// The version of a client that has not sent `HELLO 3`.
     #[default]
     Resp2,
-    /// Since Redis 6.
+    /// The version that exists since Redis 6.
     Resp3,
 }
 
 impl Protocol {
-    /// As `HELLO` counts.
+    /// The number that `HELLO` uses.
     #[must_use]
     pub const fn number(self) -> i64 {
         match self {
@@ -31,7 +31,7 @@ impl Protocol {
 ///
 /// # Errors
 ///
-/// There is no memory for the one or the other. `out` has not changed then.
+/// There is no memory for either of them. `out` is then unchanged.
 pub fn encode(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) -> Result<(), TryReserveError> {
     if out.try_reserve(reply.bytes()).is_ok() {
         append(reply, protocol, out);
@@ -42,7 +42,7 @@ pub fn encode(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
-/// Appends `reply`, for which `out` has room.
+/// Appends `reply`. The caller has reserved room for it.
 fn append(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) {
     match reply {
         Reply::Status(text) => line(out, b'+', text.as_bytes()),
@@ -100,7 +100,7 @@ fn append(reply: &Reply, protocol: Protocol, out: &mut Vec<u8>) {
     }
 }
 
-/// A line must not hold the bytes that end it: a client's own words may be in it.
+/// A line must not contain the bytes that end it, and `text` may repeat what a client sent.
 fn line(out: &mut Vec<u8>, tag: u8, text: &[u8]) {
     out.push(tag);
     out.extend(text.iter().map(|&byte| match byte {

@@ -1,40 +1,40 @@
-//! What is wrong with the bytes of a client.
+//! Errors in the bytes that a client sends.
 
 use thiserror::Error;
 
-/// What ends a connection.
+/// An error that ends a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum ProtocolError {
-    /// The number of arguments is no number, or too large.
+    /// The number of arguments is not a number, or is too large.
     #[error("invalid multibulk length")]
     Arguments,
-    /// The length of an argument is no number, or too large.
+    /// The length of an argument is not a number, or is too large.
     #[error("invalid bulk length")]
     BulkLength,
-    /// All arguments together are too large.
+    /// The arguments are too large together.
     #[error("too big request")]
     TooLarge,
-    /// The requests of all clients that have come in part, or wait, are too large together.
+    /// The partial and waiting requests of all clients are too large together.
     #[error("too many bytes of unfinished requests")]
     Unfinished,
     /// The system has no memory for the request.
     #[error("there is no memory for the request")]
     Memory,
-    /// Neither the length of an argument nor the number of arguments.
+    /// A byte is neither the tag of an argument nor that of an argument count.
     #[error("expected '{}', got '{}'", char::from(*tag), found.escape_ascii())]
     Expected {
-        /// What had to come.
+        /// The expected tag.
         tag: u8,
-        /// What came.
+        /// The byte that was found.
         found: u8,
     },
-    /// A line without an end, or with too many words or too long ones.
+    /// A line has no end, too many words, or a word that is too long.
     #[error("too big inline request")]
     Line,
-    /// A quote that is not closed, or closed in the middle of a word.
+    /// A quote is not closed, or is closed in the middle of a word.
     #[error("unbalanced quotes in request")]
     UnbalancedQuotes,
-    /// An argument is longer than it was said to be.
+    /// An argument is longer than its declared length.
     #[error("expected CRLF after an argument")]
     Terminator,
 }

@@ -1,15 +1,16 @@
-//! Inline commands: a line of words, as typed into a terminal.
+//! Inline commands: lines of words, as typed into a terminal.
 
 use super::{
     error::ProtocolError,
     request::{Word, Words, push},
 };
 
-/// The words of a line, one after another, and where each is. Words in double quotes know the escapes `\n`, `\r`,
-/// `\t`, `\b`, `\a` and `\xHH`; words in single quotes only `\'`.
+/// Splits a line into words, and returns their text with the position of each word. Words in double
+/// quotes may contain the escapes `\n`, `\r`, `\t`, `\b`, `\a` and `\xHH`; words in single quotes
+/// only `\'`.
 pub(super) fn words(line: &[u8]) -> Result<(Vec<u8>, Words), ProtocolError> {
     let (mut text, mut words) = (Vec::new(), Words::new());
-    // The words are no longer than the line.
+    // The words take no more room than the line.
     text.try_reserve_exact(line.len())
         .map_err(|_| ProtocolError::Memory)?;
     let mut rest = line;
@@ -25,14 +26,14 @@ pub(super) fn words(line: &[u8]) -> Result<(Vec<u8>, Words), ProtocolError> {
     }
 }
 
-/// Appends to `word` the first word; what follows it.
+/// Appends the first word to `word`, and returns the rest of the line.
 fn word<'a>(line: &'a [u8], word: &mut Vec<u8>) -> Result<&'a [u8], ProtocolError> {
     let mut at = 0;
     while let Some(&byte) = line.get(at) {
         match byte {
             b'"' | b'\'' => {
                 let rest = quoted(&line[at + 1..], byte, word)?;
-                // A closing quote ends the word, so a space or nothing follows.
+                // A closing quote ends the word, so a space or the end of the line must follow.
                 return match rest.first() {
                     Some(next) if !next.is_ascii_whitespace() => {
                         Err(ProtocolError::UnbalancedQuotes)
@@ -48,7 +49,7 @@ fn word<'a>(line: &'a [u8], word: &mut Vec<u8>) -> Result<&'a [u8], ProtocolErro
     Ok(&line[at..])
 }
 
-/// Appends to `word` what stands before the closing quote; what follows it.
+/// Appends the text before the closing quote to `word`, and returns the rest of the line.
 fn quoted<'a>(
     mut rest: &'a [u8],
     quote: u8,

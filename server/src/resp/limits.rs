@@ -1,18 +1,18 @@
-//! How large a request may be.
+//! Limits on the size of a request.
 
-/// What a request may be at most.
+/// The limits of one request.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Arguments, the command's name among them.
+    /// The most arguments, including the name of the command.
     pub arguments: usize,
-    /// Bytes of one argument.
+    /// The most bytes of one argument.
     pub argument_bytes: usize,
-    /// Bytes of a request, below 4 GiB.
+    /// The most bytes of a request, below 4 GiB.
     pub request_bytes: usize,
 }
 
 impl Limits {
-    /// For a client that has not authenticated: enough for `HELLO` and `AUTH`.
+    /// The limits before a client has authenticated: enough for `HELLO` and `AUTH`.
     pub const UNAUTHENTICATED: Self = Self {
         arguments: 10,
         argument_bytes: 1024,

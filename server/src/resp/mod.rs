@@ -1,4 +1,4 @@
-//! The Redis serialization protocol: bytes to requests, replies to bytes.
+//! The Redis serialization protocol: decodes requests and encodes replies.
 
 mod decode;
 mod encode;

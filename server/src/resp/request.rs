@@ -4,18 +4,19 @@ use super::error::ProtocolError;
 use bytes::Bytes;
 use smallvec::{CollectionAllocErr, SmallVec};
 
-/// A command's name and its arguments.
+/// The name of a command and its arguments.
 #[derive(Debug, PartialEq)]
 pub struct Request {
     bytes: Bytes,
     words: Words,
 }
 
-/// Where the words of a request are in its bytes.
+/// The positions of the words of a request in its bytes.
 pub(super) type Words = SmallVec<[Word; 4]>;
 
-/// The place of a word. 8 bytes, so that an empty argument, which takes 6 bytes to send, costs
-/// little more in memory. [`Limits::request_bytes`](super::Limits::request_bytes) is below 4 GiB.
+/// The position of a word. It takes 8 bytes, so that an empty argument, which takes 6 bytes to
+/// send, costs little more memory. [`Limits::request_bytes`](super::Limits::request_bytes) is below
+/// 4 GiB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Word {
     start: u32,
@@ -23,7 +24,7 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// The word at these bytes of a request. `None` if a request cannot be that long.
+    /// The word at these bytes of a request, or `None` if a request cannot be that long.
     pub(super) fn new(start: usize, end: usize) -> Option<Self> {
         Some(Self {
             start: u32::try_from(start).ok()?,
@@ -41,14 +42,14 @@ impl Request {
         Self { bytes, words }
     }
 
-    /// The name, and after it the arguments.
+    /// The name, followed by the arguments.
     #[inline]
     pub fn words(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         let word = |word: &Word| &self.bytes[word.start as usize..word.end as usize];
         self.words.iter().map(word)
     }
 
-    /// The name and the arguments, as commands take them.
+    /// The name and the arguments, as commands expect them.
     ///
     /// # Errors
     ///
@@ -61,7 +62,7 @@ impl Request {
         Ok(args)
     }
 
-    /// Bytes of memory that it takes.
+    /// The memory of the request, in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.bytes.len() + spilled(&self.words)
@@ -76,7 +77,7 @@ pub(super) fn push(words: &mut Words, word: Word) -> Result<(), ProtocolError> {
     Ok(())
 }
 
-/// Bytes that `words` take on the heap.
+/// The bytes that `words` take on the heap.
 pub(super) fn spilled(words: &Words) -> usize {
     match words.spilled() {
         true => words.capacity() * size_of::<Word>(),

@@ -1,7 +1,8 @@
-//! How much of a request has arrived.
+//! Finds out how much of a request has arrived.
 //!
-//! A scan continues where it stopped, so a request costs time in proportion to its bytes, however
-//! few arrive at a time. It refuses what exceeds the limits before these bytes have arrived.
+//! A scan continues where it stopped, so its time is proportional to the bytes of the request,
+//! however few arrive at a time. It refuses a request that exceeds the limits before its bytes
+//! arrive.
 
 use super::{
     error::ProtocolError,
@@ -15,7 +16,7 @@ const LONGEST_LINE: usize = 64 * 1024;
 /// The longest line that can hold a length, with its tag.
 const LONGEST_HEADER: usize = 32;
 
-/// Where a scan of the request at the front of a buffer has stopped.
+/// Where the scan of the request at the front of a buffer has stopped.
 #[derive(Debug, Default)]
 pub(super) enum Scan {
     /// Before the first byte.
@@ -28,7 +29,8 @@ pub(super) enum Scan {
 }
 
 impl Scan {
-    /// Continues over `bytes`, which begin with the request: true if all of it is there.
+    /// Continues the scan of the request at the beginning of `bytes`. Returns true if the request
+    /// is complete.
     #[inline]
     pub(super) fn is_whole(
         &mut self,
@@ -49,7 +51,7 @@ impl Scan {
         }
     }
 
-    /// Bytes of memory that it takes.
+    /// The memory of the scan, in bytes.
     pub(super) fn memory(&self) -> usize {
         match self {
             Self::Array(array) => spilled(&array.words),
@@ -58,12 +60,12 @@ impl Scan {
     }
 }
 
-/// A scan of an array.
+/// The scan of an array.
 #[derive(Debug, Default)]
 pub(super) struct Array {
-    /// Bytes up to the end of the last argument that is there as a whole.
+    /// The bytes up to the end of the last complete argument.
     pub(super) seen: usize,
-    /// Arguments still to come; `None` before their number is known.
+    /// The number of arguments still expected; `None` before it is known.
     missing: Option<usize>,
     pub(super) words: Words,
 }
@@ -77,7 +79,7 @@ impl Array {
                 let Some((count, after)) = header(bytes, 0, b'*')? else {
                     return Ok(false);
                 };
-                // A negative count is a request of nothing.
+                // A negative count means an empty request.
                 let count = count.unwrap_or(0);
                 if count > limits.arguments {
                     return Err(ProtocolError::Arguments);
@@ -101,7 +103,7 @@ impl Array {
             match bytes.get(end..end + 2) {
                 Some(b"\r\n") => {}
                 Some(_) => return Err(ProtocolError::Terminator),
-                // What is not its end is known when the first byte of it is there.
+                // The first byte after the argument is enough to see that its end is missing.
                 None if bytes.get(end).is_some_and(|&byte| byte != b'\r') => {
                     return Err(ProtocolError::Terminator);
                 }
@@ -117,10 +119,10 @@ impl Array {
     }
 }
 
-/// A scan of an inline command.
+/// The scan of an inline command.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    /// Bytes that are known not to end the line.
+    /// The bytes that are known to contain no end of the line.
     pub(super) searched: usize,
 }
 
@@ -145,8 +147,8 @@ impl Line {
     }
 }
 
-/// The number in the line that begins at `start` with `tag` (`None` for -1), and where the line
-/// ends. `None` if the line is incomplete.
+/// Parses the line that begins at `start` with `tag`. Returns its number (`None` for -1) and where
+/// the line ends, or `None` if the line is incomplete.
 #[inline]
 fn header(
     bytes: &[u8],
@@ -189,7 +191,7 @@ fn header(
     }
 }
 
-/// As [`header`], for the one negative number that there is; `None` for another one.
+/// Like [`header`], for -1, the only valid negative number. Returns `None` for any other.
 #[cold]
 fn minus_one(rest: &[u8], start: usize) -> Option<Option<(Option<usize>, usize)>> {
     const MINUS_ONE: &[u8] = b"-1\r\n";
@@ -199,7 +201,7 @@ fn minus_one(rest: &[u8], start: usize) -> Option<Option<(Option<usize>, usize)>
     MINUS_ONE.starts_with(rest).then_some(None)
 }
 
-/// Counts the bytes that are looked at one by one, for tests.
+/// Counts how many bytes a scan looks at individually, for tests.
 mod work {
     #[cfg(test)]
     thread_local! {
@@ -226,8 +228,8 @@ mod tests {
         request_bytes: 1 << 24,
     };
 
-    /// Bytes that a decoder looks at if `bytes` arrive one at a time, and the memory that it takes
-    /// before the last one.
+    /// Feeds `bytes` to a decoder one at a time. Returns the bytes that it looked at, and its
+    /// memory before the last byte.
     fn byte_by_byte(bytes: &[u8]) -> (usize, usize) {
         work::BYTES.set(0);
         let mut decoder = Decoder::default();

@@ -1,18 +1,18 @@
-//! How a command is done: by a function on what it needs.
+//! Runs a command: the kind of its function says what the command needs.
 
 use super::Session;
 use crate::{command::Command, server::Server, store::Store};
 use guira_commands::{Answer, Args, Reply};
 use std::sync::Arc;
 
-/// The function of a command.
+/// The function that implements a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Run {
-    /// On a filter.
+    /// A command on one filter.
     Filter(fn(&Store, Args<'_>) -> Answer),
-    /// On filters and keys.
+    /// A command on filters and keys.
     Store(fn(&Store, Args<'_>) -> Reply),
-    /// On the connection or on the whole server.
+    /// A command on the connection or the whole server.
     Session(fn(&Arc<Server>, &mut Session, Args<'_>) -> Reply),
 }
 
@@ -28,7 +28,7 @@ impl Runnable {
         Self { command, run }
     }
 
-    /// Does it. `args` begins with the name as the client wrote it.
+    /// Runs the command. `args` begins with the name as the client sent it.
     pub(crate) fn run(&self, server: &Arc<Server>, session: &mut Session, args: Args<'_>) -> Reply {
         match self.run {
             Run::Filter(run) => run(&server.store, args).unwrap_or_else(|refusal| refusal),

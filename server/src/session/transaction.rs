@@ -1,18 +1,18 @@
-//! What a client watches and has queued.
+//! The watched keys and queued commands of a client.
 
 use super::Runnable;
 use crate::{command::MANY, keyspace::Watched, server::Server};
 use guira_commands::{Args, Reply};
 use std::{collections::TryReserveError, sync::Arc};
 
-/// Bytes that a queued command takes beside its words, and each of these beside its bytes.
+/// The overheads of a queued command and of each of its words, in bytes.
 const PER_COMMAND: usize = 16;
 const PER_WORD: usize = 8;
 
-/// The answer to a command that cannot be queued.
+/// The reply if there is no memory to queue a command.
 const NO_MEMORY: Reply = Reply::error("OOM there is no memory for the queued command");
 
-/// What a client watches and has queued. What it takes up is charged as memory.
+/// The watched keys and queued commands of a client. Their memory is charged.
 #[derive(Debug)]
 pub struct Transaction {
     server: Arc<Server>,
@@ -21,16 +21,16 @@ pub struct Transaction {
     charged: usize,
 }
 
-/// Commands that wait for `EXEC`.
+/// The commands that wait for `EXEC`.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) commands: Vec<Queued>,
-    /// The bytes of all words, and where each ends.
+    /// The bytes of all words, and the end of each word.
     pub(crate) bytes: Vec<u8>,
     pub(crate) ends: Vec<usize>,
-    /// One of them takes long.
+    /// Whether one of the commands may take long.
     is_slow: bool,
-    /// One was refused, so none will be done.
+    /// Whether a command was refused, so that none will run.
     pub(crate) spoiled: bool,
 }
 
@@ -56,26 +56,26 @@ impl Transaction {
         self.queue.is_some()
     }
 
-    /// Commands that are queued.
+    /// The number of queued commands, or `None` outside a transaction.
     #[must_use]
     pub fn commands(&self) -> Option<usize> {
         self.queue.as_ref().map(|queue| queue.commands.len())
     }
 
-    /// Keys that are watched.
+    /// The number of watched keys.
     #[must_use]
     pub fn watched(&self) -> usize {
         self.watched.len()
     }
 
-    /// True if to do what is queued may take long, or may have to wait for another transaction.
+    /// True if `EXEC` may take long, or may have to wait for another transaction.
     #[must_use]
     pub fn will_take_long(&self) -> bool {
         let takes_long = |queue: &Queue| queue.is_slow || queue.ends.len() > MANY;
         !self.watched.is_empty() || self.queue.as_ref().is_some_and(takes_long)
     }
 
-    /// `EXEC` will do nothing. What is queued is given back.
+    /// Marks the transaction as aborted, and frees the queued commands.
     pub fn spoil(&mut self) {
         if let Some(queue) = &mut self.queue {
             *queue = Queue {
@@ -85,7 +85,7 @@ impl Transaction {
         }
     }
 
-    /// Charges for `bytes` more.
+    /// Charges `bytes` more.
     pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), Reply> {
         let charged = self.server.store.keyspace.charge(bytes);
         let refused = |_| Reply::error("OOM command not allowed when used memory > 'maxmemory'.");
@@ -109,7 +109,7 @@ impl Transaction {
         });
         if queued + bytes > most_bytes {
             let error = format!(
-                "ERR the queued commands would take {} bytes, and {most_bytes} are allowed: \
+                "ERR the queued commands would take {} bytes, but at most {most_bytes} are allowed: \
                  --max-request-size",
                 queued + bytes
             );
@@ -137,7 +137,7 @@ impl Transaction {
 }
 
 impl Queue {
-    /// Makes room for a command of these words.
+    /// Reserves room for a command with these words.
     fn reserve(&mut self, args: Args<'_>) -> Result<(), TryReserveError> {
         let bytes = args.iter().map(|word| word.len()).sum();
         self.bytes.try_reserve(bytes)?;

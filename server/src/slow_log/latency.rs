@@ -1,4 +1,4 @@
-//! When commands took long.
+//! The times at which commands took long.
 
 use crate::command::Cost;
 use crate::lock::lock;
@@ -7,10 +7,10 @@ use std::{
     sync::{Mutex, MutexGuard},
 };
 
-/// Samples that are kept of an event, at most one per second.
+/// The number of samples per event. There is at most one per second.
 const SAMPLES: usize = 160;
 
-/// The events, by the names that Redis gives them.
+/// The events, by Redis's names.
 pub(crate) const EVENTS: [&str; 2] = ["command", "fast-command"];
 
 /// The latest commands that took long.
@@ -20,20 +20,20 @@ pub(crate) struct Latency(Mutex<[Event; EVENTS.len()]>);
 #[derive(Debug, Default)]
 pub(crate) struct Event {
     pub(crate) samples: VecDeque<Sample>,
-    /// The longest since the start or the last reset, in milliseconds.
+    /// The longest duration since the start or the last reset, in milliseconds.
     pub(crate) longest: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// In seconds since 1970.
+    /// The time in seconds since 1970.
     pub(crate) at: i64,
-    /// The longest of this second.
+    /// The longest duration in this second.
     pub(crate) milliseconds: i64,
 }
 
 impl Latency {
-    /// A command of this cost took long.
+    /// Records that a command of this cost took long.
     pub(crate) fn note(&self, cost: Cost, at: i64, milliseconds: i64) {
         let index = match cost {
             Cost::Long | Cost::Queue => 0,

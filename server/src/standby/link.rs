@@ -12,16 +12,17 @@ use std::{
 };
 use thiserror::Error;
 
-/// How long connecting may take, for each address of the host.
+/// The timeout of a connection attempt, for each address of the host.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// How long the primary may send nothing. It writes the snapshot to its disk before it replies.
+/// How long the primary may be silent. It writes the snapshot to disk before it replies.
 const SILENT: Duration = Duration::from_secs(600);
 
-/// How long the system waits for a sign of the primary's machine before it asks, and then again.
+/// How long the connection may be silent before the system probes the primary's machine, and the
+/// interval of further probes.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
-/// Bytes of a line, at most.
+/// The most bytes of a line.
 const LINE: usize = 1024;
 
 /// A connection, with or without TLS.
@@ -32,24 +33,24 @@ impl<S: Read + Write + Send> Stream for S {}
 /// The connection to the primary.
 pub(super) struct Link(BufReader<Box<dyn Stream>>);
 
-/// What the primary says of a snapshot.
+/// The primary's description of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Begun {
     pub(super) length: u64,
     pub(super) age: Duration,
 }
 
-/// The primary does not answer as one should.
+/// The primary does not respond as it should.
 #[derive(Debug, Error)]
 pub(super) enum LinkError {
-    /// The network.
+    /// The network failed.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It refuses.
+    /// The primary refuses.
     #[error("it replied: {0}")]
     Refused(String),
     /// A guira-server would not send this reply.
-    #[error("it is no guira-server of this release: {0}")]
+    #[error("it is not a guira-server of this release: {0}")]
     Reply(&'static str),
 }
 
@@ -95,7 +96,7 @@ impl Link {
         }
     }
 
-    /// Has the primary begin a snapshot.
+    /// Makes the primary begin a snapshot.
     pub(super) fn begin(&mut self) -> Result<Begun, LinkError> {
         self.send(&[b"SNAPSHOT", b"BEGIN"])?;
         if self.line()? != "*2" {
@@ -130,11 +131,11 @@ impl Link {
         stream.flush()
     }
 
-    /// The next line, without its end.
+    /// Reads a line, without its end.
     ///
     /// # Errors
     ///
-    /// [`LinkError::Refused`] with its text if it is an error.
+    /// [`LinkError::Refused`] with the text, if the line is an error.
     fn line(&mut self) -> Result<String, LinkError> {
         let mut line = Vec::new();
         let most = LINE as u64;
@@ -160,18 +161,18 @@ impl Link {
     }
 }
 
-/// The bytes of a snapshot, which are asked for piece by piece.
+/// The bytes of a snapshot, which are requested piece by piece.
 pub(super) struct Pieces<'a> {
     link: &'a mut Link,
-    /// Bytes that were read or are in the present piece.
+    /// The bytes that were read or belong to the current piece.
     at: u64,
     length: u64,
-    /// Bytes of the present piece that were not read.
+    /// The bytes of the current piece that were not read.
     left: usize,
 }
 
 impl Pieces<'_> {
-    /// Asks for the next piece.
+    /// Requests the next piece.
     fn next(&mut self) -> Result<(), LinkError> {
         let offset = self.at.to_string();
         self.link.send(&[b"SNAPSHOT", b"READ", offset.as_bytes()])?;

@@ -1,4 +1,4 @@
-//! TLS of a standby to its primary. The files are read for each copy, so renewed ones are used.
+//! TLS from a standby to its primary. The files are read for each copy, so renewed ones are used.
 
 use super::{
     CopyError,
@@ -13,7 +13,7 @@ use tokio_rustls::rustls::{
     ClientConfig, ClientConnection, StreamOwned, crypto::ring, pki_types::ServerName,
 };
 
-/// The files of the authorities, and of the certificate that the primary may ask for.
+/// The files of the authorities, and of the certificate that the primary may require.
 #[derive(Debug)]
 pub(super) struct Files {
     authorities: PathBuf,
@@ -24,13 +24,13 @@ impl Files {
     pub(super) fn of(config: &Config) -> Self {
         let certificate = config.tls_cert_file.clone();
         Self {
-            // There is one: the settings were checked.
+            // The settings were checked, so there is a file.
             authorities: config.tls_ca_cert_file.clone().unwrap_or_default(),
             certificate_and_key: certificate.zip(config.tls_key_file.clone()),
         }
     }
 
-    /// Speaks TLS with the primary, whose certificate must be one of `host`.
+    /// Performs the handshake with the primary, whose certificate must be for `host`.
     pub(super) fn connect(
         &self,
         host: &str,
@@ -48,7 +48,7 @@ impl Files {
         };
         let other = |error| LinkError::Io(io::Error::other(error));
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| LinkError::Reply("its host is no name of a certificate"))?;
+            .map_err(|_| LinkError::Reply("its host cannot be the name of a certificate"))?;
         let session = ClientConnection::new(Arc::new(config), name).map_err(other)?;
         Ok(Box::new(StreamOwned::new(session, socket)))
     }

@@ -23,7 +23,7 @@ use tracing::warn;
 #[derive(Debug, Default)]
 pub struct Loads {
     inner: Mutex<Inner>,
-    /// What a test wants to happen while the next piece is decoded.
+    /// Runs while the next piece is decoded, for a test.
     #[cfg(test)]
     while_decoding: tests::Hook,
 }
@@ -37,40 +37,40 @@ struct Inner {
 /// The place of a load.
 #[derive(Debug)]
 struct Place {
-    /// Which load of all it is.
+    /// The number of the load, which is unique.
     number: u64,
     /// `None` while a thread decodes a piece.
     load: Option<Charged>,
-    /// Bytes that were charged for it when the last piece had been decoded.
+    /// The bytes that were charged for the load after the last piece.
     charged: usize,
-    /// When its client last sent a piece.
+    /// The time at which the client last sent a piece.
     touched: Instant,
 }
 
 #[derive(Debug)]
 struct Charged {
     load: Load,
-    /// Bytes that are charged for it.
+    /// The bytes that are charged for the load.
     charged: usize,
 }
 
-/// A load that its thread has taken out of its place.
+/// A load that a thread has taken out of its place.
 struct TakenOut {
     number: u64,
     charged: Charged,
 }
 
-/// A piece is not taken.
+/// A piece is refused.
 #[derive(Debug, Error)]
 enum Refused {
     #[error(transparent)]
     Load(#[from] LoadError),
     #[error(transparent)]
     Room(#[from] ReserveError),
-    /// The client did not wait for the answer to the piece before.
+    /// The client did not wait for the reply to the previous piece.
     #[error("TRYAGAIN another piece of this load is being decoded")]
     Busy,
-    /// There is no load of this key, or no longer.
+    /// There is no load of this key, or it has ended.
     #[error("ERR not found")]
     NotFound,
 }
@@ -155,7 +155,7 @@ impl Loads {
         let goes_on = matches!(taken, Ok(false) | Err(Refused::Load(LoadError::Position)));
         match self.give_back(key, load, goes_on) {
             Ok(None) => {}
-            // All is there, or something is wrong.
+            // The load is complete or has failed.
             Ok(Some(load)) => {
                 taken?;
                 load.finish(keyspace, key)?;
@@ -169,7 +169,7 @@ impl Loads {
         taken.map(|_| Reply::OK)
     }
 
-    /// Takes the load of `key` out of its place; `None` if there is none.
+    /// Takes the load of `key` out of its place. Returns `None` if there is none.
     ///
     /// # Errors
     ///
@@ -237,7 +237,7 @@ impl Loads {
             let ended = inner.loads.extract_if(|key, place| which(key, place));
             ended.map(|(_, place)| place).collect()
         };
-        // Without the lock: to give back a large table takes its time.
+        // The lock is released first, because freeing a large table takes long.
         ended.into_iter().for_each(|place| place.end(keyspace));
     }
 
@@ -247,7 +247,7 @@ impl Loads {
 }
 
 impl Place {
-    /// Gives its memory back. If a thread has the load, that thread does so when it comes back.
+    /// Frees the memory of the load. If a thread has taken the load out, that thread frees it.
     fn end(self, keyspace: &Keyspace) {
         if let Some(load) = self.load {
             keyspace.release(load.charged);
@@ -256,8 +256,8 @@ impl Place {
 }
 
 impl Charged {
-    /// Takes the next piece: true if it is the last one. After an error that ends the load nothing
-    /// is charged.
+    /// Decodes the next piece. Returns true if it is the last one. After an error that ends the
+    /// load, nothing remains charged.
     fn take(&mut self, keyspace: &Keyspace, position: u64, piece: &[u8]) -> Result<bool, Refused> {
         let taken = match self.load.take(position, piece) {
             Err(error @ LoadError::Position) => return Err(error.into()),
@@ -270,7 +270,7 @@ impl Charged {
         taken
     }
 
-    /// Charges for what it takes up now.
+    /// Charges for the current size of the load.
     fn charge(&mut self, keyspace: &Keyspace) -> Result<(), Refused> {
         let bytes = self.load.memory_usage();
         match bytes.checked_sub(self.charged) {
@@ -281,7 +281,7 @@ impl Charged {
         Ok(())
     }
 
-    /// Makes it the filter of `key`.
+    /// Makes the load the filter of `key`.
     fn finish(self, keyspace: &Keyspace, key: &[u8]) -> Result<(), Refused> {
         keyspace.release(self.charged);
         keyspace.put(key, self.load.finish()?)?;

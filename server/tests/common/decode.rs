@@ -1,11 +1,11 @@
-//! The decoder on bytes that come in pieces; the fuzzer uses it, too.
+//! Decodes bytes that arrive in pieces; the fuzzer uses it, too.
 
 use guira_server::resp::{Decoder, Limits, ProtocolError};
 
 /// The arguments of a request.
 pub(crate) type Words = Vec<Vec<u8>>;
 
-/// The requests that come out, and the error that ends them, when `bytes` come in as pieces of these sizes.
+/// The requests in `bytes`, which arrive in pieces of these sizes, and the error that ends them.
 pub(crate) fn decode(
     limits: &Limits,
     bytes: &[u8],

@@ -1,6 +1,6 @@
-//! Starts servers and talks to them.
+//! Starts servers and connects clients to them.
 
-// tests/panics.rs is a crate of its own, and uses a part of this.
+// tests/panics.rs is a separate crate, and uses only a part of this.
 #![allow(dead_code)]
 
 use redis::{Connection, FromRedisValue, RedisError, Value};
@@ -11,10 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// No answer takes so long.
+/// A timeout that no reply needs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server on loopback, which ends with this value.
+/// A server on loopback. Dropping it kills the process.
 pub(crate) struct Server {
     pub(crate) process: Child,
     pub(crate) port: u16,
@@ -30,7 +30,7 @@ pub(crate) enum Protocol {
 }
 
 impl Protocol {
-    /// A yes or no, as it comes in this protocol.
+    /// A boolean reply in this protocol.
     pub(crate) fn boolean(self, value: bool) -> Value {
         match self {
             Self::Resp2 => Value::Int(value.into()),
@@ -39,7 +39,7 @@ impl Protocol {
     }
 }
 
-/// Runs a test in either protocol; then all keys go.
+/// Runs a test in either protocol, and deletes all keys after each.
 pub(crate) fn in_both(test: impl Fn(Protocol, &mut Connection)) {
     let server = Server::start(&[]);
     for protocol in PROTOCOLS {
@@ -49,8 +49,8 @@ pub(crate) fn in_both(test: impl Fn(Protocol, &mut Connection)) {
     }
 }
 
-/// The command that starts a server on a free port. `GUIRA_TEST_SERVER` may name another one that is
-/// to answer alike: `ci/module.sh` tests the module so.
+/// The command that starts a server on a free port. `GUIRA_TEST_SERVER` may name another program
+/// that has to behave alike: `ci/module.sh` tests the module in this way.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let other = std::env::var_os("GUIRA_TEST_SERVER");
     let is_other = other.is_some();
@@ -88,7 +88,7 @@ impl Server {
         server
     }
 
-    /// Starts a server that may have no port, and returns what it says when it is ready.
+    /// Starts a server that may have no port. Returns the line that it prints when it is ready.
     pub(crate) fn spawn_anywhere(command: &mut Command) -> (Self, String) {
         let mut process = command.spawn().expect("the server starts");
         let out = process.stdout.take().expect("its output is piped");
@@ -100,8 +100,8 @@ impl Server {
         (Self { process, port: 0 }, line)
     }
 
-    /// Starts a server by a command with `--log info` and `--metrics`, on a port that is free, and
-    /// returns where it shows them.
+    /// Starts a server by a command with `--log info` and `--metrics`, on a free port. Returns the
+    /// address of its metrics.
     pub(crate) fn spawn_with_metrics(command: &mut Command) -> (Self, SocketAddr) {
         let mut log = tempfile::tempfile().expect("a file can be made");
         let server = Self::spawn(command.stderr(log.try_clone().expect("it can be shared")));
@@ -135,7 +135,7 @@ impl Server {
         connection
     }
 
-    /// A client that sends and gets bytes.
+    /// A client that sends and receives bytes.
     pub(crate) fn raw(&self) -> Raw {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("the server is there");
         stream
@@ -152,14 +152,14 @@ impl Server {
         assert!(status.expect("there is a kill").success());
     }
 
-    /// Ends it with SIGTERM, and returns how it ended.
+    /// Stops the server with SIGTERM, and returns its exit status.
     pub(crate) fn terminate(mut self) -> ExitStatus {
         self.signal("TERM");
         self.process.wait().expect("it ends")
     }
 
-    /// From now on the system gives it at most `more` bytes of address space beside what it has. A
-    /// later call can raise that again.
+    /// Limits the server to at most `more` bytes of address space in addition to its present size.
+    /// A later call can raise the limit.
     pub(crate) fn limit_address_space(&self, more: usize) {
         let limit = self.memory("VmSize:") + more;
         let status = Command::new("prlimit")
@@ -169,12 +169,12 @@ impl Server {
         assert!(status.expect("prlimit runs").success());
     }
 
-    /// Bytes of it that are in memory.
+    /// The resident bytes of the process.
     pub(crate) fn resident_bytes(&self) -> usize {
         self.memory("VmRSS:")
     }
 
-    /// Bytes of memory, as the line with this name in its status says.
+    /// The bytes in the line with this name of the process's status.
     pub(crate) fn memory(&self, name: &str) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()));
         let status = status.expect("there is a /proc");
@@ -188,13 +188,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended, which is as well.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// A client that sends and gets bytes.
+/// A client that sends and receives bytes.
 pub(crate) struct Raw(pub(crate) BufReader<TcpStream>);
 
 impl Raw {
@@ -205,7 +205,7 @@ impl Raw {
             .expect("the server reads");
     }
 
-    /// The next line, without its end.
+    /// Reads a line, without its end.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
         self.0.read_line(&mut line).expect("the server writes");
@@ -214,13 +214,13 @@ impl Raw {
         line
     }
 
-    /// Sends, and gets a line.
+    /// Sends bytes, and reads a line.
     pub(crate) fn ask(&mut self, bytes: impl AsRef<[u8]>) -> String {
         self.send(bytes);
         self.line()
     }
 
-    /// Sends nothing more; all that comes until the server closes.
+    /// Closes the sending side, and returns all bytes that arrive until the server closes.
     pub(crate) fn rest(mut self) -> Vec<u8> {
         // The server may have closed already.
         let _ = self.0.get_mut().shutdown(Shutdown::Write);
@@ -233,7 +233,7 @@ impl Raw {
     }
 }
 
-/// A request of these words, as bytes.
+/// Encodes a request of these words.
 pub(crate) fn request<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
     for word in words {
@@ -244,7 +244,7 @@ pub(crate) fn request<W: AsRef<[u8]>>(words: &[W]) -> Vec<u8> {
     bytes
 }
 
-/// Sends a command, whose words are split at spaces.
+/// Sends a command. Its words are separated by spaces.
 pub(crate) fn try_ask<T: FromRedisValue>(
     client: &mut Connection,
     words: &str,
@@ -257,12 +257,12 @@ pub(crate) fn try_ask<T: FromRedisValue>(
     command.query(client)
 }
 
-/// As [`try_ask`], and it must succeed.
+/// Like [`try_ask`], for a command that must succeed.
 pub(crate) fn ask<T: FromRedisValue>(client: &mut Connection, words: &str) -> T {
     try_ask(client, words).unwrap_or_else(|error| panic!("{words}: {error}"))
 }
 
-/// As [`try_ask`], and it must fail; the text of the error.
+/// Like [`try_ask`], for a command that must fail. Returns the text of the error.
 pub(crate) fn refusal(client: &mut Connection, words: &str) -> String {
     match try_ask::<Value>(client, words) {
         Ok(value) => panic!("{words} was answered with {value:?}"),
@@ -270,7 +270,7 @@ pub(crate) fn refusal(client: &mut Connection, words: &str) -> String {
     }
 }
 
-/// Ends the server with this command, which is not answered.
+/// Stops the server with this command, which gets no reply.
 pub(crate) fn shut_down(client: &mut Connection, words: &str) {
     match try_ask::<Value>(client, words) {
         Ok(value) => panic!("{words} was answered with {value:?}"),
@@ -278,7 +278,7 @@ pub(crate) fn shut_down(client: &mut Connection, words: &str) {
     }
 }
 
-/// What the listener for metrics answers, with the headers.
+/// The response of the listener for metrics, including the headers.
 pub(crate) fn get(address: SocketAddr, path: &str, accept: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it is there");
     write!(
@@ -291,7 +291,7 @@ pub(crate) fn get(address: SocketAddr, path: &str, accept: &str) -> String {
     text
 }
 
-/// A number of `INFO memory`, whose name ends in a colon.
+/// A number in `INFO memory`. The name ends in a colon.
 pub(crate) fn memory(client: &mut Connection, name: &str) -> usize {
     let info: String = ask(client, "INFO memory");
     let line = info.lines().find_map(|line| line.strip_prefix(name));
@@ -299,13 +299,13 @@ pub(crate) fn memory(client: &mut Connection, name: &str) -> usize {
     line.parse().expect("it is a number")
 }
 
-/// The error as it came.
+/// The text of the error, as the server sent it.
 pub(crate) fn text(error: &RedisError) -> String {
     let words = [error.code(), error.detail()];
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// Waits until `done`, but not for ever.
+/// Waits until `done` returns true, and panics after a timeout.
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !done() {

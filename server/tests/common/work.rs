@@ -18,9 +18,9 @@ const LIMITS: Limits = Limits {
     request_bytes: 1024,
 };
 
-/// Does the commands in `bytes`, as far as they are some: every answer is one frame in either
-/// protocol, and all memory is given back with the keys and the clients. After a command without
-/// a name comes the turn of the other client.
+/// Runs the commands in `bytes`, as far as they are valid. Every reply is one frame in either
+/// protocol, and all memory is freed with the keys and the clients. A command without a name
+/// switches to the other client.
 pub(crate) fn work(bytes: &[u8]) {
     let config = Config::parse_from(["", "--maxmemory", "1mb", "--slowlog-log-slower-than", "0"]);
     let saver = Saver::open(None).expect("nothing is opened");

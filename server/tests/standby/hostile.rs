@@ -1,4 +1,4 @@
-//! A primary that sends what no primary sends.
+//! A primary that sends what no correct primary sends.
 
 use super::{Proxy, copy, fail, keys, standby_of};
 use crate::common::{Protocol, Server, ask};
@@ -8,11 +8,11 @@ use std::{
     thread,
 };
 
-/// Bytes that a standby may need beside what it had, whatever it is sent: its buffers, a filter in
-/// part, and what the allocator keeps.
+/// The most memory that a standby may need in addition, whatever it receives: its buffers, a
+/// partial filter, and what the allocator keeps.
 const BESIDE: usize = 48 << 20;
 
-/// A bound on what a primary sends that never ends by itself.
+/// A bound for replies that would never end.
 const ENDLESS: usize = 64 << 20;
 
 type Reply = fn(&mut TcpStream) -> std::io::Result<()>;
@@ -31,7 +31,7 @@ fn begun(snapshot: &[u8]) -> Vec<u8> {
     [&start[..], &key, snapshot].concat()
 }
 
-/// What it answers `SNAPSHOT BEGIN` with, and then each `SNAPSHOT READ`.
+/// The reply to `SNAPSHOT BEGIN`, and then the reply to each `SNAPSHOT READ`.
 const HOSTILE: [(&str, Reply, Reply); 13] = [
     (
         "closes",
@@ -80,7 +80,7 @@ const HOSTILE: [(&str, Reply, Reply); 13] = [
     }),
 ];
 
-/// As long as the limit of the standby allows.
+/// The length is the most that the limit of the standby allows.
 fn begin(stream: &mut TcpStream) -> std::io::Result<()> {
     stream.write_all(b"*2\r\n:16000000\r\n:0\r\n")
 }
@@ -117,7 +117,7 @@ fn a_hostile_primary_changes_nothing() {
                 let _ = serve(stream.unwrap(), hostile);
             }
         });
-        // The first may be one that has begun before.
+        // The first copy may have begun before.
         for _ in 0..2 {
             fail(&mut client);
         }
@@ -131,7 +131,7 @@ fn a_hostile_primary_changes_nothing() {
         assert_eq!(ask::<i64>(&mut client, "CF.EXISTS k a"), 1);
         assert!(after < before + BESIDE, "{}: {before} {after}", hostile.0);
     }
-    // And the true one again.
+    // The proxy connects to the real primary again.
     proxy.retarget(primary.port);
     copy(&mut client);
     ask::<()>(&mut client, "REPLICAOF NO ONE");

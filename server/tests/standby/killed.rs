@@ -1,4 +1,4 @@
-//! A primary or a standby that is killed in the middle of a copy.
+//! A primary or a standby is killed during a copy.
 
 use super::{Proxy, copy, keys, number, standby_of};
 use crate::common::{Protocol, Server, ask, long, until};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 const KEYS: usize = 10;
 
-/// A primary whose keys name this generation, about a MiB of them.
+/// A primary whose keys name this generation and take about a MiB.
 fn primary(generation: usize) -> Server {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp2);
@@ -23,7 +23,7 @@ fn names(generation: usize) -> Vec<String> {
     (0..KEYS).map(|key| format!("{generation}:{key}")).collect()
 }
 
-/// All keys are of one generation, the one before or this one.
+/// All keys belong to one generation: the previous or the current one.
 #[test]
 fn a_primary_is_killed_at_any_moment() {
     let rounds = if long() { 300 } else { 15 };
@@ -40,12 +40,12 @@ fn a_primary_is_killed_at_any_moment() {
         let next = primary(generation);
         proxy.tell_after(random.random_range(1..1_500_000));
         proxy.retarget(next.port);
-        // The one before is of no use any more, and may be read just now.
+        // The previous primary is not needed any more, and may be in the middle of a copy.
         drop(std::mem::replace(&mut now, next));
         proxy.reached.recv().unwrap();
         now.signal("KILL");
         now.process.wait().unwrap();
-        // The copy ends one way or the other.
+        // The copy either succeeds or fails.
         until("the copy ends", || {
             number(&mut client, "master_sync_in_progress") == 0
         });
@@ -67,7 +67,7 @@ fn a_primary_is_killed_at_any_moment() {
     assert_eq!(keys(&mut client), names(rounds + 1));
 }
 
-/// It has what it saved, or nothing, and copies again.
+/// A restarted standby has either its save or nothing, and copies again.
 #[test]
 fn a_standby_is_killed_at_any_moment() {
     let rounds = if long() { 100 } else { 6 };

@@ -1,4 +1,4 @@
-//! A primary's address that stays while primaries come and go.
+//! A fixed address for primaries that are started and killed.
 
 use std::{
     io::{Read, Write},
@@ -14,7 +14,7 @@ use std::{
 pub(super) struct Proxy {
     pub(super) port: u16,
     target: Arc<AtomicU16>,
-    /// Bytes from the primary until `reached` receives; `u64::MAX` for never.
+    /// The bytes from the primary until `reached` is notified; `u64::MAX` for never.
     until: Arc<AtomicU64>,
     pub(super) reached: Receiver<()>,
 }
@@ -34,7 +34,7 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming() {
                 let client = client.unwrap();
-                // It may have been killed.
+                // The server may have been killed.
                 if let Ok(server) = TcpStream::connect(("127.0.0.1", target.load(SeqCst))) {
                     forward(client, server, until.clone(), tell.clone());
                 }
@@ -47,7 +47,7 @@ impl Proxy {
         self.target.store(port, SeqCst);
     }
 
-    /// Has `reached` told after this number of bytes from the primary.
+    /// Notifies `reached` after this number of bytes from the primary.
     pub(super) fn tell_after(&self, bytes: u64) {
         self.until.store(bytes, SeqCst);
     }

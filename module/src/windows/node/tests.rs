@@ -43,7 +43,7 @@ fn steps_begin_when_they_are_due_and_not_before() {
     assert_eq!(look(&windows, at(110)), None);
     assert_eq!(look(&windows, at(111)), Some(passes(101)));
     assert_eq!((epoch(&quick), epoch(&slow)), (1, 0));
-    // What was missed is not caught up.
+    // Missed time is not caught up.
     assert_eq!(look(&windows, at(1010)), Some(passes(899)));
     assert_eq!((epoch(&quick), epoch(&slow)), (2, 0));
     assert_eq!(
@@ -58,7 +58,7 @@ fn steps_begin_when_they_are_due_and_not_before() {
     assert_eq!(look(&windows, at(99_000)), None);
 }
 
-/// The time since the last move of the clock does not count for a filter that was made since.
+/// Time that passed before a filter was created does not count for it.
 #[test]
 fn a_new_filter_is_not_taken_for_older_than_it_is() {
     let (windows, start) = (Windows::new(START), Instant::now());
@@ -113,7 +113,7 @@ fn a_replica_goes_by_what_it_is_told() {
     assert_eq!(look(&windows, at(10_100)), None);
     assert_eq!(look(&windows, at(10_101)), Some(passes(101)));
     assert_eq!(epoch(&filter), 1);
-    // A file that it had is of no account when there is a primary.
+    // The time in a replica's own file does not matter once it has a primary.
     let windows = Windows::new(START);
     windows.is_from_file(START - 60_000);
     windows.is_led(start);

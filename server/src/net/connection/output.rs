@@ -1,4 +1,4 @@
-//! What is sent to a client, and what is kept until it reads.
+//! The replies to a client, from encoding until the client reads them.
 
 use super::{Connection, KEPT, LAST_READ, UNREAD};
 use crate::{net::held::Which, session::After};
@@ -11,7 +11,7 @@ impl Connection {
         self.sent < self.replies.len() || self.stream.has_unwritten()
     }
 
-    /// Writes as much as the client takes without waiting.
+    /// Writes as much as the socket accepts without blocking.
     pub(super) fn write(&mut self) -> io::Result<()> {
         while self.has_replies() {
             match self.stream.try_write(&self.replies[self.sent..]) {
@@ -27,9 +27,9 @@ impl Connection {
         Ok(())
     }
 
-    /// Gives back the room of sent bytes, because a client that never catches up may never leave
-    /// nothing to send. It waits until a quarter is sent, so each byte is moved at most three times
-    /// on average. The buffer is then at most a third larger than the unsent bytes.
+    /// Frees the memory of sent bytes, because the buffer of a client that never catches up may
+    /// never become empty. It does so only once a quarter is sent, so each byte moves at most three
+    /// times on average. The buffer is then at most a third larger than the unsent bytes.
     pub(super) fn forget_sent(&mut self) {
         if 4 * self.sent >= self.replies.len() {
             self.replies.drain(..self.sent);
@@ -72,7 +72,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection of a client that does not read its replies.
+    /// Disconnects a client that does not read its replies.
     #[cold]
     pub(super) fn end_unread(&mut self) {
         match self.session.authenticated {
@@ -89,7 +89,7 @@ impl Connection {
         self.close_at_once();
     }
 
-    /// Closes the connection without the replies that are not sent.
+    /// Closes the connection and drops unsent replies.
     pub(super) fn close_at_once(&mut self) {
         self.forget_replies();
         if self.session.after == After::GoOn {
@@ -97,11 +97,11 @@ impl Connection {
         }
     }
 
-    /// Counts the memory of the replies, which has grown. If that of all clients is too much, the
-    /// client with the most of it is disconnected, and this one waits until it is enough.
+    /// Counts the memory of the replies, which has grown. If the replies of all clients exceed the
+    /// limit, this disconnects the client with the most of them, and waits until enough is freed.
     #[cold]
     pub(super) async fn count_replies(&mut self) {
-        // What the client reads as it comes need not be kept.
+        // Replies that the socket accepts at once need no memory.
         if self.write().is_err() {
             return self.close_at_once();
         }
@@ -139,8 +139,8 @@ impl Connection {
         }
     }
 
-    /// Accounts for `capacity` bytes of memory for replies: false if those of all clients are too
-    /// many.
+    /// Counts `capacity` bytes of memory for replies. Returns false if the replies of all clients
+    /// exceed the limit.
     pub(super) fn set_replies(&mut self, capacity: usize) -> bool {
         self.room = capacity.max(KEPT);
         let bytes = if capacity > KEPT { capacity } else { 0 };

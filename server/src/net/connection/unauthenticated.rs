@@ -1,14 +1,14 @@
-//! What is done for a client before it has authenticated: little.
+//! The few things that the server does for a client before it has authenticated.
 
 use super::{Calls, Connection, Named, is_http};
 use crate::commands::NOAUTH;
 use std::time::Duration;
 
-/// Bytes of replies that a client leaves unread before it has authenticated, at most.
+/// The most bytes of replies that a client may leave unread before it has authenticated.
 const UNREAD_UNAUTHENTICATED: usize = 4 * 1024;
 
 impl Connection {
-    /// How long it may be idle before it has authenticated; 0 for any time.
+    /// How long the client may be idle before it has authenticated; 0 means any time.
     #[cold]
     pub(super) fn idle_unauthenticated(&self) -> Duration {
         let (idle, most) = (
@@ -19,13 +19,14 @@ impl Connection {
         let left = left.map(|since| most.saturating_sub(since.elapsed()));
         match left.filter(|_| !most.is_zero()) {
             None => idle,
-            // Not 0, which is any time.
+            // At least a millisecond, because 0 would mean any time.
             Some(left) if idle.is_zero() => left.max(Duration::from_millis(1)),
             Some(left) => left.max(Duration::from_millis(1)).min(idle),
         }
     }
 
-    /// All but a few commands have the same answer, whether or not they exist and are disabled.
+    /// Almost all commands get the same answer, so it does not reveal whether a command exists or
+    /// is disabled.
     #[cold]
     pub(super) fn answer_unauthenticated(&mut self, named: &Named, run: &mut Option<Calls>) {
         let name = named.request.words().next().unwrap_or_default();

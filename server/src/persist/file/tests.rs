@@ -1,10 +1,10 @@
-//! Saves that are complete, cut off, damaged or hostile, and the age of windows.
+//! Complete, truncated, damaged and hostile saves, and the age of windows.
 
 use super::*;
 use guira_commands::{Growth, Window};
 use std::sync::atomic::Ordering;
 
-/// Counts what each test allocates.
+/// Counts the allocations of each test.
 #[global_allocator]
 static ALLOCATOR: guira_hostile::Counting = guira_hostile::Counting;
 
@@ -18,7 +18,7 @@ fn snapshot(filter: &Filter) -> Vec<u8> {
     bytes
 }
 
-/// A save of the filter of "w", which has a window of four epochs, an hour each, and the item
+/// A save of one filter with the key "w", a window of four epochs of an hour each, and the item
 /// "a".
 fn save_of_window() -> Vec<u8> {
     let window = Window {
@@ -37,13 +37,14 @@ fn save_of_window() -> Vec<u8> {
     bytes
 }
 
-/// Where the save of a filter with a window says when that was written: before its end.
+/// The position of the time at which a save of a filter with a window was written: just before the
+/// end.
 fn at_written(bytes: &[u8]) -> std::ops::Range<usize> {
     let end = bytes.len() - (1 + 8 + 4);
     end - 8..end
 }
 
-/// The same, if it was written `ago` milliseconds ago.
+/// The same save as if it had been written `ago` milliseconds ago.
 fn as_of(mut bytes: Vec<u8>, ago: i64) -> Vec<u8> {
     let at = at_written(&bytes);
     let then = keyspace::now().saturating_sub(ago);
@@ -54,7 +55,7 @@ fn as_of(mut bytes: Vec<u8>, ago: i64) -> Vec<u8> {
     bytes
 }
 
-/// Its epochs, and whether it holds the item.
+/// The number of epochs, and whether the filter holds the item.
 fn loaded(bytes: &[u8]) -> (u64, bool) {
     let [(key, filter, None)] = &load(bytes).unwrap()[..] else {
         panic!("there is one key");
@@ -74,7 +75,7 @@ fn a_window_goes_on_while_the_server_is_down() {
         (5 * HOUR - 60_000, (4, true)),
         (5 * HOUR, (5, false)),
         (i64::MAX, (5, false)),
-        // The clock went back.
+        // The clock was set back.
         (-HOUR, (0, true)),
         (i64::MIN, (0, true)),
     ] {
@@ -82,7 +83,7 @@ fn a_window_goes_on_while_the_server_is_down() {
     }
 }
 
-/// Else a server that is started again in every half of an epoch would never forget.
+/// Otherwise a server that restarts twice per epoch would never forget an item.
 #[test]
 fn what_has_passed_of_an_epoch_is_saved() {
     let mut bytes = save_of_window();
@@ -151,7 +152,7 @@ fn what_was_saved_is_loaded() {
     }
 }
 
-/// A file that no server writes, with the right checksum.
+/// No server writes this file, though its checksum is right.
 #[test]
 fn a_time_before_all_times_is_refused() {
     let (bytes, entries) = save();
@@ -206,12 +207,12 @@ fn a_key_that_no_key_can_be_is_refused_before_it_is_read() {
     for long in [LONGEST_KEY as u64 + 1, u64::MAX] {
         bytes[length..length + 8].copy_from_slice(&long.to_le_bytes());
         let refused = load(&bytes).map(|filters| filters.len());
-        let error = "a key is longer than keys can be";
+        let error = "a key is too long";
         assert!(matches!(refused, Err(LoadError::Damaged(what)) if what == error));
     }
 }
 
-/// A save of the filter of "k", whose snapshot is `snapshot`.
+/// A save of one filter with the key "k" and this snapshot.
 fn save_with(snapshot: &[u8]) -> Vec<u8> {
     let options = Options::default().to_bytes();
     let start = [&MAGIC[..], &VERSION.to_le_bytes(), &[FILTER]].concat();
@@ -222,7 +223,7 @@ fn save_with(snapshot: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A pass without a chunk would cost the reader a table.
+/// A pass without chunks would cost the reader a whole table.
 #[test]
 fn empty_passes_in_a_save_are_refused() {
     let filter = snapshot(&save().1[1].1);
@@ -243,12 +244,12 @@ fn empty_passes_in_a_save_are_refused() {
     }
 }
 
-/// A filter of a few items takes up more than its part of a save, and a longer list of filters
-/// is a copy of the shorter one.
+/// A filter of a few items takes more memory than its part of a save, and a longer list of filters
+/// only repeats this.
 #[test]
 fn no_save_costs_more_than_its_length_justifies() {
     use guira_hostile::{HEAD, Target, fix_checksum, measure, rounds, search};
-    // This counts the decoder of each filter, too, which is freed when the filter is complete.
+    // This includes the decoder of each filter, which is freed when the filter is complete.
     const MOST_ALLOCATED: f64 = 9.0;
 
     let options = Options {
@@ -290,7 +291,7 @@ fn no_save_costs_more_than_its_length_justifies() {
     }
 }
 
-/// Whatever the save says, and wherever the limit is.
+/// This holds for every save and every limit.
 #[test]
 fn filters_that_need_more_memory_than_they_may_have_are_refused() {
     for bytes in [save().0, save_of_window()] {

@@ -1,4 +1,4 @@
-//! Loads that are complete, cut off, abandoned, concurrent or hostile.
+//! Complete, truncated, abandoned, concurrent and hostile loads.
 
 use super::*;
 use crate::store::Store;
@@ -13,7 +13,7 @@ use std::{
     thread,
 };
 
-/// Done once, by the thread that decodes the next piece.
+/// Runs once, on the thread that decodes the next piece.
 #[derive(Default)]
 pub(super) struct Hook(Mutex<Option<Box<dyn FnOnce() + Send>>>);
 
@@ -36,7 +36,8 @@ impl fmt::Debug for Hook {
     }
 }
 
-/// What `work` returns while the next piece is decoded, on another thread, as of another client.
+/// Runs `work` on another thread while the next piece is decoded, as if for another client, and
+/// returns its result.
 fn beside_the_next_piece<T: Send + 'static>(
     store: &Arc<Store>,
     work: impl FnOnce(&Store) -> T + Send + 'static,
@@ -46,7 +47,7 @@ fn beside_the_next_piece<T: Send + 'static>(
     store.loads.while_decoding.set(move || {
         let (done, is_done) = mpsc::channel();
         thread::spawn(move || done.send(work(&store_there)));
-        // A client that waited for the piece would wait for ever.
+        // A client that waited for the piece would block forever.
         let result = is_done.recv_timeout(Duration::from_secs(60));
         sender.send(result.expect("nobody waits")).unwrap();
     });
@@ -88,7 +89,7 @@ fn other_clients_do_not_wait_while_a_piece_is_decoded() {
     assert_eq!(store.loads.under_way(), UnderWay { count: 0, bytes: 0 });
 }
 
-/// A load is ended by a `DEL`, by another load of the key, and by idleness.
+/// A `DEL`, another load of the key and idleness each end a load.
 #[test]
 fn a_load_that_is_ended_while_a_piece_is_decoded_is_no_filter() {
     let (store, used) = with_a_key();
@@ -124,7 +125,7 @@ fn a_load_that_is_ended_while_a_piece_is_decoded_is_no_filter() {
     }
 }
 
-/// As one of a filter without a window.
+/// A window is charged in the same way as a filter without one.
 #[test]
 fn a_load_of_a_window_is_charged_for_its_table() {
     let (store, _) = with_a_key();
@@ -163,7 +164,7 @@ fn a_load_of_a_window_is_charged_for_its_table() {
     assert_eq!(copy.digest(), filter.digest());
 }
 
-/// 16 bytes of a pass without a chunk once made a table of any size.
+/// 16 bytes of a pass without a chunk once allocated a table of any size.
 #[test]
 fn empty_passes_and_passes_at_no_higher_level_are_refused() {
     let (store, used) = with_a_key();
@@ -206,7 +207,7 @@ fn ask(store: &Store, words: Args<'_>) -> Reply {
     (command.run)(store, words).unwrap_or_else(|refusal| refusal)
 }
 
-/// The next position, and the piece.
+/// The position of the next piece, and the piece.
 fn dump(store: &Store, position: u64) -> (u64, Vec<u8>) {
     let position = position.to_string();
     let reply = ask(store, &[b"CF.SCANDUMP", b"k", position.as_bytes()]);
@@ -233,7 +234,7 @@ fn a_load_is_charged_until_it_ends() {
     let (store, used) = with_a_key();
     let (_, header) = dump(&store, 0);
     let (next, piece) = dump(&store, 1);
-    // It is in a file.
+    // The dump is in a file.
     assert_eq!(store.keyspace.used(), used);
     assert_eq!(load(&store, 1, &header), Reply::OK);
     let half = &piece[..piece.len() / 2];
@@ -244,7 +245,7 @@ fn a_load_is_charged_until_it_ends() {
     assert_eq!(loads.count, 1);
     assert!(loads.bytes > 0);
     assert_eq!(store.keyspace.used(), used + loads.bytes as usize);
-    // To their ends.
+    // This reads the dumps to their ends.
     assert_eq!(dump(&store, next).0, 0);
     assert_eq!(load(&store, next, &piece[half.len()..]), Reply::OK);
     let name = b"copy".len() - b"k".len();
@@ -274,7 +275,7 @@ fn a_load_that_is_refused_gives_its_memory_back() {
         });
         let replies: Vec<_> = replies.collect();
         if pieces.len() > 1 && pieces[0].len() == piece.len() {
-            // The first piece was all of it.
+            // The first piece was the whole load.
             assert_eq!(replies[0], Reply::OK);
             assert!(store.keyspace.delete(b"copy"));
         }
