@@ -49,7 +49,7 @@ pub struct Server {
     pub saver: Saver,
     /// The snapshots that standbys read.
     pub snapshots: Snapshots,
-    /// Whether the server is a standby, and of which primary.
+    /// Whether the server is a standby, and its primary.
     pub standby: Standby,
     /// The counters.
     pub stats: Stats,

@@ -58,7 +58,7 @@ fn readiness_is_checked_by_the_program_itself() {
     let output = check_ready(&address.to_string());
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stderr).unwrap();
-    assert!(text.contains("does not answer"), "{text}");
+    assert!(text.contains("does not respond"), "{text}");
     let output = command(&["--check-ready"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
 }

@@ -129,9 +129,9 @@ fn a_short_reply_of_another_server_is_an_error() {
     let mut whole = server.client(Protocol::Resp2);
     ask::<()>(&mut whole, "CF.RESERVE k 100");
     let error = insert(&mut short, "k", Insert::Copy, items()).unwrap_err();
-    let expected = "CF.INSERT of 2 items was answered for 1";
+    let expected = "CF.INSERT of 2 items got 1 replies";
     assert_eq!(error.to_string(), expected);
-    let expected = "CF.MEXISTS of 2 items was answered for 1";
+    let expected = "CF.MEXISTS of 2 items got 1 replies";
     let error = compare([&mut short, &mut whole], "k", items()).unwrap_err();
     assert_eq!(error.to_string(), expected);
     let error = compare([&mut whole, &mut short], "k", items()).unwrap_err();

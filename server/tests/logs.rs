@@ -25,7 +25,7 @@ fn lines(log: &PathBuf, message: &str) -> usize {
     text.lines().filter(|line| line.contains(&message)).count()
 }
 
-/// At most ten lines in ten seconds, all of which may come at once.
+/// At most ten lines in ten seconds; all ten may come at once.
 fn most_lines(since: Instant) -> usize {
     10 * (1 + since.elapsed().as_secs() as usize / 10)
 }

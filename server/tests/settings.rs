@@ -200,7 +200,7 @@ fn faults_in_a_file_have_a_line() {
         ),
         (
             "config = \"x\"",
-            "guira.toml:1: a file with settings cannot name another one",
+            "guira.toml:1: a settings file cannot name another one",
         ),
         ("port = 1\nport = 2", "guira.toml:2: duplicate key"),
         (
@@ -217,11 +217,11 @@ fn faults_in_a_file_have_a_line() {
         ),
         (
             "unixsocketperm = 0o770",
-            "guira.toml:1: unixsocketperm: give numbers in decimal, or what else is meant in quotes",
+            "guira.toml:1: unixsocketperm: give numbers in decimal, and other values in quotes",
         ),
         (
             "[limits]\nmaxclients = 5",
-            "guira.toml:1: limits: there are no tables: each setting is a line, name = value",
+            "guira.toml:1: limits: tables are not allowed: write each setting as name = value",
         ),
     ] {
         assert_eq!(fault(&[], &[], Some(text)), expected, "{text}");

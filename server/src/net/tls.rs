@@ -147,8 +147,8 @@ impl TlsStream {
         self.socket.ready(interest).await
     }
 
-    /// Reads decrypted bytes, and those that can be decrypted without waiting, into the free room
-    /// of `buffer`. Returns 0 at the end of the stream.
+    /// Reads into the free room of `buffer` the bytes that are decrypted, or can be without
+    /// waiting. Returns 0 at the end of the stream.
     pub(super) fn try_read_buf(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
         loop {
             let before = buffer.len();
