@@ -42,6 +42,10 @@ pip install --quiet --no-build-isolation --no-index --no-deps ./python
 )
 
 say "tests"
+# `from_dump` reads the keys of a server that runs.
+cargo build --quiet --package guira-server --no-default-features
+GUIRA_SERVER=${CARGO_TARGET_DIR:-$PWD/target}/debug/guira-server
+export GUIRA_SERVER
 (cd python && GUIRA_STEPS=$steps pytest -q -p no:cacheprovider)
 
 say "types"

@@ -299,16 +299,32 @@ impl ExpiringFilter {
     #[pyo3(signature = (other, /))]
     fn merge(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
         let other = other.get();
-        if self.rule.items != other.rule.items {
-            return Err(PyValueError::new_err(format!(
-                "the filters differ in items: '{}' in this one, '{}' in the other one",
-                self.rule.items.name(),
-                other.rule.items.name()
-            )));
-        }
+        self.rule.check_items(&other.rule)?;
         self.begin(py);
         other.begin(py);
         py.detach(|| self.table.merge(&other.table))
+            .map_err(merge_error)
+    }
+
+    /// Adds what another filter has and this one lacks. An item is then in this filter as often as
+    /// in the filter that had it most often, and its time is that of the filter that saw it last.
+    ///
+    /// Both filters must have the same seed and sizes. Unite in one direction only: filters that are
+    /// united back and forth once per epoch keep each other's items alive for ever.
+    ///
+    ///     >>> a = ExpiringFilter(60, seed=7)
+    ///     >>> b = ExpiringFilter(60, seed=7)
+    ///     >>> a.add("ani"); b.update(["ani", "koel"])
+    ///     >>> a.union_with(b); a.union_with(b)
+    ///     >>> len(a), a.count("ani")
+    ///     (2, 1)
+    #[pyo3(signature = (other, /))]
+    fn union_with(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
+        let other = other.get();
+        self.rule.check_items(&other.rule)?;
+        self.begin(py);
+        other.begin(py);
+        py.detach(|| self.table.union_with(&other.table))
             .map_err(merge_error)
     }
 

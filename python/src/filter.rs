@@ -11,7 +11,7 @@ use crate::{
 };
 use guira::{BatchError, CuckooFilter};
 use pyo3::{
-    exceptions::{PyKeyError, PyValueError},
+    exceptions::PyKeyError,
     prelude::*,
     types::PyBytes,
 };
@@ -277,6 +277,8 @@ impl Filter {
 
     /// Adds all copies of another filter, which must have the same seed and sizes.
     ///
+    /// An item of both filters then has the copies of both. `union_with` adds only what is missing.
+    ///
     ///     >>> a, b = Filter(100, seed=7), Filter(100, seed=7)
     ///     >>> a.add("ani"); b.add("koel")
     ///     >>> a.merge(b)
@@ -285,14 +287,26 @@ impl Filter {
     #[pyo3(signature = (other, /))]
     fn merge(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
         let other = other.get();
-        if self.rule.items != other.rule.items {
-            return Err(PyValueError::new_err(format!(
-                "the filters differ in items: '{}' in this one, '{}' in the other one",
-                self.rule.items.name(),
-                other.rule.items.name()
-            )));
-        }
+        self.rule.check_items(&other.rule)?;
         py.detach(|| self.table.merge(&other.table))
+            .map_err(merge_error)
+    }
+
+    /// Adds what another filter has and this one lacks. An item is then in this filter as often as
+    /// in the filter that had it most often.
+    ///
+    /// A repeated call changes nothing. Both filters must have the same seed and sizes.
+    ///
+    ///     >>> a, b = Filter(100, seed=7), Filter(100, seed=7)
+    ///     >>> a.update(["ani", "koel"]); b.update(["koel", "guira"])
+    ///     >>> a.union_with(b); a.union_with(b)
+    ///     >>> len(a), a.count("koel")
+    ///     (3, 1)
+    #[pyo3(signature = (other, /))]
+    fn union_with(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
+        let other = other.get();
+        self.rule.check_items(&other.rule)?;
+        py.detach(|| self.table.union_with(&other.table))
             .map_err(merge_error)
     }
 

@@ -6,7 +6,7 @@
 use crate::arguments::{Items, shown};
 use guira::SeededState;
 use pyo3::{
-    exceptions::{PyOverflowError, PyTypeError},
+    exceptions::{PyOverflowError, PyTypeError, PyValueError},
     prelude::*,
     types::{PyByteArray, PyBytes, PyInt, PyMemoryView, PyString, PyTuple},
 };
@@ -27,6 +27,18 @@ impl Rule {
 
     pub(crate) fn seed(&self) -> u64 {
         self.state.seed()
+    }
+
+    /// An error unless both filters hash the same values as items.
+    pub(crate) fn check_items(&self, other: &Self) -> PyResult<()> {
+        if self.items == other.items {
+            return Ok(());
+        }
+        Err(PyValueError::new_err(format!(
+            "the filters differ in items: '{}' in this one, '{}' in the other one",
+            self.items.name(),
+            other.items.name()
+        )))
     }
 
     #[inline]

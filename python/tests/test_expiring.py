@@ -144,6 +144,24 @@ def test_merge_keeps_times() -> None:
     assert "ani" not in a
 
 
+def test_a_union_keeps_the_later_time() -> None:
+    a = ExpiringFilter(60, epochs=6, seed=7, clock="manual")
+    b = ExpiringFilter(60, epochs=6, seed=7, clock="manual")
+    for f in (a, b):
+        f.tick(0)
+    a.add("ani")
+    for f in (a, b):
+        f.tick(50)
+    b.add("ani")
+    a.union_with(b)
+    assert a.count("ani") == 1
+    a.tick(100)
+    assert "ani" in a
+    # At most one epoch longer than in the filter that saw it last.
+    a.tick(130)
+    assert "ani" not in a
+
+
 @pytest.mark.parametrize("gap", [1, 4, 10, 15, 25, 35, 99])
 def test_rare_calls_do_not_slow_time_down(gap: int) -> None:
     f = ExpiringFilter(120, epochs=12, clock="manual")

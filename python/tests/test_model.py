@@ -155,6 +155,28 @@ class Plain(RuleBasedStateMachine):
             self.f = type(self.f).from_bytes(self.f.to_bytes())
         assert self.f.digest() == digest
 
+    @rule(items=BATCHES, is_union=st.booleans())
+    def united(self, items: Any, is_union: bool) -> None:  # noqa: FBT001
+        """Adds another filter of the same settings."""
+        other = self.f.copy()
+        other.clear()
+        try:
+            other.update(items)
+        except FullError as error:
+            items = items[: error.index]
+        theirs = Counter(map(self.key, items))
+        expected = self.counts | theirs if is_union else self.counts + theirs
+        try:
+            (self.f.union_with if is_union else self.f.merge)(other)
+        except FullError:
+            # Some of the copies were added.
+            for item in items:
+                key, count = self.key(item), self.f.count(item)
+                assert self.counts[key] <= count <= expected[key]
+                self.counts[key] = count
+        else:
+            self.counts = expected
+
     @rule()
     def clear(self) -> None:
         self.f.clear()
@@ -220,6 +242,18 @@ class Expiring(RuleBasedStateMachine):
     def contains_many(self, items: Any) -> None:
         expected = [self.is_live(self.f.hash_of(item)) for item in items]
         assert self.f.contains_many(items) == expected
+
+    @rule(items=BATCHES)
+    def united(self, items: Any) -> None:
+        """A union with a filter that has just seen these items."""
+        other = self.f.copy()
+        other.clear()
+        if self.now:
+            other.tick(self.now)
+        other.add_or_refresh_many(items)
+        self.f.union_with(other)
+        for item in items:
+            self.seen[self.f.hash_of(item)] = self.f.epoch
 
     @rule(seconds=st.integers(0, 100))
     def tick(self, seconds: int) -> None:

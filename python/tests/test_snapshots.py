@@ -11,6 +11,7 @@ import subprocess
 import sys
 import weakref
 import zlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -300,23 +301,62 @@ def test_short_memory_is_a_memory_error() -> None:
     ]
 
 
-def test_merge() -> None:
-    a, b = Filter(100, seed=7), Filter(100, seed=7)
-    a.add("ani")
-    b.add("koel")
-    a.merge(b)
-    assert "koel" in a
+PAIRS: dict[str, Callable[..., Any]] = {
+    "plain": partial(Filter, 100),
+    "growing": partial(Filter, 100, max_capacity=1000),
+    "expiring": partial(ExpiringFilter, 60, 100),
+}
+
+
+@pytest.mark.parametrize("make", PAIRS.values(), ids=PAIRS)
+def test_merge_adds_all_copies(make: Callable[..., Any]) -> None:
+    a, b = make(seed=7), make(seed=7)
+    a.update(["ani", "koel"])
+    b.update(["koel", "guira"])
+    for copies in (2, 3):
+        a.merge(b)
+        assert (a.count("ani"), a.count("koel")) == (1, copies)
     assert "ani" not in b
+
+
+@pytest.mark.parametrize("make", PAIRS.values(), ids=PAIRS)
+def test_a_union_adds_what_is_missing(make: Callable[..., Any]) -> None:
+    a, b = make(seed=7), make(seed=7)
+    a.update(["ani", "koel", "koel"])
+    b.update(["koel", "guira", "guira"])
+    for _ in range(2):
+        a.union_with(b)
+        assert [a.count(name) for name in ("ani", "koel", "guira")] == [1, 2, 2]
+    assert [b.count(name) for name in ("ani", "koel", "guira")] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("method", ["merge", "union_with"])
+@pytest.mark.parametrize("make", PAIRS.values(), ids=PAIRS)
+def test_filters_that_differ_are_refused(make: Callable[..., Any], method: str) -> None:
+    a = make(seed=7)
+    unite = getattr(a, method)
     for other, text in [
         (a, "itself"),
-        (Filter(100, seed=8), "hashers"),
-        (Filter(1000, seed=7), "buckets"),
-        (Filter(100, seed=7, items="bytes"), "items"),
+        (make(seed=8), "hashers"),
+        (make(seed=7, fingerprint_bits=26), "bits"),
+        (make(seed=7, items="bytes"), "items"),
     ]:
         with pytest.raises(ValueError, match=text):
-            a.merge(other)
-    with pytest.raises(TypeError):
-        a.merge(ExpiringFilter(60))  # type: ignore[arg-type]
+            unite(other)
+    for wrong in (ExpiringFilter(60) if isinstance(a, Filter) else Filter(), None, [1]):
+        with pytest.raises(TypeError):
+            unite(wrong)
+
+
+@pytest.mark.parametrize("method", ["merge", "union_with"])
+def test_a_filter_that_is_too_small_for_another_is_full(method: str) -> None:
+    # No other filter of one geometry has more copies than there is room for.
+    a, b = Filter(100, seed=7), Filter(100, seed=7)
+    a.update(range(90))
+    b.update(range(1000, 1090))
+    with pytest.raises(FullError):
+        getattr(a, method)(b)
+    assert all(a.contains_many(range(90)))
 
 
 def test_what_python_users_expect() -> None:

@@ -54,6 +54,8 @@ f.add((("a", 1), 2))  # type: ignore[arg-type]
 f.update(5)  # type: ignore[arg-type]
 f.update([None])  # type: ignore[list-item]
 f.merge(e)  # type: ignore[arg-type]
+f.union_with(copied)
+e.union_with(f)  # type: ignore[arg-type]
 f.seed = 5  # type: ignore[misc]
 Filter(items="all")  # type: ignore[arg-type]
 ExpiringFilter()  # type: ignore[call-arg]
