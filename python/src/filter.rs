@@ -10,11 +10,7 @@ use crate::{
     tokens::retried,
 };
 use guira::{BatchError, CuckooFilter};
-use pyo3::{
-    exceptions::PyKeyError,
-    prelude::*,
-    types::PyBytes,
-};
+use pyo3::{exceptions::PyKeyError, prelude::*, types::PyBytes};
 use std::{path::PathBuf, time::Duration};
 
 /// An approximate set with deletion, shared by any number of threads.

@@ -302,9 +302,9 @@ def test_short_memory_is_a_memory_error() -> None:
 
 
 PAIRS: dict[str, Callable[..., Any]] = {
-    "plain": partial(Filter, 100),
-    "growing": partial(Filter, 100, max_capacity=1000),
-    "expiring": partial(ExpiringFilter, 60, 100),
+    "plain": partial(Filter, capacity=100),
+    "growing": partial(Filter, capacity=100, max_capacity=1000),
+    "expiring": partial(ExpiringFilter, 60, capacity=100),
 }
 
 
@@ -338,7 +338,7 @@ def test_filters_that_differ_are_refused(make: Callable[..., Any], method: str) 
     for other, text in [
         (a, "itself"),
         (make(seed=8), "hashers"),
-        (make(seed=7, fingerprint_bits=26), "bits"),
+        (make(seed=7, capacity=900), "buckets|fingerprint bits"),
         (make(seed=7, items="bytes"), "items"),
     ]:
         with pytest.raises(ValueError, match=text):
