@@ -5,6 +5,7 @@
 
 use crate::{
     buffer::{self, View},
+    direct,
     errors::{batch_error, out_of_memory},
     item::Rule,
     tokens::TRIES,
@@ -19,7 +20,7 @@ use pyo3::{
     sync::PyOnceLock,
     types::{PyByteArray, PyBytes, PyList, PyMemoryView, PyString, PyTuple},
 };
-use std::thread;
+use std::{collections::TryReserveError, thread};
 
 /// A batch of fewer items keeps the GIL.
 const FEW: usize = 256;
@@ -136,7 +137,7 @@ impl<'a> Batch<'a> {
             })
         };
         if let Ok(list) = items.cast_exact::<PyList>() {
-            return listed(hashes(&keys, list.len(), list.iter().map(Ok))?);
+            return listed(hashes_of_list(&keys, list)?);
         }
         if let Ok(tuple) = items.cast_exact::<PyTuple>() {
             return listed(hashes(&keys, tuple.len(), tuple.iter().map(Ok))?);
@@ -302,18 +303,38 @@ fn without_gil<T: Send>(py: Python<'_>, few: bool, work: impl FnOnce() -> T + Se
     if few { work() } else { py.detach(work) }
 }
 
+fn hashes_of_list(keys: &Keys<'_>, list: &Bound<'_, PyList>) -> PyResult<Vec<u64>> {
+    let len = list.len();
+    let mut hashes = reserved(len)?;
+    for at in 0..len {
+        let hash = match keys {
+            Keys::Items(rule) => direct::hash_at(rule, list, at),
+            Keys::Hashes => None,
+        };
+        hashes.push(match hash {
+            Some(hash) => hash,
+            // What `__index__` of an item or another thread has removed is not in the batch.
+            None => match list.get_item(at) {
+                Ok(item) => keys
+                    .hash(&item)
+                    .map_err(|error| note(item.py(), error, at))?,
+                Err(_) => break,
+            },
+        });
+    }
+    Ok(hashes)
+}
+
 fn hashes<'py>(
     keys: &Keys<'_>,
     len: usize,
     items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
 ) -> PyResult<Vec<u64>> {
-    let short = |_| out_of_memory("the hashes of the batch");
-    let mut hashes: Vec<u64> = Vec::new();
-    hashes.try_reserve_exact(len).map_err(short)?;
+    let mut hashes = reserved(len)?;
     for item in items {
         let item = item?;
         if hashes.len() == hashes.capacity() {
-            hashes.try_reserve(1).map_err(short)?;
+            hashes.try_reserve(1).map_err(no_hashes)?;
         }
         hashes.push(match keys.hash(&item) {
             Ok(hash) => hash,
@@ -321,6 +342,16 @@ fn hashes<'py>(
         });
     }
     Ok(hashes)
+}
+
+fn reserved(len: usize) -> PyResult<Vec<u64>> {
+    let mut hashes = Vec::new();
+    hashes.try_reserve_exact(len).map_err(no_hashes)?;
+    Ok(hashes)
+}
+
+fn no_hashes(_: TryReserveError) -> PyErr {
+    out_of_memory("the hashes of the batch")
 }
 
 /// The error, with a note that says which item it is about.
@@ -394,5 +425,16 @@ fn mask<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Option<Bound<'py, Py
 }
 
 fn list<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Bound<'py, PyAny>> {
-    Ok(PyList::new(py, answers)?.into_any())
+    // A list repeats one answer faster than it takes one after the other.
+    let usual = answers.iter().filter(|&&answer| answer).count() > answers.len() / 2;
+    let list = PyList::new(py, [usual])?
+        .as_sequence()
+        .repeat(answers.len())?
+        .cast_into::<PyList>()?;
+    for (at, &answer) in answers.iter().enumerate() {
+        if answer != usual {
+            list.set_item(at, answer)?;
+        }
+    }
+    Ok(list.into_any())
 }

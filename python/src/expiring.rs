@@ -6,6 +6,7 @@ use crate::{
     arguments::{ClockKind, Items, Seconds, Whole},
     batch::{self, Keys, Operation},
     clock::Clock,
+    direct::Hashing,
     errors::{build_error, merge_error},
     item::Rule,
     snapshot::{self, Timed, memory_error},
@@ -63,6 +64,13 @@ impl ExpiringFilter {
     }
 }
 
+impl Hashing for ExpiringFilter {
+    #[inline]
+    fn rule(&self) -> &Rule {
+        &self.rule
+    }
+}
+
 #[pymethods]
 impl ExpiringFilter {
     #[allow(clippy::too_many_arguments)] // They are keywords.
@@ -112,9 +120,7 @@ impl ExpiringFilter {
     ///     False
     #[pyo3(signature = (item, /))]
     fn add(&self, item: &Bound<'_, PyAny>) -> PyResult<()> {
-        let insert = |hash| self.table.insert_hash(hash).map(|()| true);
-        self.write(item, insert, Written::All)?;
-        Ok(())
+        self.add_hash(item.py(), self.rule.hash(item)?)
     }
 
     /// Adds an item unless it is present: True if it was not seen within the TTL.
@@ -128,11 +134,7 @@ impl ExpiringFilter {
     ///     (True, False)
     #[pyo3(signature = (item, /))]
     fn add_unique(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.write(
-            item,
-            |hash| self.table.insert_unique_hash(hash),
-            Written::Answered,
-        )
+        self.add_unique_hash(item.py(), self.rule.hash(item)?)
     }
 
     /// Resets the time of an item. False if it is absent or has expired.
@@ -142,11 +144,9 @@ impl ExpiringFilter {
     ///     False
     #[pyo3(signature = (item, /))]
     fn refresh(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.write(
-            item,
-            |hash| self.table.refresh_hash(hash),
-            Written::Answered,
-        )
+        let hash = self.rule.hash(item)?;
+        let refresh = || self.table.refresh_hash(hash);
+        self.write(item.py(), hash, refresh, Written::Answered)
     }
 
     /// Adds an item if it is absent, and resets its time if it is present: a sliding window. True if
@@ -157,11 +157,7 @@ impl ExpiringFilter {
     ///     (True, False)
     #[pyo3(signature = (item, /))]
     fn add_or_refresh(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.write(
-            item,
-            |hash| self.table.insert_or_refresh_hash(hash),
-            Written::All,
-        )
+        self.add_or_refresh_hash(item.py(), self.rule.hash(item)?)
     }
 
     fn __contains__(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -173,13 +169,13 @@ impl ExpiringFilter {
     /// Removes the oldest copy of an item. True if there was one.
     #[pyo3(signature = (item, /))]
     fn discard(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.take_out(item)
+        self.discard_hash(item.py(), self.rule.hash(item)?)
     }
 
     /// Removes the oldest copy of an item. KeyError if it is absent.
     #[pyo3(signature = (item, /))]
     fn remove(&self, item: &Bound<'_, PyAny>) -> PyResult<()> {
-        match self.take_out(item)? {
+        match self.discard_hash(item.py(), self.rule.hash(item)?)? {
             true => Ok(()),
             false => Err(PyKeyError::new_err(item.clone().unbind())),
         }

@@ -3,6 +3,7 @@
 use crate::{
     arguments::{Items, Preference, Whole},
     batch::{self, Keys, Operation},
+    direct::Hashing,
     errors::{build_error, insert_error, merge_error},
     item::Rule,
     snapshot::{self, memory_error},
@@ -57,6 +58,21 @@ impl Filter {
         Keys::Items(&self.rule)
     }
 
+    #[inline]
+    pub(crate) fn add_hash(&self, _: Python<'_>, hash: u64) -> PyResult<()> {
+        self.table.insert_hash(hash).map_err(insert_error)
+    }
+
+    #[inline]
+    pub(crate) fn add_unique_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool> {
+        retried(py, || self.table.insert_unique_hash(hash))
+    }
+
+    #[inline]
+    pub(crate) fn discard_hash(&self, _: Python<'_>, hash: u64) -> PyResult<bool> {
+        Ok(self.table.remove_hash(hash))
+    }
+
     fn insert_all(&self) -> impl Fn(&[u64], &mut [bool]) -> Result<(), BatchError> + Sync {
         |hashes, _| self.table.insert_hash_batch(hashes)
     }
@@ -85,6 +101,13 @@ impl Filter {
         operation: Operation<'_>,
     ) -> PyResult<Bound<'py, PyAny>> {
         batch::answers(items, keys, &|_| (), operation)
+    }
+}
+
+impl Hashing for Filter {
+    #[inline]
+    fn rule(&self) -> &Rule {
+        &self.rule
     }
 }
 
@@ -137,9 +160,7 @@ impl Filter {
     ///     2
     #[pyo3(signature = (item, /))]
     fn add(&self, item: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.table
-            .insert_hash(self.rule.hash(item)?)
-            .map_err(insert_error)
+        self.add_hash(item.py(), self.rule.hash(item)?)
     }
 
     /// Adds an item unless it is present. True if this call added it.
@@ -152,8 +173,7 @@ impl Filter {
     ///     (True, False)
     #[pyo3(signature = (item, /))]
     fn add_unique(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let hash = self.rule.hash(item)?;
-        retried(item.py(), || self.table.insert_unique_hash(hash))
+        self.add_unique_hash(item.py(), self.rule.hash(item)?)
     }
 
     fn __contains__(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -168,7 +188,7 @@ impl Filter {
     ///     (True, False)
     #[pyo3(signature = (item, /))]
     fn discard(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        Ok(self.table.remove_hash(self.rule.hash(item)?))
+        self.discard_hash(item.py(), self.rule.hash(item)?)
     }
 
     /// Removes a copy of an item. KeyError if it is absent.

@@ -3,7 +3,10 @@
 //! A Python value hashes like the Rust value of the same kind: `docs/FORMAT.md` defines the hashes.
 //! The same value therefore has the same hash in every process and in every language.
 
-use crate::arguments::{Items, shown};
+use crate::{
+    arguments::{Items, shown},
+    direct,
+};
 use guira::SeededState;
 use pyo3::{
     exceptions::{PyOverflowError, PyTypeError, PyValueError},
@@ -63,19 +66,27 @@ impl Rule {
     /// The hash of a Python value.
     #[inline]
     pub(crate) fn hash(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
+        match self.hash_exact(item) {
+            Some(hash) => Ok(hash),
+            None => self.hash_other(item),
+        }
+    }
+
+    /// The hash of a value of the usual types; `None` for others, and for what is not an item.
+    #[inline]
+    pub(crate) fn hash_exact(&self, item: &Bound<'_, PyAny>) -> Option<u64> {
         if let Ok(text) = item.cast_exact::<PyString>() {
-            return Ok(self.hash_str(text.to_str()?));
+            return Some(self.hash_str(text.to_str().ok()?));
         }
         if self.items == Items::Any
             && let Ok(number) = item.cast_exact::<PyInt>()
-            && let Ok(number) = number.extract::<i64>()
         {
-            return Ok(self.hash_u64(number as u64));
+            return Some(self.hash_u64(direct::small(number)? as u64));
         }
         if let Ok(bytes) = item.cast_exact::<PyBytes>() {
-            return Ok(self.hash_bytes(bytes.as_bytes()));
+            return Some(self.hash_bytes(bytes.as_bytes()));
         }
-        self.hash_other(item)
+        None
     }
 
     #[cold]

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `item` | the hash of a Python value |
 //! | `batch` | many items: where they come from, and what is done with them |
-//! | `buffer`, `arrow` | items in the memory of other objects: all `unsafe` of the package |
+//! | `buffer`, `arrow` | items in the memory of other objects, with `unsafe` |
+//! | `direct` | fast calls of methods, and fast access to items, with `unsafe` |
 //! | `filter`, `expiring` | the classes |
 //! | `clock` | when the epochs of an expiring filter begin |
 //! | `snapshot` | bytes, files, and dumps of the server |
@@ -21,6 +22,7 @@ mod arrow;
 mod batch;
 mod buffer;
 mod clock;
+mod direct;
 mod errors;
 mod expiring;
 mod filter;
@@ -46,6 +48,7 @@ mod _guira_filter {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         errors::init(module.py())?;
+        direct::init(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("_has_arrow", cfg!(feature = "arrow"))
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from guira_filter import ExpiringFilter, Filter
+from guira_filter import ExpiringFilter, Filter, FullError, Stats
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "tests" / "data" / "hashes.txt"
 
@@ -168,3 +169,55 @@ def test_a_list_says_which_item_is_refused() -> None:
         f.update(["a", 1, None])  # type: ignore[list-item]
     assert caught.value.__notes__ == ["item 2 of the batch"]
     assert len(f) == 0
+
+
+ANSWERS = {
+    "add": [None, None],
+    "add_unique": [True, False],
+    "add_or_refresh": [True, False],
+    "discard": [False, False],
+}
+
+METHODS = [
+    (kind, name)
+    for kind, names in (
+        (Filter, ["add", "add_unique", "discard"]),
+        (ExpiringFilter, ["add", "add_unique", "discard", "add_or_refresh"]),
+    )
+    for name in names
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), METHODS)
+def test_methods_of_one_item_are_methods(kind: Any, name: str) -> None:
+    method = getattr(kind, name)
+    f = kind(60, seed=7)
+    assert str(inspect.signature(method)) == "(self, item, /)"
+    assert str(inspect.signature(getattr(f, name))) == "(item, /)"
+    assert inspect.getdoc(method)
+    assert method.__name__ == name
+    for item in ("a", b"a", 5, -5, 2**64, True, ("a", 1), bytearray(b"b")):
+        assert [method(f, item), method(f, item)] == ANSWERS[name]
+    for wrong in ((), (f,), (f, 1, 2), (5, 1), (Stats, 1)):
+        with pytest.raises(TypeError):
+            method(*wrong)
+    other = ExpiringFilter(60) if kind is Filter else Filter(60)
+    with pytest.raises(TypeError, match=kind.__name__):
+        method(other, 1)
+    with pytest.raises(TypeError, match="keyword"):
+        method(f, item=1)
+    with pytest.raises(UnicodeEncodeError):
+        method(f, "\ud800")
+    with pytest.raises(OverflowError):
+        method(f, 2**128)
+
+
+def test_a_failed_add_is_one_failure() -> None:
+    f = Filter(10)
+    with pytest.raises(FullError):
+        f.update(["ani"] * 100)
+    failed = f.stats().failed_inserts
+    with pytest.raises(FullError) as caught:
+        f.add("ani")
+    assert caught.value.index == 0
+    assert f.stats().failed_inserts == failed + 1

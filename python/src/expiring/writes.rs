@@ -43,14 +43,13 @@ impl ExpiringFilter {
     #[inline]
     pub(super) fn write(
         &self,
-        item: &Bound<'_, PyAny>,
-        write: impl Fn(u64) -> Result<bool, InsertError>,
+        py: Python<'_>,
+        hash: u64,
+        write: impl Fn() -> Result<bool, InsertError>,
         written: Written,
     ) -> PyResult<bool> {
-        let py = item.py();
-        let hash = self.rule.hash(item)?;
         let ticket = self.begin(py);
-        let answer = retried(py, || write(hash))?;
+        let answer = retried(py, write)?;
         let is_written = answer || matches!(written, Written::All);
         if is_written && self.clock.is_late(ticket) {
             py.detach(|| self.write_again(&[hash]));
@@ -132,9 +131,28 @@ impl ExpiringFilter {
         }
     }
 
-    pub(super) fn take_out(&self, item: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let hash = self.rule.hash(item)?;
-        self.begin(item.py());
+    #[inline]
+    pub(crate) fn add_hash(&self, py: Python<'_>, hash: u64) -> PyResult<()> {
+        let insert = || self.table.insert_hash(hash).map(|()| true);
+        self.write(py, hash, insert, Written::All)?;
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn add_unique_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool> {
+        let insert = || self.table.insert_unique_hash(hash);
+        self.write(py, hash, insert, Written::Answered)
+    }
+
+    #[inline]
+    pub(crate) fn add_or_refresh_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool> {
+        let write = || self.table.insert_or_refresh_hash(hash);
+        self.write(py, hash, write, Written::All)
+    }
+
+    #[inline]
+    pub(crate) fn discard_hash(&self, py: Python<'_>, hash: u64) -> PyResult<bool> {
+        self.begin(py);
         Ok(self.table.remove_hash(hash))
     }
 }
