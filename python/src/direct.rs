@@ -162,7 +162,7 @@ fn raise(py: Python<'_>, error: PyErr) -> *mut ffi::PyObject {
 }
 
 /// The hash of an item of a list if it is an exact `str`, `int` or `bytes`, without a reference to
-/// it. With the GIL, nothing else runs meanwhile.
+/// it. With the GIL, nothing else runs during the call.
 #[cfg(not(Py_GIL_DISABLED))]
 #[inline]
 pub(crate) fn hash_at(rule: &Rule, list: &Bound<'_, PyList>, at: usize) -> Option<u64> {
@@ -180,7 +180,8 @@ pub(crate) fn hash_at(rule: &Rule, list: &Bound<'_, PyList>, at: usize) -> Optio
     }
 }
 
-/// Without the GIL, another thread may remove the item meanwhile, so the caller takes a reference.
+/// Without the GIL, another thread may remove the item during the call. So the caller takes a
+/// reference.
 #[cfg(Py_GIL_DISABLED)]
 #[inline]
 pub(crate) fn hash_at(_: &Rule, _: &Bound<'_, PyList>, _: usize) -> Option<u64> {
