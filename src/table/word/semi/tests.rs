@@ -1,14 +1,16 @@
 //! Semi-sorted words against a plain list of what they hold: exhaustively for small layouts, by
 //! random words for larger ones.
 
+mod agree;
 mod naive;
 
 use super::*;
 use crate::table::{
     entry::{Entry, Fingerprint},
     layout::{S7x7, S8x6, S9x5, S12x4, S17x3},
-    word::{Bits, Bucket, Minus},
+    word::{Bits, Bucket},
 };
+use agree::{operations_agree, pair_agrees, writes_agree};
 use naive::{Naive, sets};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -47,179 +49,6 @@ const MARKED: [Mark; 5] = [
     Mark::Delivered,
     Mark::Killed,
 ];
-
-/// That `contents` are those of `expected`, and that their word says so.
-#[track_caller]
-fn same<L: SemiSorted>(contents: Contents<L>, expected: &Naive) {
-    assert_eq!(contents.pack(), expected.word::<L>(), "{expected:?}");
-    assert_eq!(Contents::from_bits(contents.pack()), Some(contents));
-    assert!(contents.is_sound(), "{expected:?}");
-}
-
-/// All operations that are allowed on the word, against their plain meaning.
-fn operations_agree<L: SemiSorted>(naive: &Naive, fingerprints: &[u64], tokens: &[u64]) {
-    let word = naive.word::<L>();
-    let contents = Contents::<L>::from_bits(word).expect("a word");
-    same(contents, naive);
-
-    assert_eq!(contents.mark(), naive.marked.map(|(mark, _)| mark));
-    assert_eq!(contents.is_unmarked(), naive.marked.is_none());
-    assert_eq!(contents.is_reserved(), naive.token.is_some());
-    assert!(
-        contents
-            .residents(Fingerprint::NONE)
-            .eq(naive.rest.iter().copied().map(Entry::new))
-    );
-    assert_eq!(contents.occupied() as usize, naive.slots_used());
-    same(contents.without_reservation(), &naive.with_token(None));
-    for &fingerprint in fingerprints {
-        let copies = naive.rest.iter().filter(|&&it| it == fingerprint).count();
-        assert_eq!(
-            contents.holds(Entry::new(fingerprint)),
-            copies > 0,
-            "{naive:?}"
-        );
-        assert_eq!(contents.count(Entry::new(fingerprint)), copies, "{naive:?}");
-        let mark = naive.marked.filter(|&(_, marked)| marked == fingerprint);
-        let mark = mark.map(|(mark, _)| mark);
-        assert_eq!(
-            contents.mark_of(Fingerprint::new(fingerprint)),
-            mark,
-            "{naive:?}"
-        );
-        for kind in MARKED {
-            let expected = mark == Some(kind);
-            assert_eq!(
-                contents.is_marked(kind, Entry::new(fingerprint)),
-                expected,
-                "{naive:?}"
-            );
-        }
-    }
-    if let Some((_, marked)) = naive.marked {
-        assert_eq!(contents.marked_entry(), Entry::new(marked));
-        same(contents.without_marked(), &naive.with_mark(None));
-        same(contents.unmarked(), &naive.with_mark(None).plus(marked));
-        for kind in MARKED {
-            same(
-                contents.remarked(kind),
-                &naive.with_mark(Some((kind, marked))),
-            );
-            for &fingerprint in fingerprints {
-                let instead = contents.marked_instead(Entry::new(fingerprint), kind);
-                same(instead, &naive.with_mark(Some((kind, fingerprint))));
-            }
-        }
-    } else {
-        same(contents.unmarked(), naive);
-    }
-
-    let mut image = naive.with_token(None).with_mark(None);
-    if let Some((Mark::Outline | Mark::Shadow | Mark::Delivered, fingerprint)) = naive.marked {
-        image = image.plus(fingerprint);
-    }
-    let at_rest = Contents::<L>::image(Bits(word));
-    same(Contents::<L>::unpack(at_rest.0), &image);
-    assert!(is_image::<L>(at_rest.0));
-    let is_quiet = naive.marked.is_none() && naive.token.is_none();
-    assert_eq!(is_image::<L>(word), is_quiet, "{naive:?}");
-
-    if naive.token.is_some() {
-        return;
-    }
-    // From here on what may be asked of a word without a reservation only.
-    let vacant = naive.slots_used() < L::SLOTS;
-    assert_eq!(contents.has_vacancy(), vacant, "{naive:?}");
-    for &token in tokens {
-        let reserved = contents.with_reservation(token);
-        assert_eq!(reserved.is_some(), vacant, "{naive:?}");
-        if let Some(reserved) = reserved {
-            same(reserved, &naive.with_token(Some(token)));
-        }
-    }
-    for &fingerprint in fingerprints {
-        let more = if vacant {
-            naive.plus(fingerprint)
-        } else {
-            naive.clone()
-        };
-        same(contents.plus(Entry::new(fingerprint)), &more);
-        let less = naive.minus(fingerprint);
-        same(
-            contents.minus(Entry::new(fingerprint)),
-            less.as_ref().unwrap_or(naive),
-        );
-        for kind in MARKED {
-            let marked = Some((kind, fingerprint));
-            let unmarked = naive.marked.is_none();
-            let expected = less.as_ref().filter(|_| unmarked);
-            let with_mark = contents.with_mark(Entry::new(fingerprint), kind);
-            assert_eq!(with_mark.is_some(), expected.is_some(), "{naive:?}");
-            if let (Some(with_mark), Some(less)) = (with_mark, expected) {
-                same(with_mark, &less.with_mark(marked));
-            }
-            let brought = contents.plus_marked(Entry::new(fingerprint), kind);
-            assert_eq!(brought.is_some(), unmarked && vacant, "{naive:?}");
-            if let Some(brought) = brought {
-                same(brought, &naive.with_mark(marked));
-            }
-        }
-    }
-}
-
-/// What the first attempt of a lookup asks, and where an insert goes.
-fn pair_agrees<L: SemiSorted>(p: &Naive, q: &Naive, fingerprints: &[u64]) {
-    let words = [p, q].map(Naive::word::<L>);
-    let quiet = [p, q].map(|it| it.marked.is_none() && it.token.is_none());
-    for &fingerprint in fingerprints {
-        let expected = p.holds(fingerprint) || q.holds(fingerprint);
-        assert_eq!(
-            either_holds::<L>(words[0], words[1], Fingerprint::new(fingerprint)),
-            (quiet == [true; 2]).then_some(expected),
-            "{fingerprint} in {p:?} and {q:?}"
-        );
-    }
-    if p.token.is_some() || q.token.is_some() {
-        return;
-    }
-    let [of_p, of_q] = words.map(|word| Contents::<L>::from_bits(word).expect("a word"));
-    // A full word is the fuller one in any case; between others the mark may decide.
-    let alike = p.marked.is_some() == q.marked.is_some();
-    if alike || [p, q].iter().any(|it| it.slots_used() == L::SLOTS) {
-        let more = p.slots_used() > q.slots_used();
-        assert_eq!(of_p.is_fuller_than(of_q), more, "{p:?} and {q:?}");
-    }
-}
-
-/// What an insert and a remove make of two words.
-fn writes_agree<L: SemiSorted>(p: &Naive, q: &Naive, fingerprints: &[u64]) {
-    let words = [p, q].map(|it| Bits(it.word::<L>()));
-    let quiet = [p, q].map(|it| it.marked.is_none() && it.token.is_none()) == [true; 2];
-    let [p, q] = [p, q].map(|it| it.with_token(None));
-    let vacant = [&p, &q].map(|it| it.slots_used() < L::SLOTS);
-    for &fingerprint in fingerprints {
-        let plus = Contents::<L>::plus_in_emptier(words[0], words[1], Entry::new(fingerprint));
-        assert_eq!(plus.is_some(), vacant != [false; 2], "{p:?} and {q:?}");
-        if let Some((in_q, Bits(new))) = plus {
-            let into = if in_q { &q } else { &p };
-            assert!(vacant[usize::from(in_q)], "{p:?} and {q:?}");
-            assert_eq!(new, into.plus(fingerprint).word::<L>(), "{p:?} and {q:?}");
-            // Where one is marked, either may count as the fuller one.
-            let alike = p.marked.is_some() == q.marked.is_some();
-            let more = p.slots_used() > q.slots_used();
-            assert!(!alike || in_q == more, "{p:?} and {q:?}");
-        }
-
-        let less = p.minus(fingerprint).map(|it| (true, it));
-        let less = less.or_else(|| Some((false, q.minus(fingerprint)?)));
-        let less = less.map(|(in_p, it)| (in_p, Bits(it.word::<L>())));
-        match Contents::<L>::minus_in_first(words[0], words[1], Entry::new(fingerprint)) {
-            Minus::Taken { in_p, new } => assert_eq!(Some((in_p, new)), less),
-            Minus::Nothing => assert_eq!(less, None, "{fingerprint} in {p:?} and {q:?}"),
-            Minus::Marked => assert!(!quiet, "{p:?} and {q:?}"),
-        }
-    }
-}
 
 /// All lists of `count` numbers up to `largest`, in order and without zeros.
 fn all_lists(largest: u64, count: usize) -> Vec<Vec<u64>> {
