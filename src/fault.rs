@@ -146,8 +146,18 @@ pub enum Fault {
     MergeNoSecondNow,
     /// union adds copies whatever number there is.
     UnionBlindly,
+    /// union adds a copy beside a marked word whatever number of young ones there is.
+    UnionBesideMarksBlindly,
+    /// union does not count again after it has added or renewed a copy.
+    UnionLooksOnce,
+    /// union takes any two words for words that stood together.
+    UnionNoValidate,
     /// union gives a copy the age that it wants, even if another copy with the same tag is younger.
     UnionMakesOlder,
+    /// A late record of an epoch's beginning takes the place of a later reading.
+    ReadingOverwritten,
+    /// A late record of an epoch's beginning takes the place of that of a later epoch.
+    RecordOverwritten,
     /// A clone takes the epoch, and after it what is known of the epoch's beginning.
     EndBeforeBeginning,
     /// A snapshot or a merge does not look whether it is still the epoch by which it reads tags.
@@ -272,8 +282,12 @@ impl Fault {
             | Self::InsertNoSecondNow
             | Self::MergeNoSecondNow
             | Self::UnionBlindly
+            | Self::UnionBesideMarksBlindly
+            | Self::UnionLooksOnce
             | Self::UnionMakesOlder
             | Self::EndBeforeBeginning
+            | Self::ReadingOverwritten
+            | Self::RecordOverwritten
             | Self::ScanNoSecondNow
             | Self::AdvanceUnswept
             | Self::SweptLate
@@ -302,7 +316,8 @@ impl Fault {
             | Self::CountNoRereadQ
             | Self::CountNoValidate
             | Self::CountWrongStripe
-            | Self::CountNoSecondNow => Operation::Lookup,
+            | Self::CountNoSecondNow
+            | Self::UnionNoValidate => Operation::Lookup,
             Self::NoAdvance
             | Self::AdvanceLate
             | Self::EraseFirst

@@ -6,6 +6,7 @@ use guira_loom_tests::Scenario;
 use loom::sync::atomic::{AtomicU64, Ordering};
 
 const SHORT: &str = "an epoch is too short";
+const LONG: &str = "an epoch is too long";
 const STUCK: &str = "the epoch of a clone never ends";
 const LENGTH: u64 = 10;
 
@@ -65,6 +66,28 @@ fn tick_after_tick() -> Scenario<Timed> {
         .outcomes(&[[0, 1], [1, 0]])
 }
 
+/// A tick records late when epoch 1 began. Another thread begins epoch 2 before that, and records
+/// its beginning.
+fn late_record() -> Scenario<Timed> {
+    let unrecorded = || Timed {
+        filter: Expiring::new(1, &[&[], &[]]),
+        now: AtomicU64::new(LENGTH),
+    };
+    Scenario::new("a late record of an epoch before", unrecorded)
+        .thread(Timed::tick)
+        .thread(|timed| {
+            timed.now.fetch_add(LENGTH / 2, Ordering::SeqCst);
+            assert!(timed.filter.advance(), "nobody else begins an epoch");
+            timed.tick()
+        })
+        .law(|timed, _| {
+            let began = timed.read();
+            assert!(!timed.filter.tick(LENGTH, || began + LENGTH - 1), "{SHORT}");
+            assert!(timed.filter.tick(LENGTH, || began + LENGTH), "{LONG}");
+        })
+        .outcomes(&[[0, 0]])
+}
+
 /// A clone is made while a tick begins an epoch.
 fn clone_beside_tick() -> Scenario<Timed> {
     Scenario::new("a clone beside a tick", Timed::new)
@@ -92,6 +115,13 @@ fn of_two_calls_one_begins_an_epoch() {
 #[test]
 fn an_epoch_that_another_thread_has_begun_is_not_due() {
     tick_after_tick().holds();
+}
+
+#[test]
+fn a_late_record_changes_nothing() {
+    late_record().holds();
+    late_record().must_fail(Fault::ReadingOverwritten, SHORT);
+    late_record().must_fail(Fault::RecordOverwritten, LONG);
 }
 
 #[test]

@@ -2,12 +2,11 @@
 //! another union, an `insert_unique`, and moves in either filter.
 #![cfg(guira_loom)]
 
-use guira::model::{Expiring, Fault, Item, Model, Step};
+use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, with};
 
 const MORE: &str = "more copies than in either filter";
 const LOST: &str = "an item is not united";
-const OLDER: &str = "a live item has grown old";
 
 /// A filter with these copies of one item, in a thread of its own.
 fn source(bucket: usize, copies: usize, x: Item) -> Model<2> {
@@ -59,29 +58,6 @@ fn two_unions_and_move() -> Scenario {
         })
         .large()
         .outcomes(&[[0, 0]])
-}
-
-/// A union sleeps until the tag of the copy that it wants to make younger repeats: the copy that it
-/// meets is a new one.
-fn over_a_wrap() -> Scenario<Expiring<2, 2>> {
-    let x = even(0);
-    let old = move || Expiring::new(2, &[&[(x, 0)], &[]]);
-    Scenario::new("a union that sleeps while tags begin anew", old)
-        .thread(move |filter| filter.union_with(&old().scanned()))
-        .thread(move |filter| {
-            for _ in 0..2 {
-                filter.advance();
-            }
-            filter.insert(x) == Ok(())
-        })
-        .law(move |filter, _| {
-            for _ in 0..Expiring::<2, 2>::OLDEST {
-                filter.advance();
-            }
-            assert!(filter.contains(x), "{OLDER}");
-        })
-        .large()
-        .outcomes(&[[1, 1]])
 }
 
 /// A union of one copy, and an `insert_unique` of the item.
@@ -199,10 +175,4 @@ fn without_a_frontier_it_fails() {
 #[test]
 fn a_count_sees_what_was_delivered() {
     union_of_what_moves(P, 2).must_fail(Step::Deliver, MORE);
-}
-
-#[test]
-fn a_union_makes_no_copy_older() {
-    over_a_wrap().holds();
-    over_a_wrap().must_fail(Fault::UnionMakesOlder, OLDER);
 }

@@ -13,6 +13,9 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// item later than `self`, the copy in `self` becomes younger. It then expires in `self` no
     /// earlier than one TTL after that, as after a [`merge`](Self::merge).
     ///
+    /// If another thread was stopped in the middle of a move or a refresh of the item, `self` may have
+    /// the old copy beside a younger one. The old copy expires by itself.
+    ///
     /// A repeated call changes nothing, except that it makes copies younger that `other` has seen
     /// since. But filters that are united back and forth, once per epoch, give each other the one
     /// epoch again and again, and their items never expire. Unite in one direction.

@@ -7,10 +7,10 @@ use crate::{
     step::Step,
     table::{
         Levels,
-        entry::Fingerprint,
+        entry::{Entry, Fingerprint},
         layout::{Lanes, Layout, PackedLayout, Word},
         time::{Epochs, Moment, Now, beginning::Reading},
-        word::Bucket,
+        word::{Bucket, Mark},
     },
 };
 use std::time::Duration;
@@ -57,11 +57,7 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         for (bucket, items) in residents.iter().enumerate() {
             for &(item, seen) in *items {
                 assert!(item.buckets().contains(&bucket), "{item:?} in {bucket}");
-                let then = Now {
-                    epoch: seen,
-                    oldest: Self::OLDEST,
-                };
-                let entry = Moment::<Word<Tagged<SLOTS>>>::entry(then, item.0.fingerprint);
+                let entry = Self::entry(item, seen);
                 let put = raw
                     .table
                     .update(Step::Claim, item.0.fingerprint, bucket, |word| {
@@ -90,14 +86,16 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         other.0.scan_seen(insert).is_ok()
     }
 
-    /// `ExpiringFilter::union_with`: true if there was room.
-    pub fn union_with(&self, other: &Self) -> bool {
+    /// `ExpiringFilter::union_with`: how many copies were added or made younger. `None` if there was no
+    /// room.
+    pub fn union_with(&self, other: &Self) -> Option<usize> {
         #[cfg(guira_loom)]
         assert!(!other.0.frontiers.unused, "say scanned");
         let mut changed = 0;
         let of_other = |class, age| other.0.present_for_union(class, age);
         let raise = &mut |copies: &[_]| self.0.raise_seen(&of_other, copies, &mut changed);
-        other.0.scan_seen(raise).is_ok()
+        let raised = other.0.scan_seen(raise);
+        raised.is_ok().then_some(changed)
     }
 
     /// `ExpiringFilter::tick_at`, by a clock that is as many nanoseconds as it says.
@@ -199,14 +197,33 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
         })
     }
 
-    /// One relocation of a copy of `item` last seen in the epoch `seen`; false if it was given up.
-    pub fn relocate(&self, item: Item, seen: u64, from: usize) -> bool {
+    /// A thread was stopped while it withheld the copy of `item` that was last seen in the epoch `seen`.
+    #[must_use]
+    pub fn withheld(self, item: Item, seen: u64, bucket: usize) -> Self {
+        let entry = Self::entry(item, seen);
+        let withheld = self
+            .0
+            .table
+            .update(Step::Withhold, item.0.fingerprint, bucket, |word| {
+                word.with_mark(entry, Mark::Withheld)
+            });
+        assert!(withheld, "nobody else runs");
+        self
+    }
+
+    /// The entry of a copy of `item` that was last seen in the epoch `seen`.
+    fn entry(item: Item, seen: u64) -> Entry {
         let then = Now {
             epoch: seen,
             oldest: Self::OLDEST,
         };
+        Moment::<Word<Tagged<SLOTS>>>::entry(then, item.0.fingerprint)
+    }
+
+    /// One relocation of a copy of `item` last seen in the epoch `seen`; false if it was given up.
+    pub fn relocate(&self, item: Item, seen: u64, from: usize) -> bool {
         let mut hop = hop(item, from);
-        hop.entry = Moment::<Word<Tagged<SLOTS>>>::entry(then, item.0.fingerprint);
+        hop.entry = Self::entry(item, seen);
         self.0.move_resident(hop, false, Fill::Hole).is_some()
     }
 

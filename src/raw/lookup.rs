@@ -11,7 +11,7 @@
 mod wrong;
 
 use super::{
-    RawFilter,
+    Now, RawFilter,
     copies::{copies, holds_copy},
     version::Stripes,
 };
@@ -166,8 +166,17 @@ impl<L: Layout> RawFilter<L> {
     /// The number of live copies of the class at one moment during the call, if only moves of them
     /// overlap the call (PROOF, section 11).
     pub(crate) fn count(&self, class: Class) -> usize {
+        self.count_by(class, |now| now)
+    }
+
+    /// [`count`](Self::count), of the copies that are live by what `by` makes of the moment.
+    #[inline]
+    pub(super) fn count_by(&self, class: Class, by: impl Fn(Now<L>) -> Now<L>) -> usize {
         loop {
-            let copies = faulty!(self.try_count(class), in Lookup => wrong::try_count(self, class));
+            let copies = faulty!(
+                self.try_count(class, &by),
+                in Lookup => wrong::try_count(self, class, &by)
+            );
             if let Some(copies) = copies {
                 return copies;
             }
@@ -176,14 +185,19 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// One attempt; `None` if the words changed during it.
-    pub(super) fn try_count(&self, class: Class) -> Option<usize> {
+    #[inline]
+    pub(super) fn try_count(
+        &self,
+        class: Class,
+        by: impl FnOnce(Now<L>) -> Now<L>,
+    ) -> Option<usize> {
         let now = self.time.now();
         let version = self.versions.of(class).observe();
         let (p, q) = self.load_pair(class);
         if !(self.unchanged(class, p, q) && version.validate() && self.time.is_still(now)) {
             return None;
         }
-        copies::<L>(p, q, class.fingerprint, now)
+        copies::<L>(p, q, class.fingerprint, by(now))
     }
 
     /// Both words of the class, P before Q.

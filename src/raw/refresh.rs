@@ -135,7 +135,7 @@ impl<L: Layout> RawFilter<L> {
         if p.holds(young) || q.holds(young) {
             return Ok(self.time.is_still(now).then_some(true));
         }
-        match self.try_count(class) {
+        match self.try_count(class, |now| now) {
             None => Ok(None),
             Some(0) => Ok(Some(false)),
             Some(_) => {

@@ -4,23 +4,23 @@
 //! |---|---|
 //! | how | DESIGN, section 8, "Union" |
 //! | why | PROOF, section 10 (L12) |
-//! | checked by | union |
+//! | checked by | union, expire_union |
 //! | break it | `cargo xtask break UnionBlindly` |
 //!
 //! A copy is added as by [`insert_unique`](super::unique), but for the number of copies that the
 //! call tolerates. So of two calls that raise a class to one number, each sees what the other has
 //! added, and a concurrent `insert_unique` of the class adds no further copy.
 
-use super::{Now, RawFilter, copies::copies, remove::PATIENCE, unique::Wanted};
+use super::{Now, RawFilter, remove::PATIENCE, unique::Wanted};
 use crate::{
     error::InsertError,
-    fault::faulty,
+    fault::{faulty, when_faulty},
     sync,
     table::{
         class::Class,
         entry::{Entry, Fingerprint},
         layout::{Layout, PackedLayout, Word},
-        time::{Epochs, Moment, Time},
+        time::{Epochs, Moment},
         word::Bucket,
     },
 };
@@ -50,14 +50,56 @@ impl<L: Layout> Wanted<L> for Several {
         now.aged_entry(fingerprint, self.age)
     }
 
-    /// The words may not have stood together, so that one copy may be in both.
+    /// One copy may be in both words, so they are not counted as they were loaded.
     fn are_in(self, raw: &RawFilter<L>, class: Class, _: [Word<L>; 2], _: Now<L>) -> bool {
-        let present = raw.count(class);
-        faulty!(present >= self.copies, UnionBlindly => false)
+        Wanted::<L>::are_there(self, raw, class)
     }
 
-    /// The caller looks at the ages once more.
+    /// The caller counts once more.
     fn added_too_early(self, _: &RawFilter<L>, _: Class) {}
+}
+
+/// The same number of copies, where copies count that are not older than `age`.
+#[derive(Clone, Copy)]
+struct Young(Several);
+
+impl<L: PackedLayout<Time = Epochs>> Wanted<L> for Young {
+    fn copies(self) -> usize {
+        faulty!(self.0.copies, UnionBesideMarksBlindly => usize::MAX)
+    }
+
+    fn entry(self, fingerprint: Fingerprint, now: Now<L>) -> Entry {
+        Wanted::<L>::entry(self.0, fingerprint, now)
+    }
+
+    fn by(self, now: Now<L>) -> Now<L> {
+        young::<L>(now, self.0.age)
+    }
+
+    fn are_in(self, raw: &RawFilter<L>, class: Class, _: [Word<L>; 2], _: Now<L>) -> bool {
+        Wanted::<L>::are_there(self, raw, class)
+    }
+
+    /// The caller counts once more.
+    fn added_too_early(self, _: &RawFilter<L>, _: Class) {}
+}
+
+/// A moment by which only copies count that were last seen at most `age` epochs before `now`.
+fn young<L: PackedLayout<Time = Epochs>>(now: Now<L>, age: u64) -> Now<L> {
+    Now::<L> {
+        oldest: age.min(now.oldest),
+        ..now
+    }
+}
+
+/// What became of a copy that is too old.
+enum Renewed {
+    /// It has the age that is wanted.
+    One,
+    /// There is none, or another thread was faster.
+    None,
+    /// There is none in sight, but a word is marked, and only copies in unmarked words are changed.
+    Hidden,
 }
 
 impl<L: Layout> RawFilter<L> {
@@ -129,6 +171,9 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     }
 
     /// Raises the copies of the class that are not older than `age` to the number `copies`.
+    ///
+    /// Lock-free: it counts again only if it has changed a copy, if another thread has, or if a word is
+    /// marked. For marks it has some patience, so that a call which renews or moves the copy can finish.
     fn raise_to(
         &self,
         class: Class,
@@ -138,72 +183,66 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     ) -> Result<(), InsertError> {
         // As in a merge: the current epoch of this filter may be about to end.
         let age = age.saturating_sub(1);
+        let wanted = Several { copies, age };
+        let mut patience = PATIENCE;
         while self.count_within(class, age) < copies {
-            if !self.insert_wanted(class, Several { copies, age })? {
-                // There are enough, and one of them is too old.
-                self.make_younger(class, age)?;
-            }
-            *changed += 1;
+            let is_changed = self.insert_wanted(class, wanted)?
+                || match self.make_younger(class, age) {
+                    Renewed::One => true,
+                    Renewed::None => false,
+                    Renewed::Hidden if patience > 0 => {
+                        patience -= 1;
+                        sync::yield_now();
+                        false
+                    }
+                    // The old copy expires by itself.
+                    Renewed::Hidden => self.insert_wanted(class, Young(wanted))?,
+                };
+            *changed += usize::from(is_changed);
+            when_faulty!(UnionLooksOnce, return Ok(()));
+            sync::yield_in_model();
         }
         Ok(())
     }
 
     /// The live copies that were last seen at most `age` epochs ago, at one moment.
     fn count_within(&self, class: Class, age: u64) -> usize {
-        loop {
-            let now = self.moment();
-            let young = Now::<L> {
-                oldest: age.min(now.oldest),
-                ..now
-            };
-            let version = self.versions.of(class).observe();
-            let (p, q) = self.load_pair(class);
-            let is_one_moment = self.unchanged(class, p, q) && version.validate();
-            if is_one_moment
-                && Time::<Word<L>>::is_still(&self.time, now)
-                && let Some(copies) = copies::<L>(p, q, class.fingerprint, young)
-            {
-                return copies;
-            }
-            sync::yield_in_model();
-        }
+        self.count_by(class, |now| young::<L>(now, age))
     }
 
-    /// Gives the youngest copy that is older than `age` epochs this age, or does nothing if there is
-    /// none. The youngest, because the older ones may have to become younger by less. If its word is
-    /// marked for a while, a copy is added, and the old one expires by itself.
+    /// Gives the youngest copy that is older than `age` epochs this age. The youngest, because the
+    /// older ones may have to become younger by less.
     #[cold]
-    fn make_younger(&self, class: Class, age: u64) -> Result<(), InsertError> {
+    fn make_younger(&self, class: Class, age: u64) -> Renewed {
         let fingerprint = class.fingerprint;
-        for _ in 0..=PATIENCE {
-            let now = self.moment();
-            let (p, q) = self.table.view().load_pair_for_update(class);
-            let are_unmarked = Word::<L>::both_unmarked(p.word(), q.word());
-            let places = [(p, class.p), (q, class.q)];
-            let found = (age + 1..=now.oldest).find_map(|old| {
-                let entry = Moment::<Word<L>>::aged_entry(now, fingerprint, old);
-                let holds = |word: Word<L>| word.is_unmarked() && word.holds(entry);
-                let place = places.iter().position(|(loaded, _)| holds(loaded.word()))?;
-                Some((entry, place))
-            });
-            let [in_p, in_q] = places;
-            match found {
-                Some((entry, place)) => {
-                    let (loaded, bucket) = if place == 0 { in_p } else { in_q };
-                    // The word may have changed and changed back: it then holds a younger copy.
-                    let young = |now| {
-                        let known = Moment::<Word<L>>::age(now, entry);
-                        let age = faulty!(age.min(known), UnionMakesOlder => age);
-                        Moment::<Word<L>>::aged_entry(now, fingerprint, age)
-                    };
-                    if self.renew(bucket, loaded, entry, young).is_some() {
-                        return Ok(());
-                    }
-                }
-                None if are_unmarked => return Ok(()),
-                None => sync::yield_now(),
-            }
+        let now = self.moment();
+        let (p, q) = self.table.view().load_pair_for_update(class);
+        let places = [(p, class.p), (q, class.q)];
+        let found = (age + 1..=now.oldest).find_map(|old| {
+            let entry = Moment::<Word<L>>::aged_entry(now, fingerprint, old);
+            let holds = |word: Word<L>| word.is_unmarked() && word.holds(entry);
+            let place = places
+                .into_iter()
+                .find(|(loaded, _)| holds(loaded.word()))?;
+            Some((entry, place))
+        });
+        let Some((entry, (loaded, bucket))) = found else {
+            return match Word::<L>::both_unmarked(p.word(), q.word()) {
+                true => Renewed::None,
+                false => Renewed::Hidden,
+            };
+        };
+        // The word may have changed and changed back: it then holds a younger copy.
+        let mut is_older = false;
+        let young = |now| {
+            let known = Moment::<Word<L>>::age(now, entry);
+            is_older = age < known;
+            let age = faulty!(age.min(known), UnionMakesOlder => age);
+            Moment::<Word<L>>::aged_entry(now, fingerprint, age)
+        };
+        match self.renew(bucket, loaded, entry, young) {
+            Some(_) if is_older => Renewed::One,
+            _ => Renewed::None,
         }
-        self.insert_aged(class, age)
     }
 }

@@ -136,13 +136,25 @@ enum Lost {
 
 /// What a call wants to be in the filter: a number of copies of a class.
 pub(super) trait Wanted<L: Layout>: Copy {
-    /// A copy is added if there are fewer than this number.
+    /// A copy is added if fewer than this number count.
     fn copies(self) -> usize;
 
     /// The copy that is added at the moment `now`.
     fn entry(self, fingerprint: Fingerprint, now: Now<L>) -> Entry;
 
-    /// True if the copies are there. `words` are the two words of the class as they were loaded.
+    /// The moment by which copies count, where the time is `now`.
+    #[inline(always)]
+    fn by(self, now: Now<L>) -> Now<L> {
+        now
+    }
+
+    /// True if the copies are there.
+    fn are_there(self, raw: &RawFilter<L>, class: Class) -> bool {
+        raw.count_by(class, |now| self.by(now)) >= self.copies()
+    }
+
+    /// True if the copies are there, by a first look. `words` are the two words of the class as they
+    /// were loaded, which may not have stood together.
     fn are_in(self, raw: &RawFilter<L>, class: Class, words: [Word<L>; 2], now: Now<L>) -> bool;
 
     /// A copy was added, and an epoch has begun since.
@@ -296,8 +308,8 @@ impl<L: Layout> RawFilter<L> {
         seen: Loaded<'_, L>,
     ) -> Result<bool, Lost> {
         let (word, now) = (vacancy.own.word(), vacancy.now);
-        let present = copies::<L>(word, seen.word(), class.fingerprint, now).unwrap_or(0);
-        let too_few = present < wanted.copies();
+        let present = copies::<L>(word, seen.word(), class.fingerprint, wanted.by(now));
+        let too_few = present.unwrap_or(0) < wanted.copies();
         let confirmed_or_cancelled = if too_few {
             let entry = wanted.entry(class.fingerprint, now);
             own.replace(Step::Confirm, word.plus(entry))
@@ -337,7 +349,7 @@ impl<L: Layout> RawFilter<L> {
         wanted: impl Wanted<L>,
         error: InsertError,
     ) -> Result<bool, InsertError> {
-        if self.count(class) >= wanted.copies() {
+        if wanted.are_there(self, class) {
             Ok(false)
         } else {
             Err(self.count_failure(error))

@@ -22,6 +22,9 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 type Filter = Expiring<3>;
 
+/// The epoch in which a call begins.
+const NOW: u64 = 20;
+
 /// More than a tag of 2 bits can tell apart, twice.
 const MOST_STEPS: u64 = 9;
 
@@ -36,14 +39,17 @@ enum Call {
     InsertUnique,
     Refresh,
     InsertOrRefresh,
+    /// A union with a filter that has just seen the item.
+    Union,
 }
 
 impl Call {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
         Self::Insert,
         Self::InsertUnique,
         Self::Refresh,
         Self::InsertOrRefresh,
+        Self::Union,
     ];
 
     fn make(self, filter: &Filter, item: Item) -> bool {
@@ -52,6 +58,11 @@ impl Call {
             Self::InsertUnique => filter.insert_unique(item),
             Self::Refresh => filter.refresh(item),
             Self::InsertOrRefresh => filter.insert_or_refresh(item).map(|_| true),
+            Self::Union => {
+                let other = Filter::new(NOW, &[&[(item, NOW)], &[]]).scanned();
+                filter.union_with(&other).expect("there is room");
+                Ok(true)
+            }
         };
         result.expect("there is room")
     }
@@ -74,9 +85,8 @@ struct Sleep {
 /// Lets a call sleep. Returns the step before which it slept; `None` if the call has fewer steps.
 fn sleep(sleep: Sleep) -> Option<Step> {
     let (item, other) = (item(0), item(1));
-    let now = 20;
-    let residents: Vec<_> = sleep.age.map(|age| (item, now - age)).into_iter().collect();
-    let filter = Rc::new(Filter::new(now, &[&residents, &[(other, now)]]));
+    let residents: Vec<_> = sleep.age.map(|age| (item, NOW - age)).into_iter().collect();
+    let filter = Rc::new(Filter::new(NOW, &[&residents, &[(other, NOW)]]));
     let (sleeper, slept) = (filter.clone(), Rc::new(Cell::new(None)));
     let (mut before, note) = (0, slept.clone());
     watch(move |step| {
@@ -199,6 +209,7 @@ fn with_a_step_left_out_it_fails() {
         Fault::InsertNoSecondNow,
         Fault::UniqueConfirmedEarly,
         Fault::RefreshNoSecondNow,
+        Fault::UnionLooksOnce,
     ]
     .map(|fault| {
         weaken(fault, None, false);

@@ -85,20 +85,25 @@ fn try_look_up<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<bool> {
 }
 
 /// [`RawFilter::try_count`] with the fault that is switched on.
-pub(super) fn try_count<L: Layout>(raw: &RawFilter<L>, class: Class) -> Option<usize> {
+pub(super) fn try_count<L: Layout>(
+    raw: &RawFilter<L>,
+    class: Class,
+    by: impl FnOnce(Now<L>) -> Now<L>,
+) -> Option<usize> {
     let now = raw.time.now();
     let version = observe(raw, class, Fault::CountWrongStripe);
     let (p, q) = raw.load_pair(class);
     let p_again = raw.load(Step::RereadP, class.fingerprint, class.p);
     let q_again = raw.load(Step::RereadQ, class.fingerprint, class.q);
-    let valid = (p == p_again || fault::is(Fault::CountNoRereadP))
+    let together = (p == p_again || fault::is(Fault::CountNoRereadP))
         && (q == q_again || fault::is(Fault::CountNoRereadQ))
-        && (version.validate() || fault::is(Fault::CountNoValidate))
+        && (version.validate() || fault::is(Fault::CountNoValidate));
+    let valid = (together || fault::is(Fault::UnionNoValidate))
         && (raw.time.is_still(now) || fault::is(Fault::CountNoSecondNow));
     if !valid {
         return None;
     }
-    copies::<L>(p, q, class.fingerprint, now)
+    copies::<L>(p, q, class.fingerprint, by(now))
 }
 
 /// The version of the class; with the fault `wrong` that of the stripe of its higher bucket.

@@ -14,7 +14,7 @@
 //! that is preempted in between does not make the epoch longer.
 
 use crate::{
-    fault,
+    fault::{self, faulty},
     step::Step,
     sync::{AtomicU64, Ordering},
 };
@@ -146,10 +146,17 @@ impl Beginning {
         if recorded > epoch + 1 || recorded == epoch + 1 && !is_of_another_clock() {
             return;
         }
-        self.at.fetch_max(reading.0, Ordering::Relaxed);
+        // Another thread may have recorded this epoch since, or a later one.
+        faulty!(
+            _ = self.at.fetch_max(reading.0, Ordering::Relaxed),
+            ReadingOverwritten => self.at.store(reading.0, Ordering::Relaxed)
+        );
         // Release: who sees the record sees its reading.
         let order = fault::order(Step::Began, Ordering::AcqRel);
-        self.recorded.fetch_max(epoch + 1, order);
+        faulty!(
+            _ = self.recorded.fetch_max(epoch + 1, order),
+            RecordOverwritten => self.recorded.store(epoch + 1, Ordering::Release)
+        );
     }
 }
 

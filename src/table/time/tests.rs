@@ -1,6 +1,6 @@
 //! One epoch follows another, and each is swept.
 
-use super::*;
+use super::{beginning::Reading, *};
 
 fn at(epoch: u64) -> (Epochs, Now) {
     (Epochs::new(12).at(epoch), Now { epoch, oldest: 12 })
@@ -13,6 +13,17 @@ fn only_one_begins_the_next_epoch() {
         assert!(epochs.tick(now));
         assert!(!epochs.tick(now), "{number}");
         assert!(epochs.tick(now.next()));
+    }
+}
+
+#[test]
+fn the_first_epoch_begins_with_the_own_clock() {
+    for number in [0, 1, 1 << 48] {
+        let (epochs, _) = at(number);
+        let after = Duration::from_nanos(7);
+        let age = |epoch| epochs.beginning.age(epoch, Reading::own(after));
+        assert_eq!(age(number), Some(after), "{number}");
+        assert_eq!(age(number + 1), None, "{number}");
     }
 }
 

@@ -92,6 +92,19 @@ fn the_clock_is_read_before_the_record() {
     assert!(is_due(&beginning, 3, micros(11_000)), "the record stands");
 }
 
+/// A second reading would be a later one, from after the look at the record.
+#[test]
+fn the_clock_is_read_once() {
+    let beginning = unknown();
+    let read = Cell::new(0);
+    let due = beginning.is_due(3, LENGTH, || {
+        read.set(read.get() + 1);
+        at(micros(1_000 * read.get()))
+    });
+    assert_eq!((due, read.get()), (false, 1));
+    assert!(is_due(&beginning, 3, micros(11_000)));
+}
+
 #[test]
 fn a_reading_before_the_beginning_is_not_due() {
     let beginning = unknown();
