@@ -1,4 +1,4 @@
-//! What PyO3 does more slowly: methods of one item without a list of arguments, items of a list
+//! What PyO3 does more slowly: methods of one item without a list of arguments, integers of a list
 //! without a reference to each, and integers without an exception for large ones.
 //!
 //! The methods of PyO3 take their arguments from an array, and count calls in a variable of the
@@ -161,22 +161,24 @@ fn raise(py: Python<'_>, error: PyErr) -> *mut ffi::PyObject {
     ptr::null_mut()
 }
 
-/// The hash of an item of a list if it is an exact `str`, `int` or `bytes`, without a reference to
-/// it. With the GIL, nothing else runs during the call.
+/// The hash of an item of a list if it is an exact `str`, `int` or `bytes`. With the GIL, nothing
+/// else runs during the call, so integers and bytes need no reference.
 #[cfg(not(Py_GIL_DISABLED))]
 #[inline]
 pub(crate) fn hash_at(rule: &Rule, list: &Bound<'_, PyList>, at: usize) -> Option<u64> {
     // SAFETY: the list keeps the item alive until it changes. `hash_exact` does not release the
-    // GIL, and runs no code of Python that could change the list. Beyond the end there is null.
+    // GIL, and runs no code of Python that could change the list, except for a `str` that is not
+    // Unicode: its exception can start a garbage collection. Beyond the end there is null.
     unsafe {
         let item = ffi::PyList_GetItem(list.as_ptr(), at.cast_signed());
-        match Borrowed::from_ptr_or_opt(list.py(), item) {
-            Some(item) => rule.hash_exact(&item),
-            None => {
-                ffi::PyErr_Clear();
-                None
-            }
+        let Some(item) = Borrowed::from_ptr_or_opt(list.py(), item) else {
+            ffi::PyErr_Clear();
+            return None;
+        };
+        if item.is_exact_instance_of::<pyo3::types::PyString>() {
+            return rule.hash_exact(&item.to_owned());
         }
+        rule.hash_exact(&item)
     }
 }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import array
+import contextlib
 import ctypes
+import gc
 import mmap
 from typing import TYPE_CHECKING, Any
 
@@ -324,6 +326,38 @@ def test_a_list_that_changes_during_its_batch() -> None:
     f = Filter(2000)
     f.update(items)
     assert len(f) == 1
+
+
+def test_a_list_that_a_garbage_collection_clears_during_its_batch() -> None:
+    class Clears:
+        def __init__(self) -> None:
+            self.cycle = self
+
+        def __del__(self) -> None:
+            items.clear()
+
+    class Collects:
+        def __index__(self) -> int:
+            gc.enable()
+            return 1
+
+    f = Filter(2000)
+    thresholds = gc.get_threshold()
+    gc.disable()
+    try:
+        gc.set_threshold(1)
+        for number in range(10):
+            # The exception for this text can start a collection.
+            items = [Collects(), f"{number}\ud800"]
+            Clears()
+            with contextlib.suppress(UnicodeEncodeError):
+                f.update(items)
+            gc.disable()
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.enable()
+    # The number, if the list was cleared before its text.
+    assert f.count(1) == len(f) <= 10
 
 
 def test_an_iterator_that_fails_adds_nothing() -> None:

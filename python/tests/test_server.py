@@ -111,10 +111,10 @@ def test_a_key_of_a_server(client: Client, items: int) -> None:
 
 def test_a_growing_key_of_a_server(client: Client) -> None:
     for number in range(5000):
-        client("CF.ADD", "growing", number % 1000)
+        client("CF.ADD", "growing", number)
     f = Filter.from_dump(iter(client.dump("growing")), max_bytes=1 << 20)
     assert len(f) == 5000
-    assert all(f.count(str(number)) == 5 for number in range(1000))
+    assert all(f.contains_many([str(number) for number in range(5000)]))
 
 
 def test_a_key_with_a_window_of_a_server(client: Client) -> None:
