@@ -2,7 +2,6 @@
 //! large, and against the other way to grow, a chain of filters.
 
 mod chain;
-mod sweep;
 mod timeline;
 
 pub use timeline::{Timeline, Window};
@@ -61,8 +60,6 @@ const WITH_FIXED: [&str; 8] = [
 pub struct Growth {
     /// In the third-level cache, and out of it.
     pub sizes: Vec<OfSize>,
-    /// Lookups during the last doubling, and at rest.
-    pub swept: Table,
     /// What single operations take while the filter grows.
     pub timeline: Timeline,
 }
@@ -90,12 +87,9 @@ pub fn measure(effort: Effort, say: impl Fn(&str)) -> Growth {
         }
     };
     let sizes = [effort.log_medium, effort.log_large].map(of_size).into();
-    say("growth, lookups while a level is made");
-    let swept = sweep::measure(effort);
     say("growth, latencies");
     Growth {
         sizes,
-        swept,
         timeline: timeline::measure(effort),
     }
 }

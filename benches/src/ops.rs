@@ -254,29 +254,6 @@ pub fn batches(effort: Effort, log_slots: u32) -> Table {
     table
 }
 
-/// What is above the floors in tables of batches, as a share of two random loads of the
-/// same rounds: of those of the same walk, and for inserts and removes of those of hits.
-fn against_floor(tables: &[Table]) -> Table {
-    let title = "guira's share of the floor's rate, two random loads".into();
-    let columns: Vec<&str> = tables[0].columns.iter().map(String::as_str).collect();
-    let mut ratios = Table::new(title, &columns);
-    for table in tables {
-        let (_, slots) = table.title.rsplit_once(", ").unwrap_or_default();
-        let loads = &table.rows[TWO_LOADS].1;
-        for (name, cells) in &table.rows[..TWO_LOADS] {
-            let ratio = |(cell, loads): (&Option<Samples>, &Option<Samples>)| {
-                Some(cell.as_ref()?.ratios(loads.as_ref()?))
-            };
-            let loads = loads
-                .iter()
-                .map(|cell| cell.as_ref().map_or(&loads[1], |_| cell));
-            let cells = cells.iter().zip(loads).map(ratio).collect();
-            ratios.rows.push((format!("{slots}, {name}"), cells));
-        }
-    }
-    ratios
-}
-
 /// Everything of one thread.
 #[must_use]
 pub fn measure(effort: Effort) -> Vec<Table> {
@@ -295,8 +272,6 @@ pub fn measure(effort: Effort) -> Vec<Table> {
         all_layouts(effort, medium),
     ];
     let batches = [small, medium, large].map(|log_slots| batches(effort, log_slots));
-    let ratios = against_floor(&batches[1..]);
     tables.extend(batches);
-    tables.push(ratios);
     tables
 }

@@ -8,7 +8,6 @@ mod markdown;
 mod page;
 mod plots;
 mod space;
-mod space_speed;
 mod summary;
 
 use crate::{contention, curves, effort::Effort, growth, latency, ops, snapshot};
@@ -28,7 +27,7 @@ pub use machine::name as machine_name;
 pub enum Part {
     /// One thread, all contestants
     OneThread,
-    /// Lookups by load and by the share of hits
+    /// Lookups by load
     Lookups,
     /// Many threads
     Threads,
@@ -66,7 +65,7 @@ impl Part {
     fn title(self) -> &'static str {
         match self {
             Self::OneThread => "One thread",
-            Self::Lookups => "Lookups by load and by the share of hits",
+            Self::Lookups => "Lookups by load",
             Self::Threads => "Many threads",
             Self::Latency => "Latency",
             Self::Growth => "Growth",
@@ -157,11 +156,8 @@ impl Report {
             Part::Lookups => {
                 let curves = curves::measure(effort);
                 section = markdown::curves(&curves, plots);
-                losses = losses::of_tables(curves.by_load.iter().chain(&curves.by_share));
-                vec![
-                    ("load", plots::load(&curves)),
-                    ("share", plots::share(&curves)),
-                ]
+                losses = losses::of_tables(&curves);
+                vec![("load", plots::load(&curves))]
             }
             Part::Threads => {
                 let contests = contention::measure(effort);
@@ -201,7 +197,7 @@ impl Report {
             }
             Part::SpaceSpeed => {
                 let measured = crate::space_speed::measure(effort, say);
-                section = space_speed::section(&measured);
+                section = markdown::space_speed(&measured);
                 losses = String::new();
                 Vec::new()
             }

@@ -25,14 +25,7 @@ use std::{
 const THROUGHPUT: [&str; 4] = ["copy and checksum", "`to_bytes`", "`from_bytes`", "`clone`"];
 
 /// The columns of the cost.
-const COST: [&str; 6] = [
-    "alone",
-    "beside snapshots",
-    "ratio",
-    "snapshots per second",
-    "refused of a million inserts, alone",
-    "refused, beside snapshots",
-];
+const COST: [&str; 4] = ["alone", "beside snapshots", "ratio", "snapshots per second"];
 
 /// What a thread does while another takes snapshots.
 const JOBS: [(&str, Job); 2] = [
@@ -148,11 +141,6 @@ fn cost(effort: Effort) -> (Table, u64) {
                     table.push(row, beside, *rate);
                     if beside == 1 {
                         table.push(row, 3, snapshots);
-                    }
-                    if kind == (Job::Mix { lookups: 0 }) {
-                        // Every other operation is an insert.
-                        let inserts = tally.operations as f64 / 2.0;
-                        table.push(row, 4 + beside, tally.refused as f64 / inserts * 1e6);
                     }
                     denied += tally.denied;
                 }

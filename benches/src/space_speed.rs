@@ -35,50 +35,29 @@ const OPERATIONS: [&str; 5] = [
 /// The number of parts of a fill to 80 %.
 const PARTS: u64 = 32;
 
-/// Both words, for one size of tables.
-#[derive(Clone, Debug)]
-pub struct Size {
-    /// Semi-sorted words' share of the speed of packed ones.
-    pub ratios: Table,
-    /// Millions of operations on semi-sorted words per second.
-    pub rates: Table,
-}
-
-/// All sizes.
-#[derive(Clone, Debug)]
-pub struct SpaceSpeed {
-    /// From the smallest to the largest.
-    pub sizes: Vec<Size>,
-}
-
-/// Measures all of it; tells `say` what comes next.
+/// Semi-sorted words' share of the speed of packed ones, in tables of three sizes; tells `say` what
+/// comes next.
 #[must_use]
-pub fn measure(effort: Effort, say: impl Fn(&str)) -> SpaceSpeed {
+pub fn measure(effort: Effort, say: impl Fn(&str)) -> Table {
+    let mut ratios = Table::new("What it costs to prefer space".into(), &OPERATIONS);
     let sizes = [
         (effort.log_small + 2, false),
         (effort.log_medium + 1, false),
         (effort.log_large + 2, true),
     ];
-    let size = |(log_bytes, out_of_cache)| {
+    for (log_bytes, out_of_cache) in sizes {
         let bytes = 1_usize << log_bytes;
         say(&format!("words in {}", memory(log_bytes)));
-        let mut ratios = Table::new(memory(log_bytes), &OPERATIONS);
-        let mut rates = ratios.clone();
         for (of_space, of_packed, name) in LAYOUTS {
             let samples = compare(bytes, out_of_cache, (of_space, of_packed), effort);
             let name = format!("{}, {name}", memory(log_bytes));
             let ratio = |[ours, theirs]: &[Samples; 2]| Some(ours.ratios(theirs));
             ratios
                 .rows
-                .push((name.clone(), samples.iter().map(ratio).collect()));
-            let ours = samples.into_iter().map(|[ours, _]| Some(ours));
-            rates.rows.push((name, ours.collect()));
+                .push((name, samples.iter().map(ratio).collect()));
         }
-        Size { ratios, rates }
-    };
-    SpaceSpeed {
-        sizes: sizes.map(size).into(),
     }
+    ratios
 }
 
 /// One of the two filters, and how many items it is made for.
@@ -250,14 +229,12 @@ mod tests {
     #[test]
     fn all_operations_are_measured() {
         let measured = measure(Effort::QUICK, |_| ());
-        assert_eq!(measured.sizes.len(), 3);
-        for size in measured.sizes {
-            for (name, cells) in size.ratios.rows {
-                assert_eq!(cells.len(), OPERATIONS.len());
-                for samples in cells {
-                    let ratio = samples.expect("it is measured").median();
-                    assert!(ratio.is_finite() && ratio > 0.0, "{name}: {ratio}");
-                }
+        assert_eq!(measured.rows.len(), 3 * LAYOUTS.len());
+        for (name, cells) in measured.rows {
+            assert_eq!(cells.len(), OPERATIONS.len());
+            for samples in cells {
+                let ratio = samples.expect("it is measured").median();
+                assert!(ratio.is_finite() && ratio > 0.0, "{name}: {ratio}");
             }
         }
     }

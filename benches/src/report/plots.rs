@@ -2,7 +2,6 @@
 
 use crate::{
     contention::{Contest, THREADS, Tail},
-    curves::Curves,
     growth::{TIMES, Timeline, Window},
     latency::Latencies,
     measure::Samples,
@@ -549,19 +548,10 @@ pub(super) fn insert(tables: &[Table]) -> Svg {
 }
 
 /// The rate of lookups by load, in and out of cache.
-pub(super) fn load(curves: &Curves) -> Svg {
-    lookups(&curves.by_load, "load", (2, 2))
-}
-
-/// The rate of lookups by the share of hits, in and out of cache.
-pub(super) fn share(curves: &Curves) -> Svg {
-    lookups(&curves.by_share, "share of hits", (1, 2))
-}
-
-fn lookups(curves: &[Table], across: &str, grid: (usize, usize)) -> Svg {
+pub(super) fn load(curves: &[Table]) -> Svg {
     figure(&Figure {
-        grid,
-        x: (across, &curves[0].columns),
+        grid: (2, 2),
+        x: ("load", &curves[0].columns),
         y: "M lookups / s",
         scale: Scale::FromZero,
         panels: panels(curves.iter(), 0),

@@ -1,6 +1,6 @@
 //! The section of space.
 
-use super::markdown::{digits, names, optional, plot, strings, table};
+use super::markdown::{digits, optional, plot, strings, table};
 use crate::{
     effort::Effort,
     measure::{Samples, items, size},
@@ -15,15 +15,6 @@ fn percent(rate: f64) -> String {
         0.001.. => format!("{:.2} %", rate * 100.0),
         0.00001.. => format!("{:.4} %", rate * 100.0),
         _ => format!("{rate:.1e}"),
-    }
-}
-
-/// With three digits or more.
-fn precise(rate: f64) -> String {
-    match rate {
-        0.001.. => format!("{:.3} %", rate * 100.0),
-        0.00001.. => format!("{:.4} %", rate * 100.0),
-        _ => format!("{rate:.2e}"),
     }
 }
 
@@ -125,28 +116,7 @@ fn fixed(space: &Space) -> String {
     for fixed in &space.fixed {
         let _ = write!(text, "\n{} items:\n\n{}", fixed.items, at_rates(fixed));
     }
-    for fixed in &space.fixed {
-        let [speed, small] = below_bloom(fixed);
-        let _ = write!(
-            text,
-            "\nAmong rates that are 2.3 % apart, from 10 % to 2·10⁻⁹, a filter for {} items that prefers space takes less than a Bloom \
-             filter {small}, and one that prefers speed {speed}.\n",
-            fixed.items
-        );
-    }
     text
-}
-
-/// "from 0.1 % to 0.01 %": with [`Prefer::Speed`](guira::Prefer::Speed), and with
-/// [`Prefer::Space`](guira::Prefer::Space).
-fn below_bloom(fixed: &Fixed) -> [String; 2] {
-    fixed.below_bloom.each_ref().map(|ranges| {
-        let range = |&(highest, lowest): &_| format!("{} to {}", precise(highest), precise(lowest));
-        match ranges.is_empty() {
-            true => "at none".into(),
-            false => format!("from {}", names(ranges.iter().map(range))),
-        }
-    })
 }
 
 fn at_rates(fixed: &Fixed) -> String {
@@ -288,18 +258,10 @@ pub(super) fn losses(space: &Space) -> String {
         let points = space.points.iter();
         points.filter(|point| point.name.starts_with(PREFERS_SPACE))
     };
-    let bloom = space.fixed.first().map_or(String::new(), |fixed| {
-        let [speed, small] = below_bloom(fixed);
-        format!(
-            "Of filters for {} items, `Prefer::Space` is smaller {small}.\n\
-         The default is smaller {speed}.\n",
-            fixed.items
-        )
-    });
     let reached = |point: &Point| (point.rate > 0.0).then_some(point.rate);
     let asked = |point: &Point| point.asked;
     format!(
-        "In space, a Bloom filter is smaller at most rates (see Space).\n{bloom}\
+        "In space, a Bloom filter is smaller at most rates (see Space).\n\
          A cuckoo filter with fingerprints of any size takes 3 bits per item more than the information limit.\n\
          At the rate that guira *reached*, its word-sized buckets cost {} more than that filter.\n\
          There are few sizes of fingerprints, so the rate reached is often far below the one *asked* for.\n\

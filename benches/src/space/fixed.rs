@@ -16,9 +16,6 @@ pub struct Fixed {
     pub items: u64,
     /// One for each rate.
     pub at_rates: Vec<AtRate>,
-    /// At which rates guira is smaller than a Bloom filter: from the highest to the lowest of
-    /// each range. With [`Prefer::Speed`], and with [`Prefer::Space`].
-    pub below_bloom: [Vec<(f64, f64)>; 2],
 }
 
 /// Filters that were asked for the same rate.
@@ -44,7 +41,6 @@ pub(super) fn measure(items: u64, effort: Effort) -> Fixed {
     Fixed {
         items,
         at_rates: RATES.map(at_rate).into(),
-        below_bloom: [Prefer::Speed, Prefer::Space].map(|prefer| below_bloom(prefer, items)),
     }
 }
 
@@ -73,28 +69,6 @@ fn all_peers(asked: f64, items: u64) -> Vec<(&'static str, f64)> {
     all
 }
 
-/// Rates from 10 % to 2·10⁻⁹; each is 2.3 % below the one before.
-fn fine_rates() -> impl Iterator<Item = f64> {
-    (100..869).map(|step| 10_f64.powf(-f64::from(step) / 100.0))
-}
-
-/// The ranges of rates at which a filter takes less than a Bloom filter.
-fn below_bloom(prefer: Prefer, items: u64) -> Vec<(f64, f64)> {
-    let mut ranges: Vec<(f64, f64)> = Vec::new();
-    let mut before = false;
-    for rate in fine_rates() {
-        let filter = fixed(rate, prefer, items);
-        let smaller = bits(filter.memory_usage(), items) < Point::bloom(rate);
-        match ranges.last_mut() {
-            Some((_, lowest)) if smaller && before => *lowest = rate,
-            _ if smaller => ranges.push((rate, rate)),
-            _ => {}
-        }
-        before = smaller;
-    }
-    ranges
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,22 +81,6 @@ mod tests {
             assert_eq!(space.refused, 0, "{at_rate:?}");
             assert!(!space.exceeds_rate(), "{at_rate:?}");
             assert_eq!(at_rate.peers.len(), 3);
-        }
-    }
-
-    #[test]
-    fn in_its_ranges_a_filter_is_smaller_than_a_bloom_filter() {
-        for prefer in [Prefer::Speed, Prefer::Space] {
-            let ranges = below_bloom(prefer, 1_000_000);
-            assert!(!ranges.is_empty(), "{prefer:?}");
-            for rate in fine_rates() {
-                let within = ranges
-                    .iter()
-                    .any(|&(highest, lowest)| (lowest..=highest).contains(&rate));
-                let filter = fixed(rate, prefer, 1_000_000);
-                let smaller = bits(filter.memory_usage(), 1_000_000) < Point::bloom(rate);
-                assert_eq!(within, smaller, "{prefer:?}, {rate}");
-            }
         }
     }
 }
