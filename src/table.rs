@@ -32,7 +32,7 @@ use entry::Fingerprint;
 use layout::{Layout, Word};
 pub(crate) use level::{Refusal, SPLITS_PER_INSERT};
 use planes::Planes;
-use segment::{OnceSegment, Segment};
+use segment::{Segment, Segments};
 use word::{Bucket, Phases};
 
 /// The levels that the words of a filter go through.
@@ -63,32 +63,27 @@ pub(crate) struct Table<L> {
 
 /// The state that only growable filters have; nearly empty in a fixed filter.
 struct Growth<L> {
-    /// `segments[k]` holds the words that level k adds to the earlier ones. `segments[0]` stays empty,
-    /// because plane 0 is stored in `first`. There are none in a fixed filter.
-    segments: Box<[OnceSegment]>,
+    /// Number k holds the words that level k adds to the earlier ones.
+    segments: Segments,
     /// A level that all words have reached, as [`Phases::hint`]. It speeds up routing.
     hint: AtomicU64,
     /// The level at which the filter begins.
     first_level: u32,
+    /// The number of times that the filter can double.
+    more: u32,
     fingerprints: Fingerprints<L>,
 }
 
 impl<L: Layout> Growth<L> {
     fn new(buckets: usize, levels: Levels) -> Self {
         let Levels { first, more } = levels;
-        let none = L::GROWS.then(|| OnceSegment::new(0));
-        let segments = (0..more).map(|level| OnceSegment::new(buckets << level));
         Self {
-            segments: none.into_iter().chain(segments).collect(),
+            segments: Segments::new(buckets, more),
             hint: AtomicU64::new(Word::<L>::hint(first, first).pack()),
             first_level: first,
+            more,
             fingerprints: Fingerprints::new(first),
         }
-    }
-
-    /// The segments that are allocated.
-    fn segments(&self) -> impl Iterator<Item = &Segment> {
-        self.segments.iter().skip(1).map_while(OnceSegment::get)
     }
 }
 
@@ -117,17 +112,13 @@ impl<L: Layout> Table<L> {
 
     /// The number of allocated words.
     pub(crate) fn words(&self) -> usize {
-        let segments = self.growth.segments();
+        let segments = self.growth.segments.published();
         self.buckets() + segments.map(|it| it.planes.words.len()).sum::<usize>()
     }
 
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        let of_segment =
-            |segment: &Segment| size_of::<Segment>() + size_of_val(&*segment.planes.words);
-        size_of_val(&*self.first.words)
-            + size_of_val(&*self.growth.segments)
-            + self.growth.segments().map(of_segment).sum::<usize>()
+        size_of_val(&*self.first.words) + self.growth.segments.bytes()
     }
 
     /// Empties the filter and gives back the memory of its growth.
@@ -156,7 +147,7 @@ impl<L: Layout> Table<L> {
     pub(crate) fn levels(&self) -> Levels {
         Levels {
             first: self.first_level(),
-            more: self.growth.segments.len().saturating_sub(1) as u32,
+            more: self.growth.more,
         }
     }
 
@@ -217,13 +208,13 @@ impl<L: Layout> Table<L> {
     #[inline(always)]
     fn segment(&self, level: u32) -> Option<&Segment> {
         let number = (level - self.first_level()) as usize + 1;
-        self.growth.segments.get(number)?.get()
+        self.growth.segments.get(number)
     }
 
     /// Allocates what the level after `level` needs; `None` if there is no memory.
     pub(crate) fn begin_level(&self, level: u32) -> Option<&Segment> {
         let number = (level - self.first_level()) as usize + 1;
-        self.growth.segments[number].publish(self.words_at(level))
+        self.growth.segments.publish(number, self.words_at(level))
     }
 
     /// All words of the table, with plane and bucket. A plane that is being created has only its words
@@ -253,7 +244,7 @@ impl<L: Layout> Table<L> {
             words(&self.first.words),
             Field::of("table.hint", &self.growth.hint),
         ];
-        for segment in self.growth.segments() {
+        for segment in self.growth.segments.published() {
             fields.push(words(&segment.planes.words));
             fields.push(Field::of("table.split_pointer", &*segment.split_pointer));
         }
@@ -263,7 +254,11 @@ impl<L: Layout> Table<L> {
     /// The atomics of all allocated words, plane by plane.
     #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
     pub(crate) fn atomics(&self) -> impl Iterator<Item = &AtomicU64> {
-        let later = self.growth.segments().flat_map(|it| &*it.planes.words);
+        let later = self
+            .growth
+            .segments
+            .published()
+            .flat_map(|it| &*it.planes.words);
         self.first.words.iter().chain(later)
     }
 }

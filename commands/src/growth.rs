@@ -131,9 +131,9 @@ impl Growth {
         Ok(Self::NONE)
     }
 
-    /// This growth, whose library filter is `cuckoo`; or one to a half or a quarter of its size, if
-    /// that makes the filter start modestly and still reaches `reach` items. It does for few items,
-    /// and there may be many keys with few items.
+    /// This growth, whose library filter is `cuckoo`; or one to nearly half or a quarter of its size,
+    /// if that makes the filter start modestly and still reaches `reach` items. It does for few items,
+    /// and there may be many keys with few items. Half would take an eighth more memory at the start.
     fn with_modest_start(
         self,
         cuckoo: &CuckooFilter,
@@ -145,8 +145,8 @@ impl Growth {
         if is_modest(cuckoo) {
             return self;
         }
-        let smaller = [2, 4].map(|divisor| Self {
-            max_capacity: Some(cuckoo.max_capacity() / divisor),
+        let smaller = [7, 4].map(|sixteenths| Self {
+            max_capacity: Some(cuckoo.max_capacity() / 16 * sixteenths),
             // With as many bits it doubles as often, and so begins with less.
             fingerprint_bits: Some(cuckoo.fingerprint_bits()),
         });

@@ -45,12 +45,15 @@ pub(crate) struct Version<'a> {
 pub(crate) struct Hold<'a>(&'a AtomicU64);
 
 impl Versions {
-    /// One stripe for each 8 buckets, at most 512: the stripes then take up
+    /// At most one stripe for each 8 buckets, and at most 512: the stripes then take up
     /// 4 KiB, which stay in the first-level cache of every core that reads.
     /// In a model as many as buckets, so that a wrong stripe shows.
     pub(crate) fn new(buckets: usize) -> Option<Self> {
-        let sharing = if sync::IN_MODEL { 1 } else { 8 };
-        let stripes = (buckets / sharing).next_power_of_two().min(512);
+        let stripes = if sync::IN_MODEL {
+            buckets.next_power_of_two()
+        } else {
+            1 << (buckets / 8).clamp(1, 512).ilog2()
+        };
         Some(Self {
             stripes: sync::zeroed(stripes)?,
         })

@@ -134,7 +134,7 @@ impl<'a, L: Layout> View<'a, L> {
         let plane = (fingerprint.bits() & hint.pack()) >> self.table.first_level();
         // The bit length of the plane's number is the number of its segment.
         let number = (plane << 1 | 1).ilog2();
-        let segment = self.table.growth.segments[number as usize].get();
+        let segment = self.table.growth.segments.get(number as usize);
         debug_assert!(
             plane == 0 || segment.is_some(),
             "a segment is published before a word of it is made"
@@ -262,7 +262,7 @@ impl<L: Layout> Table<L> {
             None => &self.first,
             // The planes from 2^k on were added by doubling k + 1.
             Some(k) => {
-                let segment = self.growth.segments[k as usize + 1].get();
+                let segment = self.growth.segments.get(k as usize + 1);
                 let segment = segment.expect("a segment is published before a word of it is made");
                 &segment.planes
             }
