@@ -8,9 +8,12 @@
 
 mod breaking;
 pub mod growth;
+mod pair;
+
+pub use pair::{ENDS, P, Q, direction, even, odd, other, with};
 
 use breaking::{breaking, show};
-use guira::model::{Fault, Item, Model, Step, start_trace, weaken};
+use guira::model::{Fault, Model, Step, start_trace, weaken};
 use std::{
     any::Any,
     collections::BTreeSet,
@@ -450,54 +453,4 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
         .map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_default()
-}
-
-/// The lower bucket of the only pair in a filter of two buckets.
-pub const P: usize = 0;
-/// The higher bucket.
-pub const Q: usize = 1;
-/// Both, as the bucket that a move starts from.
-pub const ENDS: [usize; 2] = [P, Q];
-
-/// An item of the pair (P, Q) with an even fingerprint: of two equally empty
-/// buckets `insert` takes P for it, and P is where `insert_unique` claims.
-#[must_use]
-pub fn even(nth: usize) -> Item {
-    items_of(0, nth)
-}
-
-/// An item of the pair (P, Q) for which Q takes that place.
-#[must_use]
-pub fn odd(nth: usize) -> Item {
-    items_of(1, nth)
-}
-
-fn items_of(parity: u64, nth: usize) -> Item {
-    let items = (0..32).map(|nth| Model::<2>::item(2, P, Q, nth));
-    items
-        .filter(|item| item.fingerprint() & 1 == parity)
-        .nth(nth)
-        .expect("enough fingerprints")
-}
-
-/// A filter of two buckets that has `items` in `bucket`, and nothing in the other one.
-#[must_use]
-pub fn with<const SLOTS: usize>(bucket: usize, items: &[Item]) -> Model<SLOTS> {
-    if bucket == P {
-        Model::new(&[items, &[]])
-    } else {
-        Model::new(&[&[], items])
-    }
-}
-
-/// The name of a move's direction.
-#[must_use]
-pub fn direction(from: usize) -> &'static str {
-    if from == P { "P to Q" } else { "Q to P" }
-}
-
-/// The other bucket of the pair.
-#[must_use]
-pub fn other(bucket: usize) -> usize {
-    P + Q - bucket
 }

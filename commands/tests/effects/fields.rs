@@ -1,0 +1,93 @@
+//! The fields of each command, by which hosts decide, agree with what the command does.
+
+use super::host::Host;
+use guira_commands::{Access, Answer, Argument, Command, Cost, Effect, commands, dump::Header};
+
+/// The arguments of each command are as many words as it takes at least.
+#[test]
+fn arguments_agree_with_arities() {
+    let commands = commands::<Host>();
+    assert!(commands.is_sorted_by(|a, b| a.name < b.name));
+    for command in &commands {
+        let needed = command.arguments.iter().filter(|it| !it.is_optional);
+        let words: usize = needed.map(|it| 1 + usize::from(it.token.is_some())).sum();
+        assert!(command.takes(1 + words), "{}", command.name);
+        assert!(!command.takes(words), "{}", command.name);
+        let is_variable = |it: &Argument| it.is_optional || it.is_multiple;
+        let is_variable = command.arguments.iter().any(is_variable);
+        assert_eq!(command.arity < 0, is_variable, "{}", command.name);
+        assert!(
+            command.access == Access::Write || !command.grows,
+            "{}",
+            command.name
+        );
+    }
+}
+
+/// A call of `command` with the arguments that it must have: on a key with an item `a`, or on a new
+/// one if the command makes it.
+fn call(host: &Host, command: &Command<Host>) -> Answer {
+    host.ask("CF.ADD plain a").unwrap();
+    host.ask("CF.RESERVE window 100 WINDOW 60")
+        .and_then(|_| host.ask("CF.ADD window a"))
+        .unwrap();
+    let header = Header::of(&host.filter("plain")).to_bytes();
+    host.told();
+    let key = match command.effect {
+        Effect::Make | Effect::Load => "new",
+        Effect::Touch | Effect::AddOrTouch => "window",
+        Effect::None | Effect::Add | Effect::AddAbsent | Effect::Delete => "plain",
+    };
+    let mut words = vec![command.name.as_bytes()];
+    for argument in command.arguments.iter().filter(|it| !it.is_optional) {
+        words.extend(argument.token.map(str::as_bytes));
+        words.push(match argument.name {
+            "key" => key.as_bytes(),
+            "item" => b"a",
+            "capacity" => b"100",
+            "position" => b"1",
+            "data" => &header,
+            other => panic!("{}: what is {other}?", command.name),
+        });
+    }
+    host.ask_words(&words)
+}
+
+/// Hosts decide by the fields of a command, so these agree with what the command does.
+#[test]
+fn fields_agree_with_what_commands_do() {
+    for command in &commands::<Host>() {
+        let host = Host::new(true);
+        let answer = call(&host, command);
+        let name = command.name;
+        assert!(answer.is_ok(), "{name}: {answer:?}");
+        let expected: &[&str] = match (command.effect, command.cost) {
+            // It says that the filter takes less time from now on, not that it has changed.
+            (Effect::None, Cost::Growth) => &["compacted plain"],
+            (Effect::None, _) => &[],
+            (Effect::Make, _) => &["made new 100"],
+            (Effect::Add, _) => &["added plain a"],
+            (Effect::AddAbsent, _) => &["added plain"],
+            (Effect::AddOrTouch, _) => &["added window", "touched window a"],
+            (Effect::Touch, _) => &["touched window a"],
+            (Effect::Delete, _) => &["removed plain a"],
+            (Effect::Load, _) => &[],
+        };
+        assert_eq!(host.told(), expected, "{name}");
+        let loads = host.loads.borrow().len();
+        assert_eq!(loads, usize::from(command.effect == Effect::Load), "{name}");
+        let expected = match command.effect {
+            Effect::None => Access::Read,
+            Effect::Make
+            | Effect::Add
+            | Effect::AddAbsent
+            | Effect::AddOrTouch
+            | Effect::Touch
+            | Effect::Delete
+            | Effect::Load => Access::Write,
+        };
+        assert_eq!(command.access, expected, "{name}");
+        let takes_items = command.arguments.iter().any(|it| it.is_multiple);
+        assert_eq!(command.cost == Cost::PerItem, takes_items, "{name}");
+    }
+}

@@ -1,0 +1,111 @@
+//! Dumps of keys with a time window.
+
+use super::{has, info};
+use crate::common::{Protocol, Server, ask, in_both, refusal};
+use redis::{Connection, Value};
+
+/// The pieces of a dump, each with the position after it.
+fn dump(client: &mut Connection, key: &str) -> Vec<(u64, Vec<u8>)> {
+    let (mut pieces, mut position) = (Vec::new(), 0);
+    loop {
+        let reply: Value = ask(client, &format!("CF.SCANDUMP {key} {position}"));
+        if let Value::Array(end) = &reply
+            && end[..] == [Value::Int(0), Value::Nil]
+        {
+            return pieces;
+        }
+        let (next, piece): (u64, Vec<u8>) = redis::from_redis_value(reply).unwrap();
+        position = next;
+        pieces.push((next, piece));
+    }
+}
+
+fn load(client: &mut Connection, key: &str, position: u64, piece: &[u8]) -> Result<(), String> {
+    let mut command = redis::cmd("CF.LOADCHUNK");
+    let answer = command.arg(key).arg(position).arg(piece);
+    answer
+        .query(client)
+        .map_err(|error| crate::common::text(&error))
+}
+
+#[test]
+fn a_dump_is_of_its_kind() {
+    in_both(|_, client| {
+        // The dump has more than one piece.
+        ask::<()>(client, "CF.RESERVE k 400000 WINDOW 3600 EPOCHS 6");
+        let items: Vec<u32> = (0..10_000).collect();
+        let mut insert = redis::cmd("CF.INSERT");
+        let _: Value = insert
+            .arg("k")
+            .arg("ITEMS")
+            .arg(&items)
+            .query(client)
+            .unwrap();
+        ask::<()>(client, "CF.DEL k 0");
+        let pieces = dump(client, "k");
+        assert!(pieces.len() > 2, "{}", pieces.len());
+        for (position, piece) in &pieces {
+            assert_eq!(load(client, "copy", *position, piece), Ok(()));
+        }
+        let found: Vec<bool> = redis::cmd("CF.MEXISTS")
+            .arg("copy")
+            .arg(&items[1..])
+            .query(client)
+            .unwrap();
+        assert!(found.into_iter().all(|present| present));
+        let mut shown = ["k", "copy"].map(|key| info(client, key));
+        for shown in &mut shown {
+            shown.remove("Age of the epoch in milliseconds");
+        }
+        assert_eq!(shown[0], shown[1]);
+        assert_eq!(shown[1]["Epochs of the window"], 6);
+        assert!(has(client, "CF.TOUCH copy 1"));
+
+        // A truncated piece, a damaged one, and one of another kind.
+        ask::<()>(client, "DEL copy");
+        let (header, all) = (&pieces[0].1, &pieces[1..]);
+        let bytes: Vec<u8> = all.iter().flat_map(|(_, piece)| piece.clone()).collect();
+        for cut in [2, 8, 9, 70] {
+            assert_eq!(load(client, "copy", 1, header), Ok(()));
+            assert_eq!(load(client, "copy", cut as u64, &bytes[..cut]), Ok(()));
+            assert_eq!(
+                load(client, "copy", bytes.len() as u64, &bytes[cut..]),
+                Ok(())
+            );
+            assert!(has(client, "CF.EXISTS copy 1") && has(client, "DEL copy"));
+        }
+        let mut damaged = bytes.clone();
+        damaged[bytes.len() / 2] ^= 1;
+        let longer = [&bytes[..], b"x"].concat();
+        for bytes in [&damaged, &longer] {
+            assert_eq!(load(client, "copy", 1, header), Ok(()));
+            let refused = load(client, "copy", bytes.len() as u64, bytes);
+            assert_eq!(refused, Err("Couldn't load chunk!".into()));
+        }
+        ask::<()>(client, "CF.RESERVE plain 10 EXPANSION 0");
+        let plain = dump(client, "plain");
+        assert_eq!(load(client, "copy", 1, header), Ok(()));
+        let refused = load(client, "copy", plain[1].1.len() as u64, &plain[1].1);
+        assert_eq!(refused, Err("Couldn't load chunk!".into()));
+        assert_eq!(load(client, "copy", 1, &plain[0].1), Ok(()));
+        let refused = load(client, "copy", all[0].1.len() as u64, &all[0].1);
+        assert_eq!(refused, Err("Couldn't load chunk!".into()));
+        assert!(!has(client, "EXISTS copy"));
+    });
+}
+
+#[test]
+fn a_load_is_within_the_memory() {
+    let server = Server::start(&[]);
+    let mut client = server.client(Protocol::Resp2);
+    ask::<()>(&mut client, "CF.RESERVE k 1000000 WINDOW 3600");
+    let pieces = dump(&mut client, "k");
+    let small = Server::start(&["--maxmemory", "2mb"]);
+    let mut client = small.client(Protocol::Resp2);
+    assert_eq!(load(&mut client, "k", 1, &pieces[0].1), Ok(()));
+    let refused = load(&mut client, "k", pieces[1].0, &pieces[1].1).unwrap_err();
+    assert!(refused.starts_with("OOM the filter needs "), "{refused}");
+    let refused = refusal(&mut client, "CF.RESERVE k 4000000 WINDOW 3600");
+    assert!(refused.starts_with("OOM the filter needs "), "{refused}");
+    assert!(!has(&mut client, "EXISTS k"));
+}
