@@ -127,9 +127,9 @@ impl Walk {
                 self.step += 1;
                 ABSENT + self.step
             }
-            // By arithmetic, as a branch here would be guessed wrong as often as one in
-            // the contestant: the difference is negative where the key is to be absent,
-            // and has the bit `ABSENT`.
+            // A branch here would be guessed wrong as often as one in the contestant, so this is
+            // arithmetic. The difference is negative where the key is to be absent, and has the bit
+            // `ABSENT`.
             Asked::Quarters(present) => {
                 self.coin = toss(self.coin);
                 let difference = present.wrapping_sub(1 + (self.coin >> 62));

@@ -1,9 +1,8 @@
 //! Concurrent jobs: what a thread does, and to which keys.
 //!
-//! The keys are dealt out over lanes. A lane owns a window of consecutive
-//! numbers: inserts advance its head, removes its tail. A thread works on lanes
-//! of its own, so it knows which keys must be in at any time: a lookup of a
-//! live key that is denied is a false negative, seen as it happens.
+//! The keys are dealt out over lanes. A lane owns a window of consecutive numbers: inserts advance
+//! its head, removes its tail. A thread works on lanes of its own, so it knows which keys must be
+//! in at any time. A lookup of a live key that is denied is a false negative, seen as it happens.
 
 use crate::{
     keys::{ABSENT, Key, mix},

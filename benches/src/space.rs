@@ -65,9 +65,9 @@ impl Point {
         Self::limit(rate) / std::f64::consts::LN_2
     }
 
-    /// What a cuckoo filter needs with buckets of four slots, 95 % of them in
-    /// use: the fingerprint is compared with eight others, which costs 3 bits
-    /// (Fan et al., *Cuckoo Filter*, CoNEXT 2014, §5.1).
+    /// What a cuckoo filter needs with buckets of four slots, 95 % of them in use. The fingerprint
+    /// is compared with eight others, which costs 3 bits (Fan et al., *Cuckoo Filter*, CoNEXT 2014,
+    /// §5.1).
     #[must_use]
     pub fn cuckoo(rate: f64) -> f64 {
         (Self::limit(rate) + 3.0) / 0.95

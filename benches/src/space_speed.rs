@@ -13,8 +13,9 @@ use crate::{
 use guira::{Builder, CuckooFilter, Prefer};
 use std::{ops::Range, time::Duration};
 
-/// A rate that chooses the semi-sorted words and lets them be full, the bits of the packed words that
-/// come nearest, and how both are called: by the bits that their fingerprints are worth.
+/// A rate that chooses the semi-sorted words and lets them be full, the bits of the packed words
+/// that come nearest, and a name for both. The name says how many bits their fingerprints are
+/// worth.
 const LAYOUTS: [(f64, u32, &str); 5] = [
     (0.0212, 10, "9.3 bits × 7 against 10 bits × 6"),
     (0.006, 10, "11.0 bits × 6 against 10 bits × 6"),

@@ -1,4 +1,4 @@
-//! What a host is told of the changes that commands make, and asked.
+//! Hosts learn of the changes that commands make, and are asked for what commands need.
 
 #[path = "effects/fields.rs"]
 mod fields;
@@ -124,7 +124,7 @@ fn a_host_is_told_what_was_touched() {
     assert!(host.ask("CF.ADDTOUCH none b").is_err());
     assert!(host.ask("CF.COMPACT k").is_err());
     assert_eq!(host.told(), Vec::<String>::new());
-    // What adds nothing goes on where nothing may be added.
+    // A command that adds nothing works where nothing may be added.
     host.is_full.set(true);
     assert!(refusal(host.ask("CF.ADDTOUCH k a")).starts_with("OOM"));
     assert_eq!(host.ask("CF.TOUCH k a"), yes);
@@ -150,7 +150,7 @@ fn a_host_is_told_what_was_touched() {
     assert_eq!(host.told(), ["added k"]);
 }
 
-/// Some items are added, and then there is no room: the host is told of those.
+/// Some items are added, and then there is no room. The host learns of the items that were added.
 #[test]
 fn what_is_refused_is_no_change() {
     for is_strict in [false, true] {
@@ -265,7 +265,7 @@ fn every_command_refuses_other_keys_and_too_few_words() {
     assert_eq!(host.told(), Vec::<String>::new());
 }
 
-/// Fills a filter in the midst of its snapshots, of which there are as many as `depth`.
+/// Fills a filter in the midst of its snapshots, which are nested `depth` deep.
 struct Filling<'a> {
     host: &'a Host,
     depth: u32,
@@ -319,7 +319,7 @@ fn no_insert_waits_for_a_snapshot() {
     assert_eq!(host.filter("k").len(), CAPACITY);
 }
 
-/// A copy made from what a host is told holds the same, though it is made of batches.
+/// A copy made from the effects that a host learns of holds the same, though it is made of batches.
 #[test]
 fn a_copy_made_from_effects_has_the_same_digest() {
     let (host, copy) = (Host::new(true), Host::new(false));

@@ -16,10 +16,9 @@ pub fn ending(low: u64, nth: usize) -> Item {
     Growing::<2>::item_ending(2, (P, Q), low, 3, nth)
 }
 
-/// A filter with `items` in `bucket` and nothing in the other one, that can
-/// double `levels` times, and then some: a control that leads a thread past the
-/// words that there are is to end at a block that is not [published](UNMADE),
-/// not beyond the last one.
+/// A filter with `items` in `bucket` and nothing in the other one, that can double `levels` times,
+/// and then some. A control may lead a thread past the words that exist. That thread should end at
+/// a block that is not [published](UNMADE), not beyond the last one.
 #[must_use]
 pub fn growing(bucket: usize, items: &[Item], levels: u32) -> Growing<2> {
     let mut residents: [&[Item]; 2] = [&[], &[]];

@@ -101,8 +101,8 @@ fn remove_and_insert_twice() -> Scenario {
         .outcomes(&[[0, 1], [1, 1]])
 }
 
-/// From P to Q, back, and to Q again, one time by a move and else by a remove and an
-/// insert: each word is twice what it was, and only the version tells.
+/// The item goes from P to Q, back, and to Q again: one time by a move, else by a remove and an
+/// insert. Each word has each of its contents twice, and only the version tells.
 fn there_and_back(moved: usize) -> Scenario {
     let x = even(0);
     Scenario::new(

@@ -111,8 +111,8 @@ fn two_removes() -> Expires {
     .outcomes(&[[1, 1]])
 }
 
-/// With E = 2: a remove sleeps before it loads the words, and meets a copy whose tag of a later
-/// step would make it the oldest one by the step that the remove has read.
+/// With E = 2, a remove sleeps before it loads the words. It meets a copy whose tag of a later step
+/// would make it the oldest one by the step that the remove has read.
 fn late_for_the_words() -> Scenario<Expiring<2, 2>> {
     let x = even(0);
     Scenario::new("remove, two steps, insert", move || {

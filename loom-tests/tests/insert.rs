@@ -102,8 +102,8 @@ fn hole_behind_the_search() -> Scenario {
         .outcomes(&[[1, 1], [1, 3]])
 }
 
-/// The path changes once, to words that the search has not come to: at first it leads from
-/// bucket 1, and from bucket 0 when the search has left that behind.
+/// The path changes once, to words that the search has not come to. At first it leads from bucket
+/// 1, and from bucket 0 when the search has left bucket 0 behind.
 fn path_behind_the_search() -> Scenario {
     let item = |a, b, nth| Model::<2>::item(6, a, b, nth);
     let (x, a, g) = (item(0, 1, 0), item(0, 3, 0), item(0, 3, 1));

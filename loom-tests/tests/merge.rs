@@ -1,8 +1,8 @@
 //! A merge adds every copy that is in the other filter during the whole call, while that one's
 //! items move and its words are split.
 //!
-//! The filter into which is merged belongs to the thread that does it: an insert is what it always
-//! is, and a second thread in it would only multiply the interleavings.
+//! Only the thread that merges uses the filter that it merges into. Inserts are the same there as
+//! elsewhere, and a second thread would only multiply the interleavings.
 #![cfg(guira_loom)]
 
 mod common {

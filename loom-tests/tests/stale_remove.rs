@@ -1,10 +1,9 @@
 //! A remove that kills a shadow: another move's shadow is never hit.
 //!
-//! The remove has seen S in one word and T in the other, but exchanges only the
-//! word with S. While it is preempted, that move ends, the copy comes back to
-//! where it was, and another mover sets its mark: the word has the bits that the
-//! remove has seen, but this move is not decided. A second remove then takes
-//! the copy itself: two answers true for one copy.
+//! The remove has seen S in one word and T in the other, but exchanges only the word with S. While
+//! it is preempted, that move ends, the copy comes back to where it was, and another mover sets its
+//! mark. The word then has the bits that the remove has seen, but this move is not decided. A
+//! second remove then takes the copy itself: two answers true for one copy.
 #![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Step};

@@ -43,8 +43,8 @@ const LAST_CONNECTIONS: Duration = Duration::from_secs(5);
 /// The time after which unfinished dumps and loads end.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Threads in addition to the workers: for commands that take long, to replace workers on which an
-/// insert waits for a snapshot, for a scrape, and for the copies of a standby.
+/// Threads in addition to the workers. They run long commands, replace workers on which an insert
+/// waits for a snapshot, answer a scrape, and make the copies of a standby.
 const OTHER_THREADS: usize = 2 * slow::AT_A_TIME + 2;
 
 fn main() -> ExitCode {

@@ -1,10 +1,9 @@
 //! Runs a law of the filter under many schedules, at random and by PCT.
 //!
-//! A [`Law`] is a body that starts some threads and asserts what must hold, and
-//! that says what it has come across ([`Seen`]). [`Law::holds`] runs it without a
-//! fault and asserts that all of that was seen; [`Law::must_fail`] switches a
-//! fault on, expects the law to break, and replays the schedule that broke it.
-//! `README.md` has the commands.
+//! A [`Law`] is a body that starts some threads and asserts what must hold, and that says what it
+//! has come across ([`Seen`]). [`Law::holds`] runs it without a fault and asserts that all of that
+//! was seen. [`Law::must_fail`] switches a fault on, expects the law to break, and replays the
+//! schedule that broke it. `README.md` has the commands.
 #![cfg(guira_shuttle)]
 
 pub mod crowded;
@@ -190,9 +189,9 @@ impl Law {
         );
     }
 
-    /// Switches `fault` on and expects the law to break, by either scheduler, with a
-    /// message that contains one of `laws`, or with one that the library or a model
-    /// has for it; then replays the schedule, from its file, and expects the same message.
+    /// Switches `fault` on and expects the law to break, by either scheduler. The message contains
+    /// one of `laws`, or is one that the library or a model has for it. Then this replays the
+    /// schedule, from its file, and expects the same message.
     ///
     /// # Panics
     ///

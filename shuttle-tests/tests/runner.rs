@@ -1,5 +1,5 @@
-//! The runner's own controls: it notices a law that is broken, and one that is about
-//! nothing, and a schedule from a file breaks the law again, in another process, too.
+//! The runner's own controls. It notices a law that is broken, and one that is about nothing. A
+//! schedule from a file breaks the law again, in another process, too.
 #![cfg(guira_shuttle)]
 
 use guira::model::{Fault, Model};

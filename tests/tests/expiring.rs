@@ -1,5 +1,5 @@
 //! A single thread sees a filter that forgets as a map from items to the epochs in which their
-//! copies were last seen: any sequence of operations answers as that would.
+//! copies were last seen. Any sequence of operations answers as that map would.
 
 use guira::{BatchError, BuildError, ExpiringFilter, InsertError};
 use proptest::prelude::*;

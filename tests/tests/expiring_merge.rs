@@ -22,8 +22,8 @@ fn epochs_left(filter: &ExpiringFilter, item: u64) -> u32 {
         .unwrap()
 }
 
-/// A copy that was seen `age` epochs ago lives for as many epochs as it has left, and one more, as
-/// the epochs of the two filters need not begin at the same moments.
+/// A copy that was seen `age` epochs ago lives for the epochs that it has left, and one more. The
+/// epochs of the two filters need not begin at the same moments.
 #[test]
 fn copies_keep_their_time() {
     for (bits, epochs) in BITS.into_iter().flat_map(|bits| [(bits, 1), (bits, 5)]) {

@@ -31,9 +31,8 @@ fn items_in_the_end() -> u64 {
     }
 }
 
-/// The measured share of absent items for which the answer is true, and how much
-/// of it chance may add: five standard deviations of the number found, if the
-/// share were as expected.
+/// Asserts the measured share of absent items for which the answer is true. If the share is as
+/// expected, chance may add five standard deviations of the number found.
 fn assert_rate(filter: &CuckooFilter, expected: f64, place: &str) {
     let lookups = (200.0 / expected).clamp(1e5, 4e6);
     let absent = (0..lookups as u64).map(|item| item | 1 << 60);

@@ -127,8 +127,8 @@ fn the_search_knows_insert_unique() {
     ));
 }
 
-/// Each of the answers is possible, by the number of copies, but not both: a thread that saw 1 copy
-/// before 0 saw the item inserted and removed again, although no thread removed it.
+/// The number of copies allows each of the answers, but not both. A thread that saw 1 copy before 0
+/// saw the item inserted and removed again, although no thread removed it.
 #[test]
 fn the_search_sees_answers_that_exclude_each_other() {
     let [one, none] = [1, 0].map(Answer::Count);

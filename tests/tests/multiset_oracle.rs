@@ -1,6 +1,6 @@
-//! A single thread sees a multiset of classes: any sequence of operations, singly
-//! or in batches, answers as a plain map of counters would; also while the filter doubles, and
-//! when it is replaced by its own snapshot or clone in the midst of that.
+//! A single thread sees a multiset of classes. Any sequence of operations, singly or in batches,
+//! answers as a plain map of counters would. This also holds while the filter doubles, and when its
+//! own snapshot or clone replaces it in the midst of that.
 
 use crate::common::filters::{BITS, GROWABLE_BITS, slots, tiny};
 use guira::{CuckooFilter, InsertError};

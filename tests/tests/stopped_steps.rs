@@ -3,11 +3,11 @@
 //!
 //! Run with `RUSTFLAGS="--cfg guira_faults" cargo test --test stopped_steps`.
 //!
-//! As in `stopped_threads.rs`: a small filter is brought into a certain state, a thread begins an
-//! operation in it and stops before one of its steps; of each kind before the first, second, third,
-//! middle and last one. Other threads then do everything, for enough epochs that all tags wrap more
-//! than twice. What stays behind during that time is what `ExpiringFilter` says: copies in two
-//! buckets. At last the thread continues.
+//! As in `stopped_threads.rs`, a small filter is brought into a certain state, and a thread begins
+//! an operation in it. The thread stops before one of its steps: of each kind before the first,
+//! second, third, middle and last one. Other threads then do everything, for enough epochs that all
+//! tags wrap more than twice. What stays behind during that time is what `ExpiringFilter` says:
+//! copies in two buckets. At last the thread continues.
 #![cfg(guira_faults)]
 
 use guira::{

@@ -276,8 +276,8 @@ impl Session {
         (used != self.filter.len()).then_some("miscounted")
     }
 
-    /// A scene that goes by `schedule`, as far as the threads have steps, and then by each thread
-    /// in turn to its end: what went wrong, and the steps that were made.
+    /// Plays a scene by `schedule`, as far as the threads have steps, and then by each thread in
+    /// turn to its end. Gives what went wrong, and the steps that were made.
     #[cfg(not(target_family = "wasm"))]
     pub fn play(duet: &str, fault: &str, schedule: &str) -> (Option<&'static str>, String) {
         let mut session = Self::default();

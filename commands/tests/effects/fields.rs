@@ -3,7 +3,7 @@
 use super::host::Host;
 use guira_commands::{Access, Answer, Argument, Command, Cost, Effect, commands, dump::Header};
 
-/// The arguments of each command are as many words as it takes at least.
+/// Each command takes at least the words of its mandatory arguments, and not one less.
 #[test]
 fn arguments_agree_with_arities() {
     let commands = commands::<Host>();

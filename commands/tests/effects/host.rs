@@ -12,7 +12,7 @@ use std::{
 
 pub(super) const MEMORY: usize = 1 << 20;
 
-/// A host with its keys in a map, which writes down what it is told.
+/// A host with its keys in a map, which writes down the effects that it learns of.
 pub(super) struct Host {
     pub(super) filters: RefCell<HashMap<Vec<u8>, Arc<Filter>>>,
     pub(super) loads: RefCell<HashMap<Vec<u8>, Load>>,
@@ -60,7 +60,7 @@ impl Host {
         replies
     }
 
-    /// What it was told since the last call.
+    /// The effects since the last call.
     pub(super) fn told(&self) -> Vec<String> {
         self.told.take()
     }

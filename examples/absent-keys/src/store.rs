@@ -14,9 +14,8 @@
 //!   a copy of its own; for that moment there are two. The DELETE then takes
 //!   out one, no matter which, and one is left for the key that is there.
 //!
-//! The last case is why this is [`CuckooFilter::insert`] and not
-//! `insert_unique`: that would find the copy about to be taken out, add none,
-//! and leave a committed key without a copy.
+//! The last case is why this is [`CuckooFilter::insert`] and not `insert_unique`. The latter would
+//! find the copy about to be taken out, add none, and leave a committed key without a copy.
 //!
 //! Which PUT is the first of its key, and which DELETE the one that removed it,
 //! is for the database to say. Its write transactions run one at a time, so for

@@ -19,7 +19,7 @@ pub(crate) fn while_a_word_is_split(scenario: Growth, item: Item, bucket: usize)
 }
 
 /// Adds the threads that move the item and split its words, and the law, to a scenario whose only
-/// thread sees the item: twice, if the move is in progress when it comes by.
+/// thread sees the item. It sees the item twice if the move is in progress when it comes by.
 pub(crate) fn while_moved_and_split(
     scenario: Growth,
     item: Item,

@@ -224,8 +224,8 @@ fn a_snapshot_in_the_way_is_not_no_path() {
     assert!(!raw.help_scans(1), "all are scanned");
 }
 
-/// A bucket on the way to a word is not reached from it once more: from each of the
-/// roots the other one is, by each of its residents, and that is all.
+/// A bucket on the way to a word is not reached from it once more. Each root is reached from the
+/// other one, by each of its residents, and that is all.
 #[test]
 fn a_way_does_not_cross_itself() {
     let raw = RawFilter::<F10x6>::new(2, Levels::FIXED).expect("memory");

@@ -48,7 +48,7 @@ impl Specification for Copies {
     }
 }
 
-/// False for a count that meets an insert and a remove of the class: a remove that takes from Q may
+/// False for a count that meets an insert and a remove of the class. A remove that takes from Q may
 /// be counted from before a copy came into P (DESIGN, section 10).
 fn is_promised(event: &Event, events: &[(usize, Event)]) -> bool {
     let meets = |answer: fn(Answer) -> bool| {

@@ -78,9 +78,8 @@ pub(crate) struct Stopped {
 }
 
 impl Stopped {
-    /// Lets a thread do `act` on the filter and stops it before one of the steps
-    /// `step`, the first (0) or another of those [`chosen`]; `None` if that many are
-    /// not chosen.
+    /// Lets a thread do `act` on the filter and stops it before one of the steps `step`: the first
+    /// (0) or another of those [`chosen`]. The result is `None` if fewer steps are chosen.
     ///
     /// How many there are is seen on `rehearsal`, an equal filter, in the same thread:
     /// which words a thread sweeps depends on it.
