@@ -4,7 +4,7 @@
 
 mod capacity;
 
-use guira::{BuildError, Builder, CuckooFilter, InsertError};
+use guira::{BuildError, CuckooFilter, InsertError};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
     sync::atomic::{AtomicUsize, Ordering},

@@ -2,7 +2,7 @@
 
 use super::{assert_word, grown, place, read};
 use crate::snapshot::common::{
-    fields::{BUCKETS, FINGERPRINT_BITS, LEVEL, LEVELS, TAG, WORDS, number, with},
+    fields::{FINGERPRINT_BITS, LEVEL, WORDS, number, with},
     layouts::{GROWABLE, fill, filter},
 };
 use guira::{CuckooFilter, SnapshotError};
