@@ -33,16 +33,16 @@ use std::sync::atomic::fence;
 #[cfg(guira_loom)]
 pub(crate) use traced::AtomicU64;
 
-/// True in a model: the constants are smaller there, the code is the same.
+/// True in a model. The constants are smaller there, and the code is the same.
 pub(crate) const IN_MODEL: bool = cfg!(any(guira_loom, guira_shuttle));
 
-/// A SeqCst fence, between an own write and a look at what another thread writes.
+/// A SeqCst fence between a write of this thread and its read of what another thread writes.
 #[inline(always)]
 pub(crate) fn full_fence() {
     crate::fault::faulty!(fence(Ordering::SeqCst), NoFence => ());
 }
 
-/// [`full_fence`] where the own write is an exchange that has just been made.
+/// [`full_fence`] after a write that is an exchange.
 ///
 /// On x86-64 an exchange is a locked instruction, which no load passes (Intel, *Software
 /// Developer's Manual*, volume 3A, "Loads and Stores Are Not Reordered with Locked Instructions").
@@ -57,7 +57,7 @@ pub(crate) fn fence_after_exchange() {
     }
 }
 
-/// Lets another thread run: after a lost race, never in a loop without bound.
+/// Lets another thread run. This is called after a lost race, never in a loop without bound.
 pub(crate) fn yield_now() {
     #[cfg(any(guira_loom, guira_shuttle))]
     checker::thread::yield_now();
@@ -84,9 +84,8 @@ pub(crate) fn yield_in_model() {
 
 /// A load whose value the caller will hand to a compare-exchange.
 ///
-/// loom forgets interleavings of a plain load that the same thread follows
-/// with a store to the same atomic. As a
-/// read-modify-write that changes nothing the load is explored in full.
+/// loom omits some interleavings of a plain load that the same thread follows with a store to the
+/// same atomic. It explores all of them if the load is a read-modify-write that changes nothing.
 #[inline(always)]
 pub(crate) fn load_for_update(atomic: &AtomicU64, order: Ordering) -> u64 {
     count_load();
@@ -115,8 +114,8 @@ pub(crate) fn prefetch(words: &[AtomicU64], index: usize) {
     prefetch_index::prefetch_index(words, index);
 }
 
-/// Brings a word into the cache. No instruction for it is at hand, so this is a load. Nothing waits
-/// for its value.
+/// Brings a word into the cache. Here no instruction is available that only prefetches, so this is
+/// a load. Nothing waits for its value.
 #[cfg(not(all(
     not(any(miri, guira_coherence)),
     any(
@@ -139,8 +138,8 @@ pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
     Some((0..len).map(|_| AtomicU64::new(0)).collect())
 }
 
-/// `len` atomics, all 0, in memory that the allocator hands out zeroed, so that
-/// a large table costs nothing until it is touched. `None`: no memory.
+/// `len` atomics, all 0, or `None` if there is no memory. The allocator hands out zeroed memory, so
+/// a large table costs nothing until it is touched.
 #[cfg(not(any(guira_loom, guira_shuttle, guira_coherence)))]
 pub(crate) fn zeroed(len: usize) -> Option<Box<[AtomicU64]>> {
     bytemuck::allocation::try_zeroed_slice_box(len).ok()

@@ -1,16 +1,16 @@
 //! A number for each thread.
 
-/// Shuttle runs all its threads in one of the system's, and knows a number for each.
+/// Shuttle runs all its threads in one thread of the system, and has a number for each.
 #[cfg(guira_shuttle)]
 pub(crate) fn thread_number() -> usize {
     shuttle::current::me().into()
 }
 
-/// The simulator runs all its threads in one of the system's.
+/// The simulator runs all its threads in one thread of the system, and has a number for each.
 #[cfg(guira_coherence)]
 pub(crate) use crate::coherence::thread_number;
 
-/// A small number that differs between threads as long as there are few.
+/// A small number that differs between threads while there are few.
 #[cfg(not(any(guira_shuttle, guira_coherence)))]
 #[inline]
 pub(crate) fn thread_number() -> usize {

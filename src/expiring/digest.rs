@@ -67,7 +67,8 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
             for (bucket, &bits) in (first..).zip(words) {
                 for entry in Word::<L>::unpack(bits).residents(Fingerprint::NONE) {
                     let class = Class::of_resident(L::fingerprint(entry), bucket, buckets);
-                    // Of a hostile snapshot it may be before the first one.
+                    // In a filter of a hostile snapshot, the copy may have been seen before epoch
+                    // 0.
                     let seen = step.wrapping_sub(Moment::<Word<L>>::age(now, entry));
                     let sum = sums.entry(seen).or_default();
                     *sum = sum.wrapping_add(start.absorb(number(class)).value());

@@ -392,23 +392,25 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         Ok(self.moment().epoch)
     }
 
-    /// The epoch, and what is known of its beginning.
+    /// The current epoch, and what is known of its beginning.
     ///
-    /// In this order: then no later epoch has a recorded beginning, with which the copy would take
-    /// its own epoch for one that is over, and never end it.
+    /// The beginning is read first. Otherwise a later epoch could begin between the reads: the copy
+    /// would have the beginning of that later epoch, take its own epoch for one that is over, and
+    /// never end it.
     pub(crate) fn end_and_beginning(&self) -> (u64, Beginning) {
         let early = faulty!(None, EndBeforeBeginning => Some(self.moment().epoch));
         let beginning = self.time.beginning.duplicate();
         (early.unwrap_or_else(|| self.moment().epoch), beginning)
     }
 
-    /// The epoch, and how long it has lasted. If that is unknown, how long it had when the filter was
-    /// made, which is zero but for a filter of a snapshot.
+    /// The epoch, and how long it has lasted. If that is unknown, the result is the age that the
+    /// epoch had when the filter was made. That age is zero unless the filter comes from a
+    /// snapshot.
     fn moment_and_age(&self, clock: impl Fn() -> Reading) -> (Now, Duration) {
         loop {
             let now = self.moment();
             let age = self.time.beginning.age(now.epoch, clock());
-            // If another epoch has begun, it may be the age of that one that is known.
+            // The age may belong to another epoch if one has begun in the time between.
             if Time::<Word<L>>::is_still(&self.time, now) {
                 let age = age.unwrap_or_else(|| self.time.beginning.age_when_made(now.epoch));
                 return (now, age);

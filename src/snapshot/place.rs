@@ -1,4 +1,4 @@
-//! A plain filter that is built of the words of its snapshot.
+//! A plain filter that is built from the words of its snapshot.
 
 use super::{assembly, image::Sink};
 use crate::{
@@ -68,8 +68,8 @@ impl Place {
 }
 
 impl assembly::Place for Place {
-    /// The number is a tag, which says nothing of the words. A word that cannot be is an error of
-    /// [`finish`](Self::finish).
+    /// The number is the tag of a chunk, which says nothing about its words.
+    /// [`finish`](Self::finish) reports impossible words.
     fn put(&mut self, buckets: Range<usize>, words: &[u64], _: u64) -> Result<(), SnapshotError> {
         self.store(buckets, words);
         Ok(())

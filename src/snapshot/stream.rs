@@ -4,10 +4,10 @@ use super::{header::Header, image::Sink, summed::Summed};
 use crate::error::SnapshotError;
 use std::io::{self, Read, Write};
 
-/// Before a chunk of words.
+/// Precedes a chunk of words.
 pub(super) const CHUNK_FOLLOWS: u64 = 0;
 
-/// Instead of a chunk, but not of the first one of a pass: the filter has doubled, and the scan starts
+/// Replaces a chunk, but never the first one of a pass. The filter has doubled, and the scan starts
 /// again at a higher level.
 pub(super) const PASS_ENDS: u64 = 1;
 

@@ -1,4 +1,4 @@
-//! A writer that keeps the checksum of what went through it.
+//! A writer that computes the checksum of the bytes that go through it.
 
 use std::io::{self, Write};
 
