@@ -34,6 +34,7 @@ mod panicking_hash;
 mod rate;
 mod regressions;
 mod replay;
+mod scan_stress;
 mod send_sync;
 mod sizing;
 mod snapshot;

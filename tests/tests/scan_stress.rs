@@ -1,0 +1,120 @@
+//! Scans beside busy writers, held against what must be in: each item that stays in the filter is in
+//! each snapshot, clone, merge and union, and no more often than it can be.
+//!
+//! Four threads insert and remove items of their own, until the filter is nearly full, and check
+//! every answer. No insert may be refused. Two threads scan meanwhile. Digests are compared with
+//! each sum that the few items that come and go may have left in them.
+//!
+//! Each test runs for 1 second, or for its share of `GUIRA_STRESS_SECONDS`:
+//!
+//! ```text
+//! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all scan_stress:: -- --nocapture
+//! ```
+
+mod scanned {
+    pub(crate) mod clears;
+    pub(crate) mod digests;
+    pub(crate) mod expiring;
+    pub(crate) mod report;
+    pub(crate) mod snapshots;
+}
+
+use guira::{Builder, CuckooFilter, ExpiringFilter, Prefer};
+use rand::{RngExt, rngs::SmallRng};
+use scanned::{clears, digests, expiring, report::Report, snapshots};
+use std::{
+    env,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// One layout at a time: the numbers of threads are meant as they are.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+const LAYOUTS: u32 = 5;
+
+/// Of each layout, and of each round.
+fn budget() -> (Duration, Duration) {
+    match env::var("GUIRA_STRESS_SECONDS") {
+        Ok(seconds) => {
+            let seconds: u32 = seconds.parse().expect("GUIRA_STRESS_SECONDS is a number");
+            (
+                Duration::from_secs(seconds.into()) / LAYOUTS,
+                Duration::from_secs(2),
+            )
+        }
+        Err(_) => (Duration::from_secs(1), Duration::from_millis(200)),
+    }
+}
+
+/// Rounds of all kinds, until the time is over and everything has happened.
+fn stress(name: &str, rounds: &[&dyn Fn(usize, u64, Duration) -> Report]) {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let (budget, lasts) = budget();
+    // Another seed each time: a run that repeats the last one would find less.
+    let mut random: SmallRng = rand::make_rng();
+    let (start, mut report) = (Instant::now(), Report::default());
+    let mut done = 0;
+    while done < 2 * rounds.len() || start.elapsed() < budget {
+        let capacity = [600, 6_000, 60_000][done / rounds.len() % 3];
+        report += rounds[done % rounds.len()](capacity, random.random(), lasts);
+        done += 1;
+    }
+    println!("{name}: {done} rounds, {report}");
+    assert!(report.scans > 0 && report.operations > 0 && report.relocations > 0);
+}
+
+fn plain(name: &str, builder: impl Fn(usize) -> Builder) {
+    let build = |capacity: usize, seed| builder(capacity).seed(seed).build().expect("a filter");
+    stress(
+        name,
+        &[
+            &|capacity, seed, lasts| snapshots::round(&build(capacity, seed), capacity, lasts),
+            &|capacity, seed, lasts| digests::round(&build(capacity, seed), capacity, lasts),
+            &|capacity, seed, lasts| clears::round(&build(capacity, seed), capacity, lasts),
+        ],
+    );
+}
+
+#[test]
+fn fixed_filters() {
+    plain("fixed", |capacity| {
+        CuckooFilter::builder().capacity(capacity)
+    });
+}
+
+#[test]
+fn long_fingerprints() {
+    plain("30 bits", |capacity| {
+        let builder = CuckooFilter::builder().capacity(capacity);
+        builder.fingerprint_bits(30)
+    });
+}
+
+#[test]
+fn growing_filters() {
+    plain("growing", |capacity| {
+        let builder = CuckooFilter::builder().capacity(capacity / 20);
+        builder.max_capacity(capacity).false_positive_rate(1e-4)
+    });
+}
+
+#[test]
+fn semi_sorted_words() {
+    plain("space", |capacity| {
+        let builder = CuckooFilter::builder().capacity(capacity);
+        builder.false_positive_rate(0.01).prefer(Prefer::Space)
+    });
+}
+
+#[test]
+fn expiring_filters() {
+    stress(
+        "expiring",
+        &[&|capacity, seed, lasts| {
+            let builder = ExpiringFilter::builder(Duration::from_secs(3600)).epochs(12);
+            let builder = builder.capacity(capacity).seed(seed);
+            expiring::round(&builder.build().expect("a filter"), capacity, lasts)
+        }],
+    );
+}

@@ -1,0 +1,45 @@
+//! What the rounds have done.
+
+use std::{
+    fmt,
+    ops::AddAssign,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Report {
+    /// Inserts, removes and lookups of the writers.
+    pub(crate) operations: u64,
+    /// Snapshots, clones, merges, unions, digests and clears.
+    pub(crate) scans: u64,
+    pub(crate) relocations: u64,
+    pub(crate) doublings: u64,
+}
+
+impl AddAssign for Report {
+    fn add_assign(&mut self, other: Self) {
+        self.operations += other.operations;
+        self.scans += other.scans;
+        self.relocations += other.relocations;
+        self.doublings += other.doublings;
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} operations beside {} scans, {} relocations, {} doublings",
+            self.operations, self.scans, self.relocations, self.doublings
+        )
+    }
+}
+
+/// Sets a flag when it is dropped: the other threads end, too, if an assertion fails.
+pub(crate) struct Stop<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
