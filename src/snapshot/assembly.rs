@@ -126,7 +126,6 @@ impl<P: Place> Assembly<P> {
         let mut place = make()?;
         let size = (self.chunk << self.doublings) + 1;
         let mut start = 0;
-        self.kept_words = 0;
         // Each block is given back before the next one touches more of the table.
         for block in std::mem::take(&mut self.kept) {
             for chunk in block.chunks_exact(size) {
@@ -170,11 +169,8 @@ impl<P: Place> Assembly<P> {
             + self.place.as_ref().map_or(0, P::bytes)
     }
 
-    /// The table with all its chunks.
+    /// The table. The decoder calls this only when all chunks have come.
     pub(crate) fn finish(self) -> Result<P, SnapshotError> {
-        let complete = self.is_complete();
-        self.place
-            .filter(|_| complete)
-            .ok_or(SnapshotError::Truncated)
+        self.place.ok_or(SnapshotError::Truncated)
     }
 }

@@ -81,6 +81,17 @@ fn an_insert_that_fails_says_why() {
 }
 
 #[test]
+fn each_refused_insert_is_counted() {
+    let filter = full();
+    let failed = || filter.stats().failed_inserts;
+    let before = failed();
+    let refused = (2_000..).find_map(|item: u32| filter.insert_unique(&item).err());
+    assert_eq!((refused, failed()), (Some(InsertError::Full), before + 1));
+    let refused = (3_000..).find_map(|item: u32| filter.insert(&item).err());
+    assert_eq!((refused, failed()), (Some(InsertError::Full), before + 2));
+}
+
+#[test]
 fn capacity_zero_is_refused() {
     let refused = CuckooFilter::builder().capacity(0).build().err();
     assert_eq!(refused, Some(BuildError::ZeroCapacity));

@@ -118,6 +118,18 @@ fn filters_that_differ_are_refused_by_name() {
         refused(&short),
         MergeError::Geometry(Mismatch::Buckets { .. })
     ));
+    // As many buckets, whose copies live for other times.
+    let others = (1_000..).map(|capacity| {
+        let builder = ExpiringFilter::builder(TTL).fingerprint_bits(16).seed(1);
+        builder.epochs(2).capacity(capacity).build().unwrap()
+    });
+    let mut others = others.skip_while(|other| other.buckets() < buckets);
+    let other = others.next().expect("a large one");
+    assert_eq!(other.buckets(), buckets);
+    assert_eq!(
+        refused(&other),
+        MergeError::Geometry(Mismatch::Epochs { this: 3, other: 2 })
+    );
     assert!(here.is_empty());
 }
 

@@ -25,6 +25,19 @@ fn filter(bits: u32, epochs: u32, capacity: usize) -> ExpiringFilter {
 }
 
 #[test]
+fn a_filter_that_was_reset_is_empty_and_swept() {
+    for (bits, epochs) in LAYOUTS {
+        let mut filter = filter(bits, epochs, 1_000);
+        filter.try_extend(0..100_u32).expect("room");
+        assert!(filter.begin_epoch() && !filter.is_swept());
+        filter.reset();
+        assert_eq!((filter.len(), filter.epoch()), (0, 1));
+        assert!(filter.is_swept(), "nothing is dead");
+        assert!((0..100_u32).all(|item| !filter.contains(&item)));
+    }
+}
+
+#[test]
 fn what_is_dead_stays_until_somebody_sweeps() {
     for (bits, epochs) in LAYOUTS {
         let filter = filter(bits, epochs, 1_000);

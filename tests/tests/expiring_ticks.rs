@@ -79,6 +79,18 @@ fn epochs_are_as_long_as_they_should_be() {
 }
 
 /// The call that begins an epoch has read when; a second one that has read the same begins nothing.
+/// Rounded down they would end before the TTL.
+#[test]
+fn the_epochs_of_a_ttl_are_no_shorter_than_it() {
+    for nanos in [3_000_001, 10_000_000, 3_999_999_999] {
+        let ttl = Duration::from_nanos(nanos);
+        let filter = ExpiringFilter::builder(ttl).epochs(3).build();
+        let length = filter.expect("a filter").epoch_length();
+        assert!(3 * length >= ttl, "{length:?} of {ttl:?}");
+        assert!(3 * (length - Duration::from_nanos(1)) < ttl, "{length:?}");
+    }
+}
+
 #[test]
 fn two_calls_that_find_one_epoch_due_begin_one() {
     let filter = filter();

@@ -282,6 +282,16 @@ fn an_impossible_word_is_refused_with_its_place() {
     assert_works(&restored);
 }
 
+/// The chunks after it are fine.
+#[test]
+fn an_impossible_word_of_the_first_chunk_is_refused() {
+    let filter = filter(16, 5_000, 3);
+    assert!(filter.buckets() > 2 * 512, "several chunks");
+    let error = with_number(&filter.to_bytes(), HEADER + 8, 1 << 16);
+    let is_named = matches!(error, SnapshotError::Word { bucket: 1, .. });
+    assert!(is_named, "{error}");
+}
+
 #[test]
 fn copies_that_died_during_the_snapshot_are_left_out() {
     let filter = filter(26, 20, 3);
@@ -305,8 +315,14 @@ fn a_filter_of_the_last_epoch_has_snapshots() {
     let mut bytes = filter(26, 20, 3).to_bytes();
     let end = bytes.len() - 20;
     bytes[end..end + 8].copy_from_slice(&(u64::MAX >> 1).to_le_bytes());
+    bytes[end + 8..end + 16].copy_from_slice(&7_u64.to_le_bytes());
     fix_checksum(&mut bytes);
     let restored = ExpiringFilter::from_bytes(&bytes).expect("a snapshot");
+    // It has the age of the epoch, too.
+    assert_eq!(
+        bytes_at_rest(&restored)[end + 8..end + 16],
+        bytes[end + 8..end + 16]
+    );
     for _ in 0..3 {
         restored.insert("ani").expect("room");
         let again = ExpiringFilter::from_bytes(&restored.to_bytes()).expect("a snapshot");

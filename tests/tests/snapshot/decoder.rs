@@ -208,3 +208,19 @@ fn another_hasher_is_refused() {
     let refused = decoder.finish_with_hasher(RandomState::new());
     assert!(matches!(refused, Err(SnapshotError::Hasher { .. })));
 }
+
+/// A chunk of a filter that has grown has many words. Its memory comes with its bytes.
+#[test]
+fn the_announcement_of_a_chunk_takes_no_memory_for_all_of_it() {
+    let builder = CuckooFilter::builder().capacity(300).max_capacity(100_000);
+    let filter = builder.seed(1).build().expect("a filter");
+    filter.try_extend(0..90_000_u32).expect("room");
+    let bytes = filter.to_bytes();
+    let mut decoder = SnapshotDecoder::new(usize::MAX);
+    // The header, the level, the tag of the first chunk, and a word of it.
+    let first = WORDS + 8;
+    let taken = decoder.feed(&bytes[..first]);
+    assert!(matches!(taken, Ok(count) if count == first), "{taken:?}");
+    let usage = decoder.memory_usage();
+    assert!(usage <= 2 * 512 * 8, "{usage} bytes");
+}

@@ -1,4 +1,4 @@
-//! Snapshots, clones, merges and unions of a filter that is in use.
+//! Snapshots, clones, merges, digests and unions of a filter that is in use.
 
 use super::report::{Report, Stop};
 use guira::CuckooFilter;
@@ -35,15 +35,15 @@ fn like(filter: &CuckooFilter) -> CuckooFilter {
 
 /// The items of one writer, and those that it has in.
 pub(crate) struct Own {
-    items: Range<u64>,
+    items: Vec<u64>,
     is_in: Vec<bool>,
     random: SmallRng,
 }
 
 impl Own {
-    pub(crate) fn new(items: Range<u64>) -> Self {
-        let is_in = vec![false; (items.end - items.start) as usize];
-        let random = SmallRng::seed_from_u64(items.start);
+    pub(crate) fn new(items: Vec<u64>) -> Self {
+        let is_in = vec![false; items.len()];
+        let random = SmallRng::seed_from_u64(items[0]);
         Self {
             items,
             is_in,
@@ -55,7 +55,7 @@ impl Own {
     /// at once, so that the filter stays nearly full.
     pub(crate) fn change(&mut self, filter: &CuckooFilter) -> u64 {
         let index = self.random.random_range(0..self.is_in.len());
-        let item = self.items.start + index as u64;
+        let item = self.items[index];
         let mut calls = 0;
         if self.is_in[index] {
             assert!(filter.contains(&item), "an own item is found");
@@ -76,8 +76,8 @@ impl Own {
     /// Inserts all, so that the filter becomes full, and then changes some, until `stop`.
     fn run(mut self, filter: &CuckooFilter, stop: &AtomicBool) -> u64 {
         let mut operations = 0;
-        for (item, is_in) in self.items.clone().zip(&mut self.is_in) {
-            let inserted = filter.insert(&item);
+        for (item, is_in) in self.items.iter().zip(&mut self.is_in) {
+            let inserted = filter.insert(item);
             assert_eq!(inserted, Ok(()), "there is room below the capacity");
             *is_in = true;
             operations += 1;
@@ -85,7 +85,7 @@ impl Own {
         while !stop.load(Ordering::Relaxed) {
             operations += self.change(filter);
         }
-        for (item, is_in) in self.items.zip(self.is_in) {
+        for (item, is_in) in self.items.into_iter().zip(self.is_in) {
             assert!(!is_in || filter.remove(&item), "an own item is removed");
         }
         operations
@@ -107,6 +107,10 @@ fn copy(filter: &CuckooFilter, kind: u32, stays: &Range<u64>) -> CuckooFilter {
             let into = into();
             into.merge(filter).expect("room for all");
             into
+        }
+        4 => {
+            assert_ne!(filter.digest(), 0);
+            filter.clone()
         }
         _ => {
             // Some items are in already, and two threads unite the same filters.
@@ -131,9 +135,9 @@ pub(crate) fn round(filter: &CuckooFilter, capacity: usize, lasts: Duration) -> 
     let each = capacity as u64 * 3 / 4 / WRITERS;
     let own = |writer: u64| {
         let start = stays.end + writer * each;
-        start..start + each
+        (start..start + each).collect()
     };
-    // An item that comes and goes may be seen in both of its buckets.
+    // A copy that is moved, or that comes and goes, may be seen in both of its buckets.
     let passing = like(filter);
     for item in stays.end..stays.end + WRITERS * each {
         passing.insert(&item).expect("room below the capacity");
@@ -141,7 +145,7 @@ pub(crate) fn round(filter: &CuckooFilter, capacity: usize, lasts: Duration) -> 
     for item in stays.clone() {
         filter.insert(&item).expect("room below the capacity");
     }
-    let most = |item| filter.count(&item) + 2 * passing.count(&item);
+    let most = |item| 2 * (filter.count(&item) + passing.count(&item));
     let most: Vec<usize> = stays.clone().map(most).collect();
     let (stop, start, before) = (AtomicBool::new(false), Instant::now(), filter.stats());
     let mut report = thread::scope(|scope| {
@@ -161,7 +165,7 @@ pub(crate) fn round(filter: &CuckooFilter, capacity: usize, lasts: Duration) -> 
                     let _stop = Stop(stop);
                     let mut scans = 0;
                     while start.elapsed() < lasts && !stop.load(Ordering::Relaxed) {
-                        let kind = (scans + scanner) as u32 % 5;
+                        let kind = (scans + scanner) as u32 % 6;
                         let copy = copy(filter, kind, stays);
                         for (item, &most) in stays.clone().zip(most) {
                             let count = copy.count(&item);
