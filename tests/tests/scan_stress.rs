@@ -2,7 +2,7 @@
 //! each snapshot, clone, merge and union, and no more often than it can be.
 //!
 //! Four threads insert and remove items of their own, until the filter is nearly full, and check
-//! every answer. No insert may be refused. Two threads scan meanwhile.
+//! every answer. No insert may be refused. Two other threads scan the filter.
 //!
 //! Each test runs for 1 second, or for its share of `GUIRA_STRESS_SECONDS`:
 //!

@@ -33,7 +33,7 @@ fn like(filter: &CuckooFilter) -> CuckooFilter {
     CuckooFilter::from_header(&filter.header(), usize::MAX).expect("a header of a filter")
 }
 
-/// The items of one writer, and those that it has in.
+/// The items of one writer, and which of them are in.
 pub(crate) struct Own {
     items: Vec<u64>,
     is_in: Vec<bool>,
