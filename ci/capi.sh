@@ -1,44 +1,26 @@
 #!/usr/bin/env bash
 # The C interface: the header, programs in C and C++ against the installed library, shared and static,
 # under valgrind and the sanitizers, and the package for Go with its race detector. Four minutes at most,
-# once the tools and the library are built: about a minute on two idle cores.
+# with all that it builds.
 #
-# The tools are Debian's gcc, g++, valgrind, pkg-config and Go, which are installed as root or with
-# sudo, and cbindgen and cargo-c, which are built into target/tools. What is there already is not got
-# again.
+# The tools are Debian's gcc, g++, make, valgrind, pkg-config and Go, which are installed as root or with
+# sudo if they are missing.
 #
-#   ci/capi.sh --header       instead, writes capi/include/guira.h
 #   ci/capi.sh --fuzz SECONDS instead, fuzzes the calls, with the address sanitizer
 #   ci/capi.sh --cost         instead, what calls cost: C against Rust in one run, and Go
 set -euo pipefail
 self=$(realpath "$0")
 cd "$(dirname "$self")/.."
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
-tools=$target/tools/bin
 installed=$target/capi-installed
 work=$target/capi-tests
 
 say() { printf '\n== %s (%s)\n' "$*" "$(date +%T)"; }
 fail() { printf 'capi.sh: %s\n' "$*" >&2; exit 1; }
 
-# tool PROGRAM PACKAGE VERSION: unoptimised, it builds in a third of the time.
-tool() {
-    [ -x "$tools/$1" ] && "$tools/$1" --version 2>/dev/null | grep -qF "${3%%+*}" && return
-    CARGO_PROFILE_DEV_DEBUG=false cargo install --quiet --debug --locked --root "$target/tools" "$2" --version "$3"
-}
-
-header() {
-    tool cbindgen cbindgen 0.29.2
-    "$tools/cbindgen" --quiet --config capi/cbindgen.toml --crate guira-capi --output "$1" capi
-}
-
 mode=${1:-}
 case $mode in
 "" | --cost) ;;
---header)
-    header capi/include/guira.h
-    exit
-    ;;
 --fuzz)
     [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || fail "--fuzz needs a number of seconds"
     cd capi/fuzz
@@ -62,31 +44,18 @@ if [ -z "${GUIRA_CAPI_BOUNDED:-}" ]; then
     missing=()
     command -v gcc >/dev/null || missing+=(gcc libc6-dev)
     command -v g++ >/dev/null || missing+=(g++)
+    command -v make >/dev/null || missing+=(make)
     command -v valgrind >/dev/null || missing+=(valgrind)
     command -v pkg-config >/dev/null || missing+=(pkg-config)
     command -v go >/dev/null || missing+=(golang-go)
-    [ -x "$tools/cargo-cinstall" ] || missing+=(libssl-dev pkg-config)
     ci/install.sh "${missing[@]}"
-    tool cbindgen cbindgen 0.29.2
-    tool cargo-cinstall cargo-c 0.10.24+cargo-0.98.0
-
-    say "building and installing the library"
-    rm -rf "$installed"
-    PATH=$tools:$PATH cargo cinstall --locked --manifest-path capi/Cargo.toml --profile capi \
-        --prefix "$installed" --libdir lib
-    if [ "$mode" != --cost ]; then
-        cargo test --quiet --package guira-capi --no-run
-        cargo build --quiet --package guira-capi --features faults --target-dir "$target/capi-faults"
-        GUIRA_CAPI_BOUNDED=1 exec timeout --kill-after=10 240 "$self"
-    fi
+    [ "$mode" = --cost ] || GUIRA_CAPI_BOUNDED=1 exec timeout --kill-after=10 240 "$self"
 fi
 
+say "building and installing the library"
+rm -rf "$installed"
 mkdir -p "$work"
-if [ "$mode" != --cost ]; then
-    say "the header is that of the code"
-    header "$work/guira.h"
-    diff -u capi/include/guira.h "$work/guira.h" || fail "run ci/capi.sh --header, and commit the header"
-fi
+make --quiet -C capi install PREFIX="$installed" BUILD="$target"
 
 export PKG_CONFIG_PATH=$installed/lib/pkgconfig
 # Go's cache does not see that a library or a header has changed.
@@ -104,8 +73,12 @@ objects=$(nm -D --defined-only "$installed/lib/libguira.so" | awk '$3 !~ /^guira
 readelf -d "$installed/lib/libguira.so" | grep -q 'SONAME.*libguira\.so\.' || fail "the library has no soname"
 grep -q fault_panic capi/include/guira.h && fail "the header has a fault"
 
-say "the units, and whether programs of earlier headers can run"
+say "the units, the header, and whether programs of earlier headers can run"
 cargo test --quiet --package guira-capi
+
+say "a library whose calls panic on demand"
+cargo rustc --quiet --package guira-capi --lib --features faults --crate-type staticlib
+mv "$target/debug/libguira_capi.a" "$work/libguira-faults.a"
 
 warnings=(-pedantic -Wall -Wextra -Werror -g -O1)
 cc=(gcc -std=c11 -D_POSIX_C_SOURCE=200809L "${warnings[@]}")
@@ -166,7 +139,7 @@ for source in c/filter.c c/expiring.c c/arguments.c cpp/classes.cpp; do
 done
 
 say "calls that panic"
-built panics capi/tests/c/panics.c "$target/capi-faults/debug/libguira_capi.a" "${needs[@]}"
+built panics capi/tests/c/panics.c "$work/libguira-faults.a" "${needs[@]}"
 run panics
 
 say "the examples, and the program of the manual"

@@ -151,3 +151,19 @@ func (e *Expiring) Len() int {
 	defer runtime.KeepAlive(e)
 	return int(C.guira_expiring_len(e.handle))
 }
+
+// Merge adds all items of another filter with equal options and seed.
+func (e *Expiring) Merge(other *Expiring) error {
+	defer runtime.KeepAlive(e)
+	defer runtime.KeepAlive(other)
+	return status(func() C.guira_status { return C.guira_expiring_merge(e.handle, other.handle) })
+}
+
+// UnionWith adds what another filter with equal options and seed has and this one lacks: each item is
+// then in as often, and as young, as in either filter. Unite in one direction: filters that are united
+// back and forth, once per epoch, keep their items for ever.
+func (e *Expiring) UnionWith(other *Expiring) error {
+	defer runtime.KeepAlive(e)
+	defer runtime.KeepAlive(other)
+	return status(func() C.guira_status { return C.guira_expiring_union_with(e.handle, other.handle) })
+}

@@ -252,6 +252,14 @@ func (f *Filter) Merge(other *Filter) error {
 	return status(func() C.guira_status { return C.guira_filter_merge(f.handle, other.handle) })
 }
 
+// UnionWith adds what another filter with equal options and seed has and this one lacks: each item is
+// then in as often as in the filter that had it most often.
+func (f *Filter) UnionWith(other *Filter) error {
+	defer runtime.KeepAlive(f)
+	defer runtime.KeepAlive(other)
+	return status(func() C.guira_status { return C.guira_filter_union_with(f.handle, other.handle) })
+}
+
 // Bytes is a snapshot of the filter, taken while goroutines use it.
 func (f *Filter) Bytes() ([]byte, error) {
 	defer runtime.KeepAlive(f)

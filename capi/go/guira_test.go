@@ -145,7 +145,13 @@ func TestSnapshots(t *testing.T) {
 	if _, err := FromBytes(snapshot, 100); !errors.Is(err, ErrSnapshot) {
 		t.Fatal(err)
 	}
+	if err := f.UnionWith(copied); err != nil || f.Len() != 1 {
+		t.Fatal(err)
+	}
 	if err := f.Merge(copied); err != nil || f.Len() != 2 {
+		t.Fatal(err)
+	}
+	if err := copied.UnionWith(f); err != nil || copied.Len() != 2 {
 		t.Fatal(err)
 	}
 }
@@ -254,6 +260,36 @@ func TestExpiry(t *testing.T) {
 		}
 	}
 	e.Close()
+}
+
+func TestExpiringFiltersAreMergedAndUnited(t *testing.T) {
+	seed := uint64(7)
+	filters := make([]*Expiring, 2)
+	for i := range filters {
+		e, err := NewExpiring(ExpiringOptions{TTL: time.Hour, Capacity: 1000, Seed: &seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.AddOrRefresh("ani"); err != nil {
+			t.Fatal(err)
+		}
+		filters[i] = e
+	}
+	here, there := filters[0], filters[1]
+	if added, err := there.AddOrRefresh("koel"); !added || err != nil {
+		t.Fatal(added, err)
+	}
+	for again := 0; again < 2; again++ {
+		if err := here.UnionWith(there); err != nil || here.Len() != 2 || !here.Contains("koel") {
+			t.Fatal(here.Len(), err)
+		}
+	}
+	if err := here.Merge(there); err != nil || here.Len() != 4 {
+		t.Fatal(here.Len(), err)
+	}
+	if !errors.Is(here.Merge(here), ErrInvalid) || !errors.Is(here.UnionWith(here), ErrInvalid) {
+		t.Fatal("a filter is added to itself")
+	}
 }
 
 // The collector frees filters, and never while a call uses one.

@@ -174,6 +174,15 @@ guira_status guira_expiring_copy(const guira_expiring *filter, guira_expiring **
 // snapshot of either may be taken at the same time.
 guira_status guira_expiring_merge(guira_expiring *filter, const guira_expiring *other);
 
+// Adds what `other` has and `filter` lacks, while threads use both: each item is then in as often as
+// in the filter that had it most often. They must have equal options and seeds. After a failure, a
+// further call adds the rest.
+//
+// An item is then as young as in the filter that has seen it last. Unite in one direction: filters
+// that are united back and forth, once per epoch, keep their items for ever.
+guira_status guira_expiring_union_with(guira_expiring *filter,
+                                       const guira_expiring *other);
+
 // Removes all items that were present when the call began.
 guira_status guira_expiring_clear(guira_expiring *filter);
 
@@ -415,6 +424,12 @@ guira_status guira_filter_copy(const guira_filter *filter, guira_filter **copy);
 // Adds all items of `other`, while threads use both. They must have equal options and seeds. A
 // snapshot of either may be taken at the same time.
 guira_status guira_filter_merge(guira_filter *filter, const guira_filter *other);
+
+// Adds what `other` has and `filter` lacks, while threads use both: each item is then in as often as
+// in the filter that had it most often. They must have equal options and seeds. After a failure, a
+// further call adds the rest.
+guira_status guira_filter_union_with(guira_filter *filter,
+                                     const guira_filter *other);
 
 // Removes all items that were present when the call began.
 guira_status guira_filter_clear(guira_filter *filter);

@@ -73,6 +73,7 @@ inline std::uint64_t nanoseconds(std::chrono::nanoseconds duration) noexcept {
     std::size_t size() const noexcept { return guira_##NAME##_len(get()); }                            \
     void clear() { check(guira_##NAME##_clear(get())); }                                               \
     void merge(const NAME &other) { check(guira_##NAME##_merge(get(), other.get())); }                 \
+    void union_with(const NAME &other) { check(guira_##NAME##_union_with(get(), other.get())); }       \
     NAME copy() const {                                                                                \
         guira_##NAME *made = nullptr;                                                                  \
         check(guira_##NAME##_copy(get(), &made));                                                      \

@@ -103,6 +103,27 @@ pub unsafe extern "C" fn guira_expiring_merge(
     })
 }
 
+/// Adds what `other` has and `filter` lacks, while threads use both: each item is then in as often as
+/// in the filter that had it most often. They must have equal options and seeds. After a failure, a
+/// further call adds the rest.
+///
+/// An item is then as young as in the filter that has seen it last. Unite in one direction: filters
+/// that are united back and forth, once per epoch, keep their items for ever.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_expiring_union_with(
+    filter: *mut Expiring,
+    other: *const Expiring,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        // SAFETY: the rules of the header.
+        let other = unsafe { shared(other) }?;
+        Ok(filter.union_with(other)?)
+    })
+}
+
 /// Removes all items that were present when the call began.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]

@@ -97,6 +97,24 @@ pub unsafe extern "C" fn guira_filter_merge(filter: *mut Filter, other: *const F
     })
 }
 
+/// Adds what `other` has and `filter` lacks, while threads use both: each item is then in as often as
+/// in the filter that had it most often. They must have equal options and seeds. After a failure, a
+/// further call adds the rest.
+// SAFETY: the name is this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn guira_filter_union_with(
+    filter: *mut Filter,
+    other: *const Filter,
+) -> Status {
+    guard::status(|| {
+        // SAFETY: the rules of the header.
+        let filter = unsafe { shared(filter) }?;
+        // SAFETY: the rules of the header.
+        let other = unsafe { shared(other) }?;
+        Ok(filter.union_with(other)?)
+    })
+}
+
 /// Removes all items that were present when the call began.
 // SAFETY: the name is this library's.
 #[unsafe(no_mangle)]

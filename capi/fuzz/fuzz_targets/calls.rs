@@ -225,6 +225,12 @@ impl Tested {
                         guira_filter_merge(self.filter, self.filter),
                         Status::Invalid
                     );
+                    let status = guira_filter_union_with(self.filter, empty);
+                    assert!(matches!(status, Status::Ok | Status::Invalid), "{status:?}");
+                    assert_eq!(
+                        guira_filter_union_with(self.filter, self.filter),
+                        Status::Invalid
+                    );
                     guira_filter_free(empty);
                 }
                 Call::Clear => {

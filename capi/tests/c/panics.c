@@ -34,6 +34,7 @@ static void filters(void) {
     INTERNAL(guira_filter_new(&options, &other));
     INTERNAL(guira_filter_copy(f, &other));
     INTERNAL(guira_filter_merge(f, f));
+    INTERNAL(guira_filter_union_with(f, f));
     INTERNAL(guira_filter_clear(f));
     INTERNAL(guira_filter_digest(f, digest));
     INTERNAL(guira_filter_finish_growth(f));
@@ -80,6 +81,7 @@ static void expiring_filters(void) {
     INTERNAL(guira_expiring_new(&options, &other));
     INTERNAL(guira_expiring_copy(f, &other));
     INTERNAL(guira_expiring_merge(f, f));
+    INTERNAL(guira_expiring_union_with(f, f));
     INTERNAL(guira_expiring_clear(f));
     INTERNAL(guira_expiring_digest(f, digest));
     INTERNAL(guira_expiring_add(f, "x", 1));

@@ -46,6 +46,12 @@ int main() {
     CHECK(moved.contains(std::string(100, 'x')) && read.size() == 1);
     moved.merge(read);
     CHECK(moved.size() == 2);
+    // Both filters have the item, and neither has it more often than twice.
+    moved.union_with(read);
+    CHECK(moved.size() == 2);
+    read.union_with(moved);
+    CHECK(read.size() == 2 && read.count(std::string(100, 'x')) == 2);
+    CHECK(status_of([&] { read.union_with(read); }) == GUIRA_STATUS_INVALID);
     moved.clear();
     CHECK(moved.size() == 0);
 
@@ -77,6 +83,9 @@ int main() {
     CHECK(guira::expiring::from_bytes(window.to_bytes(), -1ns).contains("3999"));
     CHECK(status_of([] { guira::expiring(-1ns, 1000); }) == GUIRA_STATUS_INVALID);
     CHECK(status_of([] { guira::expiring(0ns, 1000); }) == GUIRA_STATUS_INVALID);
+    guira::expiring same = window.copy();
+    same.union_with(window);
+    CHECK(same.size() == window.size());
     while (window.size() > 0) window.tick();
     std::puts("classes.cpp: passed");
 }
