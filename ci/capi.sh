@@ -106,7 +106,7 @@ run() {
     case $name in filter*) "$@" "$work/$name" tests/tests/data/hashes.txt ;; *) "$@" "$work/$name" ;; esac
 }
 
-tests=(c/filter.c c/expiring.c c/arguments.c c/memory.c cpp/classes.cpp)
+tests=(c/filter.c c/expiring.c c/arguments.c c/union.c c/memory.c cpp/classes.cpp)
 for source in "${tests[@]}"; do
     name=$(basename "${source%.*}")
     say "$source: shared, static"
@@ -129,10 +129,10 @@ headers=("${cflags[@]}")
 
 say "valgrind"
 grind=(valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,indirect --error-exitcode=99)
-for name in filter expiring arguments classes; do run "$name" "${grind[@]}"; done
+for name in filter expiring arguments union classes; do run "$name" "${grind[@]}"; done
 
 say "the address sanitizer, and that of undefined behaviour"
-for source in c/filter.c c/expiring.c c/arguments.c cpp/classes.cpp; do
+for source in c/filter.c c/expiring.c c/arguments.c c/union.c cpp/classes.cpp; do
     name=$(basename "${source%.*}")
     built "$name-sanitized" "capi/tests/$source" -fsanitize=address,undefined -fno-sanitize-recover=all "${static[@]}"
     run "$name-sanitized"

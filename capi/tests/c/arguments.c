@@ -70,8 +70,6 @@ static void no_filter(guira_filter *none, guira_expiring *expiring) {
     INVALID("filter", guira_filter_contains_many(none, &items, &yes));
     INVALID("filter", guira_filter_hash_str(none, "x", 1, &number));
     INVALID("filter", guira_filter_clear(none));
-    INVALID("filter", guira_filter_union_with(none, none));
-    INVALID("filter", guira_expiring_union_with(expiring, expiring));
     INVALID("filter", guira_filter_digest(none, digest));
     INVALID("filter", guira_filter_to_bytes(none, &bytes));
     INVALID("filter", guira_expiring_tick(expiring, NULL, NULL, &yes));
@@ -195,9 +193,6 @@ static void snapshots(void) {
     guira_filter_free(copy);
     INVALID("itself", guira_filter_merge(filter, filter));
     INVALID("hasher", guira_filter_merge(filter, other));
-    INVALID("itself", guira_filter_union_with(filter, filter));
-    INVALID("hasher", guira_filter_union_with(filter, other));
-    INVALID("filter", guira_filter_union_with(filter, NULL));
 
     copy = other;
     REFUSED(GUIRA_STATUS_SNAPSHOT, "limit of 1000", guira_filter_from_bytes(bytes.data, bytes.len, 1000, &copy));

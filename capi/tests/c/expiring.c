@@ -95,21 +95,6 @@ static void many_items(void) {
     guira_expiring_free(filter);
 }
 
-// The item is then as young as in the filter that has seen it last.
-static void a_union(void) {
-    guira_expiring *here = new_expiring(1000, (uint64_t)4 * SECOND), *there = new_expiring(1000, (uint64_t)4 * SECOND);
-    OK(guira_expiring_add(here, "ani", 3));
-    for (int epoch = 0; epoch < 3; epoch++) OK(guira_expiring_advance(here, NULL));
-    OK(guira_expiring_add(there, "ani", 3));
-    OK(guira_expiring_union_with(here, there));
-    CHECK(guira_expiring_count(here, "ani", 3) == 1);
-    for (int epoch = 0; epoch < 4; epoch++) OK(guira_expiring_advance(here, NULL));
-    CHECK(guira_expiring_contains(here, "ani", 3));
-    INVALID("itself", guira_expiring_union_with(here, here));
-    guira_expiring_free(here);
-    guira_expiring_free(there);
-}
-
 typedef struct {
     const uint8_t *data;
     size_t len;
@@ -236,7 +221,6 @@ int main(void) {
     items_expire_and_can_be_refreshed();
     by_hash();
     many_items();
-    a_union();
     snapshots();
     snapshots_keep_the_age_of_an_epoch();
     puts("expiring.c: passed");

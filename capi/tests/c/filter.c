@@ -79,24 +79,6 @@ static void many_items(void) {
     guira_filter_free(filter);
 }
 
-// Each item is then in as often as in the filter that had it most often.
-static void a_union(void) {
-    guira_filter *here = new_filter(1000, 7), *there = new_filter(1000, 7);
-    OK(guira_filter_add(here, "ani", 3));
-    OK(guira_filter_add(here, "koel", 4));
-    OK(guira_filter_add(there, "koel", 4));
-    OK(guira_filter_add(there, "koel", 4));
-    OK(guira_filter_add(there, "guira", 5));
-    for (int again = 0; again < 2; again++) {
-        OK(guira_filter_union_with(here, there));
-        CHECK(guira_filter_count(here, "ani", 3) == 1 && guira_filter_count(here, "koel", 4) == 2);
-        CHECK(guira_filter_contains(here, "guira", 5) && guira_filter_len(here) == 4);
-    }
-    CHECK(guira_filter_len(there) == 3);
-    guira_filter_free(here);
-    guira_filter_free(there);
-}
-
 // FULL says how far a batch came, and leaves the rest alone.
 static void no_room(void) {
     enum { COUNT = 100 };
@@ -223,7 +205,6 @@ int main(int argc, char **argv) {
     CHECK(argc == 2);
     one_item_at_a_time();
     many_items();
-    a_union();
     no_room();
     golden_hashes(argv[1]);
     threads_share_a_filter_that_grows();
