@@ -78,7 +78,7 @@ cargo test --quiet --package guira-capi
 
 say "a library whose calls panic on demand"
 cargo rustc --quiet --package guira-capi --lib --features faults --crate-type staticlib
-mv "$target/debug/libguira_capi.a" "$work/libguira-faults.a"
+cp --remove-destination "$target/debug/libguira_capi.a" "$work/libguira-faults.a"
 
 warnings=(-pedantic -Wall -Wextra -Werror -g -O1)
 cc=(gcc -std=c11 -D_POSIX_C_SOURCE=200809L "${warnings[@]}")
