@@ -174,7 +174,7 @@ guira_status guira_expiring_copy(const guira_expiring *filter, guira_expiring **
 // snapshot of either may be taken at the same time.
 guira_status guira_expiring_merge(guira_expiring *filter, const guira_expiring *other);
 
-// Adds what `other` has and `filter` lacks, while threads use both: each item is then in as often as
+// Adds what `other` has and `filter` lacks, while threads use both. Each item is then in as often as
 // in the filter that had it most often. They must have equal options and seeds. After a failure, a
 // further call adds the rest.
 //
@@ -425,7 +425,7 @@ guira_status guira_filter_copy(const guira_filter *filter, guira_filter **copy);
 // snapshot of either may be taken at the same time.
 guira_status guira_filter_merge(guira_filter *filter, const guira_filter *other);
 
-// Adds what `other` has and `filter` lacks, while threads use both: each item is then in as often as
+// Adds what `other` has and `filter` lacks, while threads use both. Each item is then in as often as
 // in the filter that had it most often. They must have equal options and seeds. After a failure, a
 // further call adds the rest.
 guira_status guira_filter_union_with(guira_filter *filter,

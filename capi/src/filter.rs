@@ -97,7 +97,7 @@ pub unsafe extern "C" fn guira_filter_merge(filter: *mut Filter, other: *const F
     })
 }
 
-/// Adds what `other` has and `filter` lacks, while threads use both: each item is then in as often as
+/// Adds what `other` has and `filter` lacks, while threads use both. Each item is then in as often as
 /// in the filter that had it most often. They must have equal options and seeds. After a failure, a
 /// further call adds the rest.
 // SAFETY: the name is this library's.
