@@ -74,7 +74,7 @@ impl Segments {
         list.try_into().ok()
     }
 
-    /// The list, of which the first segment is never published.
+    /// The list. Its first segment is never published.
     fn list(&self) -> &[OnceSegment] {
         self.list.get().map_or(&[], |list| list)
     }
