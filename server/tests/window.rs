@@ -108,7 +108,7 @@ fn a_window_is_checked_and_shown() {
 #[test]
 fn a_window_takes_up_so_much_memory() {
     in_both(|_, client| {
-        for (capacity, bytes) in [(10_000, 30_000), (1_000_000, 2_400_000)] {
+        for (capacity, bytes) in [(10_000, 28_000), (1_000_000, 2_400_000)] {
             ask::<()>(
                 client,
                 &format!("CF.RESERVE {capacity} {capacity} WINDOW 3600"),
