@@ -1,5 +1,6 @@
 //! A clear removes all that was inserted before it, while other threads use the filter.
 
+use crate::common::stop::Stop;
 use guira::CuckooFilter;
 use std::{
     sync::{
@@ -43,15 +44,6 @@ fn a_filter_is_empty_after_it() {
     }
 }
 
-/// Tells threads to stop, also if a check fails.
-struct Stopping<'a>(&'a AtomicBool);
-
-impl Drop for Stopping<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// Items of one thread: their number is in the upper bits.
 fn item(thread: u64, number: u64) -> u64 {
     thread << 32 | number
@@ -78,7 +70,7 @@ fn nothing_stays_of_what_was_there_before() {
                     }
                 });
             }
-            let stopping = Stopping(&stop);
+            let stopping = Stop(&stop);
             let mut rounds = 0;
             while rounds < 20 || kept.load(Ordering::Relaxed) == 0 {
                 rounds += 1;

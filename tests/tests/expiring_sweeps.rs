@@ -1,6 +1,7 @@
 //! An epoch begins when its caller says so, and is swept by whichever thread has the time: answers do
 //! not depend on it.
 
+use crate::common::stop::Stop;
 use guira::ExpiringFilter;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{
@@ -170,15 +171,6 @@ fn a_sweep_at_any_time_changes_no_answer() {
     }
 }
 
-/// Lets the other thread end, also if this one panics.
-struct Ends<'a>(&'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// All but refreshes: one that meets a sweep which has come to rest in its word adds a copy.
 #[test]
 fn a_sweep_by_another_thread_changes_no_answer() {
@@ -193,7 +185,7 @@ fn a_sweep_by_another_thread_changes_no_answer() {
                     }
                 }
             });
-            let _ends = Ends(&ends);
+            let _ends = Stop(&ends);
             hold_the_same(&beside, 3..8, || {});
         });
     }

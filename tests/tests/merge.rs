@@ -1,5 +1,6 @@
 //! merge adds what the other filter has.
 
+use crate::common::stop::Stop;
 use guira::{CuckooFilter, InsertError, MergeError, Mismatch};
 use proptest::{collection::vec, prelude::*};
 use std::{
@@ -336,7 +337,7 @@ fn own(thread: u64) -> std::ops::Range<u64> {
 fn churn(filter: &CuckooFilter, thread: u64, stop: &AtomicBool) {
     // Relaxed: nothing else is to be seen.
     while !stop.load(Ordering::Relaxed) {
-        // Where a merge is, no relocation passes: there may be no room now.
+        // The filter is nearly full, so there may be no room.
         let inserted: Vec<u64> = own(thread)
             .filter(|item| filter.insert(item).is_ok())
             .collect();
@@ -344,15 +345,6 @@ fn churn(filter: &CuckooFilter, thread: u64, stop: &AtomicBool) {
             assert!(filter.contains(&item), "an own item is lost");
             assert!(filter.remove(&item), "an own item is removed");
         }
-    }
-}
-
-/// Sets a flag when it is dropped: the other threads end, too, if an assertion fails.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::common::{
     classes::classes,
     filters::{BITS, slots, tiny},
+    stop::Stop,
 };
 use guira::CuckooFilter;
 use std::{
@@ -16,15 +17,6 @@ use std::{
 const CALLS: usize = 20_000;
 const RELOCATIONS: u64 = 20_000;
 const PATIENCE: Duration = Duration::from_secs(600);
-
-/// Ends the other threads also when the test panics.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 /// Fills filters, except for three slots, with residents that stay, and calls `law` with one filter
 /// after the other. Concurrently three threads insert and remove items of their own. Each leaves

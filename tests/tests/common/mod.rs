@@ -11,5 +11,6 @@ pub(crate) mod owned;
 pub(crate) mod round;
 pub(crate) mod shared;
 pub(crate) mod step;
+pub(crate) mod stop;
 pub(crate) mod wgl;
 pub(crate) mod windows;

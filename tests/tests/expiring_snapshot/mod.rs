@@ -8,6 +8,7 @@ mod restarts;
 mod serde;
 mod works;
 
+use crate::common::stop::Stop;
 use guira::{ExpiringFilter, InsertError, SnapshotError};
 use proptest::prelude::*;
 use std::{
@@ -102,15 +103,6 @@ fn time_on_a_disk_passes() {
     }
 }
 
-/// Tells threads to stop, also if a check fails.
-struct Stopping<'a>(&'a AtomicBool);
-
-impl Drop for Stopping<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
     const ITEMS: u64 = 20_000;
@@ -153,7 +145,7 @@ fn what_was_inserted_before_is_in_each_snapshot_until_it_expires() {
                     }
                 }
             });
-            let stopping = Stopping(&stop);
+            let stopping = Stop(&stop);
             let mut found = 0;
             let mut number = 0;
             // On a busy machine a snapshot can take too long to hold anything.

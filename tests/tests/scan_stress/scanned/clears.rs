@@ -1,6 +1,7 @@
 //! Clears of a filter that is in use.
 
-use super::report::{Report, Stop};
+use super::report::Report;
+use crate::common::stop::Stop;
 use guira::CuckooFilter;
 use std::{
     sync::atomic::{AtomicBool, Ordering},

@@ -1,6 +1,7 @@
 //! Scans of an expiring filter that is in use: one thread refreshes what stays in each epoch.
 
-use super::report::{Report, Stop};
+use super::report::Report;
+use crate::common::stop::Stop;
 use guira::{ExpiringFilter, InsertError};
 use std::{
     sync::atomic::{AtomicBool, Ordering},

@@ -1,10 +1,6 @@
 //! What the rounds have done.
 
-use std::{
-    fmt,
-    ops::AddAssign,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::{fmt, ops::AddAssign};
 
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Report {
@@ -32,14 +28,5 @@ impl fmt::Display for Report {
             "{} operations beside {} scans, {} relocations, {} doublings",
             self.operations, self.scans, self.relocations, self.doublings
         )
-    }
-}
-
-/// Sets a flag when it is dropped: the other threads end, too, if an assertion fails.
-pub(crate) struct Stop<'a>(pub(crate) &'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }

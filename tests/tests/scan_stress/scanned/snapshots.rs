@@ -1,6 +1,7 @@
 //! Snapshots, clones, merges, digests and unions of a filter that is in use.
 
-use super::report::{Report, Stop};
+use super::report::Report;
+use crate::common::stop::Stop;
 use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{

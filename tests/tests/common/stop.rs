@@ -1,0 +1,13 @@
+//! An end for the threads of a test.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Sets a flag when it is dropped: the other threads end, too, if an assertion fails.
+pub(crate) struct Stop<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        // Relaxed: the flag publishes nothing else.
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
