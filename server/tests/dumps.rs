@@ -1,7 +1,7 @@
 //! CF.SCANDUMP and CF.LOADCHUNK in both protocols.
 
-use crate::common::{Protocol, Server, ask, in_both, refusal};
-use redis::Value;
+use crate::common::{Protocol, Server, ask, dump, in_both, refusal};
+use redis::{Connection, Value};
 
 #[test]
 fn filters_are_dumped_and_loaded() {
@@ -16,34 +16,16 @@ fn filters_are_dumped_and_loaded() {
             .query(client)
             .unwrap();
         ask::<()>(client, "CF.DEL k 0");
-        let mut pieces: Vec<(u64, Vec<u8>)> = Vec::new();
-        let mut position = 0;
-        loop {
-            let reply: Value = ask(client, &format!("CF.SCANDUMP k {position}"));
-            if let Value::Array(end) = &reply
-                && end[..] == [Value::Int(0), Value::Nil]
-            {
-                break;
-            }
-            let (next, piece): (u64, Vec<u8>) = redis::from_redis_value(reply).unwrap();
-            position = next;
-            pieces.push((next, piece));
-        }
+        let pieces = dump::dump(client, "k");
         assert_eq!(pieces[0].0, 1);
         assert!(pieces.len() > 3);
         assert!(
             pieces.iter().all(|(next, _)| *next < 1 << 53),
             "{protocol:?}"
         );
-        let load =
-            |client: &mut redis::Connection, key: &str, (position, piece): &(u64, Vec<u8>)| {
-                let mut command = redis::cmd("CF.LOADCHUNK");
-                command
-                    .arg(key)
-                    .arg(position)
-                    .arg(&piece[..])
-                    .query::<Value>(client)
-            };
+        let load = |client: &mut Connection, key: &str, (position, piece): &(u64, Vec<u8>)| {
+            dump::load(client, key, *position, piece)
+        };
         for piece in &pieces {
             assert_eq!(load(client, "copy", piece).unwrap(), Value::Okay);
         }

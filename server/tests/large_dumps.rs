@@ -1,29 +1,20 @@
 //! Dumps and loads of filters that nearly fill the memory.
 
-use crate::common::{Protocol, Server, ask, memory, refusal, text};
-use redis::{Connection, RedisError, Value};
+use crate::common::{
+    Protocol, Server, ask,
+    dump::{load, piece},
+    memory, refusal, text,
+};
+use redis::{Connection, RedisError};
 use tempfile::TempDir;
 
 const MB: usize = 1 << 20;
 
-/// Reads the next piece, and the position after it. Returns `None` at the end.
-fn piece(client: &mut Connection, position: u64) -> Option<(u64, Vec<u8>)> {
-    match ask(client, &format!("CF.SCANDUMP k {position}")) {
-        Value::Array(end) if end[..] == [Value::Int(0), Value::Nil] => None,
-        piece => Some(redis::from_redis_value(piece).unwrap()),
-    }
-}
-
-fn load(client: &mut Connection, position: u64, piece: &[u8]) -> Result<(), RedisError> {
-    let mut command = redis::cmd("CF.LOADCHUNK");
-    command.arg("copy").arg(position).arg(piece).query(client)
-}
-
 /// Copies the key from one server to the other.
 fn copy(from: &mut Connection, to: &mut Connection) -> Result<(), RedisError> {
     let mut position = 0;
-    while let Some((next, piece)) = piece(from, position) {
-        load(to, next, &piece)?;
+    while let Some((next, piece)) = piece(from, "k", position) {
+        load(to, "copy", next, &piece)?;
         position = next;
     }
     Ok(())
@@ -60,8 +51,8 @@ fn a_filter_that_nearly_fills_the_memory_moves_to_another_server() {
 
     let mut most = 0;
     let mut position = 0;
-    while let Some((next, piece)) = piece(&mut from, position) {
-        load(&mut to, next, &piece).unwrap();
+    while let Some((next, piece)) = piece(&mut from, "k", position) {
+        load(&mut to, "copy", next, &piece).unwrap();
         position = next;
         for server in [&source, &target] {
             most = most.max(server.resident_bytes());
@@ -75,10 +66,10 @@ fn a_filter_that_nearly_fills_the_memory_moves_to_another_server() {
     // There is no room for a second filter, which is reported before its bytes arrive.
     ask::<()>(&mut to, "DEL copy");
     ask::<()>(&mut to, "CF.RESERVE other 10000000 EXPANSION 0");
-    let (_, header) = piece(&mut from, 0).unwrap();
-    let (next, first) = piece(&mut from, 1).unwrap();
-    load(&mut to, 1, &header).unwrap();
-    let refused = text(&load(&mut to, next, &first).unwrap_err());
+    let (_, header) = piece(&mut from, "k", 0).unwrap();
+    let (next, first) = piece(&mut from, "k", 1).unwrap();
+    load(&mut to, "copy", 1, &header).unwrap();
+    let refused = text(&load(&mut to, "copy", next, &first).unwrap_err());
     assert!(refused.starts_with("OOM the filter needs"), "{refused}");
     assert_eq!(memory(&mut to, "loads_under_way:"), 0);
 }
@@ -109,8 +100,8 @@ fn no_address_space_is_an_error() {
     let refused = refusal(&mut client, "CF.RESERVE more 160000000 EXPANSION 0");
     assert!(refused.contains("no memory for "), "{refused}");
     // A dump is in a file, so it needs little memory. Its first piece completes the file.
-    let (position, _) = piece(&mut client, 1).unwrap();
-    assert!(piece(&mut client, position).is_some());
+    let (position, _) = piece(&mut client, "k", 1).unwrap();
+    assert!(piece(&mut client, "k", position).is_some());
     assert!(memory(&mut client, "dumps_bytes_on_disk:") > filter);
     assert!(ask::<bool>(&mut client, "CF.EXISTS k 1"));
 }

@@ -3,6 +3,8 @@
 // tests/panics.rs is a separate crate, and uses only a part of this.
 #![allow(dead_code)]
 
+pub(crate) mod dump;
+
 use redis::{Connection, FromRedisValue, RedisError, Value};
 use std::{
     io::{BufRead, BufReader, Read, Seek, Write},

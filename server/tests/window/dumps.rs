@@ -1,31 +1,15 @@
 //! Dumps of keys with a time window.
 
 use super::{has, info};
-use crate::common::{Protocol, Server, ask, in_both, refusal};
+use crate::common::{Protocol, Server, ask, dump, in_both, refusal, text};
 use redis::{Connection, Value};
 
-/// The pieces of a dump, each with the position after it.
-fn dump(client: &mut Connection, key: &str) -> Vec<(u64, Vec<u8>)> {
-    let (mut pieces, mut position) = (Vec::new(), 0);
-    loop {
-        let reply: Value = ask(client, &format!("CF.SCANDUMP {key} {position}"));
-        if let Value::Array(end) = &reply
-            && end[..] == [Value::Int(0), Value::Nil]
-        {
-            return pieces;
-        }
-        let (next, piece): (u64, Vec<u8>) = redis::from_redis_value(reply).unwrap();
-        position = next;
-        pieces.push((next, piece));
-    }
-}
-
+/// Loads a piece. The error is its text.
 fn load(client: &mut Connection, key: &str, position: u64, piece: &[u8]) -> Result<(), String> {
-    let mut command = redis::cmd("CF.LOADCHUNK");
-    let answer = command.arg(key).arg(position).arg(piece);
-    answer
-        .query(client)
-        .map_err(|error| crate::common::text(&error))
+    match dump::load(client, key, position, piece) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(text(&error)),
+    }
 }
 
 #[test]
@@ -42,7 +26,7 @@ fn a_dump_is_of_its_kind() {
             .query(client)
             .unwrap();
         ask::<()>(client, "CF.DEL k 0");
-        let pieces = dump(client, "k");
+        let pieces = dump::dump(client, "k");
         assert!(pieces.len() > 2, "{}", pieces.len());
         for (position, piece) in &pieces {
             assert_eq!(load(client, "copy", *position, piece), Ok(()));
@@ -83,7 +67,7 @@ fn a_dump_is_of_its_kind() {
             assert_eq!(refused, Err("Couldn't load chunk!".into()));
         }
         ask::<()>(client, "CF.RESERVE plain 10 EXPANSION 0");
-        let plain = dump(client, "plain");
+        let plain = dump::dump(client, "plain");
         assert_eq!(load(client, "copy", 1, header), Ok(()));
         let refused = load(client, "copy", plain[1].1.len() as u64, &plain[1].1);
         assert_eq!(refused, Err("Couldn't load chunk!".into()));
@@ -99,7 +83,7 @@ fn a_load_is_within_the_memory() {
     let server = Server::start(&[]);
     let mut client = server.client(Protocol::Resp2);
     ask::<()>(&mut client, "CF.RESERVE k 1000000 WINDOW 3600");
-    let pieces = dump(&mut client, "k");
+    let pieces = dump::dump(&mut client, "k");
     let small = Server::start(&["--maxmemory", "2mb"]);
     let mut client = small.client(Protocol::Resp2);
     assert_eq!(load(&mut client, "k", 1, &pieces[0].1), Ok(()));
