@@ -50,11 +50,6 @@ impl<L: Layout> Wanted<L> for Several {
         now.aged_entry(fingerprint, self.age)
     }
 
-    /// One copy may be in both words, so they are not counted as they were loaded.
-    fn are_in(self, raw: &RawFilter<L>, class: Class, _: [Word<L>; 2], _: Now<L>) -> bool {
-        Wanted::<L>::are_there(self, raw, class)
-    }
-
     /// The caller counts once more.
     fn added_too_early(self, _: &RawFilter<L>, _: Class) {}
 }
@@ -74,10 +69,6 @@ impl<L: PackedLayout<Time = Epochs>> Wanted<L> for Young {
 
     fn by(self, now: Now<L>) -> Now<L> {
         young::<L>(now, self.0.age)
-    }
-
-    fn are_in(self, raw: &RawFilter<L>, class: Class, _: [Word<L>; 2], _: Now<L>) -> bool {
-        Wanted::<L>::are_there(self, raw, class)
     }
 
     /// The caller counts once more.

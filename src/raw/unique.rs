@@ -153,9 +153,11 @@ pub(super) trait Wanted<L: Layout>: Copy {
         raw.count_by(class, |now| self.by(now)) >= self.copies()
     }
 
-    /// True if the copies are there, by a first look. `words` are the two words of the class as they
-    /// were loaded, which may not have stood together.
-    fn are_in(self, raw: &RawFilter<L>, class: Class, words: [Word<L>; 2], now: Now<L>) -> bool;
+    /// True if the copies are there, by a first look. The two words of the class, as they were
+    /// loaded, may not have stood together: one copy may be in both.
+    fn are_in(self, raw: &RawFilter<L>, class: Class, _: [Word<L>; 2], _: Now<L>) -> bool {
+        self.are_there(raw, class)
+    }
 
     /// A copy was added, and an epoch has begun since.
     fn added_too_early(self, raw: &RawFilter<L>, class: Class);
