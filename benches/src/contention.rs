@@ -29,12 +29,6 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// True if threads can run it for any length of time.
-    #[must_use]
-    pub fn keeps_going(&self) -> bool {
-        self.job != Job::Fill
-    }
-
     /// True if the peer can do what this asks for.
     #[must_use]
     pub fn admits<K>(&self, entry: &Entry<K>) -> bool {

@@ -89,7 +89,7 @@ pub(crate) struct Module<E> {
     /// The name of the module, which is also the prefix of its settings.
     pub(crate) name: &'static CStr,
     pub(crate) version: c_int,
-    /// Registers everything in the module with the engine. The arguments are those of the module.
+    /// Registers the module's commands and types with the engine, given the module's arguments.
     pub(crate) load: fn(&mut Context, &[Str<'_>]) -> Result<(), E>,
 }
 

@@ -120,7 +120,7 @@ impl Oracle {
     }
 }
 
-/// Checks that the filter counts as many items as these clients have in the key.
+/// Checks each client's oracle, and that the filter's count is the sum of their items.
 pub(crate) fn check_all(connection: &mut Connection, key: &str, oracles: &[&Oracle]) {
     oracles.iter().for_each(|oracle| oracle.check(connection));
     let info: HashMap<String, u64> = redis::cmd("CF.INFO")

@@ -233,7 +233,7 @@ impl Saver {
     ///
     /// # Errors
     ///
-    /// Those of [`save`](Self::save).
+    /// Fails as [`save`](Self::save) does.
     pub fn save_last(&self, keyspace: &Keyspace) -> Result<(), SaveError> {
         let directory = self.directory.as_ref().ok_or(SaveError::NoDirectory)?;
         let _claim = loop {

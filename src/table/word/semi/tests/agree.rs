@@ -3,7 +3,7 @@
 use super::*;
 use crate::table::word::Minus;
 
-/// That `contents` are those of `expected`, and that their word says so.
+/// Checks that `contents` and their word agree with `expected`.
 #[track_caller]
 fn same<L: SemiSorted>(contents: Contents<L>, expected: &Naive) {
     assert_eq!(contents.pack(), expected.word::<L>(), "{expected:?}");
