@@ -26,16 +26,19 @@ use std::{error::Error, fmt, time::Duration};
 #[non_exhaustive]
 pub enum InsertError {
     /// No room was found: both buckets of the item are full, and a search of bounded length found no
-    /// chain of relocations that empties a slot. Rarely, other threads were in the way of every
-    /// chain that it found.
+    /// chain of relocations that empties a slot.
     Full,
     /// Both buckets of the item are full of copies of the item, or of items that hash alike. Only a
     /// remove makes room.
     TooManyCopies,
-    /// A snapshot, merge, digest or clear of the filter is in progress and forbids relocations that
-    /// might make room, and the allocator refuses the memory to move it on. Transient: try again when
-    /// it has ended.
+    /// A snapshot, merge, digest or clear of the filter is in progress. It forbids relocations that
+    /// might make room, and the allocator refuses the memory to scan the rest. Transient: try again
+    /// when it has ended.
     BlockedByScan,
+    /// Both buckets of the item are full, and other threads' calls in progress are in the way of every
+    /// chain of relocations. Transient, and rare: a thread has lost its processor in the middle of a
+    /// call.
+    Contended,
     /// All reservation tokens are in use. Transient. Only `insert_unique` and `insert_or_refresh`
     /// need a token. The process has 512 for all its filters, and idle threads keep at most 128.
     TooManyInFlight,
@@ -50,12 +53,15 @@ impl InsertError {
     /// ```
     /// use guira::InsertError;
     ///
-    /// assert!(InsertError::BlockedByScan.is_transient());
+    /// assert!(InsertError::Contended.is_transient());
     /// assert!(!InsertError::Full.is_transient());
     /// ```
     #[must_use]
     pub const fn is_transient(self) -> bool {
-        matches!(self, Self::BlockedByScan | Self::TooManyInFlight)
+        matches!(
+            self,
+            Self::BlockedByScan | Self::Contended | Self::TooManyInFlight
+        )
     }
 }
 
@@ -65,6 +71,7 @@ impl fmt::Display for InsertError {
             Self::Full => "the filter is full",
             Self::TooManyCopies => "the filter is full of copies of this item",
             Self::BlockedByScan => "the filter has no room while it is being scanned: try again",
+            Self::Contended => "other threads are in the way of this insert: try again",
             Self::TooManyInFlight => "more than 512 calls of insert_unique are in flight",
             Self::Memory => "no memory for the filter to grow",
         })

@@ -90,8 +90,9 @@ use std::{
 /// * If `insert_unique` returned `false` (or [`refresh`](Self::refresh) succeeded) because of a
 ///   colliding item, removing that item removes yours, too. If you remove items on which others
 ///   rely, use `insert` and do not refresh.
-/// * A call during which an epoch begins may leave two copies of its item. A remove takes one, and
-///   the other expires.
+/// * A refresh in whose bucket another thread is at work, or a merge during which an epoch begins,
+///   may leave a copy too many. A remove takes one, and the other expires. If the item is refreshed
+///   in each TTL, both stay, because a refresh renews the oldest copy.
 /// * A refresh of a colliding item keeps an item alive that would have expired. In a small filter
 ///   with 9-bit fingerprints whose items are refreshed often, most expired items may still be found.
 ///
@@ -117,8 +118,10 @@ const MIN_EPOCH: Duration = Duration::from_millis(1);
 /// What a filter was asked to remember.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Window {
-    /// Items within a TTL.
+    /// Items within a TTL, before the filter doubles.
     capacity: usize,
+    /// Items within a TTL at the last level.
+    max_capacity: usize,
     ttl: Duration,
     /// E: how many epochs a TTL has.
     epochs: u32,
@@ -181,7 +184,8 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     /// Adds a copy of `item`, seen now. Lock-free; O(1) until the filter is nearly full, and bounded
     /// then.
     ///
-    /// If an epoch begins during the call, the call may add more than one copy.
+    /// The call may add more than one copy, if an epoch begins during it while another thread is
+    /// changing the bucket of the copy.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -200,8 +204,7 @@ impl<S: BuildHasher> ExpiringFilter<S> {
     ///
     /// # Errors
     ///
-    /// [`InsertError::Full`], [`InsertError::TooManyCopies`] or [`InsertError::BlockedByScan`], as
-    /// [`CuckooFilter::insert`](crate::CuckooFilter::insert). No item was added or removed, with
+    /// As [`CuckooFilter::insert`](crate::CuckooFilter::insert). No item was added or removed, with
     /// one exception. If an epoch began during the call, a copy that the call has added may remain,
     /// and the item may be found for some epochs.
     #[inline]
@@ -371,6 +374,7 @@ impl<S> fmt::Debug for ExpiringFilter<S> {
         f.debug_struct("ExpiringFilter")
             .field("len", &self.len())
             .field("capacity", &self.capacity())
+            .field("max_capacity", &self.max_capacity())
             .field("ttl", &self.ttl())
             .field("epoch", &self.epoch())
             .field("fingerprint_bits", &self.fingerprint_bits())

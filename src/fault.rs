@@ -2,7 +2,7 @@
 //!
 //! Under `cfg(guira_loom)`, `cfg(guira_shuttle)` or `cfg(guira_faults)` a test can switch one
 //! [`Fault`] on, or make the memory ordering of one [`Step`] Relaxed. A promise must then break:
-//! this is how we know that the tests can see anything. In a normal build nothing is left of it.
+//! which shows that the tests can detect violations. Normal builds compile all of this out.
 
 // Public where a test can reach it: in the builds for which `model` exists.
 #![cfg_attr(
@@ -13,8 +13,8 @@
 use crate::step::Step;
 use std::sync::atomic::Ordering;
 
-/// A value. In the builds for which `model` exists it is the other value instead, while the fault is
-/// switched on; with `in`, while one of the faults of the operation is.
+/// A value, or the other value while the fault is active in a build with `model`. With `in`, while any
+/// fault of the operation is active.
 macro_rules! faulty {
     (@ $right:expr, $on:expr => $wrong:expr) => {{
         #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
@@ -34,8 +34,7 @@ macro_rules! faulty {
     };
 }
 
-/// A statement that exists only in the builds for which `model` exists. It runs while the fault is
-/// switched on.
+/// A statement that exists only in builds with `model`. It runs while the fault is active.
 macro_rules! when_faulty {
     ($fault:ident, $wrong:expr) => {
         #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
@@ -57,8 +56,7 @@ pub(crate) use {faulty, when_faulty};
 pub enum Fault {
     /// Nothing is done wrong.
     None,
-    /// Nothing is done wrong either, but what the wrong operations are for is done by them: this
-    /// shows that they are right but for their faults.
+    /// Runs the wrong operations without any fault, to show that they are otherwise correct.
     Rehearsed,
     /// A move does not advance the version.
     NoAdvance,
@@ -68,7 +66,7 @@ pub enum Fault {
     EraseFirst,
     /// A move decides by erasing the original at once: no T.
     NoTrailing,
-    /// A move lets go of the copy while the original still stands: no D.
+    /// A move unmarks the copy while the original still exists: no D.
     NoDelivered,
     /// A chained move settles the copy before the original is replaced.
     SettleEarly,
@@ -92,6 +90,10 @@ pub enum Fault {
     ContainsNoSecondNow,
     /// A lookup reads the epoch after the words only.
     ContainsReadsNowLate,
+    /// A sweep passes plane 0 only.
+    SweepPlaneZero,
+    /// A sweep passes the planes that there were when it began.
+    SweepBoundEarly,
     /// A copy under W counts for nothing.
     WithheldOverlooked,
     /// remove does not validate the version before it answers false.
@@ -110,7 +112,7 @@ pub enum Fault {
     KillWrongStripe,
     /// A mover confirms its outline although the stripe is held.
     HoldIgnored,
-    /// A mover looks whether the stripe is held before its outline stands.
+    /// A mover checks whether the stripe is held before its outline is set.
     HoldSeenEarly,
     /// remove ignores an undecided or delivered copy.
     RemoveIgnoresMarks,
@@ -140,9 +142,13 @@ pub enum Fault {
     UniqueConfirmedEarly,
     /// insert_unique, where it would reserve away from home, makes a dead copy a live one instead.
     UniqueRevives,
-    /// insert does not look whether it is still the same epoch after its copy stands.
+    /// insert does not check the epoch again after it has added its copy.
     InsertNoSecondNow,
-    /// merge does not look whether it is still the same epoch after its copy stands.
+    /// insert adds a second copy if an epoch began during the call.
+    InsertOnceMore,
+    /// insert does not look whether its copy has died.
+    InsertOverlooksDeath,
+    /// merge does not check the epoch again after it has added its copy.
     MergeNoSecondNow,
     /// union adds copies whatever number there is.
     UnionBlindly,
@@ -150,7 +156,7 @@ pub enum Fault {
     UnionBesideMarksBlindly,
     /// union does not count again after it has added or renewed a copy.
     UnionLooksOnce,
-    /// union takes any two words for words that stood together.
+    /// union treats any two words as if they had existed together.
     UnionNoValidate,
     /// union gives a copy the age that it wants, even if another copy with the same tag is younger.
     UnionMakesOlder,
@@ -168,17 +174,17 @@ pub enum Fault {
     RefreshNoValidate,
     /// refresh changes the tag in one exchange, without W.
     RefreshAtOnce,
-    /// refresh does not read the epoch again when W stands.
+    /// refresh does not read the epoch again after W is set.
     RefreshTrustsOldNow,
     /// refresh changes the tag of a shadow.
     RefreshMarked,
     /// refresh ends what another thread has begun with W.
     WithheldByAnother,
-    /// A dead copy goes in one exchange, without W.
+    /// A dead copy is removed in one exchange, without W.
     ExpireAtOnce,
-    /// Whether a copy is dead is not read again when W stands.
+    /// The epoch is not read again after W is set on a dead copy.
     ExpireTrustsOldNow,
-    /// A dead copy goes whatever its mark.
+    /// A dead copy is removed whatever its mark.
     SweepMarked,
     /// An epoch begins though the words have not been swept in the one before it.
     AdvanceUnswept,
@@ -188,6 +194,8 @@ pub enum Fault {
     DecideAnyTag,
     /// remove takes the oldest copy from the higher word at once, beside one in the lower word.
     OldestFromQ,
+    /// remove takes the oldest copy from the marked word of Q without an advance.
+    OldestUnannounced,
     /// remove takes the oldest copy of two words that need not have stood together.
     OldestNoValidate,
     /// remove does not look whether it is still the same epoch in which it has compared ages.
@@ -200,6 +208,8 @@ pub enum Fault {
     ClaimUnchecked,
     /// An insert whose search found nothing does not search again.
     FullUnchecked,
+    /// An insert takes the filter for full although only another thread was in the way.
+    FullWhenDisturbed,
     /// A writer changes a frozen word like any other.
     FrozenIgnored,
     /// A split cuts the old word before it has made the new one.
@@ -218,6 +228,8 @@ pub enum Fault {
     MovePointerBlindly,
     /// A segment is published only after the first word that needs it is frozen.
     PublishLate,
+    /// A thread that finds a value published does not observe what was done before that.
+    OnceUnordered,
     /// A word's phase has two bits only, and wraps.
     PhaseWraps,
     /// The exchange of a word does not compare its phase.
@@ -240,6 +252,24 @@ pub enum Fault {
     ScanNoShadows,
     /// A snapshot goes through all buckets of a chunk in one plane before the next.
     ScanByPlane,
+    /// A mover takes no gate, and a repair looks at none.
+    NoGate,
+    /// A line says what its thread moves only after the outline stands.
+    LineLate,
+    /// The gate of a path's next move is taken after the Erase that leaves its outline.
+    NextGateLate,
+    /// A repair frees the gates before it ends the moves.
+    GatesFirst,
+    /// A repair takes each shadow for that of a decided move.
+    RepairTrustsShadow,
+    /// A hold does not change the version.
+    HoldNoVersion,
+    /// A repair ends the holds of a stripe though a living thread has one.
+    HoldSkipsLines,
+    /// A thread that lives is taken for dead.
+    FalseDeath,
+    /// A mover does not heed the scans of other processes.
+    PlacesIgnored,
 }
 
 /// The code that a fault is in.
@@ -280,6 +310,8 @@ impl Fault {
             Self::WithheldOverlooked
             | Self::UniqueConfirmedEarly
             | Self::InsertNoSecondNow
+            | Self::InsertOnceMore
+            | Self::InsertOverlooksDeath
             | Self::MergeNoSecondNow
             | Self::UnionBlindly
             | Self::UnionBesideMarksBlindly
@@ -291,18 +323,32 @@ impl Fault {
             | Self::ScanNoSecondNow
             | Self::AdvanceUnswept
             | Self::SweptLate
+            | Self::SweepPlaneZero
+            | Self::SweepBoundEarly
             | Self::HelpOverwritten
             | Self::RestartOverlooked
             | Self::OldestFromQ
+            | Self::OldestUnannounced
             | Self::OldestNoValidate
             | Self::OldestNoSecondNow
             | Self::RemoveYoungest
             | Self::FullUnchecked
+            | Self::FullWhenDisturbed
             | Self::FrozenIgnored
             | Self::SearchForgetsPlane
             | Self::HintEarly
             | Self::MovePointerBlindly
             | Self::PublishLate
+            | Self::OnceUnordered
+            | Self::NoGate
+            | Self::LineLate
+            | Self::NextGateLate
+            | Self::GatesFirst
+            | Self::RepairTrustsShadow
+            | Self::HoldNoVersion
+            | Self::HoldSkipsLines
+            | Self::FalseDeath
+            | Self::PlacesIgnored
             | Self::NoFence => Operation::InPlace,
             Self::ContainsNoValidate
             | Self::ContainsNoReread
@@ -375,12 +421,12 @@ mod watch;
 
 #[cfg(guira_loom)]
 pub(crate) use switch::loads_are_exchanges;
-#[cfg(any(guira_loom, guira_shuttle))]
-pub(crate) use switch::memory_is_refused;
+#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+pub use switch::{allocate_list_late, limit_attempts, refuse_memory, weaken};
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub(crate) use switch::{attempts, is, is_in, now, order};
-#[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-pub use switch::{limit_attempts, refuse_memory, weaken};
+#[cfg(any(guira_loom, guira_shuttle))]
+pub(crate) use switch::{list_is_late, memory_is_refused};
 #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
 pub(crate) use watch::{is_touched, touch};
 #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]

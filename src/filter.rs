@@ -113,7 +113,9 @@ use std::{
 pub struct CuckooFilter<S = SeededState> {
     pub(crate) hasher: S,
     pub(crate) raw: AnyFilter,
-    pub(crate) geometry: Geometry,
+    /// As [`Geometry`] has them; the rest of it follows from the layout and the table.
+    capacity: usize,
+    max_capacity: usize,
 }
 
 impl<S> CuckooFilter<S> {
@@ -127,11 +129,29 @@ impl<S> CuckooFilter<S> {
 
     /// An empty filter with this geometry; `None` if there is no memory for it.
     pub(crate) fn empty(hasher: S, geometry: Geometry) -> Option<Self> {
-        Some(Self {
-            raw: AnyFilter::new(&geometry)?,
+        Some(Self::of_parts(hasher, AnyFilter::new(&geometry)?, geometry))
+    }
+
+    /// The filter whose table has this geometry.
+    pub(crate) fn of_parts(hasher: S, raw: AnyFilter, geometry: Geometry) -> Self {
+        let filter = Self {
             hasher,
-            geometry,
-        })
+            raw,
+            capacity: geometry.capacity,
+            max_capacity: geometry.max_capacity,
+        };
+        debug_assert_eq!(filter.geometry(), geometry);
+        filter
+    }
+
+    /// The size of the filter, now and when it has grown.
+    pub(crate) fn geometry(&self) -> Geometry {
+        Geometry {
+            series: self.raw.series(),
+            buckets: with_layout!(&self.raw, raw => raw.table.buckets()),
+            capacity: self.capacity,
+            max_capacity: self.max_capacity,
+        }
     }
 }
 
@@ -206,7 +226,7 @@ impl<S> CuckooFilter<S> {
     }
 
     #[inline(never)]
-    fn contains_in_other_layouts(&self, hash: u64) -> bool {
+    pub(crate) fn contains_in_other_layouts(&self, hash: u64) -> bool {
         with_layout!(&self.raw, raw => raw.contains_hash(hash))
     }
 
@@ -270,12 +290,13 @@ impl<S: BuildHasher> CuckooFilter<S> {
     /// bucket, and a filter that can grow may have grown.
     ///
     /// * [`InsertError::Full`]: there is no room for the item. In practice this does not happen
-    ///   while the filter holds at most `capacity` distinct items, unless a thread is preempted
-    ///   during a relocation in these buckets.
+    ///   while the filter holds at most `capacity` distinct items.
     /// * [`InsertError::TooManyCopies`]: copies of the item's class fill both its buckets.
     /// * [`InsertError::BlockedByScan`]: a snapshot, merge, digest or clear of this filter is in the
-    ///   way, and the allocator refuses the memory to move it on, as [`write_to`](Self::write_to)
-    ///   says. Try again later.
+    ///   way, and the allocator refuses the memory to scan the rest: see
+    ///   [`write_to`](Self::write_to). Try again later.
+    /// * [`InsertError::Contended`]: other threads were in the way again and again, as happens if one
+    ///   loses its processor during a relocation in these buckets. Try again.
     /// * [`InsertError::Memory`]: the filter has to grow, and the allocator refuses the memory.
     #[inline]
     pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {

@@ -13,9 +13,9 @@ const MIN_RATE: f64 = 2e-9;
 /// The rate of a filter for which none is asked.
 const DEFAULT_RATE: f64 = 0.001;
 
-/// A filter that can grow starts with at most the largest of these: `START_FACTOR` times the
-/// buckets of a fixed filter of its capacity and rate; `START_LEAST` buckets; this part of its
-/// final buckets.
+/// A filter that can grow starts with a limited number of buckets. The limit is the largest of
+/// three numbers: `START_FACTOR` times the buckets of a fixed filter, `START_LEAST`, and this
+/// part of its final buckets.
 const START_FACTOR: usize = 6;
 const START_LEAST: usize = 32;
 const START_SHARE: usize = 1024;
@@ -31,6 +31,43 @@ pub(crate) fn rate_asked(rate: Option<f64>, bits: Option<u32>) -> f64 {
         Some(_) => 0.5,
         None => DEFAULT_RATE,
     })
+}
+
+/// The kinds of filters that can grow.
+#[derive(Clone, Copy)]
+enum Kind {
+    Plain,
+    /// A TTL has this number of epochs.
+    Expiring {
+        epochs: u32,
+    },
+}
+
+impl Kind {
+    /// The series of fixed filters of this kind.
+    fn fixed(self) -> Vec<Series> {
+        match self {
+            Self::Plain => Series::fixed().collect(),
+            Self::Expiring { epochs } => Series::expiring(epochs).collect(),
+        }
+    }
+
+    fn growable(self) -> Vec<Series> {
+        match self {
+            Self::Plain => Series::growable().collect(),
+            Self::Expiring { epochs } => Series::growable_expiring(epochs).collect(),
+        }
+    }
+
+    /// The most items that are in the filter at once, if `items` come.
+    fn standing(self, items: usize) -> usize {
+        match self {
+            Self::Plain => items,
+            Self::Expiring { epochs } => {
+                usize::try_from(Geometry::standing(items as u64, epochs)).unwrap_or(usize::MAX)
+            }
+        }
+    }
 }
 
 /// The size of a filter, now and when it has grown.
@@ -73,42 +110,52 @@ impl Geometry {
         rate: f64,
         bits: Option<u32>,
     ) -> Result<Self, BuildError> {
-        let standing = Self::standing(items as u64, epochs);
-        let capacity = usize::try_from(standing).unwrap_or(usize::MAX);
-        Self::smallest(Series::expiring(epochs), capacity, rate, bits)
+        let kind = Kind::Expiring { epochs };
+        Self::smallest(kind.fixed().into_iter(), kind.standing(items), rate, bits)
     }
 
     /// The geometry that the snapshot of an expiring filter claims, if it can exist. The layout is
-    /// given by the bits of a fingerprint, the slots of a bucket and the epochs of a TTL. The size
-    /// is given by the buckets and the items of a TTL.
+    /// given by the bits of a fingerprint, the slots of a bucket, the epochs of a TTL and the number
+    /// of doublings. The size is given by the buckets, and by the items of a TTL before the filter
+    /// doubles and at the last level.
     pub(crate) fn from_expiring_snapshot(
-        (fingerprint_bits, slots, epochs): (u32, usize, u32),
-        [buckets, items]: [u64; 2],
+        (fingerprint_bits, slots, epochs, levels): (u32, usize, u32, u32),
+        [buckets, items, max_items]: [u64; 3],
     ) -> Result<Self, SnapshotError> {
         let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
         let of_bits = |series: &Series| series.fingerprint_bits == fingerprint_bits;
-        if !Series::expiring(1).any(|series| of_bits(&series)) {
+        let all = |epochs| Series::expiring(epochs).chain(Series::growable_expiring(epochs));
+        let grows = |series: &Series| (series.levels == 0) == (levels == 0);
+        let mut known = all(1).filter(grows).filter(of_bits);
+        if known.clone().next().is_none() {
             return refuse("fingerprint bits", u64::from(fingerprint_bits));
         }
-        let series = Series::expiring(epochs).find(of_bits);
-        let Some(series) = series.filter(|_| epochs > 0) else {
+        if !known.any(|series| series.levels == levels) {
+            return refuse("levels", u64::from(levels));
+        }
+        let series = all(epochs).filter(of_bits);
+        let series = series.filter(|_| epochs > 0);
+        let Some(series) = { series }.find(|series| series.levels == levels) else {
             return refuse("epochs", u64::from(epochs));
         };
         if slots != series.slots(0) {
             return refuse("slots of a bucket", slots as u64);
         }
-        if buckets == 0 || buckets % 2 != 0 || buckets > MAX_BUCKETS as u64 {
+        if buckets == 0 || buckets % 2 != 0 || buckets > (MAX_BUCKETS as u64) >> levels {
             return refuse("buckets", buckets);
         }
-        let capacity = Self::standing(items, epochs);
-        if capacity > slots as u64 * buckets {
+        let max_capacity = Self::standing(max_items, epochs);
+        if max_capacity > (series.slots(levels) as u64 * buckets) << levels {
+            return refuse("maximal capacity", max_items);
+        }
+        if items > max_items {
             return refuse("capacity", items);
         }
         Ok(Self {
             series,
             buckets: buckets as usize,
-            capacity: capacity as usize,
-            max_capacity: capacity as usize,
+            capacity: Self::standing(items, epochs) as usize,
+            max_capacity: max_capacity as usize,
         })
     }
 
@@ -118,6 +165,14 @@ impl Geometry {
     fn standing(items: u64, epochs: u32) -> u64 {
         let more = (u128::from(items) * 3).div_ceil(2 * u128::from(epochs));
         u64::try_from(u128::from(items) + more).unwrap_or(u64::MAX)
+    }
+
+    /// The items of a TTL with which at most `standing` are in the filter: [`standing`](Self::standing) the
+    /// other way round.
+    pub(crate) fn arriving(standing: usize, epochs: u32) -> usize {
+        let twice = 2 * u128::from(epochs);
+        // Not more than `standing`.
+        (standing as u128 * twice / (twice + 3)) as usize
     }
 
     fn smallest(
@@ -157,22 +212,46 @@ impl Geometry {
         rate: f64,
         bits: Option<u32>,
     ) -> Result<Self, BuildError> {
+        Self::growing(Kind::Plain, capacity, max_capacity, rate, bits)
+    }
+
+    /// The same for an expiring filter to which `items` come in a TTL of `epochs` epochs, and
+    /// `max_items` when it has grown.
+    pub(crate) fn growable_expiring(
+        items: usize,
+        max_items: usize,
+        epochs: u32,
+        rate: f64,
+        bits: Option<u32>,
+    ) -> Result<Self, BuildError> {
+        Self::growing(Kind::Expiring { epochs }, items, max_items, rate, bits)
+    }
+
+    fn growing(
+        kind: Kind,
+        capacity: usize,
+        max_capacity: usize,
+        rate: f64,
+        bits: Option<u32>,
+    ) -> Result<Self, BuildError> {
         if max_capacity < capacity {
             return Err(BuildError::MaxCapacity {
                 asked: max_capacity,
                 capacity,
             });
         }
-        let series = candidates(Series::growable(), rate, bits)?;
-        if let Some(chosen) = Self::modest(capacity, max_capacity, rate, bits, &series) {
+        let series = candidates(kind.growable().into_iter(), rate, bits)?;
+        let (most, most_at_end) = (kind.standing(capacity), kind.standing(max_capacity));
+        if let Some(chosen) = Self::modest(kind, most, most_at_end, rate, bits, &series) {
             return Ok(chosen);
         }
-        let all: Vec<Self> = Self::of_series(capacity, max_capacity, rate, &series).collect();
+        let all: Vec<Self> = Self::of_series(most, most_at_end, rate, &series).collect();
         let fitting = all.iter().filter(|geometry| geometry.fits());
         Err(match fitting.map(|geometry| geometry.buckets).min() {
             // The table may become as large, but not from so small a start.
             Some(least) => {
-                let enough = |items| most_buckets(small_start(items, rate)) >= least;
+                let small = |items| small_start(kind, kind.standing(items), rate);
+                let enough = |items| most_buckets(small(items)) >= least;
                 let min = least_of(capacity + 1..max_capacity, enough);
                 BuildError::Growth {
                     asked: capacity,
@@ -182,21 +261,22 @@ impl Geometry {
                 }
             }
             None if all.is_empty() => out_of_reach(&series, rate),
-            None => too_many(max_capacity, capacity, rate, &series),
+            None => too_many(most_at_end, most, rate, &series),
         })
     }
 
     /// The table that [`growable`](Self::growable) chooses; `None` if no one starts modestly.
     fn modest(
+        kind: Kind,
         capacity: usize,
         max_capacity: usize,
         rate: f64,
         bits: Option<u32>,
         series: &[Series],
     ) -> Option<Self> {
-        let small = small_start(capacity, rate);
+        let small = small_start(kind, capacity, rate);
         if bits.is_none()
-            && let Ok(large) = Self::fixed(max_capacity, rate, None)
+            && let Ok(large) = Self::smallest(kind.fixed().into_iter(), max_capacity, rate, None)
             && large.buckets <= small.saturating_mul(2)
         {
             return Some(Self { capacity, ..large });
@@ -252,7 +332,10 @@ impl Geometry {
         if level == self.series.levels {
             return self.max_capacity;
         }
-        let items = self.series.grow_at(self.buckets, level);
+        let items = match level {
+            0 => self.series.room(self.buckets, 0),
+            _ => self.series.grow_at(self.buckets, level),
+        };
         items.clamp(self.capacity, self.max_capacity)
     }
 
@@ -308,8 +391,9 @@ impl Geometry {
 }
 
 /// The buckets of a fixed filter, with which the start of one that can grow is compared.
-fn small_start(capacity: usize, rate: f64) -> usize {
-    Geometry::fixed(capacity, rate, None).map_or(usize::MAX, |small| small.buckets)
+fn small_start(kind: Kind, capacity: usize, rate: f64) -> usize {
+    let small = Geometry::smallest(kind.fixed().into_iter(), capacity, rate, None);
+    small.map_or(usize::MAX, |small| small.buckets)
 }
 
 /// The most buckets that a filter that can grow starts with, if a fixed one has `small`.

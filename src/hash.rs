@@ -35,8 +35,7 @@ use std::{
 /// ```
 #[derive(Clone)]
 pub struct SeededState {
-    seed: u64,
-    secrets: RapidSecrets,
+    secrets: Secrets,
     keys: [u64; 2],
 }
 
@@ -53,13 +52,9 @@ impl SeededState {
     /// ```
     #[must_use]
     pub const fn new(seed: u64) -> Self {
-        let secrets = RapidSecrets::seed(seed);
-        let keys = [hash(b"mask", &secrets), hash(b"factor", &secrets) | 1];
-        Self {
-            seed,
-            secrets,
-            keys,
-        }
+        let secrets = Secrets::new(seed);
+        let keys = [hash(b"mask", secrets), hash(b"factor", secrets) | 1];
+        Self { secrets, keys }
     }
 
     /// A hasher with a random seed.
@@ -98,7 +93,7 @@ impl SeededState {
     /// ```
     #[must_use]
     pub const fn seed(&self) -> u64 {
-        self.seed
+        self.secrets.seed
     }
 }
 
@@ -136,7 +131,7 @@ impl BuildHasher for SeededState {
 pub struct SeededHasher {
     state: u64,
     keys: [u64; 2],
-    secrets: RapidSecrets,
+    secrets: Secrets,
 }
 
 impl SeededHasher {
@@ -151,9 +146,58 @@ const fn absorb(state: u64, value: u64, [mask, factor]: [u64; 2]) -> u64 {
     fold(fold(state ^ value ^ mask, factor), FACTOR)
 }
 
+/// The seed, and what rapidhash makes of it for items of at most [`Self::LONGEST`] bytes. The rest is
+/// computed for each longer item, because there may be very many small filters: it is 40 bytes.
+#[derive(Clone, Copy)]
+struct Secrets {
+    seed: u64,
+    mixed: u64,
+    first: u64,
+    second: u64,
+}
+
+impl Secrets {
+    /// The items for which rapidhash has a path without a loop, which uses two secrets.
+    const LONGEST: usize = 112;
+
+    const fn new(seed: u64) -> Self {
+        let all = RapidSecrets::seed(seed);
+        Self {
+            seed,
+            mixed: all.seed,
+            first: all.secrets[1],
+            second: all.secrets[2],
+        }
+    }
+
+    /// The secrets for items of at most [`Self::LONGEST`] bytes.
+    #[inline(always)]
+    const fn of_short(self) -> RapidSecrets {
+        RapidSecrets {
+            seed: self.mixed,
+            secrets: [0, self.first, self.second, 0, 0, 0, 0],
+        }
+    }
+}
+
 #[inline(always)]
-const fn hash(bytes: &[u8], secrets: &RapidSecrets) -> u64 {
-    rapidhash_v3_inline::<true, false, false>(bytes, secrets)
+const fn hash(bytes: &[u8], secrets: Secrets) -> u64 {
+    // A separate branch, so that nothing is written to memory for the usual items.
+    if bytes.len() <= 16 {
+        rapidhash_v3_inline::<true, false, false>(bytes, &secrets.of_short())
+    } else {
+        hash_long(bytes, secrets)
+    }
+}
+
+#[inline]
+const fn hash_long(bytes: &[u8], secrets: Secrets) -> u64 {
+    let secrets = if bytes.len() <= Secrets::LONGEST {
+        secrets.of_short()
+    } else {
+        RapidSecrets::seed(secrets.seed)
+    };
+    rapidhash_v3_inline::<true, false, false>(bytes, &secrets)
 }
 
 /// 2^64 / φ, as in Fibonacci hashing: an odd number with no pattern in its bits.
@@ -186,7 +230,7 @@ macro_rules! absorb {
 impl Hasher for SeededHasher {
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        self.absorb(hash(bytes, &self.secrets));
+        self.absorb(hash(bytes, self.secrets));
     }
 
     absorb!(write_u8: u8, write_u16: u16, write_u32: u32, write_u64: u64, write_usize: usize);

@@ -24,7 +24,7 @@
 //! | | |
 //! |---|---|
 //! | [`CuckooFilter`] | a filter of a fixed size, or one that [grows](#growth); made by [`Builder`] |
-//! | [`ExpiringFilter`] | a filter whose items [expire](#expiry); made by [`ExpiringBuilder`] |
+//! | [`ExpiringFilter`] | a filter whose items [expire](#expiry), of a fixed size or one that grows; made by [`ExpiringBuilder`] |
 //! | [`InsertError`], [`BatchError`], [`BuildError`], [`MergeError`], [`SnapshotError`] | what can go wrong, with the values involved |
 //! | [`SnapshotDecoder`] | builds a filter from a snapshot that arrives in pieces |
 //! | [`Stats`] | what a filter has done, for metrics |
@@ -39,7 +39,7 @@
 //! |---|---|
 //! | items must expire | [`ExpiringFilter`] |
 //! | the number of items is known | [`capacity`](Builder::capacity) |
-//! | it is not known within a factor of 2 | [`max_capacity`](Builder::max_capacity), which lets the filter grow |
+//! | it is not known within a factor of 2 | [`max_capacity`](Builder::max_capacity), which lets the filter grow, also an [expiring](ExpiringBuilder::max_capacity) one |
 //! | a wrong answer costs a read | a [rate](Builder::false_positive_rate) of about 0.01 |
 //! | a wrong answer loses an item | a rate of 10⁻⁶ or less |
 //! | memory matters more than speed | [`Prefer::Space`], without growth |
@@ -103,7 +103,7 @@
 //! | [determinism](CuckooFilter#determinism) | With a seed, the same calls in one thread make the same filter, down to the bytes of its snapshot. |
 //! | [snapshots](CuckooFilter::write_to) | Contain every item that was present during the whole call, while other threads write. |
 //! | [merge](CuckooFilter::merge) | Adds every copy that was in the other filter during the whole call, while threads use both. |
-//! | [union](CuckooFilter::union_with) | Each item is then in as often as in the filter that had it most often, while threads use both. |
+//! | [union](CuckooFilter::union_with) | Raises each item to the number of copies in the other filter, while threads use both. |
 //! | untrusted bytes | Result in a filter or a typed error, never in a panic. |
 //! | panics | A method that can panic says so. |
 //!
@@ -166,12 +166,16 @@ mod filter;
 mod geometry;
 mod hash;
 mod header;
+mod memory;
 mod merge;
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub mod model;
 mod raw;
 #[cfg(feature = "serde")]
 mod serde;
+#[cfg(feature = "shared")]
+#[doc(hidden)]
+pub mod shared;
 mod snapshot;
 mod stats;
 mod step;

@@ -83,7 +83,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
         if ptr::eq(self, other) {
             return Err(MergeError::SameFilter);
         }
-        if let Some(mismatch) = mismatch(self.geometry, other.geometry) {
+        if let Some(mismatch) = mismatch(self.geometry(), other.geometry()) {
             return Err(MergeError::Geometry(mismatch));
         }
         let [this, other] = [self, other].map(|filter| probe(filter.hasher()));

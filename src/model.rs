@@ -1,6 +1,5 @@
-//! The protocol in the hands of the models: the library's own code on tables of
-//! a few buckets, with every step within reach. Exists only under `cfg(guira_loom)`,
-//! `cfg(guira_shuttle)` and `cfg(guira_faults)`.
+//! The protocol for the models: the library's own code on tables of a few buckets, with access to
+//! every step. Exists only under `cfg(guira_loom)`, `cfg(guira_shuttle)` and `cfg(guira_faults)`.
 #![expect(private_bounds, reason = "the layouts of the models are their own")]
 
 use crate::{
@@ -12,7 +11,7 @@ use crate::{
     table::Levels,
     table::class::{Class, alternate},
     table::entry::{Entry, Fingerprint},
-    table::layout::{Lanes, Layout, PackedLayout, semi_sorted, series},
+    table::layout::{Lanes, Layout, PackedLayout, Word, semi_sorted, series},
     table::time::Timeless,
     table::word::Bucket,
 };
@@ -20,37 +19,41 @@ use crate::{
 mod expiring;
 mod growth;
 mod midway;
+#[cfg(all(guira_loom, feature = "shared"))]
+mod processes;
 mod snapshot;
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 mod watched;
 
-pub use crate::fault::{Fault, limit_attempts, refuse_memory, weaken};
+pub use crate::fault::{Fault, allocate_list_late, limit_attempts, refuse_memory, weaken};
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 pub use crate::fault::{unwatch, watch};
 pub use crate::step::Step;
 #[cfg(guira_loom)]
 pub use crate::trace::{Access, end_trace, start_trace};
-pub use expiring::Expiring;
+pub use expiring::{Expiring, GrowingExpiring};
 pub use growth::Growing;
+#[cfg(all(guira_loom, feature = "shared"))]
+pub use processes::{Process, Processes, STEPS, STEPS_OF_PATH};
 #[cfg(not(any(guira_loom, guira_shuttle)))]
 pub use watched::{Memory, Watched, WordShown};
 
-/// 8-bit fingerprints in `SLOTS` slots; with a phase one more at the next level. The words are
-/// packed, or semi-sorted.
+/// Fingerprints of 8 bits in `SLOTS` slots. With a phase, words have one more slot from level 1 on.
+/// The words are packed or semi-sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Small<const SLOTS: usize, const PHASE_BITS: u32, const SEMI_SORTED: bool = false>;
 
 impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Small<SLOTS, PHASE_BITS> {
     const LEVELS: &'static [Lanes] = match PHASE_BITS {
         0 => &[Lanes::new(8, SLOTS, 8)],
-        // One slot more from level 1 on.
+        // One more slot from level 1 on.
         _ => &series(8, 3, 7 * (SLOTS as u32 + 1)),
     };
     const PHASE_BITS: u32 = PHASE_BITS;
     type Time = Timeless;
 }
 
-// As many fingerprints as those of packed words have, so the items are the same.
+// The number of fingerprints is that of packed words, so the items are the same.
 semi_sorted!(Small<2, 0, true>: 6 raw bits x 2, 4 prefixes, 10 sets);
 
 /// A filter of a few buckets with two slots each, whose words are semi-sorted.
@@ -66,7 +69,7 @@ impl Item {
         self.0.fingerprint.bits()
     }
 
-    /// Its entry in a filter without time.
+    /// The entry of the item in a filter without time.
     fn entry(self) -> Entry {
         self.0.untagged()
     }
@@ -77,7 +80,17 @@ impl Item {
     }
 }
 
-/// A filter of a few buckets with `SLOTS` slots each; one with a phase can grow.
+/// Inserts an item into one of its buckets.
+fn put<L: Layout>(raw: &RawFilter<L>, item: Item, bucket: usize) {
+    let claim = |word: Word<L>| word.has_vacancy().then(|| word.plus(item.entry()));
+    let inserted = raw
+        .table
+        .update(Step::Claim, item.0.fingerprint, bucket, claim);
+    assert!(inserted, "bucket {bucket} is full");
+    raw.len.add(1);
+}
+
+/// A filter of a few buckets with `SLOTS` slots each. With a phase, it can grow.
 pub struct Model<const SLOTS: usize, const PHASE_BITS: u32 = 0, const SEMI_SORTED: bool = false>(
     RawFilter<Small<SLOTS, PHASE_BITS, SEMI_SORTED>>,
 )
@@ -137,13 +150,7 @@ where
                     item.0.p == bucket || item.0.q == bucket,
                     "{item:?} in bucket {bucket}"
                 );
-                raw.len.add(1);
-                let put = raw
-                    .table
-                    .update(Step::Claim, item.0.fingerprint, bucket, |word| {
-                        word.has_vacancy().then(|| word.plus(item.entry()))
-                    });
-                assert!(put, "bucket {bucket} is full");
+                put(&raw, *item, bucket);
             }
         }
         Self(raw)
@@ -154,14 +161,14 @@ where
         self.0.contains(item.0)
     }
 
-    /// Lookups that answered true without proof.
+    /// The number of lookups that returned true without proof.
     pub fn conservative_lookups(&self) -> u64 {
-        self.0.counters.stats().conservative_lookups
+        self.0.stats().conservative_lookups
     }
 
     /// `CuckooFilter::stats`: relocations and lookups.
     pub fn stats(&self) -> Stats {
-        self.0.counters.stats()
+        self.0.stats()
     }
 
     /// `CuckooFilter::count`.
@@ -174,16 +181,18 @@ where
         self.0.insert(item.0).is_ok()
     }
 
-    /// `CuckooFilter::insert` where `bucket` is the emptier one.
+    /// `CuckooFilter::insert`, with its error.
+    ///
+    /// # Errors
+    ///
+    /// As `CuckooFilter::insert`.
+    pub fn try_insert(&self, item: Item) -> Result<(), InsertError> {
+        self.0.insert(item.0)
+    }
+
+    /// As `CuckooFilter::insert`, if `bucket` is the emptier one.
     pub fn insert_into(&self, item: Item, bucket: usize) {
-        let inserted = self
-            .0
-            .table
-            .update(Step::Claim, item.0.fingerprint, bucket, |word| {
-                word.has_vacancy().then(|| word.plus(item.entry()))
-            });
-        assert!(inserted, "bucket {bucket} is full");
-        self.0.len.add(1);
+        put(&self.0, item, bucket);
     }
 
     /// `CuckooFilter::insert_unique`.
@@ -200,15 +209,15 @@ where
         self.0.remove(item.0)
     }
 
-    /// One relocation of a copy of `item`; false if it was given up.
+    /// Relocates a copy of `item`. False if the move was given up.
     pub fn relocate(&self, item: Item, from: usize) -> bool {
         self.0
             .move_resident(hop(item, from), false, Fill::Hole)
             .is_some()
     }
 
-    /// Two relocations, `last` out of `middle` first, then `first` into the slot
-    /// that it left, and `new` into the slot of that.
+    /// Two relocations: first `last` moves out of `middle`, then `first` into the slot that it
+    /// left, and `new` into the slot of `first`.
     pub fn relocate_chain(
         &self,
         first: Item,
@@ -237,7 +246,7 @@ impl<const SLOTS: usize, const SEMI_SORTED: bool> Model<SLOTS, 0, SEMI_SORTED>
 where
     Small<SLOTS, 0, SEMI_SORTED>: Layout,
 {
-    /// The items at rest: panics if a mark, a reservation or a wrong `len` is left.
+    /// The items at rest. Panics if a mark, a reservation or a wrong `len` is left.
     pub fn at_rest(&self) -> Vec<(usize, u64)> {
         let mut found = Vec::new();
         for bucket in 0..self.0.table.buckets() {
@@ -278,7 +287,7 @@ fn hop(item: Item, from: usize) -> Hop {
     }
 }
 
-/// The `nth` item of a pair among those with a fingerprint that is `wanted`.
+/// The `nth` item of a pair whose fingerprint satisfies `wanted`.
 fn item(buckets: usize, a: usize, b: usize, nth: usize, wanted: impl Fn(u64) -> bool) -> Item {
     let fingerprint = (1..=255)
         .filter(|&fingerprint| wanted(fingerprint))

@@ -9,8 +9,10 @@ pub(crate) mod batch;
 mod clear;
 mod copies;
 pub(crate) mod counters;
+pub(crate) mod crew;
 mod expire;
 pub(crate) mod frontier;
+mod hop;
 mod insert;
 mod len;
 mod lookup;
@@ -20,18 +22,26 @@ mod refresh;
 pub(crate) mod relocate;
 mod remove;
 mod search;
+#[cfg(feature = "shared")]
+pub(crate) mod shared;
 mod token;
 pub(crate) mod union;
 mod unique;
 pub(crate) mod version;
 
-use crate::table::{
-    Levels, Table,
-    class::Class,
-    layout::{Layout, Word},
-    time::Time,
+use crate::{
+    memory::{Extra, Storage},
+    stats::Stats,
+    sync::once::NoMemory,
+    table::{
+        Levels, Table,
+        class::Class,
+        layout::{Layout, Word},
+        time::Time,
+    },
 };
 use counters::Counters;
+use crew::{Crew, places::Place};
 use frontier::{Frontiers, chunk_buckets};
 use len::Len;
 use version::Versions;
@@ -39,21 +49,16 @@ use version::Versions;
 /// The buckets of one filter, and all other state of the protocol.
 pub(crate) struct RawFilter<L: Layout> {
     pub(crate) table: Table<L>,
-    pub(crate) versions: Versions,
+    pub(crate) versions: Versions<L::Storage>,
     pub(crate) frontiers: Frontiers,
-    pub(crate) len: Len,
-    grow_at: GrowAt,
-    /// In a box, because writers write them and lookups read the cache line of the other fields.
-    pub(crate) counters: Box<Counters>,
+    pub(crate) len: Len<L::Storage>,
     pub(crate) time: L::Time,
+    /// The threads at work in a filter that processes share.
+    pub(crate) crew: <L::Storage as Storage>::Extra<Crew>,
 }
 
 /// A moment of a filter's time.
 type Now<L> = <<L as Layout>::Time as Time<Word<L>>>::Now;
-
-/// Returns the number of items at which the next level begins. The arguments are the number of buckets
-/// of a plane, the levels of the filter, and the current level.
-pub(crate) type GrowAt = fn(usize, Levels, u32) -> usize;
 
 impl<L: Layout> RawFilter<L> {
     /// An empty filter of `buckets` buckets that go through `levels`;
@@ -73,16 +78,16 @@ impl<L: Layout> RawFilter<L> {
             } else {
                 Len::new(buckets)
             },
-            grow_at: |_, _, _| usize::MAX,
-            counters: Box::default(),
             time: L::Time::default(),
+            crew: Default::default(),
             table,
         })
     }
 
     /// The filter, which from now on begins levels early: before it runs out of room.
-    pub(crate) fn growing_at(self, grow_at: GrowAt) -> Self {
-        Self { grow_at, ..self }
+    pub(crate) fn growing_early(mut self) -> Self {
+        self.table.begin_early();
+        self
     }
 
     /// The filter with this time.
@@ -90,9 +95,21 @@ impl<L: Layout> RawFilter<L> {
         Self { time, ..self }
     }
 
+    /// The threads at work, if processes share the filter.
+    #[inline(always)]
+    pub(crate) fn crew(&self) -> Option<&Crew> {
+        self.crew.get()
+    }
+
+    /// A place for a scan, if processes share the filter.
+    pub(crate) fn place(&self) -> Result<Option<Place>, NoMemory> {
+        let take = |crew: &Crew| crew.places.take().ok_or(NoMemory);
+        self.crew().map(take).transpose()
+    }
+
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Counters>() + self.table.bytes() + self.versions.bytes() + self.len.bytes()
+        self.table.bytes() + self.versions.bytes() + self.len.bytes()
     }
 
     /// What threads share.
@@ -102,8 +119,17 @@ impl<L: Layout> RawFilter<L> {
         fields.push(self.versions.field());
         fields.push(self.frontiers.field());
         fields.extend(self.len.fields());
-        fields.extend(self.counters.fields());
         fields
+    }
+
+    /// The counters off the fast path, for this thread.
+    pub(crate) fn counters(&self) -> &Counters {
+        self.len.counters()
+    }
+
+    /// The fields of [`Stats`] that are counted off the fast path. The others are 0.
+    pub(crate) fn stats(&self) -> Stats {
+        self.len.stats()
     }
 
     #[inline(always)]
@@ -112,6 +138,8 @@ impl<L: Layout> RawFilter<L> {
     }
 }
 
+#[cfg(test)]
+mod growing_expiring_tests;
 #[cfg(test)]
 mod oracle_tests;
 #[cfg(test)]

@@ -9,9 +9,10 @@ mod classes;
 pub(crate) mod decode;
 pub(crate) mod decoder;
 pub(crate) mod header;
-mod image;
+pub(crate) mod image;
+pub(crate) mod passes;
 mod place;
-mod stream;
+pub(crate) mod stream;
 pub(crate) mod summed;
 
 use crate::{
@@ -21,15 +22,16 @@ use crate::{
     raw::{any::with_layout, frontier::chunk_buckets},
 };
 use decode::Decoder;
-use decoder::Passes;
+use decoder::Plain;
 use header::Header;
-use place::Copying;
+use passes::Copying;
+use place::Place;
 use std::{
     hash::BuildHasher,
     io::{self, Read, Write},
 };
-use stream::Encoder;
 pub(crate) use stream::fill_from;
+use stream::{Encoder, PASS_ENDS};
 
 impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// Writes a snapshot of the filter, while threads use the filter.
@@ -70,7 +72,8 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// The errors of `writer`.
     pub fn write_to<W: Write>(&self, writer: W) -> io::Result<()> {
-        let mut encoder = Encoder::new(writer, &Header::of(self))?;
+        let header = Header::of(self).to_bytes();
+        let mut encoder = Encoder::new(writer, &header, PASS_ENDS)?;
         with_layout!(&self.raw, raw => raw.scan(&mut encoder))?;
         encoder.end()
     }
@@ -115,10 +118,10 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn snapshot_len_hint(&self) -> usize {
-        let tags = self
-            .geometry
+        let geometry = self.geometry();
+        let tags = geometry
             .buckets
-            .div_ceil(chunk_buckets(self.geometry.series.levels));
+            .div_ceil(chunk_buckets(geometry.series.levels));
         // The doublings, the words, and a tag per chunk.
         header::len_with(1 + self.buckets() + tags)
     }
@@ -151,7 +154,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// The call allocates at most 5 bytes per byte read, and some KiB.
     /// [`SnapshotDecoder`](crate::SnapshotDecoder) accepts a limit.
     pub fn read_from_with_hasher<R: Read>(reader: R, hasher: S) -> Result<Self, SnapshotError> {
-        Decoder::<Passes>::read(reader)?.finish(|_| hasher)
+        Decoder::<Plain>::read(reader)?.finish(|_| hasher)
     }
 
     /// Makes a filter from a snapshot of a filter that used `hasher`.
@@ -173,7 +176,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
-        Decoder::<Passes>::whole(bytes, |passes| passes.finish(|_| hasher))
+        Decoder::<Plain>::whole(bytes, |plain| plain.finish(|_| hasher))
     }
 }
 
@@ -201,7 +204,7 @@ impl CuckooFilter {
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
     pub fn read_from<R: Read>(reader: R) -> Result<Self, SnapshotError> {
-        Decoder::<Passes>::read(reader)?.finish(SeededState::new)
+        Decoder::<Plain>::read(reader)?.finish(SeededState::new)
     }
 
     /// Makes a filter from a snapshot.
@@ -225,7 +228,7 @@ impl CuckooFilter {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        Decoder::<Passes>::whole(bytes, |passes| passes.finish(SeededState::new))
+        Decoder::<Plain>::whole(bytes, |plain| plain.finish(SeededState::new))
     }
 }
 
@@ -264,9 +267,12 @@ impl<S: Clone + BuildHasher + 'static> CuckooFilter<S> {
     ///
     /// [`MemoryError`] if there is no memory for the copy.
     pub fn try_clone(&self) -> Result<Self, MemoryError> {
-        let mut copying = Copying::new(self.geometry);
+        let geometry = self.geometry();
+        let make = |doublings| Place::new(geometry, doublings);
+        let mut copying = Copying::new(geometry, make);
         let scanned = with_layout!(&self.raw, raw => raw.scan(&mut copying));
-        match scanned.and_then(|()| copying.finish(self.hasher.clone())) {
+        let copied = scanned.and_then(|()| copying.finish()?.finish(self.hasher.clone()));
+        match copied {
             Ok(clone) => Ok(clone),
             Err(SnapshotError::Memory { buckets }) => Err(MemoryError { buckets }),
             Err(error) => unreachable!("an image of this filter: {error}"),

@@ -33,7 +33,7 @@ pub struct Stats {
     pub relocations: u64,
     /// The most relocations that one insert has needed.
     pub longest_path: u64,
-    /// Inserts that found no room.
+    /// Inserts that found no room, other than [`Contended`](crate::InsertError::Contended) ones.
     pub failed_inserts: u64,
     /// Lookups that read again because of a relocation or an `insert_unique` in progress.
     pub retried_lookups: u64,

@@ -31,8 +31,8 @@ pub enum Step {
     Claim,
     /// move, step 1: an empty slot of the destination becomes O.
     Outline,
-    /// move, step 2: the version of the pair advances; the mover gives way to a thread that holds
-    /// it.
+    /// move, step 2: the version of the pair advances. The mover retracts if a remove holds the
+    /// stripe.
     Advance,
     /// move, step 3: O becomes S.
     Shadow,
@@ -40,18 +40,20 @@ pub enum Step {
     Decide,
     /// move, step 5: S becomes D.
     Deliver,
-    /// move, step 6: T goes.
+    /// move, step 6: T becomes empty, or the outline of the next hop, or the new item.
     Erase,
     /// move, step 7: D becomes unmarked, K becomes empty.
     Settle,
-    /// move, given up: the outline or shadow becomes empty.
+    /// move, abandoned: the outline or shadow becomes empty.
     Retract,
     /// remove: an unmarked copy becomes empty.
     Take,
     /// remove: S or D becomes K.
     Kill,
-    /// remove: the pair's stripe is held, before an S is killed.
+    /// remove: holds the stripe of the pair before it kills an S.
     Hold,
+    /// remove: a hold of a stripe ends.
+    EndHold,
     /// insert_unique: an empty slot becomes a token.
     Reserve,
     /// insert_unique: the token of a call in the other word becomes empty.
@@ -64,34 +66,44 @@ pub enum Step {
     Hint,
     /// split: the word is frozen.
     Freeze,
-    /// split: the new word is made.
+    /// split: the new word gets its contents.
     Copy,
-    /// split: what went to the new word leaves the old one, which thaws.
+    /// split: the fingerprints in the new word are removed from the old one, which thaws.
     Cut,
-    /// split: the split pointer moves on.
+    /// split: the split pointer advances.
     MovePointer,
     /// split: the level is complete.
     Complete,
     /// A call reads the epoch of the filter's time.
     ReadEpoch,
-    /// A call reads once more whether it is still that epoch.
+    /// A call checks once more that the epoch has not changed.
     RereadEpoch,
     /// expire, refresh: a copy becomes W.
     Withhold,
-    /// expire: W becomes empty, as its copy is dead.
+    /// expire: W becomes empty, because its copy is dead.
     Empty,
-    /// expire, refresh: W becomes unmarked, with its tag as it was.
+    /// expire, refresh: W becomes unmarked, and keeps its tag.
     Release,
-    /// refresh: W becomes unmarked, with the tag of now.
+    /// refresh: W becomes unmarked, with the tag of the current epoch.
     Renew,
     /// advance: the next epoch begins.
     Tick,
     /// advance, sweep: all words have been swept in an epoch.
     Swept,
-    /// tick: when an epoch began.
+    /// tick: the beginning of an epoch is recorded.
     Began,
     /// snapshot: the scan enters a chunk of buckets.
     Enter,
     /// snapshot: the scan loads a word.
     Scan,
+    /// In a filter that processes share, a thread notes what it is about to do, or that it has done it.
+    Note,
+    /// move, in a filter that processes share: the mover takes the gate of the class.
+    Gate,
+    /// move, in a filter that processes share: the mover frees the gate.
+    Leave,
+    /// snapshot, in a filter that processes share: a scan begins.
+    Appear,
+    /// snapshot, in a filter that processes share: a scan ends.
+    Vanish,
 }

@@ -4,6 +4,7 @@
 
 #[cfg(guira_coherence)]
 mod observed;
+pub(crate) mod once;
 #[cfg(guira_loom)]
 mod traced;
 
@@ -32,6 +33,12 @@ pub(crate) use std::sync::atomic::Ordering;
 use std::sync::atomic::fence;
 #[cfg(guira_loom)]
 pub(crate) use traced::AtomicU64;
+
+#[cfg(any(guira_loom, guira_shuttle, guira_coherence))]
+pub(crate) use AtomicU64 as SmallCounter;
+/// A counter that stays small. It takes half the memory, because there may be very many filters.
+#[cfg(not(any(guira_loom, guira_shuttle, guira_coherence)))]
+pub(crate) use std::sync::atomic::AtomicU32 as SmallCounter;
 
 /// True in a model. The constants are smaller there, and the code is the same.
 pub(crate) const IN_MODEL: bool = cfg!(any(guira_loom, guira_shuttle));

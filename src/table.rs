@@ -24,8 +24,9 @@ pub(crate) mod word;
 
 use crate::{
     fault,
+    memory::Storage,
     step::Step,
-    sync::{self, AtomicU64, Ordering},
+    sync::{AtomicU64, Ordering},
 };
 use class::Fingerprints;
 use entry::Fingerprint;
@@ -55,34 +56,41 @@ impl Levels {
 }
 
 /// All words of a filter.
-pub(crate) struct Table<L> {
+pub(crate) struct Table<L: Layout> {
     /// Plane 0.
-    first: Planes,
+    first: Planes<L::Storage>,
     growth: Growth<L>,
 }
 
 /// The state that only growable filters have; nearly empty in a fixed filter.
-struct Growth<L> {
+struct Growth<L: Layout> {
     /// Number k holds the words that level k adds to the earlier ones.
-    segments: Segments,
+    segments: Segments<L::Storage>,
     /// A level that all words have reached, as [`Phases::hint`]. It speeds up routing.
     hint: AtomicU64,
-    /// The level at which the filter begins.
-    first_level: u32,
-    /// The number of times that the filter can double.
-    more: u32,
     fingerprints: Fingerprints<L>,
+    /// The level at which the filter begins.
+    first_level: u8,
+    /// The number of times that the filter can double.
+    more: u8,
+    /// True if levels begin before the filter runs out of room.
+    begins_early: bool,
 }
 
 impl<L: Layout> Growth<L> {
-    fn new(buckets: usize, levels: Levels) -> Self {
+    fn new(levels: Levels) -> Self {
         let Levels { first, more } = levels;
+        assert!(
+            (more as usize) < segment::MOST,
+            "a filter of {more} doublings"
+        );
         Self {
-            segments: Segments::new(buckets, more),
+            segments: Segments::new(),
             hint: AtomicU64::new(Word::<L>::hint(first, first).pack()),
-            first_level: first,
-            more,
             fingerprints: Fingerprints::new(first),
+            first_level: first as u8,
+            more: more as u8,
+            begins_early: false,
         }
     }
 }
@@ -92,14 +100,20 @@ impl<L: Layout> Table<L> {
     /// is no memory for them.
     pub(crate) fn new(buckets: usize, levels: Levels) -> Option<Self> {
         debug_assert!(buckets >= 2 && buckets.is_multiple_of(2));
-        let mut first = Planes::first(sync::zeroed(buckets)?);
+        let mut first = Planes::first(L::Storage::zeroed(buckets)?);
         first.empty::<L>(levels.first);
         Some(Self::with_first(first, levels))
     }
 
-    fn with_first(first: Planes, levels: Levels) -> Self {
+    /// The table of a fixed filter in these words.
+    #[cfg(feature = "shared")]
+    pub(crate) fn in_words(words: <L::Storage as Storage>::Words) -> Self {
+        Self::with_first(Planes::first(words), Levels::FIXED)
+    }
+
+    fn with_first(first: Planes<L::Storage>, levels: Levels) -> Self {
         Self {
-            growth: Growth::new(first.words.len(), levels),
+            growth: Growth::new(levels),
             first,
         }
     }
@@ -116,6 +130,15 @@ impl<L: Layout> Table<L> {
         self.buckets() + segments.map(|it| it.planes.words.len()).sum::<usize>()
     }
 
+    /// The number of allocated planes.
+    pub(crate) fn planes(&self) -> usize {
+        if L::GROWS {
+            self.words() / self.buckets()
+        } else {
+            1
+        }
+    }
+
     /// Bytes on the heap.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&*self.first.words) + self.growth.segments.bytes()
@@ -124,11 +147,12 @@ impl<L: Layout> Table<L> {
     /// Empties the filter and gives back the memory of its growth.
     pub(crate) fn clear(&mut self) {
         let levels = self.levels();
-        for word in &mut self.first.words {
-            *word = AtomicU64::new(0);
-        }
+        L::Storage::fill(&mut self.first.words, 0);
         self.first.empty::<L>(levels.first);
-        self.growth = Growth::new(self.buckets(), levels);
+        self.growth = Growth {
+            begins_early: self.growth.begins_early,
+            ..Growth::new(levels)
+        };
     }
 
     /// The fingerprints of items in this filter.
@@ -147,14 +171,28 @@ impl<L: Layout> Table<L> {
     pub(crate) fn levels(&self) -> Levels {
         Levels {
             first: self.first_level(),
-            more: self.growth.more,
+            more: u32::from(self.growth.more),
         }
+    }
+
+    /// True if levels begin before the filter runs out of room.
+    pub(crate) fn begins_early(&self) -> bool {
+        self.growth.begins_early
+    }
+
+    /// From now on levels begin early.
+    pub(crate) fn begin_early(&mut self) {
+        self.growth.begins_early = true;
     }
 
     /// The level at which the filter begins.
     #[inline(always)]
     pub(crate) fn first_level(&self) -> u32 {
-        if L::GROWS { self.growth.first_level } else { 0 }
+        if L::GROWS {
+            u32::from(self.growth.first_level)
+        } else {
+            0
+        }
     }
 
     /// The level that all words have reached, according to the hint.
@@ -206,13 +244,13 @@ impl<L: Layout> Table<L> {
 
     /// The segment that takes the words of `level` to the next level, if it exists.
     #[inline(always)]
-    fn segment(&self, level: u32) -> Option<&Segment> {
+    fn segment(&self, level: u32) -> Option<&Segment<L::Storage>> {
         let number = (level - self.first_level()) as usize + 1;
         self.growth.segments.get(number)
     }
 
     /// Allocates what the level after `level` needs; `None` if there is no memory.
-    pub(crate) fn begin_level(&self, level: u32) -> Option<&Segment> {
+    pub(crate) fn begin_level(&self, level: u32) -> Option<&Segment<L::Storage>> {
         let number = (level - self.first_level()) as usize + 1;
         self.growth.segments.publish(number, self.words_at(level))
     }
@@ -221,8 +259,7 @@ impl<L: Layout> Table<L> {
     /// so far.
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn words_made(&self) -> impl Iterator<Item = (u64, usize, Word<L>)> {
-        let planes = (self.words() / self.buckets()) as u64;
-        (0..planes)
+        (0..self.planes() as u64)
             .flat_map(|plane| (0..self.buckets()).map(move |bucket| (plane, bucket)))
             .map(|(plane, bucket)| {
                 // Acquire: as a reader's load.

@@ -1,4 +1,4 @@
-//! union: each item is then in as often as in the filter that has it most often.
+//! union: raises each item to the larger of the numbers of copies in two filters.
 
 use crate::{error::MergeError, filter::CuckooFilter, raw::any::with_layout};
 use std::hash::BuildHasher;
@@ -65,7 +65,7 @@ impl<S: BuildHasher + 'static> CuckooFilter<S> {
     pub fn union_with(&self, other: &Self) -> Result<(), MergeError> {
         self.check_mergeable(other)?;
         let mut merged = 0;
-        let of_other = |class| with_layout!(&other.raw, raw => raw.copies_for_union(class));
+        let of_other = |class| with_layout!(&other.raw, raw => raw.count(class));
         let raised = other.raw.scan_classes(&mut |classes| {
             with_layout!(&self.raw, raw => raw.raise_classes(&of_other, classes, &mut merged))
         });

@@ -4,7 +4,6 @@ use crate::{
     geometry::Geometry,
     raw::{RawFilter, batch::InFlight},
     table::{
-        Levels,
         layout::{self, layouts},
         time::Epochs,
     },
@@ -21,6 +20,7 @@ macro_rules! any_expiring {
         /// One variant for each layout.
         pub(crate) enum AnyExpiring {
             $($expiring(RawFilter<layout::$expiring>),)*
+            Growing(RawFilter<layout::GrowingExpiring>),
         }
 
         /// Runs `$body` with `$raw` bound to the raw filter, in each layout.
@@ -29,25 +29,32 @@ macro_rules! any_expiring {
                 use $crate::expiring::any::AnyExpiring as Any;
                 match $d any {
                     $(Any::$expiring($d raw) => $d body,)*
+                    Any::Growing($d raw) => $d body,
                 }
             }};
         }
 
-        /// The variant of a fingerprint, made by `$make`, in which `$layout` is its layout.
-        macro_rules! of_bits {
-            ($d bits:expr, $d layout:ident => $d make:expr) => {{
-                use $crate::{expiring::any::AnyExpiring as Any, table::layout};
-                match $d bits {
-                    $($bits => {
+        /// The variant of a `Series`, made by `$make`, in which `$layout` is its layout.
+        macro_rules! of_series {
+            ($d series:expr, $d layout:ident => $d make:expr) => {{
+                use $crate::{expiring::any::AnyExpiring as Any, geometry::Series, table::layout};
+                match $d series {
+                    $(Series { levels: 0, fingerprint_bits: $bits, .. } => {
                         type $d layout = layout::$expiring;
                         Any::$expiring($d make)
                     })*
-                    bits => unreachable!("no expiring layout has {bits} bits"),
+                    Series { levels: 0, .. } => {
+                        unreachable!("no expiring layout is {:?}", $d series)
+                    }
+                    _ => {
+                        type $d layout = layout::GrowingExpiring;
+                        Any::Growing($d make)
+                    }
                 }
             }};
         }
 
-        pub(crate) use with_layout;
+        pub(crate) use {of_series, with_layout};
     };
 }
 
@@ -57,10 +64,22 @@ impl AnyExpiring {
     /// An empty filter whose copies are live up to an age of `oldest`; `None` if there is no
     /// memory.
     pub(super) fn new(geometry: &Geometry, oldest: u32) -> Option<Self> {
-        Some(of_bits!(geometry.series.fingerprint_bits, L => {
-            let raw = RawFilter::<L>::new(geometry.buckets, Levels::FIXED)?;
+        let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
+        Some(of_series!(geometry.series, L => {
+            let raw = RawFilter::<L>::new(buckets, levels)?;
+            let raw = raw.growing_early();
             raw.with_time(Epochs::new(oldest.into()))
         }))
+    }
+
+    /// [`RawFilter::contains`] by hash in a filter that can grow, not inlined. It takes the whole enum,
+    /// because a pointer to the filter inside would cost the other layouts a register.
+    #[inline(never)]
+    pub(super) fn contains_hash_growing(&self, hash: u64) -> bool {
+        let Self::Growing(raw) = self else {
+            unreachable!("only a filter that can grow is looked up here")
+        };
+        raw.contains(raw.class(hash))
     }
 
     /// [`RawFilter::first_in_flight`].

@@ -8,6 +8,9 @@ use crate::{
 };
 use std::time::Duration;
 
+/// The items of a TTL by default.
+const DEFAULT_CAPACITY: usize = 1024;
+
 /// The epochs of a TTL by default: an item expires at most 1/12 of the TTL late, and the sweeps cost
 /// little.
 const DEFAULT_EPOCHS: u32 = 12;
@@ -30,6 +33,7 @@ const DEFAULT_EPOCHS: u32 = 12;
 #[derive(Clone, Debug)]
 pub struct ExpiringBuilder<S = SeededState> {
     window: Window,
+    max_capacity: Option<usize>,
     rate: Option<f64>,
     fingerprint_bits: Option<u32>,
     hasher: S,
@@ -83,10 +87,12 @@ impl ExpiringBuilder {
     fn new(ttl: Duration) -> Self {
         Self {
             window: Window {
-                capacity: 1024,
+                capacity: DEFAULT_CAPACITY,
+                max_capacity: DEFAULT_CAPACITY,
                 ttl,
                 epochs: DEFAULT_EPOCHS,
             },
+            max_capacity: None,
             rate: None,
             fingerprint_bits: None,
             hasher: SeededState::random(),
@@ -131,6 +137,41 @@ impl<S> ExpiringBuilder<S> {
         self
     }
 
+    /// Lets the filter grow until it has room for `items` distinct items per TTL, at least
+    /// [`capacity`](Self::capacity). By default it has a fixed size.
+    ///
+    /// The filter doubles when it needs more room, and its rate never exceeds the
+    /// [requested one](Self::false_positive_rate). No thread waits for a doubling, and each item keeps its
+    /// time. A filter does not shrink; [`reset`](ExpiringFilter::reset) makes it small again.
+    ///
+    /// Expired items take up room until they are swept. A filter whose epochs begin late may therefore
+    /// grow further than its traffic requires.
+    ///
+    /// As with [`Builder::max_capacity`](crate::Builder::max_capacity), the filter is fixed if growth
+    /// would save at most half of its start.
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let filter = ExpiringFilter::builder(Duration::from_secs(3600))
+    ///     .capacity(1_000)
+    ///     .max_capacity(100_000)
+    ///     .build()?;
+    /// let small = filter.memory_usage();
+    /// for event in 0..100_000_u32 {
+    ///     assert!(filter.insert(&event).is_ok());
+    /// }
+    /// assert!(filter.memory_usage() > 20 * small);
+    /// assert!(filter.false_positive_rate() <= 0.001);
+    /// # Ok::<(), guira::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn max_capacity(mut self, items: usize) -> Self {
+        self.max_capacity = Some(items);
+        self
+    }
+
     /// The number of epochs in the TTL, E: from 1 to 13. The default is 12.
     ///
     /// An item lives for at most TTL · (1 + 1/E), and the table is larger by the items of an epoch.
@@ -154,7 +195,8 @@ impl<S> ExpiringBuilder<S> {
     }
 
     /// The highest share of absent items for which the filter may answer true, from 3·10⁻⁸ to less
-    /// than 1, while [`capacity`](Self::capacity) items arrive per TTL.
+    /// than 1, while [`capacity`](Self::capacity) items arrive per TTL. In a filter that grows, from
+    /// 5·10⁻⁷, and at every size.
     ///
     /// The default is 0.001, or with [`fingerprint_bits`](Self::fingerprint_bits) the rate of these.
     ///
@@ -174,7 +216,8 @@ impl<S> ExpiringBuilder<S> {
     }
 
     /// The size of a fingerprint in bits, which determines the layout: 9 (with at most 5 epochs), 11,
-    /// 16 or 26. By default the rate determines it.
+    /// 16 or 26. In a filter that [grows](Self::max_capacity), the size before growth: 10 to 23.
+    /// By default the rate determines it.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -206,12 +249,14 @@ impl<S> ExpiringBuilder<S> {
     pub fn hasher<H>(self, hasher: H) -> ExpiringBuilder<H> {
         let Self {
             window,
+            max_capacity,
             rate,
             fingerprint_bits,
             hasher: _,
         } = self;
         ExpiringBuilder {
             window,
+            max_capacity,
             rate,
             fingerprint_bits,
             hasher,
@@ -237,7 +282,7 @@ impl<S> ExpiringBuilder<S> {
     /// [`BuildError`] names the setting that cannot be met, and the allowed range.
     pub fn build(self) -> Result<ExpiringFilter<S>, BuildError> {
         let rate = rate_asked(self.rate, self.fingerprint_bits);
-        let window = self.window;
+        let mut window = self.window;
         if window.capacity == 0 {
             return Err(BuildError::ZeroCapacity);
         }
@@ -251,8 +296,12 @@ impl<S> ExpiringBuilder<S> {
                 min: MIN_EPOCH * asked,
             });
         }
-        let geometry =
-            Geometry::expiring(window.capacity, window.epochs, rate, self.fingerprint_bits)?;
+        let (items, bits) = (window.capacity, self.fingerprint_bits);
+        let geometry = match self.max_capacity {
+            None => Geometry::expiring(items, window.epochs, rate, bits),
+            Some(most) => Geometry::growable_expiring(items, most, window.epochs, rate, bits),
+        }?;
+        window.max_capacity = self.max_capacity.unwrap_or(items);
         let buckets = geometry.buckets;
         let raw =
             AnyExpiring::new(&geometry, window.epochs).ok_or(BuildError::Memory { buckets })?;

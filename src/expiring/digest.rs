@@ -4,13 +4,7 @@ use super::{ExpiringFilter, any::with_layout, snapshot::header::Header};
 use crate::{
     digest::{State, number},
     raw::RawFilter,
-    table::{
-        class::Class,
-        entry::Fingerprint,
-        layout::{Layout, PackedLayout, Word},
-        time::{Epochs, Moment, Now},
-        word::Bucket,
-    },
+    table::{layout::PackedLayout, time::Epochs},
 };
 use std::{collections::BTreeMap, convert::Infallible, hash::BuildHasher};
 
@@ -54,27 +48,15 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
 impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// The ages of live copies, each with the sum over its copies.
     fn sums_by_age(&self, start: State, oldest: u64) -> Vec<(u64, u128)> {
-        let buckets = self.table.buckets();
         // Copies are grouped by the epoch in which they were seen, because further epochs may begin
         // during the scan.
         let mut sums: BTreeMap<u64, u128> = BTreeMap::new();
-        let mut first = 0;
-        let Ok(end) = self.scan_by_epoch(|words, step| {
-            let now = Now {
-                epoch: step,
-                oldest,
-            };
-            for (bucket, &bits) in (first..).zip(words) {
-                for entry in Word::<L>::unpack(bits).residents(Fingerprint::NONE) {
-                    let class = Class::of_resident(L::fingerprint(entry), bucket, buckets);
-                    // In a filter of a hostile snapshot, the copy may have been seen before epoch
-                    // 0.
-                    let seen = step.wrapping_sub(Moment::<Word<L>>::age(now, entry));
-                    let sum = sums.entry(seen).or_default();
-                    *sum = sum.wrapping_add(start.absorb(number(class)).value());
-                }
+        let Ok(end) = self.scan_live(|epoch, copies| {
+            for (class, age) in copies {
+                // In a filter of a hostile snapshot, the copy may have been seen before epoch 0.
+                let sum = sums.entry(epoch.wrapping_sub(age)).or_default();
+                *sum = sum.wrapping_add(start.absorb(number(class)).value());
             }
-            first += words.len();
             Ok::<(), Infallible>(())
         });
         let ages = sums

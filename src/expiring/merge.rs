@@ -6,13 +6,7 @@ use crate::{
     merge::mismatch,
     raw::{RawFilter, batch::GROUP, frontier::memory::ScanError},
     snapshot::header::probe,
-    table::{
-        class::Class,
-        entry::Fingerprint,
-        layout::{Layout, PackedLayout, Word},
-        time::{Epochs, Moment, Now},
-        word::Bucket,
-    },
+    table::{class::Class, layout::PackedLayout, time::Epochs},
 };
 use arrayvec::ArrayVec;
 use std::{hash::BuildHasher, ptr};
@@ -101,26 +95,17 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         &self,
         take: &mut dyn FnMut(&[Seen]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let buckets = self.table.buckets();
-        let oldest = self.moment().oldest;
-        let mut first = 0;
         let mut group = ArrayVec::<Seen, GROUP>::new();
-        self.scan_by_epoch(|words, epoch| {
-            let then = Now { epoch, oldest };
+        self.scan_live(|epoch, copies| {
             // Further epochs may begin while the copies of a chunk are inserted.
             let passed = self.moment().epoch - epoch;
-            for (bucket, &bits) in (first..).zip(words) {
-                for entry in Word::<L>::unpack(bits).residents(Fingerprint::NONE) {
-                    let age = Moment::<Word<L>>::age(then, entry) + passed;
-                    let fingerprint = L::fingerprint(entry);
-                    group.push((Class::of_resident(fingerprint, bucket, buckets), age));
-                    if group.is_full() {
-                        take(&group)?;
-                        group.clear();
-                    }
+            for (class, age) in copies {
+                group.push((class, age + passed));
+                if group.is_full() {
+                    take(&group)?;
+                    group.clear();
                 }
             }
-            first += words.len();
             Ok(())
         })?;
         take(&group)

@@ -1,7 +1,7 @@
 //! Snapshots of an expiring filter, written while threads use the filter.
 //!
 //! `docs/FORMAT.md` describes the bytes. A tag says an epoch only modulo 2^t, and a scan may take
-//! many epochs. Each chunk of words therefore has the epoch in which it was read.
+//! many epochs. Each chunk of words therefore has the epoch in which it was read, as its tag.
 
 pub(crate) mod decoder;
 pub(super) mod header;
@@ -11,22 +11,24 @@ use super::{ExpiringFilter, any::with_layout};
 use crate::{
     error::{MemoryError, SnapshotError},
     fault::faulty,
+    geometry::Geometry,
     hash::SeededState,
     raw::{
         RawFilter,
         frontier::{chunk_buckets, memory::ScanError, scan::Chunk},
     },
-    snapshot::{assembly::Place as _, decode::Decoder, header::len_with, summed::Summed},
+    snapshot::{decode::Decoder, header::len_with, image::Sink, passes::Copying, stream::Encoder},
     table::{
+        class::Class,
         layout::{PackedLayout, Word},
         time::{
-            Epochs, Now, Time,
+            Epochs, Moment, Now, Time,
             beginning::{Beginning, Reading},
         },
         word::Bucket,
     },
 };
-use decoder::Chunks;
+use decoder::Timed;
 use header::Header;
 use place::Place;
 use std::{
@@ -35,8 +37,12 @@ use std::{
     time::Duration,
 };
 
-/// Words in a chunk. The last one may have fewer.
-const CHUNK: usize = chunk_buckets(0);
+/// Epochs from this one on are refused: no filter reaches them, and they would overflow.
+const END_OF_TIME: u64 = 1 << 63;
+
+/// Replaces the epoch of a chunk, but never of the first one of a pass. The filter has doubled, and the
+/// scan starts again at a higher level.
+const PASS_ENDS: u64 = u64::MAX;
 
 impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// Writes a snapshot of the filter, while threads use the filter.
@@ -105,15 +111,13 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     }
 
     fn write<W: Write>(&self, writer: W, clock: impl Fn() -> Reading) -> io::Result<()> {
-        let mut out = Summed::new(writer);
-        out.put(&Header::of(self).to_bytes())?;
-        with_layout!(&self.raw, raw => raw.scan_by_epoch(|words, epoch| {
-            out.put_numbers([words, &[epoch]])
-        }))?;
+        let header = Header::of(self).to_bytes();
+        let mut encoder = Encoder::new(writer, &header, PASS_ENDS)?;
+        with_layout!(&self.raw, raw => raw.scan_by_epoch(&mut encoder))?;
         let (end, age) = with_layout!(&self.raw, raw => raw.moment_and_age(clock));
-        out.put(&end.epoch.to_le_bytes())?;
-        out.put(&self.window.age_in_snapshot(age).to_le_bytes())?;
-        out.end()
+        encoder.put_number(end.epoch)?;
+        encoder.put_number(self.window.age_in_snapshot(age))?;
+        encoder.end()
     }
 
     /// [Writes](Self::write_to) a snapshot into a vector.
@@ -164,7 +168,9 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         }
     }
 
-    /// The bytes of a snapshot: how much memory to reserve for it.
+    /// The bytes of a snapshot that begins now: how much memory to reserve for it.
+    ///
+    /// A snapshot is longer only if the filter doubles before it is complete.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -176,8 +182,12 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// ```
     #[must_use]
     pub fn snapshot_len_hint(&self) -> usize {
-        // The words, the epoch of each chunk, and the epoch at the end with its age.
-        len_with(self.buckets() + self.buckets().div_ceil(CHUNK) + 2)
+        let Geometry {
+            buckets, series, ..
+        } = self.geometry;
+        let chunks = buckets.div_ceil(chunk_buckets(series.levels));
+        // The doublings, the words, the epoch of each chunk, and the epoch at the end with its age.
+        len_with(1 + self.buckets() + chunks + 2)
     }
 
     /// Reads a snapshot of a filter that used `hasher`.
@@ -207,7 +217,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
         hasher: S,
         elapsed: Duration,
     ) -> Result<Self, SnapshotError> {
-        Decoder::<Chunks>::read(reader)?.finish(|_| hasher, elapsed)
+        Decoder::<Timed>::read(reader)?.finish(|_| hasher, elapsed)
     }
 
     /// Makes a filter from a snapshot of a filter that used `hasher`.
@@ -230,7 +240,7 @@ impl<S: BuildHasher + 'static> ExpiringFilter<S> {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes_with_hasher(bytes: &[u8], hasher: S) -> Result<Self, SnapshotError> {
-        Decoder::<Chunks>::whole(bytes, |chunks| chunks.finish(|_| hasher, Duration::ZERO))
+        Decoder::<Timed>::whole(bytes, |timed| timed.finish(|_| hasher, Duration::ZERO))
     }
 }
 
@@ -282,7 +292,7 @@ impl ExpiringFilter {
     ///
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher).
     pub fn restore<R: Read>(reader: R, elapsed: Duration) -> Result<Self, SnapshotError> {
-        Decoder::<Chunks>::read(reader)?.finish(SeededState::new, elapsed)
+        Decoder::<Timed>::read(reader)?.finish(SeededState::new, elapsed)
     }
 
     /// Makes a filter from a snapshot.
@@ -303,8 +313,8 @@ impl ExpiringFilter {
     /// As [`read_from_with_hasher`](Self::read_from_with_hasher), and
     /// [`SnapshotError::TrailingBytes`] if bytes follow the snapshot.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
-        Decoder::<Chunks>::whole(bytes, |chunks| {
-            chunks.finish(SeededState::new, Duration::ZERO)
+        Decoder::<Timed>::whole(bytes, |timed| {
+            timed.finish(SeededState::new, Duration::ZERO)
         })
     }
 }
@@ -347,17 +357,14 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
     /// [`MemoryError`] if there is no memory for the copy.
     pub fn try_clone(&self) -> Result<Self, MemoryError> {
         let copy = || {
-            let mut place = Place::new(self.geometry, self.window)?;
-            let mut start = 0;
+            let make = |doublings| Place::new(self.geometry, self.window, doublings);
+            let mut copying = Copying::new(self.geometry, make);
             let (end, beginning) = with_layout!(&self.raw, raw => {
-                raw.scan_by_epoch(|words, epoch| {
-                    let buckets = start..start + words.len();
-                    start = buckets.end;
-                    place.put(buckets, words, epoch)
-                })?;
+                raw.scan_by_epoch(&mut copying)?;
                 raw.end_and_beginning()
             });
-            let copy = place.finish(self.hasher.clone(), end, beginning)?;
+            let copy = copying.finish()?;
+            let copy = copy.finish(self.hasher.clone(), end, beginning)?;
             Ok(Self {
                 clock: self.clock,
                 ..copy
@@ -372,31 +379,59 @@ impl<S: Clone + BuildHasher + 'static> ExpiringFilter<S> {
 }
 
 impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
-    /// Passes each chunk to `sink`, with the epoch in which it was read and without the copies that
-    /// were dead then. Returns the epoch at the end.
-    pub(super) fn scan_by_epoch<E: ScanError>(
-        &self,
-        mut sink: impl FnMut(&[u64], u64) -> Result<(), E>,
-    ) -> Result<u64, E> {
-        let oldest = self.moment().oldest;
-        let mut scan = self.begin_scan(None)?;
+    /// Hands all words to `sink`, each chunk with the epoch in which it was read, and without the copies
+    /// that were dead then.
+    pub(super) fn scan_by_epoch<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
+        let (table, oldest) = (&self.table, self.moment().oldest);
+        let mut scan = self.begin_scan(Some(table.scan_level()))?;
         let mut words = Vec::new();
-        while let Some(Chunk { image, .. }) = scan.next()? {
+        while let Some(Chunk { begins, image, .. }) = scan.next()? {
+            if begins {
+                sink.begin_pass(image.level - table.first_level())?;
+            }
             let epoch = image.epoch;
             let now = Now { epoch, oldest };
             let live = |&word: &u64| Word::<L>::unpack(word).without_dead(now).pack();
             words.clear();
             words.extend(image.words.iter().map(live));
-            sink(&words, epoch)?;
+            sink.chunk(&words, epoch)?;
+        }
+        Ok(())
+    }
+
+    /// The words, as a snapshot has them.
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    pub(crate) fn live_image(&self) -> Vec<u64> {
+        let mut image = crate::snapshot::image::Image::default();
+        let Ok(()) = self.scan_by_epoch(&mut image);
+        image.0
+    }
+
+    /// Hands the copies of each chunk to `take`, with the epoch in which it was read: the class of each
+    /// copy that was live then, and its age. Returns the epoch at the end.
+    ///
+    /// As [`scan_classes`](Self::scan_classes), the scan does not start again when the filter doubles.
+    pub(super) fn scan_live<E: ScanError>(
+        &self,
+        mut take: impl FnMut(u64, &mut dyn Iterator<Item = (Class, u64)>) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let oldest = self.moment().oldest;
+        let mut scan = self.begin_scan(None)?;
+        while let Some(Chunk { buckets, image, .. }) = scan.next()? {
+            let epoch = image.epoch;
+            let now = Now { epoch, oldest };
+            let copies = self.table.copies_in(buckets, &image.words);
+            let ages = copies.map(|(class, entry)| (class, Moment::<Word<L>>::age(now, entry)));
+            take(epoch, &mut ages.filter(|&(_, age)| age <= oldest))?;
         }
         Ok(self.moment().epoch)
     }
 
     /// The current epoch, and what is known of its beginning.
     ///
-    /// The beginning is read first. Otherwise a later epoch could begin between the reads: the copy
-    /// would have the beginning of that later epoch, take its own epoch for one that is over, and
-    /// never end it.
+    /// The beginning is read first. Otherwise a later epoch could begin between the reads, and the
+    /// copy would have the beginning of that later epoch. It would then consider its own epoch
+    /// over, and never end it.
     pub(crate) fn end_and_beginning(&self) -> (u64, Beginning) {
         let early = faulty!(None, EndBeforeBeginning => Some(self.moment().epoch));
         let beginning = self.time.beginning.duplicate();

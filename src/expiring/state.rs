@@ -1,7 +1,7 @@
 //! What the filter holds.
 
 use super::{ExpiringFilter, any::with_layout};
-use crate::stats::Stats;
+use crate::{geometry::Geometry, stats::Stats};
 
 impl<S> ExpiringFilter<S> {
     /// The number of copies in the filter, including dead ones that are not swept yet. Exact while
@@ -17,17 +17,73 @@ impl<S> ExpiringFilter<S> {
         self.len() == 0
     }
 
-    /// The number of distinct items per [`ttl`](Self::ttl), as requested.
+    /// The number of distinct items per [`ttl`](Self::ttl) for which the filter has room at its present
+    /// size.
+    ///
+    /// For a fixed filter, this is the requested capacity. A filter that can grow never reports less
+    /// than that.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.window.capacity
+        let standing = self.geometry.capacity_at(self.doublings());
+        Geometry::arriving(standing, self.window.epochs)
+    }
+
+    /// The number of distinct items per [`ttl`](Self::ttl) for which the filter has room after its last
+    /// doubling.
+    ///
+    /// For a fixed filter, this is [`capacity`](Self::capacity).
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let builder = ExpiringFilter::builder(Duration::from_secs(60));
+    /// let filter = builder.capacity(1_000).max_capacity(8_000).build()?;
+    /// assert!(filter.capacity() < 8_000);
+    /// for item in 0..9_000_u32 {
+    ///     filter.insert(&item)?;
+    /// }
+    /// assert_eq!(filter.capacity(), 8_000);
+    /// assert_eq!(filter.max_capacity(), 8_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn max_capacity(&self) -> usize {
+        self.window.max_capacity
+    }
+
+    /// Completes the doubling that is in progress, if any.
+    ///
+    /// As [`CuckooFilter::finish_growth`](crate::CuckooFilter::finish_growth). O(buckets).
+    ///
+    /// ```
+    /// use guira::ExpiringFilter;
+    /// use std::time::Duration;
+    ///
+    /// let builder = ExpiringFilter::builder(Duration::from_secs(60));
+    /// let filter = builder.capacity(1_000).max_capacity(8_000).build()?;
+    /// let mut items = 0..8_000_u32;
+    /// while filter.stats().buckets_to_split == 0 {
+    ///     filter.insert(&items.next().expect("a doubling begins before"))?;
+    /// }
+    /// filter.finish_growth();
+    /// assert_eq!(filter.stats().doublings, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn finish_growth(&self) {
+        with_layout!(&self.raw, raw => raw.table.finish_level());
+    }
+
+    /// How many times the filter has doubled.
+    fn doublings(&self) -> u32 {
+        with_layout!(&self.raw, raw => raw.table.doublings())
     }
 
     /// The expected share of absent items for which the filter answers true, from 0 to 1, when
     /// [`capacity`](Self::capacity) items have arrived per TTL.
     #[must_use]
     pub fn false_positive_rate(&self) -> f64 {
-        self.geometry.rate_at(0)
+        self.geometry.rate_at(self.doublings())
     }
 
     /// The hasher of the filter's items.
@@ -64,8 +120,8 @@ impl<S> ExpiringFilter<S> {
         with_layout!(&self.raw, raw => raw.clear());
     }
 
-    /// Removes everything: O(buckets). The current epoch and the counters of
-    /// [`stats`](Self::stats) stay.
+    /// Removes everything, and returns a filter that has grown to its initial size: O(buckets). The
+    /// current epoch and the counters of [`stats`](Self::stats) stay.
     ///
     /// ```
     /// use guira::ExpiringFilter;
@@ -89,28 +145,28 @@ impl<S> ExpiringFilter<S> {
 
 /// Diagnostics: what the table looks like and what it has been through.
 impl<S> ExpiringFilter<S> {
-    /// The share of slots in use, from 0 to 1.
+    /// The share of slots in use, from 0 to 1. It is approximate during a doubling.
     #[must_use]
     pub fn load_factor(&self) -> f64 {
         self.len() as f64 / (self.buckets() * self.bucket_slots()) as f64
     }
 
-    /// The size of a fingerprint in bits.
+    /// The size of a fingerprint in bits, before growth.
     #[must_use]
     pub fn fingerprint_bits(&self) -> u32 {
         self.geometry.series.fingerprint_bits
     }
 
-    /// The slots of a bucket: half the copies of one item that fit.
+    /// The slots of a bucket: half the copies of one item that fit. It can increase with each doubling.
     #[must_use]
     pub fn bucket_slots(&self) -> usize {
-        self.geometry.series.slots(0)
+        self.geometry.series.slots(self.doublings())
     }
 
     /// The number of buckets, 8 bytes each.
     #[must_use]
     pub fn buckets(&self) -> usize {
-        self.geometry.buckets
+        with_layout!(&self.raw, raw => raw.table.words())
     }
 
     /// The counters of the filter, as [`CuckooFilter::stats`](crate::CuckooFilter::stats).
@@ -120,7 +176,9 @@ impl<S> ExpiringFilter<S> {
             items: self.len(),
             load_factor: self.load_factor(),
             memory_usage: self.memory_usage(),
-            ..raw.counters.stats()
+            doublings: self.doublings(),
+            buckets_to_split: raw.table.words_to_split(),
+            ..raw.stats()
         })
     }
 }

@@ -37,10 +37,11 @@ impl<S> CuckooFilter<S> {
     /// ```
     pub fn shrink_to_fit(&mut self) -> bool {
         let words = self.buckets();
-        if words == self.geometry.buckets {
+        let geometry = self.geometry();
+        if words == geometry.buckets {
             return false;
         }
-        let Some(new) = AnyFilter::new(&self.geometry) else {
+        let Some(new) = AnyFilter::new(&geometry) else {
             return false;
         };
         let mut inserted = 0;
@@ -52,7 +53,8 @@ impl<S> CuckooFilter<S> {
                 if copied.is_ok() && new.table.words() < words =>
             {
                 // The counters continue.
-                (old.table, old.len) = (new.table, new.len);
+                old.table = new.table;
+                old.len.replace(new.len);
                 true
             }
             _ => false,

@@ -54,7 +54,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.geometry.capacity_at(self.doublings())
+        self.geometry().capacity_at(self.doublings())
     }
 
     /// The number of distinct items for which the filter has room after its last doubling.
@@ -75,7 +75,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn max_capacity(&self) -> usize {
-        self.geometry.max_capacity
+        self.max_capacity
     }
 
     /// Completes the doubling that is in progress, if any.
@@ -149,7 +149,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn false_positive_rate(&self) -> f64 {
-        self.geometry.rate_at(self.doublings())
+        self.geometry().rate_at(self.doublings())
     }
 
     /// The size of a fingerprint in bits, before growth.
@@ -166,7 +166,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn fingerprint_bits(&self) -> u32 {
-        self.geometry.series.bits()
+        self.geometry().series.bits()
     }
 
     /// The number of slots of a bucket, which is half the number of copies of one item that fit.
@@ -182,7 +182,7 @@ impl<S> CuckooFilter<S> {
     /// ```
     #[must_use]
     pub fn bucket_slots(&self) -> usize {
-        self.geometry.series.slots(self.doublings())
+        self.geometry().series.slots(self.doublings())
     }
 
     /// The number of buckets, 8 bytes each.
@@ -227,7 +227,7 @@ impl<S> CuckooFilter<S> {
             memory_usage: self.memory_usage(),
             doublings: self.doublings(),
             buckets_to_split: raw.table.words_to_split(),
-            ..raw.counters.stats()
+            ..raw.stats()
         })
     }
 

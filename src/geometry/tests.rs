@@ -1,6 +1,7 @@
 //! The chosen geometry keeps what was asked for; what cannot be met is an error.
 
 mod expiring;
+mod expiring_growth;
 mod growing;
 mod headroom;
 mod space;

@@ -25,7 +25,7 @@ impl SeededState {
     #[inline]
     #[must_use]
     pub const fn hash_str(&self, item: &str) -> u64 {
-        let state = absorb(0, hash(item.as_bytes(), &self.secrets), self.keys);
+        let state = absorb(0, hash(item.as_bytes(), self.secrets), self.keys);
         absorb(state, END_OF_STRING, self.keys)
     }
 
@@ -43,7 +43,7 @@ impl SeededState {
     #[must_use]
     pub const fn hash_bytes(&self, item: &[u8]) -> u64 {
         let state = absorb(0, item.len() as u64, self.keys);
-        absorb(state, hash(item, &self.secrets), self.keys)
+        absorb(state, hash(item, self.secrets), self.keys)
     }
 
     /// The hash of an unsigned integer of up to 64 bits.

@@ -1,5 +1,7 @@
 //! An expiring filter in the hands of the models.
 
+mod growing;
+
 use super::{Item, hop};
 use crate::{
     error::InsertError,
@@ -7,31 +9,40 @@ use crate::{
     step::Step,
     table::{
         Levels,
-        entry::{Entry, Fingerprint},
-        layout::{Lanes, Layout, PackedLayout, Word},
+        entry::Entry,
+        layout::{Lanes, Layout, PackedLayout, Word, series},
         time::{Epochs, Moment, Now, beginning::Reading},
-        word::{Bucket, Mark},
+        word::{Bucket, Mark, Phases},
     },
 };
+pub use growing::GrowingExpiring;
 use std::time::Duration;
 
-/// 8-bit fingerprints and tags of 2 bits in `SLOTS` slots.
+/// 8-bit fingerprints and tags of 2 bits in `SLOTS` slots; with a phase one more at the next level.
 #[derive(Clone, Copy, Debug)]
-struct Tagged<const SLOTS: usize>;
+struct Tagged<const SLOTS: usize, const PHASE_BITS: u32>;
 
-impl<const SLOTS: usize> PackedLayout for Tagged<SLOTS> {
-    const LEVELS: &'static [Lanes] = &[Lanes::new(10, SLOTS, 10)];
-    const PHASE_BITS: u32 = 0;
+impl<const SLOTS: usize, const PHASE_BITS: u32> PackedLayout for Tagged<SLOTS, PHASE_BITS> {
+    const LEVELS: &'static [Lanes] = match PHASE_BITS {
+        0 => &[Lanes::new(10, SLOTS, 10)],
+        // One slot more from level 1 on.
+        _ => &series(10, 5, 9 * (SLOTS as u32 + 1)),
+    };
+    const PHASE_BITS: u32 = PHASE_BITS;
     const TAG_BITS: u32 = 2;
     type Time = Epochs;
 }
 
-/// An expiring filter of a few buckets with `SLOTS` slots each. A copy is live in the epoch in
-/// which it was last seen and in the next `E` ones, and dead in the epochs after them; then its tag
-/// repeats.
-pub struct Expiring<const SLOTS: usize, const E: u64 = 1>(RawFilter<Tagged<SLOTS>>);
+/// An expiring filter of a few buckets with `SLOTS` slots each; one with a phase can grow. A copy is
+/// live in the epoch in which it was last seen and in the next `E` ones, and dead in the epochs after
+/// them; then its tag repeats.
+pub struct Expiring<const SLOTS: usize, const E: u64 = 1, const PHASE_BITS: u32 = 0>(
+    RawFilter<Tagged<SLOTS, PHASE_BITS>>,
+);
 
-impl<const SLOTS: usize, const E: u64> std::fmt::Debug for Expiring<SLOTS, E> {
+impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> std::fmt::Debug
+    for Expiring<SLOTS, E, PHASE_BITS>
+{
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let words = self.0.table.words_made();
         f.debug_list().entries(words).finish()
@@ -39,16 +50,22 @@ impl<const SLOTS: usize, const E: u64> std::fmt::Debug for Expiring<SLOTS, E> {
 }
 
 impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
-    /// E: the age of the oldest live copies.
-    pub const OLDEST: u64 = E;
-
     /// A filter in its epoch `epoch`, in which each bucket holds the given items, last seen in the
     /// given epochs.
     pub fn new(epoch: u64, residents: &[&[(Item, u64)]]) -> Self {
-        let levels = Levels::FIXED;
+        Self::with_levels(epoch, residents, 0)
+    }
+}
+
+impl<const SLOTS: usize, const E: u64, const PHASE_BITS: u32> Expiring<SLOTS, E, PHASE_BITS> {
+    /// E: the age of the oldest live copies.
+    pub const OLDEST: u64 = E;
+
+    fn with_levels(epoch: u64, residents: &[&[(Item, u64)]], more: u32) -> Self {
+        let levels = Levels { first: 0, more };
         #[cfg_attr(not(guira_loom), expect(unused_mut))]
-        let mut raw =
-            RawFilter::<Tagged<SLOTS>>::new(residents.len(), levels).expect("a few bytes");
+        let mut raw = RawFilter::<Tagged<SLOTS, PHASE_BITS>>::new(residents.len(), levels)
+            .expect("a few bytes");
         #[cfg(guira_loom)]
         {
             raw.frontiers.unused = true;
@@ -189,11 +206,11 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
 
     /// True if a word without a mark holds a dead copy.
     pub fn holds_dead(&self) -> bool {
-        let now = self.0.moment();
-        (0..self.0.table.buckets()).any(|bucket| {
-            let word: Word<Tagged<SLOTS>> =
-                self.0.table.load(Step::ReadP, Fingerprint::NONE, bucket);
-            Moment::<Word<Tagged<SLOTS>>>::dead_in(now, word).is_some()
+        let (now, table) = (self.0.moment(), &self.0.table);
+        let mut words = table.words_made();
+        words.any(|(plane, _, word)| {
+            let one = table.one_of_plane(plane);
+            Moment::<Word<Tagged<SLOTS, PHASE_BITS>>>::dead_in(now, word, one).is_some()
         })
     }
 
@@ -207,7 +224,23 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
             .update(Step::Withhold, item.0.fingerprint, bucket, |word| {
                 word.with_mark(entry, Mark::Withheld)
             });
-        assert!(withheld, "nobody else runs");
+        assert!(withheld, "no other thread runs");
+        self
+    }
+
+    /// A thread was stopped in a move out of `from` of the copy of `item` that was last seen in the epoch
+    /// `seen`. The move is decided.
+    #[must_use]
+    pub fn decided(self, item: Item, seen: u64, from: usize) -> Self {
+        let (fingerprint, hop) = (item.0.fingerprint, hop(item, from));
+        let (entry, table) = (Self::entry(item, seen), &self.0.table);
+        let shadowed = table.update(Step::Shadow, fingerprint, hop.to, |word| {
+            word.plus_marked(entry, Mark::Shadow)
+        });
+        let decided = table.update(Step::Decide, fingerprint, from, |word| {
+            word.with_mark(entry, Mark::Trailing)
+        });
+        assert!(shadowed && decided, "no other thread runs");
         self
     }
 
@@ -217,7 +250,7 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
             epoch: seen,
             oldest: Self::OLDEST,
         };
-        Moment::<Word<Tagged<SLOTS>>>::entry(then, item.0.fingerprint)
+        Moment::<Word<Tagged<SLOTS, PHASE_BITS>>>::entry(then, item.0.fingerprint)
     }
 
     /// One relocation of a copy of `item` last seen in the epoch `seen`; false if it was given up.
@@ -230,24 +263,23 @@ impl<const SLOTS: usize, const E: u64> Expiring<SLOTS, E> {
     /// Bucket, fingerprint and age of all copies at rest, live or dead: panics if a mark, a
     /// reservation or a wrong `len` is left.
     pub fn at_rest(&self) -> Vec<(usize, u64, u64)> {
-        let now = self.0.moment();
+        let (now, table) = (self.0.moment(), &self.0.table);
         let mut found = Vec::new();
-        for bucket in 0..self.0.table.buckets() {
-            let word: Word<Tagged<SLOTS>> =
-                self.0.table.load(Step::ReadP, Fingerprint::NONE, bucket);
-            assert!(
-                word.is_unmarked(),
-                "a mark is left in bucket {bucket}: {word:?}"
-            );
-            assert!(
-                !word.is_reserved(),
-                "a reservation is left in bucket {bucket}: {word:?}"
-            );
-            found.extend(word.residents(Fingerprint::NONE).map(|entry| {
-                let age = Moment::<Word<Tagged<SLOTS>>>::age(now, entry);
-                let fingerprint = <Tagged<SLOTS> as Layout>::fingerprint(entry);
-                (bucket, fingerprint.bits(), age)
-            }));
+        for (plane, bucket, word) in table.words_made() {
+            let place = format!("bucket {bucket} of plane {plane}: {word:?}");
+            assert!(!word.is_frozen(), "a frozen word is left in {place}");
+            assert!(word.is_unmarked(), "a mark is left in {place}");
+            assert!(!word.is_reserved(), "a reservation is left in {place}");
+            for entry in word.residents(table.one_of_plane(plane)) {
+                let age = Moment::<Word<Tagged<SLOTS, PHASE_BITS>>>::age(now, entry);
+                let fingerprint = <Tagged<SLOTS, PHASE_BITS> as Layout>::fingerprint(entry);
+                let routed = table.load(Step::ReadP, fingerprint, bucket);
+                assert!(
+                    routed == word,
+                    "{fingerprint:?} is looked for elsewhere than in {place}"
+                );
+                found.push((bucket, fingerprint.bits(), age));
+            }
         }
         assert_eq!(self.0.len.sum(), found.len(), "len and the words disagree");
         found

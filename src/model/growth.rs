@@ -1,10 +1,11 @@
-//! Growth in the hands of the models: splits, one by one.
+//! Growth for the models: single splits.
 
 use super::{Item, Model, Small, hop, item};
 use crate::{
-    error::InsertError,
-    raw::moves::Fill,
-    raw::moves::Hop,
+    raw::{
+        crew::Alone,
+        moves::{Fill, Hop},
+    },
     step::Step,
     table::class::Class,
     table::entry::{Fingerprint, low_bits},
@@ -12,24 +13,23 @@ use crate::{
     table::word::{Bucket, Phases},
 };
 
-/// The highest level that a word of a model can have: something is left of each fingerprint.
+/// The highest level of a word in a model. Some bits of each fingerprint are still stored there.
 const MAX_LEVEL: u32 = Small::<2, PHASE_BITS>::MAX_LEVEL;
 
 /// Bits of the phase in a model that can grow: as many as a layout has.
-const PHASE_BITS: u32 = 6;
+pub(super) const PHASE_BITS: u32 = 6;
 
 /// A filter of a few buckets that can grow.
 pub type Growing<const SLOTS: usize> = Model<SLOTS, PHASE_BITS>;
 
 impl<const SLOTS: usize> Growing<SLOTS> {
-    /// A filter in which each bucket holds the given items, and which can
-    /// double `levels` times.
+    /// A filter with these items in its buckets that can double `levels` times.
     pub fn growing(residents: &[&[Item]], levels: u32) -> Self {
         Self::with_levels(residents, levels)
     }
 
-    /// The `nth` item of the pair `a` and `b`, of `buckets`, whose fingerprint
-    /// ends in the `count` bits `low`.
+    /// The `nth` item of the pair `a` and `b`, of `buckets`, whose fingerprint ends in the `count`
+    /// bits `low`.
     pub fn item_ending(
         buckets: usize,
         (a, b): (usize, usize),
@@ -42,8 +42,8 @@ impl<const SLOTS: usize> Growing<SLOTS> {
         })
     }
 
-    /// The item that a reader would see in slot 0 of a word at level 1 if it took the word for one
-    /// at level 0. The word holds `item` alone.
+    /// The item that a reader would see in slot 0 if it read a word of level 1 as one of level 0.
+    /// The word contains only `item`.
     pub fn mistaken_for(item: Item) -> Item {
         let Class { fingerprint, p, q } = item.0;
         Item(Class::of_pair(
@@ -53,25 +53,24 @@ impl<const SLOTS: usize> Growing<SLOTS> {
         ))
     }
 
-    /// Levels that are complete.
+    /// The number of complete levels.
     pub fn level(&self) -> u32 {
         self.0.table.level()
     }
 
-    /// Brings the word of `item` in `bucket` from `level` to the next one.
+    /// Splits the word of `item` in `bucket` from `level` to the next one.
     pub fn split(&self, item: Item, bucket: usize, level: u32) {
         let table = &self.0.table;
         table.begin_level(level).expect("a few bytes");
         table.split(item.0.fingerprint.low_bits(level), bucket, level);
     }
 
-    /// Begins the level after `level`, if no thread has.
+    /// Begins the level after `level`, unless it has begun.
     pub fn begin_level(&self, level: u32) {
         self.0.table.begin_level(level).expect("a few bytes");
     }
 
-    /// Splits a word of `level`, `lead` words ahead of the split pointer, and
-    /// moves the pointer on.
+    /// Splits a word of `level`, `lead` words ahead of the split pointer, and advances the pointer.
     pub fn split_run(&self, level: u32, lead: usize) {
         self.0.table.split_run(level, lead);
     }
@@ -81,29 +80,21 @@ impl<const SLOTS: usize> Growing<SLOTS> {
         self.0.table.finish_level();
     }
 
-    /// `CuckooFilter::insert`, with its error.
-    ///
-    /// # Errors
-    ///
-    /// As `CuckooFilter::insert`.
-    pub fn try_insert(&self, item: Item) -> Result<(), InsertError> {
-        self.0.insert(item.0)
-    }
-
-    /// Relocates each item out of the bucket given with it, in this order. Every item but the first
-    /// moves into the slot that the one before has left, and `new` into the slot of the last.
+    /// Relocates each item out of the bucket given with it, in this order. Every item except the
+    /// first moves into the slot that the one before has left, and `new` into the slot of the last.
     pub fn relocate_path(&self, path: &[(Item, usize)], new: Item) -> bool {
         let hops: Vec<Hop> = path.iter().map(|&(item, from)| hop(item, from)).collect();
-        let moved = self.0.relocate(hops.into_iter(), Fill::Item(new.entry()));
+        let moved = self
+            .0
+            .relocate(Alone, hops.into_iter(), Fill::Item(new.entry()));
         if moved {
             self.0.len.add(1);
         }
         moved
     }
 
-    /// The items at rest, bucket and fingerprint of each. Panics unless lookups
-    /// look for every fingerprint where it is, no word is frozen, marked or
-    /// reserved, the hint promises nothing that is not so, and `len` is right.
+    /// The bucket and fingerprint of each item at rest. Panics if lookups would not find a
+    /// fingerprint, if a word is frozen, marked or reserved, or if the hint or `len` is wrong.
     pub fn grown_at_rest(&self) -> Vec<(usize, u64)> {
         let table = &self.0.table;
         let (level, max) = (table.level(), table.levels().last());
@@ -144,7 +135,7 @@ impl<const SLOTS: usize> Growing<SLOTS> {
             .count()
     }
 
-    /// How far the word of `item` in `bucket` is split.
+    /// The number of splits of the word of `item` in `bucket`.
     pub fn level_of(&self, item: Item, bucket: usize) -> u32 {
         self.0
             .table

@@ -1,9 +1,9 @@
-//! Scenarios that begin in the middle of a move: what comes before it would
-//! only multiply the interleavings.
+//! Scenarios that begin in the middle of a move, because its first steps would only multiply the
+//! interleavings.
 //!
-//! The move with which they begin is made by hand, step by step, and so are the
-//! few steps that a thread makes of it afterwards. What the scenario is about,
-//! the removes and the moves that come later, is the library's own code.
+//! The first steps of this move, and the few steps that a thread makes of it afterwards, are
+//! written out here. The later removes and moves, which the scenario is about, are the library's
+//! own code.
 
 use super::{Item, Model, hop};
 use crate::{
@@ -12,8 +12,7 @@ use crate::{
 };
 
 impl<const SLOTS: usize> Model<SLOTS> {
-    /// The move of a copy of `item` out of `from` is decided: S in the
-    /// destination, T in the source.
+    /// Decides a move of a copy of `item` out of `from`: S in the destination, T in the source.
     #[must_use]
     pub fn decided(self, item: Item, from: usize) -> Self {
         let (fingerprint, entry, hop) = (item.0.fingerprint, item.entry(), hop(item, from));
@@ -28,19 +27,22 @@ impl<const SLOTS: usize> Model<SLOTS> {
         let decided = table.update(Step::Decide, fingerprint, hop.from, |word| {
             word.with_mark(entry, Mark::Trailing)
         });
-        assert!(outlined && !held && shadowed && decided, "nobody else runs");
+        assert!(
+            outlined && !held && shadowed && decided,
+            "no other thread runs"
+        );
         self
     }
 
-    /// Ends that move in few exchanges: a remove takes the item, unless another one has done so.
-    /// Then another copy of it comes into the slot of T, as at the end of a path. Returns the
-    /// result of that remove.
+    /// Completes that move in few exchanges: a remove takes the item, unless another one has done
+    /// so. Then another copy of it is put into the slot of T, as at the end of a path. Returns the
+    /// result of the remove.
     ///
-    /// Stands for all ways in which the copy can get back to where it came from.
+    /// Represents all ways in which the copy can get back to its former place.
     pub fn take_and_replace(&self, item: Item, from: usize) -> bool {
         let (fingerprint, entry, hop) = (item.0.fingerprint, item.entry(), hop(item, from));
         let table = &self.0.table;
-        // Deliver and Kill in one: S is the own move's, and its T stands.
+        // Combines Deliver and Kill: S belongs to this move, and its T exists.
         let taken = table.update(Step::Kill, fingerprint, hop.to, |word| {
             word.is_marked(Mark::Shadow, entry)
                 .then(|| word.remarked(Mark::Killed))

@@ -1,13 +1,14 @@
-//! A filter whose words can be looked at, and put back as they were, between any two steps.
+//! A filter whose words can be read, and restored to an earlier state, between any two steps.
 //!
 //! Its operations are the library's own. `watch/` shows them step by step: it stops an operation
-//! before a step, and later repeats it up to there with the words that each step met before.
+//! before a step. Later it repeats the operation up to that step, with the words that each step met
+//! before.
 
 use super::{Item, Small, hop};
 use crate::{
     error::InsertError,
     fault::is_touched,
-    raw::{RawFilter, moves::Fill, version::Versions},
+    raw::{RawFilter, moves::Fill, version},
     step::Step,
     sync::Ordering,
     table::{
@@ -21,7 +22,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Watched(Box<dyn Operations>);
 
-/// Everything in a filter that changes, but for its counters of relocations and retries.
+/// The mutable state of a filter, except for its counters of relocations and retries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
     words: Vec<u64>,
@@ -29,25 +30,26 @@ pub struct Memory {
     len: usize,
 }
 
-/// A word in parts.
+/// The parts of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordShown {
-    /// What each slot stores; 0: empty. What is marked comes first, a token last.
+    /// The contents of each slot, or 0 if it is empty. The marked slot comes first, and a token
+    /// last.
     pub slots: Vec<u64>,
     /// The letter of the mark on slot 0.
     pub mark: Option<char>,
-    /// A reservation's token is in the last slot.
+    /// True if the last slot contains a token.
     pub reserved: bool,
-    /// How many low bits of a fingerprint the word does not store; in a filter that can grow
-    /// `None` if no split has made the word.
+    /// The number of low bits of a fingerprint that the word does not store. In a filter that can
+    /// grow, `None` if no split has created the word.
     pub level: Option<u32>,
-    /// The word is being split.
+    /// True while the word is being split.
     pub frozen: bool,
 }
 
 impl Watched {
-    /// An empty filter; `None` if there is no such layout. A layout is named by the bits of a
-    /// fingerprint and the slots; `more` says how often one of the last two can double.
+    /// An empty filter, or `None` if the layout does not exist. The name of a layout is the bits of
+    /// a fingerprint and the slots. `more` is the number of possible doublings of the last two.
     pub fn new(layout: &str, buckets: usize, more: u32) -> Option<Self> {
         fn boxed<L: Layout>(buckets: usize, levels: Levels) -> Option<Box<dyn Operations>> {
             Some(Box::new(RawFilter::<L>::new(buckets, levels)?))
@@ -73,8 +75,8 @@ impl Watched {
         self.0.item(hash)
     }
 
-    /// Puts a copy of the item into the lowest empty slot of one of its buckets. False if that
-    /// is full.
+    /// Puts a copy of the item into the lowest empty slot of one of its buckets. False if the
+    /// bucket is full.
     pub fn put(&self, item: Item, bucket: usize) -> bool {
         self.0.put(item, bucket)
     }
@@ -103,12 +105,12 @@ impl Watched {
         self.0.remove(item)
     }
 
-    /// One relocation of a copy of `item`; false if it was given up.
+    /// Relocates a copy of `item`. False if the move was given up.
     pub fn relocate(&self, item: Item, from: usize) -> bool {
         self.0.relocate(item, from)
     }
 
-    /// Begins the next level, if no thread has. False if there is none.
+    /// Begins the next level, unless it has begun. False if there is none.
     pub fn begin_level(&self) -> bool {
         self.0.begin_level()
     }
@@ -156,7 +158,7 @@ impl Watched {
     /// Version and holds of each stripe.
     pub fn versions(&self) -> Vec<(u64, u64)> {
         let memory = self.memory();
-        memory.stripes.into_iter().map(Versions::parts).collect()
+        memory.stripes.into_iter().map(version::parts).collect()
     }
 
     /// The number of the word that this thread has loaded last for an update.
@@ -270,6 +272,7 @@ impl<L: Layout> Operations for RawFilter<L> {
         let words = self.table.atomics().enumerate();
         words
             .map(|(index, atomic)| {
+                // Relaxed: the page runs one thread at a time.
                 let word = Word::<L>::unpack(atomic.load(Ordering::Relaxed));
                 let made = index < self.table.buckets() || word != Word::<L>::EMPTY;
                 shown(word, made)
@@ -282,6 +285,7 @@ impl<L: Layout> Operations for RawFilter<L> {
     }
 
     fn memory(&self) -> Memory {
+        // Relaxed: as in `words`.
         let load = |atomic: &crate::sync::AtomicU64| atomic.load(Ordering::Relaxed);
         Memory {
             words: self.table.atomics().map(load).collect(),
@@ -293,6 +297,7 @@ impl<L: Layout> Operations for RawFilter<L> {
     fn restore(&self, memory: &Memory) {
         let words = self.table.atomics().zip(&memory.words);
         for (atomic, &bits) in words.chain(self.versions.atomics().iter().zip(&memory.stripes)) {
+            // Relaxed: as in `words`.
             atomic.store(bits, Ordering::Relaxed);
         }
         self.len.subtract(self.len.sum() as u64);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | how | docs/design/expiry.md, "advance, sweep and tick" |
 //! | why | PROOF, section 12 (E6) |
-//! | checked by | expire_sweep, expire_lookup |
+//! | checked by | expire_sweep, expire_lookup, expire_growth |
 //! | break it | `cargo xtask break SweptLate` |
 //!
 //! Each epoch begins only after some thread has swept all words in the epoch before it. So two
@@ -94,17 +94,29 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
 
     /// Empties the dead copies of all unmarked words, in the epoch `now` or later.
     ///
+    /// A split carries dead copies to a higher plane. The planes are therefore swept in ascending
+    /// order, and their number is read after the words of the last one. A copy that a split carries
+    /// past the sweep is in a plane that is still to come.
+    ///
     /// Further epochs may begin during the sweep. Words that were passed before then have not been
     /// swept in them, so this counts as a sweep of the epoch that was read before the first word.
     fn sweep_all(&self, now: Now) {
-        let view = self.table.view();
-        let buckets = view.buckets();
-        for first in (0..buckets).step_by(COUNTED) {
-            let run = first..buckets.min(first + COUNTED);
-            let emptied = run.map(|bucket| self.expire(&view, bucket, now)).sum();
-            self.len.subtract(emptied);
+        let most = faulty!(usize::MAX, SweepBoundEarly => self.table.planes());
+        let most = faulty!(most, SweepPlaneZero => 1);
+        for plane in (0..).take_while(|&plane| plane < self.table.planes().min(most)) {
+            self.sweep_plane(plane, now);
         }
         let swept = faulty!(now, SweptLate => self.moment());
         self.time.sweep_ends(swept);
+    }
+
+    fn sweep_plane(&self, plane: usize, now: Now) {
+        let view = self.table.view();
+        let (buckets, one) = (view.buckets(), self.table.one_of_plane(plane as u64));
+        for first in (0..buckets).step_by(COUNTED) {
+            let run = first..buckets.min(first + COUNTED);
+            let emptied = run.map(|bucket| self.expire(&view, one, bucket, now)).sum();
+            self.len.subtract(emptied);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The protocol in whichever layout a filter has.
 
 use crate::{
-    geometry::{self, Geometry},
+    geometry::{Geometry, Series},
     raw::RawFilter,
     table::layout::{self, Growing, layouts},
 };
@@ -22,6 +22,37 @@ macro_rules! any_filter {
             $($fixed(RawFilter<layout::$fixed>),)*
             $($semi(RawFilter<layout::$semi>),)*
             Growing(RawFilter<Growing>),
+            #[cfg(feature = "shared")]
+            Shared(AnyShared),
+        }
+
+        /// A filter that processes share. It is in a box, so that other filters stay small.
+        #[cfg(feature = "shared")]
+        pub(crate) enum AnyShared {
+            $($fixed(Box<RawFilter<layout::Shared<layout::$fixed>>>),)*
+            $($semi(Box<RawFilter<layout::Shared<layout::$semi>>>),)*
+        }
+
+        impl AnyFilter {
+            /// The series of its words.
+            pub(crate) fn series(&self) -> Series {
+                let fixed = |fingerprint_bits, prefixes| Series {
+                    fingerprint_bits,
+                    prefixes,
+                    levels: 0,
+                    tag_bits: 0,
+                };
+                match self {
+                    $(Self::$fixed(_) => fixed($bits, 0),)*
+                    $(Self::$semi(_) => fixed($raw, $prefixes),)*
+                    Self::Growing(raw) => Series::of_levels::<Growing>(raw.table.levels()),
+                    #[cfg(feature = "shared")]
+                    Self::Shared(shared) => match shared {
+                        $(AnyShared::$fixed(_) => fixed($bits, 0),)*
+                        $(AnyShared::$semi(_) => fixed($raw, $prefixes),)*
+                    },
+                }
+            }
         }
 
         /// Runs `$body` with `$raw` bound to the raw filter, in each layout.
@@ -32,6 +63,11 @@ macro_rules! any_filter {
                     $(Any::$fixed($d raw) => $d body,)*
                     $(Any::$semi($d raw) => $d body,)*
                     Any::Growing($d raw) => $d body,
+                    #[cfg(feature = "shared")]
+                    Any::Shared(shared) => match shared {
+                        $($crate::raw::any::AnyShared::$fixed($d raw) => $d body,)*
+                        $($crate::raw::any::AnyShared::$semi($d raw) => $d body,)*
+                    },
                 }
             }};
         }
@@ -41,11 +77,11 @@ macro_rules! any_filter {
             ($d series:expr, $d layout:ident => $d make:expr) => {{
                 use $crate::{geometry::Series, raw::any::AnyFilter as Any, table::layout};
                 match $d series {
-                    $(Series { levels: 0, fingerprint_bits: $bits, prefixes: 0 } => {
+                    $(Series { levels: 0, fingerprint_bits: $bits, prefixes: 0, .. } => {
                         type $d layout = layout::$fixed;
                         Any::$fixed($d make)
                     })*
-                    $(Series { levels: 0, fingerprint_bits: $raw, prefixes: $prefixes } => {
+                    $(Series { levels: 0, fingerprint_bits: $raw, prefixes: $prefixes, .. } => {
                         type $d layout = layout::$semi;
                         Any::$semi($d make)
                     })*
@@ -58,6 +94,42 @@ macro_rules! any_filter {
             }};
         }
 
+        /// As `of_series`, of a filter that processes share. `$make` is an option, and so is the result.
+        #[cfg(feature = "shared")]
+        macro_rules! of_shared_series {
+            ($d series:expr, $d layout:ident => $d make:expr) => {{
+                use $crate::{geometry::Series, raw::any::{AnyFilter, AnyShared as Any}, table::layout};
+                match $d series {
+                    $(Series { levels: 0, fingerprint_bits: $bits, prefixes: 0, .. } => {
+                        type $d layout = layout::Shared<layout::$fixed>;
+                        $d make.map(|raw| AnyFilter::Shared(Any::$fixed(Box::new(raw))))
+                    })*
+                    $(Series { levels: 0, fingerprint_bits: $raw, prefixes: $prefixes, .. } => {
+                        type $d layout = layout::Shared<layout::$semi>;
+                        $d make.map(|raw| AnyFilter::Shared(Any::$semi(Box::new(raw))))
+                    })*
+                    _ => None,
+                }
+            }};
+        }
+
+        /// As `with_layout`, of a filter that processes share; `$other` if it is none.
+        #[cfg(feature = "shared")]
+        macro_rules! with_shared_layout {
+            ($d any:expr, $d raw:ident => $d body:expr, else $d other:expr) => {{
+                use $crate::raw::any::{AnyFilter, AnyShared as Any};
+                match $d any {
+                    AnyFilter::Shared(shared) => match shared {
+                        $(Any::$fixed($d raw) => $d body,)*
+                        $(Any::$semi($d raw) => $d body,)*
+                    },
+                    _ => $d other,
+                }
+            }};
+        }
+
+        #[cfg(feature = "shared")]
+        pub(crate) use {of_shared_series, with_shared_layout};
         pub(crate) use {of_series, with_layout};
     };
 }
@@ -69,7 +141,7 @@ impl AnyFilter {
     pub(crate) fn new(geometry: &Geometry) -> Option<Self> {
         let (buckets, levels) = (geometry.buckets, geometry.series.table_levels());
         Some(of_series!(geometry.series, L => {
-            RawFilter::<L>::new(buckets, levels)?.growing_at(geometry::grow_at)
+            RawFilter::<L>::new(buckets, levels)?.growing_early()
         }))
     }
 }

@@ -4,6 +4,7 @@
 use super::{RawFilter, len::Len, lookup::Lookups};
 use crate::{
     error::{BatchError, InsertError},
+    memory::Storage,
     table::{
         class::{Class, alternate},
         entry::Fingerprint,
@@ -235,15 +236,15 @@ impl<L: Layout> RawFilter<L> {
 /// if the caller's code panics in its middle.
 ///
 /// A filter that can grow counts each item at once: by the count it tells whether to grow.
-struct Tally<'a> {
-    len: &'a Len,
+struct Tally<'a, P: Storage> {
+    len: &'a Len<P>,
     at_once: bool,
     /// The change of the count, modulo 2^64.
     more: u64,
 }
 
-impl<'a> Tally<'a> {
-    fn of<L: Layout>(raw: &'a RawFilter<L>) -> Self {
+impl<'a, P: Storage> Tally<'a, P> {
+    fn of<L: Layout<Storage = P>>(raw: &'a RawFilter<L>) -> Self {
         Self {
             len: &raw.len,
             at_once: L::GROWS,
@@ -273,7 +274,7 @@ impl<'a> Tally<'a> {
     }
 }
 
-impl Drop for Tally<'_> {
+impl<P: Storage> Drop for Tally<'_, P> {
     fn drop(&mut self) {
         if self.more != 0 {
             self.len.add(self.more);

@@ -35,7 +35,7 @@ pub(super) fn holds_marked<L: Layout>(
         Some(Mark::Withheld) => faulty!(true, WithheldOverlooked => false),
         _ => false,
     };
-    stands && now.is_live(word.marked_entry())
+    stands && now.is_live(word.marked_entry(fingerprint))
 }
 
 /// The live copies of the class in its two words: unmarked, D, W, and S with T.
@@ -73,7 +73,7 @@ fn marked_copies<L: Layout>(
     fingerprint: Fingerprint,
     now: impl Moment<Word<L>>,
 ) -> Option<usize> {
-    let live = || usize::from(now.is_live(here.marked_entry()));
+    let live = || usize::from(now.is_live(here.marked_entry(fingerprint)));
     match (here.mark_of(fingerprint), there.mark_of(fingerprint)) {
         (Some(Mark::Delivered), _) => Some(live()),
         (Some(Mark::Withheld), _) => Some(faulty!(live(), WithheldOverlooked => 0)),

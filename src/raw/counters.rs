@@ -1,10 +1,10 @@
 //! Counters off the fast path.
 
 use crate::stats::Stats;
-// Unchecked: as in `len`.
+// In models, these counters are not explored: see `len`.
 use crate::sync::{Ordering, unchecked::AtomicU64};
 
-/// The counters behind [`Stats`].
+/// The counters in [`Stats`] of the threads that fall on one shard.
 #[derive(Default)]
 pub(crate) struct Counters {
     relocations: Relocations,
@@ -19,7 +19,7 @@ struct Relocations {
     failed_inserts: AtomicU64,
 }
 
-// Relaxed throughout: they count, and order nothing.
+// Relaxed throughout: these are counters, which order nothing.
 impl Counters {
     pub(crate) fn relocated(&self, path: u64) {
         self.relocations.total.fetch_add(path, Ordering::Relaxed);
@@ -44,7 +44,7 @@ impl Counters {
         self.conservative_lookups.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Each of them.
+    /// All counters, for the simulator of caches in `coherence/`.
     #[cfg(guira_coherence)]
     pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
         use crate::coherence::Field;
@@ -55,17 +55,29 @@ impl Counters {
         ]
     }
 
-    /// The part of [`Stats`] that is counted here; the rest is 0.
-    pub(crate) fn stats(&self) -> Stats {
+    /// Adds the counts to those in `stats`.
+    pub(crate) fn add_to(&self, stats: &mut Stats) {
         // Relaxed: as above.
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Stats {
-            relocations: get(&self.relocations.total),
-            longest_path: get(&self.relocations.longest_path),
-            failed_inserts: get(&self.relocations.failed_inserts),
-            retried_lookups: get(&self.retried_lookups),
-            conservative_lookups: get(&self.conservative_lookups),
-            ..Stats::default()
+        stats.relocations += get(&self.relocations.total);
+        stats.longest_path = stats.longest_path.max(get(&self.relocations.longest_path));
+        stats.failed_inserts += get(&self.relocations.failed_inserts);
+        stats.retried_lookups += get(&self.retried_lookups);
+        stats.conservative_lookups += get(&self.conservative_lookups);
+    }
+}
+
+impl From<Stats> for Counters {
+    /// Counters that continue from these counts.
+    fn from(stats: Stats) -> Self {
+        Self {
+            relocations: Relocations {
+                total: AtomicU64::new(stats.relocations),
+                longest_path: AtomicU64::new(stats.longest_path),
+                failed_inserts: AtomicU64::new(stats.failed_inserts),
+            },
+            retried_lookups: AtomicU64::new(stats.retried_lookups),
+            conservative_lookups: AtomicU64::new(stats.conservative_lookups),
         }
     }
 }

@@ -38,55 +38,75 @@ impl<L: Layout> RawFilter<L> {
             return false;
         }
         let (now, view) = (self.time.now(), self.table.view());
-        self.expire_and_count(&view, class.p, now) | self.expire_and_count(&view, class.q, now)
+        let expire = |bucket| self.expire_and_count(&view, class.fingerprint, bucket, now);
+        expire(class.p) | expire(class.q)
     }
 
-    /// Empties the dead copies of a bucket that a search has reached: they make room, and no move
+    /// Empties the dead copies of a word that a search has reached: they make room, and no move
     /// carries them past a sweep.
     #[inline(always)]
-    pub(super) fn expire_on_the_way(&self, view: &View<'_, L>, bucket: usize, now: Now<L>) {
+    pub(super) fn expire_on_the_way(
+        &self,
+        view: &View<'_, L>,
+        one: Fingerprint,
+        bucket: usize,
+        now: Now<L>,
+    ) {
         if L::EXPIRES {
-            self.expire_and_count(view, bucket, now);
+            self.expire_and_count(view, one, bucket, now);
         }
     }
 
     /// [`expire`](Self::expire), counted; true if there was anything.
     #[inline(always)]
-    fn expire_and_count(&self, view: &View<'_, L>, bucket: usize, now: Now<L>) -> bool {
-        let emptied = self.expire(view, bucket, now);
+    fn expire_and_count(
+        &self,
+        view: &View<'_, L>,
+        one: Fingerprint,
+        bucket: usize,
+        now: Now<L>,
+    ) -> bool {
+        let emptied = self.expire(view, one, bucket, now);
         if emptied > 0 {
             self.len.subtract(emptied);
         }
         emptied > 0
     }
 
-    /// Empties the copies of a bucket that are dead in the epoch `now` or later, unless its word is
-    /// marked, and says how many. The caller counts them.
+    /// Empties the copies in one word that are dead in the epoch `now` or later, unless the word is
+    /// marked. Returns their number, which the caller counts. The word is the one of the bucket that
+    /// counts for the fingerprint `one`.
     ///
     /// As a rule there are none. `now` may be past: it only says where to look closer.
     #[inline(always)]
-    pub(super) fn expire(&self, view: &View<'_, L>, bucket: usize, now: Now<L>) -> u64 {
+    pub(super) fn expire(
+        &self,
+        view: &View<'_, L>,
+        one: Fingerprint,
+        bucket: usize,
+        now: Now<L>,
+    ) -> u64 {
         let nothing = now
-            .dead_in(view.load_for_update(Fingerprint::NONE, bucket).word())
+            .dead_in(view.load_for_update(one, bucket).word(), one)
             .is_none();
         if faulty!(nothing, SweepMarked => false) {
             return 0;
         }
-        faulty!(self.expire_dead(bucket), in Expire => wrong::expire_dead(self, bucket))
+        faulty!(self.expire_dead(one, bucket), in Expire => wrong::expire_dead(self, one, bucket))
     }
 
     #[inline(never)]
-    fn expire_dead(&self, bucket: usize) -> u64 {
+    fn expire_dead(&self, one: Fingerprint, bucket: usize) -> u64 {
         let mut emptied = 0;
         loop {
             let now = self.time.now();
-            let loaded = self.table.load_for_update(Fingerprint::NONE, bucket);
+            let loaded = self.table.load_for_update(one, bucket);
             let withheld = |entry| loaded.word().with_mark(entry, Mark::Withheld);
-            let Some(withheld) = now.dead_in(loaded.word()).and_then(withheld) else {
+            let Some(withheld) = now.dead_in(loaded.word(), one).and_then(withheld) else {
                 return emptied;
             };
             if loaded.replace(Step::Withhold, withheld) {
-                let gone = self.empty_or_release(bucket, withheld.marked_entry());
+                let gone = self.empty_or_release(bucket, withheld.marked_entry(one));
                 emptied += u64::from(gone);
             } else {
                 sync::yield_in_model();

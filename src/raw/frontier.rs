@@ -18,13 +18,15 @@
 //! (Dekker's pattern).
 
 pub(crate) mod memory;
-mod once;
 mod pass;
 mod registry;
 pub(crate) mod scan;
 
-use crate::sync::{AtomicU64, Ordering, fence_after_exchange};
-use once::NoMemory;
+use super::crew::places::{Place, Places};
+use crate::{
+    fault::faulty,
+    sync::{Ordering, SmallCounter, fence_after_exchange, once::NoMemory},
+};
 use pass::Pass;
 use registry::{Found, Registry};
 use std::sync::Arc;
@@ -49,7 +51,7 @@ pub(crate) const fn chunk_buckets(levels: u32) -> usize {
 pub(crate) struct Frontiers {
     chunk_buckets: u32,
     /// The number of scans that run. It is above 0 before a scan is in `scans`, and until it is not.
-    running: AtomicU64,
+    running: SmallCounter,
     /// The first pass of each scan.
     scans: Registry,
     /// In a model without snapshots: each look would only multiply its interleavings.
@@ -61,7 +63,7 @@ impl Frontiers {
     pub(crate) fn new(chunk_buckets: usize) -> Self {
         Self {
             chunk_buckets: chunk_buckets as u32,
-            running: AtomicU64::new(0),
+            running: SmallCounter::new(0),
             scans: Registry::default(),
             #[cfg(guira_loom)]
             unused: false,
@@ -80,8 +82,8 @@ impl Frontiers {
     }
 
     /// True if no scan is between the two buckets, or at one of them. Call it after the outline is
-    /// set in one of them.
-    pub(crate) fn may_cross(&self, from: usize, to: usize) -> bool {
+    /// set in one of them. `places` are those of a filter that processes share.
+    pub(crate) fn may_cross(&self, places: Option<&Places>, from: usize, to: usize) -> bool {
         #[cfg(guira_loom)]
         if self.unused {
             return true;
@@ -89,28 +91,32 @@ impl Frontiers {
         // Pairs with the fence of `Pass::enter`. If our fence comes first, the scan sees the
         // outline; if that one does, we see where the scan is (PROOF, L7).
         fence_after_exchange();
-        self.are_idle() || self.look().permits(from, to)
+        self.are_idle(places) || self.look(places).permits(from, to)
     }
 
     /// True if no scan runs, as far as can be seen.
-    pub(crate) fn are_idle(&self) -> bool {
+    pub(crate) fn are_idle(&self, places: Option<&Places>) -> bool {
         #[cfg(guira_loom)]
         if self.unused {
             return true;
         }
         // Relaxed: a hint; in `may_cross` the fences order it.
-        self.running.load(Ordering::Relaxed) == 0
+        self.running.load(Ordering::Relaxed) == 0 && places.is_none_or(Places::are_idle)
     }
 
     /// The scans that run, as far as can be seen.
-    pub(crate) fn look(&self) -> Look {
-        Look(self.scans.load())
+    pub(crate) fn look<'a>(&self, places: Option<&'a Places>) -> Look<'a> {
+        Look {
+            found: self.scans.load(),
+            places,
+            chunk_buckets: self.chunk_buckets,
+        }
     }
 
     /// A thread enters a chunk for the scans that run, and stops there.
     #[cfg(test)]
     pub(crate) fn stop_in(&self, chunk: usize) {
-        for pass in self.look().passes() {
+        for pass in self.look(None).passes() {
             pass.last().enter(chunk);
         }
     }
@@ -120,14 +126,22 @@ impl Frontiers {
         &self,
         buckets: usize,
         level: Option<u32>,
+        place: Option<Place>,
     ) -> Result<Registered<'_>, NoMemory> {
-        let first = self.add(buckets, level)?;
+        let first = self.add(buckets, level, place)?;
         Ok(Registered { all: self, first })
     }
 
     /// Adds the first pass of a scan to the list of running scans.
-    fn add(&self, buckets: usize, level: Option<u32>) -> Result<Arc<Pass>, NoMemory> {
-        let pass = Pass::new(buckets, self.chunk_buckets as usize, level)?;
+    fn add(
+        &self,
+        buckets: usize,
+        level: Option<u32>,
+        place: Option<Place>,
+    ) -> Result<Arc<Pass>, NoMemory> {
+        let pass = Pass::new(buckets, self.chunk_buckets as usize, level);
+        let mut pass = pass.inspect_err(|_| place.iter().for_each(Place::end))?;
+        pass.place = place;
         let first = Arc::new(pass);
         // Relaxed: a thread that finds the pass has acquired it, and this increment with it.
         self.running.fetch_add(1, Ordering::Relaxed);
@@ -138,8 +152,13 @@ impl Frontiers {
 
     /// Registers a scan whose thread stops before its first chunk.
     #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
-    pub(crate) fn register_stopped(&self, buckets: usize, level: Option<u32>) {
-        self.add(buckets, level).expect("memory");
+    pub(crate) fn register_stopped(
+        &self,
+        buckets: usize,
+        level: Option<u32>,
+        place: Option<Place>,
+    ) {
+        self.add(buckets, level, place).expect("memory");
     }
 
     /// The scan whose thread has stopped.
@@ -153,11 +172,15 @@ impl Frontiers {
 }
 
 /// The scans that a thread has found.
-pub(crate) struct Look(Found);
+pub(crate) struct Look<'a> {
+    found: Found,
+    places: Option<&'a Places>,
+    chunk_buckets: u32,
+}
 
-impl Look {
+impl Look<'_> {
     fn passes(&self) -> impl Iterator<Item = &Pass> {
-        self.0
+        self.found
             .iter()
             .flat_map(|list| list.iter())
             .map(|pass| &**pass)
@@ -165,7 +188,14 @@ impl Look {
 
     /// [`Frontiers::may_cross`]; without a fence before it a hint.
     pub(crate) fn permits(&self, from: usize, to: usize) -> bool {
-        self.passes().all(|pass| pass.permits(from, to))
+        self.passes().all(|pass| pass.permits(from, to)) && self.places_permit(from, to)
+    }
+
+    /// True if no scan of any process is between the two buckets, or at one of them.
+    fn places_permit(&self, from: usize, to: usize) -> bool {
+        let chunk = |bucket| bucket / self.chunk_buckets as usize;
+        let permit = |places: &Places| places.permit(chunk(from), chunk(to));
+        faulty!(self.places.is_none_or(permit), PlacesIgnored => true)
     }
 }
 
@@ -182,6 +212,9 @@ impl Drop for Registered<'_> {
         self.all.scans.update(without_this);
         // Release: a mover that sees no scan may move anywhere: what this one read was read before.
         self.all.running.fetch_sub(1, Ordering::Release);
+        if let Some(place) = &self.first.place {
+            place.end();
+        }
     }
 }
 

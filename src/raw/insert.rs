@@ -7,10 +7,11 @@
 //! | checked by | insert, visible, growth_insert, expire_insert |
 //! | break it | `cargo xtask break ClaimUnchecked` |
 
-use super::RawFilter;
+use super::{Now, RawFilter};
 use crate::{
     error::InsertError,
     fault::faulty,
+    memory::Storage,
     step::Step,
     table::{
         class::Class,
@@ -31,6 +32,17 @@ impl<L: Layout> RawFilter<L> {
         Ok(())
     }
 
+    /// [`insert`](Self::insert) by hash, always inlined, so that the class is in registers.
+    #[cfg(feature = "shared")]
+    #[inline(always)]
+    pub(crate) fn insert_hash(&self, hash: u64) -> Result<(), InsertError> {
+        // Before the exchange of the claim, because loads after it would wait for it.
+        let count = self.len.to_add();
+        self.insert_uncounted(self.class(hash))?;
+        count.add(1);
+        Ok(())
+    }
+
     /// [`insert`](Self::insert) without counting, for callers that count the item themselves.
     #[inline(always)]
     pub(super) fn insert_uncounted(&self, class: Class) -> Result<(), InsertError> {
@@ -40,19 +52,37 @@ impl<L: Layout> RawFilter<L> {
         if faulty!(in_time, InsertNoSecondNow => true) {
             Ok(())
         } else {
-            self.insert_later(class)
+            self.put_too_early(class, now)
         }
     }
 
-    /// Adds another copy, because an epoch began during the call and the first copy would expire too
-    /// early. The first copy stays until it expires.
+    /// An epoch began during the call, so the copy of the epoch `then` would expire too soon, and is
+    /// made younger.
+    ///
+    /// A second copy would be one too many. Each remove takes the oldest copy, so a younger one would
+    /// be left over, and would never expire if the item comes and goes again and again.
     #[cold]
-    fn insert_later(&self, class: Class) -> Result<(), InsertError> {
+    fn put_too_early(&self, class: Class, mut then: Now<L>) -> Result<(), InsertError> {
         loop {
+            let refreshed = faulty!(self.refresh(class), InsertOnceMore => {
+                self.len.add(1);
+                self.insert_uncounted(class).map(|()| true)
+            });
+            if let Err(error) = refreshed {
+                // The copy stays until it expires.
+                self.len.add(1);
+                return Err(error);
+            }
+            // A live copy was there throughout: it was refreshed, or a remove has taken it. Else it
+            // may have died before, which takes a thread that slept as long as copies live.
+            let is_live = self.time.now().is_live_since(then);
+            if faulty!(is_live, InsertOverlooksDeath => true) {
+                return Ok(());
+            }
             self.len.add(1);
-            let now = self.time.now();
-            self.put(class, now.entry(class.fingerprint))?;
-            if self.time.is_still(now) {
+            then = self.time.now();
+            self.put(class, then.entry(class.fingerprint))?;
+            if self.time.is_still(then) {
                 return Ok(());
             }
         }
@@ -60,8 +90,8 @@ impl<L: Layout> RawFilter<L> {
 
     /// Adds a copy that was last seen `age` epochs ago, and counts it.
     ///
-    /// If an epoch begins during the call, the copy could expire one epoch too early. As in
-    /// [`insert_later`](Self::insert_later), another copy is then added.
+    /// If an epoch begins during the call, the copy could expire one epoch too early. Another copy is
+    /// then added, and the first one stays until it expires.
     pub(crate) fn insert_aged(&self, class: Class, age: u64) -> Result<(), InsertError> {
         loop {
             let now = self.time.now();
@@ -76,8 +106,14 @@ impl<L: Layout> RawFilter<L> {
 
     /// Stores `entry` in one of the buckets of its class.
     #[inline(always)]
-    fn put(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
-        if !self.claim(class, entry) {
+    pub(super) fn put(&self, class: Class, entry: Entry) -> Result<(), InsertError> {
+        // A filter on the heap lets the compiler decide.
+        let claimed = if L::Storage::SHARED {
+            self.claim_inline(class, entry)
+        } else {
+            self.claim(class, entry)
+        };
+        if !claimed {
             self.insert_by_relocation(class, entry)
                 .map_err(|error| self.count_failure(error))?;
         }
@@ -88,6 +124,11 @@ impl<L: Layout> RawFilter<L> {
     /// Claims an empty slot for `entry` in the emptier bucket; false if both are full.
     #[inline]
     pub(super) fn claim(&self, class: Class, entry: Entry) -> bool {
+        self.claim_inline(class, entry)
+    }
+
+    #[inline(always)]
+    fn claim_inline(&self, class: Class, entry: Entry) -> bool {
         let view = self.table.view();
         loop {
             let (one, other) = view.load_pair_for_claim(class);
@@ -106,8 +147,9 @@ impl<L: Layout> RawFilter<L> {
     /// Returns the error for a refused insert.
     #[cold]
     pub(super) fn count_failure(&self, error: InsertError) -> InsertError {
-        if error != InsertError::Memory {
-            self.counters.failed();
+        // What other threads are in the way of is no sign of a full filter.
+        if !matches!(error, InsertError::Memory | InsertError::Contended) {
+            self.counters().failed();
         }
         error
     }

@@ -1,61 +1,105 @@
 //! The number of items: a counter in shards, so that writers seldom share a line.
 
-use crate::threads::thread_number;
+mod shared;
+
+use super::counters::Counters;
+use crate::{
+    memory::{Extra, Storage},
+    stats::Stats,
+    threads::thread_number,
+};
 use crossbeam_utils::CachePadded;
 use once_cell::race::OnceBox;
+#[cfg(feature = "shared")]
+pub(crate) use shared::SHARED_LEN;
+use shared::SharedLen;
 // Unchecked: the counter orders nothing, and in a model each of its accesses would only multiply
 // the interleavings.
 use crate::sync::{Ordering, unchecked::AtomicU64};
 
-/// A sum over shards, each written by the threads that fall on it.
-pub(crate) struct Len {
+/// Sums over shards, each written by the threads that fall on it: the number of items, and the
+/// counters off the fast path.
+pub(crate) struct Len<P: Storage> {
+    /// The shard of a filter that has no others. In a box, because writers write it and lookups read
+    /// the cache line of the other fields.
+    first: Box<Shard>,
     shards: Shards,
+    /// The shards that processes share; then there are no others.
+    shared: P::Extra<SharedLen>,
+}
+
+/// What a group of threads counts. The counters are in the cache line of the items, because these
+/// threads write that line anyway.
+#[derive(Default)]
+struct Shard {
+    items: AtomicU64,
+    counters: Counters,
+}
+
+/// The shard of a thread.
+#[cfg(feature = "shared")]
+pub(crate) struct Count<'a>(&'a AtomicU64);
+
+#[cfg(feature = "shared")]
+impl Count<'_> {
+    /// As [`Len::add`].
+    #[inline(always)]
+    pub(crate) fn add(self, by: u64) {
+        // Relaxed: as in `Len::add`.
+        self.0.fetch_add(by, Ordering::Relaxed);
+    }
 }
 
 /// How many low sums in a row show that there are few items. A preemption takes at least
 /// microseconds and a sum some nanoseconds, so a thread is not preempted in each of these.
 const SUMS: usize = 3;
 
-/// A small filter has one shard, and no padding, so that it stays small.
+/// A small filter has only the first shard, and no padding, so that it stays small.
 enum Shards {
-    One(Box<AtomicU64>),
-    Many(Box<[CachePadded<AtomicU64>]>),
-    /// Of a filter that can grow: one, until it is [`LARGE`].
-    Growing {
-        first: Box<AtomicU64>,
-        more: OnceBox<[CachePadded<AtomicU64>; MOST]>,
-    },
+    Many(Box<[CachePadded<Shard>]>),
+    /// None beside the first one, until a filter that can grow is [`LARGE`].
+    Late(OnceBox<[CachePadded<Shard>; FEW]>),
 }
 
-/// The most shards.
-const MOST: usize = 16;
+/// The shards of a table of 64 KiB, and of each larger one that grows.
+const FEW: usize = 16;
 
-/// Words for each shard: 4 KiB.
+/// The most shards.
+const MOST: usize = 64;
+
+/// Words for each of the first [`FEW`] shards: 4 KiB.
 const WORDS_OF_SHARD: usize = 512;
 
-/// Words from which a filter that grows has all shards.
-const LARGE: usize = MOST * WORDS_OF_SHARD;
+/// Words for each shard if there are more: 512 KiB.
+const WORDS_OF_FURTHER_SHARD: usize = 1 << 16;
 
-impl Len {
-    /// A shard for each 4 KiB of table, at most 16.
+/// Words from which a filter that grows has its shards.
+const LARGE: usize = FEW * WORDS_OF_SHARD;
+
+impl<P: Storage> Len<P> {
+    /// A shard for each 4 KiB of table up to 16 shards, and for each 512 KiB up to 64.
     pub(crate) fn new(words: usize) -> Self {
-        let shards = (words / WORDS_OF_SHARD).clamp(1, MOST).next_power_of_two();
-        let zero = || AtomicU64::new(0);
+        let few = (words / WORDS_OF_SHARD).clamp(1, FEW).next_power_of_two();
+        let many = (words / WORDS_OF_FURTHER_SHARD).clamp(1, MOST);
+        let shards = few.max(1 << many.ilog2());
         let shards = if shards == 1 {
-            Shards::One(Box::new(zero()))
+            Shards::Late(OnceBox::new())
         } else {
-            Shards::Many((0..shards).map(|_| CachePadded::new(zero())).collect())
+            Shards::Many((0..shards).map(|_| CachePadded::default()).collect())
         };
-        Self { shards }
+        Self {
+            first: Box::default(),
+            shards,
+            shared: Default::default(),
+        }
     }
 
     /// The length of a filter that can grow, and has this number of words now.
     pub(crate) fn growing(words: usize) -> Self {
         let len = Self {
-            shards: Shards::Growing {
-                first: Box::default(),
-                more: OnceBox::new(),
-            },
+            first: Box::default(),
+            shards: Shards::Late(OnceBox::new()),
+            shared: Default::default(),
         };
         len.grow(words);
         len
@@ -64,7 +108,7 @@ impl Len {
     /// The filter has this number of words now. If there is no memory for more shards, it keeps
     /// one.
     pub(crate) fn grow(&self, words: usize) {
-        if let Shards::Growing { more, .. } = &self.shards
+        if let Shards::Late(more) = &self.shards
             && words >= LARGE
             && more.get().is_none()
             && let Some(shards) = shards()
@@ -77,51 +121,90 @@ impl Len {
     /// The shards.
     #[cfg(guira_coherence)]
     pub(crate) fn fields(&self) -> Vec<crate::coherence::Field> {
-        let field = |shard: &AtomicU64| crate::coherence::Field::of("len.shard", shard);
-        match &self.shards {
-            Shards::One(shard) => vec![field(shard)],
-            Shards::Many(shards) => shards.iter().map(|shard| field(shard)).collect(),
-            Shards::Growing { first, more } => {
-                let more = more.get().into_iter().flatten().map(|shard| &**shard);
-                std::iter::once(&**first).chain(more).map(field).collect()
-            }
-        }
+        let fields = |shard: &Shard| {
+            let mut fields = shard.counters.fields();
+            fields.push(crate::coherence::Field::of("len.shard", &shard.items));
+            fields
+        };
+        self.shards().flat_map(fields).collect()
+    }
+
+    /// The counters off the fast path, for this thread. They count what happens in this process only.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.shard().counters
+    }
+
+    /// The counters of all threads.
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = Stats::default();
+        self.shards()
+            .for_each(|shard| shard.counters.add_to(&mut stats));
+        stats
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        match &self.shards {
-            Shards::One(shard) => size_of_val(&**shard),
+        let shards = match &self.shards {
             Shards::Many(shards) => size_of_val(&**shards),
-            Shards::Growing { first, more } => {
-                size_of_val(&**first) + more.get().map_or(0, size_of_val)
-            }
-        }
+            Shards::Late(more) => more.get().map_or(0, size_of_val),
+        };
+        size_of_val(&*self.first) + shards
     }
 
     /// Counts `by` items more.
     #[inline]
     pub(crate) fn add(&self, by: u64) {
         // Relaxed: the counter orders nothing; words do.
-        self.shard().fetch_add(by, Ordering::Relaxed);
+        self.items().fetch_add(by, Ordering::Relaxed);
+    }
+
+    /// Where this thread counts, for a later [`add`](Count::add).
+    #[cfg(feature = "shared")]
+    #[inline(always)]
+    pub(crate) fn to_add(&self) -> Count<'_> {
+        Count(self.items())
     }
 
     /// Counts `by` items less. A shard may go below 0 and wrap; the sum does not.
     #[inline]
     pub(crate) fn subtract(&self, by: u64) {
         // Relaxed: as in `add`.
-        self.shard().fetch_sub(by, Ordering::Relaxed);
+        self.items().fetch_sub(by, Ordering::Relaxed);
     }
 
+    /// Where this thread counts items.
     #[inline]
-    fn shard(&self) -> &AtomicU64 {
+    fn items(&self) -> &AtomicU64 {
+        if P::SHARED {
+            let shared = self.shared.get();
+            return shared.map_or(&self.first.items, SharedLen::shard);
+        }
+        &self.shard().items
+    }
+
+    /// The shard of this thread.
+    #[inline]
+    fn shard(&self) -> &Shard {
         match &self.shards {
-            Shards::One(shard) => shard,
             Shards::Many(shards) => &shards[thread_number() & (shards.len() - 1)],
-            Shards::Growing { first, more } => match more.get() {
-                Some(shards) => &shards[thread_number() % MOST],
-                None => first,
+            Shards::Late(more) => match more.get() {
+                Some(shards) => &shards[thread_number() % FEW],
+                None => &self.first,
             },
         }
+    }
+
+    fn shards(&self) -> impl Iterator<Item = &Shard> {
+        let (fixed, late) = match &self.shards {
+            Shards::Many(shards) => (&**shards, None),
+            Shards::Late(more) => (&[][..], more.get()),
+        };
+        let others = fixed.iter().chain(late.into_iter().flatten());
+        std::iter::once(&*self.first).chain(others.map(|shard| &**shard))
+    }
+
+    fn all_items(&self) -> impl Iterator<Item = &AtomicU64> {
+        let shared = self.shared.get().into_iter().flat_map(SharedLen::all);
+        self.shards().map(|shard| &shard.items).chain(shared)
     }
 
     /// The sum. Concurrent operations may be counted or not.
@@ -148,40 +231,51 @@ impl Len {
             others();
             shard.load(Ordering::Relaxed)
         };
-        let sum = match &self.shards {
-            Shards::One(shard) => load(shard),
-            Shards::Many(shards) => shards.iter().map(|s| load(s)).fold(0, u64::wrapping_add),
-            Shards::Growing { first, more } => {
-                let more = more.get().into_iter().flatten().map(|shard| &**shard);
-                let all = std::iter::once(&**first).chain(more);
-                all.map(load).fold(0, u64::wrapping_add)
-            }
-        };
+        let sum = self.all_items().map(&mut load).fold(0, u64::wrapping_add);
         // Below 0 if it missed an insert whose remove it saw in another shard.
         usize::try_from(sum.cast_signed()).unwrap_or(0)
     }
 
+    /// Takes the items from another filter, and adds its counters.
+    pub(crate) fn replace(&mut self, other: Self) {
+        let mut stats = self.stats();
+        other.first.counters.add_to(&mut stats);
+        self.first.items = other.first.items;
+        self.first.counters = Counters::from(stats);
+        self.shards = other.shards;
+    }
+
+    /// Sets the number of items, while no other thread counts.
+    #[cfg(feature = "shared")]
+    pub(crate) fn set(&self, items: usize) {
+        self.subtract(self.sum() as u64);
+        // A sum below 0 reads as 0.
+        while self.sum() < items {
+            self.add((items - self.sum()) as u64);
+        }
+    }
+
+    /// There are no items any more. The counters stay.
     pub(crate) fn reset(&mut self) {
+        *self.first = Shard {
+            items: AtomicU64::new(0),
+            counters: Counters::from(self.stats()),
+        };
+        if let Some(shared) = self.shared.get() {
+            shared.reset();
+        }
         match &mut self.shards {
-            Shards::One(shard) => **shard = AtomicU64::new(0),
-            Shards::Many(shards) => {
-                for shard in shards {
-                    **shard = AtomicU64::new(0);
-                }
-            }
-            Shards::Growing { first, more } => {
-                **first = AtomicU64::new(0);
-                *more = OnceBox::new();
-            }
+            Shards::Many(shards) => shards.fill_with(CachePadded::default),
+            Shards::Late(more) => *more = OnceBox::new(),
         }
     }
 }
 
-/// All shards; `None` if there is no memory.
-fn shards() -> Option<Box<[CachePadded<AtomicU64>; MOST]>> {
+/// The shards of a filter that grows; `None` if there is no memory.
+fn shards() -> Option<Box<[CachePadded<Shard>; FEW]>> {
     let mut shards = Vec::new();
-    shards.try_reserve_exact(MOST).ok()?;
-    shards.resize_with(MOST, || CachePadded::new(AtomicU64::new(0)));
+    shards.try_reserve_exact(FEW).ok()?;
+    shards.resize_with(FEW, CachePadded::default);
     shards.try_into().ok()
 }
 

@@ -32,6 +32,9 @@ use crate::{
 /// The number of attempts of a lookup. If the last one is inconclusive, the lookup returns true.
 pub(super) const ATTEMPTS: usize = 8;
 
+/// The attempts of a count in a filter that processes share.
+const MOST_COUNTS: u32 = 1 << 12;
+
 /// A filter for a series of lookups, with the addresses of its words and versions in registers.
 pub(crate) struct Lookups<'a, L: Layout> {
     raw: &'a RawFilter<L>,
@@ -91,6 +94,16 @@ impl<L: Layout> RawFilter<L> {
         }
     }
 
+    /// True if the class is present and no other thread interferes: a match in quiet words is a copy,
+    /// whatever has moved.
+    #[inline(always)]
+    pub(super) fn is_plainly_present(&self, class: Class) -> bool {
+        let now = self.time.now();
+        let (in_p, in_q, hint) = self.table.view().load_pair_at_hint(class);
+        let (settled, found) = now.match_settled(in_p, in_q, class.fingerprint, hint);
+        settled & found
+    }
+
     /// Continues a lookup that met marked or reserved words, words in another phase, or a relocation
     /// of the same pair.
     ///
@@ -128,19 +141,24 @@ impl<L: Layout> RawFilter<L> {
     /// words again: keeping fewer values for the rare case makes the fast path faster.
     #[cold]
     fn look_up_again(&self, fingerprint: Fingerprint, p: usize, q: usize) -> bool {
-        self.look_up_in_attempts(Class { fingerprint, p, q }, 1)
+        let class = Class { fingerprint, p, q };
+        let splitting = L::GROWS && self.table.is_growing(self.table.level());
+        if splitting && let Some(present) = self.try_look_up(class) {
+            return present;
+        }
+        self.look_up_in_attempts(class, 1 + usize::from(splitting))
     }
 
     /// Makes the attempts from number `first` on.
     fn look_up_in_attempts(&self, class: Class, first: usize) -> bool {
-        self.counters.retried();
+        self.counters().retried();
         for _ in first..fault::attempts(ATTEMPTS) {
             if let Some(present) = self.try_look_up(class) {
                 return present;
             }
         }
         // The error is one-sided: an unproven `true` is at worst a false positive.
-        self.counters.conservative();
+        self.counters().conservative();
         true
     }
 
@@ -172,6 +190,7 @@ impl<L: Layout> RawFilter<L> {
     /// [`count`](Self::count), of the copies that are live by what `by` makes of the moment.
     #[inline]
     pub(super) fn count_by(&self, class: Class, by: impl Fn(Now<L>) -> Now<L>) -> usize {
+        let mut attempts = 0;
         loop {
             let copies = faulty!(
                 self.try_count(class, &by),
@@ -179,6 +198,13 @@ impl<L: Layout> RawFilter<L> {
             );
             if let Some(copies) = copies {
                 return copies;
+            }
+            if self.crew().is_some() {
+                // Words that other processes may have written need never fit together.
+                attempts += 1;
+                if attempts == MOST_COUNTS {
+                    return 0;
+                }
             }
             sync::yield_in_model();
         }

@@ -7,38 +7,25 @@
 //! | checked by | lookup, path, remove, visible, semi_sorted |
 //! | break it | `cargo xtask break NoAdvance` |
 
+#[cfg(all(guira_loom, feature = "shared"))]
+pub(crate) mod stopped;
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
 
-use super::{RawFilter, frontier::Frontiers, version::Stripe};
+pub(crate) use super::hop::Hop;
+
+use super::{RawFilter, crew::Hands, frontier::Frontiers, version::Stripe};
 use crate::{
-    fault::faulty,
+    fault::{faulty, when_faulty},
     step::Step,
     table::{
         Table,
-        class::{Class, alternate},
+        class::alternate,
         entry::{Entry, Fingerprint},
         layout::{Layout, Word},
         word::{Bucket, Mark, Phases},
     },
 };
-
-/// One relocation of a resident to its alternate bucket.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Hop {
-    /// The resident.
-    pub(crate) entry: Entry,
-    /// The bucket that it is in.
-    pub(crate) from: usize,
-    /// Its alternate bucket.
-    pub(crate) to: usize,
-}
-
-impl Hop {
-    pub(crate) fn class<L: Layout>(self) -> Class {
-        Class::of_pair(L::fingerprint(self.entry), self.from, self.to)
-    }
-}
 
 /// What a move is to leave in the slot that it vacates.
 #[derive(Clone, Copy, Debug)]
@@ -64,57 +51,140 @@ pub(crate) enum Left {
 ///
 /// Each method is one step. Other threads change its marks only by a remove, which turns S or D into
 /// K. The mover finds its marks by state and entry, so slots may be reordered in between.
-/// remove; it finds them by state and entry, wherever the slots have gone.
-pub(super) struct Move<'a, L> {
+pub(super) struct Move<'a, L: Layout, H> {
     table: &'a Table<L>,
     frontiers: &'a Frontiers,
     stripe: Stripe<'a>,
     entry: Entry,
     from: usize,
     to: usize,
+    hands: H,
+    /// The hand of the line in which this move is.
+    hand: usize,
 }
 
 impl<L: Layout> RawFilter<L> {
     /// Makes one move. If `outlined`, the previous hop has left the outline in `hop.to`. Returns
     /// `None` if the move was given up, in which case everything is as before.
+    #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn move_resident(&self, hop: Hop, outlined: bool, fill: Fill) -> Option<Left> {
+        self.move_by(super::crew::Alone, 0, hop, outlined, fill)
+    }
+
+    /// Makes one move, which is in this hand of the thread's line, if the thread has one.
+    pub(crate) fn move_by(
+        &self,
+        hands: impl Hands,
+        hand: usize,
+        hop: Hop,
+        outlined: bool,
+        fill: Fill,
+    ) -> Option<Left> {
         debug_assert!(
             hop.to == alternate(L::fingerprint(hop.entry), hop.from, self.table.buckets())
         );
-        let resident = Move {
+        let resident = self.move_of(hands, hand, hop);
+        faulty!(resident.make(outlined, fill), in Move => wrong::make(&resident, outlined, fill))
+    }
+
+    /// Returns the move of a hop, before its first step.
+    #[inline(always)]
+    fn move_of<H: Hands>(&self, hands: H, hand: usize, hop: Hop) -> Move<'_, L, H> {
+        Move {
             table: &self.table,
             frontiers: &self.frontiers,
             stripe: self.versions.of(hop.class::<L>()),
             entry: hop.entry,
             from: hop.from,
             to: hop.to,
-        };
-        faulty!(resident.make(outlined, fill), in Move => wrong::make(&resident, outlined, fill))
+            hands,
+            hand,
+        }
     }
 }
 
-impl<L: Layout> Move<'_, L> {
+impl<L: Layout, H: Hands> Move<'_, L, H> {
     fn fingerprint(&self) -> Fingerprint {
         L::fingerprint(self.entry)
     }
 
     /// Makes all steps in order. Returns `None` if the move was given up.
     fn make(&self, outlined: bool, fill: Fill) -> Option<Left> {
-        if !(outlined || self.is_movable() && self.outline()) {
+        if !(outlined || self.is_movable() && self.enter(self.hand, self.hop())) {
             return None;
         }
+        if !(outlined || self.outline()) {
+            self.leave();
+            return None;
+        }
+        when_faulty!(LineLate, self.record());
         let decided = self.advance() && {
             self.shadow();
             self.decide()
         };
         if !decided {
             self.retract();
+            self.leave();
             return None;
         }
         self.deliver();
-        let left = self.erase(fill);
+        let admitted = faulty!(self.admitted(fill), NextGateLate => fill);
+        let left = self.erase(admitted);
+        when_faulty!(NextGateLate, self.admitted(fill));
         self.settle();
+        self.leave();
         Some(left)
+    }
+
+    fn hop(&self) -> Hop {
+        Hop {
+            entry: self.entry,
+            from: self.from,
+            to: self.to,
+        }
+    }
+
+    /// Takes the gate of a move, if processes share the filter. Returns false if another thread has it.
+    fn enter(&self, hand: usize, hop: Hop) -> bool {
+        self.hands
+            .line()
+            .is_none_or(|line| line.enter::<L>(hand, hop))
+    }
+
+    /// Records this move in the line, if the thread has one.
+    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    fn record(&self) {
+        if let Some(line) = self.hands.line() {
+            line.record_move(self.hand, self.hop());
+        }
+    }
+
+    /// Frees the gate.
+    fn leave(&self) {
+        if let Some(line) = self.hands.line() {
+            line.leave(self.hand);
+        }
+    }
+
+    /// What the Erase may leave. It leaves the outline of the next hop only if the gate of that has
+    /// been taken: the outline is a mark like others.
+    fn admitted(&self, fill: Fill) -> Fill {
+        if let (Some(_), Fill::Outline(entry)) = (self.hands.line(), fill)
+            && !self.enter(1 - self.hand, self.next_hop(entry))
+        {
+            return Fill::Hole;
+        }
+        fill
+    }
+
+    /// The next hop of the path, of `entry` into the slot that this one vacates.
+    fn next_hop(&self, entry: Entry) -> Hop {
+        let from = alternate(L::fingerprint(entry), self.from, self.table.buckets());
+        Hop {
+            entry,
+            from,
+            to: self.from,
+        }
     }
 
     /// True if the source holds the resident and has no mark. Otherwise an outline would be useless.
@@ -138,7 +208,13 @@ impl<L: Layout> Move<'_, L> {
     /// Step 2, Advance: notifies readers that have passed P. Returns false if the move has to give way
     /// to a thread that holds the stripe, or to a snapshot between the two buckets.
     fn advance(&self) -> bool {
-        !self.stripe.advance() && self.frontiers.may_cross(self.from, self.to)
+        !self.stripe.advance() && self.may_cross()
+    }
+
+    /// True if no snapshot is between the two buckets.
+    fn may_cross(&self) -> bool {
+        let places = self.hands.places();
+        self.frontiers.may_cross(places, self.from, self.to)
     }
 
     /// Step 3, Shadow: O becomes S. From here on a remove may kill the copy.

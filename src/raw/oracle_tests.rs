@@ -195,7 +195,7 @@ fn filter_fills<L: Layout>(buckets: usize, share: f64) {
     }
     let load = inside.len() as f64 / filter.slots() as f64;
     assert!(load > share, "full at a load of {load}");
-    assert!(filter.raw.counters.stats().relocations > 0);
+    assert!(filter.raw.stats().relocations > 0);
     filter.is_at_rest();
     let filter = &mut filter.restored();
     for class in inside {

@@ -8,8 +8,7 @@
 //! | break it | `cargo xtask break RefreshNoSecondNow` |
 //!
 //! The tag of a copy changes while the copy is withheld (W), as in [`expire`](super::expire). If
-//! the word has a mark, and keeps it for a while, the call adds a second copy, and the first one
-//! expires by itself.
+//! the word has a mark, and keeps it for a while, the call adds a second copy.
 
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 mod wrong;
@@ -139,8 +138,9 @@ impl<L: Layout> RawFilter<L> {
             None => Ok(None),
             Some(0) => Ok(Some(false)),
             Some(_) => {
-                self.insert(class)?;
-                Ok(Some(true))
+                self.put(class, young)?;
+                self.len.add(1);
+                Ok(self.time.is_still(now).then_some(true))
             }
         }
     }

@@ -9,12 +9,15 @@
 
 use super::{
     RawFilter,
+    crew::{Alone, Crew, Hands, LineNumber},
     moves::{Fill, Hop, Left},
     search::{Found, Search},
 };
 use crate::{
     error::InsertError,
     fault::faulty,
+    geometry,
+    memory::Storage,
     sync,
     table::{
         Refusal,
@@ -34,6 +37,10 @@ const LONG_SEARCH: usize = 16;
 /// because of another thread.
 const MAX_ROUNDS: usize = if sync::IN_MODEL { 3 } else { 64 };
 
+/// The round after which an insert ends what dead processes have begun, however short ago this
+/// process has done so: there is one more round.
+const LAST_REPAIR: usize = MAX_ROUNDS - 2;
+
 /// The number of first rounds in which moves of other threads do not begin a level: these moves
 /// usually end soon.
 const PATIENT_ROUNDS: usize = MAX_ROUNDS / 2;
@@ -47,6 +54,17 @@ const MOST_HELPED: usize = 20;
 /// begin at loads down to a tenth.)
 const SLOTS_FOR_AN_ITEM: usize = 16;
 
+/// What a round of an insert has led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    /// The fill is in one of the buckets of the class.
+    Filled,
+    /// Words were split, or chunks were read for a scan.
+    Prepared,
+    /// Nothing, because another thread was in the way.
+    Disturbed,
+}
+
 impl<L: Layout> RawFilter<L> {
     /// [`claim`](Self::claim) for full buckets.
     #[cold]
@@ -58,17 +76,41 @@ impl<L: Layout> RawFilter<L> {
         if self.expire_pair(class) && self.claim(class, entry) {
             return Ok(());
         }
-        self.make_room(class, Fill::Item(entry), || self.claim(class, entry))
+        if L::Storage::SHARED
+            && let Some(crew) = self.crew()
+        {
+            return self.insert_by_line(crew, class, entry);
+        }
+        self.make_room(Alone, class, Fill::Item(entry), || self.claim(class, entry))
+    }
+
+    /// [`insert_by_relocation`](Self::insert_by_relocation) in a filter that processes share.
+    #[cold]
+    #[inline(never)]
+    fn insert_by_line(&self, crew: &Crew, class: Class, entry: Entry) -> Result<(), InsertError> {
+        let line = crew.line_of(self.take_line(crew)?);
+        self.make_room(&line, class, Fill::Item(entry), || self.claim(class, entry))
+    }
+
+    /// A line for this thread.
+    #[inline]
+    pub(super) fn take_line(&self, crew: &Crew) -> Result<LineNumber, InsertError> {
+        let taken = crew.take_line().or_else(|| {
+            // All seats may be those of dead processes.
+            self.repair_dead(false);
+            crew.take_line()
+        });
+        taken.ok_or(InsertError::TooManyInFlight)
     }
 
     /// Empties a slot of one of the buckets of the class, which were full.
     #[cold]
-    pub(super) fn vacate(&self, class: Class) -> Result<(), InsertError> {
+    pub(super) fn vacate(&self, hands: impl Hands, class: Class) -> Result<(), InsertError> {
         if self.expire_pair(class) {
             return Ok(());
         }
         let has_vacancy = |bucket| self.has_vacancy(class.fingerprint, bucket);
-        self.make_room(class, Fill::Hole, || {
+        self.make_room(hands, class, Fill::Hole, || {
             has_vacancy(class.p) || has_vacancy(class.q)
         })
     }
@@ -77,21 +119,27 @@ impl<L: Layout> RawFilter<L> {
     /// after one.
     fn make_room(
         &self,
+        hands: impl Hands,
         class: Class,
         fill: Fill,
         until: impl Fn() -> bool,
     ) -> Result<(), InsertError> {
-        let mut search = Search::default();
+        let (mut search, mut last) = (Search::default(), Round::Prepared);
         for round in 0..MAX_ROUNDS {
-            match self.round(&mut search, round, class, fill) {
-                Ok(false) if !until() => {}
-                Ok(_) => return Ok(()),
+            last = match self.round(hands, &mut search, round, class, fill) {
+                Ok(Round::Filled) => return Ok(()),
+                Ok(_) if until() => return Ok(()),
+                Ok(other) => other,
                 Err(Refusal::Memory) => return Err(InsertError::Memory),
                 Err(Refusal::Full) => return Err(self.why_full(class)),
-            }
+            };
         }
+        let disturbed = last == Round::Disturbed;
         Err(match self.why_full(class) {
             InsertError::Full if search.was_parted() => InsertError::BlockedByScan,
+            InsertError::Full if faulty!(disturbed, FullWhenDisturbed => false) => {
+                InsertError::Contended
+            }
             error => error,
         })
     }
@@ -122,47 +170,50 @@ impl<L: Layout> RawFilter<L> {
             .has_vacancy()
     }
 
-    /// Makes one search, and the moves or splits that it leads to. Returns true if `fill` is in one of
-    /// the buckets of the class.
+    /// Makes one search, and the moves or splits that it leads to.
     fn round(
         &self,
+        hands: impl Hands,
         search: &mut Search,
         round: usize,
         class: Class,
         fill: Fill,
-    ) -> Result<bool, Refusal> {
+    ) -> Result<Round, Refusal> {
         let roots = [class.p, class.q];
         let wary = round > 0;
-        let mut found = search.run(self, class.fingerprint, &roots, wary);
+        let mut found = search.run(self, hands, class.fingerprint, &roots, wary);
         let nothing = found == Found::Nothing;
         if faulty!(nothing, FullUnchecked => false) {
             // While the search probes one word after the other, a slot that it has passed may have
             // been emptied, and a slot on the path filled.
-            found = search.run(self, class.fingerprint, &roots, wary);
+            found = search.run(self, hands, class.fingerprint, &roots, wary);
         }
         if found == Found::Path {
-            if self.relocate(search.hops(), fill) {
+            if self.relocate(hands, search.hops(), fill) {
                 if search.visited() >= LONG_SEARCH {
                     self.grow_in_time(search.level);
                 }
-                return Ok(true);
+                return Ok(Round::Filled);
             }
         } else {
             if found != Found::Blocked || self.may_grow_when_blocked(round, search) {
                 match (self.grow(round, search, class), found) {
-                    (Ok(()), _) => return Ok(false),
+                    (Ok(()), _) => return Ok(Round::Prepared),
                     (Err(Refusal::Full), Found::Blocked) => {}
                     (Err(refusal), _) => return Err(refusal),
                 }
             }
             // Twice the number of chunks in each round: if that does not help, no scan is left.
             if search.was_parted() && self.help_scans(1 << round.min(MOST_HELPED)) {
-                return Ok(false);
+                return Ok(Round::Prepared);
             }
         }
-        // Another thread has interfered; it may be waiting for a processor.
+        if hands.line().is_some() && (round == 1 || round == LAST_REPAIR) {
+            self.repair_dead(round == LAST_REPAIR);
+        }
+        // The other thread may be waiting for a processor.
         sync::yield_now();
-        Ok(false)
+        Ok(Round::Disturbed)
     }
 
     /// True if words may be split although only other threads have interfered. Scans alone do not
@@ -177,7 +228,10 @@ impl<L: Layout> RawFilter<L> {
 
     /// The number of items at which the level after `level` begins.
     fn grow_at_level(&self, level: u32) -> usize {
-        (self.grow_at)(self.table.buckets(), self.table.levels(), level)
+        match self.table.begins_early() {
+            true => geometry::grow_at::<L>(self.table.buckets(), self.table.levels(), level),
+            false => usize::MAX,
+        }
     }
 
     /// Begins a level after a long search that found a path, if the filter holds enough items.
@@ -216,13 +270,19 @@ impl<L: Layout> RawFilter<L> {
 
     /// Moves the hole at the end of a path to its beginning and stores `last` there. Hops are given
     /// from the last to the first. Returns false if another thread interfered; no item is lost then.
-    pub(crate) fn relocate(&self, hops: impl Iterator<Item = Hop>, last: Fill) -> bool {
+    pub(crate) fn relocate(
+        &self,
+        hands: impl Hands,
+        hops: impl Iterator<Item = Hop>,
+        last: Fill,
+    ) -> bool {
         let mut hops = hops.peekable();
         let (mut length, mut filled) = (0, matches!(last, Fill::Hole));
         let mut outlined = false;
         while let Some(hop) = hops.next() {
             let fill = hops.peek().map_or(last, |next| Fill::Outline(next.entry));
-            let Some(moved) = self.move_resident(hop, outlined, fill) else {
+            let hand = length as usize & 1;
+            let Some(moved) = self.move_by(hands, hand, hop, outlined, fill) else {
                 filled = false;
                 break;
             };
@@ -231,7 +291,7 @@ impl<L: Layout> RawFilter<L> {
             filled = outlined || matches!(fill, Fill::Hole);
         }
         if length > 0 {
-            self.counters.relocated(length);
+            self.counters().relocated(length);
         }
         filled
     }

@@ -41,6 +41,17 @@ impl<L: Layout> RawFilter<L> {
         removed
     }
 
+    /// [`remove`](Self::remove) by hash, always inlined, so that the class is in registers.
+    #[cfg(feature = "shared")]
+    #[inline(always)]
+    pub(crate) fn remove_hash(&self, hash: u64) -> bool {
+        let removed = self.remove_uncounted(self.class(hash));
+        if removed {
+            self.len.subtract(1);
+        }
+        removed
+    }
+
     /// [`remove`](Self::remove) without counting, for callers that count the item themselves.
     #[inline(always)]
     pub(super) fn remove_uncounted(&self, class: Class) -> bool {
@@ -62,7 +73,7 @@ impl<L: Layout> RawFilter<L> {
     ///
     /// Removes from P first, and from Q only if P holds no copy: a reader that has passed P must
     /// still find the remaining copies in Q.
-    #[inline]
+    #[inline(always)]
     fn try_remove(&self, class: Class) -> Option<bool> {
         let entry = class.untagged();
         let version = self.versions.of(class).observe();
@@ -112,7 +123,6 @@ impl<L: Layout> RawFilter<L> {
     /// The exchange compares only S. The order of hold, S and T implies that T belongs to the same
     /// move. Suppose that another mover had set S or T. Then it would have set its outline after S was
     /// read here, and would have found the stripe held at its Advance (PROOF, L6).
-    /// (PROOF, L6).
     pub(super) fn kill_shadow(
         &self,
         class: Class,
@@ -120,9 +130,15 @@ impl<L: Layout> RawFilter<L> {
         to: usize,
         from: usize,
     ) -> Option<bool> {
-        let hold = self.versions.of(class).hold()?;
-        let killed = self.kill_if_decided(class, entry, to, from);
-        drop(hold);
+        let stripe = self.versions.of(class);
+        let killed = if let Some(crew) = self.crew() {
+            let line = crew.line_of(self.take_line(crew).ok()?);
+            let _hold = line.hold(stripe, self.versions.number_of(class))?;
+            self.kill_if_decided(class, entry, to, from)
+        } else {
+            let _hold = stripe.hold()?;
+            self.kill_if_decided(class, entry, to, from)
+        };
         killed.then_some(true)
     }
 

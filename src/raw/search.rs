@@ -7,7 +7,7 @@
 //! | checked by | insert, growth_insert |
 //! | break it | `cargo xtask break SearchForgetsPlane` |
 
-use super::{RawFilter, moves::Hop};
+use super::{RawFilter, crew::Hands, moves::Hop};
 use crate::{
     fault::faulty,
     sync,
@@ -94,10 +94,10 @@ impl Search {
     /// Searches from `roots`, buckets of `fingerprint`, for a word with an empty slot. A `wary` search
     /// checks every stripe before it follows a move, not only the stripes of a path that it found.
     /// That is slower, and held stripes are rare.
-    /// of a path's when it has one. It is slower, and holds are rare and short.
     pub(crate) fn run<L: Layout>(
         &mut self,
         raw: &RawFilter<L>,
+        hands: impl Hands,
         fingerprint: Fingerprint,
         roots: &[usize],
         wary: bool,
@@ -124,8 +124,13 @@ impl Search {
                 return Found::Path;
             }
         }
-        let scans = (!raw.frontiers.are_idle()).then(|| raw.frontiers.look());
-        let is_held = |hop: Hop| raw.versions.of(hop.class::<L>()).is_held();
+        let places = hands.places();
+        let scans = (!raw.frontiers.are_idle(places)).then(|| raw.frontiers.look(places));
+        let is_held = |hop: Hop| {
+            let class = hop.class::<L>();
+            raw.versions.of(class).is_held()
+                || hands.line().is_some_and(|line| line.is_taken(class))
+        };
         let mut blocked = false;
         let (mut next, mut probes) = (0, 0);
         while next < self.nodes.len() && probes < max_probes {
@@ -142,7 +147,7 @@ impl Search {
                 probes += 1;
                 let fingerprint = L::fingerprint(entry);
                 let to = alternate(fingerprint, from.bucket, view.buckets());
-                raw.expire_on_the_way(&view, to, now);
+                raw.expire_on_the_way(&view, fingerprint, to, now);
                 let word = view.load_for_update(fingerprint, to).word();
                 // A scan or a held stripe would stop the move after its outline.
                 let parted = scans

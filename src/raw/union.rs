@@ -75,12 +75,10 @@ impl<L: PackedLayout<Time = Epochs>> Wanted<L> for Young {
     fn added_too_early(self, _: &RawFilter<L>, _: Class) {}
 }
 
-/// A moment by which only copies count that were last seen at most `age` epochs before `now`.
+/// A moment by which only copies count that were last seen at most `age` epochs before `now`. `age` is
+/// that of a live copy.
 fn young<L: PackedLayout<Time = Epochs>>(now: Now<L>, age: u64) -> Now<L> {
-    Now::<L> {
-        oldest: age.min(now.oldest),
-        ..now
-    }
+    Now::<L> { oldest: age, ..now }
 }
 
 /// What became of a copy that is too old.
@@ -94,17 +92,6 @@ enum Renewed {
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// The copies of the class that a union carries over: those at one moment, and at least one if
-    /// the class is present throughout.
-    ///
-    /// [`count`](Self::count) alone can miss a class whose copies come and go.
-    pub(crate) fn copies_for_union(&self, class: Class) -> usize {
-        match self.count(class) {
-            0 => self.contains(class).into(),
-            copies => copies,
-        }
-    }
-
     /// Raises each class to the number of copies that `other` says, and adds to `added` how
     /// many copies that took. At most [`GROUP`](super::batch::GROUP) classes, as
     /// [`insert_classes`](Self::insert_classes).
@@ -129,12 +116,9 @@ impl<L: Layout> RawFilter<L> {
 impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     /// The copies of the class, and how many of them were last seen at most `age` epochs ago.
     pub(crate) fn present_for_union(&self, class: Class, age: u64) -> Present {
-        let young = self.count_within(class, age);
-        let copies = self.copies_for_union(class).max(young);
         Present {
-            copies,
-            // The scan has met a young one. If an epoch has begun since, it is older by now.
-            young: young.max(copies.min(1)),
+            young: self.count_within(class, age),
+            copies: self.count(class),
         }
     }
 
@@ -148,11 +132,11 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
     ) -> Result<(), InsertError> {
         let oldest = self.moment().oldest;
         for &(class, age) in copies {
-            // The copies of a class may differ in age, so each age has a number of its own.
+            // The copies of a class may differ in age, so each age has a number of its own. If an
+            // epoch has begun since the scan, the copy that it has met is older by now.
             for age in age.min(oldest)..=oldest {
                 let Present { copies, young } = other(class, age);
-                let wanted = if age == oldest { copies } else { young };
-                self.raise_to(class, wanted, age, changed)?;
+                self.raise_to(class, young, age, changed)?;
                 if young >= copies {
                     break;
                 }

@@ -34,11 +34,13 @@ mod wrong;
 use super::{
     Now, RawFilter,
     copies::{copies, holds_copy},
+    crew::{Alone, Crew, Hands},
     token::with_token,
 };
 use crate::{
     error::InsertError,
     fault::faulty,
+    memory::Storage,
     step::Step,
     sync,
     table::{
@@ -57,8 +59,8 @@ use crate::{
 const COURTESY: usize = if sync::IN_MODEL { 0 } else { 16 };
 const MAX_COURTESY: usize = 1024 * COURTESY;
 
-/// The number of times that a call vacates a slot before it gives up. Each time but the last, another
-/// thread took the slot.
+/// The number of times that a call vacates a slot before it gives up. Each time another thread took
+/// the slot.
 const MAX_VACATIONS: usize = if sync::IN_MODEL { 3 } else { 64 };
 
 /// How long a call waits for the owners of reservations.
@@ -87,7 +89,7 @@ impl Patience {
         true
     }
 
-    /// The own reservation was evicted, so others need more time.
+    /// The call's own reservation was evicted, so it gives others more time.
     #[cfg_attr(any(guira_loom, guira_shuttle), expect(clippy::unnecessary_min_or_max))] // 0 in a model
     fn double(&mut self) {
         self.limit = MAX_COURTESY.min(2 * self.limit);
@@ -95,16 +97,16 @@ impl Patience {
     }
 }
 
-/// One of the two words, as loaded, with an empty slot.
+/// The call's own word, as loaded, with an empty slot.
 struct Vacancy<'a, L: Layout> {
     own: Loaded<'a, L>,
-    /// The word with the reservation.
+    /// The own word with the reservation.
     reserved: Bits,
-    /// The other bucket of the class.
+    /// The bucket of the other word.
     other: usize,
     /// True if the own word is the home.
     at_home: bool,
-    /// The moment at which the words were about to be loaded.
+    /// The moment just before the words were loaded.
     now: Now<L>,
 }
 
@@ -117,7 +119,7 @@ impl<L: Layout> Clone for Vacancy<'_, L> {
 impl<L: Layout> Copy for Vacancy<'_, L> {}
 
 impl<'a, L: Layout> Vacancy<'a, L> {
-    /// The own word, with a slot reserved; `None` if it has changed.
+    /// Reserves a slot and returns the own word, or `None` if it has changed.
     fn reserve(self) -> Option<Loaded<'a, L>> {
         self.own
             .replace_bits(Step::Reserve, self.reserved)
@@ -127,39 +129,45 @@ impl<'a, L: Layout> Vacancy<'a, L> {
 
 /// What a call has lost to another thread.
 enum Lost {
-    /// The own word changed before the reservation stood, or a call in the home has the right
-    /// of way.
+    /// The own word changed before the reservation was made, or a call in the home has the right of
+    /// way.
     Word,
     /// The reservation was evicted.
     Reservation,
 }
 
-/// What a call wants to be in the filter: a number of copies of a class.
+/// The number of copies of a class that a call wants in the filter.
 pub(super) trait Wanted<L: Layout>: Copy {
-    /// A copy is added if fewer than this number count.
+    /// A copy is added if fewer than this number are present.
     fn copies(self) -> usize;
 
-    /// The copy that is added at the moment `now`.
+    /// The copy to add at the moment `now`.
     fn entry(self, fingerprint: Fingerprint, now: Now<L>) -> Entry;
 
-    /// The moment by which copies count, where the time is `now`.
+    /// The moment by which copies are counted, if the time is `now`.
     #[inline(always)]
     fn by(self, now: Now<L>) -> Now<L> {
         now
     }
 
-    /// True if the copies are there.
+    /// True if the filter has these copies.
     fn are_there(self, raw: &RawFilter<L>, class: Class) -> bool {
         raw.count_by(class, |now| self.by(now)) >= self.copies()
     }
 
-    /// True if the copies are there, by a first look. The two words of the class, as they were
-    /// loaded, may not have stood together: one copy may be in both.
+    /// True if a first look finds these copies. The two words of the class, as they were loaded,
+    /// may not have existed together, so one copy may be in both.
     fn are_in(self, raw: &RawFilter<L>, class: Class, _: [Word<L>; 2], _: Now<L>) -> bool {
         self.are_there(raw, class)
     }
 
-    /// A copy was added, and an epoch has begun since.
+    /// True if these copies are certainly there, by a look that needs no line.
+    #[inline(always)]
+    fn are_plainly_there(self, _: &RawFilter<L>, _: Class) -> bool {
+        false
+    }
+
+    /// Called if an epoch has begun since a copy was added.
     fn added_too_early(self, raw: &RawFilter<L>, class: Class);
 }
 
@@ -186,29 +194,72 @@ impl<L: Layout> Wanted<L> for One {
     }
 
     #[inline(always)]
+    fn are_plainly_there(self, raw: &RawFilter<L>, class: Class) -> bool {
+        raw.is_plainly_present(class)
+    }
+
+    #[inline(always)]
     fn added_too_early(self, raw: &RawFilter<L>, class: Class) {
         raw.confirmed_too_early(class);
     }
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// Adds the class if it is absent. `Ok(true)`: it was, and now is present.
+    /// Adds the class if it is absent. `Ok(true)` if this call added it.
     pub(crate) fn insert_unique(&self, class: Class) -> Result<bool, InsertError> {
         self.insert_wanted(class, One)
     }
 
-    /// Adds a copy if there are fewer than are wanted. `Ok(true)`: there were.
+    /// [`insert_unique`](Self::insert_unique) by hash in a filter that processes share. It is not
+    /// inlined, but the class is made within it, in registers.
+    #[cfg(feature = "shared")]
+    #[inline(never)]
+    pub(crate) fn insert_unique_hash(&self, hash: u64) -> Result<bool, InsertError> {
+        let class = self.class(hash);
+        match self.crew() {
+            Some(crew) => self.insert_wanted_by_line(crew, class, One),
+            None => self.insert_unique(class),
+        }
+    }
+
+    /// Adds a copy if there are fewer than wanted. `Ok(true)` if this call added one.
     pub(super) fn insert_wanted(
         &self,
         class: Class,
         wanted: impl Wanted<L>,
     ) -> Result<bool, InsertError> {
-        let call = |token| self.insert_wanted_by(class, wanted, token);
+        if L::Storage::SHARED
+            && let Some(crew) = self.crew()
+        {
+            return self.insert_wanted_by_line(crew, class, wanted);
+        }
+        let call = |token| self.insert_wanted_by(Alone, class, wanted, token);
         with_token(call).unwrap_or(Err(InsertError::TooManyInFlight))
     }
 
+    /// [`insert_wanted`](Self::insert_wanted) in a filter that processes share: the number of the line
+    /// is the token.
+    #[inline(always)]
+    fn insert_wanted_by_line(
+        &self,
+        crew: &Crew,
+        class: Class,
+        wanted: impl Wanted<L>,
+    ) -> Result<bool, InsertError> {
+        if wanted.are_plainly_there(self, class) {
+            return Ok(false);
+        }
+        let line = crew.line_of(self.take_line(crew)?);
+        line.record_reservation(class);
+        let result = self.insert_wanted_by(&line, class, wanted, line.token());
+        line.clear_reservation();
+        result
+    }
+
+    #[inline(always)]
     fn insert_wanted_by(
         &self,
+        hands: impl Hands,
         class: Class,
         wanted: impl Wanted<L>,
         token: u64,
@@ -223,7 +274,7 @@ impl<L: Layout> RawFilter<L> {
             if wanted.are_in(self, class, [in_home, in_away], now) {
                 return Ok(false);
             }
-            // The emptier one; but if the home has a reservation, the home.
+            // The own word is the emptier one, or the home if the home has a reservation.
             let at_home = home_word.is_reserved() || !in_home.is_fuller_than(in_away);
             let (own, other) = if at_home {
                 (home_word, away)
@@ -232,10 +283,10 @@ impl<L: Layout> RawFilter<L> {
             };
             let Some(reserved) = own.word().with_reservation(token) else {
                 if vacations == 0 {
-                    return self.present_or(class, wanted, InsertError::Full);
+                    return self.present_or(class, wanted, InsertError::Contended);
                 }
                 vacations -= 1;
-                if let Err(error) = self.vacate(class) {
+                if let Err(error) = self.vacate(hands, class) {
                     return self.present_or(class, wanted, error);
                 }
                 continue;
@@ -269,19 +320,20 @@ impl<L: Layout> RawFilter<L> {
         patience: &mut Patience,
     ) -> Result<bool, Lost> {
         let own = vacancy.reserve().ok_or(Lost::Word)?;
-        // Of two calls that reserve in different words one sees the other's reservation.
+        // If two calls reserve in different words, at least one of them sees the other's
+        // reservation.
         sync::fence_after_exchange();
         let seen = self.read_other(class, vacancy, patience);
-        // In another epoch words that seem to hold none may hold a younger copy.
+        // If an epoch has begun, words that seem empty may contain a younger copy.
         let Some(seen) = seen.filter(|_| self.time.is_still(vacancy.now)) else {
-            // If it fails, another thread has taken the reservation away.
+            // If this fails, another thread has evicted the reservation.
             own.replace(Step::Cancel, vacancy.own.word());
             return Err(Lost::Word);
         };
         self.confirm(class, wanted, vacancy, own, seen)
     }
 
-    /// The other word, as it was loaded; `None` if a call there has the right of way.
+    /// Returns the other word, or `None` if a call there has the right of way.
     fn read_other<'a>(
         &'a self,
         class: Class,
@@ -290,17 +342,17 @@ impl<L: Layout> RawFilter<L> {
     ) -> Option<Loaded<'a, L>> {
         let load = || self.table.load_for_update(class.fingerprint, vacancy.other);
         if vacancy.at_home {
-            return Some(take_reservation_away(load, patience));
+            return Some(evict_reservation(load, patience));
         }
         let home = load();
         (!home.is_reserved()).then_some(home)
     }
 
-    /// Confirms the reservation that `own` has, unless the own word and the other one, as `seen`, hold
-    /// the copies that are wanted.
+    /// Confirms the reservation in `own`, or cancels it if the own word and the other word, as
+    /// `seen`, contain the wanted copies.
     ///
-    /// Words that cannot have stood together are taken to hold none: the own one has changed
-    /// then, so Confirm fails.
+    /// Two words that cannot have existed together count as empty. In this case the own word has
+    /// changed, so Confirm fails.
     fn confirm(
         &self,
         class: Class,
@@ -333,18 +385,18 @@ impl<L: Layout> RawFilter<L> {
     }
 
     /// An epoch began during the call, so the copy would expire too soon, and is made younger.
-    /// Another call may have seen the copy already. So from here on this call has added the class,
-    /// whatever happens.
+    /// Another call may already have seen the copy, so this call has added the class in any case.
     #[cold]
     fn confirmed_too_early(&self, class: Class) {
         if !matches!(self.refresh(class), Ok(true)) {
-            // It is dead already, which takes a thread that slept as long as copies live.
+            // The copy is already dead, because this thread slept for as long as copies live.
             let _ = self.insert(class);
         }
     }
 
-    /// `Ok(false)` if the copies are there after all. The two loads of a call miss a copy that
-    /// a relocation carries from one word to the other between them: this looks properly.
+    /// `Ok(false)` if the copies are present after all. The two loads of a call miss a copy that a
+    /// relocation carries from one word to the other in between, so this looks again with
+    /// validation.
     fn present_or(
         &self,
         class: Class,
@@ -359,8 +411,9 @@ impl<L: Layout> RawFilter<L> {
     }
 }
 
-/// Returns what `load` loads. Evicts a reservation that stays there for long.
-fn take_reservation_away<'a, L: Layout>(
+/// Returns the word that `load` loads, without a reservation. Evicts a reservation that stays too
+/// long.
+fn evict_reservation<'a, L: Layout>(
     load: impl Fn() -> Loaded<'a, L>,
     patience: &mut Patience,
 ) -> Loaded<'a, L> {

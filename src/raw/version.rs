@@ -1,7 +1,10 @@
 //! Striped version counters: how a reader learns that a relocation passed it.
 
+#[cfg(feature = "shared")]
+use crate::memory::{Parts, Shared};
 use crate::{
-    fault,
+    fault::{self, faulty},
+    memory::Storage,
     step::Step,
     sync::{self, AtomicU64, Ordering, count_load},
     table::class::Class,
@@ -22,13 +25,19 @@ use crate::{
 /// mover that comes later confirms its outline: the shadow that the remove has
 /// seen is the only one that it can hit. Mover and remove find each other by
 /// their read-modify-writes on the stripe, whose order is total.
-pub(crate) struct Versions {
-    stripes: Box<[AtomicU64]>,
+pub(crate) struct Versions<P: Storage> {
+    stripes: P::Words,
 }
+
+/// The most stripes.
+pub(crate) const MOST_STRIPES: usize = 512;
 
 const HOLD_BITS: u32 = 12;
 const HOLDS: u64 = (1 << HOLD_BITS) - 1;
 const ADVANCE: u64 = 1 << HOLD_BITS;
+
+/// What a hold adds.
+const HOLD: u64 = 1;
 
 /// The stripe of a class: that of the lower bucket of its pair.
 #[derive(Clone, Copy)]
@@ -44,18 +53,32 @@ pub(crate) struct Version<'a> {
 /// A stripe that is held, until this is dropped.
 pub(crate) struct Hold<'a>(&'a AtomicU64);
 
-impl Versions {
+#[cfg(feature = "shared")]
+impl Versions<Shared> {
+    /// The versions in these words; `None` if they are too few.
+    pub(crate) fn in_words(buckets: usize, parts: &mut Parts) -> Option<Self> {
+        let stripes = parts.take(stripes_for(buckets))?;
+        Some(Self { stripes })
+    }
+}
+
+fn stripes_for(buckets: usize) -> usize {
+    if sync::IN_MODEL {
+        buckets.next_power_of_two()
+    } else {
+        let shared = if buckets < 64 { 16 } else { 8 };
+        1 << (buckets / shared).clamp(1, MOST_STRIPES).ilog2()
+    }
+}
+
+impl<P: Storage> Versions<P> {
     /// At most one stripe for each 8 buckets, and at most 512: the stripes then take up
-    /// 4 KiB, which stay in the first-level cache of every core that reads.
-    /// In a model as many as buckets, so that a wrong stripe shows.
+    /// 4 KiB, which stay in the first-level cache of every core that reads. In a small filter, whose
+    /// buckets fit into 7 cache lines, 16 buckets share a stripe, because there may be very many small
+    /// filters. In a model there are as many stripes as buckets, so that a wrong stripe shows.
     pub(crate) fn new(buckets: usize) -> Option<Self> {
-        let stripes = if sync::IN_MODEL {
-            buckets.next_power_of_two()
-        } else {
-            1 << (buckets / 8).clamp(1, 512).ilog2()
-        };
         Some(Self {
-            stripes: sync::zeroed(stripes)?,
+            stripes: P::zeroed(stripes_for(buckets))?,
         })
     }
 
@@ -74,10 +97,53 @@ impl Versions {
         &self.stripes
     }
 
-    /// The version that a stripe says, and its holds.
-    #[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
-    pub(crate) fn parts(stripe: u64) -> (u64, u64) {
-        (stripe >> HOLD_BITS, stripe & HOLDS)
+    /// The number of the stripe of a class.
+    pub(crate) fn number_of(&self, class: Class) -> usize {
+        class.p & (self.stripes.len() - 1)
+    }
+
+    /// The holds of each stripe.
+    #[cfg(feature = "shared")]
+    fn holds(&self) -> impl Iterator<Item = u64> {
+        let holds = |stripe: &AtomicU64| stripe.load(Ordering::Acquire) & HOLDS;
+        self.stripes.iter().map(holds)
+    }
+
+    /// The number of stripes that are held.
+    #[cfg(feature = "shared")]
+    pub(crate) fn held(&self) -> usize {
+        self.holds().filter(|&holds| holds != 0).count()
+    }
+
+    /// The most holds that a stripe has.
+    #[cfg(feature = "shared")]
+    pub(crate) fn most_holds(&self) -> u64 {
+        self.holds().max().unwrap_or(0)
+    }
+
+    /// Ends all holds of a stripe, if `all_are_dead` says so of the threads that may have one. True if
+    /// there were any; `None` if a thread lives that may have one.
+    pub(crate) fn end_holds(&self, number: usize, all_are_dead: impl Fn() -> bool) -> Option<bool> {
+        let Some(stripe) = self.stripes.get(number) else {
+            return Some(false);
+        };
+        loop {
+            // Acquire: pairs with the Release of Hold, before which a thread says which stripe it holds.
+            let seen = stripe.load(Ordering::Acquire);
+            if seen & HOLDS == 0 {
+                return Some(false);
+            }
+            if !all_are_dead() {
+                return None;
+            }
+            // Since the load no thread has held the stripe, or it would have another version. AcqRel: as
+            // the end of a hold.
+            let order = fault::order(Step::EndHold, Ordering::AcqRel);
+            let exchange = stripe.compare_exchange(seen, seen & !HOLDS, order, Ordering::Relaxed);
+            if exchange.is_ok() {
+                return Some(true);
+            }
+        }
     }
 
     /// The stripe of a class.
@@ -108,6 +174,12 @@ impl<'a> Stripes<'a> {
     pub(crate) fn of(self, class: Class) -> Stripe<'a> {
         Stripe(&self.stripes[class.p & (self.stripes.len() - 1)])
     }
+}
+
+/// The version that a stripe says, and its holds.
+#[cfg(all(guira_faults, not(any(guira_loom, guira_shuttle))))]
+pub(crate) fn parts(stripe: u64) -> (u64, u64) {
+    (stripe >> HOLD_BITS, stripe & HOLDS)
 }
 
 impl<'a> Stripe<'a> {
@@ -143,18 +215,36 @@ impl<'a> Stripe<'a> {
         self.0.load(Ordering::Relaxed) & HOLDS != 0
     }
 
+    /// True if the stripe is held, by its latest value.
+    #[cfg(guira_loom)]
+    pub(crate) fn is_held_now(self) -> bool {
+        self.0.fetch_or(0, Ordering::AcqRel) & HOLDS != 0
+    }
+
     /// Holds the stripe; `None` if 4095 others do.
     ///
     /// Acquire: pairs with the Release of [`advance`](Self::advance): an outline
     /// that was announced before is seen by the loads to come.
     pub(crate) fn hold(self) -> Option<Hold<'a>> {
+        self.hold_by(HOLD)
+    }
+
+    /// [`hold`](Self::hold) in a filter that processes share. It advances the version, too, so a stripe
+    /// that was held again never has the value that it had before: repairs rely on that.
+    pub(crate) fn hold_and_advance(self) -> Option<Hold<'a>> {
+        self.hold_by(faulty!(HOLD + ADVANCE, HoldNoVersion => HOLD))
+    }
+
+    fn hold_by(self, added: u64) -> Option<Hold<'a>> {
+        // Acquire: as `hold` says. Release: pairs with the Acquire of `end_holds`, so a repair sees the
+        // line that names this stripe.
         let order = fault::order(Step::Hold, Ordering::AcqRel);
         // Relaxed, here and where the exchange fails: the exchange that succeeds decides.
         let mut seen = self.0.load(Ordering::Relaxed);
         while seen & HOLDS != HOLDS {
             match self
                 .0
-                .compare_exchange(seen, seen + 1, order, Ordering::Relaxed)
+                .compare_exchange(seen, seen.wrapping_add(added), order, Ordering::Relaxed)
             {
                 Ok(_) => return Some(Hold(self.0)),
                 Err(now) => seen = now,
@@ -182,7 +272,8 @@ impl Version<'_> {
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
         // Release: the kill comes before a mover that finds the stripe free.
-        self.0.fetch_sub(1, Ordering::Release);
+        let order = fault::order(Step::EndHold, Ordering::Release);
+        self.0.fetch_sub(1, order);
     }
 }
 

@@ -1,23 +1,24 @@
-//! A table that is built chunk by chunk, and allocated when enough of it has come.
+//! A table that is built chunk by chunk, and allocated once enough of it has arrived.
 
 use super::{decode::Came, header::check_size};
 use crate::error::SnapshotError;
 use std::ops::Range;
 
-/// The table is allocated when at least one in this number of its bytes has come, or is in the
-/// caller's hands. A header alone therefore allocates nothing, whatever it claims.
+/// The table is allocated once one in this number of its bytes has arrived, or is in the caller's
+/// buffer. A header alone therefore allocates nothing, whatever size it claims.
 const SHARE: usize = 4;
 
-/// Words of the largest block of chunks that are kept until the table is allocated, unless one
-/// chunk has more.
+/// The number of words in the largest block of chunks that are kept until the table is allocated. A
+/// block of a single chunk can be larger.
 const BLOCK: usize = 8192;
 
-/// A new block has room for one chunk, or for one in this number of the words that are kept already.
+/// A new block has room for one chunk, or for 1/`SLACK` of the words that are already kept.
 const SLACK: usize = 8;
 
-/// A filter that is built of chunks, in the order of their buckets.
+/// A filter that is built from chunks, in the order of their buckets.
 pub(crate) trait Place {
-    /// Takes the words of the next chunk of buckets, which came with `number`.
+    /// Takes the words of the next chunk of buckets, and the `number` that precedes them in the
+    /// snapshot.
     fn put(
         &mut self,
         buckets: Range<usize>,
@@ -25,21 +26,21 @@ pub(crate) trait Place {
         number: u64,
     ) -> Result<(), SnapshotError>;
 
-    /// Bytes on the heap.
+    /// The bytes on the heap.
     fn bytes(&self) -> usize;
 }
 
 /// The chunks of one pass over a table, and the table `P` that they become.
 pub(crate) struct Assembly<P> {
-    /// Buckets of a plane.
+    /// The number of buckets in a plane.
     buckets: usize,
-    /// Buckets of a chunk, except for the last one.
+    /// The number of buckets in a chunk, except for the last one.
     chunk: usize,
     doublings: u32,
     /// Where the next chunk begins.
     bucket: usize,
-    /// The chunks that came before the table was allocated, each followed by its number, and none of
-    /// them in two blocks.
+    /// The chunks that arrived before the table was allocated, each followed by its number. No
+    /// chunk is split over two blocks.
     kept: Vec<Vec<u64>>,
     kept_words: usize,
     place: Option<P>,
@@ -68,7 +69,7 @@ impl<P: Place> Assembly<P> {
         })
     }
 
-    /// Words of all planes.
+    /// The number of words in all planes.
     pub(crate) fn words(&self) -> usize {
         self.buckets << self.doublings
     }
@@ -78,17 +79,17 @@ impl<P: Place> Assembly<P> {
         self.doublings
     }
 
-    /// True if no chunk has come yet.
+    /// True if no chunk has arrived yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.bucket == 0
     }
 
-    /// True if all chunks have come.
+    /// True if all chunks have arrived.
     pub(crate) fn is_complete(&self) -> bool {
         self.bucket == self.buckets
     }
 
-    /// Words of the next chunk.
+    /// The number of words in the next chunk.
     pub(crate) fn next_words(&self) -> usize {
         self.next_buckets().len() << self.doublings
     }
@@ -97,7 +98,7 @@ impl<P: Place> Assembly<P> {
         self.bucket..self.buckets.min(self.bucket + self.chunk)
     }
 
-    /// Takes the words of the next chunk, which came with `number`. `make` allocates the table.
+    /// Takes the words and the number of the next chunk. `make` allocates the table.
     pub(crate) fn put(
         &mut self,
         Came { words, at_hand }: Came<'_>,
@@ -117,7 +118,7 @@ impl<P: Place> Assembly<P> {
         Ok(())
     }
 
-    /// The table with the chunks that were kept until now.
+    /// Returns the table, with the chunks that were kept until now.
     #[cold]
     fn allocate(
         &mut self,
@@ -126,7 +127,7 @@ impl<P: Place> Assembly<P> {
         let mut place = make()?;
         let size = (self.chunk << self.doublings) + 1;
         let mut start = 0;
-        // Each block is given back before the next one touches more of the table.
+        // Each block is freed before more pages of the table are touched.
         for block in std::mem::take(&mut self.kept) {
             for chunk in block.chunks_exact(size) {
                 if let Some((&number, words)) = chunk.split_last() {
@@ -138,7 +139,7 @@ impl<P: Place> Assembly<P> {
         Ok(place)
     }
 
-    /// Keeps a chunk, which is never the last one: with that one all of the table has come.
+    /// Keeps a chunk. This is never the last chunk, because the table is allocated before that one.
     #[cold]
     fn keep(&mut self, words: &[u64], number: u64) -> Result<(), SnapshotError> {
         let buckets = self.words();
@@ -160,7 +161,7 @@ impl<P: Place> Assembly<P> {
         Ok(())
     }
 
-    /// Bytes on the heap.
+    /// The bytes on the heap.
     pub(crate) fn memory_usage(&self) -> usize {
         let blocks = self.kept.iter();
         let words: usize = blocks.map(Vec::capacity).sum();
@@ -169,7 +170,7 @@ impl<P: Place> Assembly<P> {
             + self.place.as_ref().map_or(0, P::bytes)
     }
 
-    /// The table. The decoder calls this only when all chunks have come.
+    /// Returns the table. The decoder calls this only when all chunks have arrived.
     pub(crate) fn finish(self) -> Result<P, SnapshotError> {
         self.place.ok_or(SnapshotError::Truncated)
     }

@@ -1,4 +1,4 @@
-//! The copies in a filter, class by class: scanned while threads use the filter.
+//! A scan of all copies by class, while threads use the filter.
 
 use crate::{
     raw::{
@@ -7,38 +7,28 @@ use crate::{
         batch::GROUP,
         frontier::{memory::ScanError, scan::Chunk},
     },
-    table::{
-        class::Class,
-        layout::{Layout, Word},
-        word::Bucket,
-    },
+    table::{class::Class, layout::Layout},
 };
 use arrayvec::ArrayVec;
 
 impl<L: Layout> RawFilter<L> {
-    /// Passes the class of each copy to `take`, up to [`GROUP`] at a time, until `take` fails. As
-    /// in a snapshot, these are at least the copies that are present during the whole call.
+    /// Passes the class of each copy to `take`, in groups of at most [`GROUP`], until `take` fails.
+    /// As in a snapshot, every copy that is present during the whole call is included.
     ///
-    /// Unlike a snapshot's, the scan does not start again when the filter doubles. Each chunk
-    /// counts by its last load, over as many planes as there are by then (PROOF, section 10).
+    /// Unlike a snapshot, the scan does not start again when the filter doubles. The last load of a
+    /// chunk counts, over the planes that exist at that time (PROOF, section 10).
     pub(crate) fn scan_classes<E: ScanError>(
         &self,
         take: &mut dyn FnMut(&[Class]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let table = &self.table;
         let mut scan = self.begin_scan(None)?;
         let mut group = ArrayVec::<Class, GROUP>::new();
         while let Some(Chunk { buckets, image, .. }) = scan.next()? {
-            for (index, &bits) in image.words.iter().enumerate() {
-                let (plane, bucket) = (index / buckets.len(), index % buckets.len());
-                let (one, bucket) = (table.one_of_plane(plane as u64), buckets.start + bucket);
-                let residents = Word::<L>::unpack(bits).residents(one);
-                for fingerprint in residents.map(L::fingerprint) {
-                    group.push(Class::of_resident(fingerprint, bucket, table.buckets()));
-                    if group.is_full() {
-                        take(&group)?;
-                        group.clear();
-                    }
+            for (class, _) in self.table.copies_in(buckets, &image.words) {
+                group.push(class);
+                if group.is_full() {
+                    take(&group)?;
+                    group.clear();
                 }
             }
         }
@@ -47,7 +37,7 @@ impl<L: Layout> RawFilter<L> {
 }
 
 impl AnyFilter {
-    /// [`RawFilter::scan_classes`].
+    /// See [`RawFilter::scan_classes`].
     pub(crate) fn scan_classes<E: ScanError>(
         &self,
         take: &mut dyn FnMut(&[Class]) -> Result<(), E>,

@@ -1,49 +1,49 @@
-//! The bytes of a snapshot as a sequence of items, whichever kind of filter it is of.
+//! The bytes of a snapshot as a sequence of items, for both kinds of filter.
 //!
 //! Every snapshot is a header, then numbers of 8 bytes and chunks of words, then the checksum. A
-//! [`Body`] says which item follows which.
+//! [`Body`] decides which item follows which.
 
 use super::{fill_from, header::HEADER_BYTES};
 use crate::error::SnapshotError;
 use std::io::Read;
 
-/// Words by which the buffer of a chunk grows at least.
+/// The buffer of a chunk grows by at least this number of words.
 const STEP: usize = 512;
 
-/// What comes between the header and the checksum: the words of one kind of filter.
+/// Everything between the header and the checksum: the words of one kind of filter.
 pub(crate) trait Body: Sized {
-    /// The body that follows this header, of a filter whose buckets take up at most `most` bytes.
-    /// Its first item is a number or a chunk.
+    /// Begins the body that follows this header, for a filter whose buckets occupy at most `most`
+    /// bytes. The first item is a number or a chunk.
     fn begin(header: &[u8; HEADER_BYTES], most: usize) -> Result<(Self, Next), SnapshotError>;
 
-    /// Takes a number. `came` has the words of the last chunk. The result is what comes next.
+    /// Takes a number, and returns what follows. `came` has the words of the last chunk.
     fn number(&mut self, number: u64, came: Came<'_>) -> Result<Next, SnapshotError>;
 
-    /// Takes a chunk. The result is what comes next.
+    /// Takes a chunk, and returns what follows.
     fn chunk(&mut self, came: Came<'_>) -> Result<Next, SnapshotError>;
 
-    /// Buckets of the table that is being built, in all planes.
+    /// The number of buckets in all planes of the table that is being built.
     fn buckets(&self) -> usize;
 
-    /// Bytes on the heap.
+    /// The bytes on the heap.
     fn memory_usage(&self) -> usize;
 }
 
-/// What has come.
+/// The input so far.
 #[derive(Clone, Copy)]
 pub(crate) struct Came<'a> {
     /// The words of the last chunk.
     pub(crate) words: &'a [u64],
-    /// The number of bytes that the caller has handed in beyond the present item.
+    /// The number of bytes that the caller has passed beyond the current item.
     pub(crate) at_hand: usize,
 }
 
-/// The item that comes next.
+/// The item that follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Next {
     Header,
     Number,
-    /// A chunk of this number of words, which is not 0.
+    /// A chunk of this number of words, at least 1.
     Chunk(usize),
     Sum,
     Nothing,
@@ -54,21 +54,21 @@ pub(crate) enum Next {
 /// The state of a decoder between two bytes.
 pub(crate) struct Decoder<B> {
     next: Next,
-    /// The bytes of the present item, unless it is a chunk.
+    /// The bytes of the current item, unless it is a chunk.
     item: [u8; HEADER_BYTES],
-    /// How many bytes of the present item have come.
+    /// The number of bytes of the current item that have arrived.
     filled: usize,
     sum: crc32fast::Hasher,
-    /// Bytes that the buckets may take up.
+    /// The limit for the bytes of the buckets.
     most: usize,
-    /// The words of the present chunk as far as they have come, or of the last one.
+    /// The words of the current chunk that have arrived, or the words of the last chunk.
     words: Vec<u64>,
     /// Everything after the header.
     body: Option<B>,
 }
 
 impl<B: Body> Decoder<B> {
-    /// A decoder of a filter whose buckets take up at most `most` bytes.
+    /// A decoder for a filter whose buckets occupy at most `most` bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self {
             next: Next::Header,
@@ -93,7 +93,7 @@ impl<B: Body> Decoder<B> {
         decoder.finish()
     }
 
-    /// What `finish` makes of the snapshot that `bytes` are.
+    /// Applies `finish` to the snapshot in `bytes`, which must end with it.
     pub(crate) fn whole<T>(
         bytes: &[u8],
         finish: impl FnOnce(B) -> Result<T, SnapshotError>,
@@ -127,7 +127,7 @@ impl<B: Body> Decoder<B> {
         self.next == Next::Nothing
     }
 
-    /// Bytes on the heap.
+    /// The bytes on the heap.
     pub(crate) fn memory_usage(&self) -> usize {
         let body = self.body.as_ref().map_or(0, Body::memory_usage);
         size_of_val(&*self.words) + size_of::<u64>() * self.spare_words() + body
@@ -145,8 +145,8 @@ impl<B: Body> Decoder<B> {
             .ok_or(SnapshotError::Truncated)
     }
 
-    /// Where to put the next bytes: no more than belong to the present item, and none if the
-    /// snapshot is complete.
+    /// The space for the next bytes. It ends with the current item, and is empty if the snapshot is
+    /// complete.
     fn room(&mut self) -> Result<&mut [u8], SnapshotError> {
         let bytes = match self.next {
             Next::Chunk(words) => {
@@ -163,8 +163,8 @@ impl<B: Body> Decoder<B> {
         Ok(&mut bytes[filled..])
     }
 
-    /// Makes room for words of the chunk behind the bytes that have come. The buffer doubles at most
-    /// as bytes come, and ends with the exact size of the chunk.
+    /// Makes room for the words of the chunk behind the bytes that have arrived. The buffer at most
+    /// doubles as bytes arrive, and ends with the exact size of the chunk.
     fn make_room(&mut self, words: usize) -> Result<(), SnapshotError> {
         if self.filled == 0 {
             self.words.clear();
@@ -185,7 +185,8 @@ impl<B: Body> Decoder<B> {
         Ok(())
     }
 
-    /// Takes `count` bytes that were put into the [`room`](Self::room). The caller has `at_hand` more.
+    /// Takes `count` bytes that were written to the [`room`](Self::room). The caller has `at_hand`
+    /// more.
     fn take(&mut self, count: usize, at_hand: usize) -> Result<(), SnapshotError> {
         let new = self.filled..self.filled + count;
         self.filled += count;
@@ -194,7 +195,7 @@ impl<B: Body> Decoder<B> {
                 self.sum.update(&bytemuck::cast_slice(&self.words)[new]);
                 8 * words
             }
-            // The checksum is that of the bytes before it.
+            // The checksum covers the bytes before it.
             Next::Sum => 4,
             next => {
                 self.sum.update(&self.item[new]);
@@ -214,7 +215,7 @@ impl<B: Body> Decoder<B> {
         Ok(())
     }
 
-    /// What comes after `item`, which has come as a whole.
+    /// Returns what follows `item`, which has completely arrived.
     fn after(&mut self, item: Next, at_hand: usize) -> Result<Next, SnapshotError> {
         let number = u64::from_le_bytes(std::array::from_fn(|index| self.item[index]));
         match (item, &mut self.body) {

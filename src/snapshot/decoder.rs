@@ -1,15 +1,13 @@
 //! The public decoder for snapshots of a plain filter.
 
 use super::{
-    assembly::Assembly,
     decode::{Body, Came, Decoder, Next},
     header::{HEADER_BYTES, Header},
+    passes::Passes,
     place::Place,
     stream::{CHUNK_FOLLOWS, PASS_ENDS},
 };
-use crate::{
-    error::SnapshotError, filter::CuckooFilter, hash::SeededState, raw::frontier::chunk_buckets,
-};
+use crate::{error::SnapshotError, filter::CuckooFilter, hash::SeededState};
 use std::{fmt, hash::BuildHasher};
 
 /// Builds a [`CuckooFilter`] from a snapshot that arrives in pieces, for example from a network.
@@ -38,7 +36,7 @@ use std::{fmt, hash::BuildHasher};
 /// assert!(decoder.finish()?.contains("ani"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct SnapshotDecoder(Decoder<Passes>);
+pub struct SnapshotDecoder(Decoder<Plain>);
 
 impl SnapshotDecoder {
     /// A decoder for a filter whose buckets occupy at most `max_bytes`, at 8 bytes each.
@@ -49,7 +47,7 @@ impl SnapshotDecoder {
 
     /// Takes the next bytes, and returns how many of them belong to the snapshot.
     ///
-    /// The result is `bytes.len()` unless the snapshot ends before. O(bytes).
+    /// The result is `bytes.len()` unless the snapshot ends earlier. O(bytes).
     ///
     /// ```
     /// use guira::{CuckooFilter, SnapshotDecoder, SnapshotError};
@@ -128,90 +126,56 @@ impl fmt::Debug for SnapshotDecoder {
 }
 
 /// The bytes after the header: passes over the filter. The last one counts.
-pub(super) struct Passes {
+pub(super) struct Plain {
     header: Header,
-    most: usize,
-    /// The present pass; `None` before its level.
-    pass: Option<Assembly<Place>>,
-    /// The least level that the next pass can have.
-    least: u32,
+    passes: Passes<Place>,
 }
 
-impl Passes {
+impl Plain {
     pub(super) fn finish<S: BuildHasher + 'static>(
         self,
         hasher: impl FnOnce(u64) -> S,
     ) -> Result<CuckooFilter<S>, SnapshotError> {
         let hasher = self.header.hashing.hasher(hasher)?;
-        let pass = self.pass.ok_or(SnapshotError::Truncated)?;
-        pass.finish()?.finish(hasher)
-    }
-
-    /// Begins a pass at this level. Each pass has more planes than the one before it, so all passes
-    /// together have less than twice the words of the last one.
-    fn begin_pass(&mut self, level: u64) -> Result<Next, SnapshotError> {
-        let geometry = self.header.geometry;
-        let levels = geometry.series.levels;
-        if !(u64::from(self.least)..=u64::from(levels)).contains(&level) {
-            return refuse("level", level);
-        }
-        let doublings = level as u32;
-        self.least = doublings + 1;
-        let size = chunk_buckets(levels);
-        let pass = Assembly::begin((geometry.buckets, doublings), size, self.most)?;
-        self.pass = Some(pass);
-        Ok(Next::Number)
+        self.passes.finish()?.finish(hasher)
     }
 }
 
-impl Body for Passes {
+impl Body for Plain {
     fn begin(header: &[u8; HEADER_BYTES], most: usize) -> Result<(Self, Next), SnapshotError> {
-        let body = Self {
-            header: Header::from_bytes(header)?,
-            most,
-            pass: None,
-            least: 0,
-        };
-        Ok((body, Next::Number))
+        let header = Header::from_bytes(header)?;
+        let passes = Passes::new(header.geometry, most);
+        Ok((Self { header, passes }, Next::Number))
     }
 
     fn number(&mut self, number: u64, _: Came<'_>) -> Result<Next, SnapshotError> {
-        let Some(pass) = &self.pass else {
-            return self.begin_pass(number);
+        let Some(next) = self.passes.next_chunk() else {
+            return self.passes.begin(number);
         };
         match number {
-            CHUNK_FOLLOWS => Ok(Next::Chunk(pass.next_words())),
-            // A pass has a chunk at least, and the one at the last level is not cut off.
-            PASS_ENDS if !pass.is_empty() && self.least <= self.header.geometry.series.levels => {
-                // Before the next table is allocated.
-                self.pass = None;
-                Ok(Next::Number)
-            }
-            found => refuse("chunk tag", found),
+            CHUNK_FOLLOWS => Ok(next),
+            PASS_ENDS if self.passes.end() => Ok(Next::Number),
+            found => Err(SnapshotError::Geometry {
+                what: "chunk tag",
+                found,
+            }),
         }
     }
 
     fn chunk(&mut self, came: Came<'_>) -> Result<Next, SnapshotError> {
         let geometry = self.header.geometry;
-        let pass = self.pass.as_mut().ok_or(SnapshotError::Truncated)?;
-        let doublings = pass.doublings();
-        pass.put(came, CHUNK_FOLLOWS, || Place::new(geometry, doublings))?;
-        Ok(match pass.is_complete() {
+        let make = |doublings| Place::new(geometry, doublings);
+        Ok(match self.passes.put(came, CHUNK_FOLLOWS, make)? {
             true => Next::Sum,
             false => Next::Number,
         })
     }
 
     fn buckets(&self) -> usize {
-        let of_pass = self.pass.as_ref().map(Assembly::words);
-        of_pass.unwrap_or(self.header.geometry.buckets)
+        self.passes.words()
     }
 
     fn memory_usage(&self) -> usize {
-        self.pass.as_ref().map_or(0, Assembly::memory_usage)
+        self.passes.memory_usage()
     }
-}
-
-fn refuse<T>(what: &'static str, found: u64) -> Result<T, SnapshotError> {
-    Err(SnapshotError::Geometry { what, found })
 }

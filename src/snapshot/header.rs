@@ -1,4 +1,4 @@
-//! What a snapshot says before its words. With a checksum it names an empty filter.
+//! The header of a snapshot, before its words. A header with a checksum describes an empty filter.
 
 use super::summed::fill;
 use crate::{error::SnapshotError, filter::CuckooFilter, geometry::Geometry, hash::SeededState};
@@ -7,27 +7,27 @@ use std::{
     hash::{BuildHasher, Hasher},
 };
 
-/// The version of the format that is written, and the only one that is read.
+/// The version of the format that is written. No other version is read.
 const VERSION: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"guira\x1a\r\n";
 
-/// What a hasher makes of this number and this text tells hashers apart.
+/// The number and the text that [`probe`] hashes to tell hashers apart.
 const PROBE: (u64, &[u8]) = (
     0x6775_6972_6120_2121,
     b"Hashers that agree on this text are taken for one and the same.",
 );
 
-/// What a snapshot says before its words.
+/// The contents of a header.
 pub(crate) struct Header {
     pub(crate) geometry: Geometry,
     pub(crate) hashing: Hashing,
 }
 
-/// What tells by which hasher a filter's items were hashed.
+/// Identifies the hasher of a filter's items.
 #[derive(Clone, Copy)]
 pub(crate) struct Hashing {
-    /// The seed of a [`SeededState`], 0 for other hashers.
+    /// The seed of a [`SeededState`], or 0 for other hashers.
     pub(crate) seed: u64,
     /// The hasher's [`probe`].
     pub(crate) probe: u64,
@@ -35,13 +35,13 @@ pub(crate) struct Hashing {
 
 pub(crate) const HEADER_BYTES: usize = 64;
 
-/// The bytes of a header by itself, with a checksum.
+/// The size of a header with its checksum.
 pub(crate) const BYTES_WITH_CHECKSUM: usize = HEADER_BYTES + size_of::<u32>();
 
 impl Header {
     pub(crate) fn of<S: BuildHasher + 'static>(filter: &CuckooFilter<S>) -> Self {
         Self {
-            geometry: filter.geometry,
+            geometry: filter.geometry(),
             hashing: Hashing::of(filter.hasher()),
         }
     }
@@ -90,14 +90,14 @@ impl Header {
     }
 }
 
-/// The bytes of a snapshot with that many numbers between its header and its checksum.
+/// The size of a snapshot with this number of words between its header and its checksum.
 pub(crate) fn len_with(numbers: usize) -> usize {
     numbers
         .saturating_mul(size_of::<u64>())
         .saturating_add(BYTES_WITH_CHECKSUM)
 }
 
-/// The header by itself.
+/// A header with its checksum.
 pub(crate) fn with_checksum(header: [u8; HEADER_BYTES]) -> [u8; BYTES_WITH_CHECKSUM] {
     let mut bytes = [0; BYTES_WITH_CHECKSUM];
     bytes[..HEADER_BYTES].copy_from_slice(&header);
@@ -105,7 +105,7 @@ pub(crate) fn with_checksum(header: [u8; HEADER_BYTES]) -> [u8; BYTES_WITH_CHECK
     bytes
 }
 
-/// What `from_bytes` makes of a header that is [`with_checksum`].
+/// Applies `from_bytes` to a header that was made by [`with_checksum`].
 pub(crate) fn check_sum<H>(
     bytes: &[u8],
     from_bytes: impl FnOnce(&[u8; HEADER_BYTES]) -> Result<H, SnapshotError>,
@@ -123,7 +123,7 @@ pub(crate) fn check_sum<H>(
     Ok(header)
 }
 
-/// Refuses buckets that take up more than `max_bytes`.
+/// Refuses buckets that occupy more than `max_bytes`.
 pub(crate) fn check_size(buckets: usize, max_bytes: usize) -> Result<(), SnapshotError> {
     let asked = buckets * size_of::<u64>();
     if asked > max_bytes {
@@ -135,7 +135,7 @@ pub(crate) fn check_size(buckets: usize, max_bytes: usize) -> Result<(), Snapsho
     Ok(())
 }
 
-/// The bytes of a header of a format and its version: numbers of one byte, and of eight.
+/// Encodes a header of this format and version: numbers of one byte, then numbers of eight.
 pub(crate) fn encode(
     (magic, version): ([u8; 8], u32),
     small: [u32; 4],
@@ -149,7 +149,7 @@ pub(crate) fn encode(
     bytes
 }
 
-/// The numbers that [`encode`] was given, if the format is this one.
+/// Returns the numbers that were passed to [`encode`], if the format is this one.
 pub(crate) fn decode(
     bytes: &[u8; HEADER_BYTES],
     (magic, supported): ([u8; 8], u32),
@@ -174,7 +174,7 @@ impl Hashing {
         }
     }
 
-    /// The hasher that `make` makes of the seed, if it is the one that the filter had.
+    /// Returns the hasher that `make` builds from the seed, if it is the hasher of the filter.
     pub(crate) fn hasher<S: BuildHasher>(
         self,
         make: impl FnOnce(u64) -> S,
@@ -191,8 +191,8 @@ impl Hashing {
 
 /// The hash of [`PROBE`], fed as integers and strings are.
 ///
-/// By the methods of [`Hasher`] themselves, for it is up to the standard library
-/// which of them a value's `Hash` calls.
+/// It calls the methods of [`Hasher`] directly, because the standard library does not specify which
+/// of them `Hash` calls.
 pub(crate) fn probe(hasher: &impl BuildHasher) -> u64 {
     let (number, text) = PROBE;
     let mut hasher = hasher.build_hasher();
@@ -202,7 +202,7 @@ pub(crate) fn probe(hasher: &impl BuildHasher) -> u64 {
     hasher.finish()
 }
 
-/// The seed of the default hasher; others keep theirs to themselves.
+/// The seed of the default hasher. Other hashers do not reveal theirs.
 fn seed<S: 'static>(hasher: &S) -> u64 {
     (hasher as &dyn Any)
         .downcast_ref()

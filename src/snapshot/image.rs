@@ -7,22 +7,23 @@ use crate::{
 #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
 use std::convert::Infallible;
 
-/// Where a scan puts what it has read.
-pub(super) trait Sink {
+/// Receives what a scan reads.
+pub(crate) trait Sink {
     type Error: ScanError;
 
-    /// A pass begins, over 2^`doublings` planes, which are more than in the pass before. What that
-    /// one put is void. At least one chunk follows.
+    /// Begins a pass over 2^`doublings` planes, more than in the pass before, whose chunks no
+    /// longer count. At least one chunk follows.
     fn begin_pass(&mut self, doublings: u32) -> Result<(), Self::Error>;
 
-    /// The words of the next chunk of buckets, plane by plane.
-    fn chunk(&mut self, words: &[u64]) -> Result<(), Self::Error>;
+    /// Takes the words of the next chunk of buckets, plane by plane, and the epoch in which they were
+    /// read, which is 0 in a filter without time.
+    fn chunk(&mut self, words: &[u64], epoch: u64) -> Result<(), Self::Error>;
 }
 
-/// The words of one pass over the filter, chunk by chunk of buckets, and in a chunk plane by plane.
+/// The words of one pass, by chunk of buckets, and within a chunk by plane.
 #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
 #[derive(Default)]
-struct Image(Vec<u64>);
+pub(crate) struct Image(pub(crate) Vec<u64>);
 
 #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
 impl Sink for Image {
@@ -33,15 +34,15 @@ impl Sink for Image {
         Ok(())
     }
 
-    fn chunk(&mut self, words: &[u64]) -> Result<(), Infallible> {
+    fn chunk(&mut self, words: &[u64], _epoch: u64) -> Result<(), Infallible> {
         self.0.extend_from_slice(words);
         Ok(())
     }
 }
 
 impl<L: Layout> RawFilter<L> {
-    /// Hands all words to `sink`: every item present during the whole call is
-    /// in one of them.
+    /// Passes all words to `sink`. Every item that is present during the whole call is in one of
+    /// them.
     pub(super) fn scan<S: Sink>(&self, sink: &mut S) -> Result<(), S::Error> {
         let table = &self.table;
         let mut scan = self.begin_scan(Some(table.scan_level()))?;
@@ -49,12 +50,12 @@ impl<L: Layout> RawFilter<L> {
             if chunk.begins {
                 sink.begin_pass(chunk.image.level - table.first_level())?;
             }
-            sink.chunk(&chunk.image.words)?;
+            sink.chunk(&chunk.image.words, chunk.image.epoch)?;
         }
         Ok(())
     }
 
-    /// The words, as a snapshot has them.
+    /// The words, in the order of a snapshot.
     #[cfg(any(test, guira_loom, guira_faults, guira_shuttle))]
     pub(crate) fn image(&self) -> Vec<u64> {
         let mut image = Image::default();

@@ -1,34 +1,41 @@
 //! The bytes of a snapshot, with their checksum, written chunk by chunk.
 
-use super::{header::Header, image::Sink, summed::Summed};
+use super::{header::HEADER_BYTES, image::Sink, summed::Summed};
 use crate::error::SnapshotError;
 use std::io::{self, Read, Write};
 
-/// Precedes a chunk of words.
+/// Precedes a chunk of words: the only epoch of a filter without time.
 pub(super) const CHUNK_FOLLOWS: u64 = 0;
 
-/// Replaces a chunk, but never the first one of a pass. The filter has doubled, and the scan starts
-/// again at a higher level.
+/// The tag in place of a chunk, but never of the first one of a pass. The filter has doubled, and
+/// the scan starts again at a higher level.
 pub(super) const PASS_ENDS: u64 = 1;
 
 /// A sink that writes bytes.
-pub(super) struct Encoder<W> {
+pub(crate) struct Encoder<W> {
     out: Summed<W>,
+    /// What replaces a chunk when a pass is void.
+    pass_ends: u64,
     /// The doublings of the present pass.
     doublings: Option<u32>,
 }
 
 impl<W: Write> Encoder<W> {
-    pub(super) fn new(writer: W, header: &Header) -> io::Result<Self> {
+    pub(crate) fn new(writer: W, header: &[u8; HEADER_BYTES], pass_ends: u64) -> io::Result<Self> {
         let mut out = Summed::new(writer);
-        out.put(&header.to_bytes())?;
+        out.put(header)?;
         Ok(Self {
             out,
+            pass_ends,
             doublings: None,
         })
     }
 
-    pub(super) fn end(self) -> io::Result<()> {
+    pub(crate) fn put_number(&mut self, number: u64) -> io::Result<()> {
+        self.out.put(&number.to_le_bytes())
+    }
+
+    pub(crate) fn end(self) -> io::Result<()> {
         self.out.end()
     }
 }
@@ -38,19 +45,22 @@ impl<W: Write> Sink for Encoder<W> {
 
     fn begin_pass(&mut self, doublings: u32) -> io::Result<()> {
         let before = self.doublings.replace(doublings);
-        debug_assert!(before < Some(doublings), "a pass at no higher level");
+        debug_assert!(
+            before < Some(doublings),
+            "each pass has a higher level than the one before"
+        );
         if before.is_some() {
-            self.out.put(&PASS_ENDS.to_le_bytes())?;
+            self.put_number(self.pass_ends)?;
         }
-        self.out.put(&u64::from(doublings).to_le_bytes())
+        self.put_number(doublings.into())
     }
 
-    fn chunk(&mut self, words: &[u64]) -> io::Result<()> {
-        self.out.put_numbers([&[CHUNK_FOLLOWS], words])
+    fn chunk(&mut self, words: &[u64], epoch: u64) -> io::Result<()> {
+        self.out.put_numbers([&[epoch], words])
     }
 }
 
-/// Reads as many bytes as there is room for.
+/// Reads until `bytes` is full or the input ends.
 pub(crate) fn fill_from(reader: &mut impl Read, bytes: &mut [u8]) -> Result<(), SnapshotError> {
     reader
         .read_exact(bytes)

@@ -73,6 +73,10 @@ impl AtomicU64 {
         self.update(self.0.fetch_or(value, order), |old| old | value)
     }
 
+    pub(crate) fn fetch_and(&self, value: u64, order: Ordering) -> u64 {
+        self.update(self.0.fetch_and(value, order), |old| old & value)
+    }
+
     pub(crate) fn fetch_max(&self, value: u64, order: Ordering) -> u64 {
         self.update(self.0.fetch_max(value, order), |old| old.max(value))
     }

@@ -118,7 +118,7 @@ impl Class {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fingerprints<L> {
     /// The bits of a hash that are used.
-    mask: u64,
+    mask: u32,
     layout: PhantomData<L>,
 }
 
@@ -129,7 +129,10 @@ impl<L: Layout> Fingerprints<L> {
     /// The fingerprints of a filter that begins at the level `first`.
     pub(crate) const fn new(first: u32) -> Self {
         Self {
-            mask: L::LARGEST & (u64::MAX << first),
+            mask: const {
+                assert!(L::LARGEST <= u32::MAX as u64);
+                L::LARGEST as u32
+            } & (u32::MAX << first),
             layout: PhantomData,
         }
     }
@@ -142,7 +145,7 @@ impl<L: Layout> Fingerprints<L> {
             let scaled = ((hash & u64::from(u32::MAX)) * L::LARGEST) >> 32;
             return Fingerprint::new(1 + scaled);
         }
-        let low = hash & self.mask;
+        let low = hash & u64::from(self.mask);
         Fingerprint::new(if low >= Self::LEAST {
             low
         } else {

@@ -1,13 +1,15 @@
 //! Levels, splits and runs of them, without other threads.
 
 use super::{
-    Refusal, SPLITS_PER_INSERT, Segment, Segments, Table,
+    Refusal, SPLITS_PER_INSERT, Segment, Table,
     class::Class,
     entry::low_bits,
     layout::Growing,
     loaded::Loaded,
+    segment,
     word::{Bucket, Phases},
 };
+use crate::memory::Heap;
 use crate::table::entry::{Entry, Fingerprint};
 use crate::{
     raw::tests::{GROWN, growing, grown},
@@ -45,7 +47,7 @@ fn each_level_doubles_the_words() {
     assert!(!table.is_growing(FIRST + 2));
     assert_eq!(
         table.bytes(),
-        (4 + 4 + 8) * 8 + 2 * size_of::<Segment>() + Segments::MOST * size_of::<usize>()
+        (4 + 4 + 8) * 8 + 2 * size_of::<Segment<Heap>>() + segment::MOST * size_of::<usize>()
     );
 }
 
@@ -151,6 +153,18 @@ fn the_split_pointer_stops_at_the_first_word_to_come() {
     assert_eq!(table.words_to_split(), 64);
     table.split_run(FIRST + 1, 0);
     assert_eq!(table.words_to_split(), 64 - SPLITS_PER_INSERT);
+}
+
+/// A thread that is late has seen fewer split words.
+#[test]
+fn the_split_pointer_does_not_go_back() {
+    let table = small_table();
+    table.begin_level(FIRST).expect("a few bytes");
+    let segment = table.segment(FIRST).expect("a level has begun");
+    for (to, left) in [(24, 40), (8, 40), (32, 32)] {
+        table.move_split_pointer(segment, FIRST, to);
+        assert_eq!(table.words_to_split(), left);
+    }
 }
 
 #[test]

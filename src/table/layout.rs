@@ -13,6 +13,8 @@ use super::{
     },
 };
 
+use crate::memory::{Heap, Storage};
+
 pub(crate) use super::word::lanes::{Lanes, Masks, PackedLayout, series};
 
 /// The word type of a layout.
@@ -24,6 +26,8 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
     type Word: Phases;
     /// The time of the filter.
     type Time: Time<Self::Word>;
+    /// Where the words of a filter are.
+    type Storage: Storage;
     /// True if filters of this layout can grow.
     const GROWS: bool;
     /// True if copies have tags, and expire.
@@ -43,6 +47,7 @@ pub(crate) trait Layout: Copy + Send + Sync + std::fmt::Debug + 'static {
 impl<L: PackedLayout<Time: Time<Packed<L>>>> Layout for L {
     type Word = Packed<Self>;
     type Time = <Self as PackedLayout>::Time;
+    type Storage = Heap;
     const GROWS: bool = Self::HAS_PHASE;
     const EXPIRES: bool = Self::TAG_BITS != 0;
     const LARGEST: u64 = Self::FINGERPRINT;
@@ -59,6 +64,32 @@ impl<L: PackedLayout<Time: Time<Packed<L>>>> Layout for L {
     }
 }
 
+/// The same words, in memory that processes share.
+#[cfg(feature = "shared")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shared<L>(std::marker::PhantomData<L>);
+
+#[cfg(feature = "shared")]
+impl<L: Layout> Layout for Shared<L> {
+    type Word = L::Word;
+    type Time = L::Time;
+    type Storage = crate::memory::Shared;
+    const GROWS: bool = L::GROWS;
+    const EXPIRES: bool = L::EXPIRES;
+    const LARGEST: u64 = L::LARGEST;
+    const MAX_LEVEL: u32 = L::MAX_LEVEL;
+
+    #[inline(always)]
+    fn slots_at(level: u32) -> usize {
+        L::slots_at(level)
+    }
+
+    #[inline(always)]
+    fn fingerprint(entry: Entry) -> Fingerprint {
+        L::fingerprint(entry)
+    }
+}
+
 /// Makes `$layout` a layout of [`semi_sorted_words`](super::word::semi::semi_sorted_words).
 macro_rules! semi_sorted {
     ($layout:ty: $raw:literal raw bits x $slots:literal, $prefixes:literal prefixes, $sets:literal sets) => {
@@ -69,6 +100,7 @@ macro_rules! semi_sorted {
         impl $crate::table::layout::Layout for $layout {
             type Word = $crate::table::word::semi::Contents<Self>;
             type Time = $crate::table::time::Timeless;
+            type Storage = $crate::memory::Heap;
             const GROWS: bool = false;
             const EXPIRES: bool = false;
             const LARGEST: u64 = ($prefixes << $raw) - 1;
@@ -92,7 +124,7 @@ macro_rules! semi_sorted {
 #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
 pub(crate) use semi_sorted;
 
-/// Lists every layout but [`Growing`]; there is no other list. Passes it to the macro `$then`,
+/// Lists every layout but [`Growing`] and [`GrowingExpiring`]; there is no other list. Passes it to the macro `$then`,
 /// together with a dollar sign for macros that define other macros.
 ///
 /// - Fixed filters have 60 payload bits and 4 control bits. If 64 / S is a whole number of bytes, the
@@ -192,6 +224,26 @@ impl PackedLayout for Growing {
     const LEVELS: &'static [Lanes] = &series(Self::LONGEST, Self::SHORTEST, Self::PAYLOAD_BITS);
     const PHASE_BITS: u32 = 6;
     type Time = Timeless;
+}
+
+/// The layout of growable filters whose copies expire: that of other growable ones, where the
+/// uppermost bits of each slot are a tag.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GrowingExpiring;
+
+impl GrowingExpiring {
+    const TAG: u32 = 4;
+}
+
+impl PackedLayout for GrowingExpiring {
+    const LEVELS: &'static [Lanes] = &series(
+        Growing::LONGEST,
+        Growing::SHORTEST + Self::TAG,
+        Growing::PAYLOAD_BITS,
+    );
+    const PHASE_BITS: u32 = 6;
+    const TAG_BITS: u32 = Self::TAG;
+    type Time = Epochs;
 }
 
 #[cfg(test)]

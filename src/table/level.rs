@@ -47,7 +47,8 @@ impl<L: Layout> Table<L> {
     ///
     /// `reached` are the words that a search at `level` has found full, nearest first: if splitting a
     /// pair leaves it full, splitting its neighbours helps. If all of them are split already, only the
-    /// next level might help, so `runs` runs are split.
+    /// next level might help, so `runs` runs are split. After the end of the level nothing is left to
+    /// split.
     #[cold]
     pub(crate) fn split_reached(
         &self,
@@ -56,10 +57,6 @@ impl<L: Layout> Table<L> {
         reached: impl Iterator<Item = (Fingerprint, usize)> + Clone,
         worthwhile: impl Fn(u32) -> bool,
     ) -> Result<(), Refusal> {
-        if self.level() != level {
-            // The full words may have been split since.
-            return Ok(());
-        }
         if !self.is_growing(level) {
             if level == self.levels().last() || !worthwhile(level) {
                 return Err(Refusal::Full);
@@ -143,7 +140,7 @@ impl<L: Layout> Table<L> {
 
     /// Moves the pointer to `to`, because all words before it are split. Completes the level if these
     /// are all words.
-    fn move_split_pointer(&self, segment: &Segment, level: u32, to: usize) {
+    pub(super) fn move_split_pointer(&self, segment: &Segment<L::Storage>, level: u32, to: usize) {
         // AcqRel: a thread that reads the pointer finds all words before it split.
         let order = fault::order(Step::MovePointer, Ordering::AcqRel);
         segment.split_pointer.fetch_max(to as u64, order);

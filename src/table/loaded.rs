@@ -89,6 +89,11 @@ impl<'a, L: Layout> Loaded<'a, L> {
         self.word_in_table().is_reserved()
     }
 
+    /// The token of the reservation in the word, if it has one.
+    pub(crate) fn token(self) -> Option<u64> {
+        self.word_in_table().token()
+    }
+
     /// The same place after it was exchanged for `new`.
     #[inline]
     pub(crate) fn replaced_by(self, new: Word<L>) -> Self {

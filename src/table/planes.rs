@@ -4,19 +4,22 @@ use super::{
     layout::{Layout, Word},
     word::{Bucket, Phases},
 };
-use crate::sync::{self, AtomicU64};
+use crate::{
+    memory::Storage,
+    sync::{self, AtomicU64},
+};
 use std::ops::Range;
 
 /// The words of successive planes.
-pub(crate) struct Planes {
-    pub(crate) words: Box<[AtomicU64]>,
+pub(crate) struct Planes<P: Storage> {
+    pub(crate) words: P::Words,
     /// The number of words of all earlier planes.
     before: usize,
 }
 
-impl Planes {
+impl<P: Storage> Planes<P> {
     /// Plane 0.
-    pub(super) fn first(words: Box<[AtomicU64]>) -> Self {
+    pub(super) fn first(words: P::Words) -> Self {
         Self { words, before: 0 }
     }
 
@@ -24,14 +27,12 @@ impl Planes {
     pub(super) fn empty<L: Layout>(&mut self, level: u32) {
         // At level 0 they are empty already, and their memory stays untouched.
         if level > 0 {
-            for word in &mut self.words {
-                *word = AtomicU64::new(Word::<L>::at_level(level).pack());
-            }
+            P::fill(&mut self.words, Word::<L>::at_level(level).pack());
         }
     }
 
     /// The planes that double a filter: their number of words equals that of all earlier planes.
-    pub(super) fn doubling(words: Box<[AtomicU64]>) -> Self {
+    pub(super) fn doubling(words: P::Words) -> Self {
         let before = words.len();
         Self { words, before }
     }
@@ -54,7 +55,7 @@ impl<'a> Plane<'a> {
 
     /// The plane with this number, of `buckets` words.
     #[inline(always)]
-    pub(super) fn within(planes: &'a Planes, plane: u64, buckets: usize) -> Self {
+    pub(super) fn within<P: Storage>(planes: &'a Planes<P>, plane: u64, buckets: usize) -> Self {
         Self {
             words: &planes.words,
             start: plane as usize * buckets - planes.before,

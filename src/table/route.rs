@@ -27,7 +27,7 @@ fn load_bits(step: Step, atomic: &AtomicU64) -> Bits {
 /// The table for a series of loads, with the address of its words in a register. After a load with
 /// Acquire the compiler must assume that any memory has changed, including that address, and would
 /// load it again for each word.
-pub(crate) struct View<'a, L> {
+pub(crate) struct View<'a, L: Layout> {
     first: &'a [AtomicU64],
     table: &'a Table<L>,
 }
@@ -257,7 +257,7 @@ impl<L: Layout> Table<L> {
         Plane::within(self.planes_of(plane), plane, self.buckets())
     }
 
-    fn planes_of(&self, plane: u64) -> &Planes {
+    fn planes_of(&self, plane: u64) -> &Planes<L::Storage> {
         match plane.checked_ilog2() {
             None => &self.first,
             // The planes from 2^k on were added by doubling k + 1.

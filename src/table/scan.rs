@@ -12,6 +12,8 @@ mod wrong;
 
 use super::{
     Levels, Table,
+    class::Class,
+    entry::Entry,
     layout::{Layout, Word},
     planes::Planes,
     word::{Bits, Bucket, Phases},
@@ -19,8 +21,9 @@ use super::{
 use crate::{
     error::SnapshotError,
     fault::{self, faulty},
+    memory::Storage,
     step::Step,
-    sync::{self, AtomicU64, Ordering},
+    sync::{AtomicU64, Ordering},
 };
 use std::ops::Range;
 
@@ -102,10 +105,30 @@ impl<L: Layout> Table<L> {
         })
     }
 
+    /// The copies in the image of `buckets` that [`read_chunk`](Self::read_chunk) has made.
+    pub(crate) fn copies_in<'a>(
+        &'a self,
+        buckets: Range<usize>,
+        image: &'a [u64],
+    ) -> impl Iterator<Item = (Class, Entry)> + 'a {
+        let planes = image.chunks(buckets.len()).enumerate();
+        planes.flat_map(move |(plane, words)| {
+            let one = self.one_of_plane(plane as u64);
+            let words = buckets.clone().zip(words);
+            words.flat_map(move |(bucket, &bits)| {
+                let entries = Word::<L>::unpack(bits).residents(one);
+                entries.map(move |entry| {
+                    let class = Class::of_resident(L::fingerprint(entry), bucket, self.buckets());
+                    (class, entry)
+                })
+            })
+        })
+    }
+
     /// A filter with room for the images of the planes of `level`. Its words are 0, in untouched
     /// memory; all of plane 0 must be stored.
     pub(crate) fn for_images(buckets: usize, levels: Levels, level: u32) -> Option<Self> {
-        let table = Self::with_first(Planes::first(sync::zeroed(buckets)?), levels);
+        let table = Self::with_first(Planes::first(L::Storage::zeroed(buckets)?), levels);
         for level in levels.first..level {
             table.begin_level(level)?;
         }
@@ -138,13 +161,16 @@ impl<L: Layout> Table<L> {
         Ok(())
     }
 
-    /// Replaces the words of plane 0 in `buckets`, which no other thread can access yet.
+    /// Replaces the words of `buckets` in all planes, which no other thread can access yet. A word
+    /// that is not made is empty, and has to stay so.
     pub(crate) fn rewrite(
         &self,
         buckets: Range<usize>,
         mut replace: impl FnMut(Word<L>) -> Word<L>,
     ) {
-        for stored in self.plane(0).row(buckets) {
+        for stored in
+            (0..self.planes()).flat_map(|plane| self.plane(plane as u64).row(buckets.clone()))
+        {
             // Relaxed: no other thread has the filter yet.
             let word = Word::<L>::unpack(stored.load(Ordering::Relaxed));
             stored.store(replace(word).pack(), Ordering::Relaxed);

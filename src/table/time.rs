@@ -49,6 +49,10 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     /// True if the copy with this entry counts.
     fn is_live(self, entry: Entry) -> bool;
 
+    /// True if a copy that was seen at the moment `then` has counted ever since. Unlike a tag, the
+    /// number of an epoch says so however long that is.
+    fn is_live_since(self, then: Self) -> bool;
+
     /// [`Bucket::match_settled`], where only live copies match.
     fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: W) -> (bool, bool);
 
@@ -61,8 +65,9 @@ pub(crate) trait Moment<W: Bucket>: Copy + Debug + PartialEq {
     /// The entry of the oldest live copy in an unmarked slot.
     fn oldest_in(self, word: W, fingerprint: Fingerprint) -> Option<Entry>;
 
-    /// The entry of a dead copy of any class, if the word is unmarked.
-    fn dead_in(self, word: W) -> Option<Entry>;
+    /// The entry of a dead copy of any class, if the word is unmarked. The low bits that the word does
+    /// not store are taken from `one`, a fingerprint that belongs to the same plane.
+    fn dead_in(self, word: W, one: Fingerprint) -> Option<Entry>;
 
     /// The number of the epoch.
     fn number(self) -> u64;
@@ -110,6 +115,10 @@ impl<W: Bucket> Moment<W> for Always {
         true
     }
 
+    fn is_live_since(self, _then: Self) -> bool {
+        true
+    }
+
     #[inline(always)]
     fn match_settled(self, p: Bits, q: Bits, fingerprint: Fingerprint, hint: W) -> (bool, bool) {
         W::match_settled(p, q, fingerprint, hint)
@@ -132,7 +141,7 @@ impl<W: Bucket> Moment<W> for Always {
     }
 
     #[inline(always)]
-    fn dead_in(self, _word: W) -> Option<Entry> {
+    fn dead_in(self, _word: W, _one: Fingerprint) -> Option<Entry> {
         None
     }
 
@@ -251,6 +260,10 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
         self.has_live::<L>(entry)
     }
 
+    fn is_live_since(self, then: Self) -> bool {
+        self.epoch - then.epoch <= self.oldest
+    }
+
     #[inline(always)]
     fn match_settled(
         self,
@@ -278,8 +291,8 @@ impl<L: PackedLayout> Moment<Packed<L>> for Now {
     }
 
     #[inline(always)]
-    fn dead_in(self, word: Packed<L>) -> Option<Entry> {
-        word.dead(self)
+    fn dead_in(self, word: Packed<L>, one: Fingerprint) -> Option<Entry> {
+        word.dead(one, self)
     }
 
     #[inline(always)]

@@ -132,8 +132,9 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// The mark, if it is on a copy of `fingerprint`.
     fn mark_of(self, fingerprint: Fingerprint) -> Option<Mark>;
 
-    /// The marked entry, in a filter that cannot grow.
-    fn marked_entry(self) -> Entry;
+    /// The marked entry. The low bits that the word does not store are taken from `one`, a fingerprint
+    /// that belongs to the same plane.
+    fn marked_entry(self, one: Fingerprint) -> Entry;
 
     /// True if `entry` has the mark `mark`.
     fn is_marked(self, mark: Mark, entry: Entry) -> bool;
@@ -176,8 +177,7 @@ pub(crate) trait Bucket: Copy + PartialEq + Debug {
     /// reserved.
     fn with_reservation(self, token: u64) -> Option<Self>;
 
-    /// The token of the reservation, if any. Only negative controls use it.
-    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
+    /// The token of the reservation, if any.
     fn token(self) -> Option<u64>;
 
     // Snapshots.

@@ -1,7 +1,7 @@
 //! The public decoder for snapshots of an expiring filter.
 
 use super::{
-    CHUNK,
+    END_OF_TIME, PASS_ENDS,
     header::Header,
     place::{CYCLE, Place},
 };
@@ -10,16 +10,13 @@ use crate::{
     expiring::ExpiringFilter,
     hash::SeededState,
     snapshot::{
-        assembly::Assembly,
         decode::{Body, Came, Decoder, Next},
         header::HEADER_BYTES,
+        passes::Passes,
     },
     table::time::beginning::Beginning,
 };
 use std::{fmt, hash::BuildHasher, time::Duration};
-
-/// Epochs from this one on are refused: no filter reaches them, and they would overflow.
-const END_OF_TIME: u64 = 1 << 63;
 
 /// Builds an [`ExpiringFilter`] from a snapshot that arrives in pieces, for example from a network.
 ///
@@ -42,7 +39,7 @@ const END_OF_TIME: u64 = 1 << 63;
 /// assert!(decoder.finish()?.contains("ani"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct ExpiringSnapshotDecoder(Decoder<Chunks>);
+pub struct ExpiringSnapshotDecoder(Decoder<Timed>);
 
 impl ExpiringSnapshotDecoder {
     /// A decoder for a filter whose buckets occupy at most `max_bytes`, at 8 bytes each.
@@ -172,19 +169,30 @@ impl fmt::Debug for ExpiringSnapshotDecoder {
     }
 }
 
-/// The bytes after the header: chunks, each with its epoch; the epoch at the end, and its age.
-pub(super) struct Chunks {
+/// What the next number is, unless a pass has to begin.
+#[derive(Clone, Copy)]
+enum Number {
+    /// The epoch of a chunk, or what replaces a chunk.
+    OfChunk,
+    /// The epoch at the end.
+    End,
+    /// How long that epoch has lasted.
+    Age,
+}
+
+/// The bytes after the header: passes, in which each chunk has its epoch; the epoch at the end, and
+/// its age.
+pub(super) struct Timed {
     header: Header,
-    table: Assembly<Place>,
-    /// The last epoch that has come.
+    passes: Passes<Place>,
+    next: Number,
+    /// The last epoch of this pass that has come.
     last: u64,
-    /// The last epoch that has come is the one at the end.
-    has_ended: bool,
     /// How long the epoch at the end has lasted.
     age: Duration,
 }
 
-impl Chunks {
+impl Timed {
     pub(super) fn finish<S: BuildHasher + 'static>(
         self,
         hasher: impl FnOnce(u64) -> S,
@@ -195,7 +203,19 @@ impl Chunks {
         // No overflow: both are below 2^63.
         let epoch = self.last + begun;
         let beginning = Beginning::in_epoch(epoch % CYCLE, age);
-        self.table.finish()?.finish(hasher, epoch, beginning)
+        self.passes.finish()?.finish(hasher, epoch, beginning)
+    }
+
+    /// Takes an epoch, which is not before the one that came last in this pass.
+    fn take_epoch(&mut self, epoch: u64) -> Result<(), SnapshotError> {
+        if !(self.last..END_OF_TIME).contains(&epoch) {
+            return Err(SnapshotError::Geometry {
+                what: "epoch",
+                found: epoch,
+            });
+        }
+        self.last = epoch;
+        Ok(())
     }
 
     /// Takes the age of the epoch at the end.
@@ -211,58 +231,59 @@ impl Chunks {
     }
 }
 
-impl Body for Chunks {
+impl Body for Timed {
     fn begin(header: &[u8; HEADER_BYTES], most: usize) -> Result<(Self, Next), SnapshotError> {
         let header = Header::from_bytes(header)?;
-        let table = Assembly::begin((header.geometry.buckets, 0), CHUNK, most)?;
-        let next = Next::Chunk(table.next_words());
         let body = Self {
+            passes: Passes::new(header.geometry, most),
             header,
-            table,
+            next: Number::OfChunk,
             last: 0,
-            has_ended: false,
             age: Duration::ZERO,
         };
-        Ok((body, next))
+        Ok((body, Next::Number))
     }
 
-    /// Takes an epoch, which is not before the one that came last; or the age of the last one.
-    fn number(&mut self, number: u64, came: Came<'_>) -> Result<Next, SnapshotError> {
-        if self.has_ended {
-            return self.take_age(number);
+    fn number(&mut self, number: u64, _: Came<'_>) -> Result<Next, SnapshotError> {
+        let Some(chunk) = self.passes.next_chunk() else {
+            return self.passes.begin(number);
+        };
+        match self.next {
+            Number::OfChunk if number == PASS_ENDS && self.passes.end() => {
+                // A thread that helps with the next pass may have read its first chunks before the last
+                // ones of this pass were read.
+                self.last = 0;
+                Ok(Next::Number)
+            }
+            Number::OfChunk => {
+                self.take_epoch(number)?;
+                Ok(chunk)
+            }
+            Number::End => {
+                self.take_epoch(number)?;
+                self.next = Number::Age;
+                Ok(Next::Number)
+            }
+            Number::Age => self.take_age(number),
         }
-        let epoch = number;
-        if !(self.last..END_OF_TIME).contains(&epoch) {
-            return Err(SnapshotError::Geometry {
-                what: "epoch",
-                found: epoch,
-            });
-        }
-        self.last = epoch;
-        if self.table.is_complete() {
-            self.has_ended = true;
-            return Ok(Next::Number);
-        }
+    }
+
+    fn chunk(&mut self, came: Came<'_>) -> Result<Next, SnapshotError> {
         let Header {
             geometry, window, ..
         } = self.header;
-        self.table
-            .put(came, epoch, || Place::new(geometry, window))?;
-        Ok(match self.table.is_complete() {
-            true => Next::Number,
-            false => Next::Chunk(self.table.next_words()),
-        })
-    }
-
-    fn chunk(&mut self, _: Came<'_>) -> Result<Next, SnapshotError> {
+        let make = |doublings| Place::new(geometry, window, doublings);
+        if self.passes.put(came, self.last, make)? {
+            self.next = Number::End;
+        }
         Ok(Next::Number)
     }
 
     fn buckets(&self) -> usize {
-        self.table.words()
+        self.passes.words()
     }
 
     fn memory_usage(&self) -> usize {
-        self.table.memory_usage()
+        self.passes.memory_usage()
     }
 }

@@ -9,7 +9,7 @@ use crate::{
 use std::{hash::BuildHasher, time::Duration};
 
 /// The version of the format that is written, and the only one that is read.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"guirax\r\n";
 
@@ -34,13 +34,15 @@ impl Header {
             series.fingerprint_bits,
             series.slots(0) as u32,
             window.epochs,
-            0,
+            series.levels,
         ];
+        // There are at most 2^32 buckets, and an even number of them.
+        let pairs = self.geometry.buckets as u64 / 2;
         let numbers = [
-            self.geometry.buckets as u64,
+            pairs | u64::from(window.ttl.subsec_nanos()) << 32,
             window.capacity as u64,
+            window.max_capacity as u64,
             window.ttl.as_secs(),
-            window.ttl.subsec_nanos().into(),
             self.hashing.seed,
             self.hashing.probe,
         ];
@@ -51,21 +53,27 @@ impl Header {
         bytes: &[u8; HEADER_BYTES],
     ) -> Result<Self, SnapshotError> {
         let refuse = |what, found| Err(SnapshotError::Geometry { what, found });
-        let ([bits, slots, steps, reserved], numbers) = decode(bytes, (MAGIC, VERSION))?;
-        let [buckets, capacity, seconds, nanos, seed, probe] = numbers;
-        if reserved != 0 {
-            return refuse("reserved byte", reserved.into());
+        let ([bits, slots, steps, levels], numbers) = decode(bytes, (MAGIC, VERSION))?;
+        let [
+            pairs_and_nanos,
+            capacity,
+            max_capacity,
+            seconds,
+            seed,
+            probe,
+        ] = numbers;
+        let (pairs, nanos) = (pairs_and_nanos as u32, (pairs_and_nanos >> 32) as u32);
+        if nanos >= 1_000_000_000 {
+            return refuse("nanoseconds", nanos.into());
         }
-        let Some(nanos) = u32::try_from(nanos).ok().filter(|&it| it < 1_000_000_000) else {
-            return refuse("nanoseconds", nanos);
-        };
         let steps = u32::from(steps);
         let geometry = Geometry::from_expiring_snapshot(
-            (bits.into(), slots.into(), steps),
-            [buckets, capacity],
+            (bits.into(), slots.into(), steps, levels.into()),
+            [2 * u64::from(pairs), capacity, max_capacity],
         )?;
         let window = Window {
             capacity: capacity as usize,
+            max_capacity: max_capacity as usize,
             ttl: Duration::new(seconds, nanos),
             epochs: steps,
         };

@@ -1,14 +1,13 @@
 //! An expiring filter that is built of the words of its snapshot.
 
-use super::CHUNK;
 use crate::{
     error::SnapshotError,
     expiring::{
         ExpiringFilter, Window,
-        any::{AnyExpiring, with_layout},
+        any::{AnyExpiring, of_series, with_layout},
     },
     geometry::Geometry,
-    raw::RawFilter,
+    raw::{RawFilter, frontier::chunk_buckets},
     snapshot::assembly,
     table::{
         layout::{PackedLayout, Word},
@@ -40,14 +39,18 @@ pub(super) struct Place {
 pub(super) const CYCLE: u64 = 1 << 62;
 
 impl Place {
-    pub(super) fn new(geometry: Geometry, window: Window) -> Result<Self, SnapshotError> {
-        let buckets = geometry.buckets;
-        let raw = AnyExpiring::new(&geometry, window.epochs);
+    /// A table with room for all planes after this number of doublings.
+    pub(super) fn new(
+        geometry: Geometry,
+        window: Window,
+        doublings: u32,
+    ) -> Result<Self, SnapshotError> {
+        let levels = geometry.series.table_levels();
         Ok(Self {
             geometry,
             window,
-            raw: raw.ok_or(SnapshotError::Memory { buckets })?,
-            restored: Restored::new(0, 0),
+            raw: of_series!(geometry.series, L => RawFilter::<L>::for_images(geometry, doublings)?),
+            restored: Restored::new(levels.first, levels.first + doublings),
             epochs: Vec::new(),
             result: Ok(()),
         })
@@ -73,8 +76,8 @@ impl Place {
         result?;
         let oldest = u64::from(window.epochs);
         with_layout!(&mut raw, raw => {
-            let died = raw.leave_out_dead(&epochs, end, oldest);
-            raw.len.add(restored.items - died);
+            raw.complete_restore(&restored);
+            raw.len.subtract(raw.leave_out_dead(&epochs, end, oldest));
             raw.time = Epochs::new(oldest).at(end % CYCLE).since(beginning);
             // What is dead has been left out.
             raw.time.sweep_ends(raw.moment());
@@ -122,22 +125,24 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
         restored: &mut Restored,
     ) -> Result<(), SnapshotError> {
         self.table.store_image(buckets.clone(), words, restored)?;
-        for (bucket, &bits) in buckets.zip(words) {
+        let holds_dead = |&bits: &u64| {
             let word = Word::<L>::unpack(bits);
-            if word.without_dead(then) != word {
-                return Err(SnapshotError::Word {
-                    bucket,
-                    plane: 0,
-                    bits,
-                });
-            }
-        }
-        Ok(())
+            word.without_dead(then) != word
+        };
+        let Some(index) = words.iter().position(holds_dead) else {
+            return Ok(());
+        };
+        Err(SnapshotError::Word {
+            bucket: buckets.start + index % buckets.len(),
+            plane: index / buckets.len(),
+            bits: words[index],
+        })
     }
 
     /// Leaves out the copies that have died between the epoch of their chunk and `end`, and returns
     /// how many these are.
     fn leave_out_dead(&self, epochs: &[u64], end: u64, oldest: u64) -> u64 {
+        let size = chunk_buckets(self.table.levels().more);
         let mut died = 0;
         for (chunk, &epoch) in epochs.iter().enumerate() {
             // In whole numbers: since `epoch` more epochs may have begun than tags tell apart.
@@ -146,8 +151,8 @@ impl<L: PackedLayout<Time = Epochs>> RawFilter<L> {
                 continue;
             }
             let then = Now { epoch, oldest };
-            let start = chunk * CHUNK;
-            let buckets = start..self.table.buckets().min(start + CHUNK);
+            let start = chunk * size;
+            let buckets = start..self.table.buckets().min(start + size);
             self.table.rewrite(buckets, |word| {
                 let is_dead = |entry| Moment::<Word<L>>::age(then, entry) + since > oldest;
                 let kept = word.without_entries(is_dead);

@@ -14,19 +14,19 @@ use crate::{
 };
 
 /// [`RawFilter::expire_dead`] with the fault that is switched on.
-pub(super) fn expire_dead<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> u64 {
+pub(super) fn expire_dead<L: Layout>(raw: &RawFilter<L>, one: Fingerprint, bucket: usize) -> u64 {
     let mut emptied = 0;
     loop {
         let now = raw.time.now();
-        let loaded = raw.table.load_for_update(Fingerprint::NONE, bucket);
+        let loaded = raw.table.load_for_update(one, bucket);
         let word = loaded.word();
         if fault::is(Fault::SweepMarked) && !word.is_unmarked() {
-            let dead = !now.is_live(word.marked_entry());
+            let dead = !now.is_live(word.marked_entry(one));
             let gone = dead && loaded.replace(Step::Empty, word.without_marked());
             return emptied + u64::from(gone);
         }
         let withheld = |entry| word.with_mark(entry, Mark::Withheld);
-        let Some(withheld) = now.dead_in(word).and_then(withheld) else {
+        let Some(withheld) = now.dead_in(word, one).and_then(withheld) else {
             return emptied;
         };
         let gone = if fault::is(Fault::ExpireAtOnce) {
@@ -35,11 +35,9 @@ pub(super) fn expire_dead<L: Layout>(raw: &RawFilter<L>, bucket: usize) -> u64 {
             false
         } else if fault::is(Fault::ExpireTrustsOldNow) {
             raw.table
-                .update(Step::Empty, Fingerprint::NONE, bucket, |word| {
-                    Some(word.without_marked())
-                })
+                .update(Step::Empty, one, bucket, |word| Some(word.without_marked()))
         } else {
-            raw.empty_or_release(bucket, withheld.marked_entry())
+            raw.empty_or_release(bucket, withheld.marked_entry(one))
         };
         emptied += u64::from(gone);
         if !gone {

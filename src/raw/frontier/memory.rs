@@ -1,7 +1,9 @@
 //! What a scan returns when the allocator refuses the memory that it needs beside the filter.
 
-use super::once::NoMemory;
-use crate::error::{InsertError, SnapshotError};
+use crate::{
+    error::{InsertError, SnapshotError},
+    sync::once::NoMemory,
+};
 use std::{
     alloc::{self, Layout},
     convert::Infallible,

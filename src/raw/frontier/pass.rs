@@ -1,10 +1,13 @@
 //! One pass of a scan: how far it is, and the images that there are.
 
-use super::once::{NoMemory, Once};
 use crate::{
     fault::{self, faulty},
+    raw::crew::places::Place,
     step::Step,
-    sync::{self, AtomicU64, Ordering},
+    sync::{
+        self, AtomicU64, Ordering,
+        once::{NoMemory, Once},
+    },
 };
 use std::ops::Range;
 
@@ -33,6 +36,9 @@ pub(crate) struct Pass {
     /// One for each chunk. The scan's own thread keeps what it has read for itself, and publishes
     /// an image without words.
     images: Box<[Once<Image>]>,
+    /// Where the scan is, for other processes. (Filters that processes share do not grow, so the first
+    /// pass of a scan is its only one.)
+    pub(super) place: Option<Place>,
     /// The pass that makes this one void, as it has met a level beyond its planes.
     successor: Once<Pass>,
 }
@@ -61,6 +67,7 @@ impl Pass {
             chunk_buckets,
             level,
             entered: AtomicU64::new(0),
+            place: None,
             images: images.into(),
             successor: Once::new(),
         })
@@ -117,6 +124,9 @@ impl Pass {
         // before. Whichever thread enters first, the fence of each comes after that.
         let order = fault::order(Step::Enter, Ordering::AcqRel);
         self.entered.fetch_max(chunk as u64 + 1, order);
+        if let Some(place) = &self.place {
+            place.enter(chunk);
+        }
     }
 
     /// The image of a chunk, if there is one.
@@ -126,7 +136,11 @@ impl Pass {
 
     /// Publishes an image of a chunk that was entered: false if there is one already.
     pub(super) fn publish(&self, chunk: usize, image: Image) -> Result<bool, NoMemory> {
-        self.images[chunk].publish(image)
+        let is_first = self.images[chunk].publish(image);
+        if let Some(place) = &self.place {
+            place.leave(chunk);
+        }
+        is_first
     }
 
     /// True if both buckets are scanned, or both are still to come.

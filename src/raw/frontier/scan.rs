@@ -6,12 +6,12 @@ mod wrong;
 use super::{
     Registered,
     memory::{ScanError, checked},
-    once::NoMemory,
     pass::{Image, Pass},
 };
 use crate::{
     fault::faulty,
     raw::RawFilter,
+    sync::once::NoMemory,
     table::{
         layout::Layout,
         time::{Moment, Time},
@@ -52,7 +52,8 @@ impl<L: Layout> RawFilter<L> {
     /// starts again where these do not suffice.
     pub(crate) fn begin_scan<E: ScanError>(&self, level: Option<u32>) -> Result<Scan<'_, L>, E> {
         let buckets = self.table.buckets();
-        let registered = checked(self.frontiers.register(buckets, level), buckets)?;
+        let registered = checked(self.place(), buckets)
+            .and_then(|place| checked(self.frontiers.register(buckets, level, place), buckets))?;
         Ok(self.scan_of(registered))
     }
 
@@ -119,7 +120,7 @@ impl<L: Layout> RawFilter<L> {
     /// mover that would have to cross it. False if there was nothing to scan, or no memory.
     #[cold]
     pub(crate) fn help_scans(&self, chunks: usize) -> bool {
-        let found = self.frontiers.look();
+        let found = self.frontiers.look(None);
         let mut helped = false;
         for pass in found.passes() {
             helped |= self.help(pass, chunks);
@@ -132,7 +133,7 @@ impl<L: Layout> RawFilter<L> {
             let pass = first.last();
             let chunk = pass.next();
             // The scans may have ended.
-            if chunk == pass.chunks() || self.frontiers.are_idle() {
+            if chunk == pass.chunks() || self.frontiers.are_idle(None) {
                 return helped > 0;
             }
             let mut image = Image::default();

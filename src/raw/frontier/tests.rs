@@ -5,9 +5,9 @@ use std::ops::Range;
 /// The buckets of 16 to which a move from `from` may go.
 fn permitted(frontiers: &Frontiers, from: usize) -> Range<usize> {
     let to: Vec<usize> = (0..16)
-        .filter(|&to| frontiers.may_cross(from, to))
+        .filter(|&to| frontiers.may_cross(None, from, to))
         .collect();
-    let seeming = (0..16).filter(|&to| frontiers.look().permits(from, to));
+    let seeming = (0..16).filter(|&to| frontiers.look(None).permits(from, to));
     assert!(seeming.eq(to.iter().copied()));
     let (Some(first), Some(last)) = (to.first(), to.last()) else {
         return 0..0;
@@ -24,12 +24,12 @@ fn publish(pass: &Pass, chunk: usize) -> bool {
 fn a_move_stays_on_its_side_of_a_snapshot() {
     let frontiers = Frontiers::new(4);
     for _ in 0..2 {
-        assert!(frontiers.are_idle());
+        assert!(frontiers.are_idle(None));
         assert_eq!(permitted(&frontiers, 5), 0..16);
-        let scan = frontiers.register(16, None).expect("memory");
+        let scan = frontiers.register(16, None, None).expect("memory");
         let pass = &scan.first;
         assert_eq!(pass.chunks(), 4);
-        assert!(!frontiers.are_idle());
+        assert!(!frontiers.are_idle(None));
         // All is still to come.
         assert_eq!(permitted(&frontiers, 5), 0..16);
         for chunk in 0..4 {
@@ -64,7 +64,7 @@ fn a_move_stays_on_its_side_of_a_snapshot() {
 fn a_move_heeds_the_frontiers_of_all_scans() {
     let frontiers = Frontiers::new(4);
     let mut running: Vec<_> = (0..20)
-        .map(|_| frontiers.register(16, None).expect("memory"))
+        .map(|_| frontiers.register(16, None, None).expect("memory"))
         .collect();
     assert_eq!(permitted(&frontiers, 5), 0..16);
     running[0].first.enter(0);
@@ -78,16 +78,16 @@ fn a_move_heeds_the_frontiers_of_all_scans() {
     assert_eq!(permitted(&frontiers, 5), 4..16);
     running.remove(0);
     assert_eq!(permitted(&frontiers, 5), 0..16);
-    assert!(!frontiers.are_idle());
+    assert!(!frontiers.are_idle(None));
     running.clear();
-    assert!(frontiers.are_idle());
-    assert_eq!(frontiers.look().passes().count(), 0);
+    assert!(frontiers.are_idle(None));
+    assert_eq!(frontiers.look(None).passes().count(), 0);
 }
 
 #[test]
 fn only_the_last_pass_of_a_scan_counts() {
     let frontiers = Frontiers::new(4);
-    let scan = frontiers.register(16, Some(0)).expect("memory");
+    let scan = frontiers.register(16, Some(0), None).expect("memory");
     scan.first.enter(0);
     publish(&scan.first, 0);
     scan.first.enter(1);

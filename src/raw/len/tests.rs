@@ -1,6 +1,7 @@
 //! The sum is exact at rest, however threads and shards fall together.
 
 use super::*;
+use crate::memory::Heap;
 use std::thread;
 
 const TABLES: [usize; 4] = [2, 512, 5 * 512, 1 << 27];
@@ -8,7 +9,7 @@ const TABLES: [usize; 4] = [2, 512, 5 * 512, 1 << 27];
 #[test]
 fn the_sum_of_all_threads_is_exact_at_rest() {
     for buckets in TABLES {
-        let len = Len::new(buckets);
+        let len = Len::<Heap>::new(buckets);
         thread::scope(|scope| {
             for thread in 1..=16_u64 {
                 let len = &len;
@@ -29,7 +30,7 @@ fn the_sum_of_all_threads_is_exact_at_rest() {
 #[test]
 fn a_shard_may_wrap_below_zero() {
     for buckets in TABLES {
-        let len = Len::new(buckets);
+        let len = Len::<Heap>::new(buckets);
         thread::scope(|scope| {
             scope.spawn(|| len.add(5));
         });
@@ -49,7 +50,7 @@ fn a_shard_may_wrap_below_zero() {
 #[test]
 fn a_remove_that_is_counted_before_its_insert_shows_no_huge_sum() {
     for buckets in TABLES {
-        let len = Len::new(buckets);
+        let len = Len::<Heap>::new(buckets);
         len.subtract(1);
         assert_eq!(len.sum(), 0, "{buckets}");
         len.add(1);
@@ -62,20 +63,22 @@ fn a_remove_that_is_counted_before_its_insert_shows_no_huge_sum() {
 /// on the one to come.
 #[test]
 fn one_low_sum_does_not_say_that_there_are_few() {
-    let len = Len::new(1 << 27);
+    let len = Len::<Heap>::new(1 << 27);
     let Shards::Many(shards) = &len.shards else {
         panic!("a large table has many shards");
     };
     // Relaxed, here and below: all in one thread.
-    shards[0].fetch_add(120, Ordering::Relaxed);
+    shards[0].items.fetch_add(120, Ordering::Relaxed);
     let busy = |times: usize| {
         let mut reads = 0;
         move || {
-            let between = reads % shards.len() == 1 && reads / shards.len() < times;
+            // The first shard is not in this list, and is read before it.
+            let (sum, read) = (reads / (shards.len() + 1), reads % (shards.len() + 1));
             reads += 1;
+            let between = read == 2 && sum < times;
             for _ in 0..if between { 112 } else { 0 } {
-                shards[0].fetch_add(1, Ordering::Relaxed);
-                shards[1].fetch_sub(1, Ordering::Relaxed);
+                shards[0].items.fetch_add(1, Ordering::Relaxed);
+                shards[1].items.fetch_sub(1, Ordering::Relaxed);
             }
         }
     };
@@ -87,7 +90,7 @@ fn one_low_sum_does_not_say_that_there_are_few() {
 #[test]
 fn reset_is_zero_on_every_shard() {
     for buckets in TABLES {
-        let mut len = Len::new(buckets);
+        let mut len = Len::<Heap>::new(buckets);
         thread::scope(|scope| {
             for _ in 0..20 {
                 scope.spawn(|| len.add(7));
@@ -100,10 +103,64 @@ fn reset_is_zero_on_every_shard() {
 
 #[test]
 fn shards_never_take_up_more_than_half_of_the_table() {
-    assert_eq!(Len::new(511).bytes(), size_of::<u64>());
+    assert_eq!(Len::<Heap>::new(511).bytes(), size_of::<Shard>());
     for buckets in (1..200).map(|pages| pages * 512) {
-        assert!(Len::new(buckets).bytes() <= 8 * buckets / 2, "{buckets}");
+        assert!(
+            Len::<Heap>::new(buckets).bytes() <= 8 * buckets / 2,
+            "{buckets}"
+        );
     }
+}
+
+/// Each thread counts in the shard that it falls on.
+#[test]
+fn the_counters_of_all_threads_are_added_up_and_outlast_a_reset() {
+    for buckets in TABLES {
+        let mut len = Len::<Heap>::new(buckets);
+        thread::scope(|scope| {
+            for path in 1..=20 {
+                let len = &len;
+                scope.spawn(move || {
+                    len.add(1);
+                    len.counters().relocated(path);
+                    len.counters().failed();
+                    len.counters().retried();
+                    len.counters().conservative();
+                });
+            }
+        });
+        let stats = len.stats();
+        assert_eq!((stats.relocations, stats.longest_path), (210, 20));
+        assert_eq!((stats.failed_inserts, stats.retried_lookups), (20, 20));
+        assert_eq!(stats.conservative_lookups, 20);
+        len.reset();
+        assert_eq!((len.sum(), len.stats()), (0, stats), "{buckets}");
+    }
+}
+
+#[test]
+fn a_filter_that_takes_the_items_of_another_keeps_its_counters() {
+    for (words, other_words) in [(2, 2), (LARGE, 2), (2, LARGE), (LARGE, LARGE)] {
+        let mut len = Len::<Heap>::growing(words);
+        let other = Len::<Heap>::growing(other_words);
+        len.add(100);
+        len.counters().relocated(7);
+        len.counters().failed();
+        other.add(50);
+        other.counters().relocated(3);
+        len.replace(other);
+        let stats = len.stats();
+        assert_eq!((len.sum(), stats.failed_inserts), (50, 1));
+        assert_eq!((stats.relocations, stats.longest_path), (10, 7));
+    }
+}
+
+#[test]
+fn the_number_of_shards_follows_the_table() {
+    let shards = |bytes: usize| Len::<Heap>::new(bytes / 8).shards().count() - 1;
+    let sizes =
+        [4, 8, 64, 1 << 10, 1 << 13, 1 << 14, 1 << 15, 1 << 20].map(|kib| shards(kib << 10));
+    assert_eq!(sizes, [0, 2, 16, 16, 16, 32, 64, 64]);
 }
 
 #[test]
@@ -130,9 +187,9 @@ fn thread_numbers_differ_and_stay() {
 /// Threads add and remove while the shards are allocated.
 #[test]
 fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
-    let len = Len::growing(2);
+    let len = Len::<Heap>::growing(2);
     let small = len.bytes();
-    assert_eq!(small, size_of::<AtomicU64>());
+    assert_eq!(small, size_of::<Shard>());
     len.grow(LARGE - 1);
     assert_eq!(len.bytes(), small);
     thread::scope(|scope| {
@@ -149,15 +206,12 @@ fn a_filter_that_grows_gets_its_shards_when_it_is_large() {
         }
     });
     assert_eq!(len.sum(), 8_000);
-    assert_eq!(
-        len.bytes(),
-        small + MOST * size_of::<CachePadded<AtomicU64>>()
-    );
+    assert_eq!(len.bytes(), small + FEW * size_of::<CachePadded<Shard>>());
     let mut len = len;
     len.reset();
     assert_eq!((len.sum(), len.bytes()), (0, small));
     assert_eq!(
-        Len::growing(LARGE).bytes(),
-        small + MOST * size_of::<CachePadded<AtomicU64>>()
+        Len::<Heap>::growing(LARGE).bytes(),
+        small + FEW * size_of::<CachePadded<Shard>>()
     );
 }

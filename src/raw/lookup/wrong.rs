@@ -48,13 +48,13 @@ pub(super) fn contains<L: Layout>(raw: &RawFilter<L>, class: Class) -> bool {
 }
 
 fn look_up_again<L: Layout>(raw: &RawFilter<L>, class: Class, attempt: usize) -> bool {
-    raw.counters.retried();
+    raw.counters().retried();
     for _ in attempt..fault::attempts(ATTEMPTS) {
         if let Some(present) = try_look_up(raw, class) {
             return present;
         }
     }
-    raw.counters.conservative();
+    raw.counters().conservative();
     true
 }
 

@@ -5,6 +5,7 @@ use crate::{
     raw::tests::{double, filter_and_class, growing, grown, marked, put, word_at},
     table::{
         Levels,
+        class::Class,
         entry::{Entry, Fingerprint},
         layout::F10x6,
     },
@@ -42,7 +43,7 @@ fn a_move_gives_way() {
     drop(hold);
     let _snapshot = raw
         .frontiers
-        .register(raw.table.buckets(), None)
+        .register(raw.table.buckets(), None, None)
         .expect("memory");
     raw.frontiers.stop_in(0);
     given_up();

@@ -3,6 +3,7 @@
 use super::{Fill, Left, Move};
 use crate::{
     fault::{self, Fault},
+    raw::crew::Hands,
     step::Step,
     table::{
         entry::Entry,
@@ -12,7 +13,11 @@ use crate::{
 };
 
 /// The move with the fault that is switched on.
-pub(super) fn make<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> Option<Left> {
+pub(super) fn make<L: Layout>(
+    it: &Move<'_, L, impl Hands>,
+    outlined: bool,
+    fill: Fill,
+) -> Option<Left> {
     match fault::now() {
         Fault::EraseFirst => erase_first(it, outlined),
         Fault::NoTrailing => no_trailing(it, outlined),
@@ -22,7 +27,7 @@ pub(super) fn make<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> O
             if !(outlined || it.is_movable() && it.outline()) {
                 return None;
             }
-            let permitted = || it.frontiers.may_cross(it.from, it.to);
+            let permitted = || it.may_cross();
             let free = match fault {
                 Fault::NoAdvance | Fault::AdvanceLate => !it.stripe.is_held() && permitted(),
                 Fault::HoldIgnored => {
@@ -72,7 +77,7 @@ pub(super) fn make<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> O
 }
 
 /// Erases the original before it brings in the copy.
-fn erase_first<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
+fn erase_first<L: Layout>(it: &Move<'_, L, impl Hands>, outlined: bool) -> Option<Left> {
     it.update(Step::Erase, it.from, |word| {
         it.is_movable_in(word).then(|| word.minus(it.entry))
     });
@@ -88,7 +93,7 @@ fn erase_first<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
 }
 
 /// Decides by erasing the original at once.
-fn no_trailing<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
+fn no_trailing<L: Layout>(it: &Move<'_, L, impl Hands>, outlined: bool) -> Option<Left> {
     if !(outlined || it.is_movable() && it.outline()) {
         return None;
     }
@@ -108,7 +113,11 @@ fn no_trailing<L: Layout>(it: &Move<'_, L>, outlined: bool) -> Option<Left> {
 }
 
 /// Continues although the original is gone.
-fn decide_blindly<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> Option<Left> {
+fn decide_blindly<L: Layout>(
+    it: &Move<'_, L, impl Hands>,
+    outlined: bool,
+    fill: Fill,
+) -> Option<Left> {
     if !(outlined || it.is_movable() && it.outline()) {
         return None;
     }
@@ -124,7 +133,7 @@ fn decide_blindly<L: Layout>(it: &Move<'_, L>, outlined: bool, fill: Fill) -> Op
 }
 
 /// Decides for any original of the class, which then goes by the tag of the outline.
-fn decide_any_tag<L: Layout>(it: &Move<'_, L>) -> bool {
+fn decide_any_tag<L: Layout>(it: &Move<'_, L, impl Hands>) -> bool {
     it.update(Step::Decide, it.from, |word| {
         let is_of_class = |&entry: &Entry| L::fingerprint(entry) == it.fingerprint();
         let original = word.residents(it.fingerprint()).find(is_of_class)?;

@@ -15,20 +15,19 @@ use crate::{
 #[test]
 fn inserts_refused_for_want_of_room_are_counted() {
     let (raw, _) = filter_and_class::<F10x6>();
-    for error in [InsertError::Full, InsertError::Memory, InsertError::Full] {
+    use InsertError::{Contended, Full, Memory};
+    for error in [Full, Memory, Contended, Full] {
         assert_eq!(raw.count_failure(error), error);
     }
-    assert_eq!(raw.counters.stats().failed_inserts, 2);
+    assert_eq!(raw.stats().failed_inserts, 2);
 }
 
 #[test]
 fn a_level_begins_when_it_is_due() {
-    let raw = growing(8, 2).growing_at(|_, levels, level| match level - levels.first {
-        0 => 10,
-        _ => 20,
-    });
+    let raw = growing(64, 2).growing_early();
     let first = raw.table.level();
-    raw.len.add(9);
+    let due = |level| geometry::grow_at::<Growing>(64, raw.table.levels(), level) as u64;
+    raw.len.add(due(first) - 1);
     raw.grow_in_time(first);
     assert!(!raw.table.is_growing(first));
     raw.len.add(1);
@@ -37,7 +36,7 @@ fn a_level_begins_when_it_is_due() {
     raw.table.finish_level();
     raw.grow_in_time(first + 1);
     assert!(!raw.table.is_growing(first + 1));
-    raw.len.add(10);
+    raw.len.add(due(first + 1) - due(first));
     raw.grow_in_time(first + 1);
     assert!(raw.table.is_growing(first + 1));
     raw.table.finish_level();
@@ -110,6 +109,48 @@ fn an_insert_that_is_refused_has_looked_twice() {
     // A search comes back to both words some fifty times before it keeps a list of what it knows;
     // 64 rounds are thousands of loads.
     assert!((1..200).contains(&loads), "{loads} loads");
+}
+
+/// A move of the same pair fills both words. The words themselves may be nearly all there is.
+#[test]
+fn an_insert_that_only_a_move_is_in_the_way_of_can_be_repeated() {
+    for mark in [
+        Mark::Outline,
+        Mark::Shadow,
+        Mark::Trailing,
+        Mark::Delivered,
+        Mark::Killed,
+    ] {
+        let raw = RawFilter::<F15x4>::new(64, Levels::FIXED).expect("a few bytes");
+        let class = Class::of_resident(Fingerprint::new(9), 0, 64);
+        let full = (2..6)
+            .map(Entry::new)
+            .fold(Word::<F15x4>::EMPTY, Bucket::plus);
+        let marked = full.with_mark(Entry::new(2), mark).expect("it is there");
+        put(&raw, class.p, marked);
+        put(&raw, class.q, marked);
+        assert_eq!(raw.insert(class), Err(InsertError::Contended));
+        assert_eq!(raw.insert_unique(class), Err(InsertError::Contended));
+        assert_eq!(raw.stats().failed_inserts, 0);
+        put(&raw, class.q, full);
+        assert_eq!(raw.insert(class), Ok(()), "{mark:?}");
+    }
+}
+
+/// A stopped remove holds the stripe of every move that could make room.
+#[test]
+fn an_insert_that_only_a_hold_is_in_the_way_of_can_be_repeated() {
+    let raw = RawFilter::<F15x4>::new(8, Levels::FIXED).expect("a few bytes");
+    let class = Class::of_resident(Fingerprint::new(9), 0, 8);
+    let full = (2..6)
+        .map(Entry::new)
+        .fold(Word::<F15x4>::EMPTY, Bucket::plus);
+    put(&raw, class.p, full);
+    put(&raw, class.q, full);
+    let hold = raw.versions.of(class).hold().expect("few holds");
+    assert_eq!(raw.insert(class), Err(InsertError::Contended));
+    drop(hold);
+    assert_eq!(raw.insert(class), Ok(()));
 }
 
 /// Moves of other threads are nearly over as a rule: a level begins for them only after many rounds.

@@ -91,8 +91,8 @@ impl<L: Layout> RawFilter<L> {
         }
         let mut even = false;
         let renewed = self.renew(class.q, q, entry, |now| {
-            // Both were read some time ago.
-            even = now.is_live(young) && now.age(young) <= now.age(entry);
+            // Both were read some time ago. The one in Q is live now, so the other one is, too.
+            even = now.age(young) <= now.age(entry);
             if even { young } else { entry }
         });
         if renewed.is_some() && even {
@@ -112,6 +112,7 @@ impl<L: Layout> RawFilter<L> {
             sync::yield_now();
             return false;
         }
+        when_faulty!(OldestUnannounced, return true);
         self.versions.of(class).advance();
         true
     }
@@ -124,7 +125,7 @@ fn oldest_in<L: Layout>(
     now: Now<L>,
 ) -> Option<(u64, Entry)> {
     let unmarked = now.oldest_in(word, fingerprint);
-    let marked = holds_marked::<L>(word, fingerprint, now).then(|| word.marked_entry());
+    let marked = holds_marked::<L>(word, fingerprint, now).then(|| word.marked_entry(fingerprint));
     let entries = unmarked.into_iter().chain(marked);
     entries.map(|entry| (now.age(entry), entry)).max()
 }
@@ -143,6 +144,6 @@ fn moving<L: Layout>(
         (Some(Mark::Trailing), Some(Mark::Shadow)) => (q, (class.q, class.p)),
         _ => return None,
     };
-    let entry = to.word().marked_entry();
+    let entry = to.word().marked_entry(class.fingerprint);
     now.is_live(entry).then_some((entry, buckets.0, buckets.1))
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     error::InsertError,
-    raw::tests::from_lower,
+    raw::{crew::Alone, tests::from_lower},
     step::Step,
     table::Levels,
     table::class::Class,
@@ -51,7 +51,7 @@ fn chain<L: PackedLayout<Time = Timeless>>(buckets: usize, length: usize) -> (Ra
 
 fn search<L: Layout>(raw: &RawFilter<L>, class: Class, wary: bool) -> (Found, Search) {
     let mut search = Search::default();
-    let found = search.run(raw, class.fingerprint, &[class.p, class.q], wary);
+    let found = search.run(raw, Alone, class.fingerprint, &[class.p, class.q], wary);
     (found, search)
 }
 
@@ -146,7 +146,7 @@ fn a_search_among_full_words_that_lead_to_one_another_ends() {
                 word.minus(Entry::new(resident))
             ))
     );
-    let found = search.run(&raw, class.fingerprint, &[class.p, class.q], false);
+    let found = search.run(&raw, Alone, class.fingerprint, &[class.p, class.q], false);
     assert_eq!(found, Found::Path);
 }
 
@@ -212,7 +212,7 @@ fn a_snapshot_in_the_way_is_not_no_path() {
     let class = Class::of_resident(Fingerprint::new(between::<F15x4>(2048, 0, 1)), 0, 2048);
     let found = || search(&raw, class, true).0;
     assert_eq!(found(), Found::Path);
-    let _snapshot = raw.frontiers.register(2048, None).expect("memory");
+    let _snapshot = raw.frontiers.register(2048, None, None).expect("memory");
     assert_eq!(found(), Found::Path, "all is to come");
     raw.frontiers.stop_in(0);
     assert_eq!(found(), Found::Blocked, "it is at bucket 0");
@@ -222,6 +222,23 @@ fn a_snapshot_in_the_way_is_not_no_path() {
     assert_eq!(found(), Found::Path, "it is behind both");
     assert!(raw.help_scans(7), "two chunks are left");
     assert!(!raw.help_scans(1), "all are scanned");
+}
+
+/// The path ends 200 chunks behind the frontier, and an insert has 64 rounds.
+#[test]
+fn a_snapshot_is_helped_by_more_chunks_in_each_round() {
+    const BUCKETS: usize = 256 * 512;
+    let raw = RawFilter::<F30x2>::new(BUCKETS, Levels::FIXED).expect("memory");
+    fill(&raw, 0, &[1]);
+    fill(&raw, 1, &[200 * 512]);
+    let class = Class::of_resident(
+        Fingerprint::new(between::<F30x2>(BUCKETS, 0, 1)),
+        0,
+        BUCKETS,
+    );
+    let _snapshot = raw.frontiers.register(BUCKETS, None, None).expect("memory");
+    raw.frontiers.stop_in(0);
+    assert_eq!(raw.insert(class), Ok(()));
 }
 
 /// A bucket on the way to a word is not reached from it once more. Each root is reached from the

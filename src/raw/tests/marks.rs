@@ -40,7 +40,7 @@ fn every_state_of_a_move_has_its_copies() {
 
 /// The same with a second, resident copy beside the shadow's or the original's.
 #[test]
-fn a_move_under_way_leaves_other_copies_alone() {
+fn a_move_in_progress_leaves_other_copies_alone() {
     use Mark::{Delivered as D, Killed as K, Outline as O, Shadow as S, Trailing as T};
     let states = [
         (O, None, 0),

@@ -82,7 +82,7 @@ fn an_absent_item_is_refused_where_a_move_of_it_fills_its_home() {
         assert_eq!(raw.count(class), 0);
         assert_eq!(
             raw.insert_unique(class),
-            Err(InsertError::Full),
+            Err(InsertError::Contended),
             "{from} to {to}"
         );
     }
@@ -158,7 +158,7 @@ fn room_is_made_where_both_words_are_full() {
     put(&raw, class.q, full);
     assert_eq!(raw.insert_unique(class), Ok(true));
     assert_eq!((raw.count(class), raw.len.sum()), (1, 1));
-    assert_eq!(raw.counters.stats().relocations, 1);
+    assert_eq!(raw.stats().relocations, 1);
 }
 
 /// The home is better than nothing, but the emptier word is better.
@@ -212,7 +212,7 @@ fn a_present_item_moves_nothing_where_both_words_are_full() {
         put(&raw, class.p, full_but_for(first));
         put(&raw, class.q, full_but_for(other));
         assert_eq!(raw.insert_unique(class), Ok(false), "{in_home}");
-        assert_eq!(raw.counters.stats().relocations, 0, "{in_home}");
+        assert_eq!(raw.stats().relocations, 0, "{in_home}");
         assert_eq!(raw.count(class), 1, "{in_home}");
     }
 }

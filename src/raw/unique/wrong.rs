@@ -64,7 +64,9 @@ fn revive<L: Layout>(raw: &RawFilter<L>, class: Class, now: Now<L>) -> bool {
     [class.p, class.q].into_iter().any(|bucket| {
         let loaded = raw.table.load_for_update(class.fingerprint, bucket);
         let is_of_class = |&entry: &Entry| L::fingerprint(entry) == class.fingerprint;
-        let dead = now.dead_in(loaded.word()).filter(is_of_class);
+        let dead = now
+            .dead_in(loaded.word(), class.fingerprint)
+            .filter(is_of_class);
         dead.is_some_and(|entry| {
             let young = now.entry(class.fingerprint);
             loaded.replace(Step::Renew, loaded.word().minus(entry).plus(young))

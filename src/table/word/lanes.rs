@@ -23,7 +23,7 @@ pub(crate) trait PackedLayout: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// The number of bits of a growable filter's phase; 0 in a fixed layout.
     const PHASE_BITS: u32;
     /// The number of uppermost bits of a slot that hold the tag of an expiring filter's copy; 0 in
-    /// other layouts. A layout with a phase has no tags.
+    /// other layouts. The number is the same at all levels.
     const TAG_BITS: u32 = 0;
     /// The time of a filter with this layout: a [`Time`](crate::table::time::Time). Words do not use
     /// it.
@@ -132,7 +132,7 @@ pub(crate) trait Masks: PackedLayout {
         assert!(!Self::HAS_PHASE && Self::LEVELS.len() == 1 || Self::LEVELS.len() == LEVELS);
         assert!(!Self::HAS_PHASE || LEVELS == 1 << (Self::PHASE_BITS - 1));
         // A tag is compared in place, with a bit above it for the carry.
-        assert!(Self::TAG_BITS == 0 || !Self::HAS_PHASE && Self::FINGERPRINT_BITS > 1);
+        assert!(Self::TAG_BITS == 0 || Self::FINGERPRINT_BITS > Self::LAST_LEVEL + 1);
         assert!(Self::TAG_BITS == 0 || Self::PAYLOAD >> 63 == 0);
     };
 }
@@ -164,7 +164,7 @@ pub(crate) const fn deposit(bits: u64, mask: u64) -> u64 {
 }
 
 /// The number of levels that a phase of 6 bits can distinguish.
-const LEVELS: usize = 32;
+pub(crate) const LEVELS: usize = 32;
 
 /// The lanes of each level: `longest` bits at level 0, one bit less at each further level, and
 /// `shortest` bits at the levels beyond, which no word reaches.

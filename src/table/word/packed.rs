@@ -9,11 +9,12 @@
 //!
 //! * A slot holds a fingerprint, or 0 when it is empty. In a growable layout it holds what the
 //!   word's plane does not say of the fingerprint: its upper bits, one less at each level.
-//! * `M` is the code of the [`Mark`]. If there is a mark, it is on slot 0. The order of the slots
-//!   has no meaning, so marking a fingerprint swaps it with slot 0 in the same exchange, and no
-//!   bits are needed to say which slot is marked.
+//! * `M` is the code of the [`Mark`]. If there is a mark, it is on slot 0, so no bits are needed to
+//!   say which slot is marked. The order of the slots has no meaning: marking a fingerprint swaps it
+//!   with slot 0 in the same exchange.
 //! * `U` says that the last slot, which is empty, holds a reservation's token.
 //! * Growable layouts keep the word's phase in the uppermost bits. It says how the slots lie.
+//! * In an expiring layout the uppermost bits of a slot are a [`tag`], the same number at all levels.
 //!
 //! What comes goes to the lowest empty slot, and of several equal fingerprints the lowest one goes
 //! or is marked.
@@ -28,7 +29,7 @@ use crate::table::{
     entry::{Entry, Fingerprint},
     word::{
         Phases,
-        lanes::{Masks, PackedLayout, fingerprint_of},
+        lanes::{Masks, PackedLayout},
     },
 };
 use std::{fmt, marker::PhantomData};
@@ -169,18 +170,17 @@ impl<L: PackedLayout> Bucket for Packed<L> {
     }
 
     fn mark_of(self, fingerprint: Fingerprint) -> Option<Mark> {
-        if fingerprint_of::<L>(Entry::new(self.slot(0))).bits()
-            == self.stored(Entry::untagged(fingerprint))
-        {
+        let stored = self.slot(0) & self.stored_of_fingerprint();
+        if stored == self.stored(Entry::untagged(fingerprint)) {
             self.mark()
         } else {
             None
         }
     }
 
-    fn marked_entry(self) -> Entry {
+    fn marked_entry(self, one: Fingerprint) -> Entry {
         debug_assert!(!self.is_unmarked());
-        Entry::new(self.slot(0))
+        self.entry_in(0, one)
     }
 
     #[inline]
@@ -268,7 +268,6 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         (vacancy != 0).then(|| word.set(last, token & self.lanes().largest))
     }
 
-    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     fn token(self) -> Option<u64> {
         self.is_reserved().then(|| self.slot(self.slots() - 1))
     }
@@ -292,12 +291,11 @@ impl<L: PackedLayout> Bucket for Packed<L> {
         let word = Self::unpack(bits.0);
         let lanes = word.lanes();
         let at_rest = bits.0 & !(lanes.payload | L::PHASE & !Self::FROZEN) == 0;
-        // Bits that a slot may still lose: what it holds is not 0 without them.
+        // Bits that a slot may still lose: its fingerprint is not 0 without them. A tag by itself is no
+        // copy.
         let lost = (1_u64 << L::LAST_LEVEL.saturating_sub(word.level())) - 1;
-        let lasting = Self::used(bits.0 & !(lost * lanes.ones), lanes);
-        // A tag without a fingerprint is no copy.
-        let tagged = L::TAG_BITS == 0 || word.occupied() == word.occupied_by_fingerprints();
-        at_rest && lasting == word.used_slots() && tagged
+        let lasting = word.stored_of_fingerprint() & !lost;
+        at_rest && Self::used(bits.0 & (lasting * lanes.ones), lanes) == word.used_slots()
     }
 }
 

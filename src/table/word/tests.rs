@@ -106,7 +106,9 @@ fn said<W: Phases>(word: W, fingerprints: &[u64]) -> String {
             (counted, word.mark_of(Fingerprint::new(it)), marked)
         })
         .collect();
-    let marked = word.mark().map(|mark| (mark, word.marked_entry()));
+    let marked = word
+        .mark()
+        .map(|mark| (mark, word.marked_entry(Fingerprint::NONE)));
     let room = (
         word.slots(),
         for_writers.has_vacancy(),

@@ -2,7 +2,7 @@
 
 use super::{Bucket, Mark, Packed, Phases};
 use crate::table::{
-    entry::Entry,
+    entry::{Entry, Fingerprint},
     word::lanes::{Lanes, Masks, PackedLayout, deposit},
 };
 
@@ -78,6 +78,19 @@ impl<L: PackedLayout> Packed<L> {
     pub(super) fn slot(self, slot: usize) -> u64 {
         let lanes = self.lanes();
         self.bits >> (lanes.distance * slot as u32) & lanes.largest
+    }
+
+    /// The entry in slot `slot`. The low bits that the word does not store are taken from `one`.
+    #[inline(always)]
+    pub(super) fn entry_in(self, slot: usize, one: Fingerprint) -> Entry {
+        let level = self.level();
+        Entry::new(self.slot(slot) << level | one.low_bits(level))
+    }
+
+    /// The bits of slot 0 that hold what the word stores of a fingerprint: all but the tag.
+    #[inline(always)]
+    pub(super) fn stored_of_fingerprint(self) -> u64 {
+        self.lanes().largest >> L::TAG_BITS
     }
 
     /// The word with `number` in slot `slot`.

@@ -9,7 +9,10 @@
 use super::{Bits, Bucket, Packed};
 use crate::table::{
     entry::{Entry, Fingerprint},
-    word::lanes::{Lanes, Masks, PackedLayout},
+    word::{
+        Phases,
+        lanes::{LEVELS as MAX_LEVELS, Lanes, Masks, PackedLayout},
+    },
 };
 #[cfg(target_feature = "sse2")]
 use safe_arch::{
@@ -59,45 +62,118 @@ impl Now {
     }
 }
 
-/// The places of fingerprints and tags in a word.
-struct Places<L>(L);
-
-impl<L: PackedLayout> Places<L> {
-    const LANES: &'static Lanes = &L::LEVELS[0];
+/// The places of fingerprints and tags in a word of one level.
+#[derive(Clone, Copy)]
+struct Places {
+    lanes: Lanes,
     /// Bit 0 of each fingerprint.
-    const ONES: u64 = Self::LANES.ones;
+    ones: u64,
     /// The top bit of each fingerprint.
-    const TOPS: u64 = Self::ONES << (L::FINGERPRINT_BITS - 1);
+    tops: u64,
     /// The other bits of each fingerprint.
-    const LOWS: u64 = (Self::ONES * L::FINGERPRINT) & !Self::TOPS;
-    /// Bit 0 of each tag.
-    const TAG_ONES: u64 = Self::ONES << L::FINGERPRINT_BITS;
-    /// All bits of each tag.
-    const TAGS: u64 = Self::TAG_ONES * L::LAST_TAG;
-    /// The bit above each tag, which belongs to the next slot or to none.
-    const ABOVE: u64 = Self::TAG_ONES << L::TAG_BITS;
+    lows: u64,
     /// All bits of each fingerprint.
-    const FINGERPRINTS: u64 = Self::ONES * L::FINGERPRINT;
+    fingerprints: u64,
+    /// Bit 0 of each tag.
+    tag_ones: u64,
+    /// All bits of each tag.
+    tags: u64,
+    /// The bit above each tag. It belongs to the next slot, to the control bits or to nothing.
+    above: u64,
 }
 
-/// What a lookup adds to all slots of two words, or takes from them, by a tag or an age. To load it
-/// takes fewer instructions than to make it.
+impl Places {
+    const fn of(lanes: Lanes, tag_bits: u32) -> Self {
+        // A layout without tags has no use for this, but the compiler makes it all the same.
+        let (ones, bits) = (lanes.ones, lanes.bits - tag_bits);
+        let (tops, tag_ones) = (ones << (bits - 1), ones << bits);
+        let fingerprints = ones * ((1 << bits) - 1);
+        Self {
+            lanes,
+            ones,
+            tops,
+            lows: fingerprints & !tops,
+            fingerprints,
+            tag_ones,
+            tags: tag_ones * ((1 << tag_bits) - 1),
+            above: tag_ones << tag_bits,
+        }
+    }
+}
+
+/// The places at each level.
+struct Levels<L>(L);
+
+impl<L: PackedLayout> Levels<L> {
+    const ALL: &'static [Places; MAX_LEVELS] = &{
+        let mut all = [Places::of(L::LEVELS[0], L::TAG_BITS); MAX_LEVELS];
+        let mut level = 1;
+        while level < L::LEVELS.len() {
+            all[level] = Places::of(L::LEVELS[level], L::TAG_BITS);
+            level += 1;
+        }
+        all
+    };
+    /// The only places in a layout without levels.
+    const FIRST: &'static Places = &Self::ALL[0];
+}
+
+/// The numbers with which a lookup compares all slots of two words of one level. Each is there twice,
+/// once for each word. To load a number takes fewer instructions than to compute it.
 #[cfg(target_feature = "sse2")]
-struct Splats<L>(L);
+#[derive(Clone, Copy)]
+struct Splats {
+    /// Each tag, with the bit above it.
+    with_tag: [[u64; 2]; 16],
+    /// The number that carries into the bit above a tag when it is added to an age larger than this one.
+    carry: [[u64; 2]; 16],
+    fingerprints: [u64; 2],
+    tags: [u64; 2],
+    above: [u64; 2],
+    /// Bit 0 of each fingerprint.
+    ones: u64,
+}
 
 #[cfg(target_feature = "sse2")]
-impl<L: PackedLayout> Splats<L> {
-    /// Each tag, with the bit above it.
-    const TAGS: [[u64; 2]; 16] = splats(Places::<L>::ABOVE, Places::<L>::TAG_ONES);
-    /// What carries into the bit above a tag when it is added to a larger age.
-    const CARRIES: [[u64; 2]; 16] = splats(Places::<L>::TAGS, Places::<L>::TAG_ONES.wrapping_neg());
+impl Splats {
+    const fn of(places: &Places) -> Self {
+        Self {
+            with_tag: splats(places.above, places.tag_ones),
+            carry: splats(places.tags, places.tag_ones.wrapping_neg()),
+            fingerprints: [places.fingerprints; 2],
+            tags: [places.tags; 2],
+            above: [places.above; 2],
+            ones: places.ones,
+        }
+    }
+}
+
+/// The splats of a layout.
+#[cfg(target_feature = "sse2")]
+struct SplatsOf<L>(L);
+
+#[cfg(target_feature = "sse2")]
+impl<L: PackedLayout> SplatsOf<L> {
+    /// The splats of each level. Levels that the layout does not have repeat the first one.
+    const ALL: &'static [Splats; MAX_LEVELS] = &{
+        let mut all = [Splats::of(Levels::<L>::FIRST); MAX_LEVELS];
+        let mut level = 1;
+        while level < L::LEVELS.len() {
+            all[level] = Splats::of(&Levels::<L>::ALL[level]);
+            level += 1;
+        }
+        all
+    };
+    /// The only ones in a layout without levels.
+    const FIRST: &'static Splats = &Splats::of(Levels::<L>::FIRST);
     /// Each age in the upper bits of lanes of 16 bits.
-    const AGES_IN_16: [[u64; 2]; 16] = splats(0, Places::<L>::ONES << 12);
+    const AGES_IN_16: [[u64; 2]; 16] = splats(0, Levels::<L>::FIRST.ones << 12);
     /// Each age in the upper bits of lanes of 32 bits, below the sign.
-    const AGES_IN_32: [[u64; 2]; 16] = splats(0, Places::<L>::ONES << 27);
+    const AGES_IN_32: [[u64; 2]; 16] = splats(0, Levels::<L>::FIRST.ones << 27);
 
     #[inline(always)]
     fn at(splats: &'static [[u64; 2]; 16], number: u64) -> m128i {
+        const { assert!(L::LAST_TAG < 16) };
         m128i::from(splats[(number & L::LAST_TAG) as usize % 16])
     }
 }
@@ -113,13 +189,25 @@ const fn splats(first: u64, distance: u64) -> [[u64; 2]; 16] {
 }
 
 impl<L: PackedLayout> Packed<L> {
+    /// The places in this word.
+    #[inline(always)]
+    fn places(self) -> &'static Places {
+        if L::HAS_PHASE {
+            &Levels::<L>::ALL[self.level() as usize]
+        } else {
+            Levels::<L>::FIRST
+        }
+    }
+
     /// The top bit of each fingerprint that is `fingerprint`, whatever the tag, and also if there
     /// is a mark. The word must not be reserved.
     #[inline(always)]
     fn with_fingerprint(self, fingerprint: Fingerprint) -> u64 {
-        let different = self.bits ^ (fingerprint.bits() * Places::<L>::ONES);
+        let &Places {
+            ones, lows, tops, ..
+        } = self.places();
+        let different = self.bits ^ (self.stored(Entry::untagged(fingerprint)) * ones);
         // As in `used`: exact for each slot.
-        let (lows, tops) = (Places::<L>::LOWS, Places::<L>::TOPS);
         (((different & lows) + lows) | different) & tops ^ tops
     }
 
@@ -128,8 +216,8 @@ impl<L: PackedLayout> Packed<L> {
     /// In each slot by itself: n - tag, with a bit above to borrow from, gives the age below that
     /// bit. Adding 2^t - 1 - E carries into the bit above if the age is more than E.
     #[inline(always)]
-    fn carries_if_dead(self, now: Now) -> u64 {
-        let (ones, all, above) = (Places::<L>::TAG_ONES, Places::<L>::TAGS, Places::<L>::ABOVE);
+    fn carries_if_dead(self, places: &Places, now: Now) -> u64 {
+        let (ones, all, above) = (places.tag_ones, places.tags, places.above);
         let epoch = (now.epoch & L::LAST_TAG) * ones;
         let age = ((epoch | above) - (self.bits & all)) & all;
         age + (L::LAST_TAG - now.oldest) * ones
@@ -139,15 +227,16 @@ impl<L: PackedLayout> Packed<L> {
     ///
     /// In each slot by itself: adding 2^f - 1 to what differs carries beyond the fingerprint.
     #[inline(always)]
-    fn carries_unless(self, bits: u64) -> u64 {
-        let all = Places::<L>::FINGERPRINTS;
+    fn carries_unless(self, places: &Places, bits: u64) -> u64 {
+        let all = places.fingerprints;
         (((self.bits ^ bits) & all) + all) << L::TAG_BITS
     }
 
     /// The top bit of the fingerprint of each slot whose tag is live, be it empty or not.
     #[inline(always)]
     fn with_live_tag(self, now: Now) -> u64 {
-        (!self.carries_if_dead(now) & Places::<L>::ABOVE) >> (L::TAG_BITS + 1)
+        let places = self.places();
+        (!self.carries_if_dead(places, now) & places.above) >> (L::TAG_BITS + 1)
     }
 
     /// The top bit of the fingerprint of each unmarked slot that holds a copy of `fingerprint`,
@@ -160,7 +249,7 @@ impl<L: PackedLayout> Packed<L> {
         if self.is_unmarked() {
             found
         } else {
-            found & !Places::<L>::LANES.largest
+            found & !self.places().lanes.largest
         }
     }
 
@@ -174,15 +263,16 @@ impl<L: PackedLayout> Packed<L> {
         now: Now,
     ) -> (bool, bool) {
         let (p, q) = (Self::unpack(p.0), Self::unpack(q.0));
-        let holds = Self::either_holds_live(p, q, fingerprint, now);
+        let holds = Self::either_holds_live(p, q, fingerprint, hint, now);
         (Self::both_settled(p, q, hint), holds)
     }
 
-    /// True if any slot of either word holds a live copy of `fingerprint`. Both must be quiet.
+    /// True if any slot of either word holds a live copy of `fingerprint`. Both must be quiet, and in
+    /// the phase of `hint`.
     #[inline(always)]
-    fn either_holds_live(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
+    fn either_holds_live(p: Self, q: Self, fingerprint: Fingerprint, hint: Self, now: Now) -> bool {
         #[cfg(target_feature = "sse2")]
-        if const { L::TAG_BITS == 4 } {
+        if const { !L::HAS_PHASE && L::TAG_BITS == 4 } {
             match const { (L::LEVELS[0].distance, L::LEVELS[0].bits) } {
                 (16, 15) => return Self::either_holds_live_in_16(p, q, fingerprint, now),
                 (32, 30) => return Self::either_holds_live_in_32(p, q, fingerprint, now),
@@ -191,32 +281,57 @@ impl<L: PackedLayout> Packed<L> {
         }
         #[cfg(target_feature = "sse2")]
         if const { L::LEVELS[0].distance == L::LEVELS[0].bits } {
-            return Self::either_holds_live_packed(p, q, fingerprint, now);
+            return Self::either_holds_live_packed(p, q, fingerprint, hint, now);
         }
-        let fingerprints = fingerprint.bits() * Places::<L>::ONES;
-        let not = |word: Self| word.carries_unless(fingerprints) | word.carries_if_dead(now);
-        not(p) & not(q) & Places::<L>::ABOVE != Places::<L>::ABOVE
+        Self::either_holds_live_by_word(p, q, fingerprint, hint, now)
     }
 
-    /// The same as [`either_holds_live`](Self::either_holds_live) without lanes, for both words at
-    /// once.
+    /// The same as [`either_holds_live`](Self::either_holds_live) on any processor.
+    #[inline(always)]
+    fn either_holds_live_by_word(
+        p: Self,
+        q: Self,
+        fingerprint: Fingerprint,
+        hint: Self,
+        now: Now,
+    ) -> bool {
+        let places = hint.places();
+        let fingerprints = hint.stored(Entry::untagged(fingerprint)) * places.ones;
+        let not = |word: Self| {
+            word.carries_unless(places, fingerprints) | word.carries_if_dead(places, now)
+        };
+        not(p) & not(q) & places.above != places.above
+    }
+
+    /// The same as [`either_holds_live`](Self::either_holds_live) for slots that are adjacent, of both
+    /// words at once.
     #[cfg(target_feature = "sse2")]
     #[inline(always)]
-    fn either_holds_live_packed(p: Self, q: Self, fingerprint: Fingerprint, now: Now) -> bool {
-        let splat = |bits: u64| set_splat_i64_m128i(bits as i64);
+    fn either_holds_live_packed(
+        p: Self,
+        q: Self,
+        fingerprint: Fingerprint,
+        hint: Self,
+        now: Now,
+    ) -> bool {
+        let splats = if L::HAS_PHASE {
+            &SplatsOf::<L>::ALL[hint.level() as usize]
+        } else {
+            SplatsOf::<L>::FIRST
+        };
         let words = set_i64_m128i(q.bits as i64, p.bits as i64);
-        let above = splat(Places::<L>::ABOVE);
+        let above = m128i::from(splats.above);
         // As in `carries_unless`.
-        let all = splat(Places::<L>::FINGERPRINTS);
-        let different = (words ^ splat(fingerprint.bits() * Places::<L>::ONES)) & all;
+        let all = m128i::from(splats.fingerprints);
+        let fingerprints = hint.stored(Entry::untagged(fingerprint)) * splats.ones;
+        let different = (words ^ set_splat_i64_m128i(fingerprints as i64)) & all;
         let up = set_i64_m128i(0, L::TAG_BITS.into());
         let different = shl_all_u64_m128i(add_i64_m128i(different, all), up);
         // As in `carries_if_dead`.
-        let all = splat(Places::<L>::TAGS);
-        let epoch = Splats::<L>::at(&Splats::<L>::TAGS, now.epoch);
+        let all = m128i::from(splats.tags);
+        let epoch = SplatsOf::<L>::at(&splats.with_tag, now.epoch);
         let age = sub_i64_m128i(epoch, words & all) & all;
-        let carry = Splats::<L>::at(&Splats::<L>::CARRIES, now.oldest);
-        let dead = add_i64_m128i(age, carry);
+        let dead = add_i64_m128i(age, SplatsOf::<L>::at(&splats.carry, now.oldest));
         let none = cmp_eq_mask_i32_m128i((different | dead) & above, above);
         move_mask_i8_m128i(none) != 0xffff
     }
@@ -233,7 +348,7 @@ impl<L: PackedLayout> Packed<L> {
         let new = set_splat_i16_m128i(now.entry_of::<L>(fingerprint).bits() as i16);
         let ages = shl_imm_u16_m128i::<1>(sub_i16_m128i(new, words));
         let different = shl_imm_u16_m128i::<4>(ages);
-        let oldest = Splats::<L>::at(&Splats::<L>::AGES_IN_16, now.oldest);
+        let oldest = SplatsOf::<L>::at(&SplatsOf::<L>::AGES_IN_16, now.oldest);
         let dead = sub_saturating_u16_m128i(ages, oldest);
         let live = cmp_eq_mask_i16_m128i(different | dead, zeroed_m128i());
         move_mask_i8_m128i(live) != 0
@@ -248,7 +363,7 @@ impl<L: PackedLayout> Packed<L> {
         let ages = shl_imm_u32_m128i::<2>(sub_i32_m128i(new, words));
         let different = shl_imm_u32_m128i::<4>(ages);
         // Compared as signed numbers: a bit must be free above.
-        let oldest = Splats::<L>::at(&Splats::<L>::AGES_IN_32, now.oldest);
+        let oldest = SplatsOf::<L>::at(&SplatsOf::<L>::AGES_IN_32, now.oldest);
         let dead = cmp_gt_mask_i32_m128i(shr_imm_u32_m128i::<1>(ages), oldest);
         let live = cmp_eq_mask_i32_m128i(different | dead, zeroed_m128i());
         move_mask_i8_m128i(live) != 0
@@ -262,26 +377,24 @@ impl<L: PackedLayout> Packed<L> {
 
     /// The entry of the oldest live copy of `fingerprint` that is unmarked.
     pub(crate) fn oldest_live(self, fingerprint: Fingerprint, now: Now) -> Option<Entry> {
-        self.entries(self.unmarked_of(fingerprint, now, true))
+        self.entries(self.unmarked_of(fingerprint, now, true), fingerprint)
             .max_by_key(|&entry| now.age_of::<L>(entry))
     }
 
-    /// The entry of a dead copy, if the word has no mark. The word must not be reserved.
+    /// The entry of a dead copy, if the word has no mark. The low bits that the word does not store
+    /// are taken from `one`. The word must not be reserved.
     #[inline(always)]
-    pub(crate) fn dead(self, now: Now) -> Option<Entry> {
+    pub(crate) fn dead(self, one: Fingerprint, now: Now) -> Option<Entry> {
+        let places = self.places();
         // No copy has the fingerprint 0.
-        let dead = self.carries_if_dead(now) & self.carries_unless(0) & Places::<L>::ABOVE;
+        let is_copy = self.carries_unless(places, 0);
+        let dead = self.carries_if_dead(places, now) & is_copy & places.above;
         if dead != 0 && self.is_unmarked() {
-            let slot = (dead.trailing_zeros() - 1) / Places::<L>::LANES.distance;
-            Some(Entry::new(self.slot(slot as usize)))
+            let slot = (dead.trailing_zeros() - 1) / places.lanes.distance;
+            Some(self.entry_in(slot as usize, one))
         } else {
             None
         }
-    }
-
-    /// How many slots have a fingerprint.
-    pub(super) fn occupied_by_fingerprints(self) -> u32 {
-        (self.carries_unless(0) & Places::<L>::ABOVE).count_ones()
     }
 
     /// The word, which is at rest, without its dead copies.
@@ -289,21 +402,24 @@ impl<L: PackedLayout> Packed<L> {
         self.without_entries(|entry| !now.has_live::<L>(entry))
     }
 
-    /// The word, which is at rest, without the copies with such entries.
+    /// The word, which is at rest, without the copies with such entries. Of their fingerprints, the
+    /// bits that the word does not store are 0.
     pub(crate) fn without_entries(self, such: impl Fn(Entry) -> bool) -> Self {
-        let has = |&slot: &usize| self.slot(slot) != 0 && such(Entry::new(self.slot(slot)));
+        let entry = |slot| self.entry_in(slot, Fingerprint::NONE);
+        let has = |&slot: &usize| self.slot(slot) != 0 && such(entry(slot));
         let without = |word: Self, slot| word.set(slot, 0);
         (0..self.slots()).filter(has).fold(self, without)
     }
 
-    /// The entries in the slots whose fingerprints have these top bits.
-    fn entries(self, tops: u64) -> impl Iterator<Item = Entry> {
+    /// The entries in the slots whose fingerprints have these top bits. The low bits that the word
+    /// does not store are taken from `one`.
+    fn entries(self, tops: u64, one: Fingerprint) -> impl Iterator<Item = Entry> {
         let mut rest = tops;
         std::iter::from_fn(move || {
-            let slot = rest.trailing_zeros() / Places::<L>::LANES.distance;
+            let slot = rest.trailing_zeros() / self.places().lanes.distance;
             let found = rest != 0;
             rest &= rest.wrapping_sub(1);
-            found.then(|| Entry::new(self.slot(slot as usize)))
+            found.then(|| self.entry_in(slot as usize, one))
         })
     }
 }

@@ -215,7 +215,7 @@ impl<L: SemiSorted> Bucket for Contents<L> {
             .filter(|_| self.entry(0) == Entry::untagged(fingerprint))
     }
 
-    fn marked_entry(self) -> Entry {
+    fn marked_entry(self, _one: Fingerprint) -> Entry {
         debug_assert!(!self.is_unmarked());
         self.entry(0)
     }
@@ -293,7 +293,6 @@ impl<L: SemiSorted> Bucket for Contents<L> {
         })
     }
 
-    #[cfg(any(guira_loom, guira_faults, guira_shuttle))]
     fn token(self) -> Option<u64> {
         self.token.map(u64::from)
     }

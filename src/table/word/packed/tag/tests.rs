@@ -3,7 +3,7 @@
 use super::*;
 use crate::table::{
     entry::{Entry, Fingerprint},
-    layout::{E9x5, E11x4, E16x3, E26x2, Lanes, Layout},
+    layout::{E9x5, E11x4, E16x3, E26x2, GrowingExpiring, Lanes, Layout},
     time::Epochs,
     word::{Mark, lanes::fingerprint_of},
 };
@@ -28,7 +28,7 @@ fn naive<L: PackedLayout>(
     live: bool,
 ) -> Vec<Entry> {
     (usize::from(!word.is_unmarked())..word.slots())
-        .map(|slot| Entry::new(word.slot(slot)))
+        .map(|slot| word.entry_in(slot, fingerprint))
         .filter(|&entry| fingerprint_of::<L>(entry) == fingerprint)
         .filter(|&entry| now.has_live::<L>(entry) == live)
         .collect()
@@ -49,11 +49,15 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint, now: Now) 
         oldest.is_none_or(|entry| live.contains(&entry)),
         "{context}"
     );
-    let other = Packed::<L>::EMPTY;
+    let other = Packed::<L>::EMPTY.set_phase(word.phase());
     for (p, q) in [(word, other), (other, word)] {
         let (p, q) = (Bits(p.pack()), Bits(q.pack()));
         let (settled, found) = Packed::match_settled_live(p, q, fingerprint, other, now);
         assert_eq!(settled, word.is_unmarked(), "{context}");
+        assert!(!settled || found != live.is_empty(), "{context}");
+        // As processors without these vectors compare.
+        let [p, q] = [p, q].map(|bits| Packed::<L>::unpack(bits.0));
+        let found = Packed::either_holds_live_by_word(p, q, fingerprint, other, now);
         assert!(!settled || found != live.is_empty(), "{context}");
     }
 }
@@ -61,8 +65,9 @@ fn agrees<L: PackedLayout>(word: Packed<L>, fingerprint: Fingerprint, now: Now) 
 fn dead_agrees<L: PackedLayout>(word: Packed<L>, now: Now) {
     let dead =
         |entry: Entry| fingerprint_of::<L>(entry) != Fingerprint::NONE && !now.has_live::<L>(entry);
-    let any = (0..word.slots()).any(|slot| dead(Entry::new(word.slot(slot))));
-    let found = word.dead(now);
+    let one = Fingerprint::NONE;
+    let any = (0..word.slots()).any(|slot| dead(word.entry_in(slot, one)));
+    let found = word.dead(one, now);
     assert_eq!(
         found.is_some(),
         any && word.is_unmarked(),
@@ -153,5 +158,75 @@ fn a_copy_is_live_for_e_epochs_after_its_own() {
             assert_eq!(now.age_of::<E11x4>(entry), later);
             assert_eq!(now.has_live::<E11x4>(entry), later <= 12);
         }
+    }
+}
+
+/// A word of `level` with these contents, as far as they have a fingerprint at all later levels.
+fn growing_word<L: PackedLayout>(level: u32, stored: &[u64]) -> Packed<L> {
+    let word = Packed::<L>::at_level(level);
+    let whole = word.stored_of_fingerprint();
+    let entries = stored.iter().take(word.slots()).enumerate();
+    let entries = entries.map(|(slot, stored)| (slot, stored & word.lanes().largest));
+    entries
+        .filter(|(_, stored)| (stored & whole) >> (L::LAST_LEVEL - level) != 0)
+        .fold(word, |word, (slot, stored)| word.set(slot, stored))
+}
+
+/// What a split makes of the word holds the same entries, with the mark on the same one.
+fn split_agrees<L: PackedLayout>(word: Packed<L>, low: u64) {
+    let (stays, goes) = word.frozen().split();
+    let all = |word: Packed<L>, low| {
+        let mut all: Vec<_> = word.unmarked().residents(Fingerprint::new(low)).collect();
+        let marked = !word.is_unmarked();
+        let marked = marked.then(|| word.marked_entry(Fingerprint::new(low)));
+        all.sort_unstable();
+        (all, marked)
+    };
+    let (mut entries, marked) = all(stays, low);
+    let (others, other_marked) = all(goes, low | 1 << word.level());
+    entries.extend(others);
+    entries.sort_unstable();
+    assert!(marked.is_none() || other_marked.is_none(), "{word:?}");
+    assert_eq!(
+        (entries, marked.or(other_marked)),
+        all(word, low),
+        "{word:?}"
+    );
+    for part in [word, stays, goes] {
+        let bits = Bits(part.unmarked().pack());
+        assert!(Packed::<L>::is_image(bits), "{part:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn growing_words_agree_at_each_level(
+        stored in prop::collection::vec(any::<u64>(), 4),
+        few: bool,
+        level in 0..GrowingExpiring::LAST_LEVEL,
+        low: u64,
+        mark: bool,
+        epoch: u64,
+        oldest in 0..14_u64,
+    ) {
+        let now = Now { epoch, oldest };
+        // Few fingerprints, so that many are equal.
+        let kept = match few {
+            true => !(GrowingExpiring::FINGERPRINT >> level) | 3 << (21 - level),
+            false => u64::MAX,
+        };
+        let stored: Vec<u64> = stored.into_iter().map(|stored| stored & kept).collect();
+        let word = growing_word::<GrowingExpiring>(level, &stored);
+        let word = match mark && word.slot(0) != 0 {
+            true => word.remarked(Mark::Delivered),
+            false => word,
+        };
+        let low = low & ((1 << level) - 1);
+        dead_agrees(word, now);
+        for stored in stored {
+            let stored = (stored & word.stored_of_fingerprint()).max(1);
+            agrees(word, Fingerprint::new(stored << level | low), now);
+        }
+        split_agrees(word, low);
     }
 }

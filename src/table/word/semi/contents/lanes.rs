@@ -137,6 +137,6 @@ impl<L: SemiSorted> Contents<L> {
     /// from outside may be in disorder, or have a mark on nothing.
     #[cfg(test)]
     pub(crate) fn is_sound(self) -> bool {
-        self.is_in_order() && (self.is_unmarked() || self.marked_entry() != Entry::EMPTY)
+        self.is_in_order() && (self.is_unmarked() || self.entry(0) != Entry::EMPTY)
     }
 }

@@ -35,9 +35,6 @@ impl<L: SemiSorted> Contents<L> {
     #[inline(never)]
     fn from_busy_bits(bits: u64) -> Option<Self> {
         let head = bits >> L::SHIFT;
-        if head >= L::END {
-            return None;
-        }
         let is_reserved = head >= L::RESERVED;
         let is_marked = !is_reserved || head >= L::BOTH;
         let (first, sets) = Self::heads(is_marked, is_reserved);
@@ -54,6 +51,7 @@ impl<L: SemiSorted> Contents<L> {
         let prefixes = L::SETS.get(set as usize)?;
         let (kind, prefix) = (marked / L::PREFIXES, marked % L::PREFIXES);
         let mark = match is_marked {
+            // There is none if the head is above the last one.
             true => Some(*KINDS.get(kind as usize)?),
             false if marked == 0 => None,
             // Above the last one in the last head.

@@ -52,7 +52,7 @@ pub(super) fn operations_agree<L: SemiSorted>(naive: &Naive, fingerprints: &[u64
         }
     }
     if let Some((_, marked)) = naive.marked {
-        assert_eq!(contents.marked_entry(), Entry::new(marked));
+        assert_eq!(contents.marked_entry(Fingerprint::NONE), Entry::new(marked));
         same(contents.without_marked(), &naive.with_mark(None));
         same(contents.unmarked(), &naive.with_mark(None).plus(marked));
         for kind in MARKED {

@@ -1,0 +1,105 @@
+//! Expiring filters that grow have their rate and their room at every level.
+
+use super::*;
+
+fn growing(items: usize, most: usize, epochs: u32, rate: f64) -> Result<Geometry, BuildError> {
+    Geometry::growable_expiring(items, most, epochs, rate, None)
+}
+
+#[test]
+fn a_window_that_grows_keeps_its_rate_at_every_level() {
+    let (mut grows, mut fixed) = (0, 0);
+    for rate in [0.03, 0.01, 0.001, 1e-4] {
+        for items in [100, 1_000, 50_000] {
+            for (epochs, doublings) in [(1, 1), (5, 3), (12, 5), (13, 6)] {
+                let most = items << doublings;
+                let geometry = match growing(items, most, epochs, rate) {
+                    Ok(geometry) => geometry,
+                    Err(BuildError::Growth { min, .. }) => {
+                        assert!(min > items, "{min} is no more than {items}");
+                        let larger = growing(min, most.max(min), epochs, rate);
+                        assert!(larger.is_ok(), "{min}, {most}, {rate}: {larger:?}");
+                        continue;
+                    }
+                    Err(error) => panic!("{items}, {most}, {rate}: {error}"),
+                };
+                let what = format!("{items} to {most} in {epochs} at {rate}: {geometry:?}");
+                let levels = geometry.series.levels;
+                *if levels > 0 { &mut grows } else { &mut fixed } += 1;
+                let mut before = 0;
+                for level in 0..=levels {
+                    assert!(
+                        geometry.rate_at(level) <= rate * (1.0 + 1e-12),
+                        "{level}, {what}"
+                    );
+                    let room = Geometry::arriving(geometry.capacity_at(level), epochs);
+                    assert!(
+                        (before.max(items)..=most).contains(&room),
+                        "{level}, {what}"
+                    );
+                    before = room;
+                }
+                assert_eq!(before, most, "{what}");
+            }
+        }
+    }
+    assert!(grows > 20 && fixed > 5, "{grows}, {fixed}");
+}
+
+/// The items of a TTL, and the items in the filter.
+#[test]
+fn what_arrives_and_what_stands_belong_together() {
+    for epochs in 1..=Geometry::MAX_EPOCHS {
+        for items in (0..2_000).chain([usize::MAX >> (usize::BITS / 2), usize::MAX >> 24]) {
+            let standing = Geometry::standing(items as u64, epochs) as usize;
+            assert_eq!(Geometry::arriving(standing, epochs), items, "{epochs}");
+            assert!(Geometry::arriving(standing.saturating_sub(1), epochs) < items.max(1));
+        }
+    }
+}
+
+/// Each doubling takes one bit, from 23 bits down to 9.
+#[test]
+fn the_longest_series_has_14_doublings() {
+    let all: Vec<Series> = Series::growable_expiring(13).collect();
+    assert_eq!(all.len(), 105);
+    assert_eq!(all.iter().map(|series| series.levels).max(), Some(14));
+    for series in all {
+        let (first, last) = (series.slots(0), series.slots(series.levels));
+        assert!(first <= last && last <= 4, "{series:?}");
+    }
+    assert_eq!(Series::growable_expiring(14).count(), 0);
+}
+
+#[test]
+fn refusals_name_what_can_be_had() {
+    let refused = growing(100, 99, 12, 0.01);
+    let expected = BuildError::MaxCapacity {
+        asked: 99,
+        capacity: 100,
+    };
+    assert_eq!(refused, Err(expected));
+
+    let refused = Geometry::growable_expiring(100, 10_000, 12, 0.5, Some(24));
+    let allowed = (10..=23).collect();
+    assert_eq!(
+        refused,
+        Err(BuildError::FingerprintBits { asked: 24, allowed })
+    );
+
+    let refused = growing(1_000, 1_000_000, 12, 1e-8).unwrap_err();
+    assert!(
+        matches!(refused, BuildError::RateOfFingerprint { asked: 1e-8, .. }),
+        "{refused:?}"
+    );
+
+    let refused = growing(10, 100_000_000, 12, 1e-4).unwrap_err();
+    let BuildError::Growth { asked: 10, min, .. } = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(growing(min, 100_000_000, 12, 1e-4).is_ok(), "{min}");
+
+    for (items, most) in [(usize::MAX, usize::MAX), (1, usize::MAX)] {
+        assert!(growing(items, most, 1, 0.5).is_err());
+    }
+}

@@ -1,0 +1,246 @@
+//! Words, and who owns them: the heap, or memory that processes share.
+#![cfg_attr(
+    not(feature = "shared"),
+    allow(
+        dead_code,
+        unreachable_pub,
+        reason = "only filters that processes share need it"
+    )
+)]
+
+#[cfg(feature = "shared")]
+use crate::sync::Ordering;
+use crate::sync::{self, AtomicU64};
+use std::{fmt::Debug, num::NonZeroU64, ops::Deref, panic::RefUnwindSafe};
+#[cfg(feature = "shared")]
+use {std::sync::Arc, yoke::Yoke};
+
+/// Who owns words that a filter works on.
+///
+/// For the package `guira-shm` only.
+#[doc(hidden)]
+// A model has atomics of its own.
+#[cfg_attr(
+    any(guira_loom, guira_shuttle, guira_coherence),
+    allow(private_interfaces)
+)]
+pub trait Memory: Send + Sync + RefUnwindSafe + 'static {
+    /// The words, at the same place and of the same number each time.
+    fn words(&self) -> &[AtomicU64];
+}
+
+#[cfg(feature = "shared")]
+impl Memory for Box<[AtomicU64]> {
+    fn words(&self) -> &[AtomicU64] {
+        self
+    }
+}
+
+/// Where the words of filters are.
+///
+/// This is a type parameter of the filter, so a filter on the heap pays nothing for shared memory: its
+/// code and its fields are the same as without it.
+pub(crate) trait Storage: Copy + Send + Sync + Debug + 'static {
+    /// True if processes share them.
+    const SHARED: bool;
+
+    /// Words, and their owner.
+    type Words: Deref<Target = [AtomicU64]> + Send + Sync + 'static;
+
+    /// A value that a filter has only if processes share it.
+    type Extra<T: Send + Sync + 'static>: Extra<T>;
+
+    /// Words on the heap, all 0; `None` if there is no memory.
+    fn zeroed(len: usize) -> Option<Self::Words>;
+
+    /// Stores the same bits in all words, which no other thread can access.
+    fn fill(words: &mut Self::Words, bits: u64);
+}
+
+/// A value that only some filters have.
+pub(crate) trait Extra<T>: Default + Send + Sync + 'static {
+    /// Returns the value, if this filter has one.
+    fn get(&self) -> Option<&T>;
+}
+
+/// Each run of words is a box of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heap;
+
+/// No value.
+#[derive(Default)]
+pub(crate) struct Nothing;
+
+impl<T> Extra<T> for Nothing {
+    #[inline(always)]
+    fn get(&self) -> Option<&T> {
+        None
+    }
+}
+
+impl Storage for Heap {
+    const SHARED: bool = false;
+    type Words = Box<[AtomicU64]>;
+    type Extra<T: Send + Sync + 'static> = Nothing;
+
+    fn zeroed(len: usize) -> Option<Self::Words> {
+        sync::zeroed(len)
+    }
+
+    fn fill(words: &mut Self::Words, bits: u64) {
+        for word in words {
+            *word = AtomicU64::new(bits);
+        }
+    }
+}
+
+/// All words are parts of one memory.
+#[cfg(feature = "shared")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shared;
+
+#[cfg(feature = "shared")]
+impl<T: Send + Sync + 'static> Extra<T> for Option<Box<T>> {
+    fn get(&self) -> Option<&T> {
+        self.as_deref()
+    }
+}
+
+#[cfg(feature = "shared")]
+impl Storage for Shared {
+    const SHARED: bool = true;
+    type Words = Words;
+    type Extra<T: Send + Sync + 'static> = Option<Box<T>>;
+
+    fn zeroed(len: usize) -> Option<Words> {
+        Parts::new(Arc::new(sync::zeroed(len)?), 0).take(len)
+    }
+
+    fn fill(words: &mut Words, bits: u64) {
+        for word in &**words {
+            // Relaxed: no other thread has the filter.
+            word.store(bits, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A run of words, and a share in their owner.
+#[cfg(feature = "shared")]
+pub(crate) struct Words(Yoke<&'static [AtomicU64], Arc<dyn Memory>>);
+
+/// No words are of this kind.
+#[cfg(not(feature = "shared"))]
+pub(crate) enum Words {}
+
+impl Deref for Words {
+    type Target = [AtomicU64];
+
+    #[cfg(feature = "shared")]
+    #[inline(always)]
+    fn deref(&self) -> &[AtomicU64] {
+        self.0.get()
+    }
+
+    #[cfg(not(feature = "shared"))]
+    fn deref(&self) -> &[AtomicU64] {
+        match *self {}
+    }
+}
+
+/// The words of a cache line. (A model has no more words than it uses.)
+pub(crate) const LINE: usize = if sync::IN_MODEL { 1 } else { 8 };
+
+/// The parts of a memory, one after the other. Each begins with a cache line.
+#[cfg(feature = "shared")]
+pub(crate) struct Parts {
+    owner: Arc<dyn Memory>,
+    next: usize,
+}
+
+#[cfg(feature = "shared")]
+impl Parts {
+    /// The parts from word `start` on.
+    pub(crate) fn new(owner: Arc<dyn Memory>, start: usize) -> Self {
+        Self { owner, next: start }
+    }
+
+    /// Takes the next part; `None` if the memory is too small.
+    pub(crate) fn take(&mut self, len: usize) -> Option<Words> {
+        let part = self.peek(0, len)?;
+        let end = self.next.checked_add(len)?;
+        self.next = end.checked_next_multiple_of(LINE)?;
+        Some(part)
+    }
+
+    /// Returns words of the next part without taking it; `None` if the memory ends before them.
+    pub(crate) fn peek(&self, offset: usize, len: usize) -> Option<Words> {
+        let start = self.next.checked_add(offset)?;
+        let words = start..start.checked_add(len)?;
+        self.owner.words().get(words.clone())?;
+        // If the owner returns fewer words by now, the part is empty, and its use panics.
+        let part = Yoke::attach_to_cart(self.owner.clone(), |owner| {
+            owner.words().get(words).unwrap_or(&[])
+        });
+        Some(Words(part))
+    }
+
+    /// The next part begins with this word; `None` if that is behind it.
+    pub(crate) fn skip_to(&mut self, word: usize) -> Option<()> {
+        (word >= self.next).then(|| self.next = word)
+    }
+}
+
+/// The processes that share a filter, its *members*, and which of them are dead.
+///
+/// For the package `guira-shm` only.
+#[doc(hidden)]
+pub trait Members: Send + Sync + RefUnwindSafe + 'static {
+    /// The seat of this process, which becomes a member if it is none yet; `None` if it cannot.
+    fn seat(&self) -> Option<Seat>;
+
+    /// False if no process that lives has this seat.
+    fn is_alive(&self, member: usize) -> bool;
+
+    /// Calls `repair` for each dead member that may have left something, while no other process can
+    /// take or repair its seat. It returns true if nothing is left there. Unless `at_once`, a process
+    /// looks for dead members once in some milliseconds only. Returns true if a member was repaired.
+    fn repair_dead(&self, at_once: bool, repair: &mut dyn FnMut(usize) -> bool) -> bool;
+}
+
+/// The place of a process among the members. It is one number, so that calls return it in a register.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat(NonZeroU64);
+
+impl Seat {
+    /// The seat with this number: from 0 on; of all processes that live one has it. The turn differs
+    /// between the seats that a process and its parents have taken.
+    #[must_use]
+    pub fn new(member: u32, turn: u32) -> Self {
+        Self(NonZeroU64::MIN.saturating_add(u64::from(turn) << 32 | u64::from(member)))
+    }
+
+    /// The seat in a word; `None` if it is 0.
+    #[must_use]
+    pub fn of_word(word: u64) -> Option<Self> {
+        NonZeroU64::new(word).map(Self)
+    }
+
+    /// The seat as a word, which is not 0.
+    #[must_use]
+    pub fn word(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The number of the seat.
+    #[must_use]
+    pub fn member(self) -> usize {
+        (self.word() as u32).wrapping_sub(1) as usize
+    }
+
+    /// The turn.
+    #[must_use]
+    pub fn turn(self) -> u32 {
+        (self.word() >> 32) as u32
+    }
+}

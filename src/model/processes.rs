@@ -1,0 +1,253 @@
+//! Filters of several processes on the same words, for models of recovery.
+//!
+//! Each process has a filter of its own, as in `guira-shm`. What one of them leaves when it dies is
+//! what its thread has done up to then. That a process is dead is a flag with Release and Acquire,
+//! as the kernel's lock is.
+
+use super::{Item, Small, hop, put, snapshot};
+use crate::{
+    error::InsertError,
+    fault::faulty,
+    memory::{Members, Memory, Seat},
+    raw::{
+        RawFilter,
+        crew::{Crew, Line, Repaired},
+        moves::Fill,
+        shared::SharedPlace,
+    },
+    step::Step,
+    sync::{self, AtomicU64, Ordering},
+    table::{layout::Shared, word::Bucket},
+};
+use std::sync::Arc;
+
+pub use crate::raw::moves::stopped::{STEPS, STEPS_OF_PATH};
+
+/// The processes of a model, by their numbers.
+#[expect(missing_debug_implementations, reason = "models show words")]
+pub struct Processes {
+    filters: Vec<Process>,
+    /// Whether each of them is dead, and its line.
+    dead: Arc<Vec<AtomicU64>>,
+}
+
+/// The filter of one process.
+#[expect(missing_debug_implementations, reason = "models show words")]
+pub struct Process(RawFilter<Shared<Small<2, 0>>>);
+
+impl Process {
+    /// `CuckooFilter::contains`.
+    pub fn contains(&self, item: Item) -> bool {
+        self.0.contains(item.0)
+    }
+
+    /// `CuckooFilter::insert_unique`.
+    ///
+    /// # Errors
+    ///
+    /// As `CuckooFilter::insert_unique`.
+    pub fn insert_unique(&self, item: Item) -> Result<bool, InsertError> {
+        self.0.insert_unique(item.0)
+    }
+
+    /// As `CuckooFilter::write_to`. Returns the number of copies of each item in the snapshot.
+    pub fn scan<const ITEMS: usize>(&self, items: [Item; ITEMS]) -> [usize; ITEMS] {
+        snapshot::scan(&self.0, items)
+    }
+
+    /// `CuckooFilter::remove`.
+    pub fn remove(&self, item: Item) -> bool {
+        self.0.remove(item.0)
+    }
+
+    /// Relocates a copy of `item`. False if the move was given up.
+    pub fn relocate(&self, item: Item, from: usize) -> bool {
+        self.0
+            .move_by(&self.line(), 0, hop(item, from), false, Fill::Hole)
+            .is_some()
+    }
+
+    fn line(&self) -> Line<'_> {
+        self.crew().line().expect("a line")
+    }
+
+    fn crew(&self) -> &Crew {
+        self.0.crew().expect("processes share it")
+    }
+}
+
+/// The seat of one process.
+struct Only {
+    member: usize,
+    dead: Arc<Vec<AtomicU64>>,
+}
+
+impl Members for Only {
+    fn seat(&self) -> Option<Seat> {
+        Some(Seat::new(self.member as u32, 0))
+    }
+
+    fn is_alive(&self, member: usize) -> bool {
+        // Acquire: pairs with the Release of `die`.
+        self.dead[member].load(Ordering::Acquire) == 0
+    }
+
+    fn repair_dead(&self, _at_once: bool, _repair: &mut dyn FnMut(usize) -> bool) -> bool {
+        false
+    }
+}
+
+impl Processes {
+    /// Processes with a filter in which each bucket holds the given items.
+    pub fn new(processes: usize, residents: &[&[Item]]) -> Self {
+        let words = sync::zeroed(64).expect("a few bytes");
+        Self::on(Arc::new(words), processes, residents)
+    }
+
+    fn on(memory: Arc<dyn Memory>, processes: usize, residents: &[&[Item]]) -> Self {
+        let dead: Vec<_> = (0..processes).map(|_| AtomicU64::new(0)).collect();
+        let dead = Arc::new(dead);
+        let filter = |member: usize| {
+            let place = SharedPlace {
+                memory: memory.clone(),
+                start: 0,
+                most_members: processes,
+                members: Arc::new(Only {
+                    member,
+                    dead: dead.clone(),
+                }),
+                salt: 0,
+            };
+            let mut raw = RawFilter::in_words(residents.len(), place).expect("enough words");
+            raw.frontiers.unused = true;
+            Process(raw)
+        };
+        let filters: Vec<Process> = (0..processes).map(filter).collect();
+        for (bucket, items) in residents.iter().enumerate() {
+            for item in *items {
+                put(&filters[0].0, *item, bucket);
+            }
+        }
+        Self { filters, dead }
+    }
+
+    /// The same processes, which look at the scans of each other.
+    #[must_use]
+    pub fn that_scan(mut self) -> Self {
+        for filter in &mut self.filters {
+            filter.0.frontiers.unused = false;
+        }
+        self
+    }
+
+    /// The filter of a process.
+    pub fn of(&self, process: usize) -> &Process {
+        &self.filters[process]
+    }
+
+    /// The process makes the first `steps` steps of a move, and dies.
+    pub fn die_in_move(&self, process: usize, item: Item, from: usize, steps: usize) {
+        self.filters[process]
+            .0
+            .stop_in_move(hop(item, from), None, steps);
+        self.die(process);
+    }
+
+    /// The process makes the first `steps` steps of a move that leaves the outline of another item
+    /// where the first one was, and dies.
+    pub fn die_in_path(&self, process: usize, item: Item, from: usize, next: Item, steps: usize) {
+        let next = Some(next.entry());
+        self.filters[process]
+            .0
+            .stop_in_move(hop(item, from), next, steps);
+        self.die(process);
+    }
+
+    /// The process holds the stripe of the item, and dies.
+    pub fn die_in_hold(&self, process: usize, item: Item) {
+        let (raw, line) = (&self.filters[process].0, self.filters[process].line());
+        raw.hold_and_stop(&line, item.0);
+        line.stop();
+        self.die(process);
+    }
+
+    /// The process names the stripe of the item, and dies before it holds it.
+    pub fn die_before_hold(&self, process: usize, item: Item) {
+        let (raw, line) = (&self.filters[process].0, self.filters[process].line());
+        raw.name_and_stop(&line, item.0);
+        line.stop();
+        self.die(process);
+    }
+
+    /// The process holds the stripe of the item for a while. True if it was held until the end.
+    pub fn hold(&self, process: usize, item: Item) -> bool {
+        let (raw, line) = (&self.filters[process].0, self.filters[process].line());
+        raw.is_held_throughout(&line, item.0)
+    }
+
+    /// The process reserves a slot of a bucket for the item, and dies.
+    pub fn die_with_reservation(&self, process: usize, item: Item, bucket: usize) {
+        let (raw, line) = (&self.filters[process].0, self.filters[process].line());
+        raw.reserve_and_stop(&line, item.0, bucket);
+        line.stop();
+        self.die(process);
+    }
+
+    /// The process begins a scan, enters the first `chunks` chunks, and dies.
+    pub fn die_in_scan(&self, process: usize, chunks: usize) {
+        let raw = &self.filters[process].0;
+        let place = raw.place().expect("memory");
+        raw.frontiers
+            .register_stopped(raw.table.buckets(), None, place);
+        raw.help_scans(chunks);
+        self.die(process);
+    }
+
+    fn die(&self, process: usize) {
+        // Release: the kernel ends the lock of a process after all that the process has done.
+        self.dead[process].store(1, Ordering::Release);
+    }
+
+    /// Process `by` repairs what `process` has left, if that is dead. Another one may do so only
+    /// after it.
+    pub fn repair(&self, by: usize, process: usize) -> bool {
+        // Acquire: as `is_alive`.
+        let dead = self.dead[process].load(Ordering::Acquire) == 1;
+        let dead = faulty!(dead, FalseDeath => true);
+        if dead {
+            self.filters[by].0.repair(process);
+        }
+        dead
+    }
+
+    /// Repairs what is left when all threads are done, and panics if anything is left then.
+    pub fn at_rest(&self, dead: &[usize]) -> Repaired {
+        let by = &self.filters[0].0;
+        let mut done = Repaired::default();
+        for &process in dead {
+            done += by.repair(process);
+        }
+        // What was left to a later repair.
+        for &process in dead {
+            let repaired = by.repair(process);
+            assert_eq!(repaired.left, 0, "something is left for ever");
+        }
+        let census = by.census();
+        assert_eq!(census.marks, 0, "a mark is left");
+        assert_eq!(census.reservations, 0, "a reservation is left");
+        assert_eq!(census.gates, 0, "a gate is taken");
+        assert_eq!(census.holds, 0, "a hold is left");
+        assert!(!census.is_scanned, "a scan is left");
+        done
+    }
+
+    /// The copies of an item at rest.
+    pub fn copies(&self, item: Item) -> usize {
+        let table = &self.filters[0].0.table;
+        let copies = item.buckets().map(|bucket| {
+            let word = table.load(Step::ReadP, item.0.fingerprint, bucket);
+            word.count(item.entry())
+        });
+        copies[0] + copies[1]
+    }
+}

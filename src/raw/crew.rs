@@ -1,0 +1,358 @@
+//! The threads that work in a filter in shared memory, and what each of them has begun.
+//!
+//! | promise | another process can complete or undo whatever a killed process has begun |
+//! |---|---|
+//! | how | docs/SHARED-MEMORY.md, "How it works" |
+//! | why | PROOF, section 13 |
+//! | checked by | recovery, recovery_lookup, recovery_holds |
+//! | break it | `cargo xtask break NoGate` |
+//!
+//! A *line* records what a thread has begun. A *gate* admits one line at a time to the classes that map
+//! to it: only the thread of that line sets relocation marks on them. The class of a mark therefore
+//! identifies its owner. No thread waits for a gate: a mover that finds it taken gives up its move, as it
+//! does for a held stripe.
+//!
+//! A filter on the heap has no crew, because its threads complete what they have begun.
+#![cfg_attr(
+    not(feature = "shared"),
+    allow(
+        dead_code,
+        unreachable_pub,
+        reason = "only filters that processes share need it"
+    )
+)]
+
+pub(crate) mod places;
+mod repair;
+mod seats;
+
+use places::Places;
+#[cfg(feature = "shared")]
+pub use repair::Repaired;
+use seats::{Seats, Taken};
+
+use super::{
+    hop::Hop,
+    version::{Hold, Stripe},
+};
+use crate::{
+    fault::{self, faulty},
+    memory::{Members, Words},
+    step::Step,
+    sync::{self, AtomicU64, Ordering},
+    table::{class::Class, layout::Layout},
+};
+use std::{cell::Cell, sync::Arc};
+
+/// The most lines. Their numbers begin with 1, and are the tokens of `insert_unique`.
+pub(crate) const MAX_LINES: usize = 511;
+
+/// The words of a line: a cache line. (In a model only the words that it uses.)
+const LINE_WORDS: usize = if sync::IN_MODEL { 4 } else { 8 };
+
+/// The words of a line that say which moves its thread makes: two, because a path has the next one in
+/// hand before it has let the last one go.
+const HOPS: [usize; 2] = [0, 1];
+
+/// The word of a line that names the stripe which its thread may hold: its number and 1.
+const STRIPE: usize = 2;
+
+/// The word of a line that names the class of its call of `insert_unique`, as a hop out of P.
+const UNIQUE: usize = 3;
+
+/// The lines and gates of a filter, and the seat of this process.
+pub(crate) struct Crew {
+    lines: Words,
+    gates: Words,
+    lines_of_member: usize,
+    /// Which lines of this process are in use.
+    in_use: Arc<Seats>,
+    pub(super) members: Arc<dyn Members>,
+    /// Where the scans of all processes are.
+    pub(super) places: Arc<Places>,
+}
+
+/// What a thread needs to make moves: its line, or nothing.
+///
+/// This is a type, so a filter on the heap pays nothing for lines.
+pub(crate) trait Hands: Copy {
+    /// The line, if processes share the filter.
+    fn line(&self) -> Option<&Line<'_>>;
+
+    /// Where the scans of all processes are, if processes share the filter.
+    #[inline(always)]
+    fn places(&self) -> Option<&Places> {
+        self.line().map(|line| &*line.crew.places)
+    }
+}
+
+/// For a thread whose filter belongs to one process.
+#[derive(Clone, Copy)]
+pub(crate) struct Alone;
+
+impl Hands for Alone {
+    #[inline(always)]
+    fn line(&self) -> Option<&Line<'_>> {
+        None
+    }
+}
+
+impl Hands for &Line<'_> {
+    #[inline(always)]
+    fn line(&self) -> Option<&Line<'_>> {
+        Some(self)
+    }
+}
+
+/// The line of one thread for one call. No other thread has it, in any process that lives.
+pub(crate) struct Line<'a> {
+    crew: &'a Crew,
+    /// From 1 on.
+    number: usize,
+    taken: Taken,
+    /// The gates of the two moves in hand, or [`NO_GATE`].
+    gates: [Cell<usize>; 2],
+}
+
+/// The number of no gate.
+const NO_GATE: usize = usize::MAX;
+
+/// The number of a line that a thread has taken. It is copied in registers, which a line is not.
+#[derive(Clone, Copy)]
+pub(crate) struct LineNumber {
+    number: usize,
+    taken: Taken,
+}
+
+impl Crew {
+    /// The most gates. They stay in the first-level cache.
+    pub(crate) const MAX_GATES: usize = 512;
+
+    /// The lines of each member, if there are at most `members` of them.
+    pub(crate) fn lines_of_member(members: usize) -> usize {
+        if sync::IN_MODEL {
+            return 2;
+        }
+        (MAX_LINES / members).clamp(1, Seats::MOST)
+    }
+
+    /// The words of these lines. (There is no line 0, and its words stay unused.)
+    pub(crate) const fn words_of_lines(lines: usize) -> usize {
+        (1 + lines) * LINE_WORDS
+    }
+
+    /// The crew in these words, which has `lines` lines in all; `None` if they are too few.
+    #[cfg(feature = "shared")]
+    pub(crate) fn in_words(
+        buckets: usize,
+        lines: usize,
+        lines_of_member: usize,
+        members: Arc<dyn Members>,
+        parts: &mut crate::memory::Parts,
+    ) -> Option<Self> {
+        let places = Places::in_words(lines, lines_of_member, members.clone(), parts)?;
+        Some(Self {
+            places: Arc::new(places),
+            lines: parts.take(Self::words_of_lines(lines))?,
+            gates: parts.take(buckets.next_power_of_two().min(Self::MAX_GATES))?,
+            lines_of_member,
+            in_use: Arc::default(),
+            members,
+        })
+    }
+
+    /// A line for a call of this thread: the line of its last call, if the thread has kept it. There is
+    /// none if all lines of this process are in use, or if the process cannot become a member.
+    #[inline]
+    pub(super) fn take_line(&self) -> Option<LineNumber> {
+        let seat = self.members.seat()?;
+        let taken = Taken::take(&self.in_use, seat.turn(), self.lines_of_member)?;
+        Some(LineNumber {
+            number: self.lines_of(seat.member()).start + taken.place(),
+            taken,
+        })
+    }
+
+    /// The line with this number, which is given back when the line is dropped.
+    #[inline(always)]
+    pub(super) fn line_of(&self, number: LineNumber) -> Line<'_> {
+        let LineNumber { number, taken } = number;
+        Line {
+            crew: self,
+            number,
+            taken,
+            gates: [const { Cell::new(NO_GATE) }; 2],
+        }
+    }
+
+    /// A line for a call.
+    #[cfg(all(guira_loom, feature = "shared"))]
+    pub(crate) fn line(&self) -> Option<Line<'_>> {
+        Some(self.line_of(self.take_line()?))
+    }
+
+    /// The numbers of a member's lines.
+    pub(crate) fn lines_of(&self, member: usize) -> std::ops::Range<usize> {
+        let first = 1 + member * self.lines_of_member;
+        first..first + self.lines_of_member
+    }
+
+    /// A word of a line.
+    fn word(&self, line: usize, at: usize) -> &AtomicU64 {
+        &self.lines[line * LINE_WORDS + at]
+    }
+
+    fn gate_of(&self, class: Class) -> usize {
+        class.p & (self.gates.len() - 1)
+    }
+
+    /// True if a thread makes moves on the gate of the class.
+    fn is_taken(&self, class: Class) -> bool {
+        // Relaxed: a search looks for a way that is free, and a mover takes the gate.
+        self.gates[self.gate_of(class)].load(Ordering::Relaxed) != 0
+    }
+
+    /// The number of gates that are taken.
+    pub(crate) fn taken_gates(&self) -> usize {
+        let is_taken = |gate: &&AtomicU64| gate.load(Ordering::Acquire) != 0;
+        self.gates.iter().filter(is_taken).count()
+    }
+}
+
+impl<'a> Line<'a> {
+    /// True if a thread makes moves on the gate of the class.
+    pub(super) fn is_taken(&self, class: Class) -> bool {
+        self.crew.is_taken(class)
+    }
+
+    /// The number of the line, which is the token of its call of `insert_unique`.
+    pub(super) fn token(&self) -> u64 {
+        self.number as u64
+    }
+
+    /// Stores a word of the line: what the thread is about to do, or 0 once that is done.
+    ///
+    /// Release: a thread that reads that a hold is over finds it over. Everything else that is read
+    /// from a line was written by a dead thread, or is published by an exchange of the word it describes.
+    fn note(&self, at: usize, value: u64) {
+        let order = fault::order(Step::Note, Ordering::Release);
+        self.crew.word(self.number, at).store(value, order);
+    }
+
+    /// Lets this thread make the move in one of its hands, 0 or 1, unless another thread makes moves
+    /// on the same gate. Both the line and the gate then say so before the move has a mark.
+    pub(super) fn enter<L: Layout>(&self, hand: usize, hop: Hop) -> bool {
+        if faulty!(true, LineLate => false) {
+            self.record_move(hand, hop);
+        }
+        let has = self.take_gate::<L>(hand, hop);
+        if !has {
+            self.note(HOPS[hand], 0);
+        }
+        has
+    }
+
+    /// Records the move that this thread is about to make.
+    pub(super) fn record_move(&self, hand: usize, hop: Hop) {
+        self.note(HOPS[hand], packed(hop.entry.bits(), hop.from));
+    }
+
+    /// Takes the gate of a move; false if another thread has it.
+    pub(super) fn take_gate<L: Layout>(&self, hand: usize, hop: Hop) -> bool {
+        let (number, own) = (self.crew.gate_of(hop.class::<L>()), self.token());
+        // Acquire: pairs with the Release of `leave`, so the marks of the last mover are gone.
+        let order = fault::order(Step::Gate, Ordering::AcqRel);
+        let gate = &self.crew.gates[number];
+        let has = match gate.compare_exchange(0, own, order, Ordering::Relaxed) {
+            Ok(_) => true,
+            // It is taken for the move in the other hand.
+            Err(taken) => taken == own,
+        };
+        let has = faulty!(has, NoGate => true);
+        if has {
+            self.gates[hand].set(number);
+        }
+        has
+    }
+
+    /// The move in this hand is over, and none of its marks is left.
+    pub(super) fn leave(&self, hand: usize) {
+        let number = self.gates[hand].replace(NO_GATE);
+        // The other move may be on the same gate. Then that one frees it.
+        if number != NO_GATE && self.gates[1 - hand].get() != number {
+            // Release: the marks are gone before another mover has the gate.
+            let order = fault::order(Step::Leave, Ordering::Release);
+            self.crew.gates[number].store(0, order);
+        }
+        self.note(HOPS[hand], 0);
+    }
+
+    /// Records the stripe that this thread is about to hold.
+    pub(super) fn record_stripe(&self, stripe: usize) {
+        self.note(STRIPE, stripe as u64 + 1);
+    }
+
+    /// Holds the stripe with this number until the result is dropped; `None` if too many others do.
+    pub(super) fn hold(&'a self, stripe: Stripe<'a>, number: usize) -> Option<HoldByLine<'a>> {
+        self.record_stripe(number);
+        let hold = stripe.hold_and_advance();
+        if hold.is_none() {
+            self.note(STRIPE, 0);
+        }
+        Some(HoldByLine {
+            line: self,
+            hold: Some(hold?),
+        })
+    }
+
+    /// Records that this call may leave a reservation in one of the words of the class.
+    pub(super) fn record_reservation(&self, class: Class) {
+        self.note(UNIQUE, packed(class.fingerprint.bits(), class.p));
+    }
+
+    /// Records that no reservation of this call is left.
+    pub(super) fn clear_reservation(&self) {
+        self.note(UNIQUE, 0);
+    }
+
+    /// The thread stops for ever: its line stays as it is, and in use.
+    #[cfg(guira_loom)]
+    pub(crate) fn stop(self) -> usize {
+        let number = self.number;
+        std::mem::forget(self);
+        number
+    }
+}
+
+impl Drop for Line<'_> {
+    /// The thread keeps its line for its next call, if that leaves enough lines for other threads.
+    #[inline]
+    fn drop(&mut self) {
+        let crew = self.crew;
+        self.taken.end(&crew.in_use, crew.lines_of_member / 2);
+    }
+}
+
+/// A stripe that is held by a thread whose line says so.
+pub(super) struct HoldByLine<'a> {
+    line: &'a Line<'a>,
+    hold: Option<Hold<'a>>,
+}
+
+impl Drop for HoldByLine<'_> {
+    fn drop(&mut self) {
+        self.hold.take();
+        self.line.note(STRIPE, 0);
+    }
+}
+
+/// An entry and a bucket in one word, so that a line never says half of a move. An entry has at most
+/// 32 bits, and is not 0; there are at most 2^32 buckets.
+fn packed(entry: u64, bucket: usize) -> u64 {
+    entry << 32 | bucket as u64
+}
+
+/// The entry and the bucket.
+fn unpacked(word: u64) -> (u64, usize) {
+    (word >> 32, (word & u64::from(u32::MAX)) as usize)
+}

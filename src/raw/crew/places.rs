@@ -1,0 +1,171 @@
+//! Where the scans of all processes are, in words that the processes share.
+
+use super::Seats;
+use crate::{
+    fault,
+    memory::{LINE, Members, Words},
+    step::Step,
+    sync::{self, AtomicU64, Ordering},
+};
+use std::sync::Arc;
+
+/// The frontiers of the scans of all processes.
+///
+/// A scan has a *place*, which says how far it is, and a bit that says that the place counts. Images
+/// are local to the process of the scan, so only its own threads can help a scan.
+pub(crate) struct Places {
+    /// A bit for each place.
+    count: Words,
+    places: Words,
+    places_of_member: usize,
+    /// Which places of this process are in use.
+    in_use: Seats,
+    members: Arc<dyn Members>,
+}
+
+/// The place of one scan.
+pub(crate) struct Place {
+    all: Arc<Places>,
+    number: usize,
+    turn: u32,
+    /// The lowest value of the place in this scan.
+    lowest: u64,
+}
+
+/// The bits of a place that say how far the scan is. Those above it have the number of the scan, so
+/// what a thread says late of an earlier scan changes nothing. There are at most 2^29 chunks.
+const POSITION_BITS: u32 = 32;
+const POSITION: u64 = (1 << POSITION_BITS) - 1;
+
+const BITS: usize = u64::BITS as usize;
+
+impl Places {
+    /// The words of these places.
+    pub(crate) const fn words(places: usize) -> usize {
+        places.div_ceil(BITS).next_multiple_of(LINE) + places.next_multiple_of(LINE)
+    }
+
+    /// The places in these words; `None` if they are too few.
+    #[cfg(feature = "shared")]
+    pub(crate) fn in_words(
+        places: usize,
+        places_of_member: usize,
+        members: Arc<dyn Members>,
+        parts: &mut crate::memory::Parts,
+    ) -> Option<Self> {
+        Some(Self {
+            count: parts.take(places.div_ceil(BITS))?,
+            places: parts.take(places)?,
+            places_of_member,
+            in_use: Seats::default(),
+            members,
+        })
+    }
+
+    /// A place for a scan that begins. A scan beyond the places of this process lets others run until
+    /// one of these is free; `None` if the process cannot become a member.
+    pub(crate) fn take(self: &Arc<Self>) -> Option<Place> {
+        let seat = self.members.seat()?;
+        let taken = loop {
+            if let Some(taken) = self.in_use.take(seat.turn(), self.places_of_member) {
+                break taken;
+            }
+            sync::yield_now();
+        };
+        let number = self.first_of(seat.member()) + taken;
+        let place = &self.places[number];
+        // Relaxed: threads of an earlier scan may still write it, with lower values.
+        let before = place.load(Ordering::Relaxed) & !POSITION;
+        let lowest = before.wrapping_add(1 << POSITION_BITS);
+        place.store(lowest, Ordering::Relaxed);
+        // Release: the place comes with its bit.
+        let order = fault::order(Step::Appear, Ordering::Release);
+        self.count[number / BITS].fetch_or(1 << (number % BITS), order);
+        Some(Place {
+            all: self.clone(),
+            number,
+            turn: seat.turn(),
+            lowest,
+        })
+    }
+
+    fn first_of(&self, member: usize) -> usize {
+        member * self.places_of_member
+    }
+
+    /// True if no scan runs, as far as can be seen.
+    pub(crate) fn are_idle(&self) -> bool {
+        // Acquire: a mover that sees no scan may move anywhere, because what it read was read before.
+        self.count
+            .iter()
+            .all(|bits| bits.load(Ordering::Acquire) == 0)
+    }
+
+    /// True if no scan is between the chunks, or at one of them.
+    pub(crate) fn permit(&self, from: usize, to: usize) -> bool {
+        self.count.iter().enumerate().all(|(group, bits)| {
+            // Acquire: as in `are_idle`.
+            let bits = bits.load(Ordering::Acquire);
+            let of_group = (0..BITS).filter(|bit| bits >> bit & 1 == 1);
+            let mut places = of_group.filter_map(|bit| self.places.get(group * BITS + bit));
+            // Acquire: chunks that are said to be scanned were read before.
+            places.all(|place| permits(place.load(Ordering::Acquire) & POSITION, from, to))
+        })
+    }
+
+    /// The scans of a dead process are over. Returns their number.
+    pub(crate) fn end_of(&self, member: usize) -> usize {
+        let first = self.first_of(member);
+        let ends = |number: &usize| self.vanish(*number);
+        (first..first + self.places_of_member).filter(ends).count()
+    }
+
+    /// The place counts no longer: true if it did.
+    fn vanish(&self, number: usize) -> bool {
+        let bit = 1 << (number % BITS);
+        let Some(bits) = self.count.get(number / BITS) else {
+            return false;
+        };
+        // Release: what the scan has read was read before a mover sees no scan.
+        let order = fault::order(Step::Vanish, Ordering::Release);
+        bits.fetch_and(!bit, order) & bit != 0
+    }
+}
+
+/// True if both chunks are scanned, or both are still to come. The position is 0 before the first
+/// chunk, 2c + 1 in chunk c, and 2c + 2 when that is scanned.
+fn permits(position: u64, from: usize, to: usize) -> bool {
+    let side = |chunk: usize| position.cmp(&(2 * chunk as u64 + 1));
+    side(from).is_ne() && side(from) == side(to)
+}
+
+impl Place {
+    /// A thread enters a chunk. A fence follows.
+    pub(crate) fn enter(&self, chunk: usize) {
+        self.raise(
+            2 * chunk as u64 + 1,
+            fault::order(Step::Enter, Ordering::AcqRel),
+        );
+    }
+
+    /// The chunk is scanned.
+    pub(crate) fn leave(&self, chunk: usize) {
+        self.raise(
+            2 * chunk as u64 + 2,
+            fault::order(Step::Enter, Ordering::AcqRel),
+        );
+    }
+
+    fn raise(&self, position: u64, order: Ordering) {
+        let place: &AtomicU64 = &self.all.places[self.number];
+        place.fetch_max(self.lowest | position, order);
+    }
+
+    /// The scan is over.
+    pub(crate) fn end(&self) {
+        self.all.vanish(self.number);
+        self.all
+            .in_use
+            .give_back(self.turn, self.number % self.all.places_of_member);
+    }
+}

@@ -1,0 +1,266 @@
+//! Which of a few places the threads of this process have taken.
+
+// Unchecked: only the threads of one process share it, and in a model a place is a number.
+use crate::sync::{self, Ordering, unchecked::AtomicU64};
+use std::{cell::Cell, sync::Arc};
+
+/// A bit for each place, and the turn of the process for which they count.
+///
+/// A child process has a copy of its parent's bits. The first place that it takes is in a turn of its
+/// own, in which none was taken before.
+#[derive(Default)]
+pub(crate) struct Seats(AtomicU64);
+
+const BITS: u32 = 32;
+
+impl Seats {
+    /// The most places.
+    pub(crate) const MOST: usize = BITS as usize;
+
+    /// Takes one of the first `count` places; `None` if all are taken. Lock-free.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn take(&self, turn: u32, count: usize) -> Option<usize> {
+        let turn = u64::from(turn) << BITS;
+        // Relaxed: a hint; the exchange decides.
+        let mut seen = self.0.load(Ordering::Relaxed);
+        loop {
+            let taken = if seen >> BITS << BITS == turn {
+                seen as u32
+            } else {
+                0
+            };
+            let place = taken.trailing_ones() as usize;
+            if place >= count {
+                return None;
+            }
+            let new = turn | u64::from(taken) | 1 << place;
+            // Acquire: pairs with the Release of `give_back`: its earlier owner is done with it.
+            let exchange = self
+                .0
+                .compare_exchange(seen, new, Ordering::Acquire, Ordering::Relaxed);
+            match exchange {
+                Ok(_) => return Some(place),
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Gives a place back that was taken in this turn.
+    pub(crate) fn give_back(&self, turn: u32, place: usize) {
+        // Relaxed: only the turn is looked at, and this thread knows of its own one.
+        if self.0.load(Ordering::Relaxed) >> BITS == u64::from(turn) {
+            // Release: pairs with the Acquire in `take`.
+            self.0.fetch_and(!(1 << place), Ordering::Release);
+        }
+    }
+}
+
+/// A place that a thread has taken for one call: the turn, [`WAS_KEPT`] and the place in one number.
+#[derive(Clone, Copy)]
+pub(super) struct Taken(u64);
+
+/// The bit of a place that the thread had from an earlier call.
+const WAS_KEPT: u64 = 1 << (BITS - 1);
+
+/// A place that a thread keeps between its calls, so that a call makes no exchange to take it. It is given
+/// back when this is dropped.
+struct Kept {
+    seats: Arc<Seats>,
+    turn: u32,
+    place: usize,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.seats.give_back(self.turn, self.place);
+    }
+}
+
+/// What a thread keeps, and whether a call uses it.
+struct Slot {
+    kept: Cell<Option<Kept>>,
+    /// The fields of `kept`, which can be read in place. The address is 0 if nothing is kept.
+    address: Cell<usize>,
+    turn: Cell<u32>,
+    place: Cell<usize>,
+    is_in_use: Cell<bool>,
+}
+
+impl Slot {
+    const fn new() -> Self {
+        Self {
+            kept: Cell::new(None),
+            address: Cell::new(0),
+            turn: Cell::new(0),
+            place: Cell::new(0),
+            is_in_use: Cell::new(false),
+        }
+    }
+
+    /// The place that is kept, unless it is of another filter, or of the parent process, or in use by a
+    /// call in which this one runs.
+    #[inline]
+    fn begin(&self, address: usize, turn: u32) -> Option<usize> {
+        if self.address.get() != address || self.turn.get() != turn || self.is_in_use.get() {
+            return None;
+        }
+        self.is_in_use.set(true);
+        Some(self.place.get())
+    }
+
+    /// Keeps a place instead of the one that it has kept, unless that is in use.
+    fn keep(&self, kept: Kept) {
+        if !self.is_in_use.get() {
+            self.address.set(address(&kept.seats));
+            self.turn.set(kept.turn);
+            self.place.set(kept.place);
+            self.kept.set(Some(kept));
+        }
+    }
+}
+
+/// The slots of a thread. A filter always uses the same one, which it shares with few others.
+const SLOTS: usize = 4;
+
+thread_local! {
+    static OWN: [Slot; SLOTS] = const { [const { Slot::new() }; SLOTS] };
+}
+
+fn address(seats: &Arc<Seats>) -> usize {
+    Arc::as_ptr(seats).addr()
+}
+
+/// Calls `with` with the slot of a filter, unless the thread is about to end. In a model there is none:
+/// all its threads run on one thread of the operating system, so they would share it.
+#[inline]
+fn with_slot<R>(seats: &Arc<Seats>, with: impl FnOnce(&Slot) -> R) -> Option<R> {
+    if sync::IN_MODEL {
+        return None;
+    }
+    let slot = address(seats) / align_of::<u128>() % SLOTS;
+    OWN.try_with(|slots| with(&slots[slot])).ok()
+}
+
+impl Taken {
+    /// The place that this thread has kept, or one of the first `count`; `None` if all are taken.
+    #[inline]
+    pub(super) fn take(seats: &Arc<Seats>, turn: u32, count: usize) -> Option<Self> {
+        let kept = with_slot(seats, |slot| slot.begin(address(seats), turn));
+        let place = match kept.flatten() {
+            Some(place) => place as u64 | WAS_KEPT,
+            None => seats.take(turn, count)? as u64,
+        };
+        Some(Self(u64::from(turn) << BITS | place))
+    }
+
+    #[inline]
+    pub(super) fn place(self) -> usize {
+        (self.0 & (WAS_KEPT - 1)) as usize
+    }
+
+    fn was_kept(self) -> bool {
+        self.0 & WAS_KEPT != 0
+    }
+
+    /// The call is over. The thread keeps the place for its next call, if it is one of the first `count`.
+    #[inline]
+    pub(super) fn end(self, seats: &Arc<Seats>, count: usize) {
+        if self.was_kept() {
+            with_slot(seats, |slot| slot.is_in_use.set(false));
+        } else {
+            self.keep_or_give_back(seats, count);
+        }
+    }
+
+    #[cold]
+    fn keep_or_give_back(self, seats: &Arc<Seats>, count: usize) {
+        // It is given back when this is dropped.
+        let kept = Kept {
+            seats: seats.clone(),
+            turn: (self.0 >> BITS) as u32,
+            place: self.place(),
+        };
+        if self.place() < count {
+            with_slot(seats, |slot| slot.keep(kept));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn a_place_has_one_owner_and_a_new_turn_finds_all_free() {
+        let seats = Seats::default();
+        assert_eq!([(); 3].map(|()| seats.take(1, 2)), [Some(0), Some(1), None]);
+        seats.give_back(1, 0);
+        assert_eq!(seats.take(1, 2), Some(0));
+        assert_eq!(seats.take(2, 2), Some(0));
+        // What was taken before is not given back in the new turn.
+        seats.give_back(1, 0);
+        assert_eq!([(); 2].map(|()| seats.take(2, 2)), [Some(1), None]);
+    }
+
+    #[test]
+    fn a_thread_keeps_its_place_and_gives_it_back_at_its_end() {
+        let seats = Arc::new(Seats::default());
+        let take = || Taken::take(&seats, 1, 4).unwrap();
+        let free = thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                take().end(&seats, 2);
+                // Two calls within the first one.
+                let [first, second, third] = [take(), take(), take()];
+                assert_eq!([first, second, third].map(Taken::place), [0, 1, 2]);
+                third.end(&seats, 2);
+                second.end(&seats, 2);
+                first.end(&seats, 2);
+                let again = take();
+                assert!(again.place() == 0 && again.was_kept());
+                again.end(&seats, 2);
+                seats.take(1, 4)
+            });
+            thread.join().unwrap()
+        });
+        assert_eq!(free, Some(1), "only place 0 is kept");
+        seats.give_back(1, 1);
+        assert_eq!([(); 2].map(|()| seats.take(1, 2)), [Some(0), Some(1)]);
+    }
+
+    #[test]
+    fn a_place_beyond_the_first_ones_is_not_kept() {
+        let seats = Arc::new(Seats::default());
+        assert_eq!(seats.take(1, 2), Some(0));
+        let call = Taken::take(&seats, 1, 2).unwrap();
+        call.end(&seats, 1);
+        assert_eq!((call.place(), seats.take(1, 2)), (1, Some(1)));
+    }
+
+    #[test]
+    fn a_place_that_was_kept_is_not_used_in_another_filter_or_turn() {
+        // More filters than slots.
+        let filters: [_; 2 * SLOTS] = std::array::from_fn(|_| Arc::new(Seats::default()));
+        for seats in &filters {
+            Taken::take(seats, 1, 2).unwrap().end(seats, 2);
+        }
+        let is_kept = |seats: &&Arc<Seats>| seats.take(1, 2) == Some(1);
+        assert!(filters.iter().filter(is_kept).count() <= SLOTS);
+        // As in a child process: in its turn all places are free.
+        for seats in &filters {
+            let call = Taken::take(seats, 2, 2).unwrap();
+            assert!(call.place() == 0 && !call.was_kept());
+            call.end(seats, 2);
+        }
+    }
+
+    #[test]
+    fn all_places_can_be_taken() {
+        let seats = Seats::default();
+        for place in 0..Seats::MOST {
+            assert_eq!(seats.take(7, Seats::MOST), Some(place));
+        }
+        assert_eq!(seats.take(7, Seats::MOST), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! Moves of a thread that stops for ever, step by step, for models of recovery.
+
+use super::{Fill, Hop, Left, Move};
+use crate::{
+    fault::{self, Fault},
+    raw::{RawFilter, crew::Line},
+    step::Step as Name,
+    table::{class::Class, entry::Entry, layout::Layout, word::Bucket},
+};
+
+/// The number of steps of a move, and of the notes and the gate around it.
+pub const STEPS: usize = 10;
+
+/// The steps of a move that leaves the outline of the next one, up to its end.
+pub const STEPS_OF_PATH: usize = 12;
+
+impl<L: Layout> RawFilter<L> {
+    /// A thread makes the first `steps` steps of a move, and stops for ever. If `next` is given, the
+    /// Erase leaves its outline. Returns the number of the thread's line.
+    pub(crate) fn stop_in_move(&self, hop: Hop, next: Option<Entry>, steps: usize) -> usize {
+        let crew = self.crew().expect("a filter that processes share");
+        let line = crew.line().expect("a line");
+        make(&self.move_of(&line, 0, hop), &line, next, steps);
+        line.stop()
+    }
+}
+
+type Step<'a> = &'a dyn Fn() -> bool;
+
+fn make<L: Layout>(
+    it: &Move<'_, L, &Line<'_>>,
+    line: &Line<'_>,
+    next: Option<Entry>,
+    steps: usize,
+) {
+    let (hop, no_line) = (it.hop(), fault::is(Fault::LineLate));
+    let say = || {
+        line.record_move(0, hop);
+        true
+    };
+    let gate = || line.take_gate::<L>(0, hop);
+    let outline = || it.is_movable() && it.outline();
+    let first: [Step<'_>; 3] = if no_line {
+        [&gate, &outline, &say]
+    } else {
+        [&say, &gate, &outline]
+    };
+    let shadow = || {
+        it.shadow();
+        true
+    };
+    let deliver = || {
+        it.deliver();
+        true
+    };
+    let advance = || it.advance();
+    let decide = || it.decide();
+    let then: [Step<'_>; 4] = [&advance, &shadow, &decide, &deliver];
+    let say_next = || {
+        next.is_none_or(|entry| {
+            line.record_move(1, it.next_hop(entry));
+            true
+        })
+    };
+    let gate_next = || next.is_none_or(|entry| line.take_gate::<L>(1, it.next_hop(entry)));
+    let erase = || {
+        let left = it.erase(next.map_or(Fill::Hole, Fill::Outline));
+        assert_eq!(left == Left::Filled, next.is_some(), "a path in one plane");
+        true
+    };
+    let of_next: [Step<'_>; 3] = if fault::is(Fault::NextGateLate) {
+        [&erase, &say_next, &gate_next]
+    } else {
+        [&say_next, &gate_next, &erase]
+    };
+    let only: [Step<'_>; 1] = [&erase];
+    let of_erase: &[Step<'_>] = if next.is_some() { &of_next } else { &only };
+    let settle = || {
+        it.settle();
+        true
+    };
+    let leave = || {
+        line.leave(0);
+        true
+    };
+    let last: [Step<'_>; 2] = [&settle, &leave];
+    let all = first.iter().chain(&then).chain(of_erase).chain(&last);
+    for (number, step) in all.take(steps).enumerate() {
+        if !step() {
+            // It gives way.
+            if number > 2 {
+                it.retract();
+            }
+            line.leave(0);
+            return;
+        }
+    }
+}
+
+impl<L: Layout> RawFilter<L> {
+    /// A remove holds the stripe of a class, and stops for ever.
+    pub(crate) fn hold_and_stop(&self, line: &Line<'_>, class: Class) {
+        let number = self.versions.number_of(class);
+        std::mem::forget(
+            line.hold(self.versions.of(class), number)
+                .expect("few holds"),
+        );
+    }
+
+    /// A remove names the stripe of a class, and stops for ever.
+    pub(crate) fn name_and_stop(&self, line: &Line<'_>, class: Class) {
+        line.record_stripe(self.versions.number_of(class));
+    }
+
+    /// A remove holds the stripe of a class for a while. True if it is held until the end.
+    pub(crate) fn is_held_throughout(&self, line: &Line<'_>, class: Class) -> bool {
+        let stripe = self.versions.of(class);
+        let _hold = line.hold(stripe, self.versions.number_of(class));
+        stripe.is_held_now()
+    }
+
+    /// A call of insert_unique reserves a slot, and stops for ever.
+    pub(crate) fn reserve_and_stop(&self, line: &Line<'_>, class: Class, bucket: usize) {
+        line.record_reservation(class);
+        let token = line.token();
+        self.table
+            .update(Name::Reserve, class.fingerprint, bucket, |word| {
+                word.with_reservation(token)
+            });
+    }
+}

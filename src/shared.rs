@@ -1,0 +1,149 @@
+//! A filter in memory that processes share: what the package `guira-shm` needs.
+
+pub use crate::{
+    memory::{Members, Memory, Seat},
+    raw::{
+        crew::Repaired,
+        shared::{Census, SharedPlace},
+    },
+};
+
+use crate::{
+    error::{InsertError, SnapshotError},
+    filter::CuckooFilter,
+    raw::{
+        RawFilter,
+        any::{AnyFilter, AnyShared, of_shared_series, with_layout, with_shared_layout},
+        shared::words_for,
+    },
+    snapshot::header::{Header, check_sum},
+};
+use std::hash::{BuildHasher, Hash};
+
+impl<S: BuildHasher + 'static> CuckooFilter<S> {
+    /// The words that the filter of this [header](Self::header) takes up in memory that processes
+    /// share; `None` if it cannot be there: because it grows, or has no words.
+    #[doc(hidden)]
+    pub fn shared_words(header: &[u8]) -> Result<Option<usize>, SnapshotError> {
+        let geometry = check_sum(header, Header::from_bytes)?.geometry;
+        let is_fixed = geometry.series.levels == 0;
+        Ok(is_fixed.then(|| words_for(geometry.buckets)).flatten())
+    }
+
+    /// The filter of this [header](Self::header) in memory that processes share. Words that are all 0
+    /// are an empty filter. `None` if the words are too few.
+    #[doc(hidden)]
+    pub fn shared(
+        header: &[u8],
+        hasher: impl FnOnce(u64) -> S,
+        place: SharedPlace,
+    ) -> Result<Option<Self>, SnapshotError> {
+        let header = check_sum(header, Header::from_bytes)?;
+        let hasher = header.hashing.hasher(hasher)?;
+        let geometry = header.geometry;
+        let raw = of_shared_series!(geometry.series, L => {
+            RawFilter::<L>::in_words(geometry.buckets, place)
+        });
+        Ok(raw.map(|raw| Self::of_parts(hasher, raw, geometry)))
+    }
+
+    /// [`contains`](Self::contains) in a filter that processes share.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn contains_shared<T: Hash + ?Sized>(&self, item: &T) -> bool {
+        let hash = self.hasher.hash_one(item);
+        // As in `contains_hash`: the usual layout inline.
+        match &self.raw {
+            AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.contains(raw.class(hash)),
+            _ => self.contains_in_other_layouts(hash),
+        }
+    }
+
+    /// [`insert`](Self::insert) in a filter that processes share.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn insert_shared<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
+        let hash = self.hasher.hash_one(item);
+        match &self.raw {
+            AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.insert_hash(hash),
+            other => insert_in_other_layouts(other, hash),
+        }
+    }
+
+    /// [`insert_unique`](Self::insert_unique) in a filter that processes share.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn insert_unique_shared<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
+        let hash = self.hasher.hash_one(item);
+        match &self.raw {
+            AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.insert_unique_hash(hash),
+            other => insert_unique_in_other_layouts(other, hash),
+        }
+    }
+
+    /// [`remove`](Self::remove) in a filter that processes share.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn remove_shared<T: Hash + ?Sized>(&self, item: &T) -> bool {
+        let hash = self.hasher.hash_one(item);
+        match &self.raw {
+            AnyFilter::Shared(AnyShared::F15x4(raw)) => raw.remove_hash(hash),
+            other => remove_in_other_layouts(other, hash),
+        }
+    }
+
+    /// Ends what dead processes have begun.
+    #[doc(hidden)]
+    pub fn repair_dead(&self) -> Repaired {
+        with_layout!(&self.raw, raw => raw.repair_dead(true))
+    }
+
+    /// Ends what a dead process has begun. No other process may take its seat or repair it during the call.
+    #[doc(hidden)]
+    pub fn repair_member(&self, member: usize) -> Repaired {
+        with_layout!(&self.raw, raw => raw.repair(member))
+    }
+
+    /// The most holds that a stripe has.
+    #[doc(hidden)]
+    pub fn most_holds(&self) -> u64 {
+        with_layout!(&self.raw, raw => raw.versions.most_holds())
+    }
+
+    /// Looks at all words, which no other thread uses.
+    #[doc(hidden)]
+    pub fn census(&self) -> Census {
+        with_layout!(&self.raw, raw => raw.census())
+    }
+
+    /// Sets the number of items, while no other thread uses the filter.
+    #[doc(hidden)]
+    pub fn recount(&self) -> usize {
+        with_layout!(&self.raw, raw => {
+            let items = raw.census().items;
+            raw.len.set(items);
+            items
+        })
+    }
+}
+
+#[inline(never)]
+fn insert_in_other_layouts(raw: &AnyFilter, hash: u64) -> Result<(), InsertError> {
+    with_shared_layout!(raw, raw => raw.insert_hash(hash), else {
+        with_layout!(raw, raw => raw.insert(raw.class(hash)))
+    })
+}
+
+#[inline(never)]
+fn insert_unique_in_other_layouts(raw: &AnyFilter, hash: u64) -> Result<bool, InsertError> {
+    with_shared_layout!(raw, raw => raw.insert_unique_hash(hash), else {
+        with_layout!(raw, raw => raw.insert_unique(raw.class(hash)))
+    })
+}
+
+#[inline(never)]
+fn remove_in_other_layouts(raw: &AnyFilter, hash: u64) -> bool {
+    with_shared_layout!(raw, raw => raw.remove_hash(hash), else {
+        with_layout!(raw, raw => raw.remove(raw.class(hash)))
+    })
+}
