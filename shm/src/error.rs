@@ -1,0 +1,215 @@
+//! Typed errors.
+
+use guira::{BuildError, SnapshotError};
+use std::{error::Error, fmt, io};
+
+/// A file cannot be created or opened as a filter.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// A system call failed: the source of this error.
+    Io(io::Error),
+    /// A file with this name exists.
+    Exists,
+    /// The file was not created by this package.
+    NotAFilter,
+    /// The file has a format that this release cannot read.
+    Version {
+        /// The version of the file.
+        found: u32,
+    },
+    /// The file comes from a machine with another byte order.
+    Architecture,
+    /// The file does not have the length that its filter needs.
+    Length {
+        /// The length of the file, in bytes.
+        found: u64,
+        /// The length that the filter needs, in bytes.
+        expected: u64,
+    },
+    /// The first page of the file was changed.
+    Checksum {
+        /// The checksum in the file.
+        stored: u64,
+        /// The checksum of the bytes that it covers.
+        computed: u64,
+    },
+    /// The file contains a number outside its valid range.
+    Control {
+        /// What the number means.
+        what: &'static str,
+        /// Its value.
+        found: u64,
+    },
+    /// The filter cannot be built as requested: the source of this error.
+    Build(BuildError),
+    /// The file describes a filter that cannot exist, or one of another hasher: the source of this
+    /// error.
+    Filter(SnapshotError),
+    /// A filter that grows cannot be shared.
+    Growing,
+    /// This process cannot take a seat: the source of this error.
+    Attach(AttachError),
+    /// The number of processes that can share a filter is limited.
+    TooManyProcesses {
+        /// The requested number.
+        asked: usize,
+        /// The largest number that can be requested.
+        max: usize,
+    },
+    /// The file system does not support shared memory, or locks on it.
+    FileSystem {
+        /// The name of the file system.
+        name: &'static str,
+    },
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(_) => f.write_str("the file cannot be opened"),
+            Self::Exists => f.write_str("the file exists already"),
+            Self::NotAFilter => f.write_str("the file is not a shared filter"),
+            Self::Version { found } => {
+                write!(f, "the file has version {found} of the format, and not 1")
+            }
+            Self::Architecture => {
+                f.write_str("the file comes from a machine with another order of bytes")
+            }
+            Self::Length { found, expected } => {
+                write!(
+                    f,
+                    "the file has {found} bytes, and its filter needs {expected}"
+                )
+            }
+            Self::Checksum { stored, computed } => write!(
+                f,
+                "the first page was changed: its checksum is {computed:#x}, and it says {stored:#x}"
+            ),
+            Self::Control { what, found } => write!(f, "the {what} cannot be {found}"),
+            Self::Build(_) => f.write_str("the filter cannot be built"),
+            Self::Filter(_) => f.write_str("the file describes no filter that can be opened"),
+            Self::Attach(_) => f.write_str("this process cannot take a seat of the filter"),
+            Self::Growing => f.write_str("a filter that grows cannot be shared between processes"),
+            Self::TooManyProcesses { asked, max } => {
+                write!(
+                    f,
+                    "{asked} processes cannot share a filter: only 1 to {max} can"
+                )
+            }
+            Self::FileSystem { name } => {
+                write!(
+                    f,
+                    "a file on {name} cannot be shared: use tmpfs or a local disk"
+                )
+            }
+        }
+    }
+}
+
+impl Error for OpenError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            Self::Build(error) => Some(error),
+            Self::Filter(error) => Some(error),
+            Self::Attach(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<AttachError> for OpenError {
+    fn from(error: AttachError) -> Self {
+        Self::Attach(error)
+    }
+}
+
+impl From<SnapshotError> for OpenError {
+    fn from(error: SnapshotError) -> Self {
+        Self::Filter(error)
+    }
+}
+
+/// This process cannot take a seat, so it can only look items up, remove them, and insert into empty
+/// slots.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AttachError {
+    /// A system call failed: the source of this error.
+    Io(io::Error),
+    /// All seats are taken, by living processes, or by dead ones that have not been repaired.
+    TooManyProcesses {
+        /// The maximum number of processes.
+        max: usize,
+    },
+}
+
+impl fmt::Display for AttachError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(_) => f.write_str("the file of the filter cannot be opened again"),
+            Self::TooManyProcesses { max } => {
+                write!(
+                    f,
+                    "{max} processes share the filter already, and no more can"
+                )
+            }
+        }
+    }
+}
+
+impl Error for AttachError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            Self::TooManyProcesses { .. } => None,
+        }
+    }
+}
+
+impl From<io::Error> for AttachError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// The call needs the filter for itself.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NotAlone {
+    /// A system call failed: the source of this error.
+    Io(io::Error),
+    /// Another process uses the filter.
+    InUse,
+}
+
+impl fmt::Display for NotAlone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Io(_) => "the file of the filter cannot be opened again",
+            Self::InUse => "another process uses the filter",
+        })
+    }
+}
+
+impl Error for NotAlone {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            Self::InUse => None,
+        }
+    }
+}
+
+impl From<io::Error> for NotAlone {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}

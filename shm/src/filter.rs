@@ -1,0 +1,428 @@
+//! A filter that several processes share.
+
+use crate::{
+    error::{AttachError, NotAlone, OpenError},
+    header::{Header, MAX_PROCESSES, PAGE, Seats},
+    locks::FileName,
+    map::Map,
+    processes::Processes,
+};
+use guira::{
+    BatchError, Builder, CuckooFilter, InsertError, SeededState, Stats,
+    shared::{Memory, Repaired, SharedPlace},
+};
+use nix::{
+    fcntl::posix_fallocate,
+    sys::statfs::{FsType, fstatfs},
+};
+use std::{
+    fmt,
+    fs::{File, OpenOptions},
+    hash::{BuildHasher, Hash},
+    io,
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+};
+
+/// The default number of processes that can share a filter.
+const MEMBERS: usize = 63;
+
+/// The most holds of a stripe: one for each line.
+const MOST_HOLDS: u64 = 511;
+
+/// A filter that several processes share. Each process has its own `SharedFilter`.
+///
+/// Threads share it by reference, like a [`CuckooFilter`], and its methods work like the methods of the
+/// same names there. A child process may use the `SharedFilter` of its parent.
+///
+/// # Killed processes
+///
+/// A process may be killed at any instruction. The items that it has inserted stay, and its last call
+/// has either taken effect completely or not at all. Other processes complete or undo an interrupted
+/// relocation: [`repair`](Self::repair) looks for dead processes, and so does an insert that finds no
+/// room. No call waits for a repair.
+///
+/// A process that is *stopped* is not dead. While it is stopped, no item moves between the buckets of
+/// its last relocation, so inserts into a nearly full filter can fail.
+///
+/// # Child processes
+///
+/// A child has no seat until a call needs one. If none is free then, that call fails with
+/// [`TooManyInFlight`](InsertError::TooManyInFlight), and a remove that meets a relocation waits for its
+/// end. A child that calls [`attach`](Self::attach) first learns this from an error instead.
+pub struct SharedFilter<S = SeededState> {
+    filter: CuckooFilter<S>,
+    processes: Arc<Processes>,
+    map: Arc<Map>,
+}
+
+/// How many processes share a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Participants {
+    /// Processes that have a seat, including dead ones that have not been repaired.
+    pub in_use: usize,
+    /// The maximum number of processes.
+    pub max: usize,
+    /// Processes that died while they had a seat, and have been repaired.
+    pub deaths: u64,
+}
+
+impl SharedFilter {
+    /// Opens the filter in a file, and takes a seat for this process.
+    ///
+    /// Takes microseconds, whatever the size of the filter. The buckets are not checked: with any
+    /// contents, calls neither panic nor loop forever.
+    ///
+    /// # Safety
+    ///
+    /// While the result is in use, no program may truncate the file, or write to it except through this
+    /// package. After a truncation, the next access ends the process with SIGBUS. After other writes,
+    /// answers are wrong.
+    ///
+    /// # Errors
+    ///
+    /// * [`OpenError::Attach`]: all seats are taken.
+    /// * Other [`OpenError`]s describe what is wrong with the file.
+    #[expect(unsafe_code, reason = "the file must not change in other ways")]
+    pub unsafe fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::open_by(path.as_ref(), SeededState::new)
+    }
+}
+
+impl<S: BuildHasher + Clone + 'static> SharedFilter<S> {
+    /// Creates a file with an empty filter, for at most 63 processes.
+    ///
+    /// All memory of the file is allocated immediately. Only the owner can read and write the file.
+    /// Prefer tmpfs, for example `/dev/shm`: the kernel writes a file on disk back.
+    ///
+    /// # Safety
+    ///
+    /// As [`open`](SharedFilter::open).
+    ///
+    /// # Errors
+    ///
+    /// * [`OpenError::Exists`]: a file with this name exists.
+    /// * [`OpenError::Build`]: the builder's settings cannot be met.
+    /// * [`OpenError::Growing`]: the builder asks for a filter that grows.
+    /// * [`OpenError::FileSystem`]: the file system is not supported.
+    /// * [`OpenError::Io`]: the file cannot be created, or the file system has no room for it.
+    #[expect(unsafe_code, reason = "as `open`")]
+    pub unsafe fn create(path: impl AsRef<Path>, builder: Builder<S>) -> Result<Self, OpenError> {
+        Self::create_by(path.as_ref(), builder, MEMBERS)
+    }
+
+    /// [`create`](Self::create) for at most `max_processes` processes, from 1 to 255.
+    ///
+    /// At most 511 calls can relocate items, run `insert_unique` or scan the filter at the same time.
+    /// Each process can make an equal share of these calls, and at most 32. Idle threads can reserve up to
+    /// half of the share of their process.
+    ///
+    /// # Safety
+    ///
+    /// As [`open`](SharedFilter::open).
+    ///
+    /// # Errors
+    ///
+    /// As [`create`](Self::create), and [`OpenError::TooManyProcesses`].
+    #[expect(unsafe_code, reason = "as `open`")]
+    pub unsafe fn create_for(
+        path: impl AsRef<Path>,
+        builder: Builder<S>,
+        max_processes: usize,
+    ) -> Result<Self, OpenError> {
+        Self::create_by(path.as_ref(), builder, max_processes)
+    }
+
+    /// Like [`open`](SharedFilter::open), for a filter with another hasher.
+    ///
+    /// # Safety
+    ///
+    /// As [`open`](SharedFilter::open).
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](SharedFilter::open).
+    #[expect(unsafe_code, reason = "as `open`")]
+    pub unsafe fn open_with_hasher(path: impl AsRef<Path>, hasher: S) -> Result<Self, OpenError> {
+        Self::open_by(path.as_ref(), |_| hasher)
+    }
+
+    fn create_by(path: &Path, builder: Builder<S>, members: usize) -> Result<Self, OpenError> {
+        if !(1..=MAX_PROCESSES).contains(&members) {
+            return Err(OpenError::TooManyProcesses {
+                asked: members,
+                max: MAX_PROCESSES,
+            });
+        }
+        // Its pages are never touched, so it takes up no memory.
+        let empty = builder.build().map_err(OpenError::Build)?;
+        let filter = empty.header();
+        let of_filter = CuckooFilter::<S>::shared_words(&filter)?.ok_or(OpenError::Growing)?;
+        let header = Header {
+            members,
+            words: PAGE + of_filter,
+            filter,
+        };
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        // The file gets its name when it is complete.
+        let file = tempfile::NamedTempFile::new_in(directory)?;
+        check_file_system(file.as_file())?;
+        let bytes = header.words as i64 * 8;
+        file.as_file().set_len(bytes as u64)?;
+        // Reports a full tmpfs as an error here, instead of SIGBUS later.
+        posix_fallocate(file.as_file(), 0, bytes).map_err(io::Error::from)?;
+        header.write(Map::of_file(file.as_file(), header.words)?.words());
+        file.persist_noclobber(path)
+            .map_err(|error| match error.error {
+                error if error.kind() == io::ErrorKind::AlreadyExists => OpenError::Exists,
+                error => OpenError::Io(error),
+            })?;
+        let hasher = empty.hasher().clone();
+        Self::open_by(path, |_| hasher)
+    }
+
+    fn open_by(path: &Path, hasher: impl FnOnce(u64) -> S) -> Result<Self, OpenError> {
+        let file = OpenOptions::new().read(true).write(true).open(path)?;
+        check_file_system(&file)?;
+        let bytes = file.metadata()?.len();
+        if bytes < 8 * PAGE as u64 || !bytes.is_multiple_of(8) {
+            return Err(OpenError::NotAFilter);
+        }
+        let words = usize::try_from(bytes / 8).map_err(|_| OpenError::NotAFilter)?;
+        let map = Arc::new(Map::of_file(&file, words)?);
+        let header = Header::read(map.words())?;
+        let of_filter =
+            CuckooFilter::<S>::shared_words(&header.filter)?.ok_or(OpenError::Growing)?;
+        if words - PAGE != of_filter {
+            return Err(OpenError::Length {
+                found: bytes,
+                expected: 8 * (PAGE + of_filter) as u64,
+            });
+        }
+        let name = FileName::new(path, &file)?;
+        let processes = Arc::new(Processes::new(name, map.clone(), header.members)?);
+        let place = SharedPlace {
+            memory: map.clone(),
+            start: PAGE,
+            most_members: header.members,
+            members: processes.clone(),
+            salt: std::process::id() as usize,
+        };
+        let filter = CuckooFilter::shared(&header.filter, hasher, place)?;
+        let filter = filter.ok_or(OpenError::Growing)?;
+        let most = filter.most_holds();
+        if most > MOST_HOLDS {
+            return Err(OpenError::Control {
+                what: "number of holds of a stripe",
+                found: most,
+            });
+        }
+        let opened = Self {
+            filter,
+            processes,
+            map,
+        };
+        opened.attach()?;
+        Ok(opened)
+    }
+}
+
+fn check_file_system(file: &File) -> Result<(), OpenError> {
+    const REFUSED: [(FsType, &str); 5] = [
+        (FsType(0x6969), "NFS"),
+        (FsType(0x517b), "SMB"),
+        (FsType(0xff53_4d42), "CIFS"),
+        (FsType(0x6573_5546), "FUSE"),
+        (FsType(0x0102_1997), "9P"),
+    ];
+    let found = fstatfs(file).map_err(io::Error::from)?.filesystem_type();
+    match REFUSED.iter().find(|(refused, _)| *refused == found) {
+        Some((_, name)) => Err(OpenError::FileSystem { name }),
+        None => Ok(()),
+    }
+}
+
+/// Processes.
+impl<S: BuildHasher + 'static> SharedFilter<S> {
+    /// Takes a seat for this process, unless it has one.
+    ///
+    /// Opening a filter takes a seat, but a child process has to take its own one. Its first call that
+    /// relocates items, runs `insert_unique` or scans the filter does so. This method does it before, and
+    /// reports a failure.
+    ///
+    /// # Errors
+    ///
+    /// Returns an [`AttachError`] if all seats are taken, or if the file cannot be opened again.
+    pub fn attach(&self) -> Result<(), AttachError> {
+        if self.processes.take_seat().is_err() {
+            self.repair();
+            self.processes.take_seat()?;
+        }
+        Ok(())
+    }
+
+    /// Completes or undoes what dead processes have begun.
+    ///
+    /// Inserts do this automatically when they find no room. Call this method after a process was
+    /// killed, for example when its parent notices.
+    pub fn repair(&self) -> Repaired {
+        self.filter.repair_dead()
+    }
+
+    /// Returns how many processes share the filter.
+    #[must_use]
+    pub fn participants(&self) -> Participants {
+        Participants {
+            in_use: self.processes.in_use(),
+            max: self.processes.members(),
+            // Relaxed: it counts, and orders nothing.
+            deaths: self.map.deaths().load(Ordering::Relaxed),
+        }
+    }
+
+    /// Counts the items, and makes [`len`](Self::len) exact again. O(buckets).
+    ///
+    /// No other process may have a seat. The call does not notice a child that has not taken one yet.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`NotAlone`] if another process has a seat.
+    pub fn recount(&mut self) -> Result<usize, NotAlone> {
+        self.repair();
+        let locks = self.processes.lock_all_others().map_err(NotAlone::Io)?;
+        let _locks = locks.ok_or(NotAlone::InUse)?;
+        Ok(self.filter.recount())
+    }
+}
+
+/// Items. Each method is that of [`CuckooFilter`] with the same name.
+impl<S: BuildHasher + 'static> SharedFilter<S> {
+    /// [`CuckooFilter::contains`].
+    #[inline]
+    #[must_use]
+    pub fn contains<T: Hash + ?Sized>(&self, item: &T) -> bool {
+        self.filter.contains_shared(item)
+    }
+
+    /// [`CuckooFilter::contains_batch`].
+    pub fn contains_batch<T: Hash>(&self, items: &[T], results: &mut [bool]) {
+        self.filter.contains_batch(items, results);
+    }
+
+    /// [`CuckooFilter::count`].
+    #[must_use]
+    pub fn count<T: Hash + ?Sized>(&self, item: &T) -> usize {
+        self.filter.count(item)
+    }
+
+    /// [`CuckooFilter::insert`].
+    ///
+    /// # Errors
+    ///
+    /// * [`InsertError::TooManyInFlight`]: the insert needs a relocation, and this process has no seat,
+    ///   or too many calls in flight.
+    /// * [`InsertError::BlockedByScan`]: a scan by another process blocks the relocation.
+    /// * The other errors of [`CuckooFilter::insert`].
+    #[inline]
+    pub fn insert<T: Hash + ?Sized>(&self, item: &T) -> Result<(), InsertError> {
+        self.filter.insert_shared(item)
+    }
+
+    /// [`CuckooFilter::insert_unique`]: of all racing calls in all processes, exactly one returns true.
+    ///
+    /// A process that is killed during the call may have inserted the item.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Self::insert); each call needs a seat.
+    #[inline]
+    pub fn insert_unique<T: Hash + ?Sized>(&self, item: &T) -> Result<bool, InsertError> {
+        self.filter.insert_unique_shared(item)
+    }
+
+    /// [`CuckooFilter::insert_batch`].
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](Self::insert).
+    pub fn insert_batch<T: Hash>(&self, items: &[T]) -> Result<(), BatchError> {
+        self.filter.insert_batch(items)
+    }
+
+    /// [`CuckooFilter::remove`].
+    #[inline]
+    pub fn remove<T: Hash + ?Sized>(&self, item: &T) -> bool {
+        self.filter.remove_shared(item)
+    }
+
+    /// [`CuckooFilter::clear`].
+    ///
+    /// # Errors
+    ///
+    /// As [`attach`](Self::attach).
+    pub fn clear(&self) -> Result<(), AttachError> {
+        self.attach()?;
+        self.filter.clear();
+        Ok(())
+    }
+
+    /// [`CuckooFilter::write_to`]. [`CuckooFilter::read_from`] reads the snapshot into a filter of one
+    /// process.
+    ///
+    /// # Errors
+    ///
+    /// The errors of [`CuckooFilter::write_to`] and of [`attach`](Self::attach).
+    pub fn write_to(&self, writer: impl io::Write) -> io::Result<()> {
+        self.attach().map_err(io::Error::other)?;
+        self.filter.write_to(writer)
+    }
+
+    /// [`CuckooFilter::len`].
+    ///
+    /// Exact at rest, unless processes have died. Each dead process may have left it off by one, or by
+    /// the items of its current batch. [`recount`](Self::recount) makes it exact.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.filter.len()
+    }
+
+    /// [`CuckooFilter::is_empty`].
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.filter.is_empty()
+    }
+
+    /// [`CuckooFilter::capacity`].
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.filter.capacity()
+    }
+
+    /// [`CuckooFilter::stats`]. The counters only count events in this process.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.filter.stats()
+    }
+
+    /// [`CuckooFilter::hasher`].
+    #[must_use]
+    pub fn hasher(&self) -> &S {
+        self.filter.hasher()
+    }
+
+    /// The traces that operations have left, for tests.
+    #[doc(hidden)]
+    pub fn census(&self) -> guira::shared::Census {
+        self.filter.census()
+    }
+}
+
+impl<S> fmt::Debug for SharedFilter<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedFilter").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,136 @@
+//! The first page of the file: what filter it holds, and which seats are in use.
+
+use crate::error::OpenError;
+use guira::shared::Memory;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The words of the first page. The filter begins behind it.
+pub(crate) const PAGE: usize = 512;
+
+/// The most processes: their seats are in the first page.
+pub(crate) const MAX_PROCESSES: usize = 255;
+
+/// How a file begins, as the bytes of a number of this machine.
+const MAGIC: u64 = u64::from_ne_bytes(*b"guirashm");
+
+/// The version of the format. The order of its bytes shows that of the machine.
+const VERSION: u64 = 0x0102_0304_0000_0001;
+
+/// The words of the immutable part before its checksum.
+const FIXED: usize = 13;
+
+/// Where the filter's own header is, of 68 bytes.
+const FILTER: std::ops::Range<usize> = 4..FIXED;
+
+/// The word that counts the processes that have died.
+const DEATHS: usize = 32;
+
+/// The word of the first seat.
+const SEATS: usize = 64;
+
+/// What a file says of its filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// The most processes.
+    pub(crate) members: usize,
+    /// The words of the file.
+    pub(crate) words: usize,
+    /// The filter's own header.
+    pub(crate) filter: [u8; 68],
+}
+
+impl Header {
+    fn fixed(&self) -> [u64; FIXED] {
+        let mut fixed = [0; FIXED];
+        fixed[..4].copy_from_slice(&[MAGIC, VERSION, self.words as u64, self.members as u64]);
+        for (word, bytes) in fixed[FILTER].iter_mut().zip(self.filter.chunks(8)) {
+            let mut eight = [0; 8];
+            eight[..bytes.len()].copy_from_slice(bytes);
+            *word = u64::from_le_bytes(eight);
+        }
+        fixed
+    }
+
+    /// Writes it into a file that no other process knows.
+    pub(crate) fn write(&self, words: &[AtomicU64]) {
+        let fixed = self.fixed();
+        let checksum = checksum(&fixed);
+        for (word, value) in words.iter().zip(fixed.into_iter().chain([checksum])) {
+            // Relaxed: the file gets its name later.
+            word.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// Reads it from the words of a file.
+    pub(crate) fn read(words: &[AtomicU64]) -> Result<Self, OpenError> {
+        // Relaxed: the file got its name when it was complete.
+        let load = |at: usize| words[at].load(Ordering::Relaxed);
+        if load(0) != MAGIC {
+            return Err(OpenError::NotAFilter);
+        }
+        match load(1) {
+            VERSION => {}
+            other if other.swap_bytes() >> 32 == VERSION >> 32 => {
+                return Err(OpenError::Architecture);
+            }
+            found => {
+                return Err(OpenError::Version {
+                    found: found as u32,
+                });
+            }
+        }
+        let fixed: [u64; FIXED] = std::array::from_fn(load);
+        let (stored, computed) = (load(FIXED), checksum(&fixed));
+        if stored != computed {
+            return Err(OpenError::Checksum { stored, computed });
+        }
+        let (found, members) = (fixed[2], fixed[3] as usize);
+        if found != words.len() as u64 {
+            return Err(OpenError::Length {
+                found: words.len() as u64 * 8,
+                expected: found.saturating_mul(8),
+            });
+        }
+        if !(1..=MAX_PROCESSES).contains(&members) {
+            return Err(OpenError::Control {
+                what: "number of processes",
+                found: members as u64,
+            });
+        }
+        let mut filter = [0; 68];
+        for (bytes, word) in filter.chunks_mut(8).zip(&fixed[FILTER]) {
+            bytes.copy_from_slice(&word.to_le_bytes()[..bytes.len()]);
+        }
+        Ok(Self {
+            members,
+            words: words.len(),
+            filter,
+        })
+    }
+}
+
+fn checksum(fixed: &[u64; FIXED]) -> u64 {
+    let mut hasher = crc32fast::Hasher::new();
+    for word in fixed {
+        hasher.update(&word.to_ne_bytes());
+    }
+    hasher.finalize().into()
+}
+
+/// The seats in the first page, and the number of deaths.
+pub(crate) trait Seats {
+    /// The word of a seat: 0 if its process has left nothing.
+    fn seat_word(&self, seat: usize) -> &AtomicU64;
+    /// The number of processes that have died.
+    fn deaths(&self) -> &AtomicU64;
+}
+
+impl<M: Memory> Seats for M {
+    fn seat_word(&self, seat: usize) -> &AtomicU64 {
+        &self.words()[SEATS + seat]
+    }
+
+    fn deaths(&self) -> &AtomicU64 {
+        &self.words()[DEATHS]
+    }
+}

@@ -1,0 +1,299 @@
+//! A process dies before every step of an operation, and its repairer before every step of the repair.
+//!
+//! Run with `RUSTFLAGS="--cfg guira_faults" cargo test -p guira-shm --test deaths`.
+//!
+//! Each case begins with a copy of one file. A child dies in an operation, a second one repairs and dies,
+//! and a third repair ends. Then nothing may be left, every item must be found, and there must be as
+//! much room as before.
+#![cfg(all(guira_faults, target_os = "linux", target_pointer_width = "64"))]
+#![expect(unsafe_code, reason = "files are opened")]
+#![allow(dead_code)]
+
+mod common;
+
+use common::{builder, create, directory, in_child, open, path, role, start, text};
+use guira::{
+    model::{Step, watch},
+    shared::Census,
+};
+use guira_shm::SharedFilter;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use std::{fs, os::unix::process::ExitStatusExt, path::Path, process::ExitStatus};
+
+/// What a child does before it dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    /// Inserts an item for which others have to move.
+    Insert,
+    /// The same, if it is absent.
+    InsertUnique,
+    /// Removes all items, beside the marks of a mover that has died.
+    Remove,
+    Snapshot,
+    Repair,
+}
+
+const ACTS: [Act; 5] = [
+    Act::Insert,
+    Act::InsertUnique,
+    Act::Remove,
+    Act::Snapshot,
+    Act::Repair,
+];
+
+/// Whether a death before this step differs from one before the next step that writes.
+fn writes(step: Step) -> bool {
+    !matches!(
+        step,
+        Step::Observe
+            | Step::ReadP
+            | Step::ReadQ
+            | Step::RereadP
+            | Step::RereadQ
+            | Step::Validate
+            | Step::LoadForUpdate
+            | Step::Hint
+            | Step::ReadEpoch
+            | Step::RereadEpoch
+            | Step::Scan
+    )
+}
+
+/// From now on counts this thread's steps, and kills the process before step `death`.
+fn die_before(death: usize, counts: impl Fn(Step) -> bool + 'static) {
+    let mut left = death;
+    watch(move |step| {
+        if !counts(step) {
+            return;
+        }
+        if left == 0 {
+            kill(Pid::this(), Signal::SIGKILL).expect("a signal");
+        }
+        left -= 1;
+    });
+}
+
+/// A role: acts, and dies before step `death`, unless it is through before.
+#[test]
+fn actor() {
+    let Some(arguments) = role() else { return };
+    let [file, act, death, items] = &arguments[..] else {
+        panic!("{arguments:?}");
+    };
+    let act = *ACTS.iter().find(|it| format!("{it:?}") == *act).unwrap();
+    let (death, items) = (death.parse().unwrap(), items.parse::<u64>().unwrap());
+    let filter = open(&path(file));
+    match act {
+        Act::Remove => die_before(death, |step| {
+            matches!(step, Step::Note | Step::Hold | Step::Kill | Step::EndHold)
+        }),
+        _ => die_before(death, writes),
+    }
+    match act {
+        Act::Insert => filter.insert(&items).unwrap(),
+        Act::InsertUnique => assert!(filter.insert_unique(&items).unwrap()),
+        Act::Remove => {
+            for item in 0..items {
+                fs::write(path(file).with_extension("removed"), item.to_string()).unwrap();
+                assert!(filter.remove(&item), "item {item} is lost");
+            }
+        }
+        Act::Snapshot => filter.write_to(std::io::sink()).unwrap(),
+        Act::Repair => {
+            filter.repair();
+        }
+    }
+}
+
+/// A child acts, and dies before step `death`. True if it has died, and false if it was through before.
+fn dies(file: &Path, act: Act, death: usize, items: u64) -> bool {
+    let arguments = [
+        text(file),
+        format!("{act:?}"),
+        death.to_string(),
+        items.to_string(),
+    ];
+    let status: ExitStatus = start("actor", &arguments).wait().unwrap();
+    let died = status.signal() == Some(Signal::SIGKILL as i32);
+    assert!(died || status.success(), "{act:?} {death}: {status}");
+    died
+}
+
+/// The number of items after which an insert makes a path of at least two moves. (The same calls make the
+/// same filter.)
+fn items_before_a_path(capacity: usize) -> u64 {
+    let filter = builder(capacity).build().unwrap();
+    (0..)
+        .find(|item| {
+            let before = filter.stats().relocations;
+            filter.insert(item).expect("there is a path");
+            filter.stats().relocations >= before + 2
+        })
+        .unwrap()
+}
+
+const CAPACITY: usize = 150;
+
+/// A file with a filter that has the items, and their number.
+fn template(directory: &Path) -> (std::path::PathBuf, u64) {
+    let file = directory.join("template");
+    let filter = create(&file, builder(CAPACITY));
+    let items = items_before_a_path(CAPACITY);
+    for item in 0..items {
+        filter.insert(&item).unwrap();
+    }
+    (file, items)
+}
+
+/// Nothing is left, the items from `first` on are there, and `more` besides at most: the one that was
+/// being removed, and the one that was being inserted.
+fn check(filter: &SharedFilter, first: u64, items: u64, more: usize, case: &str) {
+    let census = filter.census();
+    let nothing = Census {
+        items: census.items,
+        ..Census::default()
+    };
+    assert_eq!(census, nothing, "{case}");
+    let present = (items - first) as usize;
+    assert!(
+        (present..=present + more).contains(&census.items),
+        "{case}: {} of {present}",
+        census.items
+    );
+    for item in first..items {
+        assert!(filter.contains(&item), "{case}: item {item} is lost");
+    }
+    for item in first..items {
+        assert!(filter.remove(&item), "{case}: item {item} is lost");
+    }
+    // The item that was being inserted, or removed, may be there.
+    for item in [items, first.saturating_sub(1)] {
+        filter.remove(&item);
+    }
+    assert_eq!(filter.census().items, 0, "{case}: a ghost");
+    // There is as much room as in a new filter.
+    let new = builder(CAPACITY).build().unwrap();
+    let fits = |insert: &dyn Fn(u64) -> bool| (0..).take_while(|&item| insert(item)).count();
+    let here = fits(&|item| filter.insert(&item).is_ok());
+    assert_eq!(
+        here,
+        fits(&|item| new.insert(&item).is_ok()),
+        "{case}: room"
+    );
+}
+
+/// A child dies before each step of the act, and a repairer before each of its own. Returns the number
+/// of cases.
+fn die_everywhere(prepare: impl Fn(&Path), file: &Path, act: Act, items: u64) -> usize {
+    let mut cases = 0;
+    for death in 0.. {
+        prepare(file);
+        if !dies(file, act, death, items) {
+            break;
+        }
+        let dead = fs::read(file).unwrap();
+        for repair in 0.. {
+            rewrite(file, &dead);
+            let repairer_died = dies(file, Act::Repair, repair, items);
+            let filter = open(file);
+            filter.repair();
+            let case = format!("{act:?}, death {death}, repair {repair}");
+            let removed = fs::read_to_string(file.with_extension("removed"));
+            let first = match act {
+                Act::Remove => removed.unwrap().parse::<u64>().unwrap() + 1,
+                _ => 0,
+            };
+            check(&filter, first, items, 2, &case);
+            cases += 1;
+            if !repairer_died {
+                break;
+            }
+        }
+    }
+    cases
+}
+
+/// The file has these bytes, and is still the same file.
+fn rewrite(file: &Path, bytes: &[u8]) {
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(file);
+    std::os::unix::fs::FileExt::write_all_at(&file.unwrap(), bytes, 0).unwrap();
+}
+
+fn in_act(act: Act) {
+    let directory = directory();
+    let (template, items) = template(directory.path());
+    let bytes = fs::read(template).unwrap();
+    let file = directory.path().join("filter");
+    let cases = die_everywhere(|file| rewrite(file, &bytes), &file, act, items);
+    println!("{act:?}: {cases} cases");
+    assert!(cases > 2);
+}
+
+#[test]
+fn in_an_insert_that_moves() {
+    in_act(Act::Insert);
+}
+
+#[test]
+fn in_insert_unique() {
+    in_act(Act::InsertUnique);
+}
+
+#[test]
+fn in_a_snapshot() {
+    in_act(Act::Snapshot);
+}
+
+/// A child finds all seats taken, one of them by a dead mover. A remove that needs a seat repairs it first.
+#[test]
+fn in_an_insert_that_has_the_last_seat() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let items = items_before_a_path(CAPACITY);
+    // SAFETY: no other program knows the directory of this test.
+    let filter = unsafe { SharedFilter::create_for(&file, builder(CAPACITY), 2) }.unwrap();
+    for item in 0..items {
+        filter.insert(&item).unwrap();
+    }
+    let bytes = fs::read(&file).unwrap();
+    let mut repaired = 0;
+    for death in 0.. {
+        rewrite(&file, &bytes);
+        if !dies(&file, Act::Insert, death, items) {
+            break;
+        }
+        let removed = in_child(|| (0..items).all(|item| filter.remove(&item)));
+        assert!(removed, "death {death}: an item is lost");
+        repaired += filter.participants().deaths;
+    }
+    assert!(repaired > 0, "no remove needs a seat");
+}
+
+/// A mover has died between Decide and Deliver: the remove of what it moved holds the stripe.
+#[test]
+fn in_a_remove_beside_a_mover_that_is_dead() {
+    let directory = directory();
+    let (template, items) = template(directory.path());
+    let bytes = fs::read(template).unwrap();
+    let file = directory.path().join("filter");
+    let (mut cases, mut with_holds) = (0, 0);
+    for death in 0.. {
+        rewrite(&file, &bytes);
+        if !dies(&file, Act::Insert, death, items) {
+            break;
+        }
+        let dead = fs::read(&file).unwrap();
+        let here = die_everywhere(|file| rewrite(file, &dead), &file, Act::Remove, items);
+        with_holds += usize::from(here > 1);
+        cases += here;
+    }
+    println!("Remove: {cases} cases, {with_holds} movers in the way");
+    assert!(with_holds > 0, "no remove holds a stripe");
+}

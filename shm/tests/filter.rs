@@ -1,0 +1,402 @@
+//! The file, the processes and the errors of shared filters.
+#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#![expect(unsafe_code, reason = "files are opened, and processes forked")]
+#![allow(dead_code)]
+
+mod common;
+
+use common::{builder, create, directory, in_child, of_layout, open, path, role, start, text};
+use guira::{BuildError, CuckooFilter, InsertError, SnapshotError};
+use guira_shm::{AttachError, NotAlone, OpenError, SharedFilter};
+use std::{fs, hash::RandomState, path::Path};
+
+fn error(path: &Path) -> OpenError {
+    // SAFETY: no other program knows the directory of this test.
+    unsafe { SharedFilter::open(path) }.expect_err("no filter")
+}
+
+/// Creates a filter that must be refused.
+fn refused(path: &Path, builder: guira::Builder) -> OpenError {
+    // SAFETY: as above.
+    unsafe { SharedFilter::create(path, builder) }.expect_err("no filter")
+}
+
+#[test]
+fn two_see_the_items_of_each_other_in_each_layout() {
+    let directory = directory();
+    for (number, bits) in [10, 12, 15, 20, 30, 9, 11, 13].into_iter().enumerate() {
+        let file = directory.path().join(number.to_string());
+        let builder = of_layout(1_000, bits);
+        let (here, there) = (create(&file, builder.clone()), open(&file));
+        for item in 0..1_000_u32 {
+            let filter = if item % 2 == 0 { &here } else { &there };
+            filter.insert(&item).unwrap();
+        }
+        assert!((0..1_000_u32).all(|item| here.contains(&item) && there.contains(&item)));
+        assert_eq!((here.len(), there.len()), (1_000, 1_000));
+        let mut bytes = Vec::new();
+        there.write_to(&mut bytes).unwrap();
+        let snapshot = CuckooFilter::from_bytes(&bytes).unwrap();
+        assert!((0..1_000_u32).all(|item| snapshot.contains(&item)));
+        assert!((0..1_000_u32).all(|item| there.remove(&item)));
+        assert!(here.is_empty() && here.census().items == 0);
+    }
+}
+
+#[test]
+fn one_call_of_all_processes_inserts_an_item() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let (here, there) = (create(&file, builder(10_000)), open(&file));
+    let inserted: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = [&here, &there, &here, &there]
+            .into_iter()
+            .map(|filter| {
+                let insert = |item: &u32| filter.insert_unique(item) == Ok(true);
+                scope.spawn(move || (0..10_000).filter(insert).count())
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .sum()
+    });
+    // Some share the class of another one.
+    assert!((9_900..=10_000).contains(&inserted), "{inserted}");
+    assert_eq!((here.len(), here.census().items), (inserted, inserted));
+    there.clear().unwrap();
+    assert_eq!((here.len(), here.census().items), (0, 0));
+}
+
+#[test]
+fn a_file_is_created_once_and_for_its_owner() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let filter = create(&file, builder(100));
+    filter.insert("ani").unwrap();
+    assert!(matches!(refused(&file, builder(100)), OpenError::Exists));
+    assert!(open(&file).contains("ani"), "the file is as it was");
+    assert_eq!(
+        fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert_eq!(
+        fs::read_dir(directory.path()).unwrap().count(),
+        1,
+        "no other file"
+    );
+}
+
+#[test]
+fn what_cannot_be_shared_is_refused() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let growing = builder(100).max_capacity(10_000);
+    assert!(matches!(refused(&file, growing), OpenError::Growing));
+    let none = builder(100).capacity(0);
+    let error = refused(&file, none);
+    assert!(matches!(error, OpenError::Build(BuildError::ZeroCapacity)));
+    for asked in [0, 256] {
+        // SAFETY: as above.
+        let error = unsafe { SharedFilter::create_for(&file, builder(100), asked) }.unwrap_err();
+        assert!(matches!(
+            error,
+            OpenError::TooManyProcesses { max: 255, .. }
+        ));
+    }
+    assert!(!file.exists());
+}
+
+#[test]
+fn other_files_are_refused() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    assert!(matches!(error(&file), OpenError::Io(_)));
+    fs::write(&file, [7; 100]).unwrap();
+    assert!(matches!(error(&file), OpenError::NotAFilter));
+    fs::write(&file, [7; 8192]).unwrap();
+    assert!(matches!(error(&file), OpenError::NotAFilter));
+    fs::remove_file(&file).unwrap();
+    create(&file, builder(100)).insert("ani").unwrap();
+    let good = fs::read(&file).unwrap();
+    let changed = |at: usize, value: u64| {
+        let mut bytes = good.clone();
+        bytes[8 * at..8 * at + 8].copy_from_slice(&value.to_ne_bytes());
+        fs::write(&file, bytes).unwrap();
+        error(&file)
+    };
+    let version = u64::from_ne_bytes(good[8..16].try_into().unwrap());
+    assert!(matches!(
+        changed(1, version + 1),
+        OpenError::Version { found: 2 }
+    ));
+    assert!(matches!(
+        changed(1, version.swap_bytes()),
+        OpenError::Architecture
+    ));
+    for at in 2..=13 {
+        assert!(
+            matches!(changed(at, 99), OpenError::Checksum { .. }),
+            "{at}"
+        );
+    }
+    fs::write(&file, &good[..good.len() - 8]).unwrap();
+    assert!(matches!(error(&file), OpenError::Length { .. }));
+    fs::write(&file, &good).unwrap();
+    assert!(open(&file).contains("ani"));
+}
+
+#[test]
+fn another_hasher_is_refused() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let hasher = RandomState::new();
+    let builder = CuckooFilter::builder().hasher(hasher.clone());
+    // SAFETY: no other program knows the directory of this test.
+    let filter = unsafe { SharedFilter::create(&file, builder) }.unwrap();
+    filter.insert("ani").unwrap();
+    assert!(matches!(
+        error(&file),
+        OpenError::Filter(SnapshotError::Hasher { .. })
+    ));
+    // SAFETY: as above.
+    let again = unsafe { SharedFilter::open_with_hasher(&file, hasher) }.unwrap();
+    assert!(again.contains("ani"));
+}
+
+#[test]
+fn seats_are_given_back_and_are_limited() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    let one = unsafe { SharedFilter::create_for(&file, builder(1_000), 2) }.unwrap();
+    assert_eq!(one.participants().in_use, 1);
+    one.attach().unwrap();
+    let two = open(&file);
+    assert_eq!(one.participants().in_use, 2);
+    let is_too_many =
+        |error: &AttachError| matches!(error, AttachError::TooManyProcesses { max: 2 });
+    assert!(matches!(error(&file), OpenError::Attach(error) if is_too_many(&error)));
+    // A child has none, either.
+    assert!(in_child(|| {
+        one.attach().is_err_and(|error| is_too_many(&error))
+            && one.insert_unique("ani") == Err(InsertError::TooManyInFlight)
+            && one.insert("ani").is_ok()
+            && one.remove("ani")
+            && one.clear().is_err_and(|error| is_too_many(&error))
+            && one.write_to(std::io::sink()).is_err()
+    }));
+    drop(two);
+    assert!(in_child(|| one.insert_unique("ani") == Ok(true)));
+    let mut one = one;
+    assert_eq!(one.recount().unwrap(), 1);
+    assert_eq!(
+        (one.participants().in_use, one.participants().deaths),
+        (1, 1)
+    );
+}
+
+#[test]
+fn a_recount_needs_the_filter_for_itself() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let (mut here, there) = (create(&file, builder(100)), open(&file));
+    assert!(matches!(here.recount(), Err(NotAlone::InUse)));
+    drop(there);
+    assert_eq!(here.recount().unwrap(), 0);
+}
+
+#[test]
+fn a_file_that_is_replaced_takes_no_seat_of_the_new_one() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let old = create(&file, builder(100));
+    fs::remove_file(&file).unwrap();
+    let new = create(&file, builder(100));
+    assert!(in_child(|| matches!(old.attach(), Err(AttachError::Io(_)))));
+    old.insert("ani").unwrap();
+    assert!(old.contains("ani") && !new.contains("ani"));
+}
+
+/// A role: opens the filter and inserts an item, and then waits to be killed.
+#[test]
+fn sitter() {
+    let Some(arguments) = role() else { return };
+    let filter = open(&path(&arguments[0]));
+    filter.insert("ani").unwrap();
+    fs::write(&arguments[1], "ready").unwrap();
+    loop {
+        std::thread::park();
+    }
+}
+
+#[test]
+fn the_seat_of_a_process_that_is_killed_is_free_again() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    let filter = unsafe { SharedFilter::create_for(&file, builder(1_000), 2) }.unwrap();
+    for death in 1..=3 {
+        let ready = directory.path().join("ready");
+        let mut sitter = start("sitter", &[text(&file), text(&ready)]);
+        while !ready.exists() {
+            assert_eq!(sitter.try_wait().unwrap(), None, "the child has failed");
+            std::thread::yield_now();
+        }
+        assert!(filter.contains("ani"));
+        assert!(matches!(
+            error(&file),
+            OpenError::Attach(AttachError::TooManyProcesses { max: 2 })
+        ));
+        assert_eq!(filter.repair().processes, 0, "it lives");
+        sitter.kill().unwrap();
+        sitter.wait().unwrap();
+        fs::remove_file(&ready).unwrap();
+        assert_eq!(filter.repair().processes, 1);
+        assert_eq!(filter.participants().deaths, death);
+        assert_eq!(filter.participants().in_use, 1);
+    }
+    assert_eq!(filter.count("ani"), 3);
+}
+
+#[test]
+fn a_child_has_a_seat_of_its_own() {
+    let directory = directory();
+    let file = directory.path().join("filter");
+    // SAFETY: no other program knows the directory of this test.
+    let filter = unsafe { SharedFilter::create_for(&file, builder(1_000), 2) }.unwrap();
+    // More children than seats, one after the other, and none gives its seat back.
+    for child in 0..20_u32 {
+        let inserted = in_child(|| {
+            filter.insert_unique(&child) == Ok(true) && filter.participants().in_use == 2
+        });
+        assert!(inserted, "child {child}");
+    }
+    assert!((0..20_u32).all(|item| filter.contains(&item)));
+    // The seat of the parent is still its own.
+    let other = open(&file);
+    other.repair();
+    assert_eq!(other.participants().in_use, 2);
+    // A child that drops the filter leaves the parent's seat alone.
+    assert!(in_child(|| {
+        drop(filter);
+        true
+    }));
+}
+
+/// Children whose parents have ended, one after the other.
+#[test]
+fn a_chain_of_children_uses_up_no_seats() {
+    fn chain(filter: &SharedFilter, length: u32) -> bool {
+        length == 0
+            || filter.insert_unique(&length) == Ok(true) && in_child(|| chain(filter, length - 1))
+    }
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let filter = create(&file, builder(1_000));
+    assert!(chain(&filter, 40));
+    filter.repair();
+    assert_eq!((filter.len(), filter.participants().in_use), (40, 1));
+    for round in 0..100_u32 {
+        assert!(
+            in_child(|| filter.insert_unique(&(round, "round")) == Ok(true)),
+            "{round}"
+        );
+    }
+}
+
+/// Each child begins the next one, and ends before that does. None gives its seat back.
+#[test]
+fn a_thousand_children_of_children_insert_and_end() {
+    const CHILDREN: u32 = 1_000;
+    fn chain(filter: &SharedFilter, child: u32) -> bool {
+        // SAFETY: as in `in_child`.
+        child == CHILDREN
+            || filter.insert_unique(&child) == Ok(true)
+                && match unsafe { nix::unistd::fork() } {
+                    Ok(nix::unistd::ForkResult::Child) => {
+                        let code = i32::from(!chain(filter, child + 1));
+                        // SAFETY: as in `in_child`.
+                        unsafe { nix::libc::_exit(code) }
+                    }
+                    parent => parent.is_ok(),
+                }
+    }
+    let directory = directory();
+    let file = directory.path().join("filter");
+    let filter = create(&file, builder(2_000));
+    // Its end is that of the last process which has the other one.
+    let (mut end, kept) = std::io::pipe().unwrap();
+    assert!(in_child(|| chain(&filter, 0)));
+    drop(kept);
+    std::io::Read::read_to_end(&mut end, &mut Vec::new()).unwrap();
+    assert!((0..CHILDREN).all(|child| filter.contains(&child)));
+    // The last process ends a little after its pipe.
+    while filter.participants().in_use > 1 {
+        filter.repair();
+        std::thread::yield_now();
+    }
+    let participants = filter.participants();
+    assert_eq!((filter.len(), participants.deaths), (1_000, 1_000));
+}
+
+#[test]
+fn a_full_file_system_is_an_error_and_leaves_no_file() {
+    use nix::{
+        mount::{MsFlags, mount},
+        sched::{CloneFlags, unshare},
+        sys::{
+            resource::{Resource, setrlimit},
+            signal::{SigHandler, Signal, signal},
+        },
+    };
+    use std::io::ErrorKind;
+    let directory = directory();
+    let is_refused = |kind: ErrorKind| {
+        let error = refused(&directory.path().join("filter"), builder(1_000_000));
+        let has_kind = matches!(&error, OpenError::Io(error) if error.kind() == kind);
+        has_kind && fs::read_dir(directory.path()).is_ok_and(|files| files.count() == 0)
+    };
+    // A tmpfs that only the child has, if it may mount one.
+    let mounts = in_child(|| {
+        let none: Option<&str> = None;
+        let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+        let (flags, size) = (MsFlags::empty(), Some("size=64k"));
+        if unshare(CloneFlags::CLONE_NEWNS).is_err()
+            || mount(none, "/", none, private, none).is_err()
+            || mount(none, directory.path(), Some("tmpfs"), flags, size).is_err()
+        {
+            println!("no tmpfs can be mounted here");
+            return true;
+        }
+        is_refused(ErrorKind::StorageFull)
+    });
+    assert!(mounts);
+    assert!(in_child(|| {
+        // SAFETY: the signal that comes with the error would end the child.
+        let ignored = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
+        ignored.is_ok()
+            && setrlimit(Resource::RLIMIT_FSIZE, 65_536, 65_536).is_ok()
+            && is_refused(ErrorKind::FileTooLarge)
+    }));
+}
+
+#[test]
+fn a_file_without_permission_is_an_error() {
+    use nix::unistd::{Uid, setuid};
+    use std::os::unix::fs::PermissionsExt;
+    let directory = directory();
+    let file = directory.path().join("filter");
+    drop(create(&file, builder(100)));
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+    assert!(in_child(|| {
+        // Nothing is forbidden to root.
+        let is_user = !Uid::effective().is_root() || setuid(Uid::from_raw(65_534)).is_ok();
+        let kind = std::io::ErrorKind::PermissionDenied;
+        is_user
+            && fs::read(&file).is_ok()
+            && matches!(error(&file), OpenError::Io(error) if error.kind() == kind)
+    }));
+}
