@@ -1,4 +1,4 @@
-//! An allocator that counts what each thread allocates.
+//! An allocator that counts the allocations of each thread.
 
 use super::Memory;
 use std::{
@@ -6,20 +6,21 @@ use std::{
     cell::Cell,
 };
 
-/// The system's allocator, which counts. A binary declares it as its global allocator.
+/// The system allocator with counters. A binary declares it as its global allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct Counting;
 
 #[derive(Clone, Copy)]
 struct Counts {
     allocated: usize,
-    /// Below 0 if the thread has freed memory of others.
+    /// Negative if the thread has freed memory of other threads.
     in_use: isize,
     peak: isize,
 }
 
 thread_local! {
-    /// Constant at first and never dropped: the allocator can use it at any time.
+    /// The initial value is a constant and is never dropped, so the allocator can use it at any
+    /// time.
     static COUNTS: Cell<Counts> = const {
         Cell::new(Counts { allocated: 0, in_use: 0, peak: 0 })
     };
@@ -38,12 +39,12 @@ fn count(more: usize, less: usize) {
     });
 }
 
-// SAFETY: every call goes to the system's allocator as it came. Counting does not allocate, and it
-// does not panic.
+// SAFETY: every call is passed on unchanged to the system allocator. Counting neither allocates nor
+// panics.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 0);
-        // SAFETY: the caller's promise is the one that the system's allocator asks for.
+        // SAFETY: the caller's promise is the one that the system allocator requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -55,7 +56,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size, layout.size());
-        // SAFETY: as above; all memory comes from the system's allocator.
+        // SAFETY: as above, and all memory was allocated by the system allocator.
         unsafe { System.realloc(memory, layout, size) }
     }
 
@@ -66,7 +67,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Calls `work`, and says what this thread has allocated for it by [`Counting`].
+/// Calls `work`, and returns the memory that this thread allocated for it with [`Counting`].
 pub fn measure(work: &mut dyn FnMut()) -> Memory {
     let before = COUNTS.get();
     COUNTS.set(Counts {

@@ -1,11 +1,11 @@
-//! A search for bytes that cost a decoder more than their length justifies. For the tests of all
-//! crates, and of their fuzz targets.
+//! A search for inputs that cost a decoder more than their length justifies. The tests of all
+//! crates and their fuzz targets use it.
 //!
-//! A [`Target`] is a decoder with some valid inputs. [`search`] changes these at the edges of their
-//! fields, repeats and cuts sections, puts parts of two together, and makes the checksums right
-//! again. It continues from the inputs that cost the most memory for each byte, so it climbs. What it
-//! finds depends on its seed only. Time is measured and shown, but guides nothing: it is not
-//! deterministic.
+//! A [`Target`] is a decoder with some valid inputs. [`search`] changes these inputs at the edges
+//! of their fields, repeats and removes sections, combines parts of two inputs, and corrects the
+//! checksums. It continues from the inputs that cost the most memory per byte, like a hill climb.
+//! The results depend only on the seed. Time is measured and shown, but does not guide the search,
+//! because it is not deterministic.
 //!
 //! ```text
 //! GUIRA_LONG=1 cargo test -p guira-tests --test hostile_decoders -- --nocapture
@@ -21,39 +21,39 @@ use mutate::mutate;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{env, fmt, time::Instant};
 
-/// Bytes that a decoder may allocate for any input, however short: what a filter has beside its table,
-/// and a buffer.
+/// The bytes that a decoder may allocate for any input, however short: for a filter without its
+/// table, and for a buffer.
 pub const FREE: usize = 16 << 10;
 
-/// Bytes that a decoder may have in use for each byte of its input: four of the table, and one of what
-/// has come before that. The rest is for what the parts of a snapshot have beside their words.
+/// The bytes that a decoder may have in use per byte of input: four for the table, and one for the
+/// input so far. The rest is for the parts of a snapshot other than its words.
 pub const MOST_IN_USE: f64 = 5.5;
 
-/// Bytes that it may allocate for each byte, one after the other: the tables of successive passes
-/// double.
+/// The bytes that a decoder may allocate in total per byte of input. The tables of successive
+/// passes double in size.
 pub const MOST_ALLOCATED: f64 = 11.0;
 
-/// The longest input that is tried.
+/// The length of the longest input.
 pub const LONGEST: usize = 64 << 10;
 
-/// Inputs shorter than that say nothing about time.
+/// For shorter inputs, the time is not significant.
 const TIMED: usize = 1 << 10;
 
-/// How often an input is decoded again that seems to take long.
+/// How often an input that seems slow is decoded again.
 const TIMES: usize = 8;
 
-/// Inputs from which the search continues.
+/// The number of inputs from which the search continues.
 const KEPT: usize = 16;
 
-/// A decoder, and inputs from which to begin.
+/// A decoder, and its first inputs.
 pub struct Target<'a> {
-    /// Its name in the table of [`Worst`].
+    /// The name in the table of [`Worst`].
     pub name: &'a str,
     /// Valid inputs.
     pub seeds: Vec<Vec<u8>>,
-    /// Makes the checksums of an input right.
+    /// Corrects the checksums of an input.
     pub fix: fn(&mut [u8]),
-    /// Decodes an input; whether it was accepted.
+    /// Decodes an input, and returns whether it was accepted.
     pub decode: &'a dyn Fn(&[u8]) -> bool,
 }
 
@@ -64,39 +64,40 @@ impl fmt::Debug for Target<'_> {
     }
 }
 
-/// Bytes that a thread has allocated.
+/// The bytes that a thread has allocated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// All allocations together, and of each reallocation what it added. It bounds the work of
+    /// The sum of all allocations, and of the growth of each reallocation. It bounds the work of
     /// allocating, zeroing and filling memory.
     pub allocated: usize,
-    /// The most that was in use at one time.
+    /// The maximum in use at one time.
     pub peak: usize,
 }
 
-/// Calls a function and says what this thread has allocated for it; [`measure`] is one.
+/// Calls a function, and returns the memory that this thread allocated for it. [`measure`] is one
+/// implementation.
 pub type Measure = fn(&mut dyn FnMut()) -> Memory;
 
-/// The most that a decoder was seen to cost.
+/// The maximum costs of a decoder that were observed.
 #[derive(Clone, Debug, Default)]
 pub struct Worst {
     name: String,
     inputs: usize,
     accepted: usize,
-    /// Bytes allocated, in all, for each byte of the input; without [`FREE`].
+    /// Bytes allocated in total per byte of input, without [`FREE`].
     pub allocated: f64,
-    /// Bytes in use at one time for each byte of the input; without [`FREE`].
+    /// Bytes in use at one time per byte of input, without [`FREE`].
     pub peak: f64,
-    /// Nanoseconds for each byte, of inputs that are not short.
+    /// Nanoseconds per byte, of inputs that are not short.
     pub nanoseconds: f64,
 }
 
-/// Checks that `decode`, which decodes `bytes`, keeps to [`MOST_IN_USE`] and [`MOST_ALLOCATED`]. For
-/// fuzz targets, with [`Counting`] as the allocator.
+/// Checks that `decode`, which decodes `bytes`, stays below [`MOST_IN_USE`] and [`MOST_ALLOCATED`].
+/// For fuzz targets, with [`Counting`] as the allocator.
 ///
 /// # Panics
 ///
-/// If it does not.
+/// If it exceeds either limit.
 pub fn assert_bounded(bytes: &[u8], mut decode: impl FnMut()) {
     let memory = measure(&mut decode);
     let within = |used: usize, most: f64| used as f64 <= most * bytes.len() as f64 + FREE as f64;
@@ -105,11 +106,11 @@ pub fn assert_bounded(bytes: &[u8], mut decode: impl FnMut()) {
 }
 
 impl Worst {
-    /// Checks that nothing was found beyond [`MOST_IN_USE`] and [`MOST_ALLOCATED`].
+    /// Checks that no input exceeded [`MOST_IN_USE`] or [`MOST_ALLOCATED`].
     ///
     /// # Panics
     ///
-    /// If something was.
+    /// If an input exceeded either limit.
     pub fn assert_bounded(&self) {
         assert!(self.peak <= MOST_IN_USE, "{self}");
         assert!(self.allocated <= MOST_ALLOCATED, "{self}");
@@ -126,11 +127,11 @@ impl fmt::Display for Worst {
     }
 }
 
-/// The head of a table of [`Worst`].
+/// The header of a table of [`Worst`].
 pub const HEAD: &str = "| decoder | inputs | accepted | allocated per byte | peak per byte | ns per byte |\n\
                         |---|---|---|---|---|---|";
 
-/// How many inputs to try in a test: more if the environment has `GUIRA_LONG`.
+/// The number of inputs to try in a test. It is higher if `GUIRA_LONG` is set.
 #[must_use]
 pub fn rounds() -> usize {
     match env::var_os("GUIRA_LONG") {
@@ -139,7 +140,7 @@ pub fn rounds() -> usize {
     }
 }
 
-/// The costliest of `rounds` inputs.
+/// The maximum costs of `rounds` inputs.
 #[must_use]
 pub fn search(target: &Target<'_>, measure: Measure, seed: u64, rounds: usize) -> Worst {
     let mut random = SmallRng::seed_from_u64(seed);
@@ -147,7 +148,7 @@ pub fn search(target: &Target<'_>, measure: Measure, seed: u64, rounds: usize) -
         name: target.name.into(),
         ..Worst::default()
     };
-    // What was costliest, and its cost.
+    // The costliest inputs, with their costs.
     let mut kept: Vec<(f64, Vec<u8>)> = Vec::new();
     for round in 0..rounds {
         let bytes = match target.seeds.get(round) {
@@ -178,7 +179,7 @@ pub fn search(target: &Target<'_>, measure: Measure, seed: u64, rounds: usize) -
 }
 
 impl Worst {
-    /// Takes account of an input, and returns the memory that it costs for each byte.
+    /// Records an input, and returns its memory per byte.
     fn take(&mut self, target: &Target<'_>, measure: Measure, bytes: &[u8]) -> f64 {
         let (mut accepted, mut nanoseconds) = (false, 0);
         let memory = measure(&mut || {
@@ -195,7 +196,7 @@ impl Worst {
         self.peak = self.peak.max(peak);
         let is_slow = |nanoseconds: u128| nanoseconds as f64 / length > self.nanoseconds;
         if bytes.len() >= TIMED && is_slow(nanoseconds) {
-            // The thread may have been preempted: the shortest of several times counts.
+            // The thread may have been preempted, so the shortest of several times counts.
             for _ in 0..TIMES {
                 let begun = Instant::now();
                 (target.decode)(bytes);
@@ -214,7 +215,7 @@ mod tests {
     #[global_allocator]
     static ALLOCATOR: Counting = Counting;
 
-    /// A decoder that believes a number, and one that allocates with each pair of numbers.
+    /// A decoder that trusts a length field, and a decoder that allocates for each pair of numbers.
     #[test]
     fn the_search_finds_what_costs_too_much() {
         let believes = |bytes: &[u8]| {

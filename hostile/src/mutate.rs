@@ -1,9 +1,9 @@
-//! Changes of an input that a decoder may take badly.
+//! Changes of an input that a decoder may not expect.
 
 use super::LONGEST;
 use rand::{RngExt, rngs::SmallRng};
 
-/// Numbers at which fields change their meaning.
+/// Numbers at which the meaning of fields changes.
 const EDGES: [u64; 20] = [
     0,
     1,
@@ -27,17 +27,17 @@ const EDGES: [u64; 20] = [
     u64::MAX,
 ];
 
-/// Bytes at the beginning in which headers lie.
+/// The number of bytes at the beginning that headers occupy.
 const HEAD: usize = 96;
 
-/// Makes the last 4 bytes the CRC-32 of those before them.
+/// Replaces the last 4 bytes by the CRC-32 of the bytes before them.
 pub fn fix_checksum(bytes: &mut [u8]) {
     if let Some((body, sum)) = bytes.split_last_chunk_mut::<4>() {
         *sum = crc32fast::hash(body).to_le_bytes();
     }
 }
 
-/// Changes `bytes` in one way; `other` is a valid input.
+/// Changes `bytes` in one way. `other` is a valid input.
 pub(super) fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut SmallRng) {
     match random.random_range(0..10) {
         0..2 => set_number(bytes, HEAD, random),
@@ -61,12 +61,12 @@ pub(super) fn mutate(bytes: &mut Vec<u8>, other: &[u8], random: &mut SmallRng) {
     }
 }
 
-/// A place in `length` bytes, at which a number can begin.
+/// A position in `length` bytes at which a number can begin.
 fn place(length: usize, random: &mut SmallRng) -> usize {
     random.random_range(0..=length / 8) * 8
 }
 
-/// A part of `length` bytes: at most `longest` of them.
+/// A section of `length` bytes that is at most `longest` bytes long.
 fn section(length: usize, longest: usize, random: &mut SmallRng) -> std::ops::Range<usize> {
     let (a, b) = (place(length, random), place(length, random));
     let start = a.min(b);
@@ -98,7 +98,7 @@ fn set_byte(bytes: &mut [u8], random: &mut SmallRng) {
     }
 }
 
-/// Repeats a short section in its place.
+/// Repeats a short section in place.
 fn repeat(bytes: &mut Vec<u8>, random: &mut SmallRng) {
     let repeated = section(bytes.len(), 128, random);
     let at = repeated.end;
@@ -110,7 +110,7 @@ fn repeat(bytes: &mut Vec<u8>, random: &mut SmallRng) {
     }
 }
 
-/// Puts two small numbers somewhere, over and over.
+/// Inserts two small numbers at some position, many times.
 fn insert_pairs(bytes: &mut Vec<u8>, random: &mut SmallRng) {
     let at = place(bytes.len().min(2 * HEAD), random);
     let mut number = || random.random_range(0_u64..3).to_le_bytes();

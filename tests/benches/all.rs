@@ -1,5 +1,5 @@
-//! `cargo bench` in the root of the repository: hands over to the benches of
-//! `guira-benches`, whose peers are dependencies of theirs alone. Arguments go to criterion.
+//! `cargo bench` in the root of the repository runs the benches of `guira-benches`, so that only
+//! that package depends on the peers. Arguments are passed to criterion.
 
 use std::{
     env,
@@ -7,7 +7,7 @@ use std::{
 };
 
 fn main() {
-    // cargo marks a run of benches by `--bench`; in a run of tests there is nothing to do.
+    // cargo runs benches with `--bench`. Without it this is a run of tests, which does nothing.
     let (marks, arguments): (Vec<_>, Vec<_>) = env::args()
         .skip(1)
         .partition(|argument| argument == "--bench");

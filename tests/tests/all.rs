@@ -1,7 +1,8 @@
-//! Most tests of the library, as modules of one binary: each binary more takes seconds to link.
+//! Most tests of the library, as modules of one binary, because each further binary takes seconds
+//! to link.
 //!
-//! `cargo test -p guira-tests --test all growth::` runs one file. Tests have a binary of their own if
-//! they count what the whole process allocates, or set a fault for all of its threads.
+//! `cargo test -p guira-tests --test all growth::` runs one file. A test has a binary of its own if
+//! it counts the allocations of the whole process, or sets a fault for all threads.
 
 mod common;
 
@@ -15,6 +16,7 @@ mod digest;
 mod errors;
 mod expiring;
 mod expiring_batches;
+mod expiring_growth;
 mod expiring_merge;
 mod expiring_room;
 mod expiring_snapshot;
@@ -23,6 +25,7 @@ mod expiring_sweeps;
 mod expiring_ticks;
 mod extremes;
 mod growth;
+mod hand_over;
 mod hashes;
 mod header;
 mod history;
@@ -41,9 +44,10 @@ mod snapshot;
 mod space;
 mod stress;
 mod union;
+mod union_nodes;
 mod weak_hasher;
 
-/// A file that is missing here would not be compiled.
+/// A file that is missing from the list above would not be compiled.
 #[test]
 fn all_files_are_modules_of_this_binary_or_binaries() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
@@ -56,7 +60,10 @@ fn all_files_are_modules_of_this_binary_or_binaries() {
         if path.is_file() {
             let is_module = include_str!("all.rs").contains(&format!("\nmod {name};\n"));
             let is_binary = manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
-            assert!(is_module != is_binary, "{name}.rs is neither or both");
+            assert!(
+                is_module != is_binary,
+                "{name}.rs must be either a module or a binary"
+            );
             files += 1;
         }
     }

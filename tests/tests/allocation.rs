@@ -1,7 +1,6 @@
-//! An allocator that refuses: the filter says so, stays whole, and grows later.
+//! When the allocator refuses memory, the filter reports it, stays intact, and grows later.
 //!
-//! The limit holds for the whole process, so nothing else is in it, not even the test
-//! harness.
+//! The limit applies to the whole process, so nothing else runs in it, not even the test harness.
 
 mod common {
     pub(crate) mod limited;
@@ -11,7 +10,7 @@ use common::limited::{allow, allow_all};
 use guira::{CuckooFilter, ExpiringFilter, InsertError, MemoryError, MergeError};
 use std::{io, time::Duration};
 
-/// Inserts from `next` on, until one is refused; the first that is.
+/// Inserts items from `next` on until one is refused. Returns the refused item.
 fn fill(filter: &CuckooFilter, mut next: u64) -> (u64, InsertError) {
     loop {
         match filter.insert(&next) {
@@ -22,7 +21,7 @@ fn fill(filter: &CuckooFilter, mut next: u64) -> (u64, InsertError) {
 }
 
 fn assert_whole(filter: &CuckooFilter, items: u64) {
-    assert_eq!(filter.len() as u64, items, "nothing is lost, nothing added");
+    assert_eq!(filter.len() as u64, items, "no item is lost or added");
     assert!(
         (0..items).all(|item| filter.contains(&item)),
         "false negative"
@@ -30,7 +29,7 @@ fn assert_whole(filter: &CuckooFilter, items: u64) {
     assert_eq!(filter.stats().buckets_to_split, 0, "no level has begun");
 }
 
-/// A merge needs some KiB for itself; `block` are the bytes that the first doubling needs.
+/// A merge needs some KiB for itself. `block` is the number of bytes that the first doubling needs.
 fn merge_without_memory(header: &[u8], block: usize) {
     let empty = || CuckooFilter::from_header(header, block).expect("a header");
     let (filter, other) = (empty(), empty());
@@ -45,7 +44,8 @@ fn merge_without_memory(header: &[u8], block: usize) {
         panic!("{merged:?} without memory to grow");
     };
     assert_eq!(error, InsertError::Memory);
-    // They come in the order of the other one's buckets, not at random (DESIGN, section 8).
+    // The items arrive in the order of the other filter's buckets, not at random (DESIGN, section
+    // 8).
     assert!(
         merged > filter.capacity() / 3 * 2,
         "{merged} of {}",
@@ -61,8 +61,8 @@ fn merge_without_memory(header: &[u8], block: usize) {
     assert!((0..items).all(|item| filter.contains(&item)), "not merged");
 }
 
-/// Clones with less memory than the `block` bytes of the copy, and `check`s each error. Then with
-/// enough: a clone needs some KiB for itself.
+/// Clones with less memory than the `block` bytes of the copy, and passes each error to `check`. At
+/// last the memory suffices: a clone needs some KiB for itself.
 fn clone_within<F>(
     block: usize,
     clone: impl Fn() -> Result<F, MemoryError>,
@@ -80,7 +80,7 @@ fn clone_within<F>(
     cloned.expect("memory for the copy")
 }
 
-/// Without memory for the copy `try_clone` returns an error, and the filter stays whole.
+/// Without memory for the copy, `try_clone` returns an error, and the filter stays intact.
 fn clone_without_memory() {
     let builder = CuckooFilter::builder().capacity(50_000).seed(1);
     let fixed = builder.clone().build().expect("a filter");
@@ -114,7 +114,7 @@ fn clone_without_memory() {
     assert_eq!(clone.to_bytes(), filter.to_bytes());
 }
 
-/// Without memory for the smaller table `shrink_to_fit` leaves the filter as it is.
+/// Without memory for the smaller table, `shrink_to_fit` leaves the filter unchanged.
 fn shrink_without_memory() {
     let builder = CuckooFilter::builder().capacity(5_000).seed(1);
     let builder = builder.max_capacity(80_000);
@@ -154,8 +154,8 @@ impl<F: FnMut()> io::Write for CallEach<F> {
     }
 }
 
-/// An insert that has to read chunks for a scan, and gets no memory for them, says so. What was
-/// refused fits when the scan has ended.
+/// An insert that has to read chunks for a scan returns an error if it gets no memory for them. The
+/// refused item fits after the scan has ended.
 fn a_scan_that_is_in_the_way_is_named() {
     let filter = CuckooFilter::builder().capacity(20_000).seed(1).build();
     let filter = filter.expect("a filter");
@@ -183,8 +183,41 @@ fn a_scan_that_is_in_the_way_is_named() {
     }
 }
 
+/// A filter begins no level because of a scan that inserts have no memory to help.
+fn a_scan_that_is_in_the_way_makes_no_filter_double() {
+    let builder = CuckooFilter::builder().capacity(20_000).seed(1);
+    let builder = builder.max_capacity(80_000);
+    let full = builder.clone().build().expect("a filter");
+    let mut items = 0_u32;
+    while full.stats().buckets_to_split == 0 {
+        full.insert(&items).expect("it grows");
+        items += 1;
+    }
+    let filter = builder.build().expect("a filter");
+    let items = items / 100 * 98;
+    filter.try_extend(0..items).expect("room");
+    let (buckets, mut refused) = (filter.buckets(), 0);
+    let mut old = 0..items;
+    let writer = CallEach(|| {
+        for item in old.by_ref().take(1_000) {
+            assert!(filter.remove(&item));
+            allow(0);
+            let inserted = filter.insert(&(items + item));
+            allow_all();
+            if inserted.is_err() {
+                assert_eq!(inserted, Err(InsertError::BlockedByScan));
+                refused += 1;
+            }
+        }
+    });
+    filter.write_to(writer).expect("a writer that takes all");
+    assert!(refused > 0);
+    assert_eq!(filter.buckets(), buckets);
+}
+
 fn main() {
     a_scan_that_is_in_the_way_is_named();
+    a_scan_that_is_in_the_way_makes_no_filter_double();
     let filter = CuckooFilter::builder()
         .capacity(20_000)
         .max_capacity(200_000)
@@ -194,8 +227,8 @@ fn main() {
     let (buckets, capacity) = (filter.buckets(), filter.capacity());
     let block = buckets * 8;
 
-    // No amount of memory short of what is needed makes the insert do anything
-    // else but report it. Besides the words the block needs some 200 bytes.
+    // As long as the memory does not suffice, the insert reports it and changes nothing. In
+    // addition to the words, the block needs some 200 bytes.
     let (mut items, mut refused) = (0, None);
     for bytes in [0, 64, block - 1, block, block + 8, block + 64] {
         allow(bytes);
@@ -215,17 +248,17 @@ fn main() {
         assert_eq!((filter.buckets(), filter.capacity()), (buckets, capacity));
     }
 
-    // It is usable at its present size: what leaves makes room.
+    // The filter is usable at its current size: a remove makes room.
     allow(0);
     for item in 0..100 {
         assert!(filter.remove(&item));
         let unique = filter.insert_unique(&item);
-        assert_eq!(unique, Ok(true), "the room of an item is there again");
+        assert_eq!(unique, Ok(true), "the remove has made room for an item");
     }
     allow_all();
     assert_whole(&filter, items);
 
-    // With memory again it grows, and no item was harmed.
+    // With memory again the filter grows, and all items are still in it.
     let (end, error) = fill(&filter, items);
     assert_eq!(error, InsertError::Full, "at the largest size");
     assert!(end >= 200_000, "{end}");

@@ -1,4 +1,4 @@
-//! Batches by hash and by item do what single calls do, in order; so does `Extend`.
+//! Batches by hash and by item, and `Extend`, give the results of single calls in order.
 
 use guira::{BatchError, CuckooFilter, InsertError};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     panic::{self, AssertUnwindSafe},
 };
 
-/// Two groups of items that are looked up together, and a part of one.
+/// Two groups of items that are looked up together, and a part of a third.
 const ITEMS: usize = 75;
 
 fn filter(capacity: usize) -> CuckooFilter {
@@ -14,7 +14,7 @@ fn filter(capacity: usize) -> CuckooFilter {
     builder.build().expect("a filter")
 }
 
-/// Numbers; each occurs two or three times.
+/// Numbers that occur two or three times each.
 fn items() -> Vec<u64> {
     (0..ITEMS as u64).map(|item| item * item % 31).collect()
 }
@@ -78,7 +78,7 @@ fn a_unique_batch_adds_each_item_once() {
     assert_eq!(by_hash.to_bytes(), one_by_one.to_bytes());
 }
 
-/// Up to the error all is decided; from it on neither the filter nor `inserted` is touched.
+/// All items before the error are decided. From it on, neither the filter nor `inserted` changes.
 #[test]
 fn a_unique_batch_ends_at_the_first_error() {
     let items: Vec<u64> = (0..1_000).collect();
@@ -96,7 +96,7 @@ fn a_unique_batch_ends_at_the_first_error() {
     assert!(inserted[index..].iter().all(|&inserted| inserted));
     assert_eq!(filter.insert_unique(&items[index]), Err(InsertError::Full));
 
-    // The answers of the next batch, which ends at once, stay as they were, too.
+    // The next batch ends at its first item, so its results do not change either.
     let mut again = [false, true];
     let rest = &hashes(&filter, &items[index..index + 2]);
     let error = filter.insert_unique_hash_batch(rest, &mut again);
@@ -156,7 +156,7 @@ fn threads_extend_a_filter_that_they_share() {
     assert!((0..4_000_u64).all(|item| filter.contains(&item)));
 }
 
-/// No item is dropped in silence: the error says which one was the first without room.
+/// No item is dropped silently: the error names the first item without room.
 #[test]
 fn an_extension_of_a_full_filter_says_where_it_ended() {
     let filter = filter(100);
@@ -167,7 +167,7 @@ fn an_extension_of_a_full_filter_says_where_it_ended() {
     assert!((0..error.index as u64).all(|item| filter.contains(&item)));
 }
 
-/// Rows of every length up to several of the 32 items that an iterator is ahead.
+/// Sequences of each length, up to several times the 32 items that an iterator reads ahead.
 #[test]
 fn an_iterator_of_lookups_answers_as_they_would_one_by_one() {
     for bits in [10, 12, 15, 20, 30] {
@@ -182,7 +182,7 @@ fn an_iterator_of_lookups_answers_as_they_would_one_by_one() {
             assert_eq!(by_loop, one_by_one, "{bits} bits, {length} items");
             let mut by_fold = Vec::new();
             let mut answers = filter.contains_iter(0..length);
-            // A part by itself, so that the fold begins within a row.
+            // The iterator is advanced first, so that the fold begins in the middle of a sequence.
             by_fold.extend(answers.by_ref().take(7));
             answers.for_each(|found| by_fold.push(found));
             assert_eq!(by_fold, one_by_one, "{bits} bits, {length} items");
@@ -208,8 +208,7 @@ fn an_iterator_of_lookups_says_how_many_are_left_and_ends() {
     }
 }
 
-/// It is ahead of its answers, but by a bounded number of items, and takes none before it
-/// is asked.
+/// The iterator reads a bounded number of items ahead, and none before the first call of `next`.
 #[test]
 fn an_iterator_of_lookups_is_64_items_ahead_at_most() {
     let filter = filter(100);
@@ -223,7 +222,8 @@ fn an_iterator_of_lookups_is_64_items_ahead_at_most() {
     assert_eq!(taken.get(), 1000);
 }
 
-/// A batch counts once; what another thread sees at its end is exact, whatever ends it.
+/// A batch updates `len` once. At its end, another thread reads the exact length, whether or not
+/// the batch failed.
 #[test]
 fn a_batch_counts_what_it_did() {
     let filter = filter(1_000);
@@ -234,7 +234,7 @@ fn a_batch_counts_what_it_did() {
     filter.remove_batch(&items[..100], &mut removed);
     let gone = removed.iter().filter(|&&removed| removed).count();
     assert_eq!(filter.len(), 700 - gone);
-    // Until it is full, and no further.
+    // The batch fills the filter exactly.
     let many: Vec<u64> = (1_000..3_000).collect();
     let error = filter.insert_batch(&many).expect_err("too many");
     assert_eq!(filter.len(), 700 - gone + error.index);

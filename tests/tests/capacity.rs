@@ -1,12 +1,12 @@
-//! A filter built for n items holds n distinct items, whatever their hashes: for
-//! every small n, for large ones, in every layout, by every way in.
+//! A filter built for n items holds n distinct items, whatever their hashes. This is tested for
+//! every small n and for large ones, in every layout, with every method that inserts.
 //!
 //! `GUIRA_LONG=1` adds ten million items and many more seeds.
 
 use guira::CuckooFilter;
 use std::env;
 
-/// The fingerprint sizes; each has a layout of its own.
+/// The fingerprint sizes, each with a layout of its own.
 const BITS: [u32; 5] = [10, 12, 15, 20, 30];
 
 fn long() -> bool {
@@ -27,7 +27,7 @@ fn one_by_one(filter: &CuckooFilter, items: &[u64]) -> usize {
         .count()
 }
 
-/// An item that shares its class with another one is in already.
+/// An item that shares its class with another one is already present.
 fn unique(filter: &CuckooFilter, items: &[u64]) -> usize {
     items
         .iter()
@@ -41,7 +41,7 @@ fn batch(filter: &CuckooFilter, items: &[u64]) -> usize {
         .map_or_else(|error| error.index, |()| items.len())
 }
 
-/// How many items fit, and how: by name.
+/// A method that inserts items and returns how many fitted, and its name.
 type Way = (&'static str, fn(&CuckooFilter, &[u64]) -> usize);
 
 const WAYS: [Way; 3] = [
@@ -119,7 +119,7 @@ fn large_capacities_hold() {
     );
 }
 
-/// The capacity is not only reached but not far exceeded: memory is not wasted.
+/// The filter holds its capacity, and not much more, so no memory is wasted.
 #[test]
 fn a_large_filter_is_nearly_full_at_its_capacity() {
     for (bits, load) in BITS.into_iter().zip([0.95, 0.94, 0.93, 0.87, 0.82]) {

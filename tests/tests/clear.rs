@@ -1,4 +1,4 @@
-//! A clear removes all that was inserted before it, while other threads use the filter.
+//! A clear removes everything that was inserted before it, while other threads use the filter.
 
 use crate::common::stop::Stop;
 use guira::CuckooFilter;
@@ -13,7 +13,7 @@ use std::{
 const LAYOUTS: [u32; 5] = [10, 12, 15, 20, 30];
 const ITEMS: u64 = 2_000;
 
-/// A fixed filter of these bits, or one that grows.
+/// Fixed filters with each of these fingerprint sizes, and filters that grow.
 fn filters() -> impl Iterator<Item = CuckooFilter> {
     let fixed = LAYOUTS.into_iter().map(|bits| {
         let builder = CuckooFilter::builder().fingerprint_bits(bits).seed(1);
@@ -44,7 +44,7 @@ fn a_filter_is_empty_after_it() {
     }
 }
 
-/// Items of one thread: their number is in the upper bits.
+/// The items of one thread. The upper bits are the number of the thread.
 fn item(thread: u64, number: u64) -> u64 {
     thread << 32 | number
 }
@@ -57,8 +57,8 @@ fn nothing_stays_of_what_was_there_before() {
         thread::scope(|scope| {
             for number in 1..4 {
                 let (filter, stop, kept) = (&filter, &stop, &kept);
-                // Inserts and removes its own items, so that others are relocated. A clear may take
-                // them first.
+                // Inserts and removes its own items, so that others are relocated. A clear may
+                // remove them first.
                 scope.spawn(move || {
                     let mut next = 0;
                     while !stop.load(Ordering::Relaxed) {
@@ -74,13 +74,13 @@ fn nothing_stays_of_what_was_there_before() {
             let mut rounds = 0;
             while rounds < 20 || kept.load(Ordering::Relaxed) == 0 {
                 rounds += 1;
-                // Those of this thread are all removed, and those of the others in part.
+                // The clear removes all items of this thread, and some items of the others.
                 for number in 0..ITEMS {
                     filter.insert(&item(9, number)).expect("room");
                 }
                 filter.clear();
                 let left = (0..ITEMS).filter(|&number| filter.contains(&item(9, number)));
-                // What the others have in may be mistaken for one of them.
+                // An item of another thread may be mistaken for one of them.
                 let left = left.count();
                 assert!(left <= 20, "{left} of {ITEMS} items are left");
             }

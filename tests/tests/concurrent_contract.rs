@@ -1,5 +1,4 @@
-//! What the documentation promises while threads are at work: on filters of 2 to
-//! 16 buckets, nearly full, by up to 16 threads.
+//! The documented promises, while up to 16 threads use nearly full filters of 2 to 16 buckets.
 
 use crate::common::{
     classes::classes,
@@ -15,8 +14,8 @@ use std::{
     thread,
 };
 
-/// What a thread inserted is contained, countable and removable until it removes
-/// it, whatever the others do; `len` and `count` are exact at rest.
+/// Until a thread removes its own item, the item is contained, counted and removable, whatever
+/// other threads do. At rest, `len` and `count` are exact.
 #[test]
 fn every_thread_finds_its_own_items() {
     for bits in BITS {
@@ -47,8 +46,8 @@ fn every_thread_finds_its_own_items() {
     }
 }
 
-/// Runs `work` in `threads` threads that start together, while two more keep
-/// relocating what is in the filter.
+/// Runs `work` in `threads` threads that start together, while two more threads keep relocating
+/// residents.
 fn race<R: Send>(
     filter: &CuckooFilter,
     others: &[u64],
@@ -91,23 +90,24 @@ fn race<R: Send>(
     })
 }
 
-/// Arenas are made until enough has happened: relocating threads may leave no room for long.
+/// The number of arenas is limited, because the relocating threads may leave no room for a long
+/// time.
 const MOST: u64 = 10_000;
 
-/// A filter with half of its slots free of residents, one item to race for, and
-/// items for the relocating threads.
+/// A filter with half of its slots free, one item to race for, and items for the relocating
+/// threads.
 fn arena(bits: u32, buckets: usize, seed: u64) -> (CuckooFilter, u64, Vec<u64>) {
     let filter = tiny(bits, buckets);
     let all = classes(&filter, slots(&filter) + 8, seed);
     let free = (slots(&filter) / 8).max(2);
     for &hash in &all[8..slots(&filter) + 8 - free] {
-        // A pair that is full already: leave the item out.
+        // If the pair is already full, the item is left out.
         let _ = filter.insert_hash(hash);
     }
     (filter, all[0], all[1..8].to_vec())
 }
 
-/// Of n copies, n removes answer true, however many threads race for them.
+/// If an item has n copies, exactly n removes return true, no matter how many threads race.
 #[test]
 fn each_copy_is_removed_exactly_once() {
     for bits in BITS {
@@ -134,8 +134,8 @@ fn each_copy_is_removed_exactly_once() {
     }
 }
 
-/// Of all threads that race to add an absent item, exactly one adds it; the others find it. Full is
-/// returned to all of them, or to the ones that came too early.
+/// When threads race to add an absent item, exactly one adds it, and the others find it. `Full` is
+/// returned to all of them, or to the threads that were too early.
 #[test]
 fn insert_unique_has_one_winner() {
     for bits in BITS {
@@ -153,7 +153,10 @@ fn insert_unique_has_one_winner() {
                 assert!(winners <= 1, "{what}");
                 assert_eq!(count, winners, "{what}");
                 if winners == 0 {
-                    assert_eq!(answers, [Err(InsertError::Full); 5], "{what}");
+                    // `Contended`: another call in the middle of a relocation.
+                    let expected = [InsertError::Full, InsertError::Contended].map(Err);
+                    let is_refused = |answer| expected.contains(answer);
+                    assert!(answers.iter().all(is_refused), "{what}");
                 }
                 won += winners;
                 assert_eq!(filter.remove_hash(item), winners == 1, "{what}");
@@ -163,7 +166,7 @@ fn insert_unique_has_one_winner() {
     }
 }
 
-/// Racing inserts of one item: as many copies as there were Oks.
+/// When inserts of one item race, the number of copies is the number of `Ok` results.
 #[test]
 fn every_insert_adds_one_copy() {
     for bits in BITS {
@@ -194,13 +197,13 @@ fn every_insert_adds_one_copy() {
     }
 }
 
-/// Full changes nothing, and nothing else does: the filter is full from the start.
+/// `Full` changes nothing. The filter is full from the start, so every insert fails.
 #[test]
 fn a_full_filter_refuses_all_and_loses_none() {
     for bits in BITS {
         let filter = tiny(bits, 6);
         let all = classes(&filter, slots(&filter) * 3, 7);
-        // Copies of one class close the gaps that no other item has a path to.
+        // Copies of one class fill the slots to which no other item has a path.
         let mut copies = vec![0; all.len()];
         for (class, &hash) in all.iter().enumerate() {
             copies[class] = usize::from(filter.insert_hash(hash).is_ok());
@@ -232,7 +235,7 @@ fn a_full_filter_refuses_all_and_loses_none() {
     }
 }
 
-/// Batches are their operations one by one.
+/// A batch gives the results of its operations one by one.
 #[test]
 fn batches_of_many_threads_do_not_disturb_each_other() {
     for bits in BITS {

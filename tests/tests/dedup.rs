@@ -1,4 +1,4 @@
-//! The example `dedup` from end to end, against a `HashSet`.
+//! Runs the example `dedup`, and compares its output with a `HashSet`.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
@@ -12,17 +12,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A lower rate than any test could notice.
+/// A rate so low that no test drops a line by mistake.
 const RATE: &str = "--false-positive-rate=1e-8";
 
-/// The example, told to drop no line by mistake.
+/// The example, with a rate at which it drops no line by mistake.
 fn dedup() -> Command {
     let mut command = example();
     command.arg(RATE);
     command
 }
 
-/// The example that `cargo test` has built beside this test.
+/// The example, which `cargo test` has built next to this test.
 fn example() -> Command {
     let test = env::current_exe().unwrap();
     let profile = test.parent().and_then(Path::parent).unwrap();
@@ -47,7 +47,7 @@ fn run(command: &mut Command, input: &[u8]) -> Output {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     thread::scope(|scope| {
-        // A child that fails early does not read everything.
+        // A child that fails early does not read all of its input.
         scope.spawn(move || drop(stdin.write_all(input)));
         child.wait_with_output().unwrap()
     })
@@ -61,8 +61,8 @@ fn lines(text: &[u8]) -> Vec<&[u8]> {
     lines
 }
 
-/// The law: every distinct line of `inputs` once, and nothing else. Of millions of lines one is
-/// dropped by mistake in one of a hundred runs or so, and four hardly ever.
+/// Checks that every distinct line of `inputs` is passed on once, and nothing else. Of millions of
+/// lines, about one run in a hundred drops one by mistake, and hardly any run drops four.
 #[track_caller]
 fn assert_distinct(output: &Output, inputs: &[&[u8]]) {
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -72,13 +72,13 @@ fn assert_distinct(output: &Output, inputs: &[&[u8]]) {
     let kept = lines(&output.stdout);
     let distinct: HashSet<&[u8]> = kept.iter().copied().collect();
     assert_eq!(kept.len(), distinct.len(), "a line was passed on twice");
-    assert!(distinct.is_subset(&expected), "a line was made up");
+    assert!(distinct.is_subset(&expected), "a line was not in the input");
     let dropped = expected.len() - distinct.len();
     let by_mistake = if expected.len() > 1_000 { 3 } else { 0 };
     assert!(dropped <= by_mistake, "{dropped} lines were dropped");
 }
 
-/// `lines` lines of random bytes, each about four times.
+/// `lines` lines of random bytes. Each occurs about four times.
 fn random_text(seed: u64, lines: usize) -> Vec<u8> {
     let mut random = StdRng::seed_from_u64(seed);
     let pool: Vec<Vec<u8>> = (0..lines / 4)
@@ -98,12 +98,12 @@ fn random_text(seed: u64, lines: usize) -> Vec<u8> {
     text
 }
 
-/// The numbers from 0 to `count` - 1, one a line.
+/// The numbers from 0 to `count` - 1, one per line.
 fn numbers(count: u32) -> String {
     (0..count).map(|number| number.to_string() + "\n").collect()
 }
 
-/// A directory of the test's own, removed at the end.
+/// A directory for one test, removed at the end.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -157,7 +157,7 @@ fn files_and_standard_input_together() {
 
 #[test]
 fn every_thread_meets_every_line() {
-    // One block's worth of lines again and again: the threads race for each.
+    // The lines of one block again and again, so that the threads race for each.
     let block = random_text(4, 10_000);
     let text = block.repeat(20);
     for _ in 0..5 {
@@ -236,7 +236,7 @@ fn a_stream_of_two_million_lines_has_room() {
     assert_distinct(&run(&mut dedup(), text.as_bytes()), &[text.as_bytes()]);
     let output = run(&mut example(), text.as_bytes());
     assert_eq!(output.status.code(), Some(0));
-    // At the default rate two of them are dropped on average, at most.
+    // At the default rate at most two lines are dropped on average.
     assert!(lines(&output.stdout).len() > 1_999_970);
 }
 
@@ -256,7 +256,8 @@ fn the_stated_number_of_dropped_lines_is_about_right() {
         .unwrap()
         .parse()
         .unwrap();
-    // A sum of rare, independent events: 8 standard deviations on either side.
+    // The number of dropped lines is a sum of rare, independent events. The bounds are 8 standard
+    // deviations.
     let deviation = 8.0 * stated.sqrt();
     assert!(
         (dropped as f64 - stated).abs() < deviation,
@@ -328,17 +329,17 @@ fn a_reader_that_leaves_ends_it_quietly() {
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
 }
 
-/// The example with a window, told to drop hardly any line by mistake.
+/// The example with a time window, and a rate at which it drops hardly any line by mistake.
 fn windowed() -> Command {
     let mut command = example();
     command.arg("--false-positive-rate=4e-8");
     command
 }
 
-/// Nothing takes so long.
+/// Longer than any of the tests takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A line that keeps arriving is passed on again when the window is over, and not before.
+/// A line that keeps arriving is passed on again after the window has ended, and not before.
 #[test]
 fn a_window_forgets() {
     let mut child = windowed()
@@ -369,7 +370,7 @@ fn a_window_forgets() {
     });
     assert!(child.wait().unwrap().success());
     assert!(times.len() >= 3, "{times:?}");
-    // Each of them is one second after the one before, and may be read late.
+    // Each line arrives one second after the one before, and may be read late.
     let mut early = (0..)
         .zip(&times)
         .filter(|&(second, &time)| time < Duration::from_secs(second));
@@ -394,7 +395,7 @@ fn more_lines_than_a_window_has_room_for_are_an_error() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("room for 100 distinct lines"));
 }
 
-/// Files whose lines all fit pass as without a window that is longer than the run.
+/// If all lines of the files fit, a window longer than the run changes nothing.
 #[test]
 fn within_a_window_each_line_comes_once() {
     let text = random_text(11, 20_000);

@@ -1,16 +1,16 @@
-//! The same seed and the same calls in one thread make the same filter, down to its bytes.
+//! The same seed and the same calls in one thread give the same filter, down to its bytes.
 
 use guira::CuckooFilter;
 use std::{env, process::Command, thread};
 
 /// The fingerprint sizes of fixed filters.
 const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
-/// Those of filters that can grow: numbers that no fixed layout has, so that a number says which it
-/// is.
+/// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
+/// size identifies the layout.
 const GROWABLE: [u32; 6] = [11, 13, 14, 18, 19, 27];
 
-/// A filter that many calls have brought to its limits: its bytes, with their seed, and how many
-/// calls failed.
+/// Fills a filter by many kinds of calls. Returns its bytes, including the seed, and the number of
+/// failed calls.
 fn made(bits: u32) -> (Vec<u8>, u64) {
     let builder = CuckooFilter::builder().fingerprint_bits(bits).seed(42);
     let builder = match GROWABLE.contains(&bits) {
@@ -35,8 +35,7 @@ fn made(bits: u32) -> (Vec<u8>, u64) {
     (filter.to_bytes(), filter.stats().failed_inserts)
 }
 
-/// Threads have numbers by which they choose their way; the place of an item does not depend on
-/// them.
+/// The number of a thread selects its random sequence, but must not affect the place of an item.
 #[test]
 fn a_fixed_filter_is_the_same_in_each_thread() {
     for bits in FIXED {
@@ -58,7 +57,7 @@ fn a_growing_filter_is_the_same_in_one_thread() {
 
 const CHILD: &str = "determinism::says_what_growing_filters_it_makes";
 
-/// What another process of this program says, which uses filters in one thread only.
+/// The output of another process of this program, which uses filters in one thread only.
 fn said_by_child() -> String {
     let program = env::current_exe().expect("this program");
     let mut child = Command::new(program);

@@ -1,4 +1,5 @@
-//! Two filters have one digest if they hold the same, wherever it is, and else not.
+//! Two filters have the same digest exactly if they hold the same copies, wherever these are
+//! stored.
 
 use crate::{
     common::class_digest::{absorb, copy, value},
@@ -8,10 +9,10 @@ use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use std::{collections::HashSet, sync::Barrier, thread};
 
-/// The fingerprint sizes; each has a layout of its own.
+/// The fingerprint sizes, each with a layout of its own.
 const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
-/// Those of filters that can grow: numbers that no fixed layout has, so that a number says which it
-/// is.
+/// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
+/// size identifies the layout.
 const GROWABLE: [u32; 6] = [11, 13, 14, 18, 19, 27];
 
 fn empty(bits: u32, capacity: usize) -> CuckooFilter {
@@ -31,7 +32,8 @@ fn insert_all(filter: &CuckooFilter, items: &[u64]) {
     }
 }
 
-/// Computed from the words of a snapshot, as `docs/FORMAT.md` says, and without the library.
+/// Computes the digest from the words of a snapshot, as `docs/FORMAT.md` describes it, without the
+/// library.
 fn expected(snapshot: &[u8]) -> u128 {
     let number = |at: usize| u64::from_le_bytes(snapshot[at..at + 8].try_into().expect("8 bytes"));
     let start = (0..8).fold((0, 0), |state, word| absorb(state, number(8 * word)));
@@ -48,7 +50,7 @@ fn it_is_as_the_format_says() {
             let filter = empty(bits, capacity);
             assert_eq!(filter.digest(), expected(&filter.to_bytes()));
             let items: Vec<u64> = (0..filter.max_capacity() as u64).collect();
-            // One that can grow is in the middle of a doubling at some of these times.
+            // A filter that can grow is in the middle of a doubling at some of these points.
             for part in items.chunks(items.len().div_ceil(20)) {
                 insert_all(&filter, part);
                 assert_eq!(filter.digest(), expected(&filter.to_bytes()));
@@ -57,7 +59,7 @@ fn it_is_as_the_format_says() {
     }
 }
 
-/// That of the example in `docs/FORMAT.md`.
+/// The digest of the example in `docs/FORMAT.md`.
 #[test]
 fn it_does_not_change_from_release_to_release() {
     let builder = CuckooFilter::builder().capacity(1).fingerprint_bits(15);
@@ -72,7 +74,8 @@ fn it_does_not_change_from_release_to_release() {
 fn the_order_of_inserts_does_not_matter() {
     let mut random = StdRng::seed_from_u64(1);
     for bits in FIXED.into_iter().chain(GROWABLE) {
-        // To the brim, so that most items are relocated; and some of them twice.
+        // The filter is filled completely, so that most items are relocated. Some items are
+        // inserted twice.
         let mut items: Vec<u64> = (0..980).chain(0..20).collect();
         let wanted = {
             let filter = empty(bits, 1_000);
@@ -104,7 +107,7 @@ fn growth_does_not_matter() {
                 continue;
             }
             sweeping += 1;
-            // In the middle of a doubling, and after it; and the same as when the items are
+            // The digest is the same in the middle of a doubling, after it, and for items that are
             // inserted one by one.
             let before = filter.digest();
             let copy = CuckooFilter::from_bytes(&filter.to_bytes()).expect("a snapshot");
@@ -120,7 +123,7 @@ fn growth_does_not_matter() {
         }
         assert!(sweeping > 2, "{sweeping}: it has doubled");
 
-        // A filter that has grown, and one that has not.
+        // One filter has grown, and the other has not.
         for item in &items[100..] {
             assert!(filter.remove(item));
         }
@@ -131,7 +134,7 @@ fn growth_does_not_matter() {
     }
 }
 
-/// Threads bring two filters to different sizes, each in an order of its own.
+/// Threads fill two filters of different sizes, each in a different order.
 #[test]
 fn filters_that_threads_made_grow_differently_far_have_one_digest() {
     const THREADS: u64 = 4;

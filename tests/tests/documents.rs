@@ -1,9 +1,9 @@
-//! Documents are true where a test can tell.
+//! Checks statements of the documents that a test can verify.
 //!
 //! * Tables of negative controls name the controls that the models have, and no others.
 //! * The cards of the files that implement operations refer to sections, models and controls that
 //!   exist.
-//! * The pages list every command.
+//! * The pages list every command and every statistic.
 //! * Links, paths and section numbers lead somewhere.
 //! * Each line of a page is one sentence.
 
@@ -23,13 +23,13 @@ use std::{
     fs,
 };
 
-/// For each file of models, the faults and steps with which it says that it fails.
+/// For each file of models, the faults and steps that it names in its negative controls.
 fn controls() -> BTreeMap<String, BTreeSet<String>> {
     let tests = files::root().join("loom-tests/tests");
     let entries = fs::read_dir(tests).expect("the models");
     let paths = entries.map(|entry| entry.expect("a directory entry").path());
     let control = |call: &str| {
-        // `Fault::Name`, or the same of a step.
+        // The argument is `Fault::Name` or `Step::Name`.
         let (_, name) = call
             .split_once("::")
             .filter(|(kind, _)| kind.trim().chars().all(char::is_alphanumeric))
@@ -131,9 +131,10 @@ fn the_table_of_models_has_the_controls_of_each_file() {
 }
 
 /// The files that implement an operation or a part of one.
-const CARDS: [&str; 18] = [
+const CARDS: [&str; 19] = [
     "src/raw/advance.rs",
     "src/raw/clear.rs",
+    "src/raw/crew.rs",
     "src/raw/expire.rs",
     "src/raw/frontier.rs",
     "src/raw/insert.rs",
@@ -166,7 +167,7 @@ fn each_operation_has_a_card_that_is_true() {
     for file in files::with_extension("rs") {
         let name = files::name(&file);
         let text = files::read(&file);
-        // The example in `common/cards.rs` is no card of an operation.
+        // The example in `common/cards.rs` is not the card of an operation.
         let Some(card) = card(&text).filter(|_| name.starts_with("src/")) else {
             continue;
         };
@@ -194,7 +195,7 @@ fn commands_in(source: &str, constructors: &[&str]) -> BTreeSet<String> {
     names.collect()
 }
 
-/// The words of all code spans in the tables of a page that begin with one of these lines.
+/// The words of all code spans in those tables of a page whose header is one of `headers`.
 fn words_in_tables(page: &str, headers: &[&str]) -> BTreeSet<String> {
     let text = files::read(page);
     let tables = headers.iter().map(|header| {
@@ -245,6 +246,28 @@ fn the_pages_list_every_command() {
             unknown.is_empty(),
             "{page}: there are no commands {unknown:?}"
         );
+    }
+}
+
+/// The fields of `Stats` appear wherever a list of them is kept.
+#[test]
+fn lists_of_statistics_are_complete() {
+    let source = files::read("src/stats.rs");
+    let (_, fields) = source.split_once("pub struct Stats {").expect("the type");
+    let fields = fields.lines().filter_map(|line| {
+        let (name, _) = line.trim().strip_prefix("pub ")?.split_once(':')?;
+        Some(name)
+    });
+    let fields: Vec<&str> = fields.collect();
+    assert!(fields.contains(&"failed_inserts"), "{fields:?}");
+    for (file, before, after) in [
+        ("docs/OPERATING.md", "`stats().", "`"),
+        ("python/src/stats.rs", "stats.", ","),
+    ] {
+        let text = files::read(file);
+        let is_missing = |name: &&&str| !text.contains(&format!("{before}{name}{after}"));
+        let missing: Vec<_> = fields.iter().filter(is_missing).collect();
+        assert!(missing.is_empty(), "{file} does not list {missing:?}");
     }
 }
 
@@ -299,7 +322,7 @@ fn every_path_that_a_page_names_is_there() {
     );
 }
 
-/// The numbers after each mention of a section of `document`.
+/// The numbers in all references to a section of `document`.
 fn sections<'a>(text: &'a str, document: &str) -> Vec<&'a str> {
     let reference = format!("{document}, section ");
     let after = text.split(reference.as_str()).skip(1);
@@ -321,7 +344,7 @@ fn every_section_that_is_referred_to_is_there() {
         let headings = files::read(format!("docs/{document}.md"));
         for extension in ["md", "rs"] {
             for file in files::with_extension(extension) {
-                // A reference may be broken over two lines of a comment.
+                // A reference may be split over two lines of a comment.
                 let text = files::read(&file);
                 if !text.contains(document) {
                     continue;
@@ -343,7 +366,7 @@ fn every_section_that_is_referred_to_is_there() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
-/// The anchors of a page's headings, as the usual renderers of Markdown make them.
+/// The anchors of a page's headings, by the rule of the usual Markdown renderers.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let anchor = |heading: &str| {
@@ -403,7 +426,7 @@ fn every_line_of_every_document_is_one_sentence() {
     for expected in ["README.md", "docs/DESIGN.md", "loom-tests/README.md"] {
         assert!(
             seen.contains(expected),
-            "{expected} was not looked at: {seen:?}"
+            "{expected} was not checked: {seen:?}"
         );
     }
     assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));

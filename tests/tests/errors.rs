@@ -1,4 +1,4 @@
-//! An error says why, and is printed once.
+//! An error names its reason, and prints it once.
 
 use guira::{BuildError, CuckooFilter, ExpiringFilter, InsertError, MergeError, SnapshotError};
 use std::{
@@ -7,13 +7,13 @@ use std::{
     time::Duration,
 };
 
-/// The texts of an error and of what caused it.
+/// The texts of an error and of its causes.
 fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
     let errors = std::iter::successors(Some(error), |&error| error.source());
     errors.map(ToString::to_string).collect()
 }
 
-/// A reader that fails.
+/// A reader that always fails.
 struct Broken;
 
 impl Read for Broken {
@@ -70,7 +70,7 @@ fn an_insert_that_fails_says_why() {
     assert_eq!(copies.insert("another"), Ok(()));
     assert!(!InsertError::TooManyCopies.is_transient());
 
-    // Of an expiring filter also copies of different ages.
+    // In an expiring filter, copies of different ages count, too.
     let copies = ExpiringFilter::with_capacity(100, Duration::from_secs(60));
     let refused = (0..100).find_map(|_| {
         copies.advance();

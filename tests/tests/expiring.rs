@@ -1,5 +1,5 @@
-//! A single thread sees a filter that forgets as a map from items to the epochs in which their
-//! copies were last seen. Any sequence of operations answers as that map would.
+//! To a single thread, an expiring filter is a map from items to the epochs in which their copies
+//! were last seen. Any sequence of operations gives the results of that map.
 
 use guira::{BatchError, BuildError, ExpiringFilter, InsertError};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use std::{collections::HashMap, time::Duration};
 
 const TTL: Duration = Duration::from_secs(60);
 
-/// The fingerprint sizes, each with a layout of its own, and the most epochs with each.
+/// The fingerprint sizes, each with a layout of its own, and the maximum number of epochs for each.
 const LAYOUTS: [(u32, u32); 4] = [(9, 5), (11, 13), (16, 13), (26, 13)];
 
 const ITEMS: usize = 24;
@@ -46,10 +46,10 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// The filter, and what it must answer.
+/// The filter, and the results that it must give.
 struct Oracle {
     filter: ExpiringFilter,
-    /// No two of them are of one class.
+    /// The items, all of different classes.
     items: Vec<u64>,
     /// The epochs in which the live copies of each item were last seen.
     copies: HashMap<usize, Vec<u64>>,
@@ -115,12 +115,13 @@ impl Oracle {
             Err(error) => {
                 let (count, slots) = (self.count(item), self.filter.bucket_slots());
                 match error {
-                    // An item may have one bucket only.
+                    // Both buckets of an item may be the same.
                     InsertError::TooManyCopies => assert!(count >= slots, "{count} copies"),
                     InsertError::Full => assert!(count < 2 * slots, "{count} copies"),
                     error => panic!("{error}"),
                 }
-                // Where there is room is said by `expiring_room`: here are many copies of one item.
+                // `expiring_room` tests for how many distinct items there is room. Here one item
+                // has many copies.
                 assert!(absent, "{item} is refused");
             }
         }
@@ -192,7 +193,7 @@ impl Oracle {
                 assert_eq!(removed, oldest.is_some(), "remove of {item}");
                 if let (Some(oldest), Some(epochs)) = (oldest, self.copies.get_mut(&item)) {
                     let place = epochs.iter().position(|&epoch| epoch == oldest);
-                    epochs.swap_remove(place.expect("the oldest is one of them"));
+                    epochs.swap_remove(place.expect("the oldest copy is in the list"));
                 }
             }
             Operation::Look(item) => self.look(item),
@@ -218,7 +219,7 @@ impl Oracle {
             }
         }
         assert_eq!(self.filter.epoch(), self.now);
-        // An epoch begins with a sweep, and no other thread is at work.
+        // An epoch begins with a sweep, and no other thread is active.
         assert_eq!(self.filter.len(), self.len(), "dead copies are swept out");
         assert_eq!(self.filter.is_empty(), self.len() == 0);
     }
@@ -241,7 +242,7 @@ proptest! {
         for item in 0..ITEMS {
             oracle.look(item);
         }
-        // It forgets whatever is left, and all slots are there again.
+        // All remaining items expire, and all slots are free again.
         for _ in 0..=epochs {
             oracle.advance();
         }
@@ -255,7 +256,7 @@ fn an_item_is_there_for_its_epochs_and_then_gone() {
         for epochs in 1..=most {
             let builder = ExpiringFilter::builder(TTL).fingerprint_bits(bits);
             let filter = builder.epochs(epochs).seed(1).build().expect("a filter");
-            // Over all tags twice.
+            // The tags wrap around twice.
             for item in 0..40_u64 {
                 assert_eq!(filter.insert_unique(&item), Ok(true));
                 for age in 0..=epochs {
@@ -300,7 +301,7 @@ fn the_builder_refuses_what_cannot_be_met() {
     }
     let refused = builder().false_positive_rate(f64::NAN).build().err();
     assert!(matches!(refused, Some(BuildError::FalsePositiveRate { asked, .. }) if asked.is_nan()));
-    // The longest fingerprints reach no lower rate.
+    // Even the longest fingerprints do not reach a lower rate.
     let refused = builder().false_positive_rate(1e-8).build().err();
     let Some(BuildError::RateOfFingerprint {
         asked,
@@ -319,7 +320,7 @@ fn the_builder_refuses_what_cannot_be_met() {
     );
 }
 
-/// With up to 5 epochs there are tags of 3 bits, and longer fingerprints beside them.
+/// With at most 5 epochs, tags have 3 bits, and fingerprints are longer.
 #[test]
 fn short_tags_are_for_few_epochs() {
     let builder = |epochs| ExpiringFilter::builder(TTL).epochs(epochs);
@@ -340,7 +341,8 @@ fn a_remove_takes_the_oldest_of_three_copies() {
     for seed in 0..200 {
         let builder = ExpiringFilter::builder(TTL).capacity(40).epochs(3);
         let filter = builder.seed(seed).build().expect("a small filter");
-        // Others of the first epoch, so that the copies of "x" come into either word.
+        // Other items are inserted in the first epoch, so that the copies of "x" can be in either
+        // word.
         (0..30_u64).for_each(|other| filter.insert(&other).expect("there is room"));
         filter.insert("x").expect("there is room");
         filter.insert("x").expect("there is room");

@@ -1,5 +1,5 @@
-//! Batches and iterators of an expiring filter do what single calls do, in order: by item and by
-//! hash, in each epoch.
+//! Batches and iterators of an expiring filter give the results of single calls in order: by item
+//! and by hash, in each epoch.
 
 use guira::{BatchError, ExpiringFilter, InsertError};
 use std::{
@@ -8,10 +8,10 @@ use std::{
     time::Duration,
 };
 
-/// Two groups that are in the pipeline together, and a part of a third one.
+/// Two groups of items that are in the pipeline together, and a part of a third.
 const ITEMS: usize = 75;
 
-/// The fingerprint sizes: each has a layout of its own.
+/// The fingerprint sizes, each with a layout of its own.
 const BITS: [u32; 4] = [9, 11, 16, 26];
 
 const EPOCHS: u32 = 3;
@@ -22,7 +22,8 @@ fn filter(bits: u32, capacity: usize) -> ExpiringFilter {
     builder.build().expect("a filter")
 }
 
-/// Numbers, each at most twice: an item may have one bucket only, with two slots.
+/// Numbers that occur at most twice each, because both buckets of an item may be the same, with two
+/// slots.
 fn items() -> Vec<u64> {
     (0..ITEMS as u64).map(|item| item * 7 % 38).collect()
 }
@@ -32,7 +33,7 @@ fn hashes(filter: &ExpiringFilter, items: &[u64]) -> Vec<u64> {
     items.iter().map(hash).collect()
 }
 
-/// What a batch of `length` items answers.
+/// The results of a batch of `length` items.
 fn answers(length: usize, batch: impl FnOnce(&mut [bool])) -> Vec<bool> {
     let mut answers = vec![false; length];
     batch(&mut answers);
@@ -66,7 +67,8 @@ impl Three {
         }
     }
 
-    /// Does the same to all three; returns the answers, which are the same.
+    /// Performs one operation on all three filters, and returns the result, which must be the same
+    /// for all.
     fn agree(
         &self,
         items: &[u64],
@@ -183,7 +185,7 @@ fn unique_inserts_add_what_is_absent_or_has_expired() {
             three.advance();
             assert!(!three.insert_unique(&items).contains(&true), "{bits} bits");
         }
-        // Their time was not reset.
+        // The batch did not reset the time of these items.
         three.advance();
         assert!(three.insert_unique(&items)[3], "{bits} bits");
     }
@@ -236,7 +238,7 @@ fn removes_take_one_copy_each_until_none_is_left() {
     }
 }
 
-/// Sequences of each length up to several of the 32 items by which an iterator is ahead, in the
+/// Sequences of each length, up to several times the 32 items that an iterator reads ahead, in the
 /// epochs in which some items have expired.
 #[test]
 fn lookups_find_what_is_live() {
@@ -275,7 +277,7 @@ fn an_iterator_of_lookups_says_how_many_are_left_and_ends() {
     }
 }
 
-/// A lookup reads the epoch when its result is computed, not when the iterator is made.
+/// A lookup reads the epoch when its result is computed, not when the iterator is created.
 #[test]
 fn an_iterator_of_lookups_sees_epochs_that_begin() {
     let filter = filter(16, 1_000);
@@ -284,12 +286,12 @@ fn an_iterator_of_lookups_sees_epochs_that_begin() {
     let mut found = filter.contains_iter(&items);
     assert!(found.by_ref().take(100).all(|found| found));
     (0..=EPOCHS).for_each(|_| assert!(filter.advance()));
-    // At most a group of results is at hand.
+    // At most one group of results has already been computed.
     let live = found.filter(|&found| found).count();
     assert!(live < 32, "{live} of dead items");
 }
 
-/// The items before the error are decided; from it on neither the filter nor the results change.
+/// All items before the error are decided. From it on, neither the filter nor the results change.
 #[test]
 fn a_batch_ends_at_the_first_error() {
     type Batch = fn(&ExpiringFilter, &[u64], &mut [bool]) -> Result<(), BatchError>;

@@ -1,4 +1,4 @@
-//! Two expiring filters are merged: each copy keeps its time.
+//! A merge of two expiring filters keeps the time of each copy.
 
 use guira::{ExpiringFilter, MergeError, Mismatch};
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn filter(bits: u32, epochs: u32, seed: u64) -> ExpiringFilter {
     builder.build().expect("a filter")
 }
 
-/// The epochs that begin until `item` is gone.
+/// The number of epochs that begin before `item` is absent.
 fn epochs_left(filter: &ExpiringFilter, item: u64) -> u32 {
     let copy = filter.clone();
     (0..)
@@ -23,7 +23,7 @@ fn epochs_left(filter: &ExpiringFilter, item: u64) -> u32 {
 }
 
 /// A copy that was seen `age` epochs ago lives for the epochs that it has left, and one more. The
-/// epochs of the two filters need not begin at the same moments.
+/// epochs of the two filters may begin at different times.
 #[test]
 fn copies_keep_their_time() {
     for (bits, epochs) in BITS.into_iter().flat_map(|bits| [(bits, 1), (bits, 5)]) {
@@ -59,7 +59,7 @@ fn what_is_dead_is_not_merged() {
         there.advance();
     }
     there.try_extend(500..600_u64).expect("room");
-    // It is not swept.
+    // The epoch begins without a sweep.
     assert!(there.begin_epoch());
     assert_eq!(there.len(), 600);
     here.merge(&there).expect("room");
@@ -67,7 +67,7 @@ fn what_is_dead_is_not_merged() {
     assert!((500..600_u64).all(|item| here.contains(&item)));
 }
 
-/// Many chunks, with marks of other threads at work in them.
+/// The merge reads many chunks that contain marks of concurrent writers.
 #[test]
 fn all_that_stays_is_merged_while_threads_write() {
     let builder = ExpiringFilter::builder(TTL).capacity(20_000).seed(1);
@@ -118,7 +118,7 @@ fn filters_that_differ_are_refused_by_name() {
         refused(&short),
         MergeError::Geometry(Mismatch::Buckets { .. })
     ));
-    // The number of buckets is the same, and copies live for other times.
+    // These filters have the same number of buckets, but different TTLs.
     let others = (1..).map(|capacity| {
         let builder = ExpiringFilter::builder(TTL).fingerprint_bits(16).seed(1);
         builder.epochs(2).capacity(capacity).build().unwrap()

@@ -1,12 +1,12 @@
-//! A filter built for n items a TTL holds a steady stream of n items a TTL for ever, at no more
-//! than the rate of false positives asked for.
+//! A filter built for n items per TTL holds a steady stream of n items per TTL, at no more than the
+//! requested false-positive rate.
 //!
 //! `GUIRA_LONG=1` adds larger capacities, longer streams and many more seeds.
 
 use guira::ExpiringFilter;
 use std::{env, time::Duration};
 
-/// The fingerprint sizes, and the epochs tried with each.
+/// The fingerprint sizes, and the numbers of epochs that are tested with each.
 const LAYOUTS: [(u32, &[u32]); 4] = [
     (9, &[1, 2, 5]),
     (11, &[1, 5, 12, 13]),
@@ -23,7 +23,7 @@ struct Stream {
     filter: ExpiringFilter,
     next: u64,
     epoch: u64,
-    /// The most copies that were in the filter.
+    /// The maximum number of copies in the filter.
     most: usize,
 }
 
@@ -46,8 +46,8 @@ impl Stream {
         }
     }
 
-    /// The items of an epoch, and then the next one begins. Of E + 2 epochs one begins late by half
-    /// an epoch, in which items keep arriving. Errs if one is refused.
+    /// Inserts the items of an epoch, and then begins the next one. One epoch in E + 2 begins late
+    /// by half an epoch, in which items keep arriving. Returns an error if an item is refused.
     fn epoch(&mut self) -> Result<(), String> {
         let (capacity, epochs) = (
             self.filter.capacity() as u64,
@@ -79,7 +79,7 @@ impl Stream {
 
 #[test]
 fn a_steady_stream_is_never_refused() {
-    // Capacity, seeds, and TTLs.
+    // The capacity, the number of seeds, and the number of TTLs.
     let mut plan: Vec<(usize, u64, u32)> = (1..=60).map(|capacity| (capacity, 6, 50)).collect();
     plan.extend([(200, 20, 50), (1_000, 6, 50), (10_000, 1, 20)]);
     if long() {
@@ -119,8 +119,8 @@ fn a_steady_stream_is_never_refused() {
     );
 }
 
-/// Of the items a large filter holds at the end of an epoch, and the half epoch beyond, nothing is
-/// wasted: the load is that of a plain filter.
+/// A large filter has room for the items at the end of an epoch, and of half an epoch more. Its load
+/// is then that of a plain filter, so it wastes nothing.
 #[test]
 fn a_large_filter_is_nearly_full_at_its_capacity() {
     for ((bits, _), load) in LAYOUTS.into_iter().zip([0.94, 0.93, 0.9, 0.82]) {
@@ -172,7 +172,7 @@ fn the_rate_asked_for_is_kept() {
     }
 }
 
-/// The reported rate is for the items of a TTL, an epoch, and half an epoch.
+/// The reported rate applies to the items of a TTL, an epoch, and half an epoch.
 #[test]
 fn the_rate_told_is_that_of_all_that_is_in_the_filter() {
     for (bits, absent) in [(9, 1_000), (11, 1_000), (16, 4_000)] {
@@ -180,7 +180,7 @@ fn the_rate_told_is_that_of_all_that_is_in_the_filter() {
         for _ in 0..12 {
             stream.epoch().expect("room");
         }
-        // The epoch that has begun has no items yet: 5 of the 6.5 are there.
+        // The current epoch has no items yet, so 5 of the 6.5 epochs are in the filter.
         let share = stream.filter.len() as f64 / (50_000.0 * 6.5 / 5.0);
         let expected = (absent * 4096) as f64 * stream.filter.false_positive_rate() * share;
         let found = found_among(&stream.filter, absent * 4096) as f64;

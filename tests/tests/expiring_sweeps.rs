@@ -1,5 +1,5 @@
-//! An epoch begins when its caller says so, and is swept by whichever thread has the time: answers do
-//! not depend on it.
+//! The caller begins an epoch, and any thread may sweep it at any time. Results do not depend on
+//! when the sweep happens.
 
 use crate::common::stop::Stop;
 use guira::ExpiringFilter;
@@ -13,8 +13,8 @@ use std::{
 
 const TTL: Duration = Duration::from_secs(60);
 
-/// The fingerprint sizes, each with a layout of its own, and the most epochs with each: where two
-/// sweeps that miss a copy bring it back.
+/// The fingerprint sizes, each with a layout of its own, and the number of epochs at which a copy
+/// that two sweeps miss would become live again.
 const LAYOUTS: [(u32, u32); 4] = [(9, 5), (11, 13), (16, 13), (26, 13)];
 
 fn filter(bits: u32, epochs: u32, capacity: usize) -> ExpiringFilter {
@@ -38,6 +38,26 @@ fn a_filter_that_was_reset_is_empty_and_swept() {
     }
 }
 
+/// Both words of the item are full of unswept copies, and all other words are empty.
+#[test]
+fn an_insert_relocates_nothing_dead() {
+    for (bits, epochs) in LAYOUTS {
+        for unique in [false, true] {
+            let filter = filter(bits, epochs, 1_000);
+            while filter.insert(&7).is_ok() {}
+            (0..epochs).for_each(|_| assert!(filter.advance()));
+            assert_eq!(filter.count(&7), 2 * filter.bucket_slots());
+            assert!(filter.begin_epoch());
+            let inserted = match unique {
+                true => filter.insert_unique(&7),
+                false => filter.insert(&7).map(|()| true),
+            };
+            assert_eq!((inserted, filter.count(&7)), (Ok(true), 1));
+            assert_eq!(filter.stats().relocations, 0, "{bits} bits, {unique}");
+        }
+    }
+}
+
 #[test]
 fn what_is_dead_stays_until_somebody_sweeps() {
     for (bits, epochs) in LAYOUTS {
@@ -48,7 +68,7 @@ fn what_is_dead_stays_until_somebody_sweeps() {
             assert!(filter.begin_epoch() && !filter.is_swept());
             assert_eq!(filter.epoch(), u64::from(epoch));
             assert!(epoch > epochs || held(epoch), "epoch {epoch}");
-            // As late as may be.
+            // The sweep happens as late as possible.
             if epoch <= epochs {
                 assert!(filter.sweep() && filter.is_swept() && !filter.sweep());
             }
@@ -60,13 +80,13 @@ fn what_is_dead_stays_until_somebody_sweeps() {
     }
 }
 
-/// As `advance`, which has swept the epoch before.
+/// Like `advance`, which has swept the epoch before.
 #[test]
 fn an_epoch_that_nobody_swept_is_swept_before_the_next_one() {
     for (bits, epochs) in LAYOUTS {
         let filter = filter(bits, epochs, 1_000);
         (0..500_u64).for_each(|item| filter.insert(&item).expect("there is room"));
-        // Tags wrap twice.
+        // The tags wrap around twice.
         for epoch in 1..=3 * epochs {
             assert!(filter.begin_epoch());
             let found = (0..500_u64).any(|item| filter.contains(&item));
@@ -102,7 +122,8 @@ fn a_filter_that_was_restored_is_swept() {
     assert_eq!((copy.epoch(), copy.len()), (7, 1));
 }
 
-/// A search for room comes by words with dead copies. It does not move them, past a sweep perhaps.
+/// A search for room meets words with dead copies. It must not move them, because it could move
+/// them past a sweep.
 #[test]
 fn dead_copies_make_room_before_they_are_swept() {
     for (bits, epochs) in LAYOUTS {
@@ -111,18 +132,18 @@ fn dead_copies_make_room_before_they_are_swept() {
         (0..old).for_each(|item| filter.insert(&item).expect("there is room"));
         assert!(filter.advance());
         let full = (old..).find(|item| filter.insert(item).is_err());
-        let full = full.expect("it is full some time");
+        let full = full.expect("the filter becomes full");
         (0..epochs).for_each(|_| assert!(filter.begin_epoch()));
         assert_eq!((filter.len(), filter.is_swept()), (full, false));
         let more = (full..).find(|item| filter.insert(item).is_err());
-        let more = more.expect("it is full some time") - full;
+        let more = more.expect("the filter becomes full") - full;
         assert!(more > old / 2, "{more} of {old} with {bits} bits");
     }
 }
 
 const CAPACITY: usize = 20_000;
 
-/// One of many items, and what is done with it: of the operations in `kinds`.
+/// Performs one of the operations in `kinds` on a random item.
 fn operate(filter: &ExpiringFilter, random: &mut SmallRng, kinds: Range<u32>) -> u64 {
     let item = random.random_range(0..4 * CAPACITY as u64);
     let there_is_room = "the filter has room";
@@ -135,14 +156,14 @@ fn operate(filter: &ExpiringFilter, random: &mut SmallRng, kinds: Range<u32>) ->
     }
 }
 
-/// What a program with replicas rests on: one thread decides what happens, and each filter holds the
-/// same afterwards. One is swept at once, and `beside` is swept otherwise, as `sweeps` says before
-/// each of the operations.
+/// The promise that a program with replicas relies on: if one thread decides what happens, every
+/// replica holds the same. One filter is swept at once. `beside` is swept as `sweeps` decides
+/// before each operation.
 fn hold_the_same(beside: &ExpiringFilter, kinds: Range<u32>, mut sweeps: impl FnMut()) {
     let epochs = beside.epochs();
     let at_once = filter(beside.fingerprint_bits(), epochs, CAPACITY);
     let [mut one, mut other] = [(); 2].map(|()| SmallRng::seed_from_u64(epochs.into()));
-    // Half of the operations add, so this number of items is alive at a time.
+    // Half of the operations add, so this number of items is live at a time.
     let per_epoch = 2 * CAPACITY / epochs as usize;
     for epoch in 0..4 * epochs {
         assert!(at_once.advance() && beside.begin_epoch());
@@ -161,7 +182,7 @@ fn a_sweep_at_any_time_changes_no_answer() {
     for (bits, epochs) in LAYOUTS {
         let beside = filter(bits, epochs, CAPACITY);
         let mut random = SmallRng::seed_from_u64(bits.into());
-        // In two of three epochs, and some time in them.
+        // Sweeps occur in two of three epochs, at a random time.
         let rare = f64::from(epochs) / 2.0 / CAPACITY as f64;
         hold_the_same(&beside, 0..8, || {
             if random.random_bool(rare) {
@@ -171,7 +192,8 @@ fn a_sweep_at_any_time_changes_no_answer() {
     }
 }
 
-/// All but refreshes: one that meets a sweep which has come to rest in its word adds a copy.
+/// All operations except refreshes. A refresh that meets a sweep that has stopped in its word adds
+/// a copy.
 #[test]
 fn a_sweep_by_another_thread_changes_no_answer() {
     for (bits, epochs) in LAYOUTS {

@@ -1,5 +1,5 @@
 //! `tick` begins an epoch when it is due by the caller's clock: never earlier, one at a time, and
-//! nothing is caught up.
+//! without catching up on missed epochs.
 
 use guira::ExpiringFilter;
 use std::{
@@ -44,8 +44,8 @@ fn a_late_call_does_not_catch_up() {
     assert_eq!(filter.epoch(), 2);
 }
 
-/// A `tick` at each look of a clock that moves by microseconds: no epoch is longer than its length
-/// and the time between two looks.
+/// Calls `tick` at each reading of a clock that advances by microseconds. No epoch is longer than
+/// its length and the time between two readings.
 #[test]
 fn epochs_are_as_long_as_they_should_be() {
     const LOOK: Duration = Duration::from_micros(7);
@@ -64,7 +64,7 @@ fn epochs_are_as_long_as_they_should_be() {
             assert!(lasted >= length && lasted < length + LOOK, "{lasted:?}");
             began = now;
         }
-        // What was inserted in the last epoch is gone after TTL * (1 + 1/E), and the looks.
+        // An item of the last epoch is absent after TTL * (1 + 1/E), and the time between readings.
         let inserted = now;
         filter.insert("koel").expect("room");
         while filter.contains("koel") {
@@ -78,8 +78,8 @@ fn epochs_are_as_long_as_they_should_be() {
     }
 }
 
-/// The call that begins an epoch has read when; a second one that has read the same begins nothing.
-/// Rounded down they would end before the TTL.
+/// The call that begins an epoch records the time, so a second call with the same reading begins
+/// nothing. If lengths were rounded down, epochs would end before the TTL.
 #[test]
 fn the_epochs_of_a_ttl_are_no_shorter_than_it() {
     for nanos in [3_000_001, 10_000_000, 3_999_999_999] {
@@ -98,7 +98,7 @@ fn two_calls_that_find_one_epoch_due_begin_one() {
     let inner = Cell::new(None);
     let begun = filter.tick_at(|| {
         if inner.get().is_none() {
-            // While this call reads the clock, another one begins the epoch.
+            // While this call reads the clock, another call begins the epoch.
             inner.set(Some(false));
             inner.set(Some(filter.tick_at(|| ms(5))));
         }
@@ -114,7 +114,7 @@ fn two_calls_that_find_one_epoch_due_begin_one() {
 fn the_clock_is_read_after_the_epoch_has_begun() {
     let filter = filter();
     assert!(!filter.tick_at(|| ms(0)));
-    // The call is stopped for as long as this after it has found that an epoch is due.
+    // The call is paused for this time after it has found that an epoch is due.
     let readings = Cell::new(0);
     assert!(filter.tick_at(|| {
         readings.set(readings.get() + 1);
@@ -139,15 +139,15 @@ fn an_epoch_that_somebody_else_began_lasts_its_time() {
     let filter = filter();
     assert!(!filter.tick_at(|| ms(0)));
     filter.advance();
-    // The beginning of the epoch is unknown, so it counts from now.
+    // The start of the epoch is unknown, so its age is measured from now on.
     assert!(!filter.tick_at(|| ms(100)));
     assert!(!filter.tick_at(|| ms(104)));
     assert!(filter.tick_at(|| ms(105)));
     assert_eq!(filter.epoch(), 2);
 }
 
-/// All threads see one clock, which advances with each reading. A thread that begins an epoch knows
-/// bounds of when.
+/// All threads see one clock, which advances with each reading. The thread that begins an epoch
+/// knows bounds of its start.
 #[test]
 fn of_racing_calls_one_begins_a_epoch() {
     const THREADS: u64 = 8;
@@ -185,12 +185,14 @@ fn of_racing_calls_one_begins_a_epoch() {
         begun.len()
     );
     for pair in begun.windows(2) {
-        // From some time after the first reading of one to some time before the last of the next.
+        // The lower bound of the distance is from the first reading of one epoch to the last
+        // reading of the next.
         assert!(pair[1].1 - pair[0].0 >= EPOCH, "{pair:?}");
     }
 }
 
-/// A `tick` reads the clock of an old epoch, and continues after the largest possible number of epochs has begun.
+/// A `tick` reads the clock in an old epoch, and continues after the largest possible number of
+/// epochs has begun.
 #[test]
 fn a_tick_that_was_stopped_does_not_end_a_later_epoch() {
     let filter = filter();
@@ -203,7 +205,7 @@ fn a_tick_that_was_stopped_does_not_end_a_later_epoch() {
         }
         ms(1)
     }));
-    // Epoch 65 536 has just begun. The stopped call has recorded nothing for it.
+    // Epoch 65 536 has just begun. The paused call has recorded nothing for it.
     assert!(!filter.tick_at(|| ms(1_000)));
     assert!(!filter.tick_at(|| ms(1_004)));
     assert!(filter.tick_at(|| ms(1_005)));
@@ -228,7 +230,9 @@ fn the_age_of_an_epoch_is_unknown_if_no_tick_began_it() {
     let before = Instant::now();
     let filter = ExpiringFilter::builder(Duration::from_secs(1 << 20)).build();
     let filter = filter.expect("a filter");
-    let age = filter.epoch_age().expect("the filter was made in it");
+    let age = filter
+        .epoch_age()
+        .expect("the filter was created in this epoch");
     assert!(age <= before.elapsed(), "{age:?}");
     while filter.epoch_age() <= Some(age) {
         thread::sleep(ms(1));
@@ -237,14 +241,14 @@ fn the_age_of_an_epoch_is_unknown_if_no_tick_began_it() {
     for begin in [ExpiringFilter::advance, ExpiringFilter::begin_epoch] {
         assert!(begin(&filter));
         assert_eq!(filter.epoch_age(), None);
-        assert!(!filter.tick(), "it is measured from now on");
+        assert!(!filter.tick(), "the age is measured from now on");
         assert!(filter.epoch_age().is_some());
     }
     let (before, copy) = (filter.epoch_age(), filter.clone());
     assert!(copy.epoch_age() >= before, "a clone goes by the same clock");
 }
 
-/// By the filter's own clock, too, an epoch never begins early, and the sweep is left to others.
+/// With the filter's own clock, too, no epoch begins early, and the sweep is left to other calls.
 #[test]
 fn an_epoch_that_is_due_begins_without_its_sweep() {
     let mut noted = Instant::now();

@@ -1,11 +1,11 @@
-//! The smallest filters, the largest one, very many threads, and a filter that is
-//! dropped while others use it.
+//! The smallest filters, the largest filter, very many threads, and a filter that is dropped while
+//! other threads use it.
 //!
-//! Counters are 64 bits wide, and callers cannot bring them to their end. The versions of
-//! relocations wrap after 2^52 of one stripe, and then harm only a lookup that was stopped for
-//! exactly this number. The shards of `len` wrap by design, and a counter of `stats` would begin at
-//! 0 again. The unit tests in `src/raw/version` and `src/raw/len` wrap the first two. The level of
-//! a word cannot wrap: its models have the fault `PhaseWraps`.
+//! Counters have 64 bits, and callers cannot overflow them. The version of a stripe wraps after
+//! 2^52 relocations, which affects only a lookup that was paused for exactly that number. The
+//! shards of `len` wrap by design, and a counter of `stats` would start at 0 again. The unit tests
+//! in `src/raw/version` and `src/raw/len` cover the first two. The level of a word cannot wrap: its
+//! models have the fault `PhaseWraps`.
 //!
 //! The largest filter maps 16 GiB, and uses some hundred KiB of them:
 //!
@@ -24,8 +24,8 @@ use std::{
 
 /// The fingerprint sizes of fixed filters.
 const BITS: [u32; 5] = [10, 12, 15, 20, 30];
-/// Those of filters that can grow: numbers that no fixed layout has, so that a number says which it
-/// is.
+/// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
+/// size identifies the layout.
 const GROWABLE_BITS: [u32; 6] = [11, 13, 14, 18, 19, 27];
 
 fn filter(bits: u32, capacity: usize) -> CuckooFilter {
@@ -55,7 +55,7 @@ fn the_smallest_filters_do_everything() {
                 let mut found = vec![false; capacity];
                 filter.contains_batch(&items().collect::<Vec<_>>(), &mut found);
                 assert!(found.iter().all(|&found| found), "{bits}, {capacity}");
-                // Once the filter holds these items, further ones fit only until it is full.
+                // After these items, further ones fit only until the filter is full.
                 let fitted = (100..1_000_u64).filter(|item| filter.insert(item).is_ok());
                 let fitted: Vec<u64> = fitted.collect();
                 let slots = filter.buckets() * filter.bucket_slots();
@@ -73,8 +73,8 @@ fn the_smallest_filters_do_everything() {
     }
 }
 
-/// As many threads as there may be calls of `insert_unique` at once would be 512; on
-/// few cores most of them stand still in the middle of an operation.
+/// A hundred threads share a filter. On few cores, most of them are preempted in the middle of an
+/// operation.
 #[test]
 fn a_hundred_threads_share_a_filter() {
     const THREADS: usize = 100;
@@ -99,13 +99,13 @@ fn a_hundred_threads_share_a_filter() {
                         for item in &own {
                             filter.insert(item).expect("room");
                         }
-                        // One item of each round is everybody's.
+                        // All threads insert one item in each round.
                         match filter.insert_unique(&(usize::MAX, round, 0)) {
                             Ok(won) => winners.fetch_add(won.into(), Ordering::Relaxed),
                             Err(error) => panic!("{error}"),
                         };
                         assert!(own.iter().all(|item| filter.contains(item)));
-                        // A fixed filter has no room for all.
+                        // A fixed filter does not have room for all items.
                         let leave = if max.is_some() { 1 } else { 0 };
                         assert!(own[leave..].iter().all(|item| filter.remove(item)));
                     }
@@ -122,7 +122,7 @@ fn a_hundred_threads_share_a_filter() {
     }
 }
 
-/// The last owner frees the filter; until then it works.
+/// The last owner frees the filter. It works until then.
 #[test]
 fn a_filter_lives_as_long_as_its_last_owner() {
     let filter = Arc::new(
@@ -137,7 +137,7 @@ fn a_filter_lives_as_long_as_its_last_owner() {
         .map(|thread| {
             let filter = Arc::clone(&filter);
             thread::spawn(move || {
-                // The later ones work long after the earlier ones have let go.
+                // The last threads still work long after the first ones have dropped the filter.
                 let items = (0..500 * (thread + 1)).map(|item| (thread, item));
                 for item in items.clone() {
                     filter.insert(&item).expect("it grows");
@@ -153,24 +153,24 @@ fn a_filter_lives_as_long_as_its_last_owner() {
     assert!(weak.upgrade().is_none());
 }
 
-/// 2^33 slots, whose numbers do not fit into 32 bits; nor do the bytes' ones.
+/// With 2^33 slots, neither the numbers of slots nor of bytes fit into 32 bits.
 #[test]
 #[cfg(target_pointer_width = "64")]
 #[ignore = "maps 16 GiB"]
 fn a_filter_of_2_to_the_33_slots() {
     const SLOTS: usize = 1 << 33;
-    // A capacity for which the table has a power of two of buckets, and a little more.
+    // At this capacity the number of buckets is slightly above a power of two.
     let filter = filter(15, 8_160_437_862);
     let slots = filter.buckets() * filter.bucket_slots();
     assert!((SLOTS..SLOTS + SLOTS / 1000).contains(&slots), "{slots}");
     assert!(filter.memory_usage() >= 8 * filter.buckets());
 
     for item in 0..10_000_u64 {
-        filter.insert(&item).expect("it is all but empty");
+        filter.insert(&item).expect("the filter is almost empty");
     }
     assert_eq!(filter.len(), 10_000);
     assert!((0..10_000_u64).all(|item| filter.contains(&item)));
-    // At this load a false positive has a chance of one in a million each.
+    // At this load, each lookup is a false positive with a probability of one in a million.
     let found = (10_000..20_000_u64).filter(|item| filter.contains(item));
     assert_eq!(found.count(), 0);
     for item in 0..10_000_u64 {
@@ -180,7 +180,7 @@ fn a_filter_of_2_to_the_33_slots() {
     }
     assert!(filter.is_empty());
 
-    // One pair takes all of one class and refuses the rest.
+    // The number of copies of a class is limited by the slots of its pair.
     let copies = (0..).take_while(|_| filter.insert(&0_u64).is_ok()).count();
     assert_eq!(copies, 2 * filter.bucket_slots());
     assert_eq!(filter.insert_unique(&1_u64), Ok(true));

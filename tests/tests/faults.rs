@@ -1,6 +1,5 @@
-//! Negative controls of the tests with real threads: with one step of the protocol
-//! done wrong their rounds must fail, and soon. A check that passes here would prove
-//! nothing.
+//! Negative controls of the tests with real threads. With one step of the protocol done wrong,
+//! their rounds must soon fail. A check that passes here would prove nothing.
 //!
 //! | fault | exact answers to the owner, then bounds | bounds alone | order of a window | the same while the filter doubles |
 //! |---|---|---|---|---|
@@ -10,16 +9,17 @@
 //! | `AdvanceLate`, `ContainsNoReread`, `CountNoRereadP`, `RemoveNoReread` | caught | | | |
 //! | `ContainsAnyPlane`, `FrozenIgnored`, `CutFirst`, `MarkDropped`, `NoFreeze`, `HintEarly`, `MovePointerBlindly`, `PublishLate`, `FillAnyPlane` | | | | caught |
 //!
-//! Empty: not tried, not noticed in a few seconds, or only in nearly a minute, so nothing that a
-//! test could insist on. Not here at all, for the same reason:
-//! `NoDelivered`, `SettleEarly`, `RemoveNoKilled`, `RemoveHigherFirst`, `RemoveReadsHigherFirst`,
-//! `ContainsWrongStripe`, `RemoveWrongStripe`, `CountWrongStripe`, `KillWrongStripe`, `KillNoHold`,
-//! `HoldIgnored`, `HoldSeenEarly`, `CountNoRereadQ`, `CountNoValidate`, `PhaseIgnored`, `PhaseWraps`,
-//! `FullUnchecked`, `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken`, `UniqueReadsEarly`,
-//! `UniqueOverlooksTokens` and `ContainsTrustsMarks`. They take interleavings of three steps or more, and are left to
-//! the loom models; so are the faults of snapshots, which have schedules, too. The faults of expiring
-//! filters need an epoch to begin between two steps: the models have them, and `slept.rs`, whose
-//! calls sleep before each of their steps.
+//! An empty cell means: not tried, or not noticed within a few seconds, so that a test cannot rely
+//! on it. For the same reason, these faults are not in the table at all. They require interleavings
+//! of three steps or more, so they are left to the loom models:
+//!
+//! | left to the models |
+//! |---|
+//! | `NoDelivered`, `SettleEarly`, `RemoveNoKilled`, `RemoveHigherFirst`, `RemoveReadsHigherFirst`, `ContainsWrongStripe`, `RemoveWrongStripe`, `CountWrongStripe`, `KillWrongStripe`, `KillNoHold`, `HoldIgnored`, `HoldSeenEarly`, `CountNoRereadQ`, `CountNoValidate`, `PhaseIgnored`, `PhaseWraps`, `FullUnchecked`, `ReservationKept`, `UniqueNoReservation`, `UniqueSharedToken`, `UniqueReadsEarly`, `UniqueOverlooksTokens`, `ContainsTrustsMarks` |
+//!
+//! The same applies to the faults of snapshots, which have schedules, too. The faults of expiring
+//! filters require an epoch to begin between two steps. The models cover them, and so does
+//! `slept.rs`, whose calls sleep before each of their steps.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg guira_faults" cargo test --release --test faults
@@ -52,7 +52,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The switch is one for all threads.
+/// All threads share one fault switch.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Some faults need 10 seconds on average, and more on a busy machine.
@@ -60,17 +60,18 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 
 type Check = fn(Round) -> Result<Report, String>;
 
-/// Answers to the one writer of a class are exact; then as [`bounds`].
+/// Results for the only writer of a class must be exact. Other results are checked as in
+/// [`bounds`].
 fn rounds(round: Round) -> Result<Report, String> {
     round.owned().and_then(|_| round.shared())
 }
 
-/// Answers lie within the bounds of `common/history.rs`.
+/// Results must lie within the bounds of `common/history.rs`.
 fn bounds(round: Round) -> Result<Report, String> {
     round.shared()
 }
 
-/// The answers of each short window have an order.
+/// The results of each short window must have an order.
 fn windows(round: Round) -> Result<Report, String> {
     let operations = 12;
     let windows = round.operations / operations;
@@ -81,14 +82,15 @@ fn windows(round: Round) -> Result<Report, String> {
     .windows(windows)
 }
 
-/// The same while the filter doubles.
+/// As [`windows`], while the filter doubles.
 fn growing_windows(round: Round) -> Result<Report, String> {
     let layout = BITS.iter().position(|&bits| bits == round.bits);
     let bits = GROWABLE_BITS[layout.expect("one of them")];
     windows(Round { bits, ..round })
 }
 
-/// Rounds until `check` finds one wrong: what was wrong, after how many operations.
+/// Runs rounds until `check` fails. Returns what was wrong, and the number of operations until
+/// then.
 fn caught(patience: Duration, check: Check) -> Option<(String, u64)> {
     let (start, mut operations) = (Instant::now(), 0);
     for seed in 0.. {
@@ -106,7 +108,7 @@ fn caught(patience: Duration, check: Check) -> Option<(String, u64)> {
                 yields,
                 seed,
             };
-            // A broken protocol may also trip over the library's own assertions.
+            // A wrong protocol may also fail the library's own assertions.
             let done =
                 panic::catch_unwind(|| check(round)).unwrap_or_else(|_| Err("panicked".into()));
             operations += (threads * 4_000) as u64;
@@ -118,7 +120,7 @@ fn caught(patience: Duration, check: Check) -> Option<(String, u64)> {
             }
         }
     }
-    unreachable!("seeds do not run out")
+    unreachable!("the range of seeds has no end")
 }
 
 fn must_be_caught(fault: Fault, check: Check) {
@@ -136,7 +138,7 @@ fn must_be_caught(fault: Fault, check: Check) {
     );
 }
 
-/// The control of the controls: without a fault the same rounds pass.
+/// Without a fault, the same rounds pass.
 #[test]
 fn no_fault_passes() {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

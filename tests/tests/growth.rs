@@ -1,4 +1,4 @@
-//! Growth while in use: the laws of a filter that doubles under its users.
+//! A filter that doubles while threads use it keeps all promises.
 //!
 //! `GUIRA_LONG=1` grows to 10 million items instead of 1 million.
 
@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-/// More threads than cores, on small machines.
+/// More threads than the cores of a small machine.
 const THREADS: u64 = 4;
 
 fn growable(a: usize, b: usize, rate: f64, seed: u64) -> CuckooFilter {
@@ -31,8 +31,8 @@ fn items_in_the_end() -> u64 {
     }
 }
 
-/// Asserts the measured share of absent items for which the answer is true. If the share is as
-/// expected, chance may add five standard deviations of the number found.
+/// Asserts that the measured share of absent items that are found is as expected. The tolerance is
+/// five standard deviations of the number found.
 fn assert_rate(filter: &CuckooFilter, expected: f64, place: &str) {
     let lookups = (200.0 / expected).clamp(1e5, 4e6);
     let absent = (0..lookups as u64).map(|item| item | 1 << 60);
@@ -50,7 +50,7 @@ fn nothing_is_lost_while_four_threads_make_it_grow() {
     let end = items_in_the_end();
     let filter = growable(1_000, end as usize, rate, 3);
     let start = filter.buckets();
-    // Every fourth item of a thread is removed again a little later.
+    // Every fourth item of a thread is removed a little later.
     let stays = |item: u64| !(item / THREADS).is_multiple_of(4);
     thread::scope(|scope| {
         for worker in 0..THREADS {
@@ -100,7 +100,7 @@ fn every_level_is_as_computed() {
         assert!(capacity >= a && filter.max_capacity() == b);
         loop {
             let place = format!("{a} to {b} at {rate}, level {level}");
-            // Up to its capacity the filter keeps its size, and its rate.
+            // Up to its capacity, the filter keeps its size and its rate.
             while next < capacity as u64 {
                 filter.insert(&next).expect(&place);
                 next += 1;
@@ -123,20 +123,20 @@ fn every_level_is_as_computed() {
                 "{place}"
             );
             assert_eq!(stats.memory_usage, filter.memory_usage());
-            // Each level adds a block's head to the words, and 64 KiB of words bring counters. The first
-            // level adds a list of 20 pointers.
+            // Each level adds the header of a block to the words, and each 64 KiB of words add
+            // counters. The first level adds a list of 20 pointers.
             let computed = bytes + (words - start) * 8;
             let overhead = filter.memory_usage() - computed;
             assert!(
                 overhead <= 256 * level as usize + 16 * 128 + 20 * size_of::<usize>(),
-                "{place}: {overhead} bytes besides"
+                "{place}: {overhead} bytes of overhead"
             );
             let load = next as f64 / (words * filter.bucket_slots()) as f64;
             assert!((stats.load_factor - load).abs() < 1e-9, "{place}");
             if capacity == b {
                 break;
             }
-            // One item after the other, until the next level is complete.
+            // Items are inserted one by one, until the next level is complete.
             while filter.stats().doublings == level {
                 filter.insert(&next).expect(&place);
                 next += 1;
@@ -149,8 +149,8 @@ fn every_level_is_as_computed() {
     }
 }
 
-/// A snapshot does not say how far the sweep had come: the first inserts find out, a
-/// bounded number of words each.
+/// A snapshot does not record how far the sweep had progressed. The first inserts find out, each by
+/// reading a bounded number of words.
 #[test]
 fn a_doubling_goes_on_in_a_restored_filter() {
     const MOST: usize = 512 + 8;
@@ -182,7 +182,7 @@ fn a_doubling_goes_on_in_a_restored_filter() {
         }
         before = after;
     }
-    // The rest by 8 words an insert, as if it had not been restored in between.
+    // Each insert splits up to 8 words, as if the filter had not been restored in between.
     assert!(inserts < doubling.buckets_to_split, "{inserts} inserts");
     assert_eq!(restored.stats().doublings, 3);
 }
@@ -210,22 +210,23 @@ fn too_many_copies_are_refused_alone() {
     assert!(!filter.remove("copy"));
 }
 
-/// Keys that all fall on two buckets: crafted, with a hash that is known.
+/// Crafted keys, all with the same two buckets, for a hash that is known.
 #[test]
 fn crafted_keys_do_not_make_it_grow() {
     let filter = growable(1_000, 1_000_000, 0.001, 1);
     let buckets = filter.buckets();
-    // Few classes: the low bits make the fingerprint, and only its high ones vary.
+    // The low bits form the fingerprint. They are equal except for the highest ones, so there are
+    // few classes.
     let refused = (0..1_000_u64)
         .filter(|key| filter.insert_hash((key % 8) << 29 | 0xff).is_err())
         .count();
     assert!(refused > 500, "{refused}");
     assert_eq!(filter.buckets(), buckets, "it does not grow at a low load");
     assert_eq!(filter.len(), 1_000 - refused);
-    // The buckets of the crafted keys are lost to the others, and no more: a pair
-    // of two of them is one in thousands.
+    // Other items are refused only if both their buckets are those of the crafted keys, which
+    // happens once in thousands.
     let harmed = (0..1_000_u64).filter(|item| filter.insert(item).is_err());
-    assert!(harmed.count() <= 2, "the others go on");
+    assert!(harmed.count() <= 2, "hardly any other item is refused");
 }
 
 #[test]
@@ -274,7 +275,7 @@ fn reset_gives_the_memory_back() {
     }
 }
 
-/// A size that is published is never a lie: what one thread sees only grows.
+/// A published size is never wrong: to each thread, the size only increases.
 #[test]
 fn level_and_capacity_only_rise() {
     let filter = growable(1_000, 200_000, 0.01, 9);
@@ -290,7 +291,7 @@ fn level_and_capacity_only_rise() {
             });
         }
         let mut last = (0, 0, 0);
-        // At least once, when all is done.
+        // Reads at least once more, after all inserts have ended.
         loop {
             let is_last = done.load(Ordering::Relaxed) == 2;
             let stats = filter.stats();

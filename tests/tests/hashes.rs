@@ -1,12 +1,12 @@
-//! The hashes that programs in other languages share.
+//! Tests the hashes that programs in other languages share.
 //!
-//! `data/hashes.txt` has them, one a line, for the tests of every language.
+//! `data/hashes.txt` lists them, one per line, for the tests of all languages.
 
 use guira::{CuckooFilter, ExpiringFilter, SeededState};
 use proptest::prelude::*;
 use std::{hash::BuildHasher, time::Duration};
 
-/// A line of the file: what an item hashes to with a seed.
+/// A line of the file: the hash of an item with a seed.
 struct Golden {
     kind: &'static str,
     seed: u64,
@@ -33,7 +33,7 @@ fn goldens() -> Vec<Golden> {
         .collect()
 }
 
-/// The bytes of an item in hexadecimal; of none, `-`.
+/// Decodes the hexadecimal bytes of an item. A hyphen stands for no bytes.
 fn bytes(item: &str) -> Vec<u8> {
     let digits = if item == "-" { "" } else { item };
     assert_eq!(digits.len() % 2, 0, "{item}");
@@ -43,7 +43,7 @@ fn bytes(item: &str) -> Vec<u8> {
         .collect()
 }
 
-/// The hash by the rule of its own, if the kind has one, and by `std::hash::Hash`.
+/// The hash by the documented rule, if the kind has one, and by `std::hash::Hash`.
 fn hashes(kind: &str, seed: u64, item: &str) -> (Option<u64>, u64) {
     let state = SeededState::new(seed);
     match kind {
@@ -90,7 +90,7 @@ fn items_hash_as_the_file_says() {
 }
 
 proptest! {
-    /// Either finds what the other one inserted.
+    /// A filter finds items that were inserted under the other form.
     #[test]
     fn each_rule_agrees_with_the_trait(
         seed: u64, text: String, bytes: Vec<u8>, unsigned: u64, signed: i64,
@@ -103,7 +103,7 @@ proptest! {
     }
 }
 
-/// An item inserted by itself or by its hash is one item.
+/// An item and its hash are the same item.
 #[test]
 fn a_hash_stands_for_its_item() {
     let filter = CuckooFilter::builder().capacity(100).seed(7).build();
@@ -127,7 +127,7 @@ fn a_hash_stands_for_its_item() {
     assert!(filter.remove(&hashed) && filter.remove(&9_u8) && filter.is_empty());
 }
 
-/// `snapshot_len_hint` is the length of a snapshot, of every kind of filter and at each size.
+/// `snapshot_len_hint` is the length of a snapshot, for each kind and size of filter.
 #[test]
 fn the_length_of_a_snapshot_is_known_before() {
     for bits in [10, 12, 15, 20, 30] {

@@ -1,4 +1,4 @@
-//! A header names an empty filter, and no other bytes are a header.
+//! A header describes an empty filter, and no other bytes are accepted as a header.
 
 use guira::{CuckooFilter, SnapshotError};
 use proptest::{collection::vec, prelude::*};
@@ -7,11 +7,11 @@ use std::{
     hash::{BuildHasherDefault, DefaultHasher},
 };
 
-/// The fingerprint sizes: first the ones of fixed filters, each with a layout of its own. Filters
-/// that can grow have sizes that no fixed layout has, so that a number says which it is.
+/// The fingerprint sizes: first the sizes of fixed filters, each with its own layout. No fixed
+/// layout has the size of a filter that can grow, so the size identifies the layout.
 const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27];
 
-/// docs/FORMAT.md
+/// The position of the number of buckets, by docs/FORMAT.md.
 const BUCKETS: usize = 16;
 const PROBE: usize = 48;
 const CHECKSUM: usize = 64;
@@ -41,11 +41,15 @@ fn a_filter_of_its_header_is_like_it_and_empty() {
         for capacity in [1, 100, 3_000] {
             let filter = filter(bits, capacity);
             let (header, at_first) = (filter.header(), filter.capacity());
-            assert!(headers.insert(header), "another one for each");
+            assert!(headers.insert(header), "each filter has another header");
             for item in 0..capacity {
                 filter.insert(&item).expect("room");
             }
-            assert_eq!(filter.header(), header, "whatever is in it");
+            assert_eq!(
+                filter.header(),
+                header,
+                "the header does not depend on the items"
+            );
 
             let empty = CuckooFilter::from_header(&header, 1 << 20).expect("a header");
             assert_eq!(empty.header(), header);
@@ -85,7 +89,7 @@ fn a_header_is_that_of_the_snapshot() {
         crc32fast::hash(&header[..CHECKSUM]).to_le_bytes()
     );
 
-    // Neither is taken for the other.
+    // A header is not accepted as a snapshot, nor a snapshot as a header.
     let refused = CuckooFilter::from_bytes(&header);
     assert!(
         matches!(refused, Err(SnapshotError::Truncated)),
@@ -165,7 +169,7 @@ fn what_is_wrong_is_named() {
             supported: 2
         }
     ));
-    // There are such filters, but they can grow.
+    // Such filters exist, but they can grow.
     assert!(matches!(
         error(12, 16),
         SnapshotError::Geometry {
@@ -173,7 +177,7 @@ fn what_is_wrong_is_named() {
             found: 16
         }
     ));
-    // A filter of 15 bits that can grow has other words.
+    // The words of a growable filter of 15 bits have another number of slots.
     assert!(matches!(
         error(14, 1),
         SnapshotError::Geometry {
@@ -181,7 +185,7 @@ fn what_is_wrong_is_named() {
             found: 4
         }
     ));
-    // Its words end with 9 bits.
+    // The fingerprints of this filter have 9 bits after its last doubling.
     assert!(matches!(
         error(14, 7),
         SnapshotError::Geometry {
@@ -254,7 +258,7 @@ fn a_header_that_asks_for_32_gib_gets_nothing() {
     );
 }
 
-/// A number that is small, or near a power of two, or any.
+/// A number that is small, near a power of two, or arbitrary.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
         any::<u64>(),
@@ -264,7 +268,7 @@ fn number() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// What is accepted works, and says the same of itself.
+/// Checks that accepted bytes give a filter that works, and that has these bytes as its header.
 fn assert_works(bytes: &[u8]) -> bool {
     let Ok(filter) = CuckooFilter::from_header(bytes, 1 << 14) else {
         return false;
@@ -285,9 +289,9 @@ proptest! {
 
     #[test]
     fn any_bytes_are_refused_or_work(bytes in vec(any::<u8>(), 0..100)) {
-        prop_assert!(!assert_works(&bytes), "bytes at random are no header");
+        prop_assert!(!assert_works(&bytes), "random bytes are refused");
         let summed = with_right_checksum(bytes);
-        prop_assert!(!assert_works(&summed), "nor under a checksum");
+        prop_assert!(!assert_works(&summed), "random bytes with a valid checksum are refused");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What threads that all write the same classes saw can be explained by some
-//! order of their operations; and the checker that says so can be trusted.
+//! Threads write the same classes. Some order of their operations must explain their results. Other
+//! tests show that the checker is right.
 
 use crate::common::{
     event::{Answer, Event},
@@ -41,8 +41,7 @@ fn every_history_has_an_order() {
     }
 }
 
-// The checker itself: histories that it must reject, each with its neighbour
-// that it must accept.
+// Tests of the checker: histories that it must reject, each with a similar one that it must accept.
 
 fn event(answer: Answer, invoked: u64, returned: u64) -> Event {
     Event {
@@ -74,7 +73,7 @@ fn the_checker_sees_a_false_negative() {
     assert_eq!(
         law(&[insert, contains(10, 12)], 0, 1),
         None,
-        "they may have met at 10"
+        "both calls may have taken effect at 10"
     );
     assert_eq!(
         law(&[insert, contains(5, 6)], 0, 1),
@@ -140,7 +139,7 @@ fn the_checker_sees_two_winners_of_insert_unique() {
     assert_eq!(
         law(&[event(INSERT, 0, 10), second], 0, 2),
         None,
-        "a plain insert ran beside it"
+        "a plain insert ran concurrently"
     );
 }
 

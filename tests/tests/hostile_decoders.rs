@@ -1,5 +1,5 @@
-//! Whatever bytes a decoder of the library is given, they cost memory and work in proportion to their
-//! number. The search and the table that it prints are those of `guira-hostile`.
+//! For any input, the decoders of the library need memory and time in proportion to its length. The
+//! search and the printed table come from `guira-hostile`.
 
 use guira::{CuckooFilter, ExpiringFilter, ExpiringSnapshotDecoder, Prefer, SnapshotDecoder};
 use guira_hostile::{Counting, HEAD, Target, fix_checksum, measure, rounds, search};
@@ -8,7 +8,7 @@ use std::time::Duration;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Much more than any input has.
+/// Much larger than any input.
 const LIMIT: usize = 1 << 30;
 
 fn plain_seeds() -> Vec<Vec<u8>> {
@@ -43,7 +43,15 @@ fn expiring_seeds() -> Vec<Vec<u8>> {
         }
         filter.to_bytes()
     };
-    vec![of(9, 3_000), of(16, 1), of(26, 1_000)]
+    let builder = ExpiringFilter::builder(Duration::from_secs(60)).seed(0);
+    let growing = builder.capacity(20).max_capacity(20_000).build();
+    let growing = growing.expect("a filter");
+    let mut snapshots = vec![of(9, 3_000), of(16, 1), of(26, 1_000), growing.to_bytes()];
+    for item in 0..3_000_u32 {
+        growing.insert(&item).expect("it grows");
+    }
+    snapshots.push(growing.to_bytes());
+    snapshots
 }
 
 /// Feeds pieces of `$size` bytes.
@@ -102,7 +110,7 @@ fn no_bytes_cost_more_than_their_number_justifies() {
     }
 }
 
-/// A header alone allocates nothing, whatever it claims and however much is allowed.
+/// A header alone allocates nothing, whatever size it claims and however high the limit is.
 #[test]
 fn a_table_is_allocated_when_a_quarter_of_it_has_come() {
     let plain = CuckooFilter::builder().capacity(1_000_000).seed(0).build();

@@ -1,5 +1,5 @@
-//! Keys made to share one class, or one pair, fill the pair and get Full. All other items are
-//! unaffected. A client that does not know the seed cannot make such keys.
+//! Keys that share one class, or one pair, fill the pair and are refused then. All other items are
+//! unaffected. A client that does not know the seed cannot construct such keys.
 
 use guira::{CuckooFilter, InsertError};
 
@@ -13,8 +13,8 @@ fn filter(bits: u32, max: Option<usize>, seed: u64) -> CuckooFilter {
     builder.seed(seed).build().expect("a filter")
 }
 
-/// Keys of the class of the first, found by one who knows the seed: in a filter
-/// that holds nothing else, `contains` betrays the class.
+/// Keys of the class of the first key, as a client that knows the seed can find them. In a filter
+/// with one item, `contains` reveals the class.
 fn hostile(bits: u32, count: usize) -> Vec<u64> {
     let probe = filter(bits, None, SEED);
     let first = 1 << 50;
@@ -50,7 +50,7 @@ fn keys_of_one_class_fill_their_pair_and_harm_nothing_else() {
             assert_eq!(
                 filter.insert(&item),
                 Ok(()),
-                "{bits} bits: {item} pays for the others"
+                "{bits} bits: {item} is affected by the crafted keys"
             );
         }
         assert!(
@@ -95,7 +95,7 @@ fn two_filters_have_different_seeds_by_default() {
     assert_ne!(a.hasher().seed(), b.hasher().seed());
 }
 
-/// Keys of all classes of one pair: nothing that fills it can leave it.
+/// Keys of many classes of one pair. No item that fills the pair can be relocated out of it.
 fn pair(bits: u32, max: Option<usize>, count: usize) -> Vec<u64> {
     let probe = filter(bits, max, SEED);
     let first = 1 << 51;
@@ -134,10 +134,11 @@ fn keys_of_one_pair_overfill_it_and_harm_nothing_else() {
                 .iter()
                 .all(|key| filter.insert_unique(key) != Ok(true))
         );
-        // An attacker must not make a filter grow that is all but empty.
+        // An attacker must not cause a nearly empty filter to grow.
         assert_eq!(filter.stats().buckets_to_split, 0, "{bits} bits");
 
-        // By chance an item may be of that very pair. With nothing else in, that shows.
+        // By chance, an item may belong to that pair. In a filter that has no other items, this
+        // shows.
         let (of_pair, items): (Vec<u64>, Vec<u64>) = (0..250).partition(|item| {
             let inserted = filter.insert(item);
             inserted.is_err() || !filter.remove(item)
@@ -145,11 +146,15 @@ fn keys_of_one_pair_overfill_it_and_harm_nothing_else() {
         assert!(of_pair.len() <= 2, "{bits} bits: {of_pair:?}");
         for item in &items {
             let unique = filter.insert_unique(item);
-            assert!(unique.is_ok(), "{bits} bits: {item} pays");
+            assert!(unique.is_ok(), "{bits} bits: {item} is refused");
             assert_eq!(filter.remove(item), unique == Ok(true), "{bits} bits");
         }
         for item in &items {
-            assert_eq!(filter.insert(item), Ok(()), "{bits} bits: {item} pays");
+            assert_eq!(
+                filter.insert(item),
+                Ok(()),
+                "{bits} bits: {item} is refused"
+            );
         }
         assert!(items.iter().all(|item| filter.contains(item)));
         assert!(keys[..most].iter().all(|key| filter.contains(key)));
@@ -160,8 +165,8 @@ fn keys_of_one_pair_overfill_it_and_harm_nothing_else() {
     }
 }
 
-/// In a filter that grows they cost memory: it doubles for them while a sixteenth of its slots is
-/// used, and no longer.
+/// A filter that can grow doubles for such keys, which costs memory, but only while at least 1/16
+/// of its slots is in use.
 #[test]
 fn keys_of_one_pair_make_a_filter_grow_to_sixteen_times_its_slots_at_most() {
     let (bits, max) = (27, Some(100_000));
@@ -172,7 +177,7 @@ fn keys_of_one_pair_make_a_filter_grow_to_sixteen_times_its_slots_at_most() {
     }
     let before = filter.stats();
     assert_eq!((before.doublings, before.buckets_to_split), (0, 0));
-    // Enough to fill the pair in each of sixteen planes.
+    // Enough keys to fill the pair in each of sixteen planes.
     let keys = pair(bits, max, 16 * 2 * filter.bucket_slots() + 40);
     let (mut inserted, mut refused) = (Vec::new(), 0);
     for key in &keys {
@@ -186,9 +191,9 @@ fn keys_of_one_pair_make_a_filter_grow_to_sixteen_times_its_slots_at_most() {
     }
     assert!(
         inserted.len() > 2 * filter.bucket_slots(),
-        "it grew for them"
+        "the filter grew for these keys"
     );
-    assert!(refused > 0, "and no longer");
+    assert!(refused > 0, "further keys are refused");
     filter.finish_growth();
     let level = filter.stats().doublings;
     assert!((1..=4).contains(&level), "level {level}");

@@ -1,6 +1,6 @@
-//! Operations of real threads have an order that explains every answer: found, or shown not to
-//! exist, for each of many short windows of 8 to 96 operations. They run on a filter of a few
-//! slots, or on a few classes of one that doubles during the windows.
+//! Checks that some order of the operations of real threads explains every result, in many short
+//! windows of 8 to 96 operations. They run on a filter of a few slots, or on a few classes of a
+//! filter that doubles during the windows.
 //!
 //! `tests/tests/history.rs` and `tests/tests/stress.rs` check bounds instead, over histories of
 //! any length.
@@ -23,7 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// On a busy machine a few rounds take long.
+/// On a busy machine, some rounds take long.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 fn budget() -> Duration {
@@ -37,12 +37,12 @@ fn budget() -> Duration {
 #[test]
 fn every_window_has_an_order() {
     let layouts = BITS.len() + GROWABLE_BITS.len();
-    // Another seed each time: a run that repeats the last one would find less.
+    // Each run has another seed: repeating the last one would find less.
     let mut random: SmallRng = rand::make_rng();
     for bits in BITS.into_iter().chain(GROWABLE_BITS) {
         let (start, mut report) = (Instant::now(), Report::default());
         let budget = budget() / layouts as u32;
-        // In a filter of two buckets nothing is relocated.
+        // A filter of two buckets relocates nothing.
         while report.relocations == 0 || start.elapsed() < budget {
             let late = start.elapsed() > budget + PATIENCE;
             assert!(!late, "too little happens: {report}");
@@ -65,10 +65,10 @@ fn every_window_has_an_order() {
     }
 }
 
-// The search itself: what it must find, and what it must not.
+// Tests of the search itself.
 
-/// Threads 0, 1, ..., each with its operation and the moments at which it was
-/// invoked and returned.
+/// Thread n performs operation n of the history. Each entry has the moments of its invocation and
+/// return.
 fn ordered(before: i64, after: i64, history: &[(Answer, u64, u64)]) -> bool {
     let event = |&(answer, invoked, returned)| Event {
         class: 0,
@@ -96,8 +96,8 @@ fn the_search_sees_what_one_after_the_other_would_do() {
         &[(REMOVE, 0, 3), (Answer::Remove(false), 1, 2)]
     ));
     assert!(!ordered(1, 1, &[(Answer::Remove(false), 1, 2)]));
-    assert!(!ordered(0, 0, &[(INSERT, 0, 1)]), "it is lost");
-    assert!(!ordered(0, 1, &[]), "it comes from nowhere");
+    assert!(!ordered(0, 0, &[(INSERT, 0, 1)]), "the copy is lost");
+    assert!(!ordered(0, 1, &[]), "the copy was never inserted");
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn the_search_knows_insert_unique() {
     ));
 }
 
-/// The number of copies allows each of the answers, but not both. A thread that saw 1 copy before 0
-/// saw the item inserted and removed again, although no thread removed it.
+/// The number of copies allows each of the two results, but not both. A thread that saw 1 copy
+/// before 0 saw the item inserted and removed again, although no thread removed it.
 #[test]
 fn the_search_sees_answers_that_exclude_each_other() {
     let [one, none] = [1, 0].map(Answer::Count);
@@ -139,4 +139,15 @@ fn the_search_sees_answers_that_exclude_each_other() {
         1,
         &[(INSERT, 0, 9), (one, 1, 2), (ABSENT, 3, 4)]
     ));
+}
+
+/// A remove that takes from Q comes in the order before an insert into P that overlaps it. Until it
+/// takes its copy, a count includes both.
+#[test]
+fn the_search_lets_a_count_include_a_copy_whose_remove_has_begun() {
+    let [two, absent] = [Answer::Count(2), Answer::Remove(false)];
+    let overlapping = [(REMOVE, 0, 8), (absent, 1, 9), (INSERT, 2, 3), (two, 4, 5)];
+    assert!(ordered(1, 1, &overlapping));
+    let apart = [(REMOVE, 4, 8), (absent, 1, 9), (INSERT, 2, 3), (two, 4, 5)];
+    assert!(!ordered(1, 1, &apart));
 }

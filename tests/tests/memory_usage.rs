@@ -1,6 +1,6 @@
-//! What a filter says that it takes up is what the allocator gave for it, at every size.
+//! `memory_usage` is the number of bytes that the allocator handed out for a filter, at every size.
 //!
-//! All that the process allocates is counted, so nothing else is in it, not even the test
+//! All allocations of the process are counted, so nothing else runs in it, not even the test
 //! harness.
 
 use cap::Cap;
@@ -11,7 +11,7 @@ use std::alloc::System;
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 fn main() {
-    // What a thread allocates once, and not for a filter.
+    // Makes the allocations that happen once per thread.
     CuckooFilter::with_capacity(1).insert(&0).unwrap();
     for (capacity, max_capacity, rate) in [
         (1, None, 0.01),
@@ -56,7 +56,11 @@ fn main() {
         check(max_capacity);
         assert_eq!(level > 0, max_capacity > capacity, "{place}: it grew");
         drop(filter);
-        assert_eq!(ALLOCATOR.allocated(), before, "{place}: all was given back");
+        assert_eq!(
+            ALLOCATOR.allocated(),
+            before,
+            "{place}: all memory was freed"
+        );
     }
     println!("test memory_usage_is_what_was_allocated ... ok");
 }

@@ -1,4 +1,4 @@
-//! merge adds what the other filter has.
+//! A merge adds the copies of the other filter.
 
 use crate::common::stop::Stop;
 use guira::{CuckooFilter, InsertError, MergeError, Mismatch};
@@ -9,14 +9,14 @@ use std::{
     thread,
 };
 
-/// The fingerprint sizes; each has a layout of its own.
+/// The fingerprint sizes, each with a layout of its own.
 const FIXED: [u32; 5] = [10, 12, 15, 20, 30];
-/// Those of filters that can grow: numbers that no fixed layout has, so that a number says which it
-/// is.
+/// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
+/// size identifies the layout.
 const GROWABLE: [u32; 6] = [11, 13, 14, 18, 19, 27];
 
-/// An empty filter of the layout with room for `capacity` items; one that can grow has room for 16
-/// times that.
+/// An empty filter of the layout for `capacity` items. A filter that can grow has room for 16 times
+/// that number.
 fn empty(bits: u32, capacity: usize) -> CuckooFilter {
     let builder = CuckooFilter::builder().capacity(capacity).seed(0x5eed);
     let builder = builder.fingerprint_bits(bits);
@@ -35,8 +35,8 @@ fn filled(filter: CuckooFilter, items: impl Iterator<Item = u64>) -> CuckooFilte
     filter
 }
 
-/// A filter of the layout in the middle of the doubling after `level`, and how many items that
-/// took; `None` if it does not double as often.
+/// A filter of the layout in the middle of the doubling after `level`, and the number of its items.
+/// `None` if the layout does not double that often.
 fn sweeping(bits: u32, level: u32) -> Option<(CuckooFilter, u64)> {
     let filter = empty(bits, 2_000);
     let mut items = 0;
@@ -47,7 +47,7 @@ fn sweeping(bits: u32, level: u32) -> Option<(CuckooFilter, u64)> {
     Some((filter, items))
 }
 
-/// What a merge of two filters at rest must leave, however it ends.
+/// What a merge of two filters at rest must leave, whether or not it fails.
 fn assert_merged(
     filter: &CuckooFilter,
     other: &CuckooFilter,
@@ -74,7 +74,7 @@ fn assert_merged(
     for (index, after) in copies(filter).into_iter().enumerate() {
         let (least, most) = (before[index], before[index] + of_other[index]);
         if whole {
-            assert_eq!(after, most, "copies add up");
+            assert_eq!(after, most, "a complete merge adds up the copies");
         } else {
             assert!(
                 (least..=most).contains(&after),
@@ -84,7 +84,7 @@ fn assert_merged(
     }
 }
 
-/// Copies of few items and single ones; the filter has room for some of them.
+/// Items, some of them repeated. The filter has room for a part of them.
 fn items() -> impl Strategy<Value = Vec<u64>> {
     vec(prop_oneof![0..8_u64, 0..2_000_u64], 0..300)
 }
@@ -93,7 +93,7 @@ proptest! {
     #[test]
     fn copies_add_up(
         bits in prop::sample::select([FIXED.as_slice(), &GROWABLE].concat()),
-        // For less a filter of 11 bits would have to start with too much.
+        // With less, a filter of 11 bits would have to start with too many bits.
         capacity in 10..300_usize,
         [here, there] in [items(), items()],
         finish in any::<bool>(),
@@ -101,7 +101,7 @@ proptest! {
         let (filter, other) = (empty(bits, capacity), empty(bits, capacity));
         for (filter, items) in [(&filter, &here), (&other, &there)] {
             for item in items {
-                // What does not fit stays out.
+                // Items that do not fit are left out.
                 let _ = filter.insert(item);
             }
         }
@@ -126,7 +126,10 @@ fn filters_of_all_sizes_are_merged_into_each_other() {
             let filter = small();
             assert_merged(&filter, &grown, 0..all);
             assert_eq!(filter.digest(), wanted);
-            assert!(filter.stats().doublings >= level, "it has grown as far");
+            assert!(
+                filter.stats().doublings >= level,
+                "it has grown at least that far"
+            );
             assert_merged(&grown, &small(), 0..all);
             assert_eq!(grown.digest(), wanted);
         }
@@ -134,10 +137,10 @@ fn filters_of_all_sizes_are_merged_into_each_other() {
     assert!(deepest >= 3, "{deepest}");
 }
 
-/// An empty filter like `other`, but for a byte of its header, and its maximal capacity.
+/// An empty filter like `other`, except for one byte of its header and the maximal capacity.
 fn like(other: &CuckooFilter, (at, byte): (usize, u8), max_capacity: u64) -> CuckooFilter {
     let mut header = other.header();
-    // docs/FORMAT.md
+    // The positions are those of docs/FORMAT.md.
     header[at] = byte;
     header[32..40].copy_from_slice(&max_capacity.to_le_bytes());
     let sum = crc32fast::hash(&header[..64]);
@@ -147,7 +150,7 @@ fn like(other: &CuckooFilter, (at, byte): (usize, u8), max_capacity: u64) -> Cuc
 
 const LEVELS: usize = 14;
 
-/// The capacities asked for say nothing of where an item is.
+/// The requested capacity does not affect the place of an item.
 #[test]
 fn filters_of_other_capacities_are_merged() {
     let other = empty(27, 1_000);
@@ -162,7 +165,7 @@ fn filters_of_other_capacities_are_merged() {
     assert!((0..8_000_u64).all(|item| other.contains(&item)));
 }
 
-/// How far a filter may grow says nothing of where an item is either.
+/// The maximal capacity does not affect the place of an item either.
 #[test]
 fn filters_that_may_grow_differently_far_are_merged() {
     for bits in GROWABLE {
@@ -182,7 +185,7 @@ fn filters_that_may_grow_differently_far_are_merged() {
     }
 }
 
-/// The same number of bits and buckets, and other fingerprints.
+/// The filters have the same numbers of bits and buckets, but different fingerprints.
 #[test]
 fn a_fixed_filter_and_one_that_can_grow_are_not_merged() {
     let builder = CuckooFilter::builder().fingerprint_bits(10).seed(1);
@@ -242,7 +245,7 @@ fn a_merge_that_finds_no_room_says_how_far_it_came() {
         format!("{merged} copies were merged, and the next one was not")
     );
 
-    // What leaves makes room. Then it begins again.
+    // A remove makes room. Then the merge starts again.
     for item in 0..900_u64 {
         assert!(filter.remove(&item));
     }
@@ -327,29 +330,29 @@ fn filters_with_hashers_of_their_own_are_merged_if_these_agree() {
     );
 }
 
-/// Items of a thread, beside those of the others.
+/// The items of a thread, which no other thread writes.
 fn own(thread: u64) -> std::ops::Range<u64> {
     let start = 1_000_000 * (thread + 1);
     start..start + 100
 }
 
-/// Inserts its own items and removes them, again and again, until `stop`.
+/// Inserts its own items and removes them, again and again, until `stop` is set.
 fn churn(filter: &CuckooFilter, thread: u64, stop: &AtomicBool) {
-    // Relaxed: nothing else is to be seen.
+    // Relaxed: the flag publishes nothing else.
     while !stop.load(Ordering::Relaxed) {
-        // The filter is nearly full, so there may be no room.
+        // The filter is nearly full, so an insert may be refused.
         let inserted: Vec<u64> = own(thread)
             .filter(|item| filter.insert(item).is_ok())
             .collect();
         for item in inserted {
-            assert!(filter.contains(&item), "an own item is lost");
-            assert!(filter.remove(&item), "an own item is removed");
+            assert!(filter.contains(&item), "the item of this thread is lost");
+            assert!(filter.remove(&item), "the item of this thread is removed");
         }
     }
 }
 
-/// Merges `other` into a filter like it that has a few items already and a writer of its own. All
-/// the time, `other` has two copies of each item of `twice` and one of each item of `once`.
+/// Merges `other` into a filter of the same kind that has a few items and a writer of its own.
+/// During the merge, `other` has two copies of each item of `twice` and one of each item of `once`.
 fn merge_beside_a_writer(other: &CuckooFilter, once: &[u64], twice: &[u64]) {
     let filter = CuckooFilter::from_header(&other.header(), 1 << 20).expect("a header");
     let here = 5_000_000..5_000_050;
@@ -361,12 +364,12 @@ fn merge_beside_a_writer(other: &CuckooFilter, once: &[u64], twice: &[u64]) {
         filter.merge(other).expect("room for all");
         for (items, copies) in [(once, 1), (twice, 2)] {
             for item in items {
-                assert!(filter.count(item) >= copies, "{item} is not merged");
+                assert!(filter.count(item) >= copies, "{item} was not merged");
             }
         }
     });
     for item in here.chain(once.iter().chain(twice).chain(twice).copied()) {
-        assert!(filter.remove(&item), "an owner finds each copy");
+        assert!(filter.remove(&item), "the owner finds each copy");
     }
 }
 
@@ -374,7 +377,7 @@ fn merge_beside_a_writer(other: &CuckooFilter, once: &[u64], twice: &[u64]) {
 fn what_is_present_is_merged_beside_writers_of_both() {
     let (once, twice): (Vec<u64>, Vec<u64>) = ((0..8_000).collect(), (8_000..8_500).collect());
     for bits in FIXED {
-        // So crowded that its writers relocate.
+        // The filter is so full that its writers relocate.
         let other = filled(empty(bits, 10_000), (0..8_500).chain(8_000..8_500));
         let (stop, before) = (AtomicBool::new(false), other.stats().relocations);
         thread::scope(|scope| {
@@ -384,7 +387,7 @@ fn what_is_present_is_merged_beside_writers_of_both() {
             }
             let _stop = Stop(stop);
             let mut merges = 0;
-            // The writers may begin late.
+            // The writers may start late.
             while merges < 20 || other.stats().relocations == before {
                 merge_beside_a_writer(other, &once, &twice);
                 merges += 1;
@@ -406,7 +409,7 @@ fn what_is_present_is_merged_while_both_grow() {
                     while begun.load(Ordering::Relaxed) < item / 10_000 {
                         thread::yield_now();
                     }
-                    // Where the merge is, no relocation passes: there may be no room now.
+                    // A preempted relocation may leave no room in two buckets, so an insert is retried.
                     while other.insert(&(10_000 + item)).is_err() {
                         thread::yield_now();
                     }
@@ -419,7 +422,7 @@ fn what_is_present_is_merged_while_both_grow() {
         });
         assert!(
             other.stats().doublings >= level + 2,
-            "it has doubled meanwhile"
+            "the other filter has doubled during the merges"
         );
     }
 }

@@ -1,6 +1,6 @@
-//! A single thread sees a multiset of classes. Any sequence of operations, singly or in batches,
-//! answers as a plain map of counters would. This also holds while the filter doubles, and when its
-//! own snapshot or clone replaces it in the midst of that.
+//! To a single thread, a filter is a multiset of classes. Any sequence of operations, singly or in
+//! batches, gives the results of a map of counters. This also holds while the filter doubles, and
+//! when its own snapshot or clone replaces it.
 
 use crate::common::filters::{BITS, GROWABLE_BITS, slots, tiny};
 use guira::{CuckooFilter, InsertError};
@@ -44,13 +44,13 @@ fn operation(items: u64, batch: usize) -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// The filter, and what it must answer.
+/// The filter, and the results that it must give.
 struct Oracle {
     filter: CuckooFilter,
-    /// The class of each item, named by the first item that has it.
+    /// The class of each item, represented by its first item.
     class: Vec<u64>,
     copies: HashMap<u64, usize>,
-    /// Inserts that were refused.
+    /// The number of refused inserts.
     refused: u64,
 }
 
@@ -59,7 +59,8 @@ impl Oracle {
         let filter = tiny(bits, buckets);
         let mut class: Vec<u64> = Vec::new();
         for item in 0..items {
-            // Alone in the filter, an item is found by all of its class.
+            // If an item is alone in the filter, the items of its class are the ones that are
+            // found.
             filter.insert(&item).unwrap();
             let same = (0..item).find(|other| filter.contains(other));
             class.push(same.map_or(item, |other| class[other as usize]));
@@ -81,30 +82,31 @@ impl Oracle {
         self.copies.values().sum()
     }
 
-    /// Full needs two full buckets at least.
+    /// `Full` requires at least two full buckets.
     fn may_be_full(&self) -> bool {
         self.len() >= 2 * self.filter.bucket_slots()
     }
 
-    /// Nothing fits into a pair full of one class, nor into a full filter that cannot grow.
+    /// True if the pair of the item is full of one class, or if the filter is full and cannot grow.
     fn must_be_full(&mut self, item: u64) -> bool {
         let grows = GROWABLE_BITS.contains(&self.filter.fingerprint_bits());
         let full = !grows && self.len() == slots(&self.filter);
         full || *self.copies(item) == 2 * self.most_slots()
     }
 
-    /// The slots that a word has at most: between two levels, as many as it has at the next one.
+    /// The maximum number of slots of a word. During a doubling, this is the number at the next
+    /// level.
     fn most_slots(&self) -> usize {
         let (filter, stats) = (&self.filter, self.filter.stats());
         if stats.buckets_to_split == 0 {
             return filter.bucket_slots();
         }
-        // docs/FORMAT.md, of the words of filters that can grow.
+        // The rule of docs/FORMAT.md for the words of filters that can grow.
         let stored = filter.fingerprint_bits() - (stats.doublings + 1);
         (54 / stored as usize).min(6)
     }
 
-    /// `copy` in place of the filter.
+    /// Replaces the filter by `copy`.
     fn replace(&mut self, copy: CuckooFilter) {
         let (old, new) = (self.filter.stats(), copy.stats());
         assert_eq!(new.doublings, old.doublings);
@@ -157,7 +159,7 @@ impl Oracle {
                 self.remove(item, answer);
             }
             Operation::Contains(item) => {
-                // At rest even a false positive is known: it is of the same class.
+                // At rest even false positives are known: they are items of the same class.
                 assert_eq!(self.filter.contains(&item), *self.copies(item) > 0);
             }
             Operation::Count(item) => {
@@ -212,8 +214,8 @@ impl Oracle {
         assert_eq!(self.filter.stats().failed_inserts, self.refused);
     }
 
-    /// All classes, not only the ones of the last step: a relocation or a failed insert must have
-    /// changed none of the others.
+    /// Checks all classes, also the classes that the last operation did not name. A relocation or a failed
+    /// insert must not have changed any other class.
     fn all_agree(&mut self) {
         for item in 0..self.class.len() as u64 {
             let copies = *self.copies(item);
@@ -225,8 +227,8 @@ impl Oracle {
     }
 }
 
-/// For `ci/mutants.sh` less: without optimisation a case takes fifty milliseconds, and which one
-/// fails does not matter.
+/// The mutation test `ci/mutants.sh` uses fewer cases: without optimisation a case takes fifty
+/// milliseconds, and any failure suffices.
 fn config(cases: u32) -> ProptestConfig {
     let all = ProptestConfig::with_cases(cases);
     match cfg!(guira_mutants) {
@@ -275,7 +277,7 @@ proptest! {
     }
 }
 
-/// A filter is as good as new after it was cleared.
+/// A cleared filter behaves like a new one.
 #[test]
 fn clear_leaves_an_empty_filter_of_the_same_room() {
     for bits in BITS {

@@ -1,6 +1,6 @@
-//! Tests of other files in one binary, for `ci/mutants.sh`: to link one for each file would take
-//! most of its time. It has the tests that take seconds, and do not count what the whole process
-//! allocates.
+//! Tests of other files in one binary, for `ci/mutants.sh`, because linking one binary per file
+//! would take most of its time. It includes the tests that take seconds and do not count the
+//! allocations of the whole process.
 
 #![cfg(guira_mutants)]
 #![allow(dead_code, reason = "these laws need a part of it")]

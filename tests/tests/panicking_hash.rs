@@ -1,5 +1,5 @@
-//! A `Hash` that panics leaves the filter as it was: each operation hashes an item
-//! before it touches anything.
+//! If a `Hash` implementation panics, the filter does not change, because each operation hashes the
+//! item first.
 
 use guira::CuckooFilter;
 use std::{
@@ -7,7 +7,7 @@ use std::{
     panic::{self, AssertUnwindSafe},
 };
 
-/// A number whose hash panics if the number is negative.
+/// A number whose hash panics if it is negative.
 struct Moody(i64);
 
 impl Hash for Moody {
@@ -32,7 +32,7 @@ fn panics<R>(operation: impl FnOnce() -> R) -> bool {
     panic::catch_unwind(AssertUnwindSafe(operation)).is_err()
 }
 
-/// The filter holds these items and works.
+/// Checks that the filter holds these items and works.
 fn assert_whole(filter: &CuckooFilter, items: impl Iterator<Item = i64> + Clone) {
     assert_eq!(filter.len(), items.clone().count());
     for item in items {
@@ -57,8 +57,8 @@ fn one_item_at_a_time() {
     }
 }
 
-/// A batch has done what comes before some item at or before the one that panics, and
-/// nothing of what comes after it.
+/// A batch has processed the items before some index, which is at most that of the item that
+/// panics, and no item from it on.
 #[test]
 fn in_batches() {
     for at in [0, 1, 15, 16, 31, 32, 40, 63, 70] {
@@ -87,8 +87,8 @@ fn in_batches() {
     }
 }
 
-/// As for a batch. `try_extend` hashes a group of items before it inserts it, and a batch each item
-/// when the one that is 32 before it has its turn.
+/// As for a batch. `try_extend` hashes a group of items before it inserts them. A batch hashes each
+/// item when it processes the item 32 places before it.
 #[test]
 fn in_batches_of_other_kinds() {
     type Insert = fn(&CuckooFilter, Vec<Moody>);
@@ -119,8 +119,8 @@ fn in_batches_of_other_kinds() {
     }
 }
 
-/// No more calls of `insert_unique` can be in flight than there are tokens: one that
-/// panics must not keep its own.
+/// The number of calls of `insert_unique` in flight is limited by the number of tokens, so a call
+/// that panics must return its token.
 #[test]
 fn no_token_is_lost() {
     let filter = filled(1_000);

@@ -1,7 +1,7 @@
-//! The prose of pages and comments avoids the constructions listed in `common/prose.rs`.
+//! The prose of pages and comments avoids the constructions that are listed in `common/prose.rs`.
 //!
-//! `data/prose.txt` has the count of each file that still has some, and the number of long
-//! sentences of all files together. These numbers may only fall. This writes the lower ones:
+//! `data/prose.txt` has the count of each file that still has some of them, and the number of long
+//! sentences in all files. The numbers may only decrease. This command writes lower ones:
 //! `GUIRA_BLESS=1 cargo test -p guira-tests --test prose`
 
 mod common {
@@ -20,11 +20,11 @@ const HEAD: &str = "\
 # These numbers may only fall. GUIRA_BLESS=1 cargo test -p guira-tests --test prose
 ";
 
-/// How many findings there are, or may be.
+/// The number of findings, or the allowed number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Counts {
     long: usize,
-    /// Only files that have a phrase to avoid.
+    /// Only files that have phrases to avoid.
     avoided: BTreeMap<String, usize>,
 }
 
@@ -57,7 +57,7 @@ impl Counts {
         self.avoided.get(file).copied().unwrap_or(0)
     }
 
-    /// The files that have more phrases to avoid than they may have.
+    /// The files that have more phrases to avoid than allowed.
     fn above<'a>(&'a self, allowed: &'a Self) -> impl Iterator<Item = &'a str> {
         let files = self.avoided.iter();
         files
@@ -65,8 +65,8 @@ impl Counts {
             .map(|(file, _)| file.as_str())
     }
 
-    /// `found` may take the place of `self`: no number rises. A file that was moved keeps its
-    /// findings, so files that are new may have what files that are gone had.
+    /// True if `found` may replace `self` because no number increases. A file that was moved keeps
+    /// its findings, so new files may have the findings of files that no longer exist.
     fn may_become(&self, found: &Self, exists: impl Fn(&str) -> bool) -> bool {
         let listed = |file: &str| self.avoided.contains_key(file);
         let rises = found.above(self).any(listed);

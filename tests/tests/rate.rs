@@ -1,13 +1,12 @@
-//! At capacity, an absent item is found no more often than was asked for, and as
-//! often as `false_positive_rate` says.
+//! At capacity, the share of absent items that are found is at most the requested rate, and is the
+//! one that `false_positive_rate` reports.
 //!
-//! The number of false positives among N absent items is binomial. A bound of 5
-//! standard deviations fails by chance in one of 3 million runs; with the fixed
-//! seeds here it fails always or never.
+//! The number of false positives among N absent items is binomial. A bound of 5 standard deviations
+//! fails by chance in one of 3 million runs. The seeds are fixed, so a test always fails or never.
 
 use guira::CuckooFilter;
 
-/// False positives among `absent` items, of a filter that holds its capacity.
+/// The number of false positives among `absent` items in a filter that holds its capacity.
 fn false_positives(filter: &CuckooFilter, absent: usize) -> usize {
     let capacity = filter.capacity() as u64;
     for item in 0..capacity {
@@ -16,7 +15,7 @@ fn false_positives(filter: &CuckooFilter, absent: usize) -> usize {
     found_among(filter, absent)
 }
 
-/// How many of `absent` items, which were never inserted, are found.
+/// The number of items found among `absent` items that were never inserted.
 fn found_among(filter: &CuckooFilter, absent: usize) -> usize {
     let mut found = vec![false; 4096];
     (0..absent.div_ceil(4096) as u64)
@@ -37,7 +36,7 @@ fn tolerance(expected: f64) -> f64 {
 #[test]
 fn the_rate_asked_for_is_kept() {
     for asked in [0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 1e-5] {
-        // A small table's rate depends on what is in it: take many of them.
+        // The rate of a small table depends on its contents, so each is tested with several seeds.
         for (capacity, seeds) in [(1, 300), (10, 300), (100, 100), (1000, 20), (100_000, 1)] {
             let absent = 4096 * (400 / seeds as usize).max(1);
             let (mut found, mut tried) = (0, 0);
@@ -78,8 +77,8 @@ fn the_rate_told_is_the_rate_measured() {
     }
 }
 
-/// A hash that is nearly linear in the key passes with random keys, and breaks rate and
-/// capacity with these.
+/// A hash that is nearly linear in the key passes with random keys, but its rate and capacity are
+/// wrong with these.
 #[test]
 fn the_rate_does_not_depend_on_how_keys_are_made() {
     const ITEMS: u64 = 20_000;
@@ -111,8 +110,8 @@ fn the_rate_does_not_depend_on_how_keys_are_made() {
                 let full = filter.len() as f64 / filter.capacity() as f64;
                 expected += filter.false_positive_rate() * full * ABSENT as f64;
             }
-            // A fingerprint of an item is that of several absent ones, or of none: their
-            // number scatters a little more than that of independent ones.
+            // Fingerprints of absent items are not independent, so their number varies a little
+            // more than that of independent ones.
             let off = (found as f64 - expected).abs();
             assert!(
                 off <= 2.0 * tolerance(expected),
@@ -122,7 +121,7 @@ fn the_rate_does_not_depend_on_how_keys_are_made() {
     }
 }
 
-/// The rate holds up to the capacity. More items fit, and they bring it above.
+/// The rate holds up to the capacity. More items fit, and raise the rate above it.
 #[test]
 fn beyond_the_capacity_the_rate_rises() {
     let (asked, absent) = (1.7e-4, 4_000_000);

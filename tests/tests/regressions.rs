@@ -1,5 +1,5 @@
-//! Faults that a concurrent cuckoo filter is prone to: each was seen in one, with
-//! the interleaving that is written beside its test.
+//! Faults that concurrent cuckoo filters are prone to. Each was found in some implementation. The
+//! interleaving is given beside its test.
 
 use crate::common::{
     classes::classes,
@@ -13,25 +13,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The least number of calls of a law on each of the filters, and of relocations during them.
+/// The minimum number of calls of a law on each filter, and of relocations during them.
 const CALLS: usize = 20_000;
 const RELOCATIONS: u64 = 20_000;
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Fills filters, except for three slots, with residents that stay, and calls `law` with one filter
-/// after the other. Concurrently three threads insert and remove items of their own. Each leaves
-/// its hole where the next one's pair is not, so that residents have to be relocated.
+/// after the other. Three threads concurrently insert and remove items of their own. Each leaves
+/// its free slot outside the next thread's pair, so that residents have to be relocated.
 fn under_relocations(law: impl Fn(&CuckooFilter, u64)) {
     for (bits, buckets) in BITS.into_iter().zip([16, 4, 8, 6, 32]) {
         let filter = tiny(bits, buckets);
-        // With some other seeds the holes stay outside all pairs.
+        // With some other seeds, the free slots stay outside all pairs.
         let mut all = classes(&filter, slots(&filter) * 3, 4);
         let mut residents: Vec<u64> = all
             .extract_if(.., |hash| filter.insert_hash(*hash).is_ok())
             .collect();
         let mut others = residents.split_off(residents.len() - 3);
         assert!(others.iter().all(|&hash| filter.remove_hash(hash)));
-        // Further items that have a path to one of the holes.
+        // More items that have a path to one of the free slots.
         others.extend(all.into_iter().filter(|&hash| {
             filter
                 .insert_hash(hash)
@@ -57,7 +57,10 @@ fn under_relocations(law: impl Fn(&CuckooFilter, u64)) {
             while call < CALLS || filter.stats().relocations < RELOCATIONS {
                 law(&filter, residents[call % residents.len()]);
                 call += 1;
-                assert!(start.elapsed() < PATIENCE, "hardly a resident is relocated");
+                assert!(
+                    start.elapsed() < PATIENCE,
+                    "hardly any resident was relocated"
+                );
             }
             drop(stopped);
         });
@@ -76,8 +79,8 @@ fn under_relocations(law: impl Fn(&CuckooFilter, u64)) {
 /// A: its last compare-exchange fails, unnoticed; answers Ok
 /// ```
 ///
-/// Here a search ends at a bucket with an empty slot, and an insert is done only
-/// when a compare-exchange of its fingerprint has succeeded.
+/// In this filter, a search ends at a bucket with an empty slot, and an insert returns only after a
+/// compare-exchange of its fingerprint has succeeded.
 #[test]
 fn an_insert_that_answered_ok_is_in() {
     for bits in BITS {
@@ -117,7 +120,7 @@ fn an_insert_that_answered_ok_is_in() {
 /// A: reads Q, x is no longer there; answers false
 /// ```
 ///
-/// Here a move towards P advances the version, which A compares.
+/// In this filter, a move towards P advances the version, which A compares.
 #[test]
 fn a_resident_is_never_missed() {
     under_relocations(|filter, hash| assert!(filter.contains_hash(hash), "false negative"));
@@ -129,12 +132,12 @@ fn a_resident_is_never_missed() {
 /// A: scans Q, x is no longer there; answers false
 /// ```
 ///
-/// Here remove answers false only after it has compared the version, too.
+/// In this filter, remove returns false only after it has compared the version, too.
 #[test]
 fn a_remove_of_a_resident_answers_true() {
     under_relocations(|filter, hash| {
         assert!(filter.remove_hash(hash), "remove missed a resident");
-        // Another thread may take the room for a while, but must give it back.
+        // Another thread may use the slot for a while, but must free it.
         while filter.insert_hash(hash).is_err() {
             thread::yield_now();
         }
@@ -146,7 +149,7 @@ fn a_remove_of_a_resident_answers_true() {
 /// B: count(x): reads P: 1, reads Q: 1; answers 2
 /// ```
 ///
-/// Here one of the two is marked, and the two words are read twice.
+/// In this filter, one of the two words is marked, and both are read twice.
 #[test]
 fn a_resident_counts_once() {
     under_relocations(|filter, hash| assert_eq!(filter.count_hash(hash), 1));
@@ -158,7 +161,7 @@ fn a_resident_counts_once() {
 /// A: finishes, and `len` has lost one for good
 /// ```
 ///
-/// Here only one of two copies of a move can be taken; the mover drops the other.
+/// In this filter, only one of the two copies of a move can be removed. The mover drops the other.
 #[test]
 fn a_copy_is_removed_once() {
     for bits in BITS {
@@ -202,7 +205,7 @@ fn a_copy_is_removed_once() {
 /// A: answers Full, though x was in all the time
 /// ```
 ///
-/// Here Full is answered only after a validated count of the class.
+/// In this filter, `Full` is returned only after a validated count of the class.
 #[test]
 fn insert_unique_of_a_resident_is_never_full() {
     under_relocations(|filter, hash| assert_eq!(filter.insert_unique_hash(hash), Ok(false)));

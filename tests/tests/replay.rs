@@ -1,4 +1,4 @@
-//! The example `replay` from end to end, with restarts.
+//! Runs the example `replay`, with restarts.
 
 use std::{
     env, fs,
@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-/// A file that is gone when this is dropped.
+/// A file that is deleted on drop.
 struct State(PathBuf);
 
 impl State {
@@ -16,7 +16,7 @@ impl State {
         Self(env::temp_dir().join(name))
     }
 
-    /// One run of the example that `cargo test` has built beside this test.
+    /// Runs the example that `cargo test` has built next to this test.
     fn run(&self, input: &str) -> Output {
         let test = env::current_exe().unwrap();
         let profile = test.parent().and_then(Path::parent).unwrap();
@@ -34,7 +34,7 @@ impl State {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // It may end before it has read everything.
+        // The child may end before it has read all of its input.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         child.wait_with_output().unwrap()
     }
@@ -66,7 +66,7 @@ fn a_message_passes_once_and_only_in_time() {
     assert_eq!(state.verdicts(input), expected);
 }
 
-/// From the first moment at which its stamp lets it pass to the last one.
+/// Requests from the first to the last moment at which the stamp is valid.
 #[test]
 fn it_never_passes_again_whatever_the_time() {
     let state = State::new("never");
@@ -90,7 +90,7 @@ fn a_restart_forgets_nothing() {
         state.verdicts("100500 120000 a\n101000 100900 b\n"),
         ["replayed", "accepted"]
     );
-    // The clock of the machine may restart, or have advanced.
+    // After a restart, the clock of the machine may have jumped.
     assert_eq!(
         state.verdicts("150000 120000 a\n150000 150000 c\n"),
         ["replayed", "accepted"]

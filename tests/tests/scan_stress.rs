@@ -1,8 +1,9 @@
-//! Scans beside busy writers, held against what must be in: each item that stays in the filter is in
-//! each snapshot, clone, merge and union, and no more often than it can be.
+//! Scans during concurrent writes. Each item that stays in the filter must be in each snapshot,
+//! clone, merge and union, and no more often than possible.
 //!
 //! Four threads insert and remove items of their own, until the filter is nearly full, and check
-//! every answer. No insert may be refused. Two other threads scan the filter.
+//! every result. No insert may be refused, except because other threads are in the way. Two other
+//! threads scan the filter.
 //!
 //! Each test runs for 1 second, or for its share of `GUIRA_STRESS_SECONDS`:
 //!
@@ -13,25 +14,26 @@
 mod scanned {
     pub(crate) mod clears;
     pub(crate) mod expiring;
+    pub(crate) mod patience;
     pub(crate) mod report;
     pub(crate) mod snapshots;
 }
 
 use guira::{Builder, CuckooFilter, ExpiringFilter, Prefer};
 use rand::{RngExt, rngs::SmallRng};
-use scanned::{clears, expiring, report::Report, snapshots};
+use scanned::{clears, expiring, patience::contended, report::Report, snapshots};
 use std::{
     env,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-/// One layout at a time: the numbers of threads are meant as they are.
+/// The tests run one at a time, so that the numbers of threads are as stated.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const LAYOUTS: u32 = 5;
 
-/// Of each layout, and of each round.
+/// The time for each layout, and for a round.
 fn budget() -> (Duration, Duration) {
     match env::var("GUIRA_STRESS_SECONDS") {
         Ok(seconds) => {
@@ -45,20 +47,23 @@ fn budget() -> (Duration, Duration) {
     }
 }
 
-/// Rounds of all kinds, until the time is over and everything has happened.
+/// Runs rounds of all kinds, until the time is over and every kind of event has happened.
 fn stress(name: &str, rounds: &[&dyn Fn(usize, u64, Duration) -> Report]) {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let (budget, lasts) = budget();
-    // Another seed each time: a run that repeats the last one would find less.
+    // Each run has another seed: repeating the last one would find less.
     let mut random: SmallRng = rand::make_rng();
     let (start, mut report) = (Instant::now(), Report::default());
-    let mut done = 0;
+    let (mut done, before) = (0, contended());
     while done < 2 * rounds.len() || start.elapsed() < budget {
         let capacity = [600, 6_000, 60_000][done / rounds.len() % 3];
         report += rounds[done % rounds.len()](capacity, random.random(), lasts);
         done += 1;
     }
-    println!("{name}: {done} rounds, {report}");
+    println!(
+        "{name}: {done} rounds, {report}, {} contended inserts",
+        contended() - before
+    );
     assert!(report.scans > 0 && report.operations > 0 && report.relocations > 0);
 }
 

@@ -1,5 +1,5 @@
-//! A scan costs no insert and no memory: beside snapshots, merges, digests and clears an insert finds
-//! room as it does without them, and a filter doubles no earlier.
+//! A scan costs no insert and no memory. During snapshots, merges, digests and clears, an insert
+//! finds room as usual, and a filter doubles no earlier.
 
 use guira::{Builder, CuckooFilter, Prefer};
 use std::{
@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-/// A writer that does something before it takes each piece.
+/// A writer that calls a function before it takes each piece.
 struct Slow<F>(F);
 
 impl<F: FnMut(usize)> Write for Slow<F> {
@@ -27,7 +27,7 @@ fn builder() -> Builder {
     CuckooFilter::builder().seed(1)
 }
 
-/// Takes a snapshot into a writer that stands still at half of the buckets and fills the filter up.
+/// Takes a snapshot with a writer that pauses at half of the buckets and fills the filter.
 fn stands_still(name: &str, builder: Builder, capacity: usize) {
     let filter = builder.build().expect("a filter");
     let before = capacity / 10;
@@ -48,7 +48,7 @@ fn stands_still(name: &str, builder: Builder, capacity: usize) {
     filter
         .write_to(Tee(&mut slow, &mut bytes))
         .expect("a vector takes all bytes");
-    assert_ne!(next, before, "{name}: it stood still");
+    assert_ne!(next, before, "{name}: the writer paused");
     assert!(
         next >= capacity * 95 / 100,
         "{name}: the first refusal was at {next} of {capacity}"
@@ -69,7 +69,7 @@ fn stands_still(name: &str, builder: Builder, capacity: usize) {
     );
 }
 
-/// Writes to both, to the first one first.
+/// Writes to both writers, to the first one first.
 struct Tee<'a, A, B>(&'a mut A, &'a mut B);
 
 impl<A: Write, B: Write> Write for Tee<'_, A, B> {
@@ -109,7 +109,7 @@ fn a_writer_that_stands_still_refuses_no_insert_in_semi_sorted_words() {
     stands_still("space", space.false_positive_rate(0.01), CAPACITY);
 }
 
-/// A filter that has doubled 5 times, with `percent` percent of the items with which it would double
+/// A filter that has doubled 5 times, with `percent` percent of the items at which it would double
 /// again, and these items.
 fn grown(percent: u64) -> (CuckooFilter, VecDeque<u64>) {
     let builder = builder().capacity(300).max_capacity(1_000_000);
@@ -135,7 +135,7 @@ fn grown(percent: u64) -> (CuckooFilter, VecDeque<u64>) {
     (filter, (0..items).collect())
 }
 
-/// Replaces `times` items, the oldest first.
+/// Replaces `times` items, oldest first.
 fn replace(filter: &CuckooFilter, items: &mut VecDeque<u64>, times: usize, next: &mut u64) {
     for _ in 0..times {
         let old = items.pop_front().expect("items");
@@ -168,7 +168,7 @@ fn a_slow_writer_does_not_make_a_filter_double() {
     }
 }
 
-/// Scans the filter again and again while two threads replace items.
+/// Repeats a scan while two threads replace items.
 fn beside_writers(scan: impl Fn(&CuckooFilter)) {
     const SCANS: usize = 100;
     let (filter, mut items) = grown(82);
@@ -217,17 +217,17 @@ fn clears_do_not_make_a_filter_double() {
     beside_writers(CuckooFilter::clear);
 }
 
-/// The writers are the thread of the scan itself, before each chunk that it reads.
+/// The scanning thread itself writes, before each chunk that it reads.
 ///
 /// Run with `RUSTFLAGS="--cfg guira_faults" cargo test --test scans`.
 #[cfg(guira_faults)]
 mod before_each_chunk {
     use super::{grown, replace};
     use guira::{
-        CuckooFilter,
-        model::{Step, unwatch, watch},
+        CuckooFilter, ExpiringFilter,
+        model::{Growing, Step, unwatch, watch},
     };
-    use std::{cell::Cell, rc::Rc, sync::Arc};
+    use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
 
     fn check(scan: impl Fn(&CuckooFilter)) {
         for percent in [51, 82] {
@@ -243,7 +243,7 @@ mod before_each_chunk {
             let buckets = filter.buckets();
             scan(&filter);
             unwatch();
-            // The inserts read the others.
+            // Inserts read the other chunks.
             assert!(chunks.get() > 1, "{percent} %: {} chunks", chunks.get());
             assert_eq!(filter.buckets(), buckets, "{percent} %");
             assert_eq!(filter.stats().failed_inserts, 0, "{percent} %");
@@ -271,5 +271,135 @@ mod before_each_chunk {
     #[test]
     fn a_clear_does_not_make_a_filter_double() {
         check(CuckooFilter::clear);
+    }
+
+    /// The filter doubles in the middle of a clone, which begins again.
+    #[test]
+    fn a_clone_that_begins_again_holds_all() {
+        let (filter, items) = grown(82);
+        let doublings = filter.stats().doublings;
+        let filter = Arc::new(filter);
+        let (of_watcher, mut chunks) = (filter.clone(), 0);
+        watch(move |step| {
+            chunks += u32::from(step == Step::Enter);
+            if step == Step::Enter && chunks == 20 {
+                for item in 1_u64 << 32.. {
+                    of_watcher.insert(&item).expect("it grows");
+                    if of_watcher.stats().doublings > doublings {
+                        break;
+                    }
+                }
+                of_watcher.finish_growth();
+            }
+        });
+        let clone = CuckooFilter::clone(&filter);
+        unwatch();
+        assert_eq!(filter.stats().doublings, doublings + 1, "it has happened");
+        assert_eq!(clone.stats().doublings, doublings + 1);
+        assert!(items.iter().all(|item| clone.contains(item)));
+        assert_eq!(clone.digest(), filter.digest());
+    }
+
+    /// While a scan reads its last chunk, another thread finds that its planes do not suffice, and
+    /// begins another pass. An item then moves out of that chunk.
+    #[test]
+    fn a_scan_that_has_its_last_chunk_looks_for_another_pass() {
+        let moves = Growing::<2>::item_ending(4, (0, 3), 1, 1, 0);
+        let is_split = Growing::<2>::item_ending(4, (1, 2), 1, 1, 0);
+        let filter = Growing::<2>::growing(&[&[], &[], &[is_split], &[moves]], 1);
+        let filter = Rc::new(filter.scanned_by(2));
+        let (of_watcher, mut words) = (filter.clone(), 0);
+        watch(move |step| {
+            words += u32::from(step == Step::Scan);
+            if step == Step::Scan && words == 4 {
+                of_watcher.begin_level(0);
+                of_watcher.split(is_split, 2, 0);
+                assert!(of_watcher.help(1), "another pass begins");
+                assert!(of_watcher.relocate(moves, 3));
+            }
+        });
+        let copies = filter.scan([moves, is_split]);
+        unwatch();
+        assert_eq!(copies, [1, 1]);
+    }
+
+    /// An epoch begins in the other filter after a union has read a chunk.
+    #[test]
+    fn what_has_aged_since_a_chunk_was_read_is_united() {
+        let builder = ExpiringFilter::builder(Duration::from_secs(60)).epochs(3);
+        let other = builder.capacity(100).seed(1).build();
+        let other = Arc::new(other.expect("a filter"));
+        (0..2).for_each(|_| other.insert(&7).expect("room"));
+        let into = ExpiringFilter::from_header(&other.header(), 1 << 26).expect("a header");
+        let (of_watcher, mut begun) = (other.clone(), false);
+        watch(move |step| {
+            if step == Step::Observe && !begun {
+                begun = true;
+                assert!(of_watcher.advance());
+            }
+        });
+        into.union_with(&other).expect("room");
+        unwatch();
+        assert_eq!((other.epoch(), into.count(&7)), (1, 2));
+    }
+
+    /// A chunk is read, and then all its items die, before they are merged.
+    #[test]
+    fn what_has_died_since_a_chunk_was_read_is_not_merged() {
+        const EPOCHS: u32 = 3;
+        let builder = ExpiringFilter::builder(Duration::from_secs(60)).epochs(EPOCHS);
+        let filter = builder.capacity(10_000).seed(1).build();
+        let filter = Arc::new(filter.expect("a filter"));
+        (0..8_000).for_each(|item| filter.insert(&item).expect("room"));
+        let into = || ExpiringFilter::from_header(&filter.header(), 1 << 26).expect("a header");
+        let all = into();
+        all.merge(&filter).expect("room");
+        assert_eq!(all.len(), 8_000);
+        let of_watcher = filter.clone();
+        let (mut before, mut is_read, mut begun) = (Step::Enter, false, false);
+        watch(move |step| {
+            is_read |= before == Step::Scan && step == Step::RereadEpoch;
+            before = step;
+            if is_read && step == Step::ReadEpoch && !begun {
+                begun = true;
+                (0..=EPOCHS).for_each(|_| assert!(of_watcher.advance()));
+            }
+        });
+        let into = into();
+        into.merge(&filter).expect("room");
+        unwatch();
+        assert_eq!(filter.epoch(), u64::from(EPOCHS) + 1, "it has happened");
+        assert_eq!(into.len(), 0);
+    }
+
+    /// The older ones of two kinds of items die while chunks are scanned. The digest is that of the
+    /// items that are left at the end, by their age at the end.
+    #[test]
+    fn a_digest_counts_ages_at_its_end() {
+        const EPOCHS: u32 = 3;
+        for (bits, dies_before) in [(11, 1), (16, 2), (26, 3)] {
+            let builder = ExpiringFilter::builder(Duration::from_secs(60)).epochs(EPOCHS);
+            let builder = builder.capacity(10_000).fingerprint_bits(bits).seed(1);
+            let filter = Arc::new(builder.build().expect("a filter"));
+            (0..4_000).for_each(|item| filter.insert(&item).expect("room"));
+            (1..EPOCHS).for_each(|_| assert!(filter.advance()));
+            (4_000..8_000).for_each(|item| filter.insert(&item).expect("room"));
+            assert!(filter.advance() && filter.len() == 8_000, "all are live");
+            let (of_watcher, chunks) = (filter.clone(), Rc::new(Cell::new(0)));
+            let counter = chunks.clone();
+            watch(move |step| {
+                if step == Step::Enter {
+                    counter.set(counter.get() + 1);
+                    if counter.get() == dies_before + 1 {
+                        assert!(of_watcher.advance());
+                    }
+                }
+            });
+            let digest = filter.digest();
+            unwatch();
+            assert!(chunks.get() > dies_before + 1, "{} chunks", chunks.get());
+            assert_eq!(filter.len(), 4_000, "the older ones are dead");
+            assert_eq!(digest, filter.digest(), "{bits} bits");
+        }
     }
 }

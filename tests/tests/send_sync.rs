@@ -1,4 +1,4 @@
-//! What the public types are good for: shared, shown, returned as errors.
+//! The public types are `Send` and `Sync`, have `Debug` output, and serve as errors.
 
 use guira::{
     BatchError, BuildError, Builder, CuckooFilter, InsertError, SeededHasher, SeededState,

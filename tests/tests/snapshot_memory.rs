@@ -1,8 +1,7 @@
-//! To read a snapshot takes at most twice as many bytes as it has, and an allocator that refuses
-//! gives a typed error.
+//! Reading a snapshot takes at most twice its size in memory. If the allocator refuses memory, the
+//! result is a typed error.
 //!
-//! The limit holds for the whole process, so nothing else is in it, not even the test
-//! harness.
+//! The limit applies to the whole process, so nothing else runs in it, not even the test harness.
 
 mod common {
     pub(crate) mod limited;
@@ -20,7 +19,7 @@ fn read_within(limit: usize, bytes: &[u8]) -> Result<CuckooFilter, SnapshotError
 }
 
 fn main() {
-    // Allocated once by each thread, and not for a snapshot.
+    // Makes the allocations that happen once per thread.
     CuckooFilter::from_bytes(&CuckooFilter::with_capacity(1).to_bytes()).unwrap();
     let builder = CuckooFilter::builder().seed(1);
     let fixed = builder.clone().capacity(1_000_000).build().unwrap();
@@ -37,7 +36,7 @@ fn main() {
         assert_eq!(read.len(), items, "{place}");
         assert!((0..items).all(|item| read.contains(&item)), "{place}");
         drop(read);
-        // Wherever the memory ends.
+        // The memory ends at different points of the call.
         for limit in (1..20).map(|twentieth| bytes.len() * twentieth / 20) {
             match read_within(limit, &bytes) {
                 Err(SnapshotError::Memory { buckets }) => assert_eq!(buckets, filter.buckets()),

@@ -1,9 +1,9 @@
-//! Filters that prefer space keep all promises: what is in them is found, at the rate asked for, and
-//! goes through snapshots, headers and merges.
+//! Filters that prefer space keep all promises. They find their items, at the requested rate, and
+//! work with snapshots, headers and merges.
 
 use guira::{Builder, CuckooFilter, MergeError, Mismatch, Prefer, SnapshotError};
 
-/// A rate for each layout, with its slots.
+/// A rate for each layout, with the number of its slots.
 const LAYOUTS: [(f64, usize); 5] = [
     (0.025, 7),
     (0.0056, 6),
@@ -53,24 +53,25 @@ fn the_rate_is_the_one_asked_for() {
     for (rate, _) in LAYOUTS {
         let filter = full(rate);
         assert!(filter.false_positive_rate() <= rate, "{rate}");
-        // Enough lookups to find 400, or a number that does not take long.
+        // Enough lookups to find 400 items, but at most 4 million.
         let absent = ((400.0 / rate) as u64).min(4_000_000);
         let hits = (ITEMS..ITEMS + absent).filter(|item| filter.contains(item));
         let (hits, expected) = (hits.count() as f64, rate * absent as f64);
-        // Four standard deviations: a layout's rate is no constant, but the seed is.
+        // Four standard deviations. The rate varies with the seed, which is fixed.
         assert!(hits <= expected + 4.0 * expected.sqrt(), "{rate}: {hits}");
-        // A filter that finds none of them would be a mistake of this test.
+        // If hardly any are found, the test itself is wrong.
         let few = 0.8 * expected - 4.0 * expected.sqrt();
         assert!(hits >= few.max(1.0), "{rate}: {hits}");
     }
 }
 
-/// What is in a snapshot: nothing of it may change within a version of the format.
+/// The checksums of snapshots. Their contents must not change within a version of the format.
 #[test]
 fn snapshots_stay_as_they_are() {
     let checksums = LAYOUTS.map(|(rate, _)| {
         let bytes = full(rate).to_bytes();
-        // Without its own checksum, which makes all alike.
+        // The checksum covers everything except the snapshot's own one, with which all results
+        // would be equal.
         crc32fast::hash(&bytes[..bytes.len() - 4])
     });
     let expected = [
@@ -103,7 +104,7 @@ fn a_snapshot_and_a_header_make_the_same_filter() {
     }
 }
 
-/// A word of a snapshot that stands for no fingerprints.
+/// A snapshot with a word that encodes no fingerprints.
 #[test]
 fn a_word_that_is_none_is_refused() {
     const WORDS: usize = 64 + 8 + 8;
@@ -111,7 +112,8 @@ fn a_word_that_is_none_is_refused() {
         let filter = builder(rate).build().expect("a filter");
         let mut bytes = filter.to_bytes();
         let end = bytes.len() - 4;
-        // In disorder: the largest fingerprint before the empty slots. Marked; and beyond all heads.
+        // The words: the largest fingerprint before the empty slots, a mark, and a head out of
+        // range.
         for word in [1, 1 << 63, u64::MAX] {
             bytes[WORDS..WORDS + 8].copy_from_slice(&word.to_le_bytes());
             let checksum = crc32fast::hash(&bytes[..end]);
@@ -125,7 +127,7 @@ fn a_word_that_is_none_is_refused() {
     }
 }
 
-/// A header that asks for prefixes that no layout has.
+/// A header with a number of prefixes that no layout has.
 #[test]
 fn prefixes_that_there_are_not_are_refused() {
     let mut header = full(0.0056).header();
@@ -170,7 +172,7 @@ fn filters_of_other_fingerprints_are_not_merged() {
     );
 }
 
-/// Tables of each size hold what they are made for.
+/// Tables of each size hold their capacity.
 #[test]
 fn capacities_are_kept() {
     for (rate, _) in LAYOUTS {

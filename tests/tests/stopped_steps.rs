@@ -1,13 +1,13 @@
-//! A thread that stops for ever in an expiring filter delays no other thread, wherever it stops:
-//! epochs begin, items come and go, and none expires early.
+//! A thread that stops forever in an expiring filter delays no other thread, wherever it stops.
+//! Epochs begin, items are inserted and expire, and none expires early.
 //!
 //! Run with `RUSTFLAGS="--cfg guira_faults" cargo test --test stopped_steps`.
 //!
 //! As in `stopped_threads.rs`, a small filter is brought into a certain state, and a thread begins
-//! an operation in it. The thread stops before one of its steps: of each kind before the first,
-//! second, third, middle and last one. Other threads then do everything, for enough epochs that all
-//! tags wrap more than twice. What stays behind during that time is what `ExpiringFilter` says:
-//! copies in two buckets. At last the thread continues.
+//! an operation in it. The thread stops before one of its steps: of each kind, the first, second,
+//! third, middle and last one. Other threads then perform all operations, for enough epochs that
+//! all tags wrap around more than twice. The stopped thread may leave behind only what
+//! `ExpiringFilter` documents: copies in two buckets. At last the thread continues.
 #![cfg(guira_faults)]
 
 use guira::{
@@ -24,18 +24,18 @@ use std::{
     time::Duration,
 };
 
-/// Far beyond what anything here needs.
+/// Far longer than any call takes.
 const FOR_EVER: Duration = Duration::from_secs(120);
 
-/// The layout, and E.
+/// The fingerprint size, and E.
 const LAYOUTS: [(u32, u32); 4] = [(9, 5), (11, 12), (16, 12), (26, 3)];
 
-/// Steps that begin while a thread is stopped.
+/// The number of epochs that begin while a thread is stopped.
 const STEPS: u32 = 40;
 
 const CAPACITY: usize = 600;
 
-/// What the operations of the stopped thread work with.
+/// The item of the stopped thread's operation.
 const ITEM: u64 = u64::MAX;
 
 type Act = Arc<dyn Fn(&ExpiringFilter) + Send + Sync>;
@@ -45,13 +45,14 @@ struct Case {
     name: &'static str,
     bits: u32,
     steps: u32,
-    /// The number of epochs since the item came; `None`: it is absent.
+    /// The number of epochs since the item was inserted. `None` if it is absent.
     age: Option<u32>,
-    /// Items beside it, in the present step and the one before.
+    /// Other items, of the current epoch and the one before.
     others: u64,
-    /// The item is there when the act has been done.
+    /// After the operation, the item is present.
     adds: bool,
-    /// The act sweeps all words: it counts what it has emptied when it ends.
+    /// The operation sweeps all words. It subtracts the removed copies from the length only when it
+    /// ends.
     sweeps: bool,
     act: Act,
 }
@@ -70,7 +71,7 @@ impl Case {
             filter.insert(&ITEM).expect("room");
             (0..age).for_each(|_| _ = filter.advance());
         }
-        // Half of them die when the act begins a step.
+        // Half of these items expire if the operation begins an epoch.
         for item in 0..self.others / 2 {
             filter.insert(&item).expect("room");
         }
@@ -82,7 +83,7 @@ impl Case {
     }
 }
 
-/// Calls `act` in this thread: its steps.
+/// Performs `act` in this thread, and returns its steps.
 fn steps_of(act: &Act, filter: &ExpiringFilter) -> Vec<Step> {
     let steps = Rc::new(RefCell::new(Vec::new()));
     let seen = steps.clone();
@@ -92,7 +93,7 @@ fn steps_of(act: &Act, filter: &ExpiringFilter) -> Vec<Step> {
     steps.take()
 }
 
-/// Of `count` equal steps those to stop before.
+/// The steps to stop before, out of `count` steps of one kind.
 fn chosen(count: usize) -> Vec<usize> {
     let mut chosen = vec![0, 1, 2, count / 2, count.saturating_sub(1)];
     chosen.retain(|&nth| nth < count);
@@ -101,7 +102,7 @@ fn chosen(count: usize) -> Vec<usize> {
     chosen
 }
 
-/// A thread that stands still, and would for ever.
+/// A thread that is stopped, possibly forever.
 struct Stopped {
     thread: thread::JoinHandle<()>,
     stands: mpsc::Sender<Infallible>,
@@ -119,7 +120,7 @@ impl Stopped {
                     return;
                 }
                 if seen.get() == nth {
-                    stops.send(()).expect("the test waits for it");
+                    stops.send(()).expect("the test waits for the thread");
                     let Err(mpsc::RecvError) = go_on.recv();
                 }
                 seen.set(seen.get() + 1);
@@ -129,7 +130,7 @@ impl Stopped {
         });
         reached
             .recv_timeout(FOR_EVER)
-            .expect("it comes to the step");
+            .expect("the thread reaches the step");
         Self { thread, stands }
     }
 
@@ -139,20 +140,20 @@ impl Stopped {
     }
 }
 
-/// Runs `work` in a thread of its own: it may not be delayed.
+/// Runs `work` in a thread of its own, and fails if it is delayed.
 fn unhindered(work: impl FnOnce() + Send + 'static) {
     let (done, is_done) = mpsc::channel();
     let thread = thread::spawn(move || {
         work();
-        done.send(()).expect("the test waits for it");
+        done.send(()).expect("the test waits for the thread");
     });
     match is_done.recv_timeout(FOR_EVER) {
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("somebody is delayed"),
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("the stopped thread delays another one"),
         _ => thread.join().expect("the others succeed"),
     }
 }
 
-/// Every step some items come, in all ways, and are there until they expire.
+/// In each epoch, items are inserted by every method, and are present until they expire.
 fn others(filter: &ExpiringFilter, name: &str) {
     let (steps, each) = (
         u64::from(filter.epochs()),
@@ -162,7 +163,7 @@ fn others(filter: &ExpiringFilter, name: &str) {
     let mut refused = 0;
     for now in 0..u64::from(STEPS) {
         let mut refuse = |error: InsertError| {
-            assert_eq!(error, InsertError::Full);
+            assert!(matches!(error, InsertError::Full | InsertError::Contended));
             refused += 1;
         };
         let mut present = Vec::new();
@@ -185,7 +186,7 @@ fn others(filter: &ExpiringFilter, name: &str) {
             assert_eq!(filter.insert_unique(&item), Ok(false), "{name}");
             assert_eq!(filter.refresh(&item), Ok(true), "{name}");
         }
-        // Refreshed, the first item of each earlier step is there for ever.
+        // The first item of each epoch is refreshed in every later one, so it stays.
         for earlier in 0..now {
             let item = items(earlier).start;
             match filter.refresh(&item) {
@@ -200,7 +201,7 @@ fn others(filter: &ExpiringFilter, name: &str) {
                 "{name}: {absent} of step {earlier} are gone in {now}"
             );
         }
-        assert!(filter.advance(), "{name}: nobody else begins steps");
+        assert!(filter.advance(), "{name}: no other thread begins epochs");
     }
     assert!(refused <= 4, "{name}: {refused} refused");
 }
@@ -229,8 +230,8 @@ fn stop(case: &Case, step: Step, nth: usize) {
     let sweeps = case.sweeps;
     unhindered(move || {
         others(&for_others, &named);
-        // All is dead by now. What is kept in two buckets seems to live again in some of the steps
-        // that follow: over all tags twice.
+        // All of these copies are dead by now. The ones that are kept in two buckets seem live
+        // again in some of the next epochs, so all tags are tried twice.
         let most = 2 * for_others.bucket_slots();
         for _ in 0..2 * 16 {
             for_others.advance();
@@ -249,13 +250,13 @@ fn stop(case: &Case, step: Step, nth: usize) {
     });
     stopped.resume();
     if case.adds {
-        // Its time begins when the call ends, for however many steps that took.
+        // The TTL of the item begins when the call ends, however many epochs the call took.
         for _ in 0..=filter.epochs() {
             assert!(filter.contains(&ITEM), "{name}: it is gone too early");
             filter.advance();
         }
     }
-    // What was kept may live again in the next step, for as long as if it came in that.
+    // The kept copies may become live again in the next epoch, for as long as copies of that epoch.
     (0..=filter.epochs() + 1).for_each(|_| _ = filter.advance());
     assert_eq!(filter.len(), 0, "{name}: a copy too many");
     for item in 0..1_000_000_u64 {
@@ -328,7 +329,7 @@ fn in_all_operations() {
     }
 }
 
-/// There is no step of the time before which no thread was stopped.
+/// Some case stops a thread before each kind of step.
 #[test]
 fn before_every_step_of_the_time() {
     let mut seen = Vec::new();
@@ -348,6 +349,6 @@ fn before_every_step_of_the_time() {
         Step::Began,
         Step::Deliver,
     ] {
-        assert!(seen.contains(&step), "nobody is stopped before {step:?}");
+        assert!(seen.contains(&step), "no thread is stopped before {step:?}");
     }
 }

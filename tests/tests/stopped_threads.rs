@@ -1,12 +1,12 @@
-//! A thread that stops for ever delays no other thread, wherever it stops.
+//! A thread that stops forever delays no other thread, wherever it stops.
 //!
 //! Run with `RUSTFLAGS="--cfg guira_faults" cargo test --test stopped_threads`.
 //!
-//! A small filter is brought, insert by insert and always in the same way, to the verge of an
-//! operation. A thread then begins the operation and stops before one of its steps: of each kind
-//! before the first, second, third, middle and last one. Others must be able to do everything. At
-//! last the thread continues: its operation must still do what it promises, and the filter must
-//! hold what it should.
+//! A small filter is filled by single inserts, always in the same way, until an operation is about
+//! to happen. A thread then begins the operation and stops before one of its steps: of each kind,
+//! the first, second, third, middle and last one. Other threads must be able to perform all
+//! operations. At last the thread continues. Its operation must still keep its promise, and the
+//! filter must hold what it should.
 #![cfg(guira_faults)]
 
 mod stopped {
@@ -17,17 +17,20 @@ mod stopped {
     pub(crate) mod stop;
 }
 
-use guira::{CuckooFilter, model::Step};
+use guira::{CuckooFilter, InsertError, model::Step};
 use stopped::{
-    cases::{Case, Keeps, among_marks, anywhere, ends_of_a_level, evicting, moves, write_to},
+    cases::{
+        Case, Keeps, among_marks, anywhere, ends_of_a_level, evicting, moved, mover, moves,
+        write_to,
+    },
     others::{Refused, meet, work},
     stage::Stage,
     steps::{ALL, MOST},
     stop::{Filter, Stopped},
 };
 
-/// Stops a thread in the case before one of the steps `step`, while others do
-/// everything. False if there is no such step.
+/// Stops a thread in this case before one of the steps `step`, while other threads perform all
+/// operations. False if there is no such step.
 fn stop(case: &Case, step: Step, which: usize) -> bool {
     let (rehearsal, _rehearsing) = case.scene();
     let (filter, mover) = case.scene();
@@ -40,9 +43,15 @@ fn stop(case: &Case, step: Step, which: usize) -> bool {
     let refused = work(&filter, &case.of_others);
     assert_few(refused, case.keeps);
     let after = filter.stats();
-    assert!(after.relocations > before.relocations, "nobody relocates");
+    assert!(
+        after.relocations > before.relocations,
+        "no other thread relocates"
+    );
     if filter.max_capacity() > Stage::FIXED_CAPACITY {
-        assert!(after.doublings > before.doublings + 1, "it grows on");
+        assert!(
+            after.doublings > before.doublings + 1,
+            "the filter continues to grow"
+        );
         assert_eq!(after.buckets_to_split, 0, "the level is complete");
     }
     let mut resumed: Vec<Stopped> = mover.into_iter().chain([stopped]).collect();
@@ -54,18 +63,18 @@ fn stop(case: &Case, step: Step, which: usize) -> bool {
     true
 }
 
-/// Inserts are refused only for want of what the stopped thread keeps.
+/// Checks that inserts are refused only for lack of the slots that the stopped thread keeps.
 fn assert_few(refused: Refused, keeps: Keeps) {
     let Refused { plain, unique } = refused;
     let few = match keeps {
         Keeps::Nothing => plain + unique == 0,
-        // An insert_unique needs its slot in one certain word, which may be full and kept.
+        // An `insert_unique` needs its slot in one particular word, which may be full and kept.
         Keeps::Words => plain == 0 && unique <= 4,
     };
     assert!(few, "{refused:?} while {keeps:?} is kept");
 }
 
-/// Everybody has come to an end: the filter holds what it should.
+/// Checks that the filter holds what it should, after all threads have ended.
 fn finish(case: &Case, filter: &Filter) {
     for item in &case.remain {
         assert!(filter.remove(item), "{item} remains");
@@ -78,7 +87,7 @@ fn finish(case: &Case, filter: &Filter) {
     assert_eq!(restored.len(), 0, "a copy too many");
 }
 
-/// Stops in each of the cases before all kinds of its steps.
+/// Stops a thread in each of the cases, before all kinds of its steps.
 fn stop_everywhere(cases: &[Case]) {
     for case in cases {
         let steps = case.steps();
@@ -90,7 +99,7 @@ fn stop_everywhere(cases: &[Case]) {
                 .count();
             assert!(
                 count > 0,
-                "{}: nobody was stopped before {step:?}",
+                "{}: no thread was stopped before {step:?}",
                 case.name
             );
             stops.push(format!("{step:?} {count}"));
@@ -143,7 +152,34 @@ fn where_another_one_stands_still_in_a_relocation() {
     }
 }
 
-/// Others scan for all of them what is in their way.
+/// A stopped move has marked both words of its pair, and they are full. Nothing else is in the
+/// filter. An insert into them is refused as contended, and succeeds once the thread continues.
+#[test]
+fn an_insert_into_the_pair_of_a_stopped_move_can_be_repeated() {
+    for at in [Step::Deliver, Step::Erase] {
+        let case = mover(Stage::fixed(), at);
+        let item = moved(&case);
+        let (filter, mover) = case.scene();
+        let fill = || {
+            let refused = (0..).find_map(|_| filter.insert(&item).err());
+            assert_eq!(refused, Some(InsertError::Contended), "before {at:?}");
+        };
+        fill();
+        for &other in case.of_others.iter().filter(|&&other| other != item) {
+            assert!(filter.remove(&other));
+            fill();
+        }
+        assert!(filter.len() < 2 * filter.bucket_slots());
+        assert_eq!(filter.stats().failed_inserts, 0);
+        for other in 1 << 40..(1 << 40) + 100_u64 {
+            assert_eq!(filter.insert(&other), Ok(()), "an item of other words");
+        }
+        mover.expect("a move").resume();
+        assert_eq!(filter.insert(&item), Ok(()));
+    }
+}
+
+/// The inserts of other threads read what is left of the scan.
 #[test]
 fn in_eight_snapshots() {
     for stage in [Stage::fixed(), Stage::grown()] {
@@ -157,14 +193,17 @@ fn in_eight_snapshots() {
             .collect();
         let relocated = filter.stats().relocations;
         let refused = work(&filter, &case.of_others);
-        assert!(filter.stats().relocations > relocated, "nobody relocates");
+        assert!(
+            filter.stats().relocations > relocated,
+            "no other thread relocates"
+        );
         assert_few(refused, Keeps::Nothing);
         snapshots.into_iter().for_each(Stopped::resume);
         finish(&case, &filter);
     }
 }
 
-/// There is no step before which no thread was stopped.
+/// Some case stops a thread before each kind of step.
 #[test]
 fn before_every_event() {
     let mut cases = anywhere(Stage::midway());
@@ -175,7 +214,7 @@ fn before_every_event() {
     for &step in ALL {
         assert!(
             cases.iter().any(|case| stop(case, step, 0)),
-            "nobody is stopped before {step:?}"
+            "no thread is stopped before {step:?}"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! A long run of random rounds: all layouts, 2 to 16 threads, filters of 2 to 16 buckets that are
-//! nearly full, or that double in use. No answer may ever be wrong.
+//! Random rounds in all layouts, with 2 to 16 threads. The filters have 2 to 16 buckets and are
+//! nearly full, or double during the round. No result may ever be wrong.
 //!
 //! Each test runs for 1 second, or for its share of `GUIRA_STRESS_SECONDS`:
 //!
@@ -7,8 +7,8 @@
 //! GUIRA_STRESS_SECONDS=600 cargo test --release -p guira-tests --test all stress:: -- --nocapture
 //! ```
 //!
-//! A failure names the round, seed and all; the interleaving is the machine's,
-//! though, so a round that failed once may have to be run many times.
+//! A failure prints the round with its seed. The interleaving depends on the machine, so it may
+//! take many repetitions to see the failure again.
 
 use crate::common::{
     filters::{BITS, GROWABLE_BITS},
@@ -21,13 +21,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// One layout at a time: the numbers of threads are meant as they are.
+/// The tests run one at a time, so that the numbers of threads are as stated.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// On a busy machine a few rounds take long, and a few may be such that hardly anything happens.
+/// On a busy machine, some rounds take long, and in some hardly anything happens.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Of each layout.
+/// The time for each layout.
 fn budget() -> Duration {
     match env::var("GUIRA_STRESS_SECONDS") {
         Ok(seconds) => {
@@ -42,7 +42,7 @@ fn budget() -> Duration {
 
 fn stress(bits: u32) {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    // Another seed each time: a run that repeats the last one would find less.
+    // Each run has another seed: repeating the last one would find less.
     let mut random: SmallRng = rand::make_rng();
     let much = |report: &Report| match GROWABLE_BITS.contains(&bits) {
         true => report.relocations > 0 && report.levels > 0,

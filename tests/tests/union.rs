@@ -1,4 +1,4 @@
-//! union: each item is in as often as in the filter that has it most often.
+//! After a union, each item has as many copies as in the filter that had more.
 
 use guira::{CuckooFilter, ExpiringFilter, InsertError, MergeError, Prefer};
 use proptest::{collection::vec, prelude::*};
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// Fixed layouts, and growing ones: numbers that no fixed layout has.
+/// Fixed layouts and growing ones. No fixed layout has the size of a growing one.
 const LAYOUTS: [u32; 8] = [10, 12, 15, 20, 30, 11, 18, 27];
 
 fn empty(bits: u32, capacity: usize) -> CuckooFilter {
@@ -21,7 +21,7 @@ fn empty(bits: u32, capacity: usize) -> CuckooFilter {
     .expect("a filter")
 }
 
-/// What a union of two filters at rest must leave, however it ends.
+/// What a union of two filters at rest must leave, whether or not it fails.
 fn assert_united(filter: &CuckooFilter, other: &CuckooFilter, items: u64) {
     let copies = |filter: &CuckooFilter| -> Vec<usize> {
         (0..items).map(|item| filter.count(&item)).collect()
@@ -64,7 +64,7 @@ proptest! {
         let (filter, other) = (empty(bits, capacity), empty(bits, capacity));
         for (filter, items) in [(&filter, &here), (&other, &there)] {
             for item in items {
-                // What does not fit stays out.
+                // Items that do not fit are left out.
                 let _ = filter.insert(item);
             }
         }
@@ -75,7 +75,8 @@ proptest! {
     }
 }
 
-/// Nine nodes that share a third of their keys, one after the other, and then all again.
+/// Unites nine nodes that share a third of their keys, one after the other, and then all of them
+/// again.
 #[test]
 fn nine_nodes_with_common_keys_are_united() {
     const NODES: u64 = 9;
@@ -107,7 +108,7 @@ fn nine_nodes_with_common_keys_are_united() {
                 }
                 assert!((0..all).all(|item| view.contains(&item)), "{rate}, {grows}");
                 assert!(view.len() as u64 <= all, "{rate}, {grows}: {}", view.len());
-                // The largest number of each class, and no more.
+                // Each class has exactly the largest number of copies of all nodes.
                 for item in 0..all {
                     let most = nodes.iter().map(|node| node.count(&item)).max();
                     assert_eq!(Some(view.count(&item)), most, "{rate}, {grows}: {item}");
@@ -151,7 +152,8 @@ fn filters_that_place_items_otherwise_are_refused() {
     );
 }
 
-/// Threads add keys by `insert_unique` and unite filters in both directions; other keys come and go.
+/// Threads add keys by `insert_unique` and unite filters in both directions, while other keys are
+/// inserted and removed.
 #[test]
 fn beside_writers_each_key_is_in_once() {
     const KEYS: u64 = 20_000;
@@ -166,7 +168,7 @@ fn beside_writers_each_key_is_in_once() {
                     scope.spawn(move || {
                         for key in 0..KEYS {
                             filters[node].insert_unique(&key).expect("room");
-                            // Relocations, and other keys that come and go.
+                            // These keys are inserted and removed, which causes relocations.
                             let passing = KEYS + 100 * node as u64 + key % 100;
                             filters[node].insert_unique(&passing).expect("room");
                             assert!(filters[node].remove(&passing));
@@ -193,7 +195,7 @@ fn beside_writers_each_key_is_in_once() {
             }
         }
         for filter in &filters {
-            // Each passing key may have been carried over, once.
+            // A union may have added each of these keys once.
             assert!(
                 filter.len() as u64 <= KEYS + 300,
                 "{bits}: {}",
@@ -211,14 +213,14 @@ fn expiring(bits: u32) -> ExpiringFilter {
     builder.build().expect("a filter")
 }
 
-/// For how many further epochs the filter has the item.
+/// The number of further epochs in which the filter has the item.
 fn left(filter: &ExpiringFilter, item: u32) -> u32 {
     let copy = filter.clone();
     let begun = (0..).take_while(|_| copy.contains(&item) && copy.advance());
     begun.count() as u32
 }
 
-/// Both ages from 0 to 4 epochs, and absence on either side.
+/// Both ages are from 0 to 4 epochs, or the item is absent from one filter.
 #[test]
 fn the_younger_age_wins() {
     for bits in [11, 16, 26] {
@@ -240,15 +242,14 @@ fn the_younger_age_wins() {
                 let [before, of_other] = [left(filter, 7), left(other, 7)];
                 filter.union_with(other).expect("room");
                 let after = left(filter, 7);
-                // A copy that comes from the other filter lives for an epoch longer, but for the
-                // youngest one.
+                // A copy from the other filter lives for one more epoch, unless it is of the
+                // current epoch.
                 let most = if of_other == 0 {
                     0
                 } else {
                     (of_other + 1).min(5)
                 };
-                assert!(after >= before.max(of_other), "{here}, {there}: {after}");
-                assert!(after <= before.max(most), "{here}, {there}: {after}");
+                assert_eq!(after, before.max(most), "{here}, {there}");
                 assert_eq!(filter.count(&7), usize::from(after > 0), "{here}, {there}");
                 let again = filter.digest();
                 filter.union_with(other).expect("room");
@@ -258,7 +259,8 @@ fn the_younger_age_wins() {
     }
 }
 
-/// Copies of several ages: up to each age there are then as many as in the filter that has more.
+/// Copies have several ages. For each age, the number of copies that are at most that old is then
+/// the larger one of both filters.
 #[test]
 fn copies_of_several_ages_are_united() {
     let within = |filter: &ExpiringFilter| {
@@ -290,7 +292,7 @@ fn copies_of_several_ages_are_united() {
         assert_eq!(after[0], before[0].max(of_other[0]), "{here:?}, {there:?}");
         for epoch in 0..5 {
             let least = before[epoch].max(of_other[epoch]);
-            // A copy of the other filter may live for one epoch more.
+            // A copy from the other filter may live for one more epoch.
             let most = before[epoch].max(of_other[epoch.saturating_sub(1)]);
             let is_right = (least..=most).contains(&after[epoch]);
             assert!(is_right, "{here:?}, {there:?}: {after:?}");

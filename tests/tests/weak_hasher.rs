@@ -1,9 +1,9 @@
-//! A hasher whose hashes are not as good as random fills a filter at once.
+//! A hasher whose hashes are far from random fills a filter almost at once.
 
 use guira::{CuckooFilter, InsertError};
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Hashes a number to itself.
+/// Returns a number as its own hash.
 #[derive(Default)]
 struct Identity(u64);
 
@@ -21,8 +21,8 @@ impl Hasher for Identity {
     }
 }
 
-/// The high bits choose the pair among those of a fingerprint, which the low bits make. So small
-/// numbers all have the same lower bucket or the first ones after it, and those fill up.
+/// The low bits form the fingerprint, and the high bits select one of its pairs. The lower bucket
+/// of small numbers is therefore always among the first ones, which fill up.
 #[test]
 fn not_half_of_1000_numbers_that_hash_to_themselves_fit() {
     let hasher = BuildHasherDefault::<Identity>::default();
@@ -35,7 +35,7 @@ fn not_half_of_1000_numbers_that_hash_to_themselves_fit() {
     assert!((0..inserted).all(|item| filter.contains(&item)));
 }
 
-/// Multiples of 2^15 have one fingerprint, and small ones have one pair.
+/// Multiples of 2^15 have the same fingerprint, and small ones have the same pair.
 #[test]
 fn of_1000_multiples_that_hash_to_themselves_8_fit() {
     let hasher = BuildHasherDefault::<Identity>::default();

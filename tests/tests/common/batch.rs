@@ -1,4 +1,4 @@
-//! One batch of a thread among others, and what it answered.
+//! One batch of a thread, and its results.
 
 use super::{
     event::{Answer, Event},
@@ -8,11 +8,12 @@ use guira::CuckooFilter;
 use rand::{RngExt, rngs::SmallRng};
 use std::time::Instant;
 
-/// Items of a batch: one group of items that are looked up together, and a part of another one.
+/// The number of items in a batch: one group of items that are looked up together, and a part of
+/// another one.
 const BATCH: usize = 40;
 
-/// One random operation on many classes: as one operation for each of the items,
-/// all at the time of the batch.
+/// Performs one random operation on many classes. Records it as one operation for each item, all at
+/// the time of the batch.
 pub(crate) fn batch(
     filter: &CuckooFilter,
     keys: &Keys,
@@ -24,7 +25,7 @@ pub(crate) fn batch(
     let inserts = operation == 0;
     let classes: Vec<usize> = (0..BATCH)
         .map(|_| random.random_range(0..keys.keys.len()))
-        // Those with an even number never get a second copy.
+        // Classes with an even number never get a second copy.
         .map(|class| if inserts { class | 1 } else { class })
         .filter(|&class| class < keys.keys.len())
         .collect();
@@ -37,7 +38,7 @@ pub(crate) fn batch(
                 Ok(()) => items.len(),
                 Err(error) => error.index,
             };
-            // The one after them was refused, and the others were not tried.
+            // The next item was refused, and the batch did not try the others.
             found[..inserted].fill(true);
             Answer::Insert
         }

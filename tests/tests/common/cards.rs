@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const KEYS: [&str; 5] = ["promise", "how", "why", "checked by", "break it"];
 
-/// What a card may refer to.
+/// Everything that a card may refer to.
 pub(crate) struct Facts {
     /// The text of each page, by its path below the root.
     pub(crate) pages: BTreeMap<String, String>,
@@ -21,7 +21,7 @@ pub(crate) struct Facts {
     pub(crate) controls: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// The rows of the card of a Rust file: key and value. `None` if it has no card.
+/// The rows of the card of a Rust file, as keys and values. `None` if the file has no card.
 pub(crate) fn card(text: &str) -> Option<Vec<(&str, &str)>> {
     let head = text.lines().map_while(|line| line.strip_prefix("//!"));
     let rows = head
@@ -40,7 +40,7 @@ pub(crate) fn card(text: &str) -> Option<Vec<(&str, &str)>> {
 }
 
 impl Facts {
-    /// What is wrong with a card; nothing if all that it refers to exists.
+    /// The errors in a card. There are none if everything that it refers to exists.
     pub(crate) fn complaints(&self, card: &[(&str, &str)]) -> Vec<String> {
         let keys: Vec<_> = card.iter().map(|&(key, _)| key).collect();
         if keys != KEYS {
@@ -66,7 +66,8 @@ impl Facts {
         complaints
     }
 
-    /// `DESIGN, section 4, "insert"`, without the last part, or `docs/page.md, "heading"`.
+    /// Checks `DESIGN, section 4, "insert"`, where the last part is optional, or `docs/page.md,
+    /// "heading"`.
     fn how(&self, how: &str) -> Result<(), String> {
         let (page, place) = how.split_once(", ").ok_or(format!("how: {how:?}"))?;
         let path = match page {
@@ -94,7 +95,7 @@ impl Facts {
             .ok_or(format!("{page} has no heading {heading:?} there"))
     }
 
-    /// `PROOF, section 5 (L1, L2), section 8`: sections, and headings of lemmas in them.
+    /// Checks `PROOF, section 5 (L1, L2), section 8`: sections, and headings of lemmas in them.
     fn why(&self, why: &str) -> Result<(), String> {
         let parts = why.strip_prefix("PROOF, ").ok_or(format!("why: {why:?}"))?;
         let text = self.pages.get("docs/PROOF.md").ok_or("no PROOF")?;
@@ -118,7 +119,8 @@ impl Facts {
         }
     }
 
-    /// Files of models, and `cargo xtask break NAME` with a control of one of them.
+    /// Checks the files of models, and that `cargo xtask break NAME` names a control of one of
+    /// them.
     fn checked(&self, checked: &str, break_it: &str) -> Result<(), String> {
         let mut controls = BTreeSet::new();
         for model in checked.split(", ") {
@@ -142,7 +144,7 @@ fn no_section(page: &str, number: &str) -> String {
     format!("{page} has no section {number}")
 }
 
-/// The text from the heading `## NUMBER. ` to the next one of its level.
+/// The text from the heading `## NUMBER. ` to the next heading of its level.
 fn section<'a>(text: &'a str, number: &str) -> Option<&'a str> {
     let (_, text) = text.split_once(&format!("\n## {number}. "))?;
     Some(text.split("\n## ").next().expect("a part"))
@@ -213,7 +215,7 @@ mod tests {
     fn each_wrong_reference_is_a_complaint() {
         for (right, wrong, expected) in [
             ("section 4", "section 6", "DESIGN has no section 6"),
-            // The heading is in another section.
+            // The heading exists in another section.
             ("\"insert\"", "\"remove\"", "no heading \"remove\""),
             (
                 "DESIGN, section 4,",

@@ -1,8 +1,8 @@
-//! The digest of one class, as `docs/FORMAT.md` says, and without the library.
+//! The digest of one class, as `docs/FORMAT.md` describes it, without the library.
 
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What was absorbed so far.
+/// The state after the numbers that were absorbed so far.
 pub(crate) type State = (u64, u64);
 
 fn mix(mut x: u64) -> u64 {
@@ -22,7 +22,7 @@ pub(crate) fn value((a, b): State) -> u128 {
     u128::from(a) + (u128::from(b) << 64)
 }
 
-/// The value of a copy of this fingerprint in this bucket, or in its other one.
+/// The value of a copy of this fingerprint in this bucket, or in its alternate bucket.
 pub(crate) fn copy(start: State, buckets: u64, bucket: u64, fingerprint: u64) -> u128 {
     let spread = fingerprint.wrapping_mul(GAMMA);
     let h = (u128::from(spread) * u128::from(buckets / 2)) >> 64;

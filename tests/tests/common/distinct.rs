@@ -2,10 +2,10 @@
 
 use guira::CuckooFilter;
 
-/// The first `count` of `hashes` with different classes in `filter`, which is empty.
+/// The first `count` of `hashes` with different classes in `filter`, which must be empty.
 ///
-/// In an empty filter `contains` tells whether two hashes are of one class: the
-/// other one's copy is all that it can find.
+/// In an otherwise empty filter, `contains` shows whether two hashes are of one class, because the
+/// copy of the other hash is the only one that it can find.
 pub(crate) fn distinct(
     filter: &CuckooFilter,
     count: usize,

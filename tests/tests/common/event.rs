@@ -1,6 +1,6 @@
-//! What one operation of a thread answered, and when.
+//! The result of one operation of a thread, and its time.
 
-/// What an operation answered.
+/// The result of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Answer {
     /// `insert`: Ok or Full.
@@ -15,7 +15,7 @@ pub(crate) enum Answer {
     Count(usize),
 }
 
-/// One operation: nanoseconds since a moment that all threads share.
+/// One operation. Times are in nanoseconds since a moment that is the same for all threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     pub(crate) class: usize,

@@ -1,4 +1,4 @@
-//! The files of the repository, for tests that read its text.
+//! The files of the repository, for tests that read their text.
 
 use std::{
     fs,
@@ -16,13 +16,13 @@ pub(crate) fn name(file: &Path) -> String {
     name.to_string_lossy().replace('\\', "/")
 }
 
-/// The text of a file, named by its path or relative to the root.
+/// The text of a file, given by its path or its path below the root.
 pub(crate) fn read(path: impl AsRef<Path>) -> String {
     let path = root().join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All files with this extension, sorted, without ignored ones.
+/// All files with this extension, sorted, except for ignored ones.
 pub(crate) fn with_extension(extension: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     collect(root(), extension, &[], &mut files);

@@ -2,19 +2,19 @@
 
 use guira::CuckooFilter;
 
-/// The fingerprint sizes of fixed filters; each has a layout of its own.
+/// The fingerprint sizes of fixed filters, each with a layout of its own.
 pub(crate) const BITS: [u32; 5] = [10, 12, 15, 20, 30];
 
-/// Those of filters that can grow: numbers that no fixed layout has, so that a number says which it
-/// is. They begin with 4, 4, 3, 3, 2 and 2 slots.
+/// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
+/// size identifies the layout. The filters begin with 4, 4, 3, 3, 2 and 2 slots.
 pub(crate) const GROWABLE_BITS: [u32; 6] = [11, 13, 14, 18, 19, 27];
 
-/// The capacity of a growing filter at first, and at the end.
+/// The initial and the maximal capacity of a growing filter.
 const GROWING: (usize, usize) = (300, 5_000);
 
-/// A filter of `buckets` buckets, or of the next larger number that the builder
-/// makes; one that can grow has some hundreds of slots. Empty, so that its capacity does not matter
-/// to the tests that fill it to the brim.
+/// A filter of `buckets` buckets, or of the next larger number that the builder makes. A filter
+/// that can grow has some hundreds of slots. The filter is empty, and its capacity does not matter
+/// to tests that fill it completely.
 pub(crate) fn tiny(bits: u32, buckets: usize) -> CuckooFilter {
     let builder = CuckooFilter::builder().fingerprint_bits(bits).seed(0);
     if GROWABLE_BITS.contains(&bits) {
@@ -29,7 +29,7 @@ pub(crate) fn tiny(bits: u32, buckets: usize) -> CuckooFilter {
         .expect("more capacity needs more buckets")
 }
 
-/// Slots of the whole filter, at rest at a level.
+/// The number of slots of the whole filter, at rest at a level.
 pub(crate) fn slots(filter: &CuckooFilter) -> usize {
     filter.buckets() * filter.bucket_slots()
 }

@@ -1,9 +1,8 @@
-//! Is what the threads saw possible? A check in near-linear time of all that
-//! they did, class by class.
+//! Checks in near-linear time whether the results that threads got are possible, class by class.
 //!
-//! A class is a counter: an insert adds a copy, a remove takes one. When each of
-//! them took effect is unknown, but it was between its invocation and its return.
-//! So over a call from `a` to `b` there were, at every moment, at least
+//! A class is a counter: an insert adds a copy, and a remove takes one. The moment at which each
+//! takes effect is unknown, but lies between its invocation and its return. During a call from `a`
+//! to `b` there were therefore at every moment at least
 //!
 //! ```text
 //! copies before + inserts returned before a - removes invoked up to b
@@ -15,14 +14,13 @@
 //! copies before + inserts invoked up to b - removes returned before a
 //! ```
 //!
-//! Only inserts and removes that succeeded count. Each thread notes its own
-//! times: a common ticket would order the threads, and hide what a missing
-//! ordering breaks.
+//! Only successful inserts and removes count. Each thread records its own times: a common ticket
+//! would order the threads, and hide the effects of a missing ordering.
 
 use super::event::{Answer, Event};
 use std::fmt;
 
-/// An answer that no order of the operations can give.
+/// A result that no order of the operations can give.
 #[derive(Clone, Debug)]
 pub(crate) struct Violation {
     pub(crate) class: usize,
@@ -46,9 +44,9 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Checks all events against the copies `before` and `after`, both by class and
-/// at rest. Returns how many lookups answered true of a class that was absent all
-/// the while: allowed, but each must have been a conservative answer.
+/// Checks all events, given the copies `before` and `after` at rest by class. Returns the number of
+/// lookups that found a class that was absent during the whole call. These are allowed, but each
+/// must have been a conservative result.
 pub(crate) fn check(events: &[Event], before: &[i64], after: &[i64]) -> Result<u64, Violation> {
     let mut by_class = vec![Vec::new(); before.len()];
     for event in events {
@@ -62,7 +60,7 @@ pub(crate) fn check(events: &[Event], before: &[i64], after: &[i64]) -> Result<u
     Ok(unfounded)
 }
 
-/// The times at which copies of one class came and went, each list in order.
+/// The times at which copies of one class were added and removed, each list in order.
 struct Class {
     class: usize,
     before: i64,
@@ -99,8 +97,8 @@ impl Class {
         }
     }
 
-    /// The fewest copies that can have been there all the time from `a` to `b`,
-    /// and the most that can have been there at some time.
+    /// The minimum number of copies that were present during the whole time from `a` to `b`, and
+    /// the maximum number that were present at some moment of it.
     fn bounds(&self, a: u64, b: u64) -> (i64, i64) {
         let before = |times: &[u64], end: u64| times.partition_point(|&t| t < end) as i64;
         let up_to = |times: &[u64], end: u64| times.partition_point(|&t| t <= end) as i64;
@@ -154,7 +152,7 @@ impl Class {
         Ok(unfounded)
     }
 
-    /// Never more copies taken than added.
+    /// Checks that at no moment more copies were taken than added.
     fn check_takes(&self) -> Result<(), Violation> {
         for (taken, &at) in (1..).zip(&self.takes_returned) {
             let added = self.before + self.adds_invoked.partition_point(|&t| t <= at) as i64;
@@ -169,13 +167,14 @@ impl Class {
         Ok(())
     }
 
-    /// Never two copies of a class that only `insert_unique` adds.
+    /// Checks that a class that only `insert_unique` adds never has two copies.
     fn check_uniqueness(&self) -> Result<(), Violation> {
         if self.plain || self.before > 1 {
             return Ok(());
         }
         for &at in &self.adds_returned {
-            // One moment, not a call: what returned by then is in.
+            // This concerns one moment instead of a call: every add that returned by then is
+            // present.
             let added = self.adds_returned.partition_point(|&t| t <= at) as i64;
             let taken = self.takes_invoked.partition_point(|&t| t <= at) as i64;
             let copies = self.before + added - taken;

@@ -1,4 +1,4 @@
-//! An allocator that refuses what is beyond a limit, for the whole process.
+//! An allocator with a limit for the whole process.
 
 use cap::Cap;
 use std::alloc::System;
@@ -6,7 +6,7 @@ use std::alloc::System;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Lets the process have `bytes` bytes more than it has now.
+/// Allows the process `bytes` bytes more than it uses now.
 pub(crate) fn allow(bytes: usize) {
     let limit = ALLOCATOR.allocated() + bytes;
     ALLOCATOR.set_limit(limit).expect("above what is in use");

@@ -1,4 +1,4 @@
-//! Code that several tests share. Other files of this directory belong to one binary each.
+//! Code that several tests share. Other files of this directory belong to one test binary each.
 
 pub(crate) mod batch;
 pub(crate) mod class_digest;

@@ -1,6 +1,5 @@
-//! Each class is written by one thread, for which it then behaves as if there
-//! were no other: every answer is exact. No times are taken, so that nothing slows
-//! the threads down.
+//! Each class is written by one thread, so every result for that thread is exact. No times are
+//! recorded, so that nothing slows the threads down.
 
 use super::{
     classes::classes,
@@ -12,7 +11,7 @@ use rand::{RngExt, rngs::SmallRng};
 use std::{sync::Barrier, thread};
 
 impl Round {
-    /// Each class has one writer. Errs with the first answer that is wrong.
+    /// Each class has one writer. Returns the first wrong result as an error.
     pub(crate) fn owned(self) -> Result<Report, String> {
         let filter = tiny(self.bits, self.buckets);
         let classes = classes(&filter, self.classes_wanted(&filter), self.seed);
@@ -68,12 +67,12 @@ impl Round {
     }
 }
 
-/// The classes that are `thread`'s own.
+/// The classes that only this thread writes.
 fn owned(classes: usize, thread: usize, threads: usize) -> impl Iterator<Item = usize> {
     (thread..classes).step_by(threads)
 }
 
-/// What an owner has seen.
+/// The observations of one owner.
 #[derive(Default)]
 struct Tally {
     full: u64,
@@ -83,7 +82,7 @@ struct Tally {
     copies: Vec<(usize, i64)>,
 }
 
-/// A thread with classes of its own, and what it knows of them.
+/// A thread with classes of its own, and their numbers of copies.
 struct Owner<'a> {
     filter: &'a CuckooFilter,
     classes: &'a [u64],
@@ -98,7 +97,7 @@ impl Owner<'_> {
         let class = thread + threads * self.random.random_range(0..own);
         let (filter, hash) = (self.filter, self.classes[class]);
         let copies = &mut self.copies[class];
-        let wrong = |what: &str, copies: i64| Err(format!("{what} with {copies} copies in"));
+        let wrong = |what: &str, copies: i64| Err(format!("{what} with {copies} copies present"));
         match self.random.random_range(0..100) {
             0..30 => match (filter.contains_hash(hash), *copies) {
                 (false, 1..) => return wrong("contains answered false", *copies),
@@ -114,7 +113,10 @@ impl Owner<'_> {
             40..60 => match filter.insert_hash(hash) {
                 Ok(()) => *copies += 1,
                 Err(
-                    InsertError::Full | InsertError::BlockedByScan | InsertError::TooManyCopies,
+                    InsertError::Full
+                    | InsertError::BlockedByScan
+                    | InsertError::Contended
+                    | InsertError::TooManyCopies,
                 ) => self.tally.full += 1,
                 Err(error) => return wrong(&error.to_string(), *copies),
             },
@@ -123,7 +125,10 @@ impl Owner<'_> {
                 (Ok(false), 1..) => {}
                 (
                     Err(
-                        InsertError::Full | InsertError::BlockedByScan | InsertError::TooManyCopies,
+                        InsertError::Full
+                        | InsertError::BlockedByScan
+                        | InsertError::Contended
+                        | InsertError::TooManyCopies,
                     ),
                     0,
                 ) => self.tally.full += 1,

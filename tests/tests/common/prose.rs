@@ -81,7 +81,7 @@ pub(crate) struct Finding {
     pub(crate) advice: &'static str,
 }
 
-/// What the text of one file contains.
+/// The findings in the text of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Findings {
     pub(crate) avoided: Vec<Finding>,
@@ -93,16 +93,16 @@ pub(crate) fn in_markdown(text: &str) -> Findings {
     find(&markdown_blocks(text))
 }
 
-/// Looks at comments only, including doc comments.
+/// Reads only comments, including doc comments.
 pub(crate) fn in_rust(text: &str) -> Findings {
     find(&comment_blocks(text))
 }
 
-/// Lines that belong together: a phrase or a sentence may span several of them.
+/// Consecutive lines. A phrase or a sentence may span several of them.
 #[derive(Default)]
 struct Block {
     text: String,
-    /// Where each line begins in `text`, and its number.
+    /// The position in `text` at which each line begins, and its number.
     lines: Vec<(usize, usize)>,
     /// Cells of a table are rarely sentences.
     is_table: bool,
@@ -148,7 +148,7 @@ fn find(blocks: &[Block]) -> Findings {
     findings
 }
 
-/// Where `phrase` occurs as whole words, and is none of the good English below.
+/// The positions of `phrase` as whole words, except in the idioms of [`is_good`].
 fn offsets<'a>(text: &'a str, phrase: &'a str) -> impl Iterator<Item = usize> + 'a {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(phrase)
@@ -168,7 +168,7 @@ fn is_good(phrase: &str, after: &str) -> bool {
     }
 }
 
-/// The sentences of a text, and where each begins.
+/// The sentences of a text, and the position of each.
 fn sentences(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -214,7 +214,7 @@ fn markdown_blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// The comments of a Rust file as Markdown. Adjacent lines of one kind are one comment.
+/// The comments of a Rust file as Markdown. Adjacent lines of one kind form one comment.
 fn comment_blocks(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut comment = String::new();
@@ -240,7 +240,7 @@ fn comment_blocks(text: &str) -> Vec<Block> {
         }
         comment.push_str(words);
         comment.push('\n');
-        // A comment behind code has one line.
+        // A comment behind code consists of one line.
         if kind == TRAILING {
             kind = "";
             flush(&mut comment, first);
@@ -252,7 +252,7 @@ fn comment_blocks(text: &str) -> Vec<Block> {
 
 const TRAILING: &str = " //";
 
-/// The kind of a line's comment, `""` if it has none, and what the comment says.
+/// The kind of the comment in a line, or `""`, and the text of the comment.
 fn comment_of(line: &str) -> (&'static str, &str) {
     let trimmed = line.trim_start();
     let kinds = ["//!", "///", "//"];

@@ -1,30 +1,31 @@
-//! Rounds of concurrent operations on a tiny, nearly full filter, where hardly an
-//! insert does without relocations.
+//! Rounds of concurrent operations on a tiny, nearly full filter, in which hardly any insert
+//! succeeds without relocations.
 
 use super::filters::slots;
 use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::{fmt, ops::AddAssign, thread};
 
-/// What a round is about.
+/// The parameters of a round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round {
     pub(crate) bits: u32,
     pub(crate) buckets: usize,
     pub(crate) threads: usize,
-    /// Operations of each thread.
+    /// The number of operations of each thread.
     pub(crate) operations: usize,
-    /// Slots of all slots that are filled at the beginning.
+    /// The share of slots that are filled at the beginning.
     pub(crate) load: f64,
-    /// Classes for each slot: few have many copies each, many are often absent.
+    /// The number of classes per slot. With few classes, each has many copies; with many, each is
+    /// often absent.
     pub(crate) crowd: f64,
-    /// Threads give way at random between operations: the more often, the more
-    /// evenly the threads advance on few cores.
+    /// Threads yield at random between operations. Frequent yields make them advance more evenly on
+    /// few cores.
     pub(crate) yields: bool,
     pub(crate) seed: u64,
 }
 
-/// What was done and seen.
+/// The events of one or more rounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Report {
     pub(crate) rounds: u64,
@@ -33,7 +34,7 @@ pub(crate) struct Report {
     pub(crate) relocations: u64,
     pub(crate) retried: u64,
     pub(crate) conservative: u64,
-    /// Doublings.
+    /// The number of doublings.
     pub(crate) levels: u64,
 }
 
@@ -81,7 +82,7 @@ pub(crate) fn fill(filter: &CuckooFilter, classes: &[u64], load: f64) -> Vec<i64
 }
 
 impl Round {
-    /// The number of classes of the round: at least two for each thread.
+    /// The number of classes of the round, at least two for each thread.
     pub(crate) fn classes_wanted(&self, filter: &CuckooFilter) -> usize {
         let count = (slots(filter) as f64 * self.crowd) as usize;
         count.max(2 * self.threads)
@@ -111,15 +112,15 @@ impl Round {
         }
         if unfounded > stats.conservative_lookups {
             return Err(format!(
-                "{unfounded} lookups found what was absent, {} of them for want of a proof, in {self:?}",
+                "{unfounded} lookups found an absent class, {} of them because they found no proof of absence, in {self:?}",
                 stats.conservative_lookups
             ));
         }
         Ok(())
     }
 
-    /// Empties the filter: then each class must fit as often as it has slots in its
-    /// pair. A mark or a copy that was left behind would take one up for ever.
+    /// Empties the filter, and checks that each class then fits as often as its pair has slots. A
+    /// mark or a copy that was left behind would occupy a slot.
     pub(crate) fn no_slot_is_lost(
         &self,
         filter: &CuckooFilter,
@@ -131,7 +132,7 @@ impl Round {
         if !filter.is_empty() {
             return Err(format!("{} copies are left in {self:?}", filter.len()));
         }
-        // Between two levels not all words have equally many slots.
+        // During a doubling, words differ in their number of slots.
         filter.finish_growth();
         for &class in classes {
             let fitted = (0..)

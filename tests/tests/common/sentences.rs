@@ -1,9 +1,9 @@
-//! One sentence a line: what a Markdown text does otherwise.
+//! Finds lines of a Markdown text that are not one sentence each.
 
-/// What is wrong with a line.
+/// The error in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The line holds the end of a sentence and the beginning of the next one.
+    /// The line contains the end of a sentence and the beginning of the next one.
     TwoSentences,
     /// The sentence continues in the next line, or has no end.
     NoEnd,
@@ -14,20 +14,20 @@ pub(crate) enum Fault {
 pub(crate) struct Finding {
     pub(crate) line: usize,
     pub(crate) fault: Fault,
-    /// What stands around the place.
+    /// The text around the error.
     pub(crate) excerpt: String,
 }
 
-/// A line of text, without what marks it as part of a list or a quotation.
+/// A line of text, without its list or quotation marker.
 struct Prose {
     line: usize,
     text: String,
-    /// It is the first line of a list item.
+    /// True for the first line of a list item.
     begins_item: bool,
 }
 
-/// Every line of `markdown` that is not one sentence. Code, tables, HTML, headings and pictures
-/// are not looked at. A list item of one line may be less than a sentence.
+/// Every line of `markdown` that is not one sentence. Code, tables, HTML, headings and pictures are
+/// skipped. A list item of one line need not be a sentence.
 pub(crate) fn findings(markdown: &str) -> Vec<Finding> {
     paragraphs(markdown)
         .iter()
@@ -56,17 +56,17 @@ fn in_paragraph(lines: &[Prose]) -> Vec<Finding> {
     found
 }
 
-/// The text some characters before and after the byte `at`.
+/// The text around the byte `at`.
 fn around(text: &str, at: usize) -> String {
     let near = |(index, _): &(usize, char)| index.abs_diff(at) <= 30;
     let characters = text.char_indices().filter(near);
     characters.map(|(_, character)| character).collect()
 }
 
-/// The runs of lines that are text. A list item begins a run of its own.
+/// The runs of lines that are text. Each list item is a run of its own.
 fn paragraphs(markdown: &str) -> Vec<Vec<Prose>> {
     let mut paragraphs: Vec<Vec<Prose>> = vec![Vec::new()];
-    // What ends the block of code or HTML in which we are.
+    // The end marker of the current block of code or HTML.
     let mut until: Option<&str> = None;
     let mut in_list = false;
     for (number, line) in (1..).zip(markdown.lines()) {
@@ -112,7 +112,8 @@ fn paragraphs(markdown: &str) -> Vec<Vec<Prose>> {
     paragraphs
 }
 
-/// What ends the block of code, or of HTML, that `text` begins. An HTML block ends with a blank line.
+/// The end marker of the block of code or HTML that `text` begins. An HTML block ends with a blank
+/// line.
 fn begins_block(text: &str) -> Option<&'static str> {
     let marks = [("```", "```"), ("~~~", "~~~"), ("<!--", "-->")];
     let marked = marks.iter().find(|(begin, _)| text.starts_with(begin));
@@ -133,7 +134,7 @@ fn is_rule(text: &str) -> bool {
             .any(|&c| text.replace([' '], "").replace(c, "").is_empty())
 }
 
-/// `[name]: address`
+/// A definition such as `[name]: address`.
 fn is_definition(text: &str) -> bool {
     text.starts_with('[')
         && text
@@ -141,7 +142,7 @@ fn is_definition(text: &str) -> bool {
             .is_some_and(|(name, _)| !name.contains(' '))
 }
 
-/// What follows `- `, `* `, `+ ` or `1. `, and the box of a task.
+/// The text after `- `, `* `, `+ ` or `1. `, and after the box of a task.
 fn after_bullet(text: &str) -> Option<&str> {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let item = match digits.len() < text.len() {
@@ -157,7 +158,8 @@ fn after_bullet(text: &str) -> Option<&str> {
     Some(task.unwrap_or(item).trim_start())
 }
 
-/// The text with code spans and targets of links replaced: their marks end no sentence.
+/// The text with code spans and link targets replaced, because punctuation in them ends no
+/// sentence.
 pub(crate) fn without_code_and_targets(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -177,24 +179,24 @@ pub(crate) fn without_code_and_targets(text: &str) -> String {
     out
 }
 
-/// A picture, or badges: pictures that are links.
+/// A picture, or badges, which are pictures inside links.
 fn is_picture(text: &str) -> bool {
     (text.starts_with("![") || text.starts_with("[![")) && text.ends_with(')')
 }
 
-/// What may stand between the mark that ends a sentence and the space after it.
+/// Characters that may follow the mark that ends a sentence, before the space.
 const CLOSERS: [char; 8] = [')', ']', '"', '\'', '*', '_', '”', '’'];
 
-/// These have a full stop of their own.
+/// Abbreviations, which end with a full stop inside a sentence.
 const ABBREVIATIONS: [&str; 6] = ["e.g.", "i.e.", "vs.", "cf.", "al.", "etc."];
 
-/// A colon is an end only where the text does: a list, a table or code follows.
+/// A colon ends a line only at the end of the text, before a list, a table or code.
 fn ends_sentence(text: &str, is_last: bool) -> bool {
     let text = text.trim_end_matches(CLOSERS);
     text.ends_with(['.', '!', '?', '…']) || (is_last && text.ends_with(':'))
 }
 
-/// Where a sentence ends and another one begins.
+/// The position at which a sentence ends and another one begins.
 pub(crate) fn inner_end(text: &str) -> Option<usize> {
     text.match_indices(['.', '!', '?'])
         .map(|(at, mark)| at + mark.len())

@@ -1,4 +1,4 @@
-//! All threads write all classes; what they saw goes to [`check`].
+//! All threads write all classes, and [`check`] verifies their results.
 
 use super::{
     batch::batch,
@@ -12,7 +12,7 @@ use rand::RngExt;
 use std::{sync::Barrier, thread, time::Instant};
 
 impl Round {
-    /// All threads write all classes. Errs with what no order can explain.
+    /// All threads write all classes. Returns an error if no order explains a result.
     pub(crate) fn shared(self) -> Result<Report, String> {
         let filter = tiny(self.bits, self.buckets);
         let keys = Keys::new(&filter, self.classes_wanted(&filter), self.seed);

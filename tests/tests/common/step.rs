@@ -1,4 +1,4 @@
-//! One operation of a thread among others, and what it answered.
+//! One operation of a thread, and its result.
 
 use super::{
     distinct::distinct,
@@ -24,7 +24,7 @@ impl Keys {
     }
 }
 
-/// One random operation on a class that all share, with its times.
+/// Performs one random operation on a class that all threads share, and records its times.
 pub(crate) fn step(
     filter: &CuckooFilter,
     keys: &Keys,
@@ -43,9 +43,12 @@ pub(crate) fn step(
         30..40 => Answer::Count(filter.count_hash(hash)),
         40..70 if unique => match filter.insert_unique_hash(hash) {
             Ok(added) => Answer::InsertUnique(Some(added)),
-            Err(InsertError::Full | InsertError::BlockedByScan | InsertError::TooManyCopies) => {
-                Answer::InsertUnique(None)
-            }
+            Err(
+                InsertError::Full
+                | InsertError::BlockedByScan
+                | InsertError::Contended
+                | InsertError::TooManyCopies,
+            ) => Answer::InsertUnique(None),
             Err(error) => panic!("{error}"),
         },
         40..70 => Answer::Insert(filter.insert_hash(hash).is_ok()),

@@ -1,8 +1,8 @@
-//! An end for the threads of a test.
+//! Ends the threads of a test.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Sets a flag when it is dropped: the other threads end, too, if an assertion fails.
+/// Sets a flag on drop, so that the other threads also end if an assertion fails.
 pub(crate) struct Stop<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for Stop<'_> {

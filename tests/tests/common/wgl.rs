@@ -1,9 +1,9 @@
-//! Is there an order of a few operations that explains all their answers? The search
-//! for one, after Wing, Gong and Lowe, class by class.
+//! Searches, class by class, for an order of a few operations that explains all their results. The
+//! algorithm is that of Wing, Gong and Lowe.
 //!
-//! It sees more than bounds on the number of copies do: answers that are possible one by one,
-//! although no single order explains all of them. It takes exponential time at worst, so the
-//! histories are short, and begin and end at rest.
+//! Unlike bounds on the number of copies, the search rejects results that are possible one by one
+//! but have no common order. In the worst case it takes exponential time, so histories are short,
+//! and begin and end at rest.
 
 use super::event::{Answer, Event};
 use todc_utils::{
@@ -11,16 +11,16 @@ use todc_utils::{
     History, Specification, WGLChecker,
 };
 
-/// What is asked of a counter of copies.
+/// An event of a counter of copies.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     /// The number of copies at rest, before all operations.
     Start(i64),
-    /// What an operation answered.
+    /// The result of an operation.
     Answer(Answer),
 }
 
-/// A class is a counter.
+/// A class, as a counter.
 struct Copies;
 
 impl Specification for Copies {
@@ -48,38 +48,38 @@ impl Specification for Copies {
     }
 }
 
-/// False for a count that meets an insert and a remove of the class. A remove that takes from Q may
-/// be counted from before a copy came into P (DESIGN, section 10).
+/// False for a count that has no place in the order (PROOF, section 11): one that overlaps a
+/// successful remove, if an insert overlaps the count or this remove.
+///
+/// A remove that takes from Q may come in the order before an insert into P, even though the insert
+/// returned first. Until the remove takes its copy, counts include both copies.
 fn is_promised(event: &Event, events: &[(usize, Event)]) -> bool {
-    let meets = |answer: fn(Answer) -> bool| {
-        let met = |other: &Event| {
-            answer(other.answer)
-                && other.invoked <= event.returned
-                && event.invoked <= other.returned
-        };
-        events.iter().any(|(_, other)| met(other))
+    let overlap = |a: &Event, b: &Event| a.invoked <= b.returned && b.invoked <= a.returned;
+    let with = |answers: &'static [Answer]| {
+        let all = events.iter().map(|(_, event)| event);
+        all.filter(|event| answers.contains(&event.answer))
     };
-    let inserts = |answer| {
-        matches!(
-            answer,
-            Answer::Insert(true) | Answer::InsertUnique(Some(true))
-        )
+    let has_place = |remove: &Event| {
+        with(&[Answer::Insert(true), Answer::InsertUnique(Some(true))])
+            .all(|insert| !overlap(insert, event) && !overlap(insert, remove))
     };
     let is_count = matches!(event.answer, Answer::Count(_));
-    !(is_count && meets(inserts) && meets(|answer| answer == Answer::Remove(true)))
+    !is_count
+        || with(&[Answer::Remove(true)]).all(|remove| !overlap(remove, event) || has_place(remove))
 }
 
-/// True if some order of the events, each with the number of its thread, leads from
-/// the copies `before` to those `after`.
+/// True if some order of the events leads from `before` to `after` copies. Each event has the
+/// number of its thread.
 pub(crate) fn has_order(events: &[(usize, Event)], before: i64, after: i64) -> bool {
-    // Nothing can be wrong with these: "present" may be said of what is absent.
+    // A lookup that finds the class and a refused insert are always allowed.
     let says_something = |event: &Event| {
         event.answer != Answer::Contains(true) && !event.is_full() && is_promised(event, events)
     };
     let mut ends = Vec::with_capacity(2 * events.len());
     for (thread, event) in events.iter().filter(|(_, event)| says_something(event)) {
         let operation = Operation::Answer(event.answer);
-        // What begins when something else ends may have come first: the clock has steps.
+        // Times are discrete. If one operation begins at the time at which another ends, either may
+        // be first.
         ends.push((event.invoked, false, thread + 1, operation));
         ends.push((event.returned, true, thread + 1, operation));
     }

@@ -1,5 +1,5 @@
-//! Many short windows of concurrent operations on a tiny full filter, with a rest
-//! before and after each.
+//! Many short windows of concurrent operations on a tiny full filter, which is at rest before and
+//! after each window.
 
 use super::{
     event::Event,
@@ -20,18 +20,18 @@ use std::{
     time::Instant,
 };
 
-/// What a thread saw, and in which window.
+/// The results of a thread, and their windows.
 type Log = Vec<(usize, Event)>;
 
-/// Classes that all threads write, where residents are what fills the filter.
+/// The number of classes that all threads write, while residents fill the filter.
 const CONTENDED: usize = 8;
 
 impl Round {
-    /// The same number of windows; in each, all threads write all classes. The operations of the
-    /// round are those of a thread in one window.
+    /// Runs this number of windows. In each, all threads write all classes, and each thread
+    /// performs the operations of the round.
     ///
-    /// A filter that can grow has hundreds of slots: there the threads write a few classes, and
-    /// beside that insert residents, for which it doubles until they are all in.
+    /// A filter that can grow has hundreds of slots. There the threads write a few classes, and
+    /// also insert residents, for which the filter doubles until all are inserted.
     pub(crate) fn windows(self, windows: usize) -> Result<Report, String> {
         let filter = tiny(self.bits, self.buckets);
         let grows = GROWABLE_BITS.contains(&self.bits);
@@ -44,7 +44,7 @@ impl Round {
             true => (0.0, self.residents(&filter, &keys.hashes)),
             false => (self.load, Vec::new()),
         };
-        // All of them come, and in half of the steps.
+        // All residents are inserted in the first half of the steps.
         let steps = windows * self.operations * self.threads;
         let share = f64::min(1.0, 2.0 * residents.len() as f64 / steps as f64);
         let rests = Mutex::new(vec![fill(&filter, &keys.hashes, load)]);
@@ -56,11 +56,11 @@ impl Round {
             let (mut log, mut inserted) = (Log::new(), Vec::new());
             for window in 0..windows {
                 barrier.wait();
-                // Set between two barriers, so all see the same.
+                // The flag is set between two barriers, so all threads read the same value.
                 if over.load(Ordering::Relaxed) {
                     break;
                 }
-                // No thread may wait for one that has panicked.
+                // No thread may wait for a thread that has panicked.
                 let guarded = |part: &mut dyn FnMut()| {
                     let done = panic::catch_unwind(AssertUnwindSafe(part));
                     panicked.fetch_or(done.is_err(), Ordering::Relaxed);
@@ -122,7 +122,8 @@ impl Round {
         })
     }
 
-    /// Hashes of none of the `classes`, for three quarters of what `filter` may hold; it is empty.
+    /// Hashes of none of the `classes`, for three quarters of the capacity of `filter`, which must
+    /// be empty.
     fn residents(&self, filter: &CuckooFilter, classes: &[u64]) -> Vec<u64> {
         for &class in classes {
             filter.insert_hash(class).expect("an empty filter has room");
@@ -136,7 +137,7 @@ impl Round {
         residents
     }
 
-    /// Each window, each class.
+    /// Checks each window and each class.
     fn check(&self, logs: &[Log], rests: &[Vec<i64>]) -> Result<(), String> {
         let classes = rests[0].len();
         let mut histories = vec![Vec::new(); classes * (rests.len() - 1)];

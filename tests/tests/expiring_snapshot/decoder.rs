@@ -1,4 +1,4 @@
-//! A snapshot in pieces gives the filter, or the error, that it gives as a whole.
+//! A snapshot in pieces gives the same filter, or error, as the whole snapshot.
 
 use super::{HEADER, SNAPSHOTS, TTL, bytes_at_rest, filter, works::fix_checksum};
 use guira::{ExpiringFilter, ExpiringSnapshotDecoder, SnapshotError};
@@ -7,7 +7,7 @@ use std::hash::RandomState;
 
 type Decoded = Result<ExpiringFilter, SnapshotError>;
 
-/// Decodes pieces of these sizes, over and over.
+/// Decodes pieces of these sizes, in rotation.
 fn decode(bytes: &[u8], sizes: &[usize], most: usize) -> Decoded {
     let mut decoder = ExpiringSnapshotDecoder::new(most);
     let (mut rest, mut sizes) = (bytes, sizes.iter().cycle());
@@ -27,7 +27,7 @@ fn decode(bytes: &[u8], sizes: &[usize], most: usize) -> Decoded {
     decoder.finish()
 }
 
-/// What can be compared of it.
+/// The comparable parts of a result.
 fn outcome(decoded: Decoded) -> Result<(Vec<u8>, usize, u64, usize), String> {
     decoded
         .map(|it| (bytes_at_rest(&it), it.len(), it.epoch(), it.memory_usage()))
@@ -51,7 +51,7 @@ proptest! {
         if is_fixed {
             fix_checksum(&mut bytes);
         }
-        // Half of them are whole.
+        // Half of the snapshots are complete.
         match cut {
             0..10 => bytes.truncate(bytes.len() - cut),
             10..20 => bytes.resize(bytes.len() + cut - 9, 0),
@@ -67,7 +67,8 @@ proptest! {
     }
 }
 
-/// Several chunks, in several epochs. Some copies had died before the last chunks were read.
+/// The snapshot has several chunks, read in several epochs. Some copies had expired before the last
+/// chunks were read.
 #[test]
 fn any_pieces_make_a_snapshot_that_took_long() {
     let filter = filter(16, 4_000, 3);
@@ -77,14 +78,10 @@ fn any_pieces_make_a_snapshot_that_took_long() {
     let mut bytes = filter.to_bytes();
     assert!(bytes.len() > HEADER + 3 * (8 * 512 + 8));
     let end = bytes.len() - 20;
-    // All chunks but the first were read in epoch 3, and it ended in epoch 4.
-    for chunk in 2.. {
-        let at = HEADER + chunk * (8 * 512 + 8) - 8;
-        let at = at.min(end - 8);
+    // All chunks but the first were read in epoch 3, and the snapshot ended in epoch 4.
+    let first = HEADER + 8;
+    for at in (first..end).step_by(8 * 512 + 8).skip(1) {
         bytes[at..at + 8].copy_from_slice(&3_u64.to_le_bytes());
-        if at == end - 8 {
-            break;
-        }
     }
     for (passed, is_alive) in [(3_u64, true), (4, false)] {
         bytes[end..end + 8].copy_from_slice(&passed.to_le_bytes());
@@ -104,7 +101,8 @@ fn the_limit_is_that_of_the_buckets() {
     let (bytes, buckets) = (filter.to_bytes(), 8 * filter.buckets());
     assert!(decode(&bytes, &[1 << 12], buckets).is_ok());
     let mut decoder = ExpiringSnapshotDecoder::new(buckets - 1);
-    match decoder.feed(&bytes[..HEADER]) {
+    // The header, and the number of doublings.
+    match decoder.feed(&bytes[..HEADER + 8]) {
         Err(SnapshotError::TooLarge { asked, allowed }) => {
             assert_eq!((asked, allowed), (buckets, buckets - 1));
         }

@@ -1,10 +1,10 @@
-//! Headers: an empty filter in a few bytes.
+//! A header is an empty filter in a few bytes.
 
 use super::{LAYOUTS, TTL, aged, epochs};
 use guira::{ExpiringFilter, SnapshotError};
 use std::{hash::RandomState, time::Duration};
 
-/// `docs/FORMAT.md`.
+/// The size by `docs/FORMAT.md`.
 const BYTES: usize = 68;
 
 #[test]
@@ -81,14 +81,14 @@ fn what_is_wrong_is_named() {
         with(8, 9),
         SnapshotError::Version { found: 9, .. }
     ));
-    for (at, byte) in [(12, 10), (13, 5), (14, 14), (15, 1), (16, 1)] {
+    for (at, byte) in [(12, 10), (13, 5), (14, 14), (15, 1), (23, 0x40)] {
         let error = with(at, byte);
         assert!(
             matches!(error, SnapshotError::Geometry { .. }),
             "{at}: {error}"
         );
     }
-    // A plain one.
+    // The header of a plain filter.
     let plain = guira::CuckooFilter::with_capacity(100).header();
     let refused = ExpiringFilter::from_header(&plain, 1 << 20);
     assert!(matches!(refused, Err(SnapshotError::Magic)));
@@ -96,12 +96,12 @@ fn what_is_wrong_is_named() {
     assert!(matches!(refused, Err(SnapshotError::Magic)));
 }
 
-/// It is the caller who says how much memory a header may ask for.
+/// The caller limits the memory that a header may request.
 #[test]
 fn a_header_that_asks_for_gigabytes_gets_nothing() {
     let builder = ExpiringFilter::builder(Duration::from_secs(60)).capacity(1_000);
     let mut header = builder.build().expect("a filter").header();
-    header[16..24].copy_from_slice(&(1_u64 << 31).to_le_bytes());
+    header[16..20].copy_from_slice(&(1_u32 << 30).to_le_bytes());
     super::works::fix_checksum(&mut header);
     let refused = ExpiringFilter::from_header(&header, 1 << 30);
     assert!(

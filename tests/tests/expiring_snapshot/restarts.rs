@@ -1,4 +1,4 @@
-//! Restarts keep time: however often a process restarts, nothing expires early or stays longer.
+//! However often a process restarts, no item expires early or late.
 
 use guira::{ExpiringFilter, ExpiringSnapshotDecoder};
 use std::time::Duration;
@@ -12,11 +12,11 @@ fn filter() -> ExpiringFilter {
     builder.build().expect("a filter")
 }
 
-/// A linear congruential generator: good enough for moments.
+/// A linear congruential generator, which suffices for random times.
 struct Random(u64);
 
 impl Random {
-    /// A time up to `most`, to the nanosecond.
+    /// A random time up to `most`, in nanoseconds.
     fn time(&mut self, most: Duration) -> Duration {
         self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
         let most = most.as_nanos() as u64;
@@ -24,7 +24,7 @@ impl Random {
     }
 }
 
-/// A process that saves and restarts, in simulated time.
+/// A process that saves its filter and restarts, in simulated time.
 struct Process {
     filter: ExpiringFilter,
     now: Duration,
@@ -52,8 +52,8 @@ impl Process {
         self.items.push((item, self.now));
     }
 
-    /// Each item is there for the TTL. Later than TTL * (1 + 1/E), and the looks by which each epoch
-    /// may be late, it is gone.
+    /// Checks that each item is present for the TTL, and absent after TTL * (1 + 1/E) plus the
+    /// delays of `tick`.
     fn check(&mut self) {
         let (filter, now) = (&self.filter, self.now);
         let most = TTL + TTL / EPOCHS + LOOK * (EPOCHS + 1);
@@ -73,7 +73,7 @@ impl Process {
     }
 }
 
-/// Restarts more often than epochs, about as often, and with long times between.
+/// The time between restarts is shorter than epochs, about as long, and longer.
 #[test]
 fn a_thousand_restarts_lose_no_time_and_gain_none() {
     let seconds = Duration::from_secs;
@@ -118,7 +118,7 @@ fn a_time_is_cut_where_all_is_gone() {
     }
 }
 
-/// An item that came into an overdue epoch lives for the TTL, and no time passes by itself.
+/// An item that is inserted into an overdue epoch lives for the TTL.
 #[test]
 fn an_overdue_epoch_is_due_just_after_it_was_written() {
     let filter = filter();
@@ -136,7 +136,7 @@ fn an_overdue_epoch_is_due_just_after_it_was_written() {
     assert!(!after(TTL + nano).contains("ani"));
 }
 
-/// By its own clock a filter continues at once; a decoder and a clone keep the age, too.
+/// With its own clock, a restored filter continues at once. Decoders and clones also keep the age.
 #[test]
 fn the_own_clock_continues_where_it_was() {
     let half = TTL / EPOCHS / 2;
@@ -150,13 +150,13 @@ fn the_own_clock_continues_where_it_was() {
     assert!(decoded.epoch_age() >= Some(half));
     let clone = decoded.try_clone().expect("memory");
     assert!(clone.epoch_age() >= decoded.epoch_age().map(|age| age.min(half)));
-    // Another half, twice: the second epoch is as old as what is left.
+    // After half an epoch twice, the second epoch has the age that remains.
     let again = ExpiringFilter::restore(&restored.to_bytes()[..], half).expect("a snapshot");
     assert_eq!(again.epoch(), 1);
     assert!(again.epoch_age() < Some(half));
 }
 
-/// A clone goes by the clock of a caller like its original.
+/// A clone uses the caller's clock, like its original.
 #[test]
 fn a_clone_keeps_the_time_of_a_callers_clock() {
     let filter = filter();
@@ -166,4 +166,21 @@ fn a_clone_keeps_the_time_of_a_callers_clock() {
     let clone = filter.try_clone().expect("memory");
     assert_eq!(clone.epoch_age_at(seconds(1_130)), Some(seconds(30)));
     assert!(!clone.tick_at(|| seconds(1_199)) && clone.tick_at(|| seconds(1_200)));
+}
+
+/// The caller's clock begins an epoch.
+#[test]
+fn an_epoch_that_begins_while_the_clock_is_read_has_its_own_age() {
+    let seconds = Duration::from_secs;
+    let builder = ExpiringFilter::builder(seconds(60)).epochs(6);
+    let filter = builder.build().expect("a filter");
+    assert!(!filter.tick_at(|| seconds(100)), "the first reading");
+    let bytes = filter.to_bytes_at(|| match filter.tick_at(|| seconds(110)) {
+        true => seconds(110),
+        false => seconds(115),
+    });
+    let copy = ExpiringFilter::from_bytes(&bytes).expect("a snapshot");
+    copy.tick_at(|| seconds(1_000));
+    let age = copy.epoch_age_at(seconds(1_000));
+    assert_eq!((copy.epoch(), age), (1, Some(seconds(5))));
 }

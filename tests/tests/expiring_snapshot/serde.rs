@@ -1,11 +1,11 @@
-//! Feature `serde`: an expiring filter goes through text and binary formats with the times of its
-//! items.
+//! With the feature `serde`, text and binary formats preserve an expiring filter and the times of
+//! its items.
 
 use super::{LAYOUTS, aged, epochs, filter};
 use guira::ExpiringFilter;
 use serde::{Deserialize, Serialize};
 
-/// What an application keeps beside a filter.
+/// A structure of an application that contains a filter.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     name: String,

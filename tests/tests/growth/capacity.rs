@@ -4,7 +4,7 @@ use super::{growable, items_in_the_end};
 use guira::{BuildError, Builder, CuckooFilter};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-/// Distinct items up to the maximal capacity fit, whatever the way they come.
+/// Distinct items up to the maximal capacity fit, by each method that inserts.
 #[test]
 fn max_capacity_fits() {
     let mut configurations = vec![
@@ -52,7 +52,7 @@ fn max_capacity_fits() {
     }
 }
 
-/// The same law where a few items decide.
+/// The same for small filters, in which single items matter.
 #[test]
 fn tiny_capacities_fit() {
     let fits = |b: usize, rate: f64, seed: u64| {
@@ -67,7 +67,7 @@ fn tiny_capacities_fit() {
     }
 }
 
-/// The same of small filters that double several times, by whatever words they go through.
+/// The same for small filters that double several times, through words of each layout.
 #[test]
 fn small_filters_that_grow_hold_their_maximal_capacity() {
     let mut levels = [0; 9];
@@ -75,7 +75,7 @@ fn small_filters_that_grow_hold_their_maximal_capacity() {
         let mut failed = 0;
         for seed in 0..seeds {
             let filter = match builder.clone().seed(seed).build() {
-                // It cannot double often enough.
+                // The layout does not allow enough doublings.
                 Err(BuildError::Growth { .. }) => return,
                 filter => filter.expect("a filter"),
             };
@@ -99,8 +99,8 @@ fn small_filters_that_grow_hold_their_maximal_capacity() {
     assert!(levels[1..6].iter().all(|&ended| ended > 0), "{levels:?}");
 }
 
-/// Where the planes have taken most of its bits, a fingerprint leaves little choice
-/// of the alternate bucket.
+/// After many doublings, the remaining bits of a fingerprint leave few choices of an alternate
+/// bucket.
 #[test]
 fn max_capacity_fits_with_few_bits_left() {
     let items = 3 * items_in_the_end();
@@ -127,7 +127,7 @@ fn max_capacity_fits_with_few_bits_left() {
 #[test]
 fn two_copies_of_each_item_fit() {
     for seed in 0..20 {
-        // The longest fingerprints: buckets of two slots, the narrowest there are.
+        // The longest fingerprints have the smallest buckets, with two slots.
         let filter = CuckooFilter::builder()
             .capacity(1_024)
             .max_capacity(1_024 * 1_024)

@@ -1,7 +1,7 @@
-//! Snapshots while other threads insert, remove and relocate: each restores, and
-//! holds every item that was present all the time.
+//! Snapshots while other threads insert, remove and relocate. Each can be restored, and holds every
+//! item that was present all the time.
 //!
-//! 200 snapshots of each kind; `GUIRA_SNAPSHOTS=1000` for more.
+//! `GUIRA_SNAPSHOTS=1000` takes 1000 snapshots of each kind instead of 200.
 
 use super::common::{fields::HEADER, words::copies};
 use guira::{CuckooFilter, InsertError};
@@ -18,7 +18,7 @@ use std::{
 
 const THREADS: usize = 4;
 
-/// Snapshots that are taken at the same time; there are places for 7.
+/// The number of concurrent snapshots. The frontier has places for 7.
 const AT_ONCE: usize = 10;
 
 fn snapshots() -> usize {
@@ -26,25 +26,25 @@ fn snapshots() -> usize {
     number.map_or(200, |number| number.expect("GUIRA_SNAPSHOTS is a number"))
 }
 
-/// Items that are in all the time, below; the churning ones of each thread above.
+/// The items of a thread that removes and inserts them. Permanent items have lower numbers.
 fn churning(thread: usize, item: usize) -> usize {
     (thread + 1) << 32 | item
 }
 
-/// What a thread has done.
+/// The events of a thread.
 #[derive(Default)]
 struct Churned {
     replaced: usize,
-    /// Inserts that found no room, and were tried again.
+    /// Inserts that found no room and were repeated.
     full: usize,
 }
 
-/// Inserts; how often there was no room before: where a snapshot is, there are
-/// fewer relocations.
+/// Inserts an item. Returns how often there was no room before, because a preempted relocation can
+/// leave no room in two buckets.
 fn insert_in_the_end(filter: &CuckooFilter, item: usize) -> usize {
     let mut full = 0;
     while let Err(error) = filter.insert(&item) {
-        let expected = [InsertError::Full, InsertError::BlockedByScan];
+        let expected = [InsertError::Full, InsertError::Contended];
         assert!(expected.contains(&error), "{error}");
         full += 1;
         thread::yield_now();
@@ -52,7 +52,7 @@ fn insert_in_the_end(filter: &CuckooFilter, item: usize) -> usize {
     full
 }
 
-/// Removes and inserts items of its own until `stop`, and at least a thousand times, so that their
+/// Removes and inserts items of its own until `stop` is set, and at least a thousand times. Their
 /// number stays the same.
 fn churn(filter: &CuckooFilter, thread: usize, items: usize, stop: &AtomicBool) -> Churned {
     let mut random = SmallRng::seed_from_u64(thread as u64);
@@ -75,8 +75,8 @@ fn churn(filter: &CuckooFilter, thread: usize, items: usize, stop: &AtomicBool) 
     churned
 }
 
-/// The snapshot restores, holds all items below `permanent`, and its length is
-/// the number of its fingerprints.
+/// Checks that the snapshot can be restored, holds all items below `permanent`, and has the length
+/// of its number of fingerprints.
 fn check(bytes: &[u8], permanent: usize) -> CuckooFilter {
     let restored = CuckooFilter::from_bytes(bytes).expect("a snapshot that can be read");
     let lost = (0..permanent).find(|item| !restored.contains(item));
@@ -85,8 +85,7 @@ fn check(bytes: &[u8], permanent: usize) -> CuckooFilter {
     restored
 }
 
-/// Runs `snapshots` while all threads churn in a filter that is as full as it is
-/// meant to be.
+/// Runs `snapshots` while all threads remove and insert items in a filter that holds its capacity.
 fn while_churning(filter: &CuckooFilter, snapshots: impl Fn(usize)) {
     let capacity = filter.capacity();
     let churned = capacity / 10 / THREADS;
@@ -112,7 +111,7 @@ fn while_churning(filter: &CuckooFilter, snapshots: impl Fn(usize)) {
             })
             .collect();
         start.wait();
-        // The threads end, too, if a snapshot is wrong.
+        // The threads end even if a snapshot is wrong.
         let result = panic::catch_unwind(AssertUnwindSafe(|| snapshots(permanent)));
         stop.store(true, Ordering::Relaxed);
         let churned = threads
@@ -153,7 +152,7 @@ fn fixed_filter() {
     });
 }
 
-/// A snapshot that waits, when its first chunk is written, until all have come as far.
+/// A snapshot that waits after its first chunk, until all others have reached the same point.
 struct Together<'a> {
     bytes: Vec<u8>,
     met: bool,
@@ -162,7 +161,7 @@ struct Together<'a> {
 
 impl Write for Together<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // What comes before is the header, and the level.
+        // The header and the level come before the first chunk.
         if !self.met && self.bytes.len() > HEADER {
             self.met = true;
             self.all.wait();
@@ -175,7 +174,8 @@ impl Write for Together<'_> {
     }
 }
 
-/// More than the frontier has places: relocations pause for those.
+/// There are more snapshots than places in the frontier, so relocations pause for the additional
+/// ones.
 #[test]
 fn several_snapshots_at_once() {
     let filter = CuckooFilter::builder()
@@ -196,7 +196,10 @@ fn several_snapshots_at_once() {
                             all: &all,
                         };
                         filter.write_to(&mut snapshot).expect("a vector");
-                        assert!(snapshot.met, "none is over before the last has begun");
+                        assert!(
+                            snapshot.met,
+                            "no snapshot ends before the last one has begun"
+                        );
                         check(&snapshot.bytes, permanent);
                         assert!(filter.clone().contains(&0));
                     }
@@ -206,25 +209,28 @@ fn several_snapshots_at_once() {
     });
 }
 
-/// What was restored in the middle of a doubling grows to its full size, and loses nothing.
+/// A filter that was restored in the middle of a doubling grows to its full size, and loses
+/// nothing.
 fn goes_on(restored: &CuckooFilter, permanent: usize) {
     let level = restored.stats().doublings;
-    // Items that no thread inserted.
+    // Items that no thread has inserted.
     let more = (restored.len()..restored.max_capacity()).map(|item| churning(THREADS, item));
     for item in more.clone() {
-        restored.insert(&item).expect("it goes on growing");
+        restored
+            .insert(&item)
+            .expect("the filter continues to grow");
     }
     assert!(restored.stats().doublings > level);
     assert!(more.clone().all(|item| restored.contains(&item)));
     check(&restored.to_bytes(), permanent);
 }
 
-/// A filter that grows from its first size to its last while snapshots are taken.
+/// Snapshots are taken while a filter grows from its first size to its last.
 #[test]
 fn growing_filter() {
     let (mut taken, mut between) = (0, 0);
     for round in 0.. {
-        // Some of them during a doubling.
+        // Some snapshots must be taken during a doubling.
         if taken >= snapshots() && between > 0 {
             break;
         }
@@ -251,7 +257,7 @@ fn growing_filter() {
                         for item in 0..share {
                             let insert = |item| insert_in_the_end(filter, churning(thread, item));
                             insert(item);
-                            // Every third goes again, a while later.
+                            // Every third item is removed a while later.
                             if item % 3 == 0 && item > 30 {
                                 let earlier = item - 30;
                                 assert!(filter.remove(&churning(thread, earlier)));
@@ -262,7 +268,7 @@ fn growing_filter() {
                 })
                 .collect();
             while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
-                // A doubling is short: wait for one every other time.
+                // A doubling is short, so every other snapshot waits for one.
                 if taken % 2 == 0 && filter.stats().buckets_to_split == 0 {
                     thread::yield_now();
                     continue;

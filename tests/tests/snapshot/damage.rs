@@ -1,4 +1,4 @@
-//! A snapshot with a bit flipped, or cut short, or with more after it, is refused.
+//! A snapshot is refused if a bit is flipped, if it is truncated, or if bytes follow it.
 
 use super::common::{
     fields::with_byte,
@@ -6,7 +6,7 @@ use super::common::{
 };
 use guira::{CuckooFilter, SnapshotError};
 
-/// A small snapshot of each layout, and of each that can grow in between two sizes.
+/// A small snapshot of each layout, and also during a doubling if the layout can grow.
 fn small_snapshots() -> Vec<Vec<u8>> {
     let of_size = |bits| {
         let filter = filter(bits, 20).expect("a filter");
@@ -43,7 +43,8 @@ fn every_bit_flip_is_refused() {
             let expected = match bit / 8 {
                 0..8 => matches!(error, SnapshotError::Magic),
                 8..12 => matches!(error, SnapshotError::Version { supported: 2, .. }),
-                // Geometry that is possible is refused later, by what it leads to.
+                // If a changed geometry is possible, the snapshot is refused later, by a
+                // consequence of it.
                 12..40 | 64..80 => matches!(
                     error,
                     SnapshotError::Geometry { .. }
@@ -61,7 +62,7 @@ fn every_bit_flip_is_refused() {
     }
 }
 
-/// The last four bytes and the words are guarded by nothing but the checksum.
+/// Only the checksum protects the last four bytes and the words.
 #[test]
 fn damage_in_the_words_is_a_wrong_checksum() {
     let filter = filter(15, 20).expect("a filter");

@@ -1,5 +1,5 @@
-//! A snapshot in pieces gives the filter, or the error, that it gives as a whole, in the memory of
-//! the filter and a quarter more.
+//! A snapshot in pieces gives the same filter, or error, as the whole snapshot. The memory is at
+//! most that of the filter and a quarter more.
 
 use super::common::{
     allocated::allocated_by,
@@ -12,7 +12,7 @@ use std::hash::RandomState;
 
 type Decoded = Result<CuckooFilter, SnapshotError>;
 
-/// Decodes pieces of these sizes, over and over.
+/// Decodes pieces of these sizes, in rotation.
 fn decode(bytes: &[u8], sizes: &[usize], most: usize) -> Decoded {
     let mut decoder = SnapshotDecoder::new(most);
     let (mut rest, mut sizes) = (bytes, sizes.iter().cycle());
@@ -32,14 +32,14 @@ fn decode(bytes: &[u8], sizes: &[usize], most: usize) -> Decoded {
     decoder.finish()
 }
 
-/// What can be compared of it.
+/// The comparable parts of a result.
 fn outcome(decoded: Decoded) -> Result<(Vec<u8>, usize, usize), String> {
     decoded
         .map(|filter| (filter.to_bytes(), filter.len(), filter.memory_usage()))
         .map_err(|error| format!("{error:?}"))
 }
 
-/// Snapshots of each layout: empty, full, in the middle of growth, and grown.
+/// Snapshots of each layout: empty, full, during a doubling, and fully grown.
 fn snapshots() -> Vec<Vec<u8>> {
     let mut snapshots = Vec::new();
     for bits in LAYOUTS {
@@ -74,15 +74,15 @@ proptest! {
         if is_fixed {
             fix_checksum(&mut bytes);
         }
-        // Half of them are whole.
+        // Half of the snapshots are complete.
         match cut {
             0..10 => bytes.truncate(bytes.len() - cut),
             10..20 => bytes.resize(bytes.len() + cut - 9, 0),
             _ => {}
         }
         let whole = outcome(CuckooFilter::from_bytes(&bytes));
-        // A header that asks for more than this library's reader has bytes for is refused by both,
-        // in other words.
+        // If a header requests more memory than the limit, both decoders refuse it, with different
+        // errors.
         match decode(&bytes, &sizes, 1 << 20) {
             Err(SnapshotError::TooLarge { asked, .. }) => {
                 prop_assert!(asked > 1 << 20 && whole.is_err());
@@ -106,7 +106,7 @@ fn any_two_pieces_make_the_whole() {
     }
 }
 
-/// As where the filter doubled while the snapshot was taken.
+/// A snapshot has two passes if the filter doubles during the call.
 #[test]
 fn a_pass_that_was_cut_off_is_void() {
     let filter = filter(13, 4_000).expect("a filter");
@@ -160,7 +160,7 @@ fn memory_is_that_of_the_filter() {
     }
 }
 
-/// Nothing is allocated for a filter that is too large.
+/// A filter that is too large allocates nothing.
 #[test]
 fn the_limit_is_that_of_the_buckets() {
     let filter = CuckooFilter::with_capacity(1_000_000);
@@ -209,15 +209,21 @@ fn another_hasher_is_refused() {
     assert!(matches!(refused, Err(SnapshotError::Hasher { .. })));
 }
 
-/// A chunk of a filter that has grown has many words. Its memory comes with its bytes.
+/// A chunk of a filter that has grown has many words. Their memory is allocated as the bytes
+/// arrive.
 #[test]
 fn the_announcement_of_a_chunk_takes_no_memory_for_all_of_it() {
-    let builder = CuckooFilter::builder().capacity(300).max_capacity(100_000);
+    let builder = CuckooFilter::builder().capacity(300).max_capacity(700_000);
     let filter = builder.seed(1).build().expect("a filter");
-    filter.try_extend(0..90_000_u32).expect("room");
+    filter.try_extend(0..600_000_u32).expect("room");
     let bytes = filter.to_bytes();
+    // Of eight buckets.
+    assert!(
+        8 << number(&bytes, LEVEL) >= 4 * 512,
+        "a chunk of many words"
+    );
     let mut decoder = SnapshotDecoder::new(usize::MAX);
-    // The header, the level, the tag of the first chunk, and a word of it.
+    // The header, the level, the tag of the first chunk, and one word.
     let first = WORDS + 8;
     let taken = decoder.feed(&bytes[..first]);
     assert!(matches!(taken, Ok(count) if count == first), "{taken:?}");

@@ -1,5 +1,4 @@
-//! A snapshot whose writer fails or panics is over: no frontier of it keeps
-//! relocations from the place where it was.
+//! If its writer fails or panics, a snapshot ends. Its frontier no longer blocks relocations.
 
 use super::common::layouts::{LAYOUTS, fill, filter};
 use guira::CuckooFilter;
@@ -8,17 +7,17 @@ use std::{
     panic::{self, AssertUnwindSafe},
 };
 
-/// More than there are places for frontiers.
+/// More than the places of the frontier.
 const NESTED: usize = 9;
 
-/// How a writer ends a snapshot before its time.
+/// How a writer ends a snapshot early.
 #[derive(Clone, Copy, Debug)]
 enum Failure {
     Error,
     Panic,
 }
 
-/// Takes a number of pieces, the final flush among them. Then it takes `depth` nested snapshots,
+/// Accepts a number of pieces, including the final flush. Then it takes `depth` nested snapshots,
 /// and the innermost one fails.
 struct Failing<'a> {
     filter: &'a CuckooFilter,
@@ -43,7 +42,7 @@ impl Failing<'_> {
         }
         match self.failure {
             Failure::Error => Err(io::Error::other("the disk is gone")),
-            // No message on the way.
+            // This panic prints no message.
             Failure::Panic => panic::resume_unwind(Box::new("the disk is gone")),
         }
     }
@@ -59,7 +58,7 @@ impl Write for Failing<'_> {
     }
 }
 
-/// Begins `depth` snapshots that end after `pieces`; false if there are no more.
+/// Begins `depth` snapshots that end after `pieces`. False if there are no more pieces.
 fn fail(filter: &CuckooFilter, failure: Failure, pieces: usize, depth: usize) -> bool {
     let writer = Failing {
         filter,
@@ -83,8 +82,8 @@ fn fail(filter: &CuckooFilter, failure: Failure, pieces: usize, depth: usize) ->
     }
 }
 
-/// Lets snapshots of a filter of each layout fail by `fail_all`, which says how many
-/// did; then the filter takes as many items as it should.
+/// Calls `fail_all`, which returns the number of failed snapshots, for a filter of each layout.
+/// Afterwards the filter holds the items that it should.
 fn all_fit_after(fail_all: impl Fn(&CuckooFilter, Failure) -> usize) {
     for bits in LAYOUTS {
         for failure in [Failure::Error, Failure::Panic] {
@@ -108,7 +107,7 @@ fn after_each_piece() {
     });
 }
 
-/// Each has scanned a chunk.
+/// Each snapshot has scanned a chunk.
 #[test]
 fn more_snapshots_at_once_than_there_are_places() {
     all_fit_after(|filter, failure| usize::from(fail(filter, failure, 2, NESTED)));

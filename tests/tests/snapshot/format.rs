@@ -1,8 +1,8 @@
-//! The example in `docs/FORMAT.md` is what the library writes.
+//! The library writes the example in `docs/FORMAT.md`.
 
 use guira::CuckooFilter;
 
-/// The bytes of the hexdump: offset, two spaces, up to 16 bytes.
+/// The bytes of the hexdump, whose lines are an offset, two spaces and up to 16 bytes.
 fn hexdump(text: &str) -> Vec<u8> {
     let example = text.split_once("## Example").expect("an example").1;
     let dump = example.split("```").nth(1).expect("a hexdump");

@@ -1,5 +1,5 @@
-//! The fuzzer's law in a few seconds: a snapshot that was changed anyhow, under a
-//! right checksum, gives a typed error or a filter that works.
+//! The property of the fuzzer, in a few seconds: a changed snapshot with a valid checksum gives a
+//! typed error or a filter that works.
 
 use super::common::{
     fields::fix_checksum,
@@ -10,7 +10,7 @@ use guira::CuckooFilter;
 use proptest::prelude::*;
 use std::{fs, sync::LazyLock};
 
-/// Small snapshots of all layouts: empty, full, between two sizes, and grown.
+/// Small snapshots of all layouts: empty, full, during a doubling, and fully grown.
 static SNAPSHOTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     let mut snapshots = Vec::new();
     for bits in LAYOUTS {
@@ -33,12 +33,12 @@ static SNAPSHOTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
     snapshots
 });
 
-/// One change of the bytes; the numbers are scaled to their length.
+/// One change of the bytes. Positions are scaled to the length.
 #[derive(Clone, Debug)]
 enum Change {
     Byte(u16, u8),
     Bit(u16, u8),
-    /// A number of 8 bytes, which most fields are.
+    /// A number of 8 bytes, as most fields are.
     Number(u16, u64),
     /// A byte of the header.
     Header(u16, u8),
@@ -90,7 +90,7 @@ fn apply(change: &Change, bytes: &mut Vec<u8>) {
     }
 }
 
-/// The inputs that the fuzzer begins with.
+/// Checks the initial inputs of the fuzzer.
 #[test]
 fn the_corpus_keeps_to_the_law() {
     let corpus = concat!(

@@ -1,8 +1,8 @@
-//! Snapshots that were made by format version 2 in the past. A release that reads
-//! them otherwise, or makes other bytes of the same filter, breaks what users have
-//! on their disks: never replace these files, only add to them.
+//! Snapshots that earlier builds wrote in format version 2. A release that reads them differently,
+//! or writes other bytes for the same filter, breaks the files of users: never replace these files,
+//! only add new ones.
 //!
-//! `GUIRA_MAKE_GOLDEN=1` makes missing files.
+//! `GUIRA_MAKE_GOLDEN=1` creates missing files.
 
 use super::common::{
     fields::{FINGERPRINT_BITS, PREFIXES},
@@ -13,7 +13,7 @@ use std::{fs, path::PathBuf};
 
 const ITEMS: [&str; 5] = ["ani", "guira", "koel", "roadrunner", "смешливая кукушка"];
 
-/// With items of several types.
+/// Inserts items of several types.
 fn with_items(filter: CuckooFilter) -> CuckooFilter {
     for item in ITEMS {
         filter.insert(item).expect("room");
@@ -32,8 +32,8 @@ fn original(bits: u32) -> CuckooFilter {
     with_items(filter)
 }
 
-/// The filter of a file, which is made of `original` if it is missing and asked for. It answers as
-/// it did.
+/// The filter of a file. It gives the results that it gave when the file was written. With
+/// `GUIRA_MAKE_GOLDEN`, a missing file is created from `original`.
 fn golden(name: &str, original: impl FnOnce() -> CuckooFilter) -> CuckooFilter {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let path = data.join(format!("v2-{name}.guira"));
@@ -56,7 +56,7 @@ fn golden(name: &str, original: impl FnOnce() -> CuckooFilter) -> CuckooFilter {
     restored
 }
 
-/// All can be taken out again: each is where it is looked for.
+/// Checks that all items can be removed, so each is where lookups expect it.
 fn assert_removes_all(restored: &CuckooFilter) {
     let items = restored.len() - 2 * ITEMS.len();
     assert!((0..items).all(|item| restored.remove(&item)));

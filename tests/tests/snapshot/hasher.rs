@@ -1,10 +1,10 @@
-//! Filters with a hasher of one's own: it is needed again to read a snapshot, and
-//! another one is refused.
+//! Filters with a custom hasher. Reading a snapshot requires the same hasher, and another one is
+//! refused.
 
 use guira::{CuckooFilter, SeededState, SnapshotError};
 use std::hash::{BuildHasher, Hasher};
 
-/// The default hasher in disguise, wrong in one of the methods that feed it.
+/// The default hasher under another type. It is wrong in one of the methods that feed it.
 #[derive(Clone, Debug)]
 struct Own {
     state: SeededState,
@@ -116,7 +116,7 @@ fn the_default_hasher_is_refused_and_the_error_says_what_to_do() {
     assert!(message.contains("`read_from_with_hasher`"));
 }
 
-/// The default hasher with the same seed is the same hasher, however it is given.
+/// The default hasher with the same seed is the same hasher, however it is constructed.
 #[test]
 fn the_default_hasher_can_be_given_as_well() {
     let filter = CuckooFilter::builder().seed(9).build().expect("a filter");

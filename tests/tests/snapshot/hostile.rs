@@ -1,5 +1,5 @@
-//! A snapshot made up by an attacker, with a right checksum, gives a typed error
-//! or a filter that works, in memory that its length justifies.
+//! A snapshot constructed by an attacker, with a valid checksum, gives a typed error or a filter
+//! that works. The memory is in proportion to its length.
 
 mod growable;
 
@@ -14,7 +14,7 @@ use super::common::{
 use guira::{CuckooFilter, SnapshotError};
 use rand::{Rng, RngExt, SeedableRng, rngs::SmallRng};
 
-/// Reads a snapshot; checks how much memory that takes, all allocations together.
+/// Reads a snapshot, and checks the sum of all allocations.
 fn read(bytes: &[u8]) -> Result<CuckooFilter, SnapshotError> {
     let (result, allocated) = allocated_by(|| CuckooFilter::from_bytes(bytes));
     assert!(
@@ -25,7 +25,7 @@ fn read(bytes: &[u8]) -> Result<CuckooFilter, SnapshotError> {
     result
 }
 
-/// The geometry error about `what`.
+/// Checks that the result is the geometry error about `what`.
 fn assert_geometry(bytes: &[u8], what: &str) {
     match read(bytes).expect_err("impossible geometry") {
         SnapshotError::Geometry { what: found, .. } => assert_eq!(found, what),
@@ -33,7 +33,7 @@ fn assert_geometry(bytes: &[u8], what: &str) {
     }
 }
 
-/// The error about the word in this place.
+/// Checks that the result is the error about the word at this place.
 fn assert_word(bytes: &[u8], bucket: usize, plane: usize) {
     match read(bytes).expect_err("an impossible word") {
         SnapshotError::Word {
@@ -45,7 +45,7 @@ fn assert_word(bytes: &[u8], bucket: usize, plane: usize) {
     }
 }
 
-/// A snapshot of each layout, not grown.
+/// A snapshot of each layout before growth.
 fn small() -> impl Iterator<Item = (u32, Vec<u8>)> {
     LAYOUTS.into_iter().map(|bits| {
         let filter = filter(bits, 100).expect("a filter");
@@ -54,7 +54,7 @@ fn small() -> impl Iterator<Item = (u32, Vec<u8>)> {
     })
 }
 
-/// The snapshot of a filter that has doubled as often as it can.
+/// The snapshot of a filter that has doubled as often as possible.
 fn grown(bits: u32) -> Vec<u8> {
     let filter = filter(bits, 1_000).expect("a filter");
     fill(&filter, 0..4_000);
@@ -99,7 +99,7 @@ fn sizes_that_cannot_be() {
             assert_geometry(&with_byte(&bytes, SLOTS, slots), "slots of a bucket");
         }
         for other in (0..=255).filter(|&other| u32::from(other) != bits) {
-            // If all words are possible in the other layout, it is a filter of that.
+            // If all words are possible in the other layout, the result is a filter of that layout.
             let Err(error) = read(&with_byte(&bytes, FINGERPRINT_BITS, other)) else {
                 continue;
             };
@@ -111,7 +111,7 @@ fn sizes_that_cannot_be() {
                     "levels",
                 ]
                 .contains(what),
-                // The same number of slots, and other bits in use.
+                // The layouts have the same number of slots, but use other bits.
                 SnapshotError::Word { .. } => true,
                 _ => false,
             };
@@ -132,7 +132,7 @@ fn sizes_that_cannot_be() {
     }
 }
 
-/// What may mean something in a later version means nothing in this one.
+/// Reserved fields must be 0, because a later version may define them.
 #[test]
 fn reserved_bytes_must_be_0() {
     for (_, bytes) in small() {
@@ -140,7 +140,7 @@ fn reserved_bytes_must_be_0() {
     }
 }
 
-/// More buckets than there are words: their memory is not allocated.
+/// A header claims more buckets than there are words. Their memory is not allocated.
 #[test]
 fn sizes_that_the_bytes_do_not_have() {
     for (_, bytes) in small() {
@@ -186,7 +186,7 @@ fn passes_that_cannot_be() {
     }
 }
 
-/// A pass of one plane with one chunk, which the next pass makes void.
+/// A pass of one plane with one chunk, which the next pass replaces.
 fn cut_off(bytes: &[u8]) -> Vec<u8> {
     let chunk = (512_usize >> bytes[LEVELS]).max(8);
     let words = vec![0; 8 * chunk.min(number(bytes, BUCKETS) as usize)];
@@ -200,7 +200,7 @@ fn after(passes: &[u8], bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Each of them would make a table.
+/// Each of these passes would allocate a table.
 #[test]
 fn passes_without_a_chunk_are_refused() {
     for bytes in small().map(|(_, bytes)| bytes).chain(GROWABLE.map(grown)) {
@@ -211,10 +211,10 @@ fn passes_without_a_chunk_are_refused() {
     }
 }
 
-/// Each pass is over more planes than the one before it, and the one over the most is not cut off.
+/// Each pass has more planes than the one before, and the last possible one must be complete.
 #[test]
 fn passes_that_do_not_rise_are_refused() {
-    // Of several chunks each.
+    // These snapshots have several chunks.
     for bytes in LAYOUTS.map(|bits| filter(bits, 10_000).expect("a filter").to_bytes()) {
         let cut_off = cut_off(&bytes);
         let what = match bytes[LEVELS] {
@@ -230,7 +230,7 @@ fn passes_that_do_not_rise_are_refused() {
         assert_eq!(read(&once).expect("a snapshot").to_bytes(), bytes);
         let twice = after(&cut_off(&bytes).repeat(2), &bytes);
         assert_geometry(&twice, "level");
-        // The pass of the last level, cut off after its first chunk.
+        // The pass of the last level ends after its first chunk.
         let level = number(&bytes, LEVEL);
         let chunk = (512_usize >> bytes[LEVELS]).max(8) << level;
         let first = &bytes[LEVEL..WORDS + 8 * chunk];
@@ -239,8 +239,7 @@ fn passes_that_do_not_rise_are_refused() {
     }
 }
 
-/// Every bit outside of the fingerprints: marks, reservations, phases, and those
-/// without a meaning.
+/// Every bit outside the fingerprints: marks, reservations, phases, and unused bits.
 #[test]
 fn words_that_are_not_at_rest() {
     for (bits, bytes) in small() {
@@ -266,7 +265,7 @@ fn words_that_are_not_at_rest() {
     }
 }
 
-/// Heads that are none of a quiet word, and slots that are not in order.
+/// Heads that no unmarked word has, and slots in the wrong order.
 #[test]
 fn semi_sorted_words_that_are_not_at_rest() {
     for (name, rate) in SEMI_SORTED {
@@ -275,7 +274,7 @@ fn semi_sorted_words_that_are_not_at_rest() {
         let bytes = filter.to_bytes();
         let [raw_bits, slots, prefixes] =
             [FINGERPRINT_BITS, SLOTS, PREFIXES].map(|at| u64::from(bytes[at]));
-        // Multisets of prefixes.
+        // The number of multisets of prefixes.
         let quiet = (1..=slots).fold(1, |sets, size| sets * (prefixes + size - 1) / size);
         let (shift, lane) = (raw_bits * slots, (1 << raw_bits) - 1);
         let last = number(&bytes, BUCKETS) as usize - 1;
@@ -287,7 +286,8 @@ fn semi_sorted_words_that_are_not_at_rest() {
             for head in beyond.chain([(1 << heads) - 1]) {
                 assert_word(&with(&bytes, at, head << shift | lanes), bucket, 0);
             }
-            // All slots have the first prefix; of two that are neighbours the lower one is greater.
+            // All slots have the first prefix. In one pair of neighbours, the lower slot is the
+            // greater.
             for lower in 0..slots - 1 {
                 let one_each = (lower..slots).fold(0, |all, slot| all | 1 << (raw_bits * slot));
                 let above = one_each & !(1 << (raw_bits * lower));
@@ -295,7 +295,7 @@ fn semi_sorted_words_that_are_not_at_rest() {
                 read(&with(&bytes, at, one_each)).expect("a word in order");
                 assert_word(&with(&bytes, at, disorder), bucket, 0);
             }
-            // The last one: a full word of the largest fingerprint.
+            // The last possible word is full of the largest fingerprint.
             let largest = (quiet - 1) << shift | ((1 << shift) - 1);
             let filled = read(&with(&bytes, at, largest));
             assert!(filled.is_ok(), "{name}");
@@ -303,7 +303,7 @@ fn semi_sorted_words_that_are_not_at_rest() {
     }
 }
 
-/// The number of the word of `plane` and `bucket`, in a snapshot of one pass.
+/// The position of the word of `plane` and `bucket` in a snapshot of one pass.
 fn place(bytes: &[u8], plane: usize, bucket: usize) -> usize {
     let levels = u32::from(bytes[LEVELS]);
     let chunk = (512_usize >> levels).max(8);
@@ -333,7 +333,7 @@ fn random_bytes() {
         let length = random.random_range(0..2_000);
         let mut bytes = vec![0; length];
         random.fill_bytes(&mut bytes);
-        // With a header, half of it valid, that leads further.
+        // A header, valid in half of the inputs, leads to later checks.
         if round % 2 == 0 && length > HEADER + 4 {
             bytes[..HEADER].copy_from_slice(&valid[..HEADER]);
             fix_checksum(&mut bytes);

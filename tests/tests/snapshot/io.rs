@@ -1,5 +1,4 @@
-//! Readers and writers: their errors are passed on, and short reads and writes
-//! are no errors.
+//! Errors of readers and writers are passed on. Short reads and writes are no errors.
 
 use super::common::layouts::{fill, filter};
 use guira::{CuckooFilter, SnapshotError};
@@ -11,7 +10,7 @@ fn filled() -> CuckooFilter {
     filter
 }
 
-/// Hands on `left` bytes, `step` at a time, and then fails.
+/// Passes on `left` bytes, at most `step` at a time, and then fails.
 struct Failing<T> {
     inner: T,
     left: usize,
@@ -112,8 +111,7 @@ fn short_reads_and_writes_are_in_order() {
     }
 }
 
-/// Writers that move relocations out of the way of a snapshot are no longer hindered when its
-/// writer has failed.
+/// When the writer of a snapshot has failed, the snapshot no longer blocks relocations.
 #[test]
 fn a_failed_snapshot_leaves_nothing_behind() {
     let filter = filled();

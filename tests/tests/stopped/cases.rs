@@ -311,7 +311,7 @@ fn given_up(stage: Stage) -> Case {
 }
 
 /// The next insert stands still before the first of such steps: nothing is done yet.
-fn mover(stage: Stage, at: Step) -> Case {
+pub(crate) fn mover(stage: Stage, at: Step) -> Case {
     let next = stage.items;
     Case {
         mover: Some((insert(next), at)),
@@ -321,7 +321,7 @@ fn mover(stage: Stage, at: Step) -> Case {
 }
 
 /// The item that the mover of the case is moving.
-fn moved(case: &Case) -> u64 {
+pub(crate) fn moved(case: &Case) -> u64 {
     let (filter, _mover) = case.scene();
     (0..case.stage.items)
         .find(|&item| remove(item).steps(&filter).contains(&Step::Kill))

@@ -13,7 +13,7 @@ const NEW: u64 = 1 << 48;
 /// insert has to find a path through what the stopped thread keeps.
 const LOAD: f64 = 0.8;
 
-/// How many inserts were answered with `Full`.
+/// How many inserts were refused.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Refused {
     pub(crate) plain: usize,
@@ -59,7 +59,10 @@ impl Worker {
                 // An item of its class is in, which may be removed.
                 Ok(false) => {}
                 Err(
-                    InsertError::Full | InsertError::BlockedByScan | InsertError::TooManyCopies,
+                    InsertError::Full
+                    | InsertError::BlockedByScan
+                    | InsertError::Contended
+                    | InsertError::TooManyCopies,
                 ) => match item % 3 {
                     1 => self.refused.unique += 1,
                     _ => self.refused.plain += 1,
@@ -142,6 +145,7 @@ pub(crate) fn meet(filter: &Filter, present: Vec<u64>, contested: Option<u64>) {
                 Ok(_)
                     | Err(InsertError::Full
                         | InsertError::BlockedByScan
+                        | InsertError::Contended
                         | InsertError::TooManyCopies)
             ));
             assert_eq!(worker.filter.contains(&item), inserted.is_ok());

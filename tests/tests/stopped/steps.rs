@@ -10,7 +10,7 @@ macro_rules! all {
         /// Does not compile if one is missing above.
         const _: fn(Step) = |step| match step {
             $(Step::$step => {})*
-            // `stopped_steps` stops before these.
+            // `stopped_steps` stops before these; the last ones are in filters that processes share.
             $(Step::$expiring => {})*
         };
     };
@@ -20,11 +20,12 @@ all! {
     Observe ReadP ReadQ RereadP RereadQ Validate
     LoadForUpdate Claim
     Outline Advance Shadow Decide Deliver Erase Settle Retract
-    Take Kill Hold
+    Take Kill Hold EndHold
     Reserve Evict Confirm Cancel
     Hint Freeze Copy Cut MovePointer Complete
     Enter Scan;
     ReadEpoch RereadEpoch Withhold Empty Release Renew Tick Swept Began
+    Note Gate Leave Appear Vanish
 }
 
 /// How many of an operation's equal steps a thread is stopped before, at most.

@@ -1,4 +1,4 @@
-//! A thread with items that no other one knows: it knows of each when it is there.
+//! A thread with items that no other thread writes, so it knows when each must be present.
 
 use super::{
     round::{Report, Round, Scene},
@@ -12,15 +12,15 @@ use rand::{RngExt, rngs::SmallRng};
 #[derive(Clone, Copy, Debug)]
 struct Item {
     number: u64,
-    /// The last call that put it in or made it young.
+    /// The last call that inserted or refreshed it.
     written: Span,
-    /// The latest step that was known then.
+    /// The latest epoch that was known at that time.
     step: usize,
-    /// Up to here it is made young again and again.
+    /// The thread refreshes the item until this time.
     wanted_until: Nanos,
 }
 
-/// The thread.
+/// A thread with items of its own.
 pub(crate) struct Owner<'a> {
     scene: &'a Scene,
     round: Round,
@@ -28,7 +28,7 @@ pub(crate) struct Owner<'a> {
     next: u64,
     pub(crate) report: Report,
     pub(crate) violations: Vec<Violation>,
-    /// A remove came too late: it may have taken the copy of another item.
+    /// A remove was too late, and may have removed the copy of another item.
     pub(crate) tainted: bool,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Owner<'a> {
         item.written.invoked + self.scene.ttl
     }
 
-    /// Calls, with the clock read before and after.
+    /// Performs a call, and reads the clock before and after it.
     fn timed<T>(&mut self, call: impl FnOnce() -> T) -> (T, Span) {
         let invoked = self.scene.steps.now();
         let answer = call();
@@ -58,7 +58,7 @@ impl<'a> Owner<'a> {
         (answer, Span { invoked, returned })
     }
 
-    /// The answer says that the item is gone: is that too early?
+    /// Checks that a result that the item is absent does not come too early.
     fn gone(&mut self, what: &'static str, item: Item, answered: Span) {
         let lives_until = self.lives_until(item);
         if answered.returned < lives_until {
@@ -73,7 +73,7 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// An item that is surely absent was found, or not.
+    /// Records whether a certainly absent item was found.
     fn absent(&mut self, found: bool) {
         self.report.absent += 1;
         self.report.false_positives += u64::from(found);
@@ -114,7 +114,7 @@ impl<'a> Owner<'a> {
             self.absent(found);
             self.places[place] = None;
         } else if self.round.removes || random.random_ratio(9, 10) {
-            // It may be there or not.
+            // The item may be present or not.
             self.timed(|| self.scene.filter.contains(&item.number));
         } else {
             self.places[place] = self.refresh(item, random);
@@ -128,7 +128,7 @@ impl<'a> Owner<'a> {
         self.absent(found);
     }
 
-    /// A new item.
+    /// Inserts a new item.
     fn add(&mut self, place: usize, random: &mut SmallRng) {
         self.next += 1;
         let (number, filter) = (self.next, &self.scene.filter);
@@ -149,7 +149,7 @@ impl<'a> Owner<'a> {
         };
         match added {
             Ok(true) => {
-                // The operations that ask first might have taken it for another one.
+                // Operations that look for the item first may have found another item of its class.
                 if way >= 2 {
                     self.absent(false);
                 }
@@ -166,11 +166,12 @@ impl<'a> Owner<'a> {
     }
 
     fn refused(&mut self, error: InsertError, span: Span) {
-        assert_eq!(error, InsertError::Full, "{span:?}");
+        let expected = [InsertError::Full, InsertError::Contended];
+        assert!(expected.contains(&error), "{error:?}, {span:?}");
         self.report.full += 1;
     }
 
-    /// An item that is there, at least as long as the returned clock reading says.
+    /// Uses an item that is present at least until the returned clock reading.
     fn live(&mut self, item: Item, now: Nanos, random: &mut SmallRng) -> Option<Item> {
         let filter = &self.scene.filter;
         match random.random_range(0..100) {
@@ -224,7 +225,7 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// Makes it young; `None` if it is not known any more whether the item is there.
+    /// Refreshes the item. `None` if it is unknown whether the item is still present.
     fn refresh(&mut self, item: Item, random: &mut SmallRng) -> Option<Item> {
         let filter = &self.scene.filter;
         let inserts = random.random_ratio(1, 3);
@@ -234,7 +235,8 @@ impl<'a> Owner<'a> {
         };
         match present {
             Ok(true) => {
-                // In a round with removes it may be the copy of another item, which is removed.
+                // In a round with removes, the refreshed copy may be that of another item, which
+                // may be removed.
                 let own = !self.round.removes || span.returned < self.lives_until(item);
                 let step = self.scene.steps.latest();
                 own.then_some(Item {

@@ -1,4 +1,4 @@
-//! A filter, its ticker and the threads that use it, for a while.
+//! Runs a filter, its ticker and the threads that use it, for a while.
 
 use super::{
     own::Owner,
@@ -16,22 +16,24 @@ use std::{
     time::Duration,
 };
 
-/// The length of a step.
+/// The length of an epoch.
 const STEP: Duration = Duration::from_millis(20);
 
-/// No thread ends so late on the busiest machine.
+/// Longer than any thread takes, even on a busy machine.
 const LATE: Duration = Duration::from_secs(600);
 
-/// What a round is made of.
+/// The parameters of a round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round {
-    pub(crate) bits: u32,
+    /// `None`: the filter grows, from nearly nothing.
+    pub(crate) bits: Option<u32>,
     pub(crate) steps: u32,
     pub(crate) threads: usize,
     pub(crate) capacity: usize,
-    /// Items that the threads have, all in all.
+    /// The number of items of all threads together.
     pub(crate) items: usize,
-    /// One in this number of looks at a place without an item inserts one.
+    /// With this probability, 1 in `pause`, a thread that finds a place without an item inserts
+    /// one.
     pub(crate) pause: u32,
     /// Threads remove items of their own.
     pub(crate) removes: bool,
@@ -40,21 +42,23 @@ pub(crate) struct Round {
     pub(crate) seed: u64,
 }
 
-/// What happened.
+/// The events of a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Report {
     pub(crate) rounds: u64,
     pub(crate) operations: u64,
     pub(crate) steps: u64,
     pub(crate) full: u64,
-    /// Looks for items that were surely absent, how many were found, and how many were to be
-    /// expected at most.
+    /// Lookups of certainly absent items, the number that were found, and the maximum number to be
+    /// expected.
     pub(crate) absent: u64,
     pub(crate) false_positives: u64,
     pub(crate) expected: f64,
-    /// Calls that came first, of shared items.
+    /// Calls that inserted a shared item first.
     pub(crate) firsts: u64,
     pub(crate) relocations: u64,
+    /// How often the filters have doubled.
+    pub(crate) doublings: u64,
     /// Rounds in which a remove came too late to say anything.
     pub(crate) tainted: u64,
     pub(crate) longest_step: Nanos,
@@ -71,6 +75,7 @@ impl AddAssign for Report {
         self.expected += other.expected;
         self.firsts += other.firsts;
         self.relocations += other.relocations;
+        self.doublings += other.doublings;
         self.tainted += other.tainted;
         self.longest_step = self.longest_step.max(other.longest_step);
     }
@@ -80,13 +85,15 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} rounds, {} steps, the longest {:.1?}; {} operations, {} relocations, {} full; \
+            "{} rounds, {} steps, the longest {:.1?}; {} operations, {} relocations, \
+             {} doublings, {} full; \
              {} of {} absent found, at most {:.1} expected; {} came first; {} rounds tainted",
             self.rounds,
             self.steps,
             Duration::from_nanos(self.longest_step),
             self.operations,
             self.relocations,
+            self.doublings,
             self.full,
             self.false_positives,
             self.absent,
@@ -97,7 +104,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// What the threads share.
+/// The state that the threads share.
 pub(crate) struct Scene {
     pub(crate) filter: ExpiringFilter,
     pub(crate) steps: Steps,
@@ -108,17 +115,22 @@ pub(crate) struct Scene {
 }
 
 impl Round {
-    /// Errs with what is wrong.
+    /// Returns the violations as an error.
     pub(crate) fn run(self) -> Result<Report, String> {
         let ttl = STEP * self.steps;
-        let builder = ExpiringFilter::builder(ttl)
-            .epochs(self.steps)
-            .capacity(self.capacity + SHARED)
-            .fingerprint_bits(self.bits)
-            .seed(self.seed);
+        let (builder, most) = (ExpiringFilter::builder(ttl), self.capacity + SHARED);
+        let builder = builder.epochs(self.steps).seed(self.seed);
+        let builder = match self.bits {
+            Some(bits) => builder.capacity(most).fingerprint_bits(bits),
+            None => builder.capacity(most / 500 + 1).max_capacity(most),
+        };
         let filter = builder.build().expect("a small filter");
         let scene = Scene {
-            rate: filter.false_positive_rate(),
+            rate: match self.bits {
+                Some(_) => filter.false_positive_rate(),
+                // The default, at every level.
+                None => 0.001,
+            },
             filter,
             steps: Steps::new(((self.lasts + LATE).as_millis() / STEP.as_millis()) as usize),
             ttl: nanos(ttl),
@@ -155,7 +167,9 @@ impl Round {
         self.judge(&scene, violations, tainted)?;
         report.rounds = 1;
         report.steps = scene.steps.latest() as u64;
-        report.relocations = scene.filter.stats().relocations;
+        let stats = scene.filter.stats();
+        report.relocations = stats.relocations;
+        report.doublings = stats.doublings.into();
         report.tainted = tainted.into();
         report.longest_step = scene.steps.lengths().map_or(0, |(_, longest)| longest);
         Ok(report)
@@ -181,18 +195,18 @@ impl Round {
                     thread::yield_now();
                 }
             }
-            // All race to begin a step: none may be too short.
+            // All threads race to begin an epoch, and none may be too short.
             scene.filter.tick_at(|| scene.steps.elapsed());
             scene.steps.observe(&scene.filter);
         }
         (owner, racer)
     }
 
-    /// Everybody has come to an end.
+    /// Judges the round after all threads have ended.
     fn judge(self, scene: &Scene, found: Vec<Violation>, tainted: bool) -> Result<(), String> {
         let shortest = scene.steps.lengths().map(|(shortest, _)| shortest);
         if shortest.is_some_and(|shortest| shortest < nanos(STEP)) {
-            return Err(format!("a step of {shortest:?} ns in {self:?}"));
+            return Err(format!("an epoch of {shortest:?} ns in {self:?}"));
         }
         if !found.is_empty() && !tainted {
             let all: Vec<String> = found.iter().take(20).map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! Items that all threads add: for each, only one call comes first.
+//! Items that all threads insert. For each, only one call is the first.
 
 use super::{
     round::{Report, Round, Scene},
@@ -8,17 +8,17 @@ use super::{
 use rand::{RngExt, rngs::SmallRng};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many.
+/// The number of shared items.
 pub(crate) const SHARED: usize = 48;
 
-/// A call for which the item had been absent.
+/// A call that found the item absent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct First {
     item: usize,
     span: Span,
 }
 
-/// Until when each item is there, as far as calls that have returned say.
+/// The time until which each item is present, according to the calls that have returned.
 pub(crate) struct Lives([AtomicU64; SHARED]);
 
 impl Lives {
@@ -27,7 +27,7 @@ impl Lives {
     }
 }
 
-/// A thread's part.
+/// The part of one thread.
 pub(crate) struct Racer<'a> {
     scene: &'a Scene,
     round: Round,
@@ -50,11 +50,12 @@ impl<'a> Racer<'a> {
     pub(crate) fn step(&mut self, random: &mut SmallRng) {
         let (scene, item) = (self.scene, random.random_range(0..SHARED));
         let (filter, key, life) = (&scene.filter, item as u64, &scene.lives.0[item]);
-        // Acquire, and Release below: the call that set it has returned.
+        // This load is Acquire and the update below is Release, because the call that set the value
+        // has returned.
         let lives_until = life.load(Ordering::Acquire);
         let operation = random.random_range(0..100);
         let invoked = scene.steps.now();
-        // Without removes the copy that a refresh relies on stays: see `ExpiringFilter`, Copies.
+        // Without removes, the copy that a refresh relies on stays: see `ExpiringFilter`, Copies.
         let (first, young, gone) = match operation {
             0..50 => {
                 let found = filter.contains(&key);
@@ -99,7 +100,7 @@ impl<'a> Racer<'a> {
     }
 }
 
-/// Of two calls that came first one must have come when the other's item had expired.
+/// If two calls were first, one of them must have come when the other's item had expired.
 pub(crate) fn twice(mut firsts: Vec<First>, ttl: Nanos) -> Option<Violation> {
     firsts.sort_by_key(|first| (first.item, first.span.invoked));
     let after = |one: Span, other: Span| other.returned >= one.invoked + ttl;

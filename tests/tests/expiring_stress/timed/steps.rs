@@ -1,4 +1,4 @@
-//! When the steps of a filter began, as seen from outside: bounds on both sides.
+//! Bounds on the times at which the epochs of a filter began, as an observer sees them.
 
 use guira::ExpiringFilter;
 use std::{
@@ -13,12 +13,12 @@ pub(crate) fn nanos(time: Duration) -> Nanos {
     time.as_nanos() as Nanos
 }
 
-/// A clock, and what was seen of the steps by it.
+/// A clock, and the epochs that were observed with it.
 pub(crate) struct Steps {
     start: Instant,
-    /// Of each step a time at which it had not begun; 0: none is known.
+    /// For each epoch, a time at which it had not begun. 0 if none is known.
     not_before: Vec<AtomicU64>,
-    /// Of each step a time at which it had begun; `MAX`: none is known.
+    /// For each epoch, a time at which it had begun. `MAX` if none is known.
     by: Vec<AtomicU64>,
     latest: AtomicUsize,
 }
@@ -42,7 +42,7 @@ impl Steps {
         nanos(self.elapsed())
     }
 
-    /// Looks which step it is.
+    /// Observes the current epoch.
     pub(crate) fn observe(&self, filter: &ExpiringFilter) {
         let before = self.now();
         let step = filter.epoch() as usize;
@@ -56,8 +56,8 @@ impl Steps {
         self.latest.load(Ordering::Relaxed)
     }
 
-    /// A time by which a copy that was made up to `written` is dead, if it has come: `oldest` is
-    /// E, and `latest` was the latest step known then.
+    /// The time by which a copy written at `written` has expired, if that time has come. `oldest`
+    /// is E, and `latest` is the latest epoch that was known at `written`.
     pub(crate) fn dead_by(&self, written: Nanos, latest: usize, oldest: usize) -> Option<Nanos> {
         let now = self.latest();
         let began_later = |&step: &usize| self.not_before(step) > written;
@@ -72,8 +72,8 @@ impl Steps {
         self.not_before[step].load(Ordering::Relaxed)
     }
 
-    /// Bounds of the lengths of all steps but the first and the last: the shortest that one can
-    /// have been, at most, and the longest, at least.
+    /// Bounds on the lengths of all epochs except the first and the last: an upper bound of the
+    /// shortest one, and a lower bound of the longest one.
     pub(crate) fn lengths(&self) -> Option<(Nanos, Nanos)> {
         let mut lengths = None;
         for step in 1..self.latest() {

@@ -1,27 +1,27 @@
-//! What no filter may do, with all its times.
+//! A violation of a promise, with all its times.
 
 use super::steps::Nanos;
 use std::fmt;
 
-/// A call: clock readings before it and after it.
+/// A call, with the clock readings before and after it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) invoked: Nanos,
     pub(crate) returned: Nanos,
 }
 
-/// An answer that came too early, or twice.
+/// A result that came too early, or twice.
 #[derive(Clone, Debug)]
 pub(crate) struct Violation {
     pub(crate) what: &'static str,
     pub(crate) item: u64,
-    /// The call that put the item in or made it young again, as far as it is known.
+    /// The call that inserted or refreshed the item, if it is known.
     pub(crate) written: Option<Span>,
-    /// Until then the item is there at least.
+    /// The item must be present at least until this time.
     pub(crate) lives_until: Nanos,
-    /// The call with the wrong answer.
+    /// The call with the wrong result.
     pub(crate) answered: Span,
-    /// The step after that call.
+    /// The epoch after that call.
     pub(crate) step: u64,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} of item {:x}: written in {:?}, lives until {} ns, answered in {:?}, in step {} after",
+            "{} of item {:x}: written in {:?}, lives until {} ns, answered in {:?}, in epoch {} after",
             self.what, self.item, self.written, self.lives_until, self.answered, self.step
         )
     }

@@ -1,6 +1,6 @@
-//! Clears of a filter that is in use.
+//! Clears a filter while other threads use it.
 
-use super::report::Report;
+use super::{patience::patiently, report::Report};
 use crate::common::stop::Stop;
 use guira::CuckooFilter;
 use std::{
@@ -11,17 +11,17 @@ use std::{
 
 const WRITERS: u64 = 3;
 
-/// Inserts its own items and removes what is left of them, again and again.
+/// Inserts its own items and removes the remaining ones, again and again.
 fn churn(filter: &CuckooFilter, items: std::ops::Range<u64>, stop: &AtomicBool) -> u64 {
     let _stop = Stop(stop);
     let mut operations = 0;
     while !stop.load(Ordering::Relaxed) {
         for item in items.clone() {
-            let inserted = filter.insert(&item);
+            let inserted = patiently(|| filter.insert(&item));
             assert_eq!(inserted, Ok(()), "there is room below the capacity");
         }
         for item in items.clone() {
-            // A clear may have removed it.
+            // A clear may have removed the item already.
             filter.remove(&item);
         }
         operations += 2 * (items.end - items.start);
@@ -29,8 +29,8 @@ fn churn(filter: &CuckooFilter, items: std::ops::Range<u64>, stop: &AtomicBool) 
     operations
 }
 
-/// One thread inserts items and clears the filter. Then none of them is there, unless a writer has
-/// one of the same class.
+/// One thread inserts items and clears the filter. Then all of them are absent, except for items
+/// whose class another writer uses.
 pub(crate) fn round(filter: &CuckooFilter, capacity: usize, lasts: Duration) -> Report {
     let each = capacity as u64 / (WRITERS + 1) - 1;
     let empty = filter.digest();
@@ -51,7 +51,7 @@ pub(crate) fn round(filter: &CuckooFilter, capacity: usize, lasts: Duration) -> 
             .collect();
         while start.elapsed() < lasts && !stop.load(Ordering::Relaxed) {
             for item in &lone {
-                let inserted = filter.insert(item);
+                let inserted = patiently(|| filter.insert(item));
                 assert_eq!(inserted, Ok(()), "there is room below the capacity");
                 assert!(filter.contains(item), "no other thread clears");
             }
@@ -77,7 +77,7 @@ pub(crate) fn round(filter: &CuckooFilter, capacity: usize, lasts: Duration) -> 
     report
 }
 
-/// Which items have a class that others have, too.
+/// Finds the items whose class other items share.
 struct HashClasses(CuckooFilter);
 
 impl HashClasses {

@@ -1,4 +1,4 @@
-//! What the rounds have done.
+//! The events of the rounds.
 
 use std::{fmt, ops::AddAssign};
 

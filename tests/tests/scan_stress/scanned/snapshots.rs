@@ -1,6 +1,6 @@
-//! Snapshots, clones, merges, digests and unions of a filter that is in use.
+//! Snapshots, clones, merges, digests and unions of a filter in use.
 
-use super::report::Report;
+use super::{patience::patiently, report::Report};
 use crate::common::stop::Stop;
 use guira::CuckooFilter;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
@@ -15,7 +15,7 @@ use std::{
 const WRITERS: u64 = 4;
 const SCANNERS: u64 = 2;
 
-/// A vector that lets other threads run between two pieces.
+/// A vector that yields to other threads between two pieces.
 struct Slow(Vec<u8>);
 
 impl Write for Slow {
@@ -34,7 +34,7 @@ fn like(filter: &CuckooFilter) -> CuckooFilter {
     CuckooFilter::from_header(&filter.header(), usize::MAX).expect("a header of a filter")
 }
 
-/// The items of one writer, and which of them are in.
+/// The items of one writer, and whether each is in the filter.
 pub(crate) struct Own {
     items: Vec<u64>,
     is_in: Vec<bool>,
@@ -52,33 +52,37 @@ impl Own {
         }
     }
 
-    /// Removes or inserts an item, and checks the answers; the number of calls. Most items come back
-    /// at once, so that the filter stays nearly full.
+    /// Removes or inserts an item, checks the results, and returns the number of calls. Most
+    /// removed items are inserted again at once, so that the filter stays nearly full.
     pub(crate) fn change(&mut self, filter: &CuckooFilter) -> u64 {
         let index = self.random.random_range(0..self.is_in.len());
         let item = self.items[index];
         let mut calls = 0;
         if self.is_in[index] {
-            assert!(filter.contains(&item), "an own item is found");
-            assert!(filter.remove(&item), "an own item is removed");
+            assert!(filter.contains(&item), "the item of this writer is found");
+            assert!(filter.remove(&item), "the item of this writer is removed");
             calls += 2;
         }
         let comes = !self.is_in[index] || self.random.random_ratio(7, 8);
         if comes {
-            let inserted = filter.insert(&item);
+            let inserted = patiently(|| filter.insert(&item));
             assert_eq!(inserted, Ok(()), "there is room below the capacity");
-            assert!(filter.contains(&item), "an own item is found at once");
+            assert!(
+                filter.contains(&item),
+                "the item of this writer is found at once"
+            );
             calls += 2;
         }
         self.is_in[index] = comes;
         calls
     }
 
-    /// Inserts all, so that the filter becomes full, and then changes some, until `stop`.
+    /// Inserts all items, so that the filter becomes full, and then changes some until `stop` is
+    /// set.
     fn run(mut self, filter: &CuckooFilter, stop: &AtomicBool) -> u64 {
         let mut operations = 0;
         for (item, is_in) in self.items.iter().zip(&mut self.is_in) {
-            let inserted = filter.insert(item);
+            let inserted = patiently(|| filter.insert(item));
             assert_eq!(inserted, Ok(()), "there is room below the capacity");
             *is_in = true;
             operations += 1;
@@ -87,13 +91,16 @@ impl Own {
             operations += self.change(filter);
         }
         for (item, is_in) in self.items.into_iter().zip(self.is_in) {
-            assert!(!is_in || filter.remove(&item), "an own item is removed");
+            assert!(
+                !is_in || filter.remove(&item),
+                "the item of this writer is removed"
+            );
         }
         operations
     }
 }
 
-/// Copies the filter in a way of its own; what the copy has is checked by the caller.
+/// Copies the filter by one of several methods. The caller checks the contents.
 fn copy(filter: &CuckooFilter, kind: u32, stays: &Range<u64>) -> CuckooFilter {
     let into = || like(filter);
     match kind {
@@ -114,7 +121,7 @@ fn copy(filter: &CuckooFilter, kind: u32, stays: &Range<u64>) -> CuckooFilter {
             filter.clone()
         }
         _ => {
-            // Some items are in already, and two threads unite the same filters.
+            // Some items are already present, and two threads unite the same filters.
             let into = into();
             for item in stays.clone().step_by(3) {
                 into.insert(&item).expect("room");
@@ -129,16 +136,16 @@ fn copy(filter: &CuckooFilter, kind: u32, stays: &Range<u64>) -> CuckooFilter {
     }
 }
 
-/// A fifth of the capacity stays in all the time. The rest comes and goes.
+/// A fifth of the capacity is permanent. The other items are removed and inserted.
 pub(crate) fn round(filter: &CuckooFilter, capacity: usize, lasts: Duration) -> Report {
     let stays = 0..capacity as u64 / 5;
-    // A merge may find what comes and goes twice, and has room for that, too.
+    // A merge may find an item twice, and needs room for both copies.
     let each = capacity as u64 * 3 / 4 / WRITERS;
     let own = |writer: u64| {
         let start = stays.end + writer * each;
         (start..start + each).collect()
     };
-    // A copy that is moved, or that comes and goes, may be seen in both of its buckets.
+    // A copy that is being moved, removed or inserted may be found in both of its buckets.
     let passing = like(filter);
     for item in stays.end..stays.end + WRITERS * each {
         passing.insert(&item).expect("room below the capacity");

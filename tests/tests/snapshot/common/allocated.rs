@@ -1,4 +1,5 @@
-//! The bytes that one thread allocates: concurrent tests, in their threads, do not count.
+//! Counts the bytes that one thread allocates, so that concurrent tests in other threads do not
+//! count.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -9,7 +10,8 @@ use std::{
 static ALLOCATOR: Counting = Counting;
 
 thread_local! {
-    /// Constant at first and never dropped: the allocator can use it at any time.
+    /// The initial value is a constant and is never dropped, so the allocator can use it at any
+    /// time.
     static ALLOCATED: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -19,12 +21,12 @@ fn count(bytes: usize) {
     ALLOCATED.with(|allocated| allocated.set(allocated.get().wrapping_add(bytes)));
 }
 
-// SAFETY: every call goes to the system's allocator as it came. Counting does not allocate, and it
-// does not panic.
+// SAFETY: every call is passed on unchanged to the system allocator. Counting neither allocates nor
+// panics.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: the caller's promise is the one that the system's allocator asks for.
+        // SAFETY: the caller's promise is the one that the system allocator requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -36,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size.saturating_sub(layout.size()));
-        // SAFETY: as above; all memory comes from the system's allocator.
+        // SAFETY: as above, and all memory was allocated by the system allocator.
         unsafe { System.realloc(memory, layout, size) }
     }
 
@@ -46,8 +48,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Calls `f`; what it returns, and how many bytes this thread has allocated for it, all allocations
-/// together, and of each reallocation what it added.
+/// Calls `f`. Returns its result and the number of bytes that this thread allocated for it: the sum
+/// of all allocations, and of the growth of each reallocation.
 pub(crate) fn allocated_by<R>(f: impl FnOnce() -> R) -> (R, usize) {
     let before = ALLOCATED.get();
     let result = f();
@@ -64,5 +66,8 @@ fn all_that_this_thread_allocates_is_counted() {
     assert_eq!((zeros.len(), allocated), (300, 300));
     let (other, allocated) = allocated_by(|| std::thread::spawn(|| vec![1_u8; 1 << 20]).join());
     assert_eq!(other.expect("a vector").len(), 1 << 20);
-    assert!(allocated < 1 << 16, "{allocated}: another thread's");
+    assert!(
+        allocated < 1 << 16,
+        "{allocated} bytes of another thread were counted"
+    );
 }

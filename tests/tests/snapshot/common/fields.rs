@@ -1,4 +1,4 @@
-//! The fields of a snapshot, as `docs/FORMAT.md` describes them, and changes of them under a right
+//! The fields of a snapshot, as `docs/FORMAT.md` describes them, and changes of them under a valid
 //! checksum.
 
 pub(crate) const HEADER: usize = 64;
@@ -12,18 +12,18 @@ pub(crate) const MAX_CAPACITY: usize = 32;
 pub(crate) const SEED: usize = 40;
 pub(crate) const PROBE: usize = 48;
 pub(crate) const RESERVED_NUMBER: usize = 56;
-/// The level of the first pass, the tag of its first chunk, and its first word.
+/// The positions of the level of the first pass, the tag of its first chunk, and its first word.
 pub(crate) const LEVEL: usize = 64;
 pub(crate) const TAG: usize = 72;
 pub(crate) const WORDS: usize = 80;
 
-/// Makes the checksum at the end that of the bytes before it.
+/// Replaces the checksum at the end by that of the bytes before it.
 pub(crate) fn fix_checksum(bytes: &mut [u8]) {
     let (body, sum) = bytes.split_last_chunk_mut::<4>().expect("a checksum");
     *sum = crc32fast::hash(body).to_le_bytes();
 }
 
-/// `bytes` with the number at `at` changed, under a right checksum.
+/// Returns `bytes` with another number at `at`, under a valid checksum.
 pub(crate) fn with(bytes: &[u8], at: usize, number: u64) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
@@ -31,7 +31,7 @@ pub(crate) fn with(bytes: &[u8], at: usize, number: u64) -> Vec<u8> {
     bytes
 }
 
-/// The same with one byte.
+/// Returns `bytes` with another byte at `at`, under a valid checksum.
 pub(crate) fn with_byte(bytes: &[u8], at: usize, byte: u8) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[at] = byte;

@@ -3,15 +3,15 @@
 use super::fields::PREFIXES;
 use guira::{BuildError, CuckooFilter, Prefer};
 
-/// The fingerprint sizes: first the ones of fixed filters, each with a layout of its own.
+/// The fingerprint sizes: first those of fixed filters, each with a layout of its own.
 pub(crate) const LAYOUTS: [u32; 11] = [10, 12, 15, 20, 30, 11, 13, 14, 18, 19, 27];
 
-/// Those of filters that can grow: numbers that no fixed layout has, so that a number says which it
-/// is. They begin with 4, 4, 3, 3, 2 and 2 slots.
+/// The fingerprint sizes of filters that can grow. No fixed layout has one of these sizes, so the
+/// size identifies the layout. The filters begin with 4, 4, 3, 3, 2 and 2 slots.
 pub(crate) const GROWABLE: [u32; 6] = [11, 13, 14, 18, 19, 27];
 
-/// A filter of the layout for `capacity` items; for four times that number, by growth, if the
-/// layout can grow.
+/// A filter of the layout for `capacity` items. If the layout can grow, the filter has room for
+/// four times that number.
 pub(crate) fn filter(bits: u32, capacity: usize) -> Result<CuckooFilter, BuildError> {
     assert!(LAYOUTS.contains(&bits));
     let builder = CuckooFilter::builder()
@@ -43,18 +43,18 @@ pub(crate) fn semi_sorted(rate: f64, capacity: usize) -> CuckooFilter {
     filter
 }
 
-/// Inserts `items`, and says how many.
+/// Inserts `items`, and returns their number.
 pub(crate) fn fill(filter: &CuckooFilter, items: std::ops::Range<usize>) -> usize {
     for item in items.clone() {
         filter
             .insert(&item)
-            .expect("as many items fit as were asked for");
+            .expect("the requested number of items fits");
     }
     items.len()
 }
 
-/// A small filter in the middle of the doubling after `level`, for layouts that can grow: with the
-/// items below the number that comes with it.
+/// A small filter in the middle of the doubling after `level`, which contains the items below the
+/// returned number. `None` if the layout cannot grow.
 pub(crate) fn growing(bits: u32, level: u32) -> Option<(CuckooFilter, usize)> {
     let filter = GROWABLE.contains(&bits).then(|| {
         let builder = CuckooFilter::builder().capacity(200).max_capacity(4_000);

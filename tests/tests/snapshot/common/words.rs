@@ -1,6 +1,6 @@
-//! What a snapshot holds, read as `docs/FORMAT.md` says, without the library.
+//! Reads the contents of a snapshot as `docs/FORMAT.md` describes them, without the library.
 
-/// The copies in a snapshot of one pass: of each its bucket and its whole fingerprint.
+/// The bucket and the whole fingerprint of each copy in a snapshot of one pass.
 pub(crate) fn copies(bytes: &[u8]) -> Vec<(u64, u64)> {
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
     let (f, doublings) = (u64::from(bytes[12]), bytes[14]);
@@ -20,19 +20,19 @@ pub(crate) fn copies(bytes: &[u8]) -> Vec<(u64, u64)> {
         }
         bucket += width;
     }
-    assert_eq!(at + 4, bytes.len(), "nothing but the checksum is left");
+    assert_eq!(at + 4, bytes.len(), "only the checksum is left");
     copies
 }
 
 /// The fingerprints in a word of a plane.
 fn fingerprints(f: u64, doublings: u8, plane: u64, word: u64) -> impl Iterator<Item = u64> {
-    // The level, the bits that a slot stores, the slots, the lane, and the bits that the plane
-    // says.
+    // The level, the bits that a slot stores, the slots, the bits of a lane, and the bits that the
+    // plane implies.
     let (level, stored, slots, lane, below) = match (doublings, f) {
         (0, 15) => (0, 15, 4, 16, 0),
         (0, 30) => (0, 30, 2, 32, 0),
         (0, _) => (0, f, 60 / f, f, 0),
-        // A word that there is not yet is 0, and has no fingerprint at any level.
+        // A word that does not exist yet is 0, and has no fingerprint at any level.
         (_, _) => {
             let (level, first) = ((word >> 59).max(27 - f), 27 - f);
             let stored = 27 - level;

@@ -1,18 +1,18 @@
-//! The law of the fuzzer: bytes from outside give a typed error or a filter that works, be they read
-//! as a snapshot or as a header by itself.
+//! The property of the fuzzer: untrusted bytes give a typed error or a filter that works, both as a
+//! snapshot and as a header.
 
 use guira::CuckooFilter;
 
-/// The seed and the hasher's probe, in the header.
+/// The position of the seed and of the hasher's probe in the header.
 const HASHER: std::ops::Range<usize> = 40..56;
 
 const HEADER: usize = 64;
 
-/// What the buckets of a header's filter may take up here.
+/// The limit for the buckets of the filter that a header describes.
 const MAX_BYTES: usize = 1 << 16;
 
-/// Tries the bytes as they are, and then with a right hasher and checksum, so that
-/// what lies behind these two is tried as well. True if they then are a snapshot.
+/// Decodes the bytes as they are, and then with a valid hasher and checksum, so that later checks
+/// are reached, too. True if the corrected bytes are a snapshot.
 pub(crate) fn check(bytes: &[u8]) -> bool {
     if let Ok(filter) = CuckooFilter::from_bytes(bytes) {
         assert_works(&filter);
@@ -38,7 +38,7 @@ pub(crate) fn check(bytes: &[u8]) -> bool {
     filter.is_ok()
 }
 
-/// A header is refused, or its filter works and has this header.
+/// Checks that a header is refused, or that its filter works and has this header.
 fn check_header(bytes: &[u8]) {
     if let Ok(filter) = CuckooFilter::from_header(bytes, MAX_BYTES) {
         assert!(filter.is_empty());
@@ -47,9 +47,9 @@ fn check_header(bytes: &[u8]) {
     }
 }
 
-/// Uses the filter of bytes that were accepted, like any other.
+/// Checks that a filter of accepted bytes works like any other.
 pub(crate) fn assert_works(filter: &CuckooFilter) {
-    // Between two levels some words may have the slots of the next one already.
+    // During a doubling, some words already have the slots of the next level.
     let slots = match filter.stats().buckets_to_split {
         0 => filter.bucket_slots(),
         _ => 6,

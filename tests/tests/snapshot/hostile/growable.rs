@@ -12,9 +12,9 @@ fn first_level(bytes: &[u8]) -> u64 {
     27 - u64::from(bytes[FINGERPRINT_BITS])
 }
 
-/// The bits of a slot, and the slots of a word.
+/// The number of bits of a slot, and of slots of a word.
 fn lanes(level: u64) -> (u64, u64) {
-    // At levels that no filter reaches, as at the last one.
+    // At levels that no filter reaches, the sizes are those of the last level.
     let bits = 27 - level.min(18);
     (bits, (54 / bits).min(6))
 }
@@ -28,13 +28,13 @@ fn with_phase(word: u64, phase: u64) -> u64 {
     word & !(0x3f << 58) | phase << 58
 }
 
-/// A word of a level, with this in its last slot.
+/// A word of a level whose last slot contains `stored`.
 fn word_with(level: u64, stored: u64) -> u64 {
     let (bits, slots) = lanes(level);
     with_phase(stored << ((slots - 1) * bits), 2 * level)
 }
 
-/// Where the slots of a level leave bits unused, there is no slot more.
+/// If the slots of a level leave bits unused, these bits are not a further slot.
 #[test]
 fn words_with_more_slots_than_their_level_has() {
     let mut unused = 0;
@@ -54,7 +54,7 @@ fn words_with_more_slots_than_their_level_has() {
     assert!(unused > 0, "no level has unused bits");
 }
 
-/// A slot whose fingerprint would vanish at level 18.
+/// A slot whose fingerprint would become 0 at level 18.
 #[test]
 fn fingerprints_that_end_as_an_empty_slot() {
     for bits in GROWABLE {
@@ -71,11 +71,11 @@ fn fingerprints_that_end_as_an_empty_slot() {
         }
         let all_lost = (1 << levels) - 1;
         assert_word(&with(&bytes, at, word_with(first, all_lost)), 5, 0);
-        // It does not hide behind a right one.
+        // A valid fingerprint in the same word does not hide it.
         let both = word_with(first, all_lost) | 1 << levels;
         assert_word(&with(&bytes, at, both), 5, 0);
 
-        // With each level less is still to come.
+        // With each level, there are fewer doublings left.
         let bytes = grown(bits);
         let level = first + number(&bytes, LEVEL);
         let at = place(&bytes, 1, 5);
@@ -97,7 +97,7 @@ fn words_of_other_levels() {
         let at = place(&bytes, 0, 5);
         assert_eq!(level_of(number(&bytes, at)), level, "the phase is there");
         for other in (0..64).filter(|&other| other != 2 * level) {
-            // With what is in it, and with nothing.
+            // The word keeps its fingerprints, or is empty.
             for word in [number(&bytes, at), 0] {
                 let changed = with(&bytes, at, with_phase(word, other));
                 let error = read(&changed).expect_err("a word of another level, or frozen");
@@ -107,11 +107,11 @@ fn words_of_other_levels() {
                 );
             }
         }
-        // Below the level with which its plane begins, with nothing in it.
+        // An empty word with a level below the first one of its plane.
         let plane = (1 << (level - first)) - 1;
         let changed = with(&bytes, place(&bytes, plane, 5), word_with(level - 1, 0));
         assert_word(&changed, 5, plane);
-        // A level that has not begun anywhere, and one at which the filter never was.
+        // A level that has not begun in any word, and a level that the filter never had.
         let bytes = filter(bits, 1_000).expect("a filter").to_bytes();
         for other in (0..32).filter(|&other| other != first) {
             assert_word(&with(&bytes, WORDS, word_with(other, 0)), 0, 0);
@@ -119,8 +119,8 @@ fn words_of_other_levels() {
     }
 }
 
-/// Two levels apart: no filter begins a level before all words have completed the
-/// one before it, and one that had would scan itself without end.
+/// Words that are two levels apart. No filter begins a level before all words have completed the
+/// one before it, and scans of this filter would not end.
 #[test]
 fn words_two_levels_apart() {
     let filter = CuckooFilter::builder()
@@ -134,7 +134,7 @@ fn words_two_levels_apart() {
     let bytes = filter.to_bytes();
     let level = number(&bytes, LEVEL) as usize;
     assert!(level >= 2, "{level}");
-    // Bucket 0 as it is before the first split.
+    // Bucket 0 as it is before its first split.
     let mut changed = bytes.clone();
     for plane in 1..1 << level {
         changed = with(&changed, place(&bytes, plane, 0), 0);

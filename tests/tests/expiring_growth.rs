@@ -1,0 +1,315 @@
+//! Expiring filters that grow: each item has its time, whatever splits carry it where.
+
+use crate::common::stop::Stop;
+use guira::{BuildError, ExpiringFilter, InsertError};
+use rand::{RngExt, SeedableRng, rngs::SmallRng};
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::Duration,
+};
+
+const TTL: Duration = Duration::from_secs(3600);
+
+/// Whole fingerprints of 23 bits: of a few thousand items no two are of one class.
+const BITS: u32 = 23;
+
+/// The epochs in which the copies of each item were last seen, without the dead ones.
+#[derive(Default)]
+struct Oracle {
+    epochs: u64,
+    now: u64,
+    copies: HashMap<u32, Vec<u64>>,
+}
+
+impl Oracle {
+    /// The live copies of an item, the oldest one first.
+    fn of(&mut self, item: u32) -> &mut Vec<u64> {
+        self.copies.entry(item).or_default()
+    }
+
+    fn advance(&mut self) {
+        self.now += 1;
+        let (now, epochs) = (self.now, self.epochs);
+        for copies in self.copies.values_mut() {
+            copies.retain(|seen| now - seen <= epochs);
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.copies.values().map(Vec::len).sum()
+    }
+}
+
+/// One call, whose answer the oracle knows.
+fn step(filter: &ExpiringFilter, oracle: &mut Oracle, random: &mut SmallRng, items: u32) {
+    let item = random.random_range(0..items);
+    let now = oracle.now;
+    let copies = oracle.of(item);
+    match random.random_range(0..100) {
+        0..30 if copies.len() < 2 => {
+            filter.insert(&item).expect("it grows");
+            copies.push(now);
+        }
+        30..60 => {
+            let absent = copies.is_empty();
+            assert_eq!(filter.insert_unique(&item), Ok(absent), "{item}");
+            if absent {
+                copies.push(now);
+            }
+        }
+        60..75 => {
+            assert_eq!(filter.refresh(&item), Ok(!copies.is_empty()), "{item}");
+            if let Some(oldest) = copies.first_mut() {
+                *oldest = now;
+                copies.sort_unstable();
+            }
+        }
+        75..85 => {
+            assert_eq!(filter.remove(&item), !copies.is_empty(), "{item}");
+            if !copies.is_empty() {
+                copies.remove(0);
+            }
+        }
+        _ => {
+            assert_eq!(filter.count(&item), copies.len(), "{item}");
+            assert_eq!(filter.contains(&item), !copies.is_empty(), "{item}");
+        }
+    }
+}
+
+#[test]
+fn an_oracle_agrees_at_every_size() {
+    let (mut doublings, mut between) = (0, 0);
+    for seed in 0..60 {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let epochs = [1, 3, 12, 13][seed as usize % 4];
+        let builder = ExpiringFilter::builder(TTL).epochs(epochs).seed(0);
+        let builder = builder.capacity(10).max_capacity(5_000);
+        let mut filter = builder.fingerprint_bits(BITS).build().expect("a filter");
+        let mut oracle = Oracle {
+            epochs: epochs.into(),
+            ..Oracle::default()
+        };
+        // More and more items come, so that the filter grows.
+        let mut items = 20;
+        for call in 0..6_000 {
+            step(&filter, &mut oracle, &mut random, items);
+            if random.random_ratio(1, 2 * items) {
+                filter.advance();
+                oracle.advance();
+                assert_eq!(
+                    filter.len(),
+                    oracle.len(),
+                    "what is dead has gone: {seed}, {call}"
+                );
+            }
+            if call % 150 == 0 {
+                items += items / 8;
+            }
+            if random.random_ratio(1, 500) {
+                between += usize::from(filter.stats().buckets_to_split > 0);
+                filter = match random.random() {
+                    true => ExpiringFilter::from_bytes(&filter.to_bytes()).expect("a snapshot"),
+                    false => filter.clone(),
+                };
+            }
+        }
+        for item in 0..items {
+            assert_eq!(filter.count(&item), oracle.of(item).len(), "{item}");
+        }
+        doublings += filter.stats().doublings;
+        let empty = builder_of(&filter);
+        empty.merge(&filter).expect("room");
+        assert_eq!(empty.len(), filter.len(), "{seed}");
+        filter.clear();
+        for _ in 0..=epochs {
+            filter.advance();
+        }
+        assert_eq!(filter.len(), 0, "{seed}");
+    }
+    assert!(doublings > 150 && between > 20, "{doublings}, {between}");
+}
+
+/// An empty filter like this one.
+fn builder_of(filter: &ExpiringFilter) -> ExpiringFilter {
+    ExpiringFilter::from_header(&filter.header(), 1 << 20).expect("a header")
+}
+
+/// A stream of the most items that a filter is for, from the beginning on, at an even pace.
+#[test]
+fn no_item_is_refused_up_to_the_maximal_capacity() {
+    for (seed, capacity) in (0..100).flat_map(|seed| [(seed, 1), (seed, 10), (seed, 100)]) {
+        let epochs = [1, 5, 12, 13][seed as usize % 4];
+        let most = 60 * capacity;
+        let builder = ExpiringFilter::builder(TTL).epochs(epochs).seed(seed);
+        let builder = builder.capacity(capacity).max_capacity(most);
+        let filter = builder.false_positive_rate(0.01).build().expect("a filter");
+        let before = filter.capacity();
+        let mut next = 0;
+        for epoch in 1..=3 * epochs as usize {
+            while next < most * epoch / epochs as usize {
+                if let Err(error) = filter.insert(&next) {
+                    panic!("{error} at {next} of {most}, seed {seed}: {filter:?}");
+                }
+                next += 1;
+            }
+            filter.advance();
+        }
+        // A table of a few buckets may have room for all from the beginning.
+        let doublings = filter.stats().doublings;
+        assert!(before < most || capacity == 1, "{before} of {most}");
+        assert!(
+            doublings > 0 || capacity == 1,
+            "{doublings}, seed {seed}: {filter:?}"
+        );
+        assert!(filter.max_capacity() == most && filter.capacity() <= most);
+    }
+}
+
+/// At each size with as many items as it has room for.
+#[test]
+fn the_rate_is_kept_at_every_size() {
+    const PROBES: u64 = 200_000;
+    for (rate, most) in [(0.01, 64_000), (0.001, 16_000)] {
+        let builder = ExpiringFilter::builder(TTL).epochs(12).seed(3);
+        let builder = builder.capacity(1_000).max_capacity(most);
+        let filter = builder.false_positive_rate(rate).build().expect("a filter");
+        let (mut item, mut sizes) = (0_u64, 0);
+        loop {
+            let doublings = filter.stats().doublings;
+            // What is in the filter when a TTL and one and a half epochs have passed.
+            let standing = filter.capacity() as u64 * 9 / 8;
+            while item < standing && filter.stats().doublings == doublings {
+                filter.insert(&item).expect("it grows");
+                item += 1;
+            }
+            let probes = 1 << 40..(1 << 40) + PROBES;
+            let found = probes.filter(|probe| filter.contains(probe)).count() as f64;
+            let expected = rate * PROBES as f64;
+            assert!(
+                found <= expected + 5.0 * expected.sqrt(),
+                "{found} at {doublings} doublings, {rate}"
+            );
+            assert!(filter.false_positive_rate() <= rate);
+            sizes += 1;
+            if filter.capacity() == most {
+                break;
+            }
+            while filter.stats().doublings == doublings {
+                filter.insert(&item).expect("it grows");
+                item += 1;
+            }
+        }
+        assert!(sizes >= 3, "{sizes} sizes from 1000 to {most}");
+    }
+}
+
+/// All threads add all items, while the filter grows and epochs begin.
+#[test]
+fn one_call_adds_each_item_while_the_filter_grows() {
+    const ITEMS: u32 = 30_000;
+    let builder = ExpiringFilter::builder(TTL).epochs(13).seed(0);
+    let builder = builder.capacity(200).max_capacity(200_000);
+    let filter = &builder.fingerprint_bits(BITS).build().expect("a filter");
+    let added = &AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for thread in 0..4_u32 {
+            scope.spawn(move || {
+                for item in 0..ITEMS {
+                    // In another order, near by.
+                    let item = item ^ thread;
+                    let first = filter.insert_unique(&item).expect("it grows");
+                    added.fetch_add(first.into(), Ordering::Relaxed);
+                    assert!(filter.contains(&item), "{item}");
+                    if item % 2_500 == 0 && thread == 0 {
+                        filter.advance();
+                    }
+                }
+            });
+        }
+    });
+    assert!(filter.epoch() <= 13, "nothing has expired");
+    // A few items are of one class with others.
+    let added = added.load(Ordering::Relaxed);
+    assert!(
+        (ITEMS as usize - 20..=ITEMS as usize).contains(&added),
+        "{added}"
+    );
+    assert!((0..ITEMS).all(|item| filter.contains(&item)));
+    assert!(filter.stats().doublings >= 6);
+}
+
+/// Sweeps in a thread of their own leave nothing dead, in whichever plane it is.
+#[test]
+fn sweeps_beside_growth_leave_nothing_dead() {
+    for seed in 0..20 {
+        let builder = ExpiringFilter::builder(TTL).epochs(2).seed(seed);
+        let builder = builder.capacity(50).max_capacity(50_000);
+        let filter = &builder.build().expect("a filter");
+        let stop = &AtomicBool::new(false);
+        thread::scope(|scope| {
+            let stopping = Stop(stop);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    filter.begin_epoch();
+                    filter.sweep();
+                }
+            });
+            for item in 0..8_000_u32 {
+                match filter.insert(&item) {
+                    Ok(()) | Err(InsertError::Full | InsertError::Contended) => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+            drop(stopping);
+        });
+        for _ in 0..4 {
+            filter.advance();
+        }
+        assert_eq!(filter.len(), 0, "{seed}");
+        assert!(filter.is_swept());
+    }
+}
+
+#[test]
+fn a_filter_that_could_grow_is_small_again_when_it_is_reset() {
+    let builder = ExpiringFilter::builder(TTL)
+        .capacity(100)
+        .max_capacity(100_000);
+    let mut filter = builder.build().expect("a filter");
+    let (memory, capacity) = (filter.memory_usage(), filter.capacity());
+    for item in 0..20_000_u32 {
+        filter.insert(&item).expect("it grows");
+    }
+    assert!(filter.memory_usage() > 20 * memory && filter.capacity() > 10 * capacity);
+    filter.reset();
+    assert_eq!(
+        (filter.memory_usage(), filter.capacity()),
+        (memory, capacity)
+    );
+    assert!(filter.is_empty() && filter.insert_unique(&1) == Ok(true));
+}
+
+#[test]
+fn filters_that_cannot_be_are_refused() {
+    let builder = || ExpiringFilter::builder(TTL).capacity(1_000);
+    let refused = builder().max_capacity(999).build().err();
+    let expected = BuildError::MaxCapacity {
+        asked: 999,
+        capacity: 1_000,
+    };
+    assert_eq!(refused, Some(expected));
+    let refused = builder().max_capacity(100_000).false_positive_rate(1e-8);
+    assert!(matches!(
+        refused.build(),
+        Err(BuildError::RateOfFingerprint { .. })
+    ));
+    // One that would hardly grow is fixed.
+    let fixed = builder().max_capacity(1_100).build().expect("a filter");
+    assert_eq!((fixed.capacity(), fixed.max_capacity()), (1_100, 1_100));
+    assert_eq!(fixed.header()[15], 0);
+    let clone = ExpiringFilter::from_bytes(&fixed.to_bytes()).expect("a snapshot");
+    assert_eq!((clone.capacity(), clone.max_capacity()), (1_100, 1_100));
+}
