@@ -1,11 +1,11 @@
-//! Which lines a cache has.
+//! The lines in a cache.
 
 use crate::processor::Level;
 
-/// No line.
+/// Stands for an empty place.
 const NONE: u32 = u32::MAX;
 
-/// Sets of line numbers, the least recently used last.
+/// Sets of line numbers, in the order of their last use.
 pub(crate) struct Cache {
     tags: Vec<u32>,
     ways: usize,
@@ -20,14 +20,15 @@ impl Cache {
     }
 
     fn set(&mut self, line: u32) -> &mut [u32] {
-        // A multiplication scatters neighbours, as the hashes of large caches do.
+        // The multiplication spreads neighbouring lines over the sets, as the hashes of large
+        // caches do.
         let sets = (self.tags.len() / self.ways) as u64;
         let hash = u64::from(line.wrapping_mul(0x9e37_79b9));
         let start = ((hash * sets) >> 32) as usize * self.ways;
         &mut self.tags[start..start + self.ways]
     }
 
-    /// True if the line is there, which is then the most recently used of its set.
+    /// True if the line is present. It becomes the most recently used line of its set.
     pub(crate) fn touch(&mut self, line: u32) -> bool {
         let set = self.set(line);
         let way = set.iter().position(|&tag| tag == line);
@@ -37,7 +38,7 @@ impl Cache {
         way.is_some()
     }
 
-    /// Brings a line in that is not there, and returns the one that had to leave.
+    /// Adds a line that is not present, and returns the evicted one.
     pub(crate) fn insert(&mut self, line: u32) -> Option<u32> {
         let set = self.set(line);
         set.rotate_right(1);
@@ -45,7 +46,7 @@ impl Cache {
         (evicted != NONE).then_some(evicted)
     }
 
-    /// Removes a line if it is there.
+    /// Removes a line if it is present.
     pub(crate) fn remove(&mut self, line: u32) {
         let set = self.set(line);
         if let Some(way) = set.iter().position(|&tag| tag == line) {

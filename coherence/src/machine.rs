@@ -9,47 +9,47 @@ use std::{
     ops::Range,
 };
 
-/// Bytes of a cache line.
+/// The size of a cache line in bytes.
 pub const LINE: usize = 64;
 
-/// What an access does to its line.
+/// The effect of an access on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Reads it.
+    /// Reads the line.
     Load,
-    /// Needs it exclusively, and does not wait for it: the store buffer does.
+    /// Needs exclusive ownership, but does not wait for it, because the store buffer does.
     Store,
-    /// Needs it exclusively, and waits for it and for all loads before.
+    /// Needs exclusive ownership, and waits for it and for all earlier loads.
     Exchange,
 }
 
-/// Where a line is, and what has happened to it.
+/// The location and state of a line.
 #[derive(Clone, Copy, Default)]
 struct Line {
     address: usize,
-    /// The core whose copy is newer than memory (M or O), or the only one that may write (E).
+    /// The core whose copy is newer than memory (M or O), or the only core that may write (E).
     owner: Option<usize>,
-    /// Cores that have it in a private cache, a bit each.
+    /// The cores that have the line in a private cache, as a bit set.
     sharers: u128,
-    /// Domains that have it in the third level, a bit each.
+    /// The domains that have the line in their third-level cache, as a bit set.
     domains: u64,
-    /// When the transfer that runs is over: the next one waits for it.
+    /// The end of the current transfer, for which the next one waits.
     busy: Time,
     transfers: u64,
 }
 
 impl Line {
-    /// The core that has the only copy, and may have changed it.
+    /// The core that has the only copy, and may have modified it.
     fn sole_owner(&self) -> Option<usize> {
         self.owner.filter(|&owner| self.sharers == 1 << owner)
     }
 }
 
-/// A core's caches, and its loads that wait for their values.
+/// The caches of a core, and its pending loads.
 struct Core {
     l1: Cache,
     l2: Cache,
-    /// When each load was issued, and when it is complete.
+    /// The time of issue and the time of completion of each pending load.
     waiting: VecDeque<(Time, Time)>,
 }
 
@@ -60,7 +60,7 @@ pub struct Machine {
     l3: Vec<Cache>,
     numbers: HashMap<usize, u32>,
     lines: Vec<Line>,
-    /// When the memory of each socket can begin with the next line.
+    /// The time at which the memory of each socket can start the next line.
     memory: Vec<Time>,
 }
 
@@ -73,24 +73,27 @@ impl std::fmt::Debug for Machine {
     }
 }
 
-/// How often a line went from one private cache to another.
+/// The number of transfers of a line from one private cache to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfers {
-    /// Where the line begins.
+    /// The address of the line.
     pub address: usize,
-    /// How often it went.
+    /// The number of transfers.
     pub count: u64,
 }
 
 impl Machine {
-    /// With nothing in its caches.
+    /// A machine with empty caches.
     ///
     /// # Panics
     ///
     /// If there are more than 128 cores.
     #[must_use]
     pub fn new(processor: Processor, cores: usize) -> Self {
-        assert!(cores <= 128, "{cores} cores: at most 128 are simulated");
+        assert!(
+            cores <= 128,
+            "at most 128 cores can be simulated, not {cores}"
+        );
         let domains = processor.domain(cores - 1) + 1;
         Self {
             cores: (0..cores)
@@ -108,7 +111,7 @@ impl Machine {
         }
     }
 
-    /// The processor that this simulates.
+    /// The simulated processor.
     #[must_use]
     pub fn processor(&self) -> &Processor {
         &self.processor
@@ -122,7 +125,7 @@ impl Machine {
             .map(|address| self.number(address))
             .collect();
         for domain in 0..self.l3.len() {
-            // The lines that come last stay.
+            // The lines that are added last stay in the cache.
             let (last, first) = lines.split_at(domain * lines.len() / self.l3.len());
             for &line in first.iter().chain(last) {
                 self.fill_shared(domain, line);
@@ -130,7 +133,7 @@ impl Machine {
         }
     }
 
-    /// Makes an access at `now`: the time at which its thread continues.
+    /// Performs an access at `now`, and returns the time at which the thread continues.
     pub fn access(&mut self, core: usize, now: Time, address: usize, kind: Kind) -> Time {
         let line = self.number(address);
         let cycle = self.processor.cycle;
@@ -152,8 +155,8 @@ impl Machine {
         }
     }
 
-    /// When a core that has executed up to `now` really is there: loads that wait for longer than
-    /// its window stop it.
+    /// The time at which a core that has executed up to `now` can continue, because loads that are
+    /// pending for longer than its window stop it.
     fn retire(&mut self, core: usize, mut now: Time) -> Time {
         let window = self.processor.window * self.processor.cycle;
         let waiting = &mut self.cores[core].waiting;
@@ -180,7 +183,7 @@ impl Machine {
         })
     }
 
-    /// A load: when its value is there.
+    /// A load. Returns the time at which its value is available.
     fn load(&mut self, core: usize, now: Time, line: u32) -> Time {
         if let Some(cycles) = self.private(core, line) {
             return now + cycles * self.processor.cycle;
@@ -195,7 +198,7 @@ impl Machine {
         complete
     }
 
-    /// A store or exchange: when the core owns the line.
+    /// A store or exchange. Returns the time at which the core owns the line.
     fn own(&mut self, core: usize, now: Time, line: u32) -> Time {
         let held = self.private(core, line);
         let state = &self.lines[line as usize];
@@ -251,7 +254,7 @@ impl Machine {
         Some(self.processor.l2.cycles)
     }
 
-    /// Gets a line that no private cache of the core has: when it arrives.
+    /// Fetches a line that no private cache of the core has, and returns the time of its arrival.
     fn fetch(&mut self, core: usize, now: Time, line: u32) -> Time {
         let here = self.processor.domain(core);
         let state = self.lines[line as usize];
@@ -270,7 +273,7 @@ impl Machine {
         if let Some(owner) = state.owner.filter(|&owner| state.sharers & 1 << owner != 0) {
             return now + self.processor.transfer(self.processor.domain(owner), here);
         }
-        // A clean copy elsewhere does not help: memory has the line, too.
+        // A clean copy elsewhere is not used, because memory also has the line.
         let home = line as usize % self.memory.len();
         let start = now.max(self.memory[home]);
         self.memory[home] = start + LINE as u64 * 1000 / self.processor.bandwidth;
@@ -283,7 +286,7 @@ impl Machine {
         start + nanoseconds * 1000
     }
 
-    /// Brings a line into the private caches of a core.
+    /// Adds a line to the private caches of a core.
     fn fill(&mut self, core: usize, line: u32) {
         self.lines[line as usize].sharers |= 1 << core;
         self.cores[core].l1.insert(line);
@@ -299,7 +302,7 @@ impl Machine {
         self.fill_shared(self.processor.domain(core), evicted);
     }
 
-    /// Brings a line into the third level of a domain.
+    /// Adds a line to the third-level cache of a domain.
     fn fill_shared(&mut self, domain: usize, line: u32) {
         if self.l3[domain].touch(line) {
             return;
@@ -310,14 +313,14 @@ impl Machine {
         }
     }
 
-    /// Forgets the transfers so far.
+    /// Resets the counts of transfers.
     pub fn reset_transfers(&mut self) {
         for line in &mut self.lines {
             line.transfers = 0;
         }
     }
 
-    /// The lines that went from core to core, the most frequent one first.
+    /// The lines that were transferred between cores, the most frequent one first.
     #[must_use]
     pub fn transfers(&self) -> Vec<Transfers> {
         let mut all: Vec<_> = self

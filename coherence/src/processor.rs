@@ -1,4 +1,4 @@
-//! Processors, by published figures.
+//! Processors, according to published figures.
 //!
 //! | source | address |
 //! |---|---|
@@ -10,67 +10,67 @@
 //! | V-Cache | Chips and Cheese, *Deep Diving Zen 3 V-Cache*, <https://chipsandcheese.com/2022/01/21/deep-diving-zen-3-v-cache/> |
 //! | Caches | AnandTech on Ice Lake, *Cache and TLB Updates*, <https://www.anandtech.com/show/14664/testing-intel-ice-lake-10nm/2> |
 
-/// Picoseconds.
+/// A time in picoseconds.
 pub type Time = u64;
 
-/// A cache, or each of several equal ones.
+/// A cache, or each of several equal caches.
 #[derive(Clone, Copy, Debug)]
 pub struct Level {
-    /// Lines of 64 bytes.
+    /// The number of lines of 64 bytes.
     pub lines: usize,
-    /// Lines of a set.
+    /// The number of lines in a set.
     pub ways: usize,
-    /// From a load to its value, in cycles.
+    /// The latency of a load in cycles.
     pub cycles: u64,
 }
 
-/// What accesses cost on one kind of processor.
+/// The costs of accesses on one kind of processor.
 #[derive(Clone, Copy, Debug)]
 pub struct Processor {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it is.
+    /// A description.
     pub about: &'static str,
-    /// Picoseconds of a cycle.
+    /// The picoseconds of a cycle.
     pub cycle: Time,
-    /// Cores that share a third-level cache.
+    /// The number of cores that share a third-level cache.
     pub cores_of_domain: usize,
-    /// Cores of a socket.
+    /// The number of cores in a socket.
     pub cores_of_socket: usize,
-    /// First level, of each core.
+    /// The first-level cache of each core.
     pub l1: Level,
-    /// Second level, of each core.
+    /// The second-level cache of each core.
     pub l2: Level,
-    /// Third level, of each domain.
+    /// The third-level cache of each domain.
     pub l3: Level,
-    /// From another core of the domain, in nanoseconds.
+    /// The latency from another core of the domain, in nanoseconds.
     pub near: u64,
-    /// From another domain of the socket, in nanoseconds.
+    /// The latency from another domain of the socket, in nanoseconds.
     pub far: u64,
-    /// From the other socket, in nanoseconds.
+    /// The latency from the other socket, in nanoseconds.
     pub remote: u64,
-    /// From memory, in nanoseconds.
+    /// The latency of memory, in nanoseconds.
     pub memory: u64,
-    /// From memory of the other socket, in nanoseconds.
+    /// The latency of memory of the other socket, in nanoseconds.
     pub remote_memory: u64,
-    /// Bytes a nanosecond from the memory of a socket.
+    /// The memory bandwidth of a socket, in bytes per nanosecond.
     pub bandwidth: u64,
-    /// A read-modify-write of a line that the core owns, in cycles.
+    /// The cycles of a read-modify-write of a line that the core owns.
     pub exchange: u64,
-    /// How far a core executes past a load that waits, in cycles: the reorder buffer at the rate of
-    /// these operations, some three instructions a cycle.
+    /// The number of cycles by which a core executes ahead of a pending load. It is the size of the
+    /// reorder buffer divided by the rate of these operations, some three instructions per cycle.
     pub window: u64,
 }
 
-/// AMD EPYC 7R13 and its siblings (Zen 3): domains of 8 cores.
+/// AMD EPYC 7R13 and similar processors (Zen 3), with domains of 8 cores.
 pub const MILAN: Processor = Processor {
     name: "milan",
     about: "AMD EPYC 7003 (Milan)",
-    // 3.5 GHz: Genoa-X, of Milan.
+    // 3.5 GHz, by Genoa-X about Milan.
     cycle: 286,
     cores_of_domain: 8,
     cores_of_socket: 64,
-    // Rome; V-Cache: the first two levels of all Zen generations so far are equal.
+    // Rome and V-Cache: all Zen generations so far have equal first and second levels.
     l1: Level {
         lines: 512,
         ways: 8,
@@ -91,38 +91,39 @@ pub const MILAN: Processor = Processor {
     near: 23,
     far: 107,
     remote: 197,
-    // Rome, NPS1: no figure for Milan is at hand. The remote one adds the difference of C2C.
+    // Rome, NPS1, because there is no figure for Milan. The remote latency adds the difference of
+    // C2C.
     memory: 122,
     remote_memory: 212,
-    // Milan: 8 channels of DDR4-3200, at peak.
+    // Milan: the peak of 8 channels of DDR4-3200.
     bandwidth: 205,
     // An assumption, as for Ice Lake.
     exchange: 16,
     window: 85,
 };
 
-/// Intel Xeon Platinum 8375C and its siblings (Ice Lake): one mesh for the cores of a socket.
+/// Intel Xeon Platinum 8375C and similar processors (Ice Lake), with one mesh per socket.
 pub const ICE_LAKE: Processor = Processor {
     name: "icelake",
     about: "Intel Xeon Scalable, third generation (Ice Lake)",
-    // 2.9 GHz: C2C.
+    // 2.9 GHz, by C2C.
     cycle: 345,
-    // The largest part has 40. With 64 cores on a mesh, the predictions are optimistic.
+    // The largest processor has 40 cores. With 64 cores on a mesh, the predictions are optimistic.
     cores_of_domain: 64,
     cores_of_socket: 64,
-    // Caches.
+    // By Caches.
     l1: Level {
         lines: 768,
         ways: 12,
         cycles: 5,
     },
-    // 1.25 MiB; Rome: 14 cycles, of Cascade Lake.
+    // 1.25 MiB. Rome: 14 cycles, for Cascade Lake.
     l2: Level {
         lines: 20_480,
         ways: 20,
         cycles: 14,
     },
-    // 54 MiB in 12 ways; Rome: 46 cycles, of Cascade Lake.
+    // 54 MiB in 12 ways. Rome: 46 cycles, for Cascade Lake.
     l3: Level {
         lines: 72 << 14,
         ways: 9,
@@ -132,7 +133,7 @@ pub const ICE_LAKE: Processor = Processor {
     near: 51,
     far: 51,
     remote: 108,
-    // MLC.
+    // By MLC.
     memory: 89,
     remote_memory: 143,
     bandwidth: 175,
@@ -140,7 +141,7 @@ pub const ICE_LAKE: Processor = Processor {
     window: 115,
 };
 
-/// All of them.
+/// All processors.
 pub const ALL: [Processor; 2] = [MILAN, ICE_LAKE];
 
 impl Processor {
@@ -156,7 +157,7 @@ impl Processor {
         domain * self.cores_of_domain / self.cores_of_socket
     }
 
-    /// From one domain to another, or from one core to another of the same one.
+    /// The latency from one domain to another, or between cores of the same domain.
     #[must_use]
     pub fn transfer(&self, from: usize, to: usize) -> Time {
         let nanoseconds = if from == to {

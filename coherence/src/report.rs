@@ -1,4 +1,4 @@
-//! Tables of what the simulation predicts.
+//! Tables of the predictions.
 
 use clap::Parser;
 use guira_coherence::{
@@ -7,31 +7,31 @@ use guira_coherence::{
 };
 use std::process::ExitCode;
 
-/// Transfers from which the part of one line says something.
+/// The number of transfers from which the share of one line is significant.
 const ENOUGH: u64 = 1000;
 
 /// Predicts the throughput of guira on many cores, and shows the lines that move between them.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Threads of each run.
+    /// Numbers of threads
     #[arg(long, value_delimiter = ',', default_value = "1,2,4,8,16,32,64,128")]
     threads: Vec<usize>,
-    /// Log2 of the slots of a large table.
+    /// Log2 of the number of slots of a large table
     #[arg(long, default_value_t = 25)]
     log_slots: u32,
-    /// Operations of each thread, after a third of them to warm up.
+    /// Operations of each thread, in addition to a third of that number as warm-up
     #[arg(long, default_value_t = 1500)]
     operations: u64,
-    /// Only workloads whose name contains this.
+    /// Only workloads whose name contains this text
     #[arg(long, default_value = "")]
     workload: String,
-    /// Only the processor with this name: milan or icelake.
+    /// Only the processor with this name: milan or icelake
     #[arg(long)]
     processor: Option<String>,
-    /// Hot lines that are shown.
+    /// Number of hot lines to show
     #[arg(long, default_value_t = 4)]
     lines: usize,
-    /// Fails if a line that holds no items has more than this percentage of a run's transfers.
+    /// Fail if a line that holds no items has more than this percentage of all transfers of a run
     #[arg(long)]
     limit: Option<f64>,
 }
@@ -65,7 +65,7 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// Prints the runs of one workload; the largest part of a line without items.
+/// Prints the runs of one workload. Returns the largest share of a line without items.
 fn table(arguments: &Arguments, workload: Workload, processor: Processor) -> f64 {
     println!("\n## {}, on {}\n", workload.name, processor.about);
     println!("| threads | M/s | speed-up | transfers per operation | hottest line without items |");
@@ -77,7 +77,7 @@ fn table(arguments: &Arguments, workload: Workload, processor: Processor) -> f64
     };
     let (mut single, mut worst, mut last) = (None, 0.0_f64, None);
     for &threads in &arguments.threads {
-        // A new filter, so that each run is repeatable by itself.
+        // Each run has a new filter, so that it is reproducible by itself.
         let run = Stage::new(workload).run(processor, threads, length);
         let single = *single.get_or_insert(run.rate / threads as f64);
         let hottest = match run.hottest() {

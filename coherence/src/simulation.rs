@@ -1,4 +1,4 @@
-//! Simulated threads: each is a coroutine, and the one with the earliest time runs.
+//! Simulated threads. Each is a coroutine, and the one with the earliest time runs.
 
 use crate::{
     machine::{Kind, Machine},
@@ -7,7 +7,7 @@ use crate::{
 use generator::{Generator, Gn};
 use std::{cell::RefCell, cmp::Reverse, collections::BinaryHeap};
 
-/// Words of a coroutine's stack: 128 KiB.
+/// The stack of a coroutine in words, 128 KiB.
 const STACK: usize = 1 << 14;
 
 /// A simulated thread.
@@ -15,20 +15,20 @@ pub type Body<'a> = Box<dyn FnOnce() + Send + 'a>;
 
 struct Running {
     machine: Machine,
-    /// Cycles of the instructions around an access.
+    /// The cycles of the instructions around an access.
     around: u64,
     threads: Vec<Thread>,
     current: usize,
     /// The earliest time of the other threads.
     horizon: Time,
-    /// Threads that have not warmed up yet.
+    /// The number of threads that have not warmed up yet.
     cold: usize,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Thread {
     clock: Time,
-    /// When it had warmed up.
+    /// The time at which the thread had warmed up.
     warm: Time,
     operations: u64,
 }
@@ -39,21 +39,21 @@ fn with<R>(f: impl FnOnce(&mut Running) -> R) -> Option<R> {
     RUNNING.with_borrow_mut(|running| running.as_mut().map(f))
 }
 
-/// What a simulation has shown.
+/// The results of a simulation.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Operations of all threads in a simulated nanosecond, after they had warmed up.
+    /// Operations of all threads per simulated nanosecond, after the warm-up.
     pub rate: f64,
-    /// The caches, with their transfers since all threads had warmed up.
+    /// The caches, with the transfers since all threads had warmed up.
     pub machine: Machine,
 }
 
-/// Runs each body as a thread on a core of its own. `around` are the cycles of plain work with each
-/// access; `on_switch` learns which thread runs from now on, and at the end that none does.
+/// Runs each body as a thread on its own core. `around` is the number of cycles of other work per
+/// access. `on_switch` is called with the thread that runs next, and at the end with `None`.
 ///
 /// # Panics
 ///
-/// If a body panics, or this is called in one.
+/// If a body panics, or if a body calls this function.
 pub fn run(
     machine: Machine,
     around: u64,
@@ -98,7 +98,7 @@ pub fn run(
     }
 }
 
-/// The running thread is about to access this address: returns when it is its turn.
+/// Called when the running thread is about to access this address. Returns when it is its turn.
 pub fn access(address: usize, kind: Kind) {
     let passed = with(|running| {
         let cycle = running.machine.processor().cycle;
@@ -113,13 +113,13 @@ pub fn access(address: usize, kind: Kind) {
     }
 }
 
-// The scope that replaces it cannot be reached from inside the library's calls.
+// The scope that replaces this function is not available inside the calls of the library.
 #[expect(deprecated)]
 fn give_way() {
     generator::yield_with(());
 }
 
-/// The running thread has worked for some cycles.
+/// Adds some cycles of work to the running thread.
 pub fn work(cycles: u64) {
     with(|running| {
         let cycle = running.machine.processor().cycle;
@@ -127,12 +127,12 @@ pub fn work(cycles: u64) {
     });
 }
 
-/// The running thread has completed an operation.
+/// Called when the running thread has completed an operation.
 pub fn complete() {
     with(|running| running.threads[running.current].operations += 1);
 }
 
-/// The running thread has warmed up: what it did so far does not count.
+/// Called when the running thread has warmed up. Its earlier operations do not count.
 pub fn warmed_up() {
     with(|running| {
         let thread = &mut running.threads[running.current];

@@ -1,4 +1,4 @@
-//! guira's operations, as threads mix them.
+//! Workloads: operations of guira in different proportions.
 
 use crate::{
     machine::{self, LINE, Machine, Transfers},
@@ -11,42 +11,42 @@ use guira::{
 };
 use std::{ops::Range, sync::Once};
 
-/// Cycles of plain work. These are assumptions, not measurements.
+/// The cycles of other work. These are assumptions, not measurements.
 const AROUND_ACCESS: u64 = 3;
 const AROUND_OPERATION: u64 = 12;
 
-/// Lanes of keys: each thread inserts into its own lane and removes from it.
+/// The number of lanes of keys. Each thread inserts into its own lane and removes from it.
 const LANES: usize = 128;
 
-/// What each thread does.
+/// The operations of each thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// This number of lookups in a hundred operations, half of them of keys that are present; the
-    /// rest are inserts and removes in turn.
+    /// This percentage of lookups, half of them of present keys. The other operations are inserts
+    /// and removes in turn.
     Mix(u64),
-    /// Inserts.
+    /// Only inserts.
     Insert,
-    /// Removes.
+    /// Only removes.
     Remove,
     /// Inserts while a level is split.
     Split,
 }
 
-/// A filter and what threads do with it.
+/// A filter, and the operations of its threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// Its name in tables.
+    /// The name in tables.
     pub name: &'static str,
-    /// What each thread does.
+    /// The operations of each thread.
     pub job: Job,
-    /// Percent of the slots in use at the start.
+    /// The percentage of slots in use at the start.
     pub load: usize,
-    /// Log2 of the slots.
+    /// Log2 of the number of slots.
     pub log_slots: u32,
 }
 
 impl Workload {
-    /// The operations that each thread can do before its items, or the empty slots, run out.
+    /// The number of operations until a thread runs out of items or empty slots.
     #[must_use]
     pub fn most_operations(&self) -> u64 {
         let slots = 1_u64 << self.log_slots;
@@ -81,7 +81,7 @@ pub fn all(log_large: u32) -> Vec<Workload> {
     ]
 }
 
-/// Keys of one thread: numbers from `tail` to `head` are in the filter.
+/// The keys of one thread. The numbers from `tail` to `head` are in the filter.
 #[derive(Clone, Copy, Debug)]
 struct Lane {
     index: usize,
@@ -110,8 +110,8 @@ impl Lane {
     }
 }
 
-/// Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators* (OOPSLA 2014): the
-/// output function of SplitMix64.
+/// The output function of SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number
+/// Generators*, OOPSLA 2014).
 fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -127,41 +127,41 @@ pub struct Stage {
     lanes: Vec<Lane>,
 }
 
-/// Operations of each thread.
+/// The numbers of operations of each thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
-    /// Before anything counts.
+    /// Operations of the warm-up.
     pub warm_up: u64,
-    /// That count.
+    /// Measured operations.
     pub measured: u64,
 }
 
-/// How a workload went.
+/// The results of a workload.
 #[derive(Debug)]
 pub struct Run {
-    /// Millions of operations a second.
+    /// Millions of operations per second.
     pub rate: f64,
-    /// Operations that counted.
+    /// The number of measured operations.
     pub operations: u64,
-    /// All transfers.
+    /// The number of transfers.
     pub transfers: u64,
-    /// Lines with transfers: the fields in them, and how many of them there were.
+    /// Lines with transfers.
     pub lines: Vec<HotLine>,
 }
 
-/// A line and how hot it is.
+/// A line and its transfers.
 #[derive(Clone, Debug)]
 pub struct HotLine {
-    /// The fields in it.
+    /// The fields in the line.
     pub fields: String,
-    /// True if items are in it.
+    /// True if the line holds items.
     pub holds_items: bool,
-    /// Its transfers.
+    /// The number of transfers of the line.
     pub transfers: u64,
 }
 
 impl Run {
-    /// The hottest line that holds no items, and its part of all transfers.
+    /// The most transferred line without items, and its share of all transfers.
     #[must_use]
     pub fn hottest(&self) -> Option<(&HotLine, f64)> {
         let line = self.lines.iter().find(|line| !line.holds_items)?;
@@ -170,16 +170,16 @@ impl Run {
 }
 
 impl Stage {
-    /// Fills a filter, in this thread.
+    /// Fills a filter in this thread.
     ///
     /// # Panics
     ///
-    /// If it does not take its load.
+    /// If the filter is full too early.
     #[must_use]
     pub fn new(workload: Workload) -> Self {
         static OBSERVED: Once = Once::new();
         OBSERVED.call_once(|| coherence::observe(observe));
-        // 15 bits: four slots in each word, so the slots are a power of two.
+        // With 15 bits there are four slots in each word, so the number of slots is a power of two.
         let slots = 1_usize << workload.log_slots;
         let builder = CuckooFilter::builder().seed(1);
         let filter = match workload.job {
@@ -208,14 +208,14 @@ impl Stage {
         for item in 0..items {
             let inserted = self.lanes[item % LANES].insert(&self.filter);
             assert!(inserted, "the filter is full at {item} of {items} items");
-            // A level begins when its memory is there.
+            // A level begins when its memory has been allocated.
             if self.workload.job == Job::Split && self.filter.memory_usage() > small + small / 2 {
                 return;
             }
         }
     }
 
-    /// Lets `threads` threads run on a processor, each on a core of its own.
+    /// Runs `threads` threads on a processor, each on its own core.
     #[must_use]
     pub fn run(&mut self, processor: Processor, threads: usize, length: Length) -> Run {
         let mut machine = Machine::new(processor, threads);
@@ -273,7 +273,7 @@ fn observe(access: Access) {
     simulation::access(access.address, kind);
 }
 
-/// One thread's part.
+/// The operations of one thread.
 fn work(job: Job, filter: &CuckooFilter, lane: &mut Lane, windows: &[Range<u64>], length: Length) {
     let mut random = mix(lane.index as u64 ^ (lane.head << 8));
     let mut inserts = true;
@@ -302,7 +302,7 @@ fn work(job: Job, filter: &CuckooFilter, lane: &mut Lane, windows: &[Range<u64>]
     }
 }
 
-/// A lookup of a key of any lane, or of an absent one.
+/// Looks up a key of any lane, or an absent key.
 fn lookup(filter: &CuckooFilter, random: u64, windows: &[Range<u64>]) {
     let lane = random as usize % LANES;
     let window = &windows[lane];

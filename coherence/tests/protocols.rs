@@ -1,4 +1,4 @@
-//! The simulator on protocols whose transfers are known.
+//! Tests the simulator with protocols whose transfers are known.
 
 use guira_coherence::{
     machine::{Kind, LINE, Machine},
@@ -63,7 +63,7 @@ fn counters_on_one_line_move_with_each_access() {
         let after_warming = 8 * (ROUNDS - ROUNDS / 10);
         assert!(moves * 10 > after_warming * 8, "{moves} of {after_warming}");
         assert_eq!(outcome.machine.transfers().len(), 1);
-        // One transfer after the other.
+        // The transfers happen one after the other.
         let period = 1.0 / outcome.rate;
         let near = processor.near as f64;
         assert!(period > near * 0.9 && period < near * 1.5, "{period} ns");
@@ -100,8 +100,8 @@ fn readers_share_a_line_without_transfers() {
     assert_eq!(total(&outcome), 0);
 }
 
-/// One writer and readers of two words under a sequence number: no reader sees half of a write,
-/// and each write costs each reader that comes between a transfer.
+/// One writer, and readers of two words under a sequence number. No reader sees a partial write,
+/// and each write costs one transfer for each reader in between.
 #[test]
 fn a_seqlock_is_consistent_and_moves_its_line() {
     let words: [AtomicU64; 3] = Default::default();
@@ -139,7 +139,7 @@ fn a_seqlock_is_consistent_and_moves_its_line() {
             simulation::complete();
         }
     });
-    // Threads meet: without interleaving nothing would be retried.
+    // The threads interfere: without interleaving, nothing would be retried.
     assert!(retries.into_inner() > 0);
     let moves = total(&outcome);
     assert!((ROUNDS..16 * ROUNDS).contains(&moves), "{moves}");

@@ -1,7 +1,7 @@
 //! `cargo xtask break NAME`: shows how the protocol fails when one thing is removed.
 //!
-//! With `GUIRA_LOOM_BREAK=NAME` a scenario runs nothing but its negative control of that name. The
-//! first control that fails prints its law and its interleaving, and ends the process with [`SHOWN`].
+//! With `GUIRA_LOOM_BREAK=NAME`, a scenario runs only its negative control of that name. The first
+//! control that fails prints its law and its interleaving, and ends the process with [`SHOWN`].
 
 use guira::model::{Access, end_trace};
 use std::{process, sync::OnceLock};
@@ -12,7 +12,7 @@ const SHOWN: i32 = 42;
 /// The width of a thread's column.
 const COLUMN: usize = 48;
 
-/// The name of the control to run, if only that one is asked for.
+/// The name of the control to run, if only one is requested.
 pub(crate) fn breaking() -> Option<&'static str> {
     static NAME: OnceLock<Option<String>> = OnceLock::new();
     NAME.get_or_init(|| std::env::var("GUIRA_LOOM_BREAK").ok())

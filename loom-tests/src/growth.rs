@@ -1,4 +1,4 @@
-//! What the models of growth have in common: small filters that can double.
+//! Shared by the models of growth: small filters that can double.
 
 use crate::{P, Q, Scenario};
 use guira::model::{Growing, Item};
@@ -6,19 +6,19 @@ use guira::model::{Growing, Item};
 /// A scenario of growth.
 pub type Growth = Scenario<Growing<2>>;
 
-/// A word that counts has not been made yet.
+/// The message about a word that is used before it is allocated.
 pub const UNMADE: &str = "a segment is published before";
 
-/// The `nth` item of the pair (P, Q) whose fingerprint ends in the three bits
-/// `low`: they say which way it goes in the first three splits.
+/// The `nth` item of the pair (P, Q) whose fingerprint ends in the three bits `low`, which decide
+/// its direction in the first three splits.
 #[must_use]
 pub fn ending(low: u64, nth: usize) -> Item {
     Growing::<2>::item_ending(2, (P, Q), low, 3, nth)
 }
 
-/// A filter with `items` in `bucket` and nothing in the other one, that can double `levels` times,
-/// and then some. A control may lead a thread past the words that exist. That thread should end at
-/// a block that is not [published](UNMADE), not beyond the last one.
+/// A filter with `items` in `bucket` and an empty other bucket. It can double `levels` times, and
+/// more. A control may lead a thread past the existing words. That thread should reach a block that
+/// is not [published](UNMADE), and not run past the last block.
 #[must_use]
 pub fn growing(bucket: usize, items: &[Item], levels: u32) -> Growing<2> {
     let mut residents: [&[Item]; 2] = [&[], &[]];
@@ -26,7 +26,7 @@ pub fn growing(bucket: usize, items: &[Item], levels: u32) -> Growing<2> {
     Growing::growing(&residents, levels + 2)
 }
 
-/// Splits both words of an item from `level`, those of `buckets` in this order.
+/// Splits both words of an item from `level`, in the order of `buckets`.
 pub fn split(filter: &Growing<2>, item: Item, buckets: &[usize], level: u32) {
     for &bucket in buckets {
         filter.split(item, bucket, level);
@@ -39,7 +39,7 @@ pub fn residents() -> [Item; 4] {
     [0b000, 0b001, 0b010, 0b011].map(|low| ending(low, 0))
 }
 
-/// The filter that [`residents`] fill.
+/// The filter that the [`residents`] fill.
 #[must_use]
 pub fn full() -> Growing<2> {
     let [a, b, c, d] = residents();

@@ -1,9 +1,9 @@
-//! Runs one model of the protocol in every way in which loom may see more.
+//! Runs a model of the protocol in several ways. In each, loom explores different interleavings.
 //!
-//! A [`Scenario`] is a small filter, two or three threads with one operation or
-//! a few each, and a law. [`Scenario::holds`] explores it in both load modes, with each
-//! thread in turn as the main one; [`Scenario::must_fail`] weakens one
-//! thing and expects the law to break. `README.md` says why all that is needed.
+//! A [`Scenario`] is a small filter, two or three threads with one or a few operations each, and a
+//! law. [`Scenario::holds`] explores it in both load modes, with each thread in turn as the main
+//! one. [`Scenario::must_fail`] weakens one thing and expects the law to break. `README.md` gives
+//! the reasons.
 #![cfg(guira_loom)]
 
 mod breaking;
@@ -26,17 +26,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What one thread does; its result becomes part of the outcome.
+/// The operations of one thread. The result is a part of the outcome.
 type Part<F> = Arc<dyn Fn(&F) -> usize + Send + Sync>;
 
-/// What must hold when all threads are done, given their results.
+/// The law that must hold when all threads have ended, given their results.
 type Law<F> = Arc<dyn Fn(&F, &[usize]) + Send + Sync>;
 
-/// A scenario none of whose runs has more iterations has not been explored. (A
-/// single run may well be blind: that is why there are others.)
+/// If no run of a scenario has more iterations, the scenario has not been explored. (A single run
+/// may miss interleavings, which is why there are others.)
 const MIN_ITERATIONS: usize = 10;
 
-/// Steps of one execution after which loom takes it for endless.
+/// If an execution has more steps, loom considers it endless.
 const MAX_BRANCHES: usize = 5_000;
 
 /// The one thing that a negative control does wrong.
@@ -70,7 +70,7 @@ impl From<Step> for Weakness {
     }
 }
 
-/// A model of one situation, of filters of one type.
+/// A model of one situation, for one type of filter.
 pub struct Scenario<F = Model<2>> {
     name: String,
     setup: Arc<dyn Fn() -> F + Send + Sync>,
@@ -79,7 +79,7 @@ pub struct Scenario<F = Model<2>> {
     outcomes: BTreeSet<Vec<usize>>,
     deep_outcomes: BTreeSet<Vec<usize>>,
     mains: Option<Vec<usize>>,
-    /// How much less the bound is with loads, and with exchanges.
+    /// The reduction of the bound in the mode of loads, and in that of exchanges.
     less: [usize; 2],
     loads_only: bool,
 }
@@ -101,7 +101,7 @@ impl<F> std::fmt::Debug for Scenario<F> {
 }
 
 impl<F: Send + Sync + 'static> Scenario<F> {
-    /// A scenario that begins with the filter that `setup` builds.
+    /// A scenario that starts with the filter that `setup` builds.
     pub fn new(name: &str, setup: impl Fn() -> F + Send + Sync + 'static) -> Self {
         Self {
             name: name.to_owned(),
@@ -116,7 +116,7 @@ impl<F: Send + Sync + 'static> Scenario<F> {
         }
     }
 
-    /// Adds a thread. Its result, as a number, is its part of the outcome.
+    /// Adds a thread. Its result, as a number, is a part of the outcome.
     #[must_use]
     pub fn thread<R: Into<usize>>(
         mut self,
@@ -126,15 +126,15 @@ impl<F: Send + Sync + 'static> Scenario<F> {
         self
     }
 
-    /// States what must hold when all threads are done.
+    /// Sets the law that must hold when all threads have ended.
     #[must_use]
     pub fn law(mut self, law: impl Fn(&F, &[usize]) + Send + Sync + 'static) -> Self {
         self.law = Arc::new(law);
         self
     }
 
-    /// Declares the outcomes, one result of each thread: all of these must be
-    /// seen, and no other.
+    /// Declares the outcomes, each with one result per thread. All of them must be seen, and no
+    /// others.
     #[must_use]
     pub fn outcomes<const N: usize>(mut self, outcomes: &[[usize; N]]) -> Self {
         assert_eq!(N, self.parts.len(), "one result of each thread");
@@ -142,7 +142,7 @@ impl<F: Send + Sync + 'static> Scenario<F> {
         self
     }
 
-    /// Declares outcomes that may be seen, but only where the bound is deep enough.
+    /// Declares outcomes that may be seen, but only if the bound is high enough.
     #[must_use]
     pub fn deep_outcomes<const N: usize>(mut self, outcomes: &[[usize; N]]) -> Self {
         assert_eq!(N, self.parts.len(), "one result of each thread");
@@ -150,51 +150,49 @@ impl<F: Send + Sync + 'static> Scenario<F> {
         self
     }
 
-    /// The threads that take a turn as the main one; all, if not called. For
-    /// scenarios with equal threads, and for large ones.
+    /// Selects the threads that take a turn as the main one, instead of all threads. For scenarios
+    /// with equal threads, and for large ones.
     #[must_use]
     pub fn mains(mut self, mains: &[usize]) -> Self {
         self.mains = Some(mains.to_vec());
         self
     }
 
-    /// Marks a scenario that is too large for the full bound: it is explored with
-    /// a bound of one less, in every mode; twice, for one of two less. `must_fail`
-    /// goes up to the full one.
+    /// Marks a scenario that is too large for the full bound. Each call lowers the bound by one, in
+    /// every mode. `must_fail` still uses the full one.
     #[must_use]
     pub fn large(mut self) -> Self {
         self.less = self.less.map(|less| less + 1);
         self
     }
 
-    /// The same for the mode of exchanges only.
+    /// Lowers the bound for the mode of exchanges only.
     #[must_use]
     pub fn large_with_exchanges(mut self) -> Self {
         self.less[1] += 1;
         self
     }
 
-    /// Leaves out the mode of exchanges: where each of them gives later loads so much
-    /// more to choose from that even the lowest bound is out of reach.
+    /// Leaves out the mode of exchanges. There each exchange multiplies the values that later loads
+    /// can read, so that even the lowest bound takes too long.
     #[must_use]
     pub fn loads_only(mut self) -> Self {
         self.loads_only = true;
         self
     }
 
-    /// Explores the scenario in both load modes and with each thread as the
-    /// main one.
+    /// Explores the scenario in both load modes, with each thread as the main one.
     ///
     /// # Panics
     ///
-    /// If the law breaks, if the outcomes seen are not those declared, or if
-    /// loom explored next to nothing.
+    /// If the law breaks, if the outcomes are not the declared ones, or if loom explored almost
+    /// nothing.
     pub fn holds(&self) {
         self.hold(Fault::None, None);
     }
 
-    /// The same with the ordering of `step` Relaxed: the protocol asks for less
-    /// than the code does, and the table in `README.md` says why.
+    /// As [`holds`](Self::holds), with the ordering of `step` Relaxed: the protocol requires less
+    /// than the code does. The table in `README.md` gives the reason.
     ///
     /// # Panics
     ///
@@ -203,8 +201,8 @@ impl<F: Send + Sync + 'static> Scenario<F> {
         self.hold(Fault::None, Some(step));
     }
 
-    /// The same with the wrong operations while no fault is on: they are right except for their
-    /// faults.
+    /// As [`holds`](Self::holds), with the wrong operations while no fault is active. They are
+    /// correct except for their faults.
     ///
     /// # Panics
     ///
@@ -248,15 +246,14 @@ impl<F: Send + Sync + 'static> Scenario<F> {
         );
     }
 
-    /// Does one thing wrong and expects the law to break with a message that
-    /// contains `expected`.
+    /// Weakens one thing, and expects the law to break with a message that contains `expected`.
     ///
-    /// Bound by bound, up to the full one: most need one preemption or two, and
-    /// are then seen long before all else with three is explored.
+    /// The bound increases step by step up to the full one, because most failures need only one or
+    /// two preemptions.
     ///
     /// # Panics
     ///
-    /// If nothing breaks, or something else does.
+    /// If nothing breaks, or if something else does.
     pub fn must_fail(&self, weakness: impl Into<Weakness>, expected: &str) {
         let weakness = weakness.into();
         if breaking().is_some_and(|name| name != weakness.name()) {
@@ -297,12 +294,12 @@ impl<F: Send + Sync + 'static> Scenario<F> {
         panic!("{} holds in spite of {weakness:?}", self.name);
     }
 
-    /// The load modes (are the loads before exchanges exchanges, too?) and main threads.
+    /// The load modes and main threads. In one mode, the loads before exchanges are exchanges, too.
     ///
-    /// An exchange that changes nothing is one more store from which later loads
-    /// may choose: the same scenario has ten to a hundred times the iterations.
-    /// So in that mode only the first thread is the main one, and the bound is
-    /// one less: the blind spot, for which the mode exists, does not need depth.
+    /// An exchange that changes nothing is one more store that later loads can read, so this mode
+    /// has ten to a hundred times the iterations. Therefore only the first thread is the main one,
+    /// and the bound is lower by one. The interleavings for which this mode exists do not need a
+    /// high bound.
     fn ways(&self) -> Vec<(bool, usize)> {
         let mains = self
             .mains
@@ -325,7 +322,7 @@ impl<F: Send + Sync + 'static> Scenario<F> {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = bound;
         builder.max_branches = MAX_BRANCHES;
-        // These come from the environment, and stop early with a pass.
+        // These limits come from the environment, and a run that reaches one would pass.
         builder.max_duration = None;
         builder.max_permutations = None;
         builder.checkpoint_file = None;
@@ -359,8 +356,8 @@ impl<F: Send + Sync + 'static> Scenario<F> {
         }
     }
 
-    /// One line for each run. Past libtest's capture: a control that passes for
-    /// the wrong reason shows in the numbers first.
+    /// Prints one line per run, which libtest does not capture: if a control passes for the wrong
+    /// reason, the numbers show it first.
     fn print(&self, weakness: &str, exchanges: bool, main: usize, bound: Option<usize>, run: &Run) {
         let mode = if exchanges { "exchanges" } else { "loads" };
         let bound = bound.map_or("none".to_owned(), |bound| bound.to_string());
@@ -380,7 +377,7 @@ impl<F: Send + Sync + 'static> Scenario<F> {
     }
 }
 
-/// The full preemption bound: 3, or as `GUIRA_LOOM_BOUND` says; `none` is unbounded.
+/// The full preemption bound: 3, or the value of `GUIRA_LOOM_BOUND`, where `none` means unbounded.
 fn bound() -> Option<usize> {
     match std::env::var("GUIRA_LOOM_BOUND").as_deref() {
         Err(_) => Some(3),
@@ -393,7 +390,7 @@ fn bound() -> Option<usize> {
     }
 }
 
-/// Runs `parts` at once, the one with index `main` in this thread.
+/// Runs `parts` concurrently, the one with index `main` in this thread.
 fn run_parts<F: Send + Sync + 'static>(
     filter: &Arc<F>,
     parts: &[Part<F>],
@@ -414,8 +411,8 @@ fn run_parts<F: Send + Sync + 'static>(
         .collect()
 }
 
-/// The switch that weakens the protocol is one for the whole process: one
-/// scenario at a time.
+/// Runs one scenario at a time, because the switch that weakens the protocol applies to the whole
+/// process.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     set_hook();
@@ -424,8 +421,8 @@ fn alone() -> MutexGuard<'static, ()> {
 
 /// Runs `f`, in which panics are expected, without printing them.
 ///
-/// The hook is set once, and before loom sets its own above it: that one keeps
-/// quiet about the panics with which loom ends its threads, millions of them.
+/// The hook is set once, before loom installs its own hook on top of it. That one already
+/// suppresses the panics by which loom ends its threads, millions of them.
 fn quietly<R>(f: impl FnOnce() -> R) -> R {
     QUIET.store(true, Ordering::Relaxed);
     let result = f();

@@ -8,17 +8,17 @@ pub const P: usize = 0;
 /// The higher bucket.
 pub const Q: usize = 1;
 
-/// Both, as the bucket that a move starts from.
+/// Both buckets, as the source of a move.
 pub const ENDS: [usize; 2] = [P, Q];
 
-/// An item of the pair (P, Q) with an even fingerprint: of two equally empty
-/// buckets `insert` takes P for it, and P is where `insert_unique` claims.
+/// An item of the pair (P, Q) with an even fingerprint. If both buckets are equally empty, `insert`
+/// chooses P for it. P is also where `insert_unique` claims.
 #[must_use]
 pub fn even(nth: usize) -> Item {
     items_of(0, nth)
 }
 
-/// An item of the pair (P, Q) for which Q takes that place.
+/// An item of the pair (P, Q) for which Q has that role.
 #[must_use]
 pub fn odd(nth: usize) -> Item {
     items_of(1, nth)
@@ -32,7 +32,7 @@ fn items_of(parity: u64, nth: usize) -> Item {
         .expect("enough fingerprints")
 }
 
-/// A filter of two buckets that has `items` in `bucket`, and nothing in the other one.
+/// A filter of two buckets with `items` in `bucket`, and nothing in the other bucket.
 #[must_use]
 pub fn with<const SLOTS: usize>(bucket: usize, items: &[Item]) -> Model<SLOTS> {
     if bucket == P {
@@ -42,7 +42,7 @@ pub fn with<const SLOTS: usize>(bucket: usize, items: &[Item]) -> Model<SLOTS> {
     }
 }
 
-/// The name of a move's direction.
+/// The name of the direction of a move.
 #[must_use]
 pub fn direction(from: usize) -> &'static str {
     if from == P { "P to Q" } else { "Q to P" }

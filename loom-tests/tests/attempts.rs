@@ -1,4 +1,4 @@
-//! A lookup makes a bounded number of attempts, and answers without proof only after the last.
+//! A lookup makes a bounded number of attempts, and answers without proof only after the last one.
 #![cfg(guira_loom)]
 
 use guira::model::{Fault, limit_attempts};
@@ -6,8 +6,8 @@ use guira_loom_tests::{P, Q, Scenario, even, with};
 
 const LAW: &str = "false negative";
 
-/// Moves of an item that is present, against a lookup of few attempts. The last
-/// part of the outcome: has the lookup answered without proof?
+/// Moves of a present item, against a lookup with few attempts. The last part of the outcome is 1
+/// if the lookup answered without proof.
 fn disturbed(attempts: u8) -> Scenario {
     let x = even(0);
     Scenario::new(
@@ -28,8 +28,8 @@ fn disturbed(attempts: u8) -> Scenario {
     .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
 }
 
-/// An absent item beside moves of another one: the answer is false, unless all
-/// attempts were disturbed, in which case it is true without proof.
+/// An absent item, while another one moves. The result is false, or true without proof if all
+/// attempts were disturbed.
 fn absent(attempts: u8) -> Scenario {
     let (x, y) = (even(0), even(1));
     Scenario::new(
@@ -63,7 +63,7 @@ fn a_lookup_gives_up_after_its_last_attempt() {
 #[test]
 fn an_absent_item_is_absent_unless_every_attempt_was_disturbed() {
     absent(1).outcomes(&[[0, 1], [1, 1]]).holds();
-    // One move marks words, and advances the version once: the third attempt succeeds.
+    // One move marks words and advances the version once, so the third attempt succeeds.
     absent(2).outcomes(&[[0, 1], [1, 1]]).holds();
     absent(3).outcomes(&[[0, 1]]).holds();
 }

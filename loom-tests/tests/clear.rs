@@ -1,5 +1,5 @@
-//! A clear leaves none of the copies that were there before it, while they are moved and their
-//! words are split.
+//! A clear removes all copies that were inserted before it, while they are moved and their words
+//! are split.
 #![cfg(guira_loom)]
 
 use guira::model::{Fault, Model};
@@ -30,7 +30,7 @@ fn one_mover(from: usize) -> Scenario {
         .outcomes(&[[0, 0], [0, 1]])
 }
 
-/// A clear while an item is moved and another one of its class is inserted: that one may stay.
+/// A clear, while an item is moved and another one of its class is inserted, which may stay.
 fn mover_and_insert(from: usize) -> Scenario {
     let x = even(0);
     let name = format!("clear, move {}, insert", direction(from));

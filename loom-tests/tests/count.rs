@@ -1,4 +1,4 @@
-//! `count` answers how many copies there were at one moment of the call.
+//! `count` returns the number of copies at one moment of the call.
 #![cfg(guira_loom)]
 
 mod common {
@@ -18,7 +18,7 @@ fn count_of_one(filter: &Model<2>, item: Item) -> usize {
     count
 }
 
-/// A count while one of the copies is moved, there and back.
+/// A count, while one of the copies is moved, possibly back and forth.
 fn moves(from: usize, copies: usize, times: usize) -> Scenario {
     let x = even(0);
     let name = format!("count of {copies}, {times} moves {}", direction(from));
@@ -38,7 +38,7 @@ fn moves(from: usize, copies: usize, times: usize) -> Scenario {
     }
 }
 
-/// A count while two movers are at work.
+/// A count, while two movers are active.
 fn two_movers(from: usize) -> Scenario {
     let x = even(0);
     let name = format!("count of 2, two movers {}", direction(from));
@@ -57,9 +57,9 @@ fn two_movers(from: usize) -> Scenario {
         .outcomes(&[[1, 0, 1], [1, 1, 0], [1, 1, 1]])
 }
 
-/// The item is taken out and put back, into the other bucket: at no moment two.
+/// The item is removed and inserted into the other bucket. It never has two copies.
 fn remove_and_insert(unique: bool) -> Scenario {
-    // `insert` takes Q on a tie, and `insert_unique` claims there.
+    // `insert` chooses Q if both buckets are equally full, and `insert_unique` claims there.
     let x = odd(0);
     let name = format!("count, remove and insert, unique: {unique}");
     Scenario::new(&name, move || with(P, &[x]))
@@ -81,8 +81,7 @@ fn remove_and_insert(unique: bool) -> Scenario {
         .outcomes(&[[0, 1], [1, 1]])
 }
 
-/// The item is taken out and put back, and then again, where it was at first: P
-/// looks as before.
+/// The item is removed and inserted, and then again at its first place, so that P looks as before.
 fn remove_and_insert_twice() -> Scenario {
     let (x, y) = (odd(0), odd(1));
     Scenario::new("count, remove and insert twice", move || with(P, &[x]))
@@ -91,7 +90,8 @@ fn remove_and_insert_twice() -> Scenario {
             assert!(filter.remove(x), "a present item is removed");
             assert!(filter.insert(x), "there is room");
             assert!(filter.remove(x), "a present item is removed");
-            // Both take Q on a tie; after the first, P is the emptier one.
+            // Both inserts choose Q if the buckets are equally full. After the first insert, P is
+            // the emptier one.
             assert!(filter.insert(y), "there is room");
             assert!(filter.insert(x), "there is room");
             true
@@ -101,8 +101,8 @@ fn remove_and_insert_twice() -> Scenario {
         .outcomes(&[[0, 1], [1, 1]])
 }
 
-/// The item goes from P to Q, back, and to Q again: one time by a move, else by a remove and an
-/// insert. Each word has each of its contents twice, and only the version tells.
+/// The item goes from P to Q, back, and to Q again: once by a move, and otherwise by a remove and
+/// an insert. Each word has the same contents twice, and only the version differs.
 fn there_and_back(moved: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
@@ -127,7 +127,7 @@ fn there_and_back(moved: usize) -> Scenario {
     .outcomes(&[[0, 1], [1, 1]])
 }
 
-/// A move's copy is taken while the original still stands.
+/// The new copy of a move is removed while the original still exists.
 fn move_and_remove(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(

@@ -1,4 +1,5 @@
-//! In an expiring filter a lookup of a live item is true; an expired item does not come back.
+//! In an expiring filter, a lookup finds a live item, and an expired item does not become live
+//! again.
 #![cfg(guira_loom)]
 
 mod common {
@@ -14,8 +15,8 @@ const REST: &str = "copies at rest";
 
 type Expires<const E: u64 = 1> = Scenario<Expiring<2, E>>;
 
-/// A copy comes into P, a step begins, and the copy in Q, which was the only one before, is dead
-/// and goes.
+/// A copy is inserted into P, an epoch begins, and the copy in Q, until then the only one, expires
+/// and is removed.
 fn replaced() -> Expires {
     let x = even(0);
     Scenario::new("lookup, insert, the old copy expires", move || {
@@ -30,8 +31,8 @@ fn replaced() -> Expires {
     .outcomes(&[[1, 1]])
 }
 
-/// The item is refreshed in this step and in the next one: a reader must not hold the one tag
-/// against the other step.
+/// The item is refreshed in this epoch and in the next one. A reader must not compare the tag of
+/// one with the other epoch.
 fn kept_young(
     what: &str,
     look: impl Fn(&Expiring<2>, Item) -> bool + Send + Sync + 'static,
@@ -60,7 +61,7 @@ fn counted() -> Expires {
     })
 }
 
-/// A copy is refreshed: under W it still counts.
+/// The item is refreshed. A copy under W still counts.
 fn withheld(bucket: usize) -> Expires {
     let x = even(0);
     let name = format!("lookup, refresh in {bucket}");
@@ -74,8 +75,8 @@ fn withheld(bucket: usize) -> Expires {
         .outcomes(&[[1, 1]])
 }
 
-/// A refresh comes too late and empties the copy instead. A reader that misses the copy must know
-/// of the epoch.
+/// A refresh is too late and removes the copy instead. A reader that misses the copy must know of
+/// the epoch.
 fn refreshed_too_late() -> Expires {
     let x = even(0);
     Scenario::new("lookup, refresh, the item expires", move || {
@@ -94,7 +95,7 @@ fn refreshed_too_late() -> Expires {
     .outcomes(&[[0, 0, 1], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
 }
 
-/// With E = 2: a refresh reads the next epoch when W is set. A reader that sees the tag of that
+/// With E = 2, a refresh reads the next epoch while W is set. A reader that sees the tag of that
 /// epoch must know of it.
 fn refreshed_in_the_next_step() -> Expires<2> {
     let x = even(0);
@@ -108,7 +109,7 @@ fn refreshed_in_the_next_step() -> Expires<2> {
     .outcomes(&[[1, 1, 1]])
 }
 
-/// The only copy is moved, and refreshed before or after that, and then a step begins.
+/// The only copy is moved, is refreshed before or after that, and then an epoch begins.
 fn moved(from: usize) -> Expires {
     let x = even(0);
     let name = format!("lookup, move {}, refresh", direction(from));
@@ -123,8 +124,8 @@ fn moved(from: usize) -> Expires {
         .outcomes(&[[1, 0, 1], [1, 1, 1]])
 }
 
-/// A copy has been dead for its last step: in the next one its tag says that it is young. Who
-/// sees that step sees that the copy has gone.
+/// A copy has been dead for the longest possible time: in the next epoch, its tag would make it
+/// young. A thread that sees that epoch must see that the copy was removed.
 fn gone(bucket: usize) -> Expires {
     let x = even(0);
     let name = format!("lookups of an expired item in {bucket}");
@@ -140,7 +141,7 @@ fn gone(bucket: usize) -> Expires {
         .outcomes(&[[0, 1]])
 }
 
-/// Copies of all ages, and two steps: what is dead goes, what is live stays.
+/// There are copies of all ages, and two epochs begin. Dead copies are removed, and live ones stay.
 fn two_steps() -> Expires {
     let (x, y, z) = (even(0), even(1), odd(0));
     Scenario::new("two threads advance, copies of all ages", move || {
@@ -151,7 +152,7 @@ fn two_steps() -> Expires {
     .law(move |filter, results| {
         let steps = results[0] + results[1];
         assert_eq!(filter.epoch(), 5 + steps as u64, "steps");
-        // What is dead may be left in a word that one thread had marked when the other passed.
+        // A dead copy may be left in a word that one thread had marked when the other swept it.
         assert_eq!(is_live(filter, x), steps == 1, "{REST}");
         assert!(!is_live(filter, y) && !is_live(filter, z), "{BACK}");
     })
@@ -233,7 +234,7 @@ fn each_ordering_of_a_lookup_against_time_counts() {
     gone(P).must_fail(Step::Tick, BACK);
 }
 
-/// The word is what it was before W, and its release sequence continues.
+/// The word has its contents from before W, and its release sequence continues.
 #[test]
 fn the_end_of_w_need_not_be_released() {
     refreshed_too_late().holds_relaxed(Step::Release);

@@ -1,7 +1,7 @@
-//! A merge of expiring filters adds every live copy with the time that it has left, though an epoch
+//! A merge of expiring filters adds every live copy with its remaining time, even if an epoch
 //! begins in one of the filters.
 //!
-//! The other filter belongs to the thread that merges: a second thread in it would only multiply the
+//! Only the merging thread uses the other filter. A second thread in it would only multiply the
 //! interleavings.
 #![cfg(guira_loom)]
 
@@ -18,7 +18,7 @@ const OLD: &str = "a merged copy is older than in the other filter";
 const LOST: &str = "a live item is not merged";
 const REST: &str = "copies at rest";
 
-/// Merges `filter` into an empty one: how many copies of the item are in it then.
+/// Merges `filter` into an empty one, and returns the number of copies of the item in it.
 fn merged<const SLOTS: usize>(filter: &Expiring<SLOTS>, x: Item) -> usize {
     let into = Expiring::new(filter.epoch(), &[&[], &[]]);
     assert!(into.merge(filter), "there is room");
@@ -26,11 +26,11 @@ fn merged<const SLOTS: usize>(filter: &Expiring<SLOTS>, x: Item) -> usize {
     into.ages_at_rest(x).len()
 }
 
-/// An epoch begins in the filter into which x is merged, and then y is inserted into its word. If y
-/// was there first, the merge knows of the epoch.
+/// An epoch begins in the target filter, and then y is inserted into the word of x. If y was there
+/// first, the merge must know of the epoch.
 ///
-/// In the other filter x was seen two epochs ago: here it is one epoch younger, as the present
-/// epoch may be about to end.
+/// In the other filter, x was seen two epochs ago. In the target it is one epoch younger, because
+/// the current epoch may be about to end.
 fn merge_while_an_epoch_begins() -> Scenario<Expiring<3, 2>> {
     let (x, y, z) = (even(0), even(1), odd(0));
     Scenario::new("merge, an epoch and an insert", move || {
@@ -61,7 +61,7 @@ fn merge_while_an_epoch_begins() -> Scenario<Expiring<3, 2>> {
     .outcomes(&[[1, 1]])
 }
 
-/// An epoch begins in the filter that is merged, and then its item is refreshed.
+/// An epoch begins in the source filter, and then its item is refreshed.
 fn refresh_beside_a_merge(bucket: usize) -> Scenario<Expiring<2>> {
     let x = even(0);
     let name = format!("merge, an epoch and a refresh in bucket {bucket}");
@@ -77,7 +77,7 @@ fn refresh_beside_a_merge(bucket: usize) -> Scenario<Expiring<2>> {
     .outcomes(&[[1, 1]])
 }
 
-/// An item is moved in the filter that is merged, whose epoch ends.
+/// An item is moved in the source filter, whose epoch ends.
 fn move_beside_a_merge(from: usize) -> Scenario<Expiring<2>> {
     let x = even(0);
     let name = format!("merge, a move {} and an epoch", direction(from));

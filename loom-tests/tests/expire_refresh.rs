@@ -16,7 +16,7 @@ const REST: &str = "answers and copies disagree";
 
 type Expires = Scenario<Expiring<2>>;
 
-/// The item is refreshed while it is moved, and must be found a step later.
+/// The item is refreshed while it is moved, and must be found one epoch later.
 fn beside_a_move(from: usize) -> Expires {
     let x = even(0);
     let name = format!("refresh, a step, lookup, move {}", direction(from));
@@ -32,7 +32,7 @@ fn beside_a_move(from: usize) -> Expires {
         .outcomes(&[[0, 1], [1, 1]])
 }
 
-/// Two refreshes: each finds the copy in the hands of the other one.
+/// Two refreshes. Each finds the copy withheld by the other one.
 fn two(from: usize) -> Expires {
     let x = even(0);
     let name = format!("two refreshes, a step, lookup, in {from}");
@@ -47,7 +47,8 @@ fn two(from: usize) -> Expires {
         .outcomes(&[[1, 1]])
 }
 
-/// A refresh sleeps until the tag of its copy repeats: the copy that it meets is another one.
+/// A refresh is preempted until the tag of its copy repeats. The copy that it then finds is another
+/// one.
 fn over_a_wrap() -> Expires {
     let x = even(0);
     Scenario::new("a refresh that sleeps while tags begin anew", move || {
@@ -64,8 +65,8 @@ fn over_a_wrap() -> Expires {
     .outcomes(&[[0, 1], [1, 1]])
 }
 
-/// An epoch begins, and another item is put into the word of the one that is refreshed. A thread
-/// that then finds the tag as it was knows that the refresh will learn of the epoch.
+/// An epoch begins, and another item is inserted into the word of the refreshed one. A thread that
+/// then finds the old tag knows that the refresh will learn of the epoch.
 fn while_a_step_begins() -> Expires {
     let (x, y) = (even(0), even(1));
     Scenario::new("refresh, a step and an insert", move || {
@@ -86,7 +87,7 @@ fn while_a_step_begins() -> Expires {
     .outcomes(&[[0, 0], [1, 0], [1, 1]])
 }
 
-/// The item is moved to the word that a refresh has read already.
+/// The item is moved to the word that a refresh has already read.
 fn absent_beside_a_move(from: usize) -> Expires {
     let x = even(0);
     let name = format!("refresh, move {}", direction(from));
@@ -100,7 +101,7 @@ fn absent_beside_a_move(from: usize) -> Expires {
         .outcomes(&[[1, 1]])
 }
 
-/// The copy in Q expires when another one is in P.
+/// The copy in Q expires while another one is in P.
 fn replaced() -> Expires {
     let x = even(0);
     Scenario::new("refresh, insert, the old copy expires", move || {

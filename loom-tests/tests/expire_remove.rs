@@ -1,4 +1,4 @@
-//! In an expiring filter remove takes the oldest copy, and readers find the ones that are left.
+//! In an expiring filter, a remove takes the oldest copy, and readers find the remaining ones.
 #![cfg(guira_loom)]
 
 mod common {
@@ -15,7 +15,7 @@ const REST: &str = "answers and copies disagree";
 
 type Expires = Scenario<Expiring<2>>;
 
-/// A younger copy comes into P, and the old one in Q is taken.
+/// A younger copy is inserted into P, and the old one in Q is removed.
 fn window() -> Expires {
     let x = even(0);
     Scenario::new("lookup, insert, remove of the old copy", move || {
@@ -31,8 +31,27 @@ fn window() -> Expires {
     .outcomes(&[[1, 1]])
 }
 
-/// Of two copies in `from` one of age `moved` is moved while one is removed. The one that is left
-/// must live in the next step.
+/// The same beside a mark in the word of the old copy, which is then taken from there. The mark is that of
+/// a move of the copy itself, or that of a stopped sweep.
+fn window_beside_a_mark(moves: bool) -> Expires {
+    let (x, y) = (even(0), even(1));
+    let name = format!("lookup, insert, remove of the old copy, marked: {moves}");
+    Scenario::new(&name, move || match moves {
+        true => Expiring::new(1, &one(P, &[(x, 0)])).decided(x, 0, P),
+        false => Expiring::new(1, &one(Q, &[(x, 0), (y, 1)])).withheld(y, 1, Q),
+    })
+    .thread(move |filter| find(filter, x))
+    .thread(move |filter| {
+        filter.insert(x).expect("there is room");
+        assert!(filter.remove(x), "{PRESENT}");
+        true
+    })
+    .law(move |filter, _| assert_eq!(filter.count(x), 1, "{REST}"))
+    .outcomes(&[[1, 1]])
+}
+
+/// Of two copies in `from`, the one of age `moved` is moved while one is removed. The remaining one
+/// must be live in the next epoch.
 fn oldest(from: usize, moved: u64) -> Expires {
     let x = even(0);
     let direction = direction(from);
@@ -54,7 +73,7 @@ fn oldest(from: usize, moved: u64) -> Expires {
     .outcomes(&[[1, 0]])
 }
 
-/// The young copy is in P, and the old one in Q, or is being moved from there.
+/// The young copy is in P, and the old one is in Q, or is being moved out of Q.
 fn in_both() -> Expires {
     let x = even(0);
     Scenario::new("remove, a step, lookup, copies in both words", move || {
@@ -74,8 +93,8 @@ fn in_both() -> Expires {
     .outcomes(&[[1, 0]])
 }
 
-/// Two old copies are in Q, and a young one in P. In the next step at most the young one lives: it
-/// is what the remove takes, if the old ones have expired.
+/// Two old copies are in Q, and a young one is in P. In the next epoch at most the young one is
+/// live. A remove takes it if the old ones have expired.
 fn two_old() -> Expires {
     let x = even(0);
     Scenario::new(
@@ -94,7 +113,7 @@ fn two_old() -> Expires {
     .outcomes(&[[1, 1]])
 }
 
-/// As many removes as there are old copies.
+/// The number of removes is the number of old copies.
 fn two_removes() -> Expires {
     let x = even(0);
     let remove = move |filter: &Expiring<2>| {
@@ -111,8 +130,8 @@ fn two_removes() -> Expires {
     .outcomes(&[[1, 1]])
 }
 
-/// With E = 2, a remove sleeps before it loads the words. It meets a copy whose tag of a later step
-/// would make it the oldest one by the step that the remove has read.
+/// With E = 2, a remove is preempted before it loads the words. It then finds a copy of a later
+/// epoch, whose tag would be the oldest one in the epoch that the remove has read.
 fn late_for_the_words() -> Scenario<Expiring<2, 2>> {
     let x = even(0);
     Scenario::new("remove, two steps, insert", move || {
@@ -131,7 +150,7 @@ fn late_for_the_words() -> Scenario<Expiring<2, 2>> {
     .outcomes(&[[1, 1]])
 }
 
-/// The copy is in the hands of a refresh.
+/// A refresh withholds the copy.
 fn beside_a_refresh(bucket: usize) -> Expires {
     let x = even(0);
     let name = format!("remove, refresh in {bucket}");
@@ -146,7 +165,7 @@ fn beside_a_refresh(bucket: usize) -> Expires {
         .outcomes(&[[1, 0], [1, 1]])
 }
 
-/// The item expires: either the remove takes it, or the sweep. It is counted once.
+/// The item expires. Either the remove or the sweep takes it, and it is counted once.
 fn beside_a_sweep(bucket: usize) -> Expires {
     let x = even(0);
     let name = format!("remove, the item expires in {bucket}");
@@ -168,7 +187,8 @@ fn beside_both(bucket: usize) -> Expires {
         .thread(move |filter| filter.refresh(x) == Ok(true))
         .thread(Expiring::advance)
         .law(move |filter, results| {
-            // Refreshed and not removed it lives on; else it is gone, or dead.
+            // If it was refreshed and not removed, the item is live. Otherwise it is absent or
+            // dead.
             assert_eq!(is_live(filter, x), *results == [0, 1, 1], "{REST}");
         })
         .mains(&[0])
@@ -176,7 +196,7 @@ fn beside_both(bucket: usize) -> Expires {
         .outcomes(&[[0, 0, 1], [1, 0, 1], [1, 1, 1]])
 }
 
-/// The copy in Q expires when another one is in P.
+/// The copy in Q expires while another one is in P.
 fn replaced() -> Expires {
     let x = even(0);
     Scenario::new("remove, insert, the old copy expires", move || {
@@ -197,6 +217,9 @@ fn replaced() -> Expires {
 #[test]
 fn a_lookup_finds_the_copy_that_a_remove_leaves() {
     window().holds();
+    for moves in [false, true] {
+        window_beside_a_mark(moves).holds();
+    }
 }
 
 #[test]
@@ -228,6 +251,8 @@ fn a_remove_finds_what_replaces_a_copy_that_expires() {
 #[test]
 fn taken_from_q_beside_a_copy_in_p_it_fails() {
     window().must_fail(Fault::OldestFromQ, LIVE);
+    // A lookup that has passed the original of a move reads again in any case.
+    window_beside_a_mark(false).must_fail(Fault::OldestUnannounced, LIVE);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! An epoch may be swept by another thread than the one that begins it, late or not at all: a
-//! thread that finds it swept finds nothing dead in it.
+//! A thread that did not begin an epoch may sweep it, late or not at all. A thread that finds an
+//! epoch swept finds no dead copies in it.
 #![cfg(guira_loom)]
 
 mod common {
@@ -16,8 +16,7 @@ const BACK: &str = "an expired item is back";
 
 type Sweeps = Scenario<Expiring<2>>;
 
-/// A sweep comes before the step in which the copy is dead, in it, or begins before it and ends in
-/// it.
+/// A sweep runs before the epoch in which the copy is dead, in that epoch, or across its beginning.
 fn begun_beside_a_sweep(bucket: usize) -> Sweeps {
     let x = even(0);
     let name = format!("a sweep of {bucket} while a step begins");
@@ -35,8 +34,8 @@ fn begun_beside_a_sweep(bucket: usize) -> Sweeps {
         .outcomes(&[[0, 1, 0], [1, 1, 0], [1, 1, 1]])
 }
 
-/// A copy has been dead for its last step, and in the next one its tag says that it is young. That
-/// begins when another thread has swept this one.
+/// A copy has been dead for the longest possible time: in the next epoch, its tag would make it
+/// young. That epoch begins when another thread has swept this one.
 fn begun_after_a_sweep(bucket: usize) -> Sweeps {
     let (x, y) = (even(0), even(1));
     let name = format!("a step after another thread's sweep of {bucket}");
@@ -60,7 +59,7 @@ fn begun_after_a_sweep(bucket: usize) -> Sweeps {
     .outcomes(&[[1, 0, 0], [1, 1, 0]])
 }
 
-/// Each of two threads begins an epoch and sweeps, and no thread has swept the first epoch before.
+/// Two threads each begin an epoch and sweep. The first epoch has not been swept before.
 fn swept_by_both() -> Sweeps {
     let (x, y) = (even(0), even(1));
     let step = |filter: &Expiring<2>| {
@@ -77,7 +76,8 @@ fn swept_by_both() -> Sweeps {
         let steps = (results[0] + results[1]) as u64;
         assert_eq!(filter.epoch(), 2 + steps, "steps");
         assert!(filter.is_swept(), "{LEFT}");
-        // What one thread had marked when the other passed may be left, and lives again.
+        // A copy that one thread had marked when the other swept may be left, and becomes live
+        // again.
         assert!(steps == 2 || filter.ages_at_rest(x).is_empty(), "{LEFT}");
     })
     .mains(&[0])

@@ -1,4 +1,4 @@
-//! An epoch lasts as long as it should by the clock, whichever thread begins it.
+//! By the clock, an epoch has the right length, whichever thread begins it.
 #![cfg(guira_loom)]
 
 use guira::model::{Expiring, Fault, Step};
@@ -10,14 +10,14 @@ const LONG: &str = "an epoch is too long";
 const STUCK: &str = "the epoch of a clone never ends";
 const LENGTH: u64 = 10;
 
-/// A filter, and the time of all threads.
+/// A filter, and the clock of all threads.
 struct Timed {
     filter: Expiring<2>,
     now: AtomicU64,
 }
 
 impl Timed {
-    /// Epoch 1 has begun at the time 0, and that is recorded.
+    /// Epoch 1 has begun at time 0, which is recorded.
     fn new() -> Self {
         let filter = Expiring::new(1, &[&[], &[]]);
         filter.tick(LENGTH, || 0);
@@ -35,7 +35,8 @@ impl Timed {
     }
 }
 
-/// Two threads tick when an epoch is due; a third one lets less than an epoch pass.
+/// Two threads tick when an epoch is due, while a third one advances the clock by less than an
+/// epoch.
 fn two_ticks(passes: u64) -> Scenario<Timed> {
     let name = format!("two ticks while {passes} pass");
     Scenario::new(&name, Timed::new)
@@ -66,7 +67,7 @@ fn tick_after_tick() -> Scenario<Timed> {
         .outcomes(&[[0, 1], [1, 0]])
 }
 
-/// A tick records late when epoch 1 began. Another thread begins epoch 2 before that, and records
+/// A tick records late when epoch 1 began. Before that, another thread begins epoch 2 and records
 /// its beginning.
 fn late_record() -> Scenario<Timed> {
     let unrecorded = || Timed {
@@ -77,7 +78,7 @@ fn late_record() -> Scenario<Timed> {
         .thread(Timed::tick)
         .thread(|timed| {
             timed.now.fetch_add(LENGTH / 2, Ordering::SeqCst);
-            assert!(timed.filter.advance(), "nobody else begins an epoch");
+            assert!(timed.filter.advance(), "no other thread begins an epoch");
             timed.tick()
         })
         .law(|timed, _| {

@@ -1,8 +1,8 @@
-//! A union of expiring filters raises each item to the larger of the two numbers of copies, and the
-//! copies are as young as in either filter. Another union, moves, or calls that change the item's
-//! copies run concurrently.
+//! A union of expiring filters raises each item to the larger of the two numbers of copies, which
+//! are as young as in either filter. Another union, moves, or calls that change the copies of the
+//! item run concurrently.
 //!
-//! The other filter belongs to the thread that unites: a second thread in it would only multiply the
+//! Only the uniting thread uses the other filter. A second thread in it would only multiply the
 //! interleavings.
 #![cfg(guira_loom)]
 
@@ -23,20 +23,20 @@ const REST: &str = "answers and copies disagree";
 
 type Expires<const SLOTS: usize = 2> = Scenario<Expiring<SLOTS>>;
 
-/// The epoch in which a scenario begins. A copy that was seen in it has age 0.
+/// The epoch in which a scenario begins. A copy of this epoch has age 0.
 const NOW: u64 = 1;
-/// The epoch before. A copy that was seen in it is live, and too old for a union of one seen now.
+/// The epoch before. A copy of this epoch is live, but too old for a union of a copy of age 0.
 const BEFORE: u64 = 0;
 
-/// Unites another filter, which has this number of copies, all seen now. Returns how many the call
-/// added or made younger.
+/// Unites another filter, which has this number of copies of age 0. Returns the number of copies
+/// that the call added or made younger.
 fn unite<const SLOTS: usize>(filter: &Expiring<SLOTS>, copies: usize, x: Item) -> usize {
     let other = Expiring::new(NOW, &one(P, &vec![(x, NOW); copies])).scanned();
     filter.union_with(&other).expect("there is room")
 }
 
-/// Two unions of one copy: each finds what the other has added. The second thread then moves it away
-/// from its home, or does not.
+/// Two unions of one copy. Each finds the copy that the other has added. The second thread then may
+/// move it away from its home.
 fn two_add(x: Item, is_moved: bool) -> Expires {
     let moved = if is_moved { ", and a move of it" } else { "" };
     let name = format!("two unions of one copy of {x:?}{moved}");
@@ -62,7 +62,8 @@ fn two_add(x: Item, is_moved: bool) -> Expires {
     }
 }
 
-/// Two unions make one old copy younger. If one is stopped at that, the other one adds a copy.
+/// Two unions make one old copy younger. If one of them is preempted there, the other one adds a
+/// copy.
 fn two_renew(bucket: usize) -> Expires {
     let x = even(0);
     let name = format!("two unions of an old copy in {bucket}");
@@ -81,7 +82,7 @@ fn two_renew(bucket: usize) -> Expires {
     .deep_outcomes(&[[1, 1]])
 }
 
-/// Two unions beside a thread that was stopped while it withheld an old copy.
+/// Two unions, after a thread was stopped while it withheld an old copy.
 fn two_beside_a_stopped_thread(bucket: usize) -> Expires {
     let x = even(0);
     let name = format!("two unions beside a stopped thread in {bucket}");
@@ -91,7 +92,7 @@ fn two_beside_a_stopped_thread(bucket: usize) -> Expires {
     .thread(move |filter| unite(filter, 1, x))
     .thread(move |filter| unite(filter, 1, x))
     .law(move |filter, _| {
-        // The old one expires by itself.
+        // The old copy expires by itself.
         assert!(filter.count(x) == 2, "{MORE}");
         filter.advance();
         assert!(filter.count(x) == 1, "{MORE}");
@@ -101,7 +102,7 @@ fn two_beside_a_stopped_thread(bucket: usize) -> Expires {
     .outcomes(&[[0, 1], [1, 0]])
 }
 
-/// A union of two copies into a filter in which there is one, which is moved.
+/// A union of two copies into a filter with one, which is moved.
 fn beside_a_move(from: usize, seen: u64) -> Expires {
     let x = even(0);
     let (direction, age) = (direction(from), NOW - seen);
@@ -112,7 +113,7 @@ fn beside_a_move(from: usize, seen: u64) -> Expires {
         .law(move |filter, results| {
             let ages = filter.ages_at_rest(x);
             assert!(ages.len() >= 2 && ages[1] == 0, "{LOST}");
-            // If the mover is stopped, an old copy stays beside the new ones.
+            // If the mover is preempted, an old copy stays in addition to the new ones.
             assert!(ages.len() == 2 || ages == [0, 0, age], "{MORE}");
             assert!(ages.len() == 2 || age != 0, "{MORE}");
             let added = ages.len() - 1;
@@ -129,7 +130,7 @@ fn beside_a_move_of_an_old_copy(from: usize) -> Expires {
     beside_a_move(from, BEFORE).outcomes(&[[2, 0], [2, 1]])
 }
 
-/// A union of a filter in which the item moves: unlike a merge, it never counts a copy twice.
+/// A union of a filter in which the item moves. Unlike a merge, it never counts a copy twice.
 fn of_what_moves(from: usize) -> Expires {
     let x = even(0);
     let name = format!("union, move {} in the other", direction(from));
@@ -153,7 +154,7 @@ fn of_what_moves(from: usize) -> Expires {
     .outcomes(&[[1, 0], [1, 1]])
 }
 
-/// The copy that a union makes younger is refreshed.
+/// The copy that a union makes younger is refreshed concurrently.
 fn beside_a_refresh(bucket: usize) -> Expires {
     let x = even(0);
     let name = format!("union, refresh in {bucket}");
@@ -165,14 +166,14 @@ fn beside_a_refresh(bucket: usize) -> Expires {
     .law(move |filter, _| {
         let ages = filter.ages_at_rest(x);
         assert_eq!(ages[0], 0, "{OLD}");
-        // If one of them is stopped, the other one adds a copy.
+        // If one of them is preempted, the other one adds a copy.
         assert!(ages.len() <= 2, "{MORE}");
     })
     .outcomes(&[[0, 1], [1, 1]])
 }
 
-/// The item is removed: what the union has added or made younger, or what there was before. If there
-/// was nothing, the remove may find nothing.
+/// The item is removed: a copy that the union has added or made younger, or one from before. If
+/// there was none, the remove may find nothing.
 fn beside_a_remove(residents: [&'static [u64]; 2]) -> Expires {
     let x = even(0);
     let copies = move |bucket: usize| residents[bucket].iter().map(move |&seen| (x, seen));
@@ -198,8 +199,8 @@ fn beside_a_remove(residents: [&'static [u64]; 2]) -> Expires {
     })
 }
 
-/// An epoch begins, and another item is put into the word of the old copy that a union makes younger.
-/// A thread that then finds the tag as it was knows that the union will learn of the epoch.
+/// An epoch begins, and another item is inserted into the word of the old copy that a union makes
+/// younger. A thread that then finds the old tag knows that the union will learn of the epoch.
 fn while_an_epoch_begins() -> Expires {
     let (x, y) = (even(0), even(1));
     Scenario::new("union, an epoch and an insert", move || {
@@ -221,8 +222,8 @@ fn while_an_epoch_begins() -> Expires {
     .outcomes(&[[1, 0], [1, 1], [2, 0], [2, 1]])
 }
 
-/// A union sleeps until the tag of the copy that it wants to make younger repeats: the copy that it
-/// meets is a new one.
+/// A union is preempted until the tag of the copy that it would make younger repeats. The copy that
+/// it then finds is a new one.
 fn over_a_wrap() -> Scenario<Expiring<2, 2>> {
     let x = even(0);
     let old = move || Expiring::new(2, &[&[(x, 0)], &[]]);

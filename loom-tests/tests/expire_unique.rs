@@ -1,4 +1,4 @@
-//! Of the calls that add an absent item, exactly one returns true, even if an epoch begins.
+//! When calls race to add an absent item, exactly one returns true, even if an epoch begins.
 #![cfg(guira_loom)]
 
 mod common {
@@ -26,7 +26,7 @@ fn insert_or_refresh(filter: &Expiring<2>, item: Item) -> usize {
         .into()
 }
 
-/// Two calls; the second one begins after `before`.
+/// Two calls. The second one begins after `before`.
 fn two(
     name: &str,
     step: u64,
@@ -50,7 +50,7 @@ fn two(
     .outcomes(&[[0, 1], [1, 0]])
 }
 
-/// A step begins before the second call.
+/// An epoch begins before the second call.
 fn over_a_step(call: fn(&Expiring<2>, Item) -> usize, what: &str) -> Expires {
     let name = format!("two {what}, a step");
     two(&name, 0, [vec![], vec![]], call, |filter| {
@@ -58,8 +58,8 @@ fn over_a_step(call: fn(&Expiring<2>, Item) -> usize, what: &str) -> Expires {
     })
 }
 
-/// The home has an item, so that the first call reserves away from there; it goes before the
-/// second call, which reserves at home in the next step.
+/// Another item is in the home word, so the first call reserves away from home. That item is
+/// removed before the second call, which reserves at home in the next epoch.
 fn home_and_away() -> Expires {
     let y = even(1);
     let name = "a unique away from home, a step, a unique at home";
@@ -69,14 +69,14 @@ fn home_and_away() -> Expires {
     })
 }
 
-/// The item has expired, in the word that is not its home.
+/// The item has expired in the word that is not its home.
 fn expired() -> Expires {
     let x = even(0);
     let name = "two uniques of an expired item";
     two(name, 2, [vec![], vec![(x, 0)]], unique, |_| ())
 }
 
-/// The same where the home is full, until the second call makes room there.
+/// The same with a full home, until the second call makes room there.
 fn expired_away() -> Expires {
     let (x, y, z) = (even(0), even(1), even(2));
     let name = "two uniques of an expired item, at home and away";
@@ -86,7 +86,7 @@ fn expired_away() -> Expires {
     })
 }
 
-/// The item expires between the calls, if the first one does not come late.
+/// The item expires between the calls, unless the first one is late.
 fn expires() -> Expires {
     let x = even(0);
     let name = "two uniques, the item expires";
@@ -95,7 +95,7 @@ fn expires() -> Expires {
     })
 }
 
-/// The item is live: no call adds it, whatever moves and refreshes run concurrently.
+/// The item is live, so no call adds it, whatever moves and refreshes run concurrently.
 fn present() -> Expires {
     let x = even(0);
     Scenario::new("unique of an item that is refreshed, a step", move || {

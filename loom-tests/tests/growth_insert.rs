@@ -1,4 +1,4 @@
-//! An insert puts its item where lookups look, whatever is split concurrently.
+//! An insert puts its item where lookups find it, whatever is split concurrently.
 #![cfg(guira_loom)]
 
 use guira::{
@@ -11,21 +11,21 @@ use guira_loom_tests::{
     other,
 };
 
-/// The item is in a word where lookups do not look.
+/// The item is in a word that lookups do not read.
 const NOT_FOUND: &str = "false negative of an own item";
 
-/// An insert for which there was no memory has left something behind.
+/// An insert that failed for lack of memory has left something behind.
 const TRACE: &str = "items and answers disagree";
 
-/// There is a way to make room.
+/// An insert failed although it could have made room.
 const NO_WAY: &str = "no way was found";
 
-/// The item is in no word at all.
+/// The item is in no word.
 const GONE: &str = "len and the words disagree: []";
 
-/// An insert while the words of its pair are split `times` times.
+/// An insert, while the words of its pair are split `times` times.
 fn stale_insert(times: u32) -> Growth {
-    // Of two empty buckets Q is taken: its lowest bit is 1.
+    // If both buckets are empty, the insert chooses Q, because the lowest bit of the item is 1.
     let x = ending(0b111, 0);
     Growth::new(&format!("insert, {times} splits"), move || {
         growing(P, &[], times)
@@ -45,7 +45,7 @@ fn stale_insert(times: u32) -> Growth {
     .outcomes(&[[1, 1]])
 }
 
-/// A move while the words of its pair are split `times` times.
+/// A move, while the words of its pair are split `times` times.
 fn stale_move(from: usize, buckets: &'static [usize], times: u32) -> Growth {
     let x = ending(0b111, 0);
     let name = format!("move {}, {times} splits of {buckets:?}", direction(from));
@@ -71,7 +71,7 @@ fn stale_move(from: usize, buckets: &'static [usize], times: u32) -> Growth {
         .outcomes(&[[1, 1]])
 }
 
-/// An insert into a pair that is full: no other thread splits it. And a lookup.
+/// An insert into a full pair that no other thread splits, and a lookup.
 fn on_demand() -> Growth {
     let new = ending(0b001, 1);
     Growth::new("insert that grows, lookup", full)
@@ -90,7 +90,7 @@ fn on_demand() -> Growth {
         .outcomes(&[[1, 1]])
 }
 
-/// Two inserts into a pair that is full.
+/// Two inserts into a full pair.
 fn two_on_demand() -> Growth {
     let new = [ending(0b001, 1), ending(0b000, 1)];
     Growth::new("two inserts that grow", full)
@@ -116,8 +116,7 @@ fn insert_and_find(filter: &Growing<2>, item: Item) -> bool {
     true
 }
 
-/// An insert into a full pair, for which there is no memory to grow until another
-/// thread inserts.
+/// An insert into a full pair, without memory to grow until another thread inserts.
 fn without_memory() -> Growth {
     let new = [ending(0b001, 1), ending(0b000, 1)];
     let setup = move || {
@@ -151,11 +150,11 @@ fn without_memory() -> Growth {
         .outcomes(&[[0, 1], [1, 1]])
 }
 
-/// A path of two moves, whose middle word is split, so that the slot which the
-/// first one leaves is in another plane than what is to fill it.
+/// A path of two moves whose middle word is split. The slot that the first move leaves is then in
+/// another plane than the item that is to fill it.
 fn path(splits: &'static [(usize, u32)]) -> Growth {
     let item = |a, b, low, nth| Growing::<2>::item_ending(4, (a, b), low, 3, nth);
-    // `last` leaves bucket 1 for 2; `first` leaves 0 for 1; `new` comes to 0.
+    // `last` moves from bucket 1 to 2, `first` from 0 to 1, and `new` is inserted into 0.
     let (last, first, new) = (
         item(1, 2, 0b001, 0),
         item(0, 1, 0b010, 0),
@@ -182,8 +181,8 @@ fn path(splits: &'static [(usize, u32)]) -> Growth {
     })
 }
 
-/// An insert into full words of plane 1 at level 1, which has to search for a way, beside a lookup
-/// of what it moves.
+/// An insert into full words of plane 1 at level 1, which must search for a path, and a lookup of
+/// an item that it moves.
 fn search_in_a_plane() -> Growth {
     let item = |a, b, nth| Growing::<2>::item_ending(4, (a, b), 1, 1, nth);
     let setup = move || {
@@ -258,7 +257,7 @@ fn a_path_is_filled_in_its_plane() {
 
 #[test]
 fn a_word_that_is_split_is_frozen() {
-    // What comes between the copy and the cut goes with the cut.
+    // An item that is inserted between the copy and the cut is lost with the cut.
     stale_insert(1).must_fail(Fault::NoFreeze, GONE);
     stale_insert(1).must_fail(Fault::FrozenIgnored, GONE);
 }
@@ -266,7 +265,7 @@ fn a_word_that_is_split_is_frozen() {
 #[test]
 fn the_phase_tells_a_split_word_from_the_one_before() {
     stale_insert(1).must_fail(Fault::PhaseIgnored, NOT_FOUND);
-    // At level 2 the word seems to be at level 0: it is split for ever.
+    // At level 2, the word seems to be at level 0, and is split forever.
     stale_insert(2).must_fail(Fault::PhaseWraps, "maximum number of branches");
 }
 
@@ -278,14 +277,14 @@ fn a_split_keeps_the_mark() {
 #[test]
 fn the_slot_that_a_move_leaves_belongs_to_a_plane() {
     path(&[(0, 0)]).must_fail(Fault::FillAnyPlane, "new item at rest");
-    // The outline in the wrong plane is not found by its mover either.
+    // The mover does not find its outline in the wrong plane either.
     path(&[(1, 0)]).must_fail(Fault::FillAnyPlane, "Mark::Outline");
 }
 
 #[test]
 fn a_block_is_published_before_a_word_is_frozen() {
     two_on_demand().must_fail(Fault::PublishLate, UNMADE);
-    // Who finds the frozen word has no memory for its split either.
+    // The thread that finds the frozen word has no memory to split it either.
     without_memory().must_fail(Fault::PublishLate, UNMADE);
 }
 

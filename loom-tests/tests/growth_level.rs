@@ -1,4 +1,4 @@
-//! Runs of splits complete a level, and the hint is never early.
+//! Threads split runs of words until a level is complete. The hint is never early.
 #![cfg(guira_loom)]
 
 mod common {
@@ -10,18 +10,18 @@ use common::{
     find::{LAW, find},
     levels::while_levels_complete,
 };
-use guira::model::{Fault, Growing, Step};
+use guira::model::{Fault, Growing, Step, allocate_list_late};
 use guira_loom_tests::{
     P, Q,
     growth::{Growth, UNMADE, ending, growing, split},
 };
 
-/// Two threads split the runs of a level, the second a word ahead; a lookup, and an insert
-/// after its own run.
+/// Two threads split the runs of a level, the second one word ahead. There is a lookup, or the
+/// second thread inserts after its run.
 fn two_splitters(lead: usize, with_lookup: bool) -> Growth {
     let (x, y) = (ending(0b111, 0), ending(0b101, 0));
     let setup = move || {
-        // More levels than one, for the controls: see `growing`.
+        // There are more levels than one for the controls: see `growing`.
         let filter = Growing::growing(&[&[x], &[y]], 3);
         filter.begin_level(0);
         filter
@@ -60,7 +60,7 @@ fn two_splitters(lead: usize, with_lookup: bool) -> Growth {
     }
 }
 
-/// A thread completes a level and begins the next one; a lookup.
+/// A thread completes a level and begins the next one, during a lookup.
 fn levels(levels: u32) -> Growth {
     let x = ending(0b111, 0);
     let name = format!("lookup, splits of {levels} levels");
@@ -69,8 +69,30 @@ fn levels(levels: u32) -> Growth {
     while_levels_complete(lookup, x, levels)
 }
 
-/// Planes at different levels: plane 1 of a bucket is split before plane 0, and
-/// the other bucket not at all.
+/// The first level begins in a filter that has no list of segments yet. One thread begins the level,
+/// another one also splits a word, and a lookup may look in the word that the split makes.
+fn first_segment() -> Growth {
+    let x = ending(0b111, 0);
+    let setup = move || {
+        allocate_list_late();
+        growing(Q, &[x], 1)
+    };
+    Growth::new("the first segment and the list, a lookup", setup)
+        .thread(|filter| {
+            filter.begin_level(0);
+            0_usize
+        })
+        .thread(move |filter| {
+            filter.split(x, Q, 0);
+            0_usize
+        })
+        .thread(move |filter| find(filter, x))
+        .law(move |filter, _| assert_eq!(filter.copies_when_grown(x), 1, "copies at rest"))
+        .outcomes(&[[0, 0, 1]])
+}
+
+/// The planes have different levels: plane 1 of one bucket is split before plane 0, and the other
+/// bucket not at all.
 fn uneven_planes(removes: bool) -> Growth {
     let (x, y) = (ending(0b111, 0), ending(0b010, 0));
     let setup = move || {
@@ -113,7 +135,7 @@ fn uneven_planes(removes: bool) -> Growth {
         .outcomes(&[[1, 0, 1]])
 }
 
-/// Two pairs that share a bucket: a move of each while the shared one is split.
+/// Two pairs share a bucket. An item of each is moved while the shared word is split.
 fn two_pairs() -> Growth {
     let item = |a, b, low| Growing::<2>::item_ending(4, (a, b), low, 3, 0);
     let (x, y) = (item(0, 1, 0b111), item(1, 2, 0b011));
@@ -145,7 +167,7 @@ fn two_pairs() -> Growth {
     .outcomes(&[[0, 0, 0]])
 }
 
-/// A count while the words are split, with a copy in each.
+/// A count of copies in both words, while the words are split.
 fn count(residents: [usize; 2], buckets: &'static [usize], from: Option<usize>) -> Growth {
     let x = ending(0b111, 0);
     let copies = residents[P] + residents[Q];
@@ -167,7 +189,7 @@ fn count(residents: [usize; 2], buckets: &'static [usize], from: Option<usize>) 
         .mains(&[1])
         .large()
         .outcomes(&[[copies, 0]]);
-    // Each alone, a count beside a move or a split, is explored in both modes.
+    // The smaller scenarios, with either a move or splits, are explored in both modes.
     if from.is_some() {
         scenario.loads_only()
     } else {
@@ -175,8 +197,7 @@ fn count(residents: [usize; 2], buckets: &'static [usize], from: Option<usize>) 
     }
 }
 
-/// insert_unique against a split of its home and of the other word; two of them
-/// against one of the home.
+/// One `insert_unique` during splits of both words, or two of them during a split of the home.
 fn unique(present: bool, uniques: usize) -> Growth {
     let x = ending(0b111, 0);
     let name = format!("{uniques} insert_unique, split, present {present}");
@@ -216,6 +237,16 @@ fn a_lookup_follows_the_hint() {
     levels(1).holds();
     levels(2).holds();
     levels(3).holds();
+}
+
+#[test]
+fn the_first_segment_brings_the_list() {
+    first_segment().holds();
+}
+
+#[test]
+fn what_is_published_is_observed_whole() {
+    first_segment().must_fail(Fault::OnceUnordered, "Causality violation");
 }
 
 #[test]

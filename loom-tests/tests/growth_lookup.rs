@@ -1,4 +1,4 @@
-//! A lookup finds what is present while words are split.
+//! A lookup finds a present item while words are split.
 #![cfg(guira_loom)]
 
 mod common {
@@ -19,13 +19,13 @@ use guira_loom_tests::{
 
 /// Bits of an item that goes to the new word in the first three splits.
 const GOES: u64 = 0b111;
-/// Bits of one that stays in the first and goes in the second.
+/// Bits of an item that stays in the first split and goes in the second.
 const GOES_LATER: u64 = 0b110;
 
-/// A word at one level was read as if it were at another.
+/// A word of one level was read as if it had another level.
 const MISTAKEN: &str = "an absent item is found";
 
-/// A lookup while the item's word is split `times` times in a row.
+/// A lookup, while the word of the item is split `times` times in a row.
 fn splits(low: u64, bucket: usize, times: u32) -> Growth {
     let x = ending(low, 0);
     let name = format!("lookup of {low:03b}, {times} splits of bucket {bucket}");
@@ -44,7 +44,7 @@ fn splits(low: u64, bucket: usize, times: u32) -> Growth {
         .outcomes(&[[1, 1]])
 }
 
-/// A lookup while the item is moved and one word or both are split.
+/// A lookup, while the item is moved and one or both words are split.
 fn move_and_split(low: u64, from: usize, buckets: &'static [usize]) -> Growth {
     let x = ending(low, 0);
     let name = format!(
@@ -69,7 +69,7 @@ fn move_and_split(low: u64, from: usize, buckets: &'static [usize]) -> Growth {
         .mains(&[0])
         .large()
         .outcomes(&[[1, 1, 1]]);
-    // If both words are packed again, two preemptions take 4 million iterations.
+    // If both words are repacked, two preemptions take 4 million iterations.
     if buckets.len() == 2 {
         scenario.large()
     } else {
@@ -77,7 +77,7 @@ fn move_and_split(low: u64, from: usize, buckets: &'static [usize]) -> Growth {
     }
 }
 
-/// One thread moves the item and splits the words that it left and came to.
+/// One thread moves the item, and splits the source and the target word.
 fn move_then_split(from: usize) -> Growth {
     let x = ending(GOES, 0);
     Growth::new(
@@ -97,7 +97,7 @@ fn move_then_split(from: usize) -> Growth {
     .outcomes(&[[1, 1]])
 }
 
-/// A lookup while two threads split the same word.
+/// A lookup, while two threads split the same word.
 fn two_splitters(times: u32) -> Growth {
     let x = ending(GOES, 0);
     let splits = move |filter: &guira::model::Growing<2>| {
@@ -119,7 +119,7 @@ fn two_splitters(times: u32) -> Growth {
     .outcomes(&[[1, 1, 1]])
 }
 
-/// A lookup of one of two items of a word, which stay in it as it is split and packed again.
+/// A lookup of one of two items that stay in their word while it is split and repacked.
 fn two_in_a_word(bucket: usize) -> Growth {
     let [x, y] = [0b000, 0b010].map(|low| ending(low, 0));
     let name = format!("lookup of two, split of bucket {bucket}");
@@ -137,8 +137,8 @@ fn two_in_a_word(bucket: usize) -> Growth {
         .outcomes(&[[1, 1]])
 }
 
-/// A lookup of an absent item, while a word is split that holds at the next level what the item's
-/// fingerprint is at this one.
+/// A lookup of an absent item, while a word is split. At the next level, that word contains the
+/// bits that are the fingerprint of the absent item at this level.
 fn mistaken(bucket: usize) -> Growth {
     let x = ending(0b110, 0);
     let absent = Growing::<2>::mistaken_for(x);
@@ -227,7 +227,7 @@ fn the_orderings_of_a_split_are_needed() {
     splits(GOES, Q, 1).must_fail(Step::ReadQ, UNMADE);
 }
 
-/// A thread that cuts has made the new word, or has seen it made, and Cut is released.
+/// A thread that cuts has created the new word, or has observed it, and Cut releases it.
 #[test]
 fn a_new_word_need_not_be_released() {
     for bucket in ENDS {

@@ -1,4 +1,4 @@
-//! Removal stays exactly-once while words are split.
+//! Each copy is removed exactly once while words are split.
 #![cfg(guira_loom)]
 
 mod common {
@@ -13,10 +13,10 @@ use guira_loom_tests::{
     other,
 };
 
-/// What was removed is in the word that a split made.
+/// A removed item is in the word that a split has created.
 const BACK: &str = "len and the words disagree: [(0,";
 
-/// Two removes of one copy while its word is split.
+/// Two removes of one copy, while its word is split.
 fn removes(bucket: usize, times: u32) -> Growth {
     let x = ending(0b111, 0);
     Growth::new(
@@ -39,7 +39,7 @@ fn removes(bucket: usize, times: u32) -> Growth {
     .outcomes(&[[0, 1, 0], [1, 0, 0]])
 }
 
-/// A remove while the item is moved and a word is split.
+/// A remove, while the item is moved and a word is split.
 fn move_and_remove(from: usize, bucket: usize) -> Growth {
     let x = ending(0b111, 0);
     let name = format!("remove, move {}, split of {bucket}", direction(from));
@@ -63,7 +63,7 @@ fn move_and_remove(from: usize, bucket: usize) -> Growth {
         .outcomes(&[[1, 0, 0]])
 }
 
-/// The splitter moves the item as well, before and after.
+/// The splitting thread also moves the item, before and after the split.
 fn mover_that_splits(from: usize) -> Growth {
     let x = ending(0b111, 0);
     let name = format!("removes, move {}, split, move back", direction(from));
@@ -83,8 +83,8 @@ fn mover_that_splits(from: usize) -> Growth {
         .outcomes(&[[1, 0]])
 }
 
-/// A remove, then the item comes back, while its word is split and another
-/// thread removes, too.
+/// The item is removed and inserted again, while its word is split and another thread also removes
+/// it.
 fn reinsert(bucket: usize) -> Growth {
     let x = ending(0b111, 0);
     let name = format!("remove and re-insert, split of {bucket}");
@@ -96,8 +96,7 @@ fn reinsert(bucket: usize) -> Growth {
     )
 }
 
-/// A second copy comes into Q, and the one in P is taken, where both words are ahead of
-/// the hint.
+/// A second copy is inserted into Q, and the one in P is removed. Both words are ahead of the hint.
 fn window() -> Growth {
     let x = ending(0b111, 0);
     let both_split = move || {
@@ -112,7 +111,7 @@ fn window() -> Growth {
     )
 }
 
-/// Two movers and removes while one of them splits in between.
+/// Two movers and removes, while one of the movers splits words between its moves.
 fn two_movers(from: [usize; 2], residents: [usize; 2]) -> Growth {
     let x = ending(0b111, 0);
     let copies = residents[P] + residents[Q];
@@ -133,7 +132,7 @@ fn two_movers(from: [usize; 2], residents: [usize; 2]) -> Growth {
     )
 }
 
-/// Two threads split the same words, which hold several copies and others.
+/// Two threads split the same words, which contain several copies and other items.
 fn two_splitters() -> Growth {
     let (x, y) = (ending(0b111, 0), ending(0b010, 0));
     let splits = move |filter: &Growing<2>| {

@@ -1,5 +1,5 @@
-//! A snapshot holds every item that is present during the whole call while words are split: once,
-//! if it is not moved during the call.
+//! While words are split, a snapshot contains every item that is present during the whole call, and
+//! exactly once if the item is not moved.
 #![cfg(guira_loom)]
 
 mod common {
@@ -21,25 +21,25 @@ const LAW: &str = "lost from the snapshot";
 
 /// Bits of an item that goes to the new word in the first two splits.
 const GOES: u64 = 0b111;
-/// Bits of one that stays in the first and goes in the second.
+/// Bits of an item that stays in the first split and goes in the second.
 const GOES_LATER: u64 = 0b110;
 
-/// The copies of the item in a snapshot: one at least.
+/// The number of copies of the item in a snapshot, at least one.
 fn scanned(filter: &Growing<2>, x: Item) -> usize {
     let [copies] = filter.scan([x]);
     assert!(copies > 0, "{LAW}");
     copies
 }
 
-/// A filter with the item in P, where the word of bucket `ahead` is split and the other one is not;
-/// snapshots scan `chunk` buckets at a time.
+/// A filter with the item in P, where only the word of bucket `ahead` is split. Snapshots scan
+/// `chunk` buckets at a time.
 fn split_ahead(x: Item, ahead: usize, chunk: usize) -> Growing<2> {
     let filter = growing(P, &[x], 1).scanned_by(chunk);
     filter.split(x, ahead, 0);
     filter
 }
 
-/// A snapshot while the item's word is split.
+/// A snapshot, while the word of the item is split.
 fn splits(low: u64, bucket: usize) -> Growth {
     let x = ending(low, 0);
     let name = format!("snapshot of {low:03b}, split of bucket {bucket}");
@@ -48,7 +48,7 @@ fn splits(low: u64, bucket: usize) -> Growth {
     while_a_word_is_split(snapshot, x, bucket)
 }
 
-/// A snapshot while all words are split `levels` times: its passes start again.
+/// A snapshot, while all words are split `levels` times, so that it starts new passes.
 fn levels(low: u64, bucket: usize, levels: u32) -> Growth {
     let x = ending(low, 0);
     let name = format!("snapshot of {low:03b} in {bucket}, {levels} levels");
@@ -57,8 +57,8 @@ fn levels(low: u64, bucket: usize, levels: u32) -> Growth {
     while_levels_complete(snapshot, x, levels)
 }
 
-/// A snapshot while the item is moved, and one word or both are split. An item whose move is in
-/// progress when the snapshot comes by may be in it twice.
+/// A snapshot, while the item is moved and one or both words are split. If the move is in progress
+/// at that time, the item may be in the snapshot twice.
 fn move_and_split(from: usize, buckets: &'static [usize]) -> Growth {
     let x = ending(GOES, 0);
     let name = format!("snapshot, move {}, split of {buckets:?}", direction(from));
@@ -67,8 +67,8 @@ fn move_and_split(from: usize, buckets: &'static [usize]) -> Growth {
     while_moved_and_split(snapshot, x, from, buckets).mains(&[0, 1])
 }
 
-/// A snapshot while a second copy comes to Q and the first one is taken from P, in chunks of
-/// `chunk` buckets. The word of `ahead` was split before.
+/// A snapshot in chunks of `chunk` buckets, while a second copy is inserted into Q and the first
+/// one is removed from P. The word of `ahead` was split before.
 fn copies_come_and_go(ahead: usize, chunk: usize) -> Growth {
     let x = ending(GOES, 0);
     let name = format!("snapshot by {chunk}, insert and remove, bucket {ahead} is split");
@@ -82,7 +82,7 @@ fn copies_come_and_go(ahead: usize, chunk: usize) -> Growth {
         .outcomes(&[[1, 1], [2, 1]])
 }
 
-/// The same by a call that continues with the splits, while another thread does so, too.
+/// The same, while that thread continues the splits, and another thread also splits.
 fn copies_come_and_go_while_swept(ahead: usize) -> Growth {
     let x = ending(GOES, 0);
     let name = format!("snapshot, insert and remove, splits, bucket {ahead} is split");

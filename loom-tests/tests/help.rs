@@ -1,5 +1,5 @@
-//! A snapshot whose chunks are scanned by its own thread, by movers that it holds up, or by both,
-//! holds every item that is present during the whole call.
+//! A snapshot contains every item that is present during the whole call. Its chunks may be scanned
+//! by its own thread, by movers that need to pass it, or by both.
 #![cfg(guira_loom)]
 
 use guira::model::{Fault, Growing, Item, Model};
@@ -20,7 +20,7 @@ fn snapshot<const SLOTS: usize>(filter: &Model<SLOTS>, x: Item) -> usize {
     copies
 }
 
-/// The snapshot that was begun before all threads ends after them.
+/// A snapshot that was begun before all threads ends after them.
 fn end<const SLOTS: usize, const PHASE_BITS: u32>(filter: &Model<SLOTS, PHASE_BITS>, x: Item)
 where
     Model<SLOTS, PHASE_BITS>: Ends,
@@ -58,8 +58,8 @@ fn helping_mover(from: usize, chunks: usize) -> Scenario {
         .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
 }
 
-/// A snapshot whose thread has stopped, a helper and a mover that moves the item, there and back if
-/// `times` is 2.
+/// A snapshot whose thread has stopped, a helper and a mover. If `times` is 2, the item is moved
+/// back.
 fn helper_and_mover(from: usize, helped: usize, times: usize) -> Scenario {
     let x = even(0);
     let name = format!(
@@ -84,7 +84,7 @@ fn helper_and_mover(from: usize, helped: usize, times: usize) -> Scenario {
     })
 }
 
-/// The same with two helpers, which meet in a chunk.
+/// The same with two helpers that scan the same chunk.
 fn two_helpers(from: usize) -> Scenario {
     let x = even(0);
     let name = format!("snapshot stopped, two helpers, move {}", direction(from));
@@ -123,8 +123,8 @@ fn two_helpers_and_mover(from: usize) -> Scenario {
     .large()
 }
 
-/// A chain while a helper scans: y goes from `middle` to `last`, x from `first` into its slot, and a
-/// new item comes after it.
+/// A chain, while a helper scans: y moves from `middle` to `last`, x moves from `first` into the
+/// slot of y, and a new item is inserted behind x.
 fn chain([first, middle, last]: [usize; 3]) -> Scenario {
     let x = Model::<2>::item(4, first, middle, 0);
     let y = Model::<2>::item(4, middle, last, 0);
@@ -147,7 +147,7 @@ fn chain([first, middle, last]: [usize; 3]) -> Scenario {
         .large()
 }
 
-/// A class with a copy in P, while another one is inserted into Q and one is removed.
+/// A class has a copy in P. A second one is inserted into Q, and one of them is removed.
 fn copies_come_and_go() -> Scenario {
     let x = even(0);
     Scenario::new("snapshot stopped, help, insert and remove", move || {
@@ -164,7 +164,7 @@ fn copies_come_and_go() -> Scenario {
     })
 }
 
-/// The same while the copy of P is moved as well.
+/// The same, while the copy in P is also moved.
 fn copies_come_and_go_and_move(from: usize) -> Scenario {
     let x = even(0);
     let name = format!(
@@ -189,8 +189,8 @@ fn copies_come_and_go_and_move(from: usize) -> Scenario {
     .loads_only()
 }
 
-/// A helper beside `insert_unique` of another item of the pair, whose token is in no image, and a
-/// move of the first one.
+/// A helper, during an `insert_unique` of another item of the pair, whose token is in no image, and
+/// a move of the first item.
 fn unique(from: usize) -> Scenario<Model<3>> {
     let (x, y) = (even(0), odd(0));
     let name = format!(
@@ -235,7 +235,7 @@ fn merge(from: usize, chunks: usize) -> Scenario {
         .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
 }
 
-/// A merge of a filter whose words are split, and a thread that scans for it: each chunk has the
+/// A merge of a filter whose words are split, and a thread that scans for it. Each chunk has the
 /// planes that it needs.
 fn merge_of_splits(bucket: usize) -> Growth {
     let x = ending(GOES, 0);
@@ -271,8 +271,8 @@ fn clear(from: usize) -> Scenario {
         .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 0, "left by the clear"))
 }
 
-/// A helper finds a word of a level beyond the pass, which begins again, while the item is moved.
-/// Of four buckets the first two had been scanned.
+/// While the item is moved, a helper finds a word whose level is above that of the pass, which
+/// starts again. The first two of four buckets had been scanned.
 fn restart(from: usize) -> Growth {
     let x = Growing::<2>::item_ending(4, (0, 1), GOES, 3, 0);
     let name = format!(
@@ -296,7 +296,7 @@ fn restart(from: usize) -> Growth {
         .law(move |filter, _| end(filter, x))
 }
 
-/// A helper and a mover while the words of both buckets are split.
+/// A helper and a mover, while the words of both buckets are split.
 fn splits(from: usize) -> Growth {
     let x = ending(GOES, 0);
     let name = format!("snapshot stopped, splits, help, move {}", direction(from));
@@ -316,7 +316,7 @@ fn splits(from: usize) -> Growth {
     .loads_only()
 }
 
-/// Outcomes of a snapshot and one move: a move in progress may show both ends.
+/// The outcomes of a snapshot and one move. A move in progress may show both copies.
 const SNAPSHOT_AND_MOVE: [[usize; 2]; 4] = [[1, 0], [1, 1], [2, 0], [2, 1]];
 
 #[test]

@@ -1,13 +1,17 @@
-//! insert: a slot is claimed once, and a failed insert leaves no trace.
+//! A slot is claimed once, and a failed insert leaves no trace.
 #![cfg(guira_loom)]
 
-use guira::model::{Fault, Item, Model};
-use guira_loom_tests::{Scenario, even, odd};
+use guira::{
+    InsertError,
+    model::{Fault, Item, Model},
+};
+use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd};
 
 const ANSWER: &str = "items and answers disagree";
-const NO_ROOM: &str = "told that there is no room, which there was throughout";
+const NO_ROOM: &str = "refused although there was always room";
+const TOLD_FULL: &str = "told to be full while another thread is in the way";
 
-/// Two inserts of different items, and room for one.
+/// Two inserts of different items, with room for one.
 fn last_slot() -> Scenario {
     let (x, y, full) = (even(0), even(1), [odd(0), odd(1)]);
     Scenario::new("two inserts, one slot", move || {
@@ -28,7 +32,7 @@ fn last_slot() -> Scenario {
     .outcomes(&[[0, 1], [1, 0]])
 }
 
-/// Two inserts and a remove: a filter that is full at first.
+/// Two inserts and a remove in a filter that is full at first.
 fn full_and_remove() -> Scenario {
     let (x, full) = (even(0), [odd(0), odd(1)]);
     Scenario::new("insert into a full filter, remove", move || {
@@ -48,7 +52,7 @@ fn item(a: usize, b: usize, nth: usize) -> Item {
     Model::<2>::item(4, a, b, nth)
 }
 
-/// The only path leads through a bucket whose last slot another insert wants.
+/// The only path leads through a bucket whose last slot another insert needs.
 fn path_and_insert() -> Scenario {
     let (x, y, z) = (item(0, 1, 0), item(0, 3, 0), item(2, 3, 1));
     let (fill, block) = (item(0, 1, 1), item(2, 3, 2));
@@ -65,8 +69,8 @@ fn path_and_insert() -> Scenario {
         .outcomes(&[[0, 1], [1, 0]])
 }
 
-/// The victim is removed while it is relocated: the move is given up, and the
-/// slot of the victim is free.
+/// The victim is removed while it is relocated. The move is given up, and the slot of the victim is
+/// free.
 fn path_and_remove() -> Scenario {
     let (x, y) = (item(0, 1, 0), item(0, 3, 0));
     let fill = item(0, 1, 1);
@@ -82,8 +86,8 @@ fn path_and_remove() -> Scenario {
         .outcomes(&[[1, 1]])
 }
 
-/// The only empty slot goes from a bucket at the end of one path to one at the end of
-/// another, behind the search: there is a path throughout.
+/// Behind the search, the only empty slot moves from the end of one path to the end of another.
+/// There is always a path.
 fn hole_behind_the_search() -> Scenario {
     let (x, h) = (item(0, 1, 0), item(1, 2, 0));
     let (a, c, g) = (item(0, 3, 0), item(1, 2, 1), item(0, 3, 1));
@@ -102,13 +106,13 @@ fn hole_behind_the_search() -> Scenario {
         .outcomes(&[[1, 1], [1, 3]])
 }
 
-/// The path changes once, to words that the search has not come to. At first it leads from bucket
-/// 1, and from bucket 0 when the search has left bucket 0 behind.
+/// The path changes once, through words that the search has not reached. At first it begins at
+/// bucket 1, and then at bucket 0, which the search has already left.
 fn path_behind_the_search() -> Scenario {
     let item = |a, b, nth| Model::<2>::item(6, a, b, nth);
     let (x, a, g) = (item(0, 1, 0), item(0, 3, 0), item(0, 3, 1));
     let (c, f, z) = (item(1, 2, 0), item(1, 2, 1), item(4, 5, 0));
-    // Of two buckets equally full it takes the lower one.
+    // If two buckets are equally full, the insert chooses the lower one.
     let to_lower = |e: &Item| e.fingerprint().is_multiple_of(2);
     let e = (0..).map(|nth| item(0, 5, nth)).find(to_lower);
     let e = e.expect("half of all");
@@ -132,6 +136,37 @@ fn path_behind_the_search() -> Scenario {
         .outcomes(&[[1, 3], [1, 7]])
 }
 
+/// The move of x has marked both words and takes up their last slot. No resident can leave them until
+/// it ends.
+fn pair_of_a_move(from: usize) -> Scenario {
+    let (x, y, others) = (even(0), even(1), [odd(0), odd(1)]);
+    let name = format!("insert beside a move of its pair, {}", direction(from));
+    let setup = move || match from {
+        P => Model::new(&[&[x, others[0]], &[others[1]]]).decided(x, P),
+        _ => Model::new(&[&[others[1]], &[x, others[0]]]).decided(x, Q),
+    };
+    Scenario::new(&name, setup)
+        .thread(move |filter| match filter.try_insert(y) {
+            Ok(()) => 1_usize,
+            Err(error) => {
+                assert_eq!(error, InsertError::Contended, "{TOLD_FULL}");
+                2
+            }
+        })
+        .thread(move |filter| filter.take_and_replace(x, from))
+        .law(move |filter, results| {
+            assert_eq!(
+                filter.copies_at_rest(y),
+                usize::from(results[0] == 1),
+                "{ANSWER}"
+            );
+            for item in [x, others[0], others[1]] {
+                assert_eq!(filter.copies_at_rest(item), 1, "a resident is lost");
+            }
+        })
+        .outcomes(&[[1, 1], [2, 1]])
+}
+
 #[test]
 fn the_last_slot_is_claimed_once() {
     last_slot().holds();
@@ -148,6 +183,18 @@ fn a_path_is_made_or_given_up_without_a_trace() {
 fn a_path_that_there_is_throughout_is_found() {
     hole_behind_the_search().holds();
     path_behind_the_search().holds();
+}
+
+#[test]
+fn an_insert_that_a_move_is_in_the_way_of_is_told_so() {
+    ENDS.map(pair_of_a_move).iter().for_each(Scenario::holds);
+}
+
+#[test]
+fn if_that_is_taken_for_full_it_is_not() {
+    for from in ENDS {
+        pair_of_a_move(from).must_fail(Fault::FullWhenDisturbed, TOLD_FULL);
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! No false negative: a lookup of an item that is present all the time is true.
+//! There are no false negatives: a lookup finds an item that is always present.
 #![cfg(guira_loom)]
 
 mod common {
@@ -13,7 +13,7 @@ use common::{
 use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, with};
 
-/// A lookup while one copy is moved: once, there and back, and once more.
+/// A lookup, while one copy is moved up to three times, back and forth.
 fn moves(from: usize, times: usize) -> Scenario {
     let x = even(0);
     let scenario = Scenario::new(
@@ -38,7 +38,7 @@ fn moves(from: usize, times: usize) -> Scenario {
     }
 }
 
-/// A lookup while one of two copies is moved, and the other one removed.
+/// A lookup, while one of two copies is moved and the other one is removed.
 fn move_and_remove(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
@@ -54,13 +54,13 @@ fn move_and_remove(from: usize) -> Scenario {
     .outcomes(&[[1, 1, 1]])
 }
 
-/// Inserts an item that is present, and removes one of the two.
+/// Inserts an item that is present, and removes one of the two copies.
 fn insert_and_remove<const SLOTS: usize>(filter: &Model<SLOTS>, item: Item) -> bool {
     assert!(filter.insert(item), "there is room");
     filter.remove(item)
 }
 
-/// A lookup while the only copy is moved, and an equal item inserted and removed.
+/// A lookup, while the only copy is moved and an equal item is inserted and removed.
 fn move_and_window<const SLOTS: usize>(name: &str, from: usize) -> Scenario<Model<SLOTS>> {
     let x = even(0);
     Scenario::new(name, move || with(from, &[x]))
@@ -74,18 +74,18 @@ fn move_and_window<const SLOTS: usize>(name: &str, from: usize) -> Scenario<Mode
         .deep_outcomes(&[[1, 0, 1]])
 }
 
-/// In buckets of two slots.
+/// The same with buckets of two slots.
 fn window_beside_move(from: usize) -> Scenario {
     let name = format!("lookup, move {}, insert and remove", direction(from));
     move_and_window(&name, from)
 }
 
-/// In buckets of three: the copy that is removed is in delivery.
+/// The same with buckets of three slots: the removed copy is in delivery.
 fn window_in_delivery() -> Scenario<Model<3>> {
     move_and_window("lookup, move Q to P, insert and remove in delivery", Q)
 }
 
-/// A lookup between two movers.
+/// A lookup, while two movers are active.
 fn two_movers(residents: [usize; 2], from: [usize; 2]) -> Scenario {
     let x = even(0);
     let copies = residents[P] + residents[Q];
@@ -102,10 +102,10 @@ fn two_movers(residents: [usize; 2], from: [usize; 2]) -> Scenario {
     .large()
 }
 
-/// No relocation at all: an equal item is inserted where the lookup has passed,
-/// and then one of the two removed.
+/// There is no relocation. An equal item is inserted where the lookup has already read, and then
+/// one of the two is removed.
 fn window(resident: usize) -> Scenario {
-    // `insert` takes the emptier bucket, which is the other one.
+    // `insert` chooses the emptier bucket, which is the other one.
     let x = even(0);
     Scenario::new(
         &format!("lookup, insert and remove, resident in {resident}"),
@@ -211,8 +211,8 @@ fn each_ordering_of_a_lookup_against_a_move_counts() {
     moves(P, 1).must_fail(Step::Erase, LAW);
 }
 
-/// Advance and Decide, which come after them, release them; the rest of the word
-/// is in its release sequence.
+/// The later steps Advance and Decide release the marks, and the other bits of the word are in its
+/// release sequence.
 #[test]
 fn neither_an_outline_nor_a_shadow_need_be_released() {
     for from in ENDS {

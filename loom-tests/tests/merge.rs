@@ -1,8 +1,8 @@
-//! A merge adds every copy that is in the other filter during the whole call, while that one's
-//! items move and its words are split.
+//! A merge adds every copy that is in the other filter during the whole call, while items of that
+//! filter move and its words are split.
 //!
-//! Only the thread that merges uses the filter that it merges into. Inserts are the same there as
-//! elsewhere, and a second thread would only multiply the interleavings.
+//! Only the merging thread uses the target filter. Inserts are the same there as elsewhere, and a
+//! second thread would only multiply the interleavings.
 #![cfg(guira_loom)]
 
 mod common {
@@ -23,16 +23,16 @@ use guira_loom_tests::{
 
 const LAW: &str = "not merged";
 
-/// What loom says of a merge that sees a word of a level beyond the planes, but not that there are
-/// more planes: it scans the chunk again for ever.
+/// The message of loom if a merge sees a word whose level is beyond the planes, but does not see
+/// that there are more planes. It then repeats the chunk without end.
 const ENDLESS: &str = "Model exceeded maximum number of branches";
 
 /// Bits of an item that goes to the new word in the first two splits.
 const GOES: u64 = 0b111;
-/// Bits of one that stays in the first and goes in the second.
+/// Bits of an item that stays in the first split and goes in the second.
 const GOES_LATER: u64 = 0b110;
 
-/// Merges the filter into an empty one: how many copies of the item are in it then.
+/// Merges the filter into an empty one, and returns the number of copies of the item in it.
 fn merged<const PHASE_BITS: u32>(
     into: &Model<2, PHASE_BITS>,
     filter: &Model<2, PHASE_BITS>,
@@ -52,7 +52,7 @@ fn merged_growing(filter: &Growing<2>, x: Item) -> usize {
     merged(&Growing::growing(&[&[], &[]], 0), filter, x)
 }
 
-/// A merge while an item is moved. `chunk`: buckets that it scans at a time.
+/// A merge that scans `chunk` buckets at a time, while an item is moved.
 fn one_mover(from: usize, chunk: usize) -> Scenario {
     let x = even(0);
     let name = format!("merge by {chunk}, move {}", direction(from));
@@ -63,7 +63,7 @@ fn one_mover(from: usize, chunk: usize) -> Scenario {
         .outcomes(&[[1, 0], [1, 1], [2, 0], [2, 1]])
 }
 
-/// A merge while the item's word is split.
+/// A merge, while the word of the item is split.
 fn splits(low: u64, bucket: usize) -> Growth {
     let x = ending(low, 0);
     let name = format!("merge of {low:03b}, split of bucket {bucket}");
@@ -72,8 +72,8 @@ fn splits(low: u64, bucket: usize) -> Growth {
     while_a_word_is_split(merge, x, bucket)
 }
 
-/// A merge while all words are split `levels` times: a chunk is scanned again, over more planes
-/// than the one before it.
+/// A merge, while all words are split `levels` times. A chunk is scanned again, each time over more
+/// planes.
 fn levels(low: u64, bucket: usize, levels: u32) -> Growth {
     let x = ending(low, 0);
     let name = format!("merge of {low:03b} in {bucket}, {levels} levels");
@@ -82,7 +82,7 @@ fn levels(low: u64, bucket: usize, levels: u32) -> Growth {
     while_levels_complete(merge, x, levels)
 }
 
-/// A merge while the item is moved, and one word or both are split.
+/// A merge, while the item is moved and one or both words are split.
 fn move_and_split(from: usize, buckets: &'static [usize]) -> Growth {
     let x = ending(GOES, 0);
     let name = format!("merge, move {}, split of {buckets:?}", direction(from));
@@ -91,8 +91,8 @@ fn move_and_split(from: usize, buckets: &'static [usize]) -> Growth {
     while_moved_and_split(merge, x, from, buckets).mains(&[0])
 }
 
-/// A merge while a second copy comes to Q and the first one is taken from P, in chunks of `chunk`
-/// buckets; P is split and Q is not.
+/// A merge in chunks of `chunk` buckets, while a second copy is inserted into Q and the first one
+/// is removed from P. P is split, and Q is not.
 fn copies_come_and_go(chunk: usize) -> Growth {
     let x = ending(GOES, 0);
     let setup = move || {

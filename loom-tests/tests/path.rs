@@ -1,16 +1,17 @@
-//! A path of two relocations: the hole is passed on without a gap.
+//! A path of two relocations. The free slot is passed on, and no other insert can take it.
 #![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model, Step};
 use guira_loom_tests::Scenario;
 
-/// Buckets of a path: `first` goes from 0 to 1, `last` from 1 to 2 (indices here).
+/// The buckets of a path. `first` moves from the first one to the second, and `last` from the
+/// second to the third.
 const PATHS: [[usize; 3]; 4] = [[0, 1, 2], [2, 1, 0], [1, 0, 3], [0, 3, 2]];
 
 const MISSED: &str = "false negative";
 const ONCE: &str = "removed and left do not add up";
 
-/// first, last, and the new item for which the path is made.
+/// `first`, `last`, and the new item for which the path is made.
 fn items([a, b, c]: [usize; 3]) -> [Item; 3] {
     [
         Model::<2>::item(4, a, b, 0),
@@ -80,7 +81,7 @@ fn removes(path: [usize; 3]) -> Scenario {
     .outcomes(&[[1, 0, 1], [1, 1, 1]])
 }
 
-/// Two paths that meet in the middle bucket.
+/// Two paths that share the middle bucket.
 fn crossing() -> Scenario {
     let item = |a, b, nth| Model::<2>::item(4, a, b, nth);
     let (x, y, u, v) = (item(0, 1, 0), item(1, 2, 0), item(1, 2, 1), item(0, 1, 1));
@@ -99,9 +100,8 @@ fn crossing() -> Scenario {
     })
 }
 
-/// A move of an item, then a path that brings another copy of it into the same
-/// bucket, as the second hop; two removes. What the path's search has read of
-/// the source is older than the first move.
+/// An item is moved, then a path brings another copy of it into the same bucket as its second hop,
+/// and there are two removes. The search has read the source before the first move.
 fn path_after_move() -> Scenario {
     let (x, y) = (Model::<2>::item(4, 0, 1, 0), Model::<2>::item(4, 0, 3, 0));
     let new = Model::<2>::item(4, 1, 2, 0);

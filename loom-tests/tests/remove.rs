@@ -1,4 +1,5 @@
-//! Removal is exactly-once: as many answers true as there were copies.
+//! Each copy is removed exactly once: the number of removes that return true is the number of
+//! copies.
 #![cfg(guira_loom)]
 
 mod common {
@@ -9,7 +10,7 @@ use common::removes::{ONCE, PRESENT, one_remove_too_many, remove_and_reinsert, s
 use guira::model::{Fault, Model, Step};
 use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, other, with};
 
-/// One remove of the only copy while it is moved.
+/// One remove of the only copy, while it is moved.
 fn move_and_remove(from: usize, times: usize) -> Scenario {
     let x = even(0);
     let name = format!("remove, {times} moves {}", direction(from));
@@ -30,7 +31,7 @@ fn move_and_remove(from: usize, times: usize) -> Scenario {
         .outcomes(&[[1, times]])
 }
 
-/// Two removes of the only copy while it is moved.
+/// Two removes of the only copy, while it is moved.
 fn move_and_two_removes(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
@@ -52,7 +53,7 @@ fn move_and_two_removes(from: usize) -> Scenario {
     .outcomes(&[[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 0]])
 }
 
-/// Two movers and one thread that removes one time more than there are copies.
+/// Two movers, and a thread that removes once more than there are copies.
 fn two_movers(from: [usize; 2], residents: [usize; 2]) -> Scenario {
     let x = even(0);
     let copies = residents[P] + residents[Q];
@@ -72,11 +73,11 @@ fn two_movers(from: [usize; 2], residents: [usize; 2]) -> Scenario {
     )
 }
 
-/// As `two_movers`, but the first mover's slot is then taken by an item.
+/// As `two_movers`, but another item then fills the slot that the first mover leaves.
 fn chain_and_mover() -> Scenario {
     let item = |a, b| Model::<2>::item(4, a, b, 0);
     let (x, y, new) = (item(0, 1), item(0, 3), item(2, 3));
-    // Path: y out of 3 into the slot that x leaves in 0 for 1.
+    // The path moves y from 3 into the slot of 0 that x leaves for 1.
     Scenario::new("removes, path of two and a mover", move || {
         Model::new(&[&[x], &[], &[], &[y]])
     })
@@ -98,7 +99,7 @@ fn chain_and_mover() -> Scenario {
     .outcomes(&[[1, 0, 0]])
 }
 
-/// A second copy comes into Q, and the one in P is taken.
+/// A second copy is inserted into Q, and the one in P is removed.
 fn window() -> Scenario {
     let x = even(0);
     second_copy(
@@ -108,7 +109,7 @@ fn window() -> Scenario {
     )
 }
 
-/// A remove, then the item comes back, while a move is in progress.
+/// The item is removed and inserted again, while a move is in progress.
 fn reinsert(from: usize) -> Scenario {
     let x = even(0);
     let name = format!("removes and re-insert, move {}", direction(from));
@@ -123,7 +124,7 @@ fn reinsert(from: usize) -> Scenario {
     .large()
 }
 
-/// A move is given up because a remove takes the original.
+/// A move is given up because the original is removed.
 fn given_up(from: usize) -> Scenario {
     let (x, y) = (even(0), even(1));
     Scenario::new(
@@ -142,8 +143,8 @@ fn given_up(from: usize) -> Scenario {
     .outcomes(&[[1, 0], [1, 1]])
 }
 
-/// A completed remove, while the mover may stand still for ever, is seen: the
-/// lookup after it is false, and so is another remove.
+/// A completed remove is visible even if the mover is stopped: a later lookup and a later remove
+/// return false.
 fn ghost(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
@@ -266,14 +267,14 @@ fn marks_are_no_copies() {
 #[test]
 fn the_orderings_that_remove_relies_on_are_needed() {
     move_and_remove(P, 1).must_fail(Step::LoadForUpdate, PRESENT);
-    // Three moves, and P looks as before: who sees that must see the version.
+    // After three moves, P looks as before. A reader that sees this must see the version.
     move_and_remove(Q, 3).must_fail(Step::RereadP, PRESENT);
-    // Who sees T must see its S.
+    // A reader that sees T must see its S.
     move_and_remove(P, 1).must_fail(Step::Decide, PRESENT);
 }
 
-/// Advance and Decide, which come after the first two, release them. After Retract the word is what
-/// it was, and its release sequence continues.
+/// The later steps Advance and Decide release the first two. After Retract, the word has its former
+/// contents, and its release sequence continues.
 #[test]
 fn neither_an_outline_nor_a_shadow_nor_its_retreat_need_be_released() {
     for from in ENDS {

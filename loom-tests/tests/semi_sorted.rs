@@ -1,7 +1,7 @@
-//! The promises hold in filters of semi-sorted words, whose slots are in another order after each
-//! change.
+//! Filters of semi-sorted words keep the promises, although each change reorders the slots of a
+//! word.
 //!
-//! The steps are those of all filters, and explored in the other files. Here is one scenario of each
+//! All filters have the same steps, which the other files explore. This file has one scenario for each
 //! operation, and a step that it needs.
 #![cfg(guira_loom)]
 
@@ -22,7 +22,7 @@ fn with(bucket: usize, items: &[Item]) -> SemiSorted {
     SemiSorted::new(&residents)
 }
 
-/// A lookup while the item is moved. Beside it there is a larger one or a smaller one.
+/// A lookup, while the item is moved. Its word has another item, which is larger or smaller.
 fn lookup(from: usize, x: Item, beside: Item) -> Scenario<SemiSorted> {
     let of = [x, beside].map(Item::fingerprint);
     let name = format!("semi-sorted lookup of {of:?}, move {}", direction(from));
@@ -39,7 +39,7 @@ fn lookup(from: usize, x: Item, beside: Item) -> Scenario<SemiSorted> {
         .outcomes(&[[1, 1]])
 }
 
-/// Two inserts, and room for one.
+/// Two inserts, with room for one.
 fn last_slot() -> Scenario<SemiSorted> {
     let (x, y, full) = (even(0), even(1), [odd(0), odd(1)]);
     Scenario::new("semi-sorted, two inserts, one slot", move || {
@@ -60,7 +60,7 @@ fn last_slot() -> Scenario<SemiSorted> {
     .outcomes(&[[0, 1], [1, 0]])
 }
 
-/// A remove of the only copy while it is moved.
+/// A remove of the only copy, while it is moved.
 fn remove(from: usize) -> Scenario<SemiSorted> {
     let x = even(0);
     let name = format!("semi-sorted remove, move {}", direction(from));
@@ -77,7 +77,7 @@ fn remove(from: usize) -> Scenario<SemiSorted> {
         .outcomes(&[[1, 1]])
 }
 
-/// Two calls for an absent item, and one moves it away then.
+/// Two calls for an absent item, which one thread then moves.
 fn uniques() -> Scenario<SemiSorted> {
     let x = even(0);
     let unique = move |filter: &SemiSorted| filter.insert_unique(x).expect("there is room");
@@ -95,7 +95,7 @@ fn uniques() -> Scenario<SemiSorted> {
         .outcomes(&[[0, 1], [1, 0]])
 }
 
-/// A snapshot while the item is moved.
+/// A snapshot, while the item is moved.
 fn snapshot(from: usize) -> Scenario<SemiSorted> {
     let x = even(0);
     let name = format!("semi-sorted snapshot, move {}", direction(from));
@@ -115,7 +115,7 @@ fn snapshot(from: usize) -> Scenario<SemiSorted> {
 
 #[test]
 fn a_lookup_finds_what_is_moved_meanwhile() {
-    // With different prefixes.
+    // These items have different prefixes.
     let (x, y) = (even(0), Model::<2>::item(2, P, Q, 99));
     for from in ENDS {
         lookup(from, x, y).holds();

@@ -1,4 +1,4 @@
-//! A snapshot holds every item that is present during the whole call.
+//! A snapshot contains every item that is present during the whole call.
 #![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model};
@@ -6,7 +6,7 @@ use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};
 
 const LAW: &str = "lost from the snapshot";
 
-/// Takes a snapshot; all `items` must be in it. How many copies of the first are.
+/// Takes a snapshot, which must contain all `items`. Returns the number of copies of the first one.
 fn snapshot<const SLOTS: usize, const ITEMS: usize>(
     filter: &Model<SLOTS>,
     items: [Item; ITEMS],
@@ -17,14 +17,14 @@ fn snapshot<const SLOTS: usize, const ITEMS: usize>(
 }
 
 /// All outcomes of a snapshot with up to `copies` copies of the first item, and up to `moves`
-/// moves. A move that is in progress when the snapshot comes by may show both ends.
+/// moves. A move in progress may show both copies.
 fn outcomes(copies: usize, moves: usize) -> Vec<[usize; 2]> {
     (1..=copies)
         .flat_map(|copies| (0..=moves).map(move |moves| [copies, moves]))
         .collect()
 }
 
-/// The same with one more result, after these.
+/// These outcomes with one more result at the end.
 fn and<const N: usize>(outcomes: &[[usize; 2]], last: [usize; N]) -> Vec<[usize; 3]> {
     outcomes
         .iter()
@@ -32,8 +32,7 @@ fn and<const N: usize>(outcomes: &[[usize; 2]], last: [usize; N]) -> Vec<[usize;
         .collect()
 }
 
-/// Moves an item there and back and so on, until one move is given up: how many
-/// were made.
+/// Moves an item back and forth until a move is given up, and returns the number of moves.
 fn moves<const SLOTS: usize>(
     filter: &Model<SLOTS>,
     x: Item,
@@ -46,8 +45,7 @@ fn moves<const SLOTS: usize>(
         .count()
 }
 
-/// A snapshot while an item is moved once, or there and back. `chunk`: buckets
-/// that the snapshot scans at a time.
+/// A snapshot that scans `chunk` buckets at a time, while an item is moved once or back and forth.
 fn one_mover(from: usize, times: usize, chunk: usize) -> Scenario {
     let x = even(0);
     let name = format!("snapshot by {chunk}, {times} moves {}", direction(from));
@@ -57,8 +55,8 @@ fn one_mover(from: usize, times: usize, chunk: usize) -> Scenario {
         .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
 }
 
-/// The same with an item of buckets `ends` of four: in the part that was scanned,
-/// or that is still to come, or both.
+/// The same with an item whose buckets `ends` are two of four: both scanned, both not yet scanned,
+/// or one of each.
 fn one_mover_of_four(ends: [usize; 2], times: usize) -> Scenario {
     let x = Model::<2>::item(4, ends[0], ends[1], 0);
     let setup = move || {
@@ -73,7 +71,7 @@ fn one_mover_of_four(ends: [usize; 2], times: usize) -> Scenario {
         .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
 }
 
-/// A snapshot between two movers of two items of one pair.
+/// A snapshot, while two movers move two items of one pair.
 fn two_movers(from: [usize; 2]) -> Scenario<Model<3>> {
     let (x, y) = (even(0), odd(0));
     let setup = move || {
@@ -96,7 +94,7 @@ fn two_movers(from: [usize; 2]) -> Scenario<Model<3>> {
         .large()
 }
 
-/// A snapshot between two movers of two pairs of buckets.
+/// A snapshot, while two movers move items of two pairs.
 fn two_pairs() -> Scenario {
     let (x, y) = (Model::<2>::item(4, 0, 1, 0), Model::<2>::item(4, 2, 3, 0));
     Scenario::new("snapshot, movers of two pairs", move || {
@@ -113,8 +111,8 @@ fn two_pairs() -> Scenario {
     .large()
 }
 
-/// A snapshot during a chain: y goes from bucket 1 to 2, x from 0 into its slot,
-/// and a new item comes after it.
+/// A snapshot during a chain: y moves from bucket 1 to 2, x moves from 0 into the slot of y, and a
+/// new item is inserted behind x.
 fn chain(from: [usize; 3]) -> Scenario {
     let [first, middle, last] = from;
     let x = Model::<2>::item(4, first, middle, 0);
@@ -136,7 +134,7 @@ fn chain(from: [usize; 3]) -> Scenario {
         })
 }
 
-/// A snapshot while one of two copies is moved, and one removed.
+/// A snapshot, while one of two copies is moved and one is removed.
 fn move_and_remove(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
@@ -149,7 +147,7 @@ fn move_and_remove(from: usize) -> Scenario {
     .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
 }
 
-/// A snapshot while the item is moved, and a copy inserted and removed.
+/// A snapshot, while the item is moved, and a copy is inserted and removed.
 fn move_and_window(from: usize) -> Scenario {
     let x = even(0);
     let name = format!("snapshot, move {}, insert and remove", direction(from));
@@ -163,7 +161,7 @@ fn move_and_window(from: usize) -> Scenario {
         .law(move |filter, _| assert_eq!(filter.copies_at_rest(x), 1, "copies at rest"))
 }
 
-/// Two snapshots at once; one of them finds no place among the frontiers.
+/// Two snapshots at the same time. One of them finds no place among the frontiers.
 fn two_snapshots(from: usize) -> Scenario {
     let x = even(0);
     Scenario::new(
@@ -178,7 +176,7 @@ fn two_snapshots(from: usize) -> Scenario {
     .large()
 }
 
-/// One snapshot after the other, in the same place among the frontiers.
+/// Two snapshots in succession that use the same place among the frontiers.
 fn snapshot_after_snapshot(from: usize) -> Scenario {
     let x = even(0);
     let name = format!("snapshot after snapshot, move {}", direction(from));
@@ -201,7 +199,7 @@ fn a_snapshot_has_what_is_moved_meanwhile() {
     }
 }
 
-/// In the part that was scanned, in the part to come, and across the frontier.
+/// The move is in the scanned part, in the part to come, or across the frontier.
 #[test]
 fn a_snapshot_has_what_is_moved_far_from_it() {
     for (p, q) in [(0, 1), (2, 3), (0, 3), (1, 2)] {

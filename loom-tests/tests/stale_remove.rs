@@ -1,16 +1,16 @@
-//! A remove that kills a shadow: another move's shadow is never hit.
+//! A remove that kills a shadow never hits the shadow of another move.
 //!
 //! The remove has seen S in one word and T in the other, but exchanges only the word with S. While
-//! it is preempted, that move ends, the copy comes back to where it was, and another mover sets its
-//! mark. The word then has the bits that the remove has seen, but this move is not decided. A
-//! second remove then takes the copy itself: two answers true for one copy.
+//! it is preempted, that move ends, the copy returns to its former place, and another mover sets
+//! its mark. The word then has the bits that the remove has seen, but this move is not decided. If
+//! a second remove then takes the copy itself, two removes return true for one copy.
 #![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Step};
 use guira_loom_tests::{ENDS, P, Scenario, direction, even, odd, with};
 
 const ONCE: &str = "removed and left do not add up";
-/// The mover finds its undecided shadow killed.
+/// The mover finds that its undecided shadow was killed.
 const KILLED: &str = "Mark::Outline";
 
 /// `even` in one direction and `odd` in the other, for variety.
@@ -18,8 +18,8 @@ fn item(from: usize) -> Item {
     if from == P { even(0) } else { odd(0) }
 }
 
-/// One thread ends the move with which the scenario begins, and makes the next
-/// one; the other removes twice.
+/// One thread ends the move with which the scenario begins, and performs the next one. The other
+/// thread removes twice.
 fn stale(from: usize) -> Scenario {
     let x = item(from);
     let name = format!("stale remove, {}", direction(from));
@@ -36,7 +36,7 @@ fn stale(from: usize) -> Scenario {
         })
 }
 
-/// The next move is a third thread's: it may have begun before the remove.
+/// A third thread performs the next move, which may begin before the remove.
 fn stale_beside(from: usize) -> Scenario {
     let x = item(from);
     let name = format!("stale remove, mover beside, {}", direction(from));

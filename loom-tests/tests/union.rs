@@ -1,5 +1,5 @@
-//! A union raises each item to the number of copies that the other filter has, and no further: beside
-//! another union, an `insert_unique`, and moves in either filter.
+//! A union raises each item to the number of copies in the other filter, and no further. Another
+//! union, an `insert_unique`, and moves in either filter run concurrently.
 #![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model, Step};
@@ -8,7 +8,7 @@ use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, with};
 const MORE: &str = "more copies than in either filter";
 const LOST: &str = "an item is not united";
 
-/// A filter with these copies of one item, in a thread of its own.
+/// A filter with these copies of one item, which only one thread uses.
 fn source(bucket: usize, copies: usize, x: Item) -> Model<2> {
     with(bucket, &vec![x; copies]).scanned_by(2)
 }
@@ -21,7 +21,7 @@ fn unite(filter: &Model<2>, bucket: usize, copies: usize, x: Item) -> usize {
     0
 }
 
-/// Into a filter that has `here` copies two others are united, which have `there` copies each.
+/// Two filters with `there` copies each are united into a filter with `here` copies.
 fn two_unions(x: Item, here: usize, there: usize) -> Scenario {
     let name = format!("two unions of {there} with {here}, of {x:?}");
     let start = move || match here {
@@ -41,7 +41,7 @@ fn two_unions(x: Item, here: usize, there: usize) -> Scenario {
         .outcomes(&[[0, 0]])
 }
 
-/// As `two_unions` of one copy each, and the second thread moves the item away from its home.
+/// As `two_unions` of one copy each, but the second thread also moves the item away from its home.
 fn two_unions_and_move() -> Scenario {
     let x = even(0);
     Scenario::new("two unions, one moves the item", || Model::new(&[&[], &[]]))
@@ -87,7 +87,7 @@ fn union_beside_a_move(from: usize) -> Scenario {
         .outcomes(&[[0, 1]])
 }
 
-/// A union of a filter in which the item moves: unlike a merge, it never counts a copy twice.
+/// A union of a filter in which the item moves. Unlike a merge, it never counts a copy twice.
 fn union_of_what_moves(from: usize, chunk: usize) -> Scenario {
     let x = even(0);
     let name = format!("union by {chunk}, move {} in the other", direction(from));
@@ -108,7 +108,7 @@ fn union_of_what_moves(from: usize, chunk: usize) -> Scenario {
         .outcomes(&[[1, 0], [1, 1]])
 }
 
-/// A union of a filter from which the item is removed: it has the item or not.
+/// A union of a filter from which the item is removed. The result may contain the item or not.
 fn union_of_what_goes(from: usize) -> Scenario {
     let x = even(0);
     let name = format!("union, remove from {from} in the other");

@@ -1,4 +1,4 @@
-//! insert_unique is exact: of an absent item one copy gets in, and one call says so.
+//! Of an absent item one copy is inserted, and exactly one `insert_unique` returns true.
 #![cfg(guira_loom)]
 
 use guira::model::{Fault, Item, Model, Step};
@@ -6,7 +6,7 @@ use guira_loom_tests::{ENDS, P, Q, Scenario, direction, even, odd, other, with};
 
 const TWICE: &str = "not exactly one insert_unique";
 const PRESENT: &str = "a present item is inserted again";
-const NO_ROOM: &str = "told that there is no room, which there was throughout";
+const NO_ROOM: &str = "refused although there was always room";
 const REST: &str = "answers and copies disagree";
 
 fn unique(filter: &Model<2>, item: Item) -> usize {
@@ -18,8 +18,8 @@ fn at_home(home: usize, nth: usize) -> Item {
     if home == P { even(nth) } else { odd(nth) }
 }
 
-/// A call in a filter with one slot to spare, which a remove and an insert carry from one
-/// bucket to the other one.
+/// A call in a filter with one free slot, which a remove and an insert move from one bucket to the
+/// other.
 fn spare_slot() -> Scenario {
     let (x, z) = (even(0), even(1));
     let (a, b, c) = (odd(0), odd(1), odd(2));
@@ -39,14 +39,14 @@ fn empty() -> Model<2> {
     Model::new(&[&[], &[]])
 }
 
-/// A filter in which the home of some items is fuller by one, so that calls for them reserve in
-/// the other word.
+/// A filter in which the home of some items has one item more than the other word, so that calls
+/// reserve in the other word.
 fn fuller(home: usize) -> Model<2> {
     with(home, &[at_home(home, 1)])
 }
 
-/// Two calls for the first of `items`, in the filter that `start` makes; `second` is what the
-/// thread of the second one does. In the end each of the items is in once.
+/// Two calls for the first of `items`, in the filter that `start` makes. `second` is what the
+/// second thread does. At the end, the filter has one copy of each item.
 fn two_calls<const N: usize>(
     name: &str,
     start: impl Fn() -> Model<2> + Send + Sync + 'static,
@@ -66,21 +66,21 @@ fn two_calls<const N: usize>(
         .outcomes(&[[0, 1], [1, 0]])
 }
 
-/// Two calls, nothing else.
+/// Two calls.
 fn two(home: usize) -> Scenario {
     let x = at_home(home, 0);
     let name = format!("two uniques, home {home}");
     two_calls(&name, empty, [x], move |filter| unique(filter, x)).mains(&[0])
 }
 
-/// A call, and then the item is moved away from where it was added.
+/// A call, after which the item is moved away from where it was added.
 fn unique_and_move(filter: &Model<2>, item: Item, from: usize) -> usize {
     let inserted = unique(filter, item);
     filter.relocate(item, from);
     inserted
 }
 
-/// Two calls, and one moves the item away from home.
+/// Two calls. One thread then moves the item away from its home.
 fn two_and_move(home: usize) -> Scenario {
     let x = at_home(home, 0);
     let name = format!("two uniques, one moves it, home {home}");
@@ -89,7 +89,7 @@ fn two_and_move(home: usize) -> Scenario {
     })
 }
 
-/// As `two_and_move`, and then the same thread reserves for another item.
+/// As `two_and_move`, after which the same thread reserves for another item.
 fn two_and_move_and_reserve() -> Scenario {
     let (x, y) = (even(0), even(1));
     let name = "two uniques, one moves it and inserts another";
@@ -108,7 +108,7 @@ fn two_away(home: usize) -> Scenario {
     two_calls(&name, start, [x], move |filter| unique(filter, x)).mains(&[0])
 }
 
-/// As `two_away`, and one moves the item home.
+/// As `two_away`, but one call then moves the item home.
 fn two_away_and_move(home: usize) -> Scenario {
     let x = at_home(home, 0);
     let name = format!("two uniques away from home {home}, one moves it");
@@ -118,14 +118,14 @@ fn two_away_and_move(home: usize) -> Scenario {
     })
 }
 
-/// Makes a home that is fuller as empty as the other word, and calls.
+/// Removes the additional item of the home, and then calls.
 fn unique_at_home(filter: &Model<2>, home: usize) -> usize {
     let removed = filter.remove(at_home(home, 1));
     assert!(removed, "a present item is not removed");
     unique(filter, at_home(home, 0))
 }
 
-/// Two calls; one may reserve at home and the other one away.
+/// Two calls. One may reserve at home, and the other one away from home.
 fn home_and_away(home: usize) -> Scenario {
     let x = at_home(home, 0);
     let name = format!("a unique at home {home} and one away");
@@ -135,7 +135,7 @@ fn home_and_away(home: usize) -> Scenario {
     })
 }
 
-/// A call for the item that P is the home of, what `second` does for it, and a remove of it.
+/// A call for the item whose home is P, the calls of `second` for it, and a remove of it.
 fn two_and_remove(
     name: &str,
     start: impl Fn() -> Model<2> + Send + Sync + 'static,
@@ -155,7 +155,7 @@ fn two_and_remove(
         .outcomes(&[[0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 1]])
 }
 
-/// Both words are full, and a resident of one of them has an alternate that is not.
+/// Both words are full. One of them has a resident whose alternate bucket is not full.
 fn both_full() -> Scenario {
     let item = |a, b, nth| Model::<2>::item(4, a, b, nth);
     let (x, y, z, w) = (item(0, 1, 0), item(0, 1, 1), item(0, 1, 2), item(0, 3, 0));
@@ -190,7 +190,7 @@ fn three() -> Scenario {
         .outcomes(&[[0, 0, 1], [0, 1, 0], [1, 0, 0]])
 }
 
-/// The item is present and moves, in a filter in which its home has another one besides, or not.
+/// The item is present and moves. Its home may have one item more than the other word.
 fn present(home: usize, fuller: bool, from: usize) -> Scenario {
     let (x, y) = (at_home(home, 0), at_home(home, 1));
     let what = if fuller { "fuller home" } else { "home" };
@@ -213,8 +213,8 @@ fn present(home: usize, fuller: bool, from: usize) -> Scenario {
         .outcomes(&[[0, 0]])
 }
 
-/// A plain insert at home and a move away from there: the home is then the same
-/// word as before. If the call says it was first, the other thread counts two.
+/// A plain insert at home and a move away from it, after which the home has its former contents. If
+/// the call returns true, the other thread must count two copies.
 fn insert_and_move() -> Scenario {
     let x = even(0);
     Scenario::new("unique, insert, move away, count", empty)
@@ -271,10 +271,10 @@ fn two_and_insert() -> Scenario {
         .outcomes(&[[0, 0, 1], [0, 1, 1], [1, 0, 1]])
 }
 
-/// A plain insert into the other bucket, then a remove of the copy at home: one
-/// copy is there all the time.
+/// A plain insert into the other bucket, and then a remove of the copy at home. One copy is always
+/// present.
 fn window(home: usize) -> Scenario {
-    // Away from home a plain insert finds the emptier bucket.
+    // Away from home, a plain insert finds the emptier bucket.
     let x = at_home(home, 0);
     Scenario::new(
         &format!("unique, insert and remove, home {home}"),
@@ -292,7 +292,7 @@ fn window(home: usize) -> Scenario {
     .outcomes(&[[0, 1]])
 }
 
-/// The home is full: both calls reserve in the other word.
+/// The home is full, so both calls reserve in the other word.
 fn full_home() -> Scenario {
     let (x, y, z) = (even(0), even(1), odd(0));
     Scenario::new("two uniques, full home", move || {
@@ -309,7 +309,7 @@ fn full_home() -> Scenario {
     .outcomes(&[[0, 1], [1, 0]])
 }
 
-/// A call for each of two classes, which takes the other one's reservation away.
+/// A call for each of two classes. Each may remove the other's reservation.
 fn two_classes(name: &str, x: Item, y: Item) -> Scenario {
     Scenario::new(name, empty)
         .thread(move |filter| unique(filter, x))
@@ -322,7 +322,7 @@ fn two_classes(name: &str, x: Item, y: Item) -> Scenario {
         .outcomes(&[[1, 1]])
 }
 
-/// Two classes, one home, and one empty slot in each word.
+/// Two classes have the same home, and each word has one empty slot.
 fn two_classes_one_slot() -> Scenario {
     let (x, y, z) = (even(0), even(1), even(2));
     Scenario::new("uniques of two classes, one slot", move || {
@@ -340,7 +340,7 @@ fn two_classes_one_slot() -> Scenario {
     .outcomes(&[[1, 1]])
 }
 
-/// A reservation is not an item: a lookup and a count beside it.
+/// A reservation is not an item: a lookup and a count must not find it.
 fn reservation_is_no_item() -> Scenario {
     let (x, y) = (even(0), even(1));
     Scenario::new("unique, lookup and count of another", empty)
@@ -436,7 +436,7 @@ fn without_a_fence_between_reserve_and_read_it_fails() {
 #[test]
 fn two_classes_share_a_home() {
     two_classes("uniques of two classes", even(0), even(1)).holds();
-    // Of each the home is the other word of the other one.
+    // The home of each is the other word of the other one.
     two_classes("uniques of two classes, opposite homes", even(0), odd(0)).holds();
     two_classes_one_slot().holds();
     reservation_is_no_item().holds();
@@ -462,7 +462,7 @@ fn if_others_keep_the_reservation_it_fails() {
     insert_and_move().must_fail(Fault::ReservationKept, PRESENT);
 }
 
-/// A fence follows Reserve, and between it and the end the call only loads, or evicts.
+/// A fence follows Reserve. Between it and its end, the call only loads, or evicts.
 #[test]
 fn neither_a_reservation_nor_its_end_need_be_released() {
     for home in ENDS {

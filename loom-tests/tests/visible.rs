@@ -1,5 +1,5 @@
-//! What a thread wrote before it inserted an item is visible to a thread that finds the item, even
-//! if others have moved it or split its word in between.
+//! If a thread writes something and then inserts an item, a thread that finds the item sees the
+//! write, even if others have moved the item or split its word.
 #![cfg(guira_loom)]
 
 use guira::model::{Model, Step};
@@ -13,7 +13,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 const LAW: &str = "an item is found before what was written before it was inserted";
 
 loom::lazy_static! {
-    /// What is written: no part of the filter, and nothing else orders it.
+    /// The write is outside the filter, and nothing else orders it.
     static ref WRITTEN: AtomicUsize = AtomicUsize::new(0);
 }
 
@@ -21,18 +21,18 @@ fn write() {
     WRITTEN.store(1, Relaxed);
 }
 
-/// What was found, which must not be ahead of what is written.
+/// Checks that the lookup found nothing that was not yet written.
 fn law(found: usize) -> usize {
     assert!(WRITTEN.load(Relaxed) >= found, "{LAW}");
     found
 }
 
-/// A pair with `bucket` as the emptier one.
+/// A pair in which `bucket` is the emptier one.
 fn emptier(bucket: usize) -> Model<2> {
     with(other(bucket), &[odd(0)])
 }
 
-/// A lookup while the item is inserted into `bucket`, and moved from there.
+/// A lookup, while the item is inserted into `bucket` and moved from there.
 fn moved(bucket: usize) -> Scenario {
     let x = even(0);
     let name = format!("lookup, insert, move {}", direction(bucket));
@@ -48,7 +48,7 @@ fn moved(bucket: usize) -> Scenario {
         .outcomes(&[[0, 1, 0], [0, 1, 1], [1, 1, 0], [1, 1, 1]])
 }
 
-/// The number of copies in place of the lookup, and `insert_unique` in place of `insert`.
+/// A count instead of the lookup, and `insert_unique` instead of `insert`.
 fn counted(bucket: usize) -> Scenario {
     let x = even(0);
     let name = format!("count, insert_unique into {bucket}");
@@ -79,7 +79,7 @@ fn told_present() -> Scenario {
         .outcomes(&[[0, 0], [1, 1]])
 }
 
-/// A lookup while the word to which the item comes is split.
+/// A lookup, while the word into which the item is inserted is split.
 fn split(low: u64, bucket: usize) -> Growth {
     let (x, resident) = (ending(low, 0), ending(low ^ 1, 0));
     let name = format!("lookup of {low:03b}, insert, split of bucket {bucket}");
@@ -120,8 +120,8 @@ fn the_release_of_an_insert_counts() {
     moved(P).must_fail(Step::Claim, LAW);
 }
 
-// A move hands it on twice over: LoadForUpdate and Decide acquire it, Outline and all that comes after
-// releases it. So none of these orderings alone has a control here.
+// A move orders the write twice: LoadForUpdate and Decide acquire it, and Outline and all later
+// steps release it. Therefore none of these orderings alone has a control here.
 
 #[test]
 fn each_ordering_of_a_lookup_counts() {

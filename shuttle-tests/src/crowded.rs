@@ -1,12 +1,12 @@
-//! Filters with hardly any room left, fixed and growing, and writers that keep them so.
+//! Filters with almost no room, fixed and growing, and writers that keep them full.
 
 use crate::items::hash;
 use guira::{Builder, CuckooFilter};
 use std::hash::BuildHasher;
 
-/// What is said of an own item that a lookup does not find.
+/// The message if a lookup does not find an item of its own thread.
 pub const MISSED: &str = "an item is not found";
-/// What is said of an own item that a remove does not find.
+/// The message if a remove does not find an item of its own thread.
 pub const NOT_REMOVED: &str = "remove of a present item is false";
 
 /// A filter with residents, and hashes that are not in it.
@@ -14,13 +14,13 @@ pub const NOT_REMOVED: &str = "remove of a present item is false";
 pub struct Filled {
     /// The filter.
     pub filter: CuckooFilter,
-    /// Hashes that are in it once.
+    /// Hashes that are in the filter once.
     pub residents: Vec<u64>,
-    /// Hashes that are not in it.
+    /// Hashes that are not in the filter.
     pub newcomers: Vec<u64>,
 }
 
-/// 8 buckets of 3 slots, with two empty slots.
+/// A filter of 8 buckets of 3 slots, with two empty slots.
 #[must_use]
 pub fn fixed() -> Filled {
     let filter = CuckooFilter::from_bytes(&eight_buckets(builder().seed(0)));
@@ -28,21 +28,23 @@ pub fn fixed() -> Filled {
     fill(filter, |filter| filter.len() + 2 >= 8 * 3)
 }
 
-/// Of a filter with 3 slots in a bucket, whatever its hasher.
+/// The same with 3 slots in a bucket, for any hasher.
 #[must_use]
 pub fn builder() -> Builder {
     CuckooFilter::builder().capacity(2).fingerprint_bits(20)
 }
 
-/// The snapshot of an empty filter with 8 buckets. The builder makes 2 or 16 of so few items.
+/// The snapshot of an empty filter with 8 buckets. The builder would use 2 or 16 for this
+/// capacity.
 #[must_use]
 pub fn eight_buckets<S: BuildHasher + 'static>(builder: Builder<S>) -> Vec<u8> {
     let filter = builder.build().expect("a small filter");
-    assert_eq!(filter.bucket_slots(), 3, "as the laws are made for");
+    assert_eq!(filter.bucket_slots(), 3, "the laws expect 3 slots");
     snapshot(&filter.to_bytes(), 8, 0)
 }
 
-/// 4 buckets of 4 slots that have become 8 of 5 slots, on the way to 16 of 6 slots.
+/// A filter that has doubled from 4 buckets of 4 slots to 8 of 5 slots, and is doubling to 16 of 6
+/// slots.
 #[must_use]
 pub fn grown() -> Filled {
     fill(growable(4, 2), |filter| {
@@ -51,8 +53,8 @@ pub fn grown() -> Filled {
     })
 }
 
-/// An empty filter that can double `levels` times, with 11 bits and 4 slots. The
-/// builder makes none that is so small.
+/// An empty filter with 11 bits and 4 slots that can double `levels` times. The builder makes no
+/// filter that small.
 fn growable(buckets: u64, levels: u8) -> CuckooFilter {
     const BITS: u32 = 11;
     let builder = CuckooFilter::builder().capacity(2).max_capacity(20);
@@ -64,14 +66,14 @@ fn growable(buckets: u64, levels: u8) -> CuckooFilter {
     CuckooFilter::from_bytes(&bytes).expect("what FORMAT.md says")
 }
 
-/// The snapshot of an empty filter with this number of buckets, which may be fewer than the builder
-/// makes (docs/FORMAT.md). The rest of the header is that of `other`.
+/// The snapshot of an empty filter with this number of buckets, which may be less than the builder
+/// uses (docs/FORMAT.md). The rest of the header is that of `other`.
 fn snapshot(other: &[u8], buckets: u64, empty: u64) -> Vec<u8> {
     let mut bytes = other[..64].to_vec();
     bytes[16..24].copy_from_slice(&buckets.to_le_bytes());
     bytes.extend([0; 8]); // the doublings
     for _ in 0..buckets / 2 {
-        // A chunk: its tag, and two words.
+        // A chunk is a tag and two words.
         bytes.extend([0, empty, empty].map(u64::to_le_bytes).as_flattened());
     }
     let sum = crc32fast::hash(&bytes);
@@ -96,8 +98,8 @@ fn fill(filter: CuckooFilter, enough: impl Fn(&CuckooFilter) -> bool) -> Filled 
     }
 }
 
-/// Removes items of its own and inserts them and others, back and forth. Returns the items that are
-/// left. Of the item `kept` a second copy comes and one goes.
+/// Removes its own items and inserts them and others, back and forth, and returns the remaining
+/// items. Of the item `kept`, a second copy is inserted and one is removed.
 pub fn churn(filter: &CuckooFilter, own: [u64; 2], new: [u64; 2], kept: u64) -> Vec<u64> {
     let mut left = Vec::new();
     for (own, new) in own.into_iter().zip(new) {

@@ -1,4 +1,4 @@
-//! What the laws work on: items of known buckets, and threads.
+//! The material of the laws: items whose buckets are known, and threads.
 
 use guira::model::{Growing, Item};
 use shuttle::{
@@ -6,11 +6,12 @@ use shuttle::{
     thread,
 };
 
-/// Hands out items of a filter of some buckets, no two with one fingerprint.
+/// Returns items of a filter with a fixed number of buckets, all with different fingerprints.
 #[derive(Debug)]
 pub struct Items {
     buckets: usize,
-    /// Items handed out of the pairs that share their fingerprints: those with one sum.
+    /// The number of items per class of pairs that share their fingerprints, which are the pairs
+    /// with the same sum.
     taken: Vec<usize>,
 }
 
@@ -24,24 +25,24 @@ impl Items {
         }
     }
 
-    /// Another item whose pair is `a` and `b`: one even and one odd bucket.
+    /// Another item whose pair is `a` and `b`, one even and one odd bucket.
     pub fn of(&mut self, a: usize, b: usize) -> Item {
         let nth = &mut self.taken[(a + b) % self.buckets];
         *nth += 1;
         Growing::<2>::item_ending(self.buckets, (a, b), 0, 0, *nth - 1)
     }
 
-    /// Another item of a bucket and one of its neighbours in the ring of buckets: a
-    /// hole is then as many hops away as it looks.
+    /// Another item of a bucket and one of its neighbours in the ring of buckets. The number of hops to a
+    /// free slot is then the distance in the ring.
     pub fn beside(&mut self, bucket: usize) -> Item {
         let other = bucket + if chance(2) { 1 } else { self.buckets - 1 };
         self.of(bucket, other % self.buckets)
     }
 }
 
-/// A hash whose fingerprint is that of no other `nth`, below 64, in any layout; the
-/// rest is as the scheduler says. A fixed filter takes the 9 lowest bits, among others, and one
-/// that can grow those from 18 to 26.
+/// A hash whose fingerprint differs from that of every other `nth` below 64, in any layout. The
+/// scheduler chooses the other bits. A fixed filter uses the 9 lowest bits, among others, and a
+/// filter that can grow uses those from 18 to 26.
 #[must_use]
 pub fn hash(nth: u64) -> u64 {
     assert!(nth < 64, "six bits tell the hashes apart");
@@ -50,28 +51,28 @@ pub fn hash(nth: u64) -> u64 {
     random & !(0x1ff | 0x1ff << 18) | own | own << 18
 }
 
-/// True once in `of` times, as the scheduler says.
+/// True with a probability of 1 in `of`. The scheduler decides.
 #[must_use]
 pub fn chance(of: u32) -> bool {
     thread_rng().gen_ratio(1, of)
 }
 
-/// A number below `end`, as the scheduler says.
+/// A number below `end` that the scheduler chooses.
 #[must_use]
 pub fn below(end: usize) -> usize {
     thread_rng().gen_range(0..end)
 }
 
-/// One of `values`, as the scheduler says.
+/// One of `values` that the scheduler chooses.
 #[must_use]
 pub fn one_of<T: Copy>(values: &[T]) -> T {
     values[below(values.len())]
 }
 
-/// What a thread does.
+/// The work of a thread.
 pub type Part<R> = Box<dyn FnOnce() -> R + Send>;
 
-/// Runs all parts at once, each in a thread of its own, and returns their results.
+/// Runs all parts concurrently, each in its own thread, and returns their results.
 pub fn at_once<R: Send + 'static>(parts: Vec<Part<R>>) -> Vec<R> {
     let threads: Vec<_> = parts.into_iter().map(thread::spawn).collect();
     threads

@@ -1,9 +1,9 @@
 //! Runs a law of the filter under many schedules, at random and by PCT.
 //!
-//! A [`Law`] is a body that starts some threads and asserts what must hold, and that says what it
-//! has come across ([`Seen`]). [`Law::holds`] runs it without a fault and asserts that all of that
-//! was seen. [`Law::must_fail`] switches a fault on, expects the law to break, and replays the
-//! schedule that broke it. `README.md` has the commands.
+//! A [`Law`] is a body that starts threads, asserts what must hold, and records which events it has
+//! seen ([`Seen`]). [`Law::holds`] runs it without a fault and asserts that every event was seen.
+//! [`Law::must_fail`] activates a fault, expects the law to break, and replays the schedule that
+//! broke it. `README.md` has the commands.
 #![cfg(guira_shuttle)]
 
 pub mod crowded;
@@ -27,7 +27,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Tests, one for each fault: with it the law must break, and say one of `$messages`.
+/// Defines a test for each fault, with which the law must break and print one of `$messages`.
 #[macro_export]
 macro_rules! controls {
     ($messages:expr; $($name:ident: $law:ident, $fault:ident;)*) => {$(
@@ -38,23 +38,22 @@ macro_rules! controls {
     )*};
 }
 
-/// Schedules that a law is run under, by each scheduler, unless
-/// `GUIRA_SHUTTLE_ITERATIONS` says otherwise.
+/// The number of schedules for a law and a scheduler, unless `GUIRA_SHUTTLE_ITERATIONS` is set.
 const ITERATIONS: usize = 20_000;
 
-/// The event that a law is for must happen at least once in this number of schedules.
+/// The event that a law is about must happen at least once in this number of schedules.
 const RAREST: usize = 200;
 
-/// The depth of PCT: one more than the changes of priority in a schedule.
+/// The depth of PCT: one more than the number of priority changes in a schedule.
 const DEPTH: usize = 4;
 
-/// Steps of one execution after which it is taken for endless.
+/// If an execution has more steps, it is considered endless.
 const MAX_STEPS: usize = 100_000;
 
-/// A search lies on the stack.
+/// A search needs a large stack.
 const STACK_BYTES: usize = 1 << 18;
 
-/// What the library itself, or a model at rest, says of a protocol that is broken.
+/// Messages of the library itself, or of a model at rest, about a broken protocol.
 const BROKEN: [&str; 9] = [
     "is_marked(Mark::",
     "a mark is left",
@@ -67,12 +66,12 @@ const BROKEN: [&str; 9] = [
     "exceeded max_steps",
 ];
 
-/// What the executions of a run have come across: in how many of them each.
+/// The number of executions of a run in which each event was seen.
 #[derive(Debug, Default)]
 pub struct Seen(Mutex<BTreeMap<&'static str, usize>>);
 
 impl Seen {
-    /// Says of this execution whether `what` happened in it. To be said of each.
+    /// Records whether `what` happened in this execution. Every execution must call this.
     pub fn note(&self, what: &'static str, happened: bool) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *seen.entry(what).or_default() += usize::from(happened);
@@ -102,7 +101,7 @@ impl Seen {
     }
 }
 
-/// Who decides which thread runs next.
+/// The scheduler that decides which thread runs next.
 #[derive(Clone, Copy, Debug)]
 enum Choice {
     Random,
@@ -132,17 +131,17 @@ impl std::fmt::Debug for Law {
     }
 }
 
-/// Some executions of a law.
+/// The executions of a law by one scheduler.
 struct Run {
     schedules: usize,
     seen: Arc<Seen>,
     time: Duration,
-    /// The panic's message and the schedule, if an execution failed.
+    /// The message of the panic and the schedule, if an execution failed.
     failure: Option<(String, Replay)>,
 }
 
 impl Law {
-    /// The law that `body` states.
+    /// The law that `body` checks.
     pub fn new(name: &'static str, body: impl Fn(&Seen) + Send + Sync + 'static) -> Self {
         Self {
             name,
@@ -150,12 +149,12 @@ impl Law {
         }
     }
 
-    /// Runs the law by both schedulers.
+    /// Runs the law with both schedulers.
     ///
     /// # Panics
     ///
-    /// If an execution breaks the law, or if something that it is there for was
-    /// hardly seen by both together.
+    /// If an execution breaks the law, or if both schedulers together hardly saw an event that the
+    /// law is about.
     pub fn holds(&self) {
         let _alone = alone();
         if let Some(replay) = asked() {
@@ -189,13 +188,13 @@ impl Law {
         );
     }
 
-    /// Switches `fault` on and expects the law to break, by either scheduler. The message contains
-    /// one of `laws`, or is one that the library or a model has for it. Then this replays the
-    /// schedule, from its file, and expects the same message.
+    /// Activates `fault`, and expects the law to break under either scheduler. The message must
+    /// contain one of `laws`, or be one of the library or a model. Then the schedule is replayed
+    /// from its file, and must give the same message.
     ///
     /// # Panics
     ///
-    /// If nothing breaks, or something else does, or another one in the replay.
+    /// If nothing breaks, if something else does, or if the replay gives another message.
     pub fn must_fail(&self, fault: Fault, laws: &[&str]) {
         let _alone = alone();
         if let Some(replay) = asked() {
@@ -226,7 +225,7 @@ impl Law {
         panic!("{} holds in spite of {fault:?}", self.name);
     }
 
-    /// Runs the one schedule of a file, and breaks as it did.
+    /// Runs the single schedule of a file, and panics as it did.
     fn replay(&self, replay: &Replay, fault: Fault) {
         let run = self.run(Box::new(replay.scheduler()), fault);
         self.print("Replay", fault, &run);
@@ -239,7 +238,7 @@ impl Law {
         let mut config = Config::new();
         config.stack_size = STACK_BYTES;
         config.max_steps = MaxSteps::FailAfter(MAX_STEPS);
-        // The recorder has the schedule.
+        // The recorder already keeps the schedule.
         config.failure_persistence = FailurePersistence::None;
         config.silence_warnings = true;
 
@@ -248,7 +247,7 @@ impl Law {
         let body = {
             let (body, seen) = (self.body.clone(), seen.clone());
             move || {
-                // Each time: a body may have refused memory.
+                // The fault is activated each time, because a body may have refused memory.
                 weaken(fault, None, false);
                 body(&seen);
             }
@@ -271,8 +270,8 @@ impl Law {
         }
     }
 
-    /// One line for each run, past libtest's capture: a check that passes for the
-    /// wrong reason shows in the numbers first.
+    /// Prints one line per run, which libtest does not capture: if a check passes for the wrong
+    /// reason, the numbers show it first.
     fn print(&self, by: &str, fault: Fault, run: &Run) {
         let verdict = match (&run.failure, fault) {
             (Some((message, _)), _) => format!(" | {fault:?} | {}", message.replace('\n', " ")),
@@ -290,12 +289,12 @@ impl Law {
     }
 }
 
-/// Schedules of a run.
+/// The number of schedules in a run.
 fn iterations() -> usize {
     number("GUIRA_SHUTTLE_ITERATIONS").unwrap_or(ITERATIONS)
 }
 
-/// What the schedulers start from: the same unless `GUIRA_SHUTTLE_SEED` says otherwise.
+/// The seed of the schedulers, fixed unless `GUIRA_SHUTTLE_SEED` is set.
 fn seed() -> u64 {
     number("GUIRA_SHUTTLE_SEED").unwrap_or(0) as u64
 }
@@ -309,13 +308,13 @@ fn number(variable: &str) -> Option<usize> {
     )
 }
 
-/// The schedule that is to be replayed, instead of all runs.
+/// The schedule to replay instead of all runs.
 fn asked() -> Option<Replay> {
     let file = std::env::var_os("GUIRA_SHUTTLE_REPLAY")?;
     Some(Replay::load(&PathBuf::from(file)))
 }
 
-/// The switch for faults is one for the whole process: one law at a time.
+/// Runs one law at a time, because the fault switch applies to the whole process.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,4 +1,4 @@
-//! A schedule, recorded while it runs, kept in a file, and run again.
+//! Records a schedule while it runs, stores it in a file, and runs it again.
 
 use super::{PoisonError, ReplayScheduler, Scheduler};
 use guira::model::Fault;
@@ -9,17 +9,17 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-/// What a scheduler has decided in the execution that runs.
+/// The decisions of a scheduler in the current execution.
 #[derive(Default)]
 pub(crate) struct Record {
-    /// Executions so far, this one included.
+    /// The number of executions, including the current one.
     pub(crate) schedules: usize,
     seed: u64,
     /// The thread that ran, or `None` for a random number.
     steps: Vec<Option<usize>>,
 }
 
-/// A scheduler that keeps what the one in it decides.
+/// A scheduler that records the decisions of the scheduler inside it.
 pub(crate) struct Recorder {
     inner: Box<dyn Scheduler + Send>,
     record: Arc<Mutex<Record>>,
@@ -70,7 +70,7 @@ impl Scheduler for Recorder {
     }
 }
 
-/// A schedule, and what broke under it.
+/// A schedule, and the law and fault for which it was recorded.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Replay {
     law: String,
@@ -79,7 +79,7 @@ pub(crate) struct Replay {
     steps: Vec<Option<usize>>,
 }
 
-/// A step in a file that is a random number.
+/// The step in a file that stands for a random number.
 const RANDOM: &str = "r";
 
 impl Replay {
@@ -126,7 +126,7 @@ impl Replay {
         file
     }
 
-    /// The schedule of a file.
+    /// The schedule in a file.
     pub(crate) fn load(file: &Path) -> Self {
         let text =
             fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));

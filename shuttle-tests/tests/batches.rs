@@ -1,4 +1,4 @@
-//! Batches answer as their items would one by one, whatever runs beside them.
+//! Batches give the results of their items one by one, whatever runs concurrently.
 #![cfg(guira_shuttle)]
 
 use guira::CuckooFilter;
@@ -16,7 +16,7 @@ const MISSED: &str = "an item is not found";
 const NOT_REMOVED: &str = "remove of a present item is false";
 const COPIES: &str = "copies at rest";
 
-/// Takes an item for its own hash: then the law knows the fingerprints.
+/// Uses an item as its own hash, so that the law knows the fingerprints.
 #[derive(Clone, Copy, Default)]
 struct Itself(u64);
 
@@ -29,7 +29,7 @@ impl BuildHasher for Itself {
 }
 
 impl Hasher for Itself {
-    /// Items are numbers; only the probe of a snapshot's header comes as bytes.
+    /// Items are numbers. Only the probe of a snapshot header is written as bytes.
     fn write(&mut self, bytes: &[u8]) {
         self.0 = bytes.len() as u64;
     }
@@ -45,7 +45,7 @@ impl Hasher for Itself {
 
 type Filter = CuckooFilter<Itself>;
 
-/// 8 buckets of 3 slots with `holes` empty ones, its residents, and others.
+/// A filter of 8 buckets of 3 slots with `holes` empty ones, its residents, and other items.
 fn filled(holes: usize) -> (Filter, Vec<u64>, Vec<u64>) {
     let hasher = Itself::default();
     let bytes = eight_buckets(builder().hasher(hasher));
@@ -77,7 +77,7 @@ fn all_removed(filter: &Filter, items: &[u64]) {
     );
 }
 
-/// Inserts items. Returns the ones that were inserted.
+/// Inserts items, and returns the inserted ones.
 fn inserted(filter: &Filter, items: &[u64]) -> Vec<u64> {
     let inserted = match filter.insert_batch(items) {
         Ok(()) => items.len(),
@@ -88,7 +88,7 @@ fn inserted(filter: &Filter, items: &[u64]) -> Vec<u64> {
     inserted.to_vec()
 }
 
-/// Batches of all kinds beside each other and beside inserts one by one.
+/// Batches of all kinds run concurrently, together with single inserts.
 fn batches(seen: &Seen) {
     let (filter, mut residents, new) = filled(2);
     let filter = Arc::new(filter);
@@ -151,7 +151,7 @@ fn batches_answer_as_one_by_one() {
     law().holds();
 }
 
-/// What the law says when it is broken.
+/// The messages if the law is broken.
 const LAWS: [&str; 3] = [MISSED, NOT_REMOVED, COPIES];
 
 controls! {

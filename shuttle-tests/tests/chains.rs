@@ -1,4 +1,4 @@
-//! Relocation over whole paths, in a crowded table: nothing is lost on the way.
+//! Relocation along whole paths in a crowded table loses nothing.
 #![cfg(guira_shuttle)]
 
 use guira::model::{Item, Model};
@@ -15,7 +15,7 @@ const NOT_REMOVED: &str = "remove of a present item is false";
 const COPIES: &str = "copies of a resident";
 const REST: &str = "items at rest";
 
-/// A ring of buckets, at least nine tenths full; the holes are in two neighbours.
+/// A ring of buckets, at least nine tenths full. The free slots are in two neighbours.
 struct Crowd {
     filter: Arc<Model<SLOTS>>,
     residents: Vec<Item>,
@@ -47,8 +47,8 @@ fn crowd() -> Crowd {
 }
 
 impl Crowd {
-    /// A new item of two buckets that are full, and as far from the hole as can be,
-    /// or of any neighbours.
+    /// A new item of two full buckets, as far from the free slots as possible, or of any two
+    /// neighbours.
     fn newcomer(&mut self) -> Item {
         let bucket = if chance(4) {
             below(self.buckets)
@@ -64,11 +64,11 @@ impl Crowd {
     }
 }
 
-/// Inserts items and removes some of them again. Returns the items that are left.
+/// Inserts items and removes some of them. Returns the remaining ones.
 fn insert(filter: &Model<SLOTS>, items: &[Item]) -> Vec<Item> {
     let mut left = Vec::new();
     for &item in items {
-        // Full is an answer, too: nothing has changed then.
+        // The insert may be refused, and then has changed nothing.
         if filter.insert(item) {
             assert!(filter.contains(item), "{MISSED}");
             if chance(3) {
@@ -81,7 +81,7 @@ fn insert(filter: &Model<SLOTS>, items: &[Item]) -> Vec<Item> {
     left
 }
 
-/// Removes residents and brings each back, if there is room. Returns the items that are left.
+/// Removes residents and inserts each again if there is room. Returns the remaining ones.
 fn replace(filter: &Model<SLOTS>, items: &[Item]) -> Vec<Item> {
     let replaced = |item: &&Item| {
         assert!(filter.contains(**item), "{MISSED}");
@@ -99,7 +99,7 @@ fn look(filter: &Model<SLOTS>, items: &[Item]) {
     }
 }
 
-/// Inserters that need relocations, an owner of residents, and a reader.
+/// Threads that insert and need relocations, an owner of residents, and a reader.
 fn relocations(inserters: usize) -> impl Fn(&Seen) {
     move |seen| {
         let mut crowd = crowd();
@@ -149,7 +149,7 @@ fn nothing_is_lost_on_a_path() {
     law_of_three().holds();
 }
 
-/// What the law says when it is broken.
+/// The messages if the law is broken.
 const LAWS: [&str; 4] = [MISSED, NOT_REMOVED, COPIES, REST];
 
 controls! {

@@ -1,5 +1,5 @@
-//! Two paths through the same buckets in opposite directions: each may make the
-//! other give up, and neither may lose what it carries.
+//! Two paths lead through the same buckets in opposite directions. Each may cause the other one to
+//! give up, and neither may lose an item.
 #![cfg(guira_shuttle)]
 
 use guira::model::{Growing, Item};
@@ -11,7 +11,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 const SLOTS: usize = 3;
 
-/// The buckets of the paths: one goes through them forth, the other one back.
+/// The buckets of the paths, which one path visits in this order and the other one in reverse.
 const WAYS: [[usize; 4]; 4] = [[0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2], [2, 5, 0, 3]];
 
 const MISSED: &str = "a resident is not found";
@@ -20,10 +20,10 @@ const TWICE: &str = "an item is removed twice";
 const COPIES: &str = "copies of a resident";
 const REST: &str = "items at rest";
 
-/// A table in which a path is open in both directions, with a hole in each bucket.
+/// A table in which a path is open in both directions, with a free slot in each bucket.
 struct Ways {
     filter: Arc<Growing<SLOTS>>,
-    /// The hops forth, each an item and where it stands, the last hop first.
+    /// The hops of the first path: each item and its bucket, with the last hop first.
     forth: Vec<(Item, usize)>,
     back: Vec<(Item, usize)>,
     /// The items for which the paths are made.
@@ -40,7 +40,7 @@ fn ways(levels: u32) -> Ways {
     let forth = hops(way);
     way.reverse();
     let back = hops(way);
-    // Each of the new items belongs to the bucket where its path begins.
+    // Each new item belongs to the bucket where its path begins.
     let new = [items.of(way[3], way[2]), items.of(way[0], way[1])];
     let mut table = vec![Vec::new(); 6];
     for &(item, bucket) in forth.iter().chain(&back) {
@@ -56,8 +56,8 @@ fn ways(levels: u32) -> Ways {
     }
 }
 
-/// The paths, a remove of an item on each of them, and lookups of all others;
-/// where `levels` are given, a sweep that splits the words as well.
+/// The paths, a remove of an item on each of them, and lookups of all others. If `levels` is not 0,
+/// a sweep also splits the words.
 fn crossing(levels: u32) -> impl Fn(&Seen) {
     move |seen| {
         let ways = ways(levels);
@@ -145,7 +145,7 @@ fn nothing_is_lost_where_paths_cross_and_words_are_split() {
     law_of_growth().holds();
 }
 
-/// What the law says when it is broken.
+/// The messages if the law is broken.
 const LAWS: [&str; 5] = [MISSED, NOT_REMOVED, TWICE, COPIES, REST];
 
 controls! {

@@ -1,4 +1,4 @@
-//! Growth over several doublings, during all other operations.
+//! A filter doubles several times, during all other operations.
 #![cfg(guira_shuttle)]
 
 use guira::model::{Growing, Item, refuse_memory};
@@ -19,11 +19,12 @@ const REST: &str = "items at rest";
 
 type Filter = Arc<Growing<SLOTS>>;
 
-/// What a thread leaves behind.
+/// The contents that a thread leaves behind.
 #[derive(Default)]
 struct Left {
     items: Vec<Item>,
-    /// The answers to `insert_unique` of the item that all want to insert.
+    /// The number of its `insert_unique` calls that returned true for the item that all threads
+    /// insert.
     unique: usize,
     refused: usize,
 }
@@ -34,7 +35,7 @@ fn any_of(items: &mut Items, buckets: usize) -> Item {
     items.of(bucket, other % buckets)
 }
 
-/// Inserts items, each with what else an inserter does. Keeps the items that fit.
+/// Inserts items, with other operations between the inserts. Records the items that fit.
 fn insert(filter: &Growing<SLOTS>, items: &[Item], left: &mut Left) {
     for &item in items {
         let inserted = if chance(3) {
@@ -53,8 +54,8 @@ fn insert(filter: &Growing<SLOTS>, items: &[Item], left: &mut Left) {
     }
 }
 
-/// Four threads: two insert, and split by that; one removes and inserts again, and
-/// splits, too; one looks. All of them want to insert one and the same item once.
+/// Four threads: two insert, which also splits words; one removes, inserts again and splits; one
+/// looks items up. All of them try to insert the same item once.
 fn growth(memory: bool) -> impl Fn(&Seen) {
     move |seen| {
         let buckets = one_of(&[2, 4]);
@@ -73,7 +74,7 @@ fn growth(memory: bool) -> impl Fn(&Seen) {
             residents.swap_remove(below(residents.len())),
             residents.swap_remove(0),
         ];
-        // Of this one a second copy comes and one goes.
+        // Of this item, a second copy is inserted and one is removed.
         let kept = residents[0];
         let wanted = any_of(&mut items, buckets);
         if !memory {
@@ -100,7 +101,7 @@ fn growth(memory: bool) -> impl Fn(&Seen) {
             for item in owned {
                 assert!(owner.remove(item), "{NOT_REMOVED}");
                 assert_eq!(owner.count(item), 0, "{COPIES}");
-                // From here on there is memory.
+                // From here on, memory is available.
                 refuse_memory(false);
                 if owner.try_insert(kept).is_ok() {
                     assert!(owner.remove(kept), "{NOT_REMOVED}");
@@ -171,7 +172,7 @@ fn nothing_is_lost_where_memory_is_refused() {
     law_without_memory().holds();
 }
 
-/// What the law says when it is broken.
+/// The messages if the law is broken.
 const LAWS: [&str; 5] = [MISSED, NOT_REMOVED, COPIES, UNIQUE, REST];
 
 controls! {

@@ -1,4 +1,4 @@
-//! Merges under churn in both filters: what is present throughout in the one is in the other.
+//! Merges while both filters change: an item that is always present in the source is in the target.
 #![cfg(guira_shuttle)]
 
 use guira::{CuckooFilter, InsertError, MergeError};
@@ -10,10 +10,10 @@ use guira_shuttle_tests::{
 use std::sync::Arc;
 
 const NOT_MERGED: &str = "not merged";
-const NOT_FULL: &str = "a merge fails, and not for want of room";
+const NOT_FULL: &str = "a merge fails, but not for lack of room";
 const REST: &str = "at rest";
 
-/// Whether all was merged, and what happened to the other filter during the merge.
+/// Whether everything was merged, and what happened to the source during the merge.
 #[derive(Default)]
 struct Meanwhile {
     whole: bool,
@@ -22,7 +22,7 @@ struct Meanwhile {
     doubled: bool,
 }
 
-/// A merge while two threads remove and insert in the other filter, and one in this one.
+/// A merge, while two threads remove and insert in the source, and one in the target.
 fn merge(filled: fn() -> Filled) -> impl Fn(&Seen) {
     move |seen| {
         let Filled {
@@ -56,11 +56,14 @@ fn merge(filled: fn() -> Filled) -> impl Fn(&Seen) {
             let before = from.stats();
             let merged = into.merge(&from);
             if let Err(error) = merged {
-                // It is as crowded as the other one, and what is being moved may be merged twice.
+                // The target is as full as the source, and an item that is being moved may be
+                // merged twice.
                 let is_full = matches!(
                     error,
                     MergeError::Insert {
-                        error: InsertError::Full | InsertError::TooManyCopies,
+                        error: InsertError::Full
+                            | InsertError::Contended
+                            | InsertError::TooManyCopies,
                         ..
                     }
                 );
@@ -112,7 +115,7 @@ fn what_is_present_is_merged_from_a_grown_filter() {
     law_of_growth().holds();
 }
 
-/// What the law says when it is broken.
+/// The messages if the law is broken.
 const LAWS: [&str; 5] = [NOT_MERGED, NOT_FULL, MISSED, NOT_REMOVED, REST];
 
 controls! {

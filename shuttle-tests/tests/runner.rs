@@ -1,5 +1,5 @@
-//! The runner's own controls. It notices a law that is broken, and one that is about nothing. A
-//! schedule from a file breaks the law again, in another process, too.
+//! Controls of the runner itself. It reports a broken law, and a law whose event never happens. A
+//! schedule from a file breaks the law again, also in another process.
 #![cfg(guira_shuttle)]
 
 use guira::model::{Fault, Model};
@@ -12,7 +12,7 @@ use std::{env, fs, path::Path, process::Command, sync::Arc};
 
 const MISSED: &str = "the item is not found";
 
-/// Three inserts; two of them prefer one bucket.
+/// Three inserts. Two of them prefer the same bucket.
 fn law() -> Law {
     Law::new("runner", |seen| {
         let mut items = Items::new(2);
@@ -31,13 +31,12 @@ fn law() -> Law {
     })
 }
 
-/// The file of the schedule that `must_fail` has left.
+/// The file of the schedule that `must_fail` has recorded.
 fn file() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/shuttle-schedules/runner-ClaimUnchecked")
 }
 
-/// Runs the test below in a process that replays `file`: what it printed, if
-/// that broke the law.
+/// Runs the test below in a process that replays `file`. Returns the output if the law was broken.
 fn replayed(file: &Path) -> Option<String> {
     let output = Command::new(env::current_exe().expect("this test"))
         .args([
@@ -94,7 +93,7 @@ fn a_control_that_holds_is_noticed() {
 
 #[test]
 fn a_schedule_is_replayed_from_its_file() {
-    // In the process that replays this breaks.
+    // In the process that replays, this panics.
     law().must_fail(Fault::ClaimUnchecked, &[MISSED]);
     if env::var_os("GUIRA_SHUTTLE_REPLAY").is_some() {
         return;
@@ -103,7 +102,7 @@ fn a_schedule_is_replayed_from_its_file() {
     assert!(printed.contains(MISSED), "{printed}");
     assert!(printed.contains("Replay | 1 schedules"), "{printed}");
 
-    // The control: one step of the file is another thread's, and all is different.
+    // The control: if one step of the file is changed to another thread, the execution differs.
     let text = fs::read_to_string(file()).expect("the file");
     let other = file().with_extension("changed");
     let last = text.trim_end().rfind(' ').expect("steps");

@@ -1,4 +1,4 @@
-//! Snapshots under churn: what is present throughout is in them.
+//! Snapshots while the filter changes contain every item that is always present.
 #![cfg(guira_shuttle)]
 
 use guira::CuckooFilter;
@@ -23,7 +23,7 @@ fn copy(filter: &CuckooFilter, by_bytes: bool) -> CuckooFilter {
     }
 }
 
-/// A snapshot while three threads remove and insert.
+/// A snapshot, while three threads remove and insert.
 fn snapshot(filled: fn() -> Filled) -> impl Fn(&Seen) {
     move |seen| {
         let Filled {
@@ -94,7 +94,7 @@ fn what_is_present_is_in_a_snapshot_of_a_grown_filter() {
     law_of_growth().holds();
 }
 
-/// What the law says when it is broken.
+/// The messages if the law is broken.
 const LAWS: [&str; 6] = [LOST, NOT_LOADED, NOT_CLONED, MISSED, NOT_REMOVED, REST];
 
 controls! {

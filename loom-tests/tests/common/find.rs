@@ -2,10 +2,10 @@
 
 use guira::model::{Item, Model};
 
-/// What the law says when it is broken.
+/// The message if the law is broken.
 pub(crate) const LAW: &str = "false negative";
 
-/// Looks for an item that is present all the time.
+/// Looks up an item that is always present.
 pub(crate) fn find<const SLOTS: usize, const PHASE_BITS: u32>(
     filter: &Model<SLOTS, PHASE_BITS>,
     item: Item,

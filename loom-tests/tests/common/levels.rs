@@ -1,10 +1,10 @@
-//! A call beside a thread that completes levels.
+//! A call, while a thread completes levels.
 
 use guira::model::Item;
 use guira_loom_tests::growth::{Growth, complete_levels};
 
-/// Adds the thread that completes the first `levels` levels, and the law, to a scenario whose only
-/// thread sees the item once.
+/// Adds to a scenario the thread that completes the first `levels` levels, and the law. The only
+/// other thread must find one copy of the item.
 pub(crate) fn while_levels_complete(scenario: Growth, item: Item, levels: u32) -> Growth {
     scenario
         .thread(move |filter| {

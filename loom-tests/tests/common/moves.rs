@@ -1,9 +1,9 @@
-//! Moves that nothing stops.
+//! Moves that no other thread prevents.
 
 use guira::model::{Item, Model};
 use guira_loom_tests::other;
 
-/// Moves the item out of `from`, back, and so on, `times` times in all.
+/// Moves the item out of `from` and back, `times` times in total.
 pub(crate) fn relocate_times<const SLOTS: usize, const PHASE_BITS: u32>(
     filter: &Model<SLOTS, PHASE_BITS>,
     item: Item,

@@ -6,11 +6,11 @@ use guira_loom_tests::{Q, Scenario};
 pub(crate) const PRESENT: &str = "remove of a present item is false";
 pub(crate) const ONCE: &str = "removed and left do not add up";
 
-/// How many copies of an item a filter has at rest.
+/// The number of copies of an item in a filter at rest.
 type Left<const PHASE_BITS: u32> = fn(&Model<2, PHASE_BITS>, Item) -> usize;
 
-/// One thread removes the item one time more than there are `copies`, and two others do what the
-/// closures say.
+/// One thread removes the item once more than there are `copies`, while two other threads run the
+/// closures.
 pub(crate) fn one_remove_too_many<const PHASE_BITS: u32>(
     scenario: Scenario<Model<2, PHASE_BITS>>,
     item: Item,
@@ -42,9 +42,9 @@ pub(crate) fn one_remove_too_many<const PHASE_BITS: u32>(
         .outcomes(&[[copies, 0, 0]])
 }
 
-/// The item is in P. One thread inserts it once more, and removes it; another one removes it, too:
-/// at every moment there is a copy. A reader that loads Q before P sees Q without the second copy
-/// and P without the first.
+/// The item is in P. One thread inserts it once more and removes it, and another one removes it,
+/// too. At every moment there is a copy. A reader that loads Q before P sees Q without the second
+/// copy and P without the first.
 pub(crate) fn second_copy<const PHASE_BITS: u32>(
     scenario: Scenario<Model<2, PHASE_BITS>>,
     item: Item,
@@ -63,8 +63,8 @@ pub(crate) fn second_copy<const PHASE_BITS: u32>(
         .outcomes(&[[1, 1]])
 }
 
-/// One thread removes the only copy of the item and inserts it again, a second one does what
-/// `meanwhile` says, and a third one removes the item, too.
+/// One thread removes the only copy of the item and inserts it again. A second thread
+/// runs `meanwhile`, and a third thread also removes the item.
 pub(crate) fn remove_and_reinsert<const PHASE_BITS: u32>(
     scenario: Scenario<Model<2, PHASE_BITS>>,
     item: Item,

@@ -1,13 +1,13 @@
-//! A call beside threads that split words, and move the item.
+//! A call, while threads split words and move the item.
 
 use guira::model::Item;
 use guira_loom_tests::growth::{Growth, split};
 
-/// What the law says of an item that was neither added nor removed.
+/// The law of an item that was neither added nor removed.
 const AT_REST: &str = "copies at rest";
 
-/// Adds the thread that splits the word of a bucket, and the law, to a scenario whose only thread
-/// sees the item once.
+/// Adds to a scenario the thread that splits the word of a bucket, and the law. The only other
+/// thread must find one copy of the item.
 pub(crate) fn while_a_word_is_split(scenario: Growth, item: Item, bucket: usize) -> Growth {
     scenario
         .thread(move |filter| {
@@ -18,8 +18,8 @@ pub(crate) fn while_a_word_is_split(scenario: Growth, item: Item, bucket: usize)
         .outcomes(&[[1, 0]])
 }
 
-/// Adds the threads that move the item and split its words, and the law, to a scenario whose only
-/// thread sees the item. It sees the item twice if the move is in progress when it comes by.
+/// Adds to a scenario the threads that move the item and split its words, and the law. The only
+/// other thread may find the item twice if the move is in progress at that time.
 pub(crate) fn while_moved_and_split(
     scenario: Growth,
     item: Item,

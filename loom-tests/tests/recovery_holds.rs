@@ -1,0 +1,138 @@
+//! Recovery of what is no move: holds, reservations and scans of processes that were killed.
+#![cfg(guira_loom)]
+
+use guira::model::{Fault, Processes};
+use guira_loom_tests::{P, Q, Scenario, even, odd};
+
+const HELD: &str = "a hold of a living thread ended";
+/// It ended, or its own end was one too many.
+const HOLD: &str = "a hold";
+
+/// Process 1 has died in a hold, and process 2 just before its own. Process 3 repairs one, process 4 the other one, and process 0
+/// holds the stripe.
+fn holds() -> Scenario<Processes> {
+    let x = even(0);
+    Scenario::new("holds", move || {
+        let all = Processes::new(5, &[&[x], &[]]);
+        all.die_in_hold(1, x);
+        all.die_before_hold(2, x);
+        all
+    })
+    .thread(move |all| all.hold(0, x))
+    .thread(|all| all.repair(3, 1))
+    .thread(|all| all.repair(4, 2))
+    .law(|all, results| {
+        assert_eq!(results[0], 1, "{HELD}");
+        all.at_rest(&[1, 2]);
+    })
+    .outcomes(&[[1, 1, 1]])
+}
+
+/// Process 1 dies with a reservation in `bucket`, and process 0 inserts the same item.
+fn reserved(bucket: usize) -> Scenario<Processes> {
+    let x = even(0);
+    Scenario::new("reserved", move || Processes::new(3, &[&[], &[]]))
+        .thread(move |all| {
+            all.die_with_reservation(1, x, bucket);
+            0_usize
+        })
+        .thread(|all| all.repair(2, 1))
+        .thread(move |all| all.of(0).insert_unique(x) == Ok(true))
+        .law(move |all, _| {
+            all.at_rest(&[1]);
+            assert_eq!(all.copies(x), 1, "copies at rest");
+        })
+        .outcomes(&[[0, 0, 1], [0, 1, 1]])
+}
+
+/// Process 0 scans, and process 1 moves the item.
+fn scanned(from: usize) -> Scenario<Processes> {
+    let x = odd(0);
+    Scenario::new("scan", move || {
+        let mut residents: [&[_]; 2] = [&[], &[]];
+        let of_bucket = [x];
+        residents[from] = &of_bucket;
+        Processes::new(2, &residents).that_scan()
+    })
+    .thread(move |all| {
+        let [copies] = all.of(0).scan([x]);
+        assert!(copies > 0, "it is not in the snapshot");
+        0_usize
+    })
+    .thread(move |all| {
+        all.of(1).relocate(x, from);
+        0_usize
+    })
+    .law(move |all, _| {
+        all.at_rest(&[]);
+        assert_eq!(all.copies(x), 1, "copies at rest");
+    })
+    .outcomes(&[[0, 0]])
+}
+
+/// Process 1 has died in a scan after `chunks` chunks. Process 2 repairs it, and then process 0 moves
+/// the item.
+fn scan_of_the_dead(chunks: usize) -> Scenario<Processes> {
+    let x = even(0);
+    Scenario::new("dead scan", move || {
+        Processes::new(3, &[&[x], &[]]).that_scan()
+    })
+    .thread(move |all| {
+        all.die_in_scan(1, chunks);
+        0_usize
+    })
+    .thread(move |all| all.repair(2, 1) && all.of(2).relocate(x, P))
+    .thread(move |all| {
+        assert!(all.of(0).contains(x), "it is not found");
+        0_usize
+    })
+    .law(move |all, results| {
+        all.at_rest(&[1]);
+        assert_eq!(all.copies(x), 1, "copies at rest");
+        if results[1] == 0 {
+            assert!(all.of(0).relocate(x, P), "a scan of the dead is in the way");
+        }
+    })
+    .outcomes(&[[0, 0, 0], [0, 1, 0]])
+}
+
+#[test]
+fn the_hold_of_a_living_thread_stands() {
+    holds().mains(&[0, 1]).large().holds();
+}
+
+#[test]
+fn all_lines_are_asked() {
+    holds().must_fail(Fault::HoldSkipsLines, HOLD);
+}
+
+#[test]
+fn a_hold_changes_the_version() {
+    holds().must_fail(Fault::HoldNoVersion, HOLD);
+}
+
+#[test]
+fn a_reservation_of_the_dead_is_in_nobodys_way() {
+    for bucket in [P, Q] {
+        reserved(bucket).holds();
+    }
+}
+
+#[test]
+fn what_is_present_is_in_a_scan_though_another_process_moves_it() {
+    for from in [P, Q] {
+        scanned(from).holds();
+    }
+}
+
+#[test]
+fn movers_heed_the_scans_of_other_processes() {
+    scanned(Q).must_fail(Fault::PlacesIgnored, "it is not in the snapshot");
+}
+
+#[test]
+fn a_scan_of_the_dead_ends() {
+    for chunks in 0..2 {
+        scan_of_the_dead(chunks).large_with_exchanges().holds();
+    }
+}
