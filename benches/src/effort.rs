@@ -1,12 +1,12 @@
 //! How much is measured.
 
+use crate::measure::size;
 use std::time::Duration;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Rounds of each measurement. Some measurements in cache have three times this number
-    /// ([`Effort::rounds_at`]).
+    /// Rounds of each measurement.
     pub rounds: usize,
     /// Tables in the second-level cache have two to this power slots,
     pub log_small: u32,
@@ -14,37 +14,44 @@ pub struct Effort {
     pub log_medium: u32,
     /// and tables out of cache this.
     pub log_large: u32,
-    /// Items of filters that are asked for a rate.
-    pub items: [u64; 2],
-    /// Tables whose snapshots are timed: 2 bytes a slot.
+    /// Tables whose snapshots and epochs are timed: 2 bytes a slot.
     pub log_huge: u32,
-    /// How long each concurrent run takes.
-    pub run: Duration,
+    /// Items of fixed filters that are asked for a rate.
+    pub items: [u64; 2],
     /// Lookups and removes in one round of a loop.
     pub steps: u64,
+    /// How long all runs of one part with several threads take together, without what prepares them.
+    pub threads: Duration,
+}
+
+/// A table's place in the memory of the machine, and its slots as a power of two.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    /// As the keys of tables have it.
+    pub(crate) key: &'static str,
+    pub(crate) log_slots: u32,
+    /// A table out of cache is filled once: that takes long, and its rate is a mean of millions.
+    pub(crate) is_large: bool,
+}
+
+impl Size {
+    /// "64 K slots", "32 M slots".
+    pub(crate) fn slots(self) -> String {
+        format!("{} slots", size(self.log_slots))
+    }
 }
 
 impl Effort {
-    /// Rounds of comparisons by ratio, for tables of this size: in cache they are short,
-    /// and other jobs on the machine disturb them more.
-    #[must_use]
-    pub fn rounds_at(&self, log_slots: u32) -> usize {
-        match log_slots < self.log_large {
-            true => 3 * self.rounds,
-            false => self.rounds,
-        }
-    }
-
     /// What the report is made with.
     pub const FULL: Self = Self {
         rounds: 5,
         log_small: 16,
         log_medium: 20,
         log_large: 25,
+        log_huge: 27,
         items: [1_000_000, 10_000_000],
-        log_huge: 29,
-        run: Duration::from_millis(120),
         steps: 1 << 20,
+        threads: Duration::from_secs(75),
     };
     /// What shows that all of it works.
     pub const QUICK: Self = Self {
@@ -52,9 +59,28 @@ impl Effort {
         log_small: 11,
         log_medium: 14,
         log_large: 17,
-        items: [10_000, 50_000],
         log_huge: 18,
-        run: Duration::from_millis(2),
+        items: [10_000, 50_000],
         steps: 1 << 12,
+        threads: Duration::from_millis(500),
     };
+
+    /// Tables in the second-level cache, in the third-level cache, and out of cache.
+    pub(crate) fn sizes(&self) -> [Size; 3] {
+        [
+            ("small", self.log_small),
+            ("medium", self.log_medium),
+            ("large", self.log_large),
+        ]
+        .map(|(key, log_slots)| Size {
+            key,
+            log_slots,
+            is_large: log_slots == self.log_large,
+        })
+    }
+
+    /// How long one of this number of runs of several threads takes.
+    pub(crate) fn run(&self, runs: usize) -> Duration {
+        self.threads / u32::try_from(runs).unwrap_or(u32::MAX)
+    }
 }

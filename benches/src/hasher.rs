@@ -32,18 +32,8 @@ impl Hasher for SharedHasher {
     }
 
     #[inline(always)]
-    fn write_u8(&mut self, value: u8) {
-        self.0.write_u8(value);
-    }
-
-    #[inline(always)]
     fn write_u64(&mut self, value: u64) {
         self.0.write_u64(value);
-    }
-
-    #[inline(always)]
-    fn write_usize(&mut self, value: usize) {
-        self.0.write_usize(value);
     }
 
     #[inline(always)]

@@ -5,73 +5,61 @@
 //! in at any time. A lookup of a live key that is denied is a false negative, seen as it happens.
 
 use crate::{
-    keys::{ABSENT, Key, mix},
-    latency::Latencies,
+    keys::{ABSENT, mix},
+    latency::{QUANTILES, Times},
     peer::Peer,
+    table::{Table, Unit},
 };
 use std::{
     collections::HashSet,
     sync::atomic::{AtomicBool, Ordering},
 };
 
-/// The lanes of a run: as many as the largest number of threads.
-pub const LANES: usize = 32;
-
 /// A window of live keys.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    index: u64,
     tail: u64,
     head: u64,
     /// Numbers in the window whose keys the peer refused.
     refused: HashSet<u64>,
-    /// The lane's hot key is in.
+    /// The number of its hot key.
+    hot: u64,
+    /// The hot key is in.
     holds_hot: bool,
 }
 
 impl Lane {
     /// Lane `index`, with nothing in it.
-    #[must_use]
-    pub fn new(index: usize) -> Self {
+    pub(crate) fn new(index: usize) -> Self {
         let index = index as u64;
-        let first = index << 40;
         Self {
-            index,
-            tail: first,
-            head: first,
+            tail: index << 40,
+            head: index << 40,
             refused: HashSet::new(),
+            hot: ABSENT / 2 + index % HOT,
             holds_hot: false,
         }
     }
 
     /// Inserts `items` keys.
-    pub fn fill<K: Key>(&mut self, peer: &dyn Peer<K>, items: u64) {
-        let (mut latencies, mut tally) = (Latencies::default(), Tally::default());
-        for _ in 0..items {
-            self.insert::<K, _, false>(peer, &mut latencies, &mut tally);
-        }
+    pub(crate) fn fill(&mut self, peer: &dyn Peer, items: u64) {
+        let numbers = self.head..self.head + items;
+        self.head = numbers.end;
+        let refuses = |number: &u64| !peer.insert(&mix(*number));
+        self.refused.extend(numbers.filter(refuses));
     }
 
     /// How many live keys the peer denies: lost, if no thread is writing.
-    #[must_use]
-    pub fn lost<K: Key>(&self, peer: &dyn Peer<K>) -> u64 {
-        peer.missing(self.tail..self.head)
-            - self
-                .refused
-                .iter()
-                .map(|&number| u64::from(!peer.contains(&K::nth(number))))
-                .sum::<u64>()
+    pub(crate) fn lost(&self, peer: &dyn Peer) -> u64 {
+        let refused = self.refused.iter();
+        let missing = refused.map(|&number| peer.missing(number..number + 1));
+        peer.missing(self.tail..self.head) - missing.sum::<u64>()
     }
 
     #[inline(always)]
-    fn insert<K: Key, P: Peer<K> + ?Sized, const TIMED: bool>(
-        &mut self,
-        peer: &P,
-        latencies: &mut Latencies,
-        tally: &mut Tally,
-    ) {
-        let key = K::nth(self.head);
-        if !latencies.insert::<TIMED>(|| peer.insert(&key)) {
+    fn insert<P: Peer + ?Sized, const TIMED: bool>(&mut self, peer: &P, tally: &mut Tally) {
+        let key = mix(self.head);
+        if !tally.inserts.note::<TIMED, _>(|| peer.insert(&key)) {
             self.refused.insert(self.head);
             tally.refused += 1;
         }
@@ -79,142 +67,120 @@ impl Lane {
     }
 
     #[inline(always)]
-    fn remove_oldest<K: Key, P: Peer<K> + ?Sized>(&mut self, peer: &P, tally: &mut Tally) {
+    fn remove_oldest<P: Peer + ?Sized>(&mut self, peer: &P, tally: &mut Tally) {
         if self.tail < self.head {
             let refused = !self.refused.is_empty() && self.refused.remove(&self.tail);
-            tally.denied += u64::from(!refused && !peer.remove(&K::nth(self.tail)));
+            tally.denied += u64::from(!refused && !peer.remove(&mix(self.tail)));
             self.tail += 1;
         }
     }
 
-    /// A lookup of a live key or of an absent one, as a coin falls.
     #[inline(always)]
-    fn lookup<K: Key, P: Peer<K> + ?Sized, const TIMED: bool>(
-        &self,
-        peer: &P,
-        random: u64,
-        latencies: &mut Latencies,
-        tally: &mut Tally,
-    ) {
-        let number = if random & 1 == 0 || self.tail == self.head {
-            ABSENT | random
-        } else {
-            self.tail + (((random & 0xffff_ffff) * (self.head - self.tail)) >> 32)
-        };
-        let key = K::nth(number);
-        let found = latencies.lookup::<TIMED>(|| peer.contains(&key));
-        let denied = !found && number < ABSENT && !self.refused.contains(&number);
-        tally.denied += u64::from(denied);
-    }
-
-    /// The number of the lane's hot key.
-    fn hot(&self) -> u64 {
-        ABSENT / 2 + self.index % HOT
-    }
-
-    #[inline(always)]
-    fn toggle_hot<K: Key, P: Peer<K> + ?Sized, const TIMED: bool>(
-        &mut self,
-        peer: &P,
-        latencies: &mut Latencies,
-        tally: &mut Tally,
-    ) {
-        let key = K::nth(self.hot());
+    fn toggle_hot<P: Peer + ?Sized>(&mut self, peer: &P, tally: &mut Tally) {
+        let key = mix(self.hot);
         if self.holds_hot {
             tally.denied += u64::from(!peer.remove(&key));
             self.holds_hot = false;
         } else {
-            self.holds_hot = latencies.insert::<TIMED>(|| peer.insert(&key));
+            self.holds_hot = peer.insert(&key);
             tally.refused += u64::from(!self.holds_hot);
+        }
+    }
+
+    /// The number of a live key or of an absent one, as a coin falls.
+    #[inline(always)]
+    fn any(&self, random: u64) -> u64 {
+        if random & 1 == 0 || self.tail == self.head {
+            ABSENT | random
+        } else {
+            self.tail + (((random & 0xffff_ffff) * (self.head - self.tail)) >> 32)
+        }
+    }
+
+    /// True if the key must be in.
+    #[inline(always)]
+    fn holds(&self, number: u64) -> bool {
+        match number >= ABSENT / 2 {
+            true => self.holds_hot && number == self.hot,
+            false => !self.refused.contains(&number),
         }
     }
 }
 
-/// What the threads of a run do.
+/// What the threads of a run do: this number of lookups in a hundred operations, and writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    pub(crate) lookups: u64,
+    pub(crate) writes: Writes,
+}
+
+/// What threads write, and what they look up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Job {
-    /// This number of lookups in a hundred operations (half of them of live keys); the rest are
-    /// inserts of new keys and removes of the oldest, in turn.
-    Mix {
-        /// Lookups in a hundred operations.
-        lookups: u64,
-    },
-    /// Inserts of new keys only.
-    Fill,
-    /// 90 lookups, 5 inserts, 5 removes in a hundred, all on 8 keys.
+pub(crate) enum Writes {
+    /// Inserts of new keys and removes of the oldest, in turn. Half of the lookups are of live keys.
+    InTurn,
+    /// Inserts and removes of 8 keys, which are looked up as well.
     Hot,
 }
 
-/// Keys of [`Job::Hot`]. A lane has at most one copy of one of them in, so each
-/// has 4 copies at most, and every filter here takes those.
+/// The number of hot keys. A lane has at most one copy of one of them in, so each
+/// has 4 copies of 32 threads, and every filter here takes those.
 const HOT: u64 = 8;
 
 /// What threads have done.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Operations.
-    pub operations: u64,
+    pub(crate) operations: u64,
     /// Inserts that were refused.
-    pub refused: u64,
+    pub(crate) refused: u64,
     /// Lookups and removes of live keys that were denied.
-    pub denied: u64,
+    pub(crate) denied: u64,
+    /// How long lookups took, if that was measured,
+    pub(crate) lookups: Times,
+    /// and inserts of new keys, accepted or refused.
+    pub(crate) inserts: Times,
 }
 
-impl std::ops::AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
+impl Tally {
+    /// Adds what other threads have done.
+    pub(crate) fn add(&mut self, other: &Self) {
         self.operations += other.operations;
         self.refused += other.refused;
         self.denied += other.denied;
-    }
-}
-
-/// A [`Peer`] on which a thread does its whole part of a job in one call.
-///
-/// Every peer is one, with a copy of the loop of its own in which its operations are inlined;
-/// only the call of the whole loop is dynamic.
-pub trait Contestant<K: Key>: Peer<K> {
-    /// One thread's part of a job, until `stop`.
-    fn work(&self, job: Job, lanes: &mut [Lane], start: u64, stop: &AtomicBool) -> Tally;
-
-    /// The same with each operation timed.
-    fn work_timed(
-        &self,
-        job: Job,
-        lanes: &mut [Lane],
-        start: u64,
-        stop: &AtomicBool,
-        latencies: &mut Latencies,
-    ) -> Tally;
-}
-
-impl<K: Key, P: Peer<K>> Contestant<K> for P {
-    fn work(&self, job: Job, lanes: &mut [Lane], start: u64, stop: &AtomicBool) -> Tally {
-        work::<K, P, false>(self, job, lanes, start, stop, &mut Latencies::default())
+        self.lookups.add(&other.lookups);
+        self.inserts.add(&other.inserts);
     }
 
-    fn work_timed(
-        &self,
-        job: Job,
-        lanes: &mut [Lane],
-        start: u64,
-        stop: &AtomicBool,
-        latencies: &mut Latencies,
-    ) -> Tally {
-        work::<K, P, true>(self, job, lanes, start, stop, latencies)
+    /// What all of them have done.
+    pub(crate) fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut all = Self::default();
+        parts.into_iter().for_each(|part| all.add(part));
+        all
+    }
+
+    /// A table of the times of lookups and of inserts, without rows.
+    pub(crate) fn table(key: impl Into<String>, title: impl Into<String>) -> Table {
+        let names = ["", "insert "].map(|of| QUANTILES.map(|(name, _)| format!("{of}{name}")));
+        Table::new(key, title).with(Unit::Time, names.concat())
+    }
+
+    pub(crate) fn fill_in(&self, table: &mut Table, row: &str) {
+        self.lookups.fill_in(table, row, "");
+        self.inserts.fill_in(table, row, "insert ");
     }
 }
 
 /// Operations between two looks at the stop flag.
 const STRETCH: u64 = 64;
 
-/// Does the job until `stop`, which is looked at now and then; with `TIMED`, notes how long lookups and inserts took.
-fn work<K: Key, P: Peer<K>, const TIMED: bool>(
+/// Does the job until `stop`, which is looked at now and then; with `TIMED`, notes how long lookups
+/// and inserts of new keys took.
+pub(crate) fn work<P: Peer + ?Sized, const TIMED: bool>(
     peer: &P,
     job: Job,
     lanes: &mut [Lane],
     start: u64,
     stop: &AtomicBool,
-    latencies: &mut Latencies,
 ) -> Tally {
     let mut tally = Tally::default();
     let mut step = start;
@@ -229,28 +195,22 @@ fn work<K: Key, P: Peer<K>, const TIMED: bool>(
             let lane = &mut lanes[(((random >> 56) * count) >> 8) as usize];
             let percent = ((random >> 40 & 0xffff) * 100) >> 16;
             let for_key = random & 0xff_ffff_ffff;
-            match job {
-                Job::Mix { lookups } if percent < lookups => {
-                    lane.lookup::<K, P, TIMED>(peer, for_key, latencies, &mut tally);
-                }
-                Job::Mix { .. } if insert_next => {
-                    lane.insert::<K, P, TIMED>(peer, latencies, &mut tally);
-                    insert_next = false;
-                }
-                Job::Mix { .. } => {
-                    lane.remove_oldest(peer, &mut tally);
-                    insert_next = true;
-                }
-                Job::Fill => lane.insert::<K, P, TIMED>(peer, latencies, &mut tally),
-                Job::Hot if percent < 90 => {
-                    let number = ABSENT / 2 + for_key % HOT;
-                    let key = K::nth(number);
-                    let found = latencies.lookup::<TIMED>(|| peer.contains(&key));
-                    let denied = !found && lane.holds_hot && number == lane.hot();
-                    tally.denied += u64::from(denied);
-                }
-                Job::Hot => lane.toggle_hot::<K, P, TIMED>(peer, latencies, &mut tally),
+            if percent < job.lookups {
+                let number = match job.writes {
+                    Writes::Hot => ABSENT / 2 + for_key % HOT,
+                    Writes::InTurn => lane.any(for_key),
+                };
+                let key = mix(number);
+                let found = tally.lookups.note::<TIMED, _>(|| peer.contains(&key));
+                tally.denied += u64::from(!found && number < ABSENT && lane.holds(number));
+                continue;
             }
+            match job.writes {
+                Writes::Hot => lane.toggle_hot(peer, &mut tally),
+                Writes::InTurn if insert_next => lane.insert::<P, TIMED>(peer, &mut tally),
+                Writes::InTurn => lane.remove_oldest(peer, &mut tally),
+            }
+            insert_next = !insert_next;
         }
         tally.operations += STRETCH;
         if stop.load(Ordering::Relaxed) {

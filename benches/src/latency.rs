@@ -1,72 +1,67 @@
 //! How long single operations take.
 
+use crate::table::Table;
 use hdrhistogram::Histogram;
 use std::time::{Duration, Instant};
 
 /// The longest time that is told apart.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Histograms of nanoseconds: lookups and inserts apart.
+/// The columns of a table of latencies, each with its share of the operations.
+pub(crate) const QUANTILES: [(&str, f64); 5] = [
+    ("p50", 0.5),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+    ("max", 1.0),
+];
+
+/// A histogram of nanoseconds.
 #[derive(Clone, Debug)]
-pub struct Latencies {
-    /// Lookups.
-    pub lookups: Histogram<u64>,
-    /// Inserts, accepted or refused.
-    pub inserts: Histogram<u64>,
-}
+pub struct Times(Histogram<u64>);
 
-impl Default for Latencies {
+impl Default for Times {
     fn default() -> Self {
-        let histogram =
-            || Histogram::new_with_max(LONGEST.as_nanos() as u64, 3).expect("3 digits are allowed");
-        Self {
-            lookups: histogram(),
-            inserts: histogram(),
-        }
+        let longest = LONGEST.as_nanos() as u64;
+        Self(Histogram::new_with_max(longest, 3).expect("3 digits are allowed"))
     }
 }
 
-impl Latencies {
-    /// Adds what another thread has noted.
-    pub fn add(&mut self, other: &Self) {
-        let range = "all histograms have one range";
-        self.lookups.add(&other.lookups).expect(range);
-        self.inserts.add(&other.inserts).expect(range);
-    }
-
+impl Times {
+    /// Notes how long `operation` takes, if it is to be `TIMED`.
     #[inline(always)]
-    pub(crate) fn lookup<const TIMED: bool>(&mut self, operation: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn note<const TIMED: bool, R>(&mut self, operation: impl FnOnce() -> R) -> R {
         if !TIMED {
             return operation();
         }
         let start = Instant::now();
-        let found = operation();
-        self.lookups.saturating_record(nanoseconds(start));
-        found
+        let result = operation();
+        let elapsed = start.elapsed().as_nanos();
+        self.0
+            .saturating_record(u64::try_from(elapsed).unwrap_or(u64::MAX));
+        result
     }
 
-    #[inline(always)]
-    pub(crate) fn insert<const TIMED: bool>(&mut self, operation: impl FnOnce() -> bool) -> bool {
-        if !TIMED {
-            return operation();
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.0.add(&other.0).expect("all histograms have one range");
+    }
+
+    /// Nanoseconds of the slowest operation but for this share.
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
+        self.0.value_at_quantile(share) as f64
+    }
+
+    /// Fills in the columns of a row whose names begin with `prefix`.
+    pub(crate) fn fill_in(&self, table: &mut Table, row: &str, prefix: &str) {
+        for (name, share) in QUANTILES.iter().filter(|_| !self.0.is_empty()) {
+            table.push(row, &format!("{prefix}{name}"), self.quantile(*share));
         }
-        let start = Instant::now();
-        let accepted = operation();
-        self.inserts.saturating_record(nanoseconds(start));
-        accepted
     }
 }
 
-fn nanoseconds(start: Instant) -> u64 {
-    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// What reading the clock twice takes, in nanoseconds: in every latency.
-#[must_use]
-pub fn clock_cost() -> u64 {
-    let mut costs = Latencies::default();
-    for _ in 0..100_000 {
-        costs.lookup::<true>(|| true);
-    }
-    costs.lookups.value_at_quantile(0.5)
+/// What reading the clock twice takes: in every latency.
+pub(crate) fn clock_cost() -> Times {
+    let mut costs = Times::default();
+    (0..100_000).for_each(|_| costs.note::<true, _>(|| ()));
+    costs
 }

@@ -6,25 +6,25 @@
 
 #![forbid(unsafe_code)]
 
-pub mod arena;
-mod batches;
-pub mod contention;
-pub mod crew;
-pub mod curves;
+mod arena;
+mod chain;
+mod crew;
 pub mod effort;
-pub mod entry;
-pub mod expiring;
-pub mod floor;
-pub mod growth;
+mod expiring;
+mod growth;
 pub mod hasher;
 pub mod keys;
 pub mod lanes;
 pub mod latency;
 pub mod measure;
-pub mod ops;
+pub mod one_thread;
 pub mod peer;
 pub mod peers;
 pub mod report;
-pub mod snapshot;
-pub mod space;
-pub mod space_speed;
+mod sheet;
+mod snapshots;
+mod space;
+mod space_speed;
+pub mod special;
+mod table;
+mod threads;

@@ -1,110 +1,200 @@
 //! The contestants. All hash with guira's hasher.
 
 use crate::{
-    entry::Entry,
     hasher::{self, SharedHasher},
-    keys::Key,
-    lanes::Contestant,
+    peer::Peer,
 };
 use crossbeam_utils::CachePadded;
-use guira::{CuckooFilter, SeededState};
+use guira::{BuildError, CuckooFilter, ExpiringFilter, SeededState};
 use rand::{SeedableRng, rngs::SmallRng};
 use std::{
-    hash::{BuildHasher, DefaultHasher, Hasher},
-    sync::{Arc, Mutex, MutexGuard, RwLock},
+    hash::BuildHasher,
+    sync::{Mutex, RwLock},
 };
 
 /// The rate that peers are asked for where they take one: that of guira's
 /// 15-bit fingerprints, to which the fixed sizes of the others come nearest.
 const RATE: f64 = 0.00023;
 
-/// Implements [`Peer`] for a filter: the four expressions have the filter and a key.
+/// The peer that is a chain of filters with longer fingerprints from link to link, so that it keeps its
+/// rate.
+pub(crate) const SCALABLE: &str = "RwLock<scalable_cuckoo_filter>";
+
+/// How much a contestant is to hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Items for which it has room at first, where it can grow.
+    pub first: u64,
+    /// Items for which it has room in the end.
+    pub items: u64,
+    /// The rate of false positives that it is asked for, where it can be asked.
+    pub rate: Option<f64>,
+}
+
+impl Room {
+    /// Room for a part of this number of items at first, which grows.
+    #[must_use]
+    pub fn growing(items: u64, times: u64, rate: f64) -> Self {
+        Self {
+            first: (items / times).max(1),
+            items,
+            rate: Some(rate),
+        }
+    }
+
+    /// Room for this number of items from the beginning.
+    #[must_use]
+    pub fn of(items: u64) -> Self {
+        Self {
+            first: items,
+            items,
+            rate: None,
+        }
+    }
+}
+
+/// What a contestant can do, and not all of them can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Can {
+    /// It can delete.
+    Delete,
+    /// It holds a copy of a key for each insert.
+    Copy,
+    /// It is quick enough to be filled with tens of millions of items.
+    BeLarge,
+    /// It can begin with room for a part of the items.
+    Grow,
+    /// It can be asked for a rate.
+    TakeRate,
+}
+
+/// A contestant: its name, what it is, and how it is made.
+#[derive(Debug)]
+pub struct Entry {
+    /// How tables and plots call it.
+    pub name: &'static str,
+    /// What it can do.
+    pub abilities: &'static [Can],
+    /// Makes one.
+    pub make: fn(Room) -> Box<dyn Peer>,
+}
+
+impl Entry {
+    /// True if it can do this.
+    #[must_use]
+    pub fn can(&self, what: Can) -> bool {
+        self.abilities.contains(&what)
+    }
+}
+
+/// Implements [`Peer`] for a filter. The expressions can use the filter and a key.
 macro_rules! peer {
     (
-        $filter:ty, |$it:ident, $key:ident|
-        insert $insert:expr, contains $contains:expr, remove $remove:expr, bytes $bytes:expr
+        $filter:ty, |$it:ident, $key:ident| insert $insert:expr, contains $contains:expr,
+        $(remove $remove:expr,)? bytes $bytes:expr $(, settle $settle:expr)?
     ) => {
-        impl<K: $crate::keys::Key> $crate::peer::Peer<K> for $filter {
+        impl $crate::peer::Peer for $filter {
             #[inline(always)]
-            fn insert(&self, $key: &K) -> bool {
+            fn insert(&self, $key: &u64) -> bool {
                 let $it = self;
                 $insert
             }
 
             #[inline(always)]
-            fn contains(&self, $key: &K) -> bool {
+            fn contains(&self, $key: &u64) -> bool {
                 let $it = self;
                 $contains
             }
 
-            #[inline(always)]
-            fn remove(&self, $key: &K) -> bool {
+            $(#[inline(always)]
+            fn remove(&self, $key: &u64) -> bool {
                 let $it = self;
                 $remove
-            }
+            })?
 
             fn bytes(&self) -> usize {
                 let $it = self;
                 $bytes
             }
+
+            $(fn settle(&self) {
+                let $it = self;
+                $settle
+            })?
         }
     };
 }
+pub(crate) use peer;
+
 const POISONED: &str = "no thread panics with the lock held";
 
-/// The filter that all this is about, with access to what only it has.
-#[derive(Debug)]
-pub struct Guira(pub CuckooFilter);
+peer!(CuckooFilter, |it, key|
+    insert it.insert(key).is_ok(),
+    contains it.contains(key),
+    remove it.remove(key),
+    bytes it.memory_usage(),
+    settle it.finish_growth());
 
-impl Guira {
-    /// A filter for `items` items with fingerprints of `bits` bits.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such layout, or no memory.
-    #[must_use]
-    pub fn new(items: usize, bits: u32) -> Self {
-        let builder = CuckooFilter::builder()
-            .capacity(items)
-            .fingerprint_bits(bits);
-        let built = builder.hasher(hasher::state()).build();
-        Self(built.expect("a layout of guira, and memory for it"))
-    }
+// One whose items expire.
+peer!(ExpiringFilter, |it, key|
+    insert it.insert(key).is_ok(),
+    contains it.contains(key),
+    remove it.remove(key),
+    bytes it.memory_usage());
+
+/// guira with fingerprints of 15 bits, or with what it chooses for a rate.
+///
+/// # Errors
+///
+/// If guira does not offer the rate with so much growth.
+pub fn guira(room: Room) -> Result<CuckooFilter, BuildError> {
+    let builder = CuckooFilter::builder().capacity(room.first as usize);
+    let builder = match room.rate {
+        Some(rate) => builder.false_positive_rate(rate),
+        None => builder.fingerprint_bits(15),
+    };
+    let builder = match room.first < room.items {
+        true => builder.max_capacity(room.items as usize),
+        false => builder,
+    };
+    builder.hasher(hasher::state()).build()
 }
 
-peer!(Guira, |it, key|
-    insert it.0.insert(key).is_ok(),
-    contains it.0.contains(key),
-    remove it.0.remove(key),
-    bytes it.0.memory_usage());
+/// A filter for `items` items with fingerprints of `bits` bits.
+///
+/// # Panics
+///
+/// If there is no such layout, or no memory.
+#[must_use]
+pub fn with_bits(items: u64, bits: u32) -> CuckooFilter {
+    let builder = CuckooFilter::builder().capacity(items as usize);
+    guira_with(builder.fingerprint_bits(bits))
+}
 
-// Shared with a thread that is no contestant: one that takes snapshots.
-peer!(Arc<Guira>, |it, key|
-    insert it.0.insert(key).is_ok(),
-    contains it.0.contains(key),
-    remove it.0.remove(key),
-    bytes it.0.memory_usage());
+/// A filter of guira with the hasher of all.
+///
+/// # Panics
+///
+/// If there is no such layout, or no memory.
+pub(crate) fn guira_with(builder: guira::Builder) -> CuckooFilter {
+    let built = builder.hasher(hasher::state()).build();
+    built.expect("a layout of guira, and memory")
+}
 
-type Atomic<H> = atomic_cuckoo_filter::CuckooFilter<H>;
+type Atomic = atomic_cuckoo_filter::CuckooFilter<SharedHasher>;
 
 /// Bits of a fingerprint: 4, 8, 16 or 32 are on offer.
 const ATOMIC_BITS: usize = 16;
 
-peer!(Atomic<SharedHasher>, |it, key|
+peer!(Atomic, |it, key|
     insert it.insert(key).is_ok(),
     contains it.contains(key),
     remove it.remove(key),
     bytes size_of_val(it) + it.capacity() * ATOMIC_BITS / 8);
 
-peer!(Atomic<DefaultHasher>, |it, key|
-    insert it.insert(key).is_ok(),
-    contains it.contains(key),
-    remove it.remove(key),
-    bytes size_of_val(it) + it.capacity() * ATOMIC_BITS / 8);
-
-fn atomic<H: Hasher + Default>(items: usize) -> Atomic<H> {
-    let builder = atomic_cuckoo_filter::CuckooFilterBuilder::<H>::default();
-    let builder = builder.capacity(items).bucket_size(4);
+fn atomic(items: u64) -> Atomic {
+    let builder = atomic_cuckoo_filter::CuckooFilterBuilder::default();
+    let builder = builder.capacity(items as usize).bucket_size(4);
     let built = builder.fingerprint_size(ATOMIC_BITS).build();
     built.expect("a valid configuration")
 }
@@ -116,8 +206,8 @@ peer!(cuckoo_clock::CuckooFilter<SeededState>, |it, key|
     remove it.remove(key),
     bytes it.get_memory_usage());
 
-fn clock(items: usize) -> cuckoo_clock::CuckooFilter<SeededState> {
-    let builder = cuckoo_clock::config::CuckooConfiguration::builder(items)
+fn clock(items: u64) -> cuckoo_clock::CuckooFilter<SeededState> {
+    let builder = cuckoo_clock::config::CuckooConfiguration::builder(items as usize)
         .fingerprint_bits(16.try_into().expect("16 bits are allowed"))
         .bucket_size(4.try_into().expect("4 slots are allowed"));
     let configuration = builder.build().expect("a valid configuration");
@@ -133,29 +223,21 @@ peer!(RwLock<Plain>, |it, key|
     remove it.write().expect(POISONED).delete(key),
     bytes it.read().expect(POISONED).memory_usage());
 
-/// Filters for one writer, each with a lock.
+/// 64 filters for one writer, each with a lock.
 struct Sharded(Vec<CachePadded<Mutex<Plain>>>);
 
 impl Sharded {
-    const SHARDS: usize = 64;
-
-    fn new(items: usize) -> Self {
-        let shard = |_| CachePadded::new(Mutex::new(Plain::with_capacity(items / Self::SHARDS)));
-        Self((0..Self::SHARDS).map(shard).collect())
+    fn new(items: u64) -> Self {
+        let shard = |_| CachePadded::new(Mutex::new(Plain::with_capacity(items as usize / 64)));
+        Self((0..64).map(shard).collect())
     }
 
     /// The shard comes from the hash of the hash: the filter uses all its bits.
     #[inline(always)]
-    fn shard<K: Key>(&self, key: &K) -> (u64, MutexGuard<'_, Plain>) {
+    fn with(&self, key: &u64, of: impl FnOnce(&mut Plain, &u64) -> bool) -> bool {
         let hash = hasher::state().hash_one(key);
         let shard = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58;
-        (hash, self.0[shard as usize].lock().expect(POISONED))
-    }
-
-    #[inline(always)]
-    fn with<K: Key>(&self, key: &K, of: impl FnOnce(&mut Plain, &u64) -> bool) -> bool {
-        let (hash, mut shard) = self.shard(key);
-        of(&mut shard, &hash)
+        of(&mut self.0[shard as usize].lock().expect(POISONED), &hash)
     }
 }
 
@@ -173,15 +255,16 @@ peer!(RwLock<Quotient>, |it, key|
     remove it.write().expect(POISONED).remove(key),
     bytes it.read().expect(POISONED).memory_usage());
 
-fn quotient(items: usize, rate: f64) -> RwLock<Quotient> {
-    let filter = Quotient::new_with_hasher(items as u64, rate, hasher::state());
+fn quotient(room: Room) -> RwLock<Quotient> {
+    let rate = room.rate.unwrap_or(RATE);
+    let filter = Quotient::new_with_hasher(room.items, rate, hasher::state());
     RwLock::new(filter.expect("a valid configuration"))
 }
 
-type Scalable<K> = scalable_cuckoo_filter::ScalableCuckooFilter<K, SharedHasher, SmallRng>;
+type Scalable = scalable_cuckoo_filter::ScalableCuckooFilter<u64, SharedHasher, SmallRng>;
 
 // It grows rather than refuse.
-peer!(RwLock<Scalable<K>>, |it, key|
+peer!(RwLock<Scalable>, |it, key|
     insert {
         it.write().expect(POISONED).insert(key);
         true
@@ -190,10 +273,10 @@ peer!(RwLock<Scalable<K>>, |it, key|
     remove it.write().expect(POISONED).remove(key),
     bytes it.read().expect(POISONED).bits() as usize / 8);
 
-fn scalable<K: Key>(items: usize) -> RwLock<Scalable<K>> {
+fn scalable(room: Room) -> RwLock<Scalable> {
     let builder = scalable_cuckoo_filter::ScalableCuckooFilterBuilder::new()
-        .initial_capacity(items)
-        .false_positive_probability(RATE)
+        .initial_capacity(room.first as usize)
+        .false_positive_probability(room.rate.unwrap_or(RATE))
         .hasher(SharedHasher::default())
         .rng(SmallRng::seed_from_u64(1));
     RwLock::new(builder.finish())
@@ -208,136 +291,77 @@ peer!(Bloom, |it, key|
         true
     },
     contains it.contains(key),
-    remove unreachable!("{} bits cannot forget {}", it.num_bits(), size_of_val(key)),
     bytes it.num_bits() / 8);
 
-fn bloom(items: usize, rate: f64) -> Bloom {
-    let builder = fastbloom::AtomicBloomFilter::with_false_pos(rate).hasher(hasher::state());
-    builder.expected_items(items)
+fn bloom(room: Room) -> Bloom {
+    let builder = fastbloom::AtomicBloomFilter::with_false_pos(room.rate.unwrap_or(RATE));
+    builder
+        .hasher(hasher::state())
+        .expected_items(room.items as usize)
 }
 
-type Papaya<K> = papaya::HashSet<K, SeededState>;
+type Papaya = papaya::HashSet<u64, SeededState>;
 
 // A set keeps one copy: the second is refused. papaya does not tell its size. It has 9 bytes for each
-// place of its table, which it does not fill beyond three quarters, and an allocation for each key.
-peer!(Papaya<K>, |it, key|
-insert it.pin().insert(key.clone()),
-contains it.pin().contains(key),
-remove it.pin().remove(key),
-bytes {
-    let allocation = (size_of::<K>() + 8).next_multiple_of(16).max(32);
-    it.len() * allocation + (it.len() * 8 / 6).next_power_of_two() * 9
-});
+// place of its table, which it does not fill beyond three quarters, and an allocation of 32 bytes for each key.
+peer!(Papaya, |it, key|
+    insert it.pin().insert(*key),
+    contains it.pin().contains(key),
+    remove it.pin().remove(key),
+    bytes it.len() * 32 + (it.len() * 8 / 6).next_power_of_two() * 9);
 
-/// The closest peer with the hasher that it has by default.
-#[must_use]
-pub fn closest_with_own_hasher<K: Key>() -> Entry<K> {
-    Entry {
-        name: "atomic-cuckoo-filter, own hasher",
-        note: "the same as its users get it: by default it hashes with the standard library's SipHash",
-        make: |items| Box::new(atomic::<DefaultHasher>(items)),
-        ..all().swap_remove(1)
-    }
-}
+type Dash = dashmap::DashSet<u64, SeededState>;
 
-/// [`all`], and after the closest peer the same with its own hasher: where the
-/// cost of hashing shows.
-#[must_use]
-pub fn all_with_own_hasher<K: Key>() -> Vec<Entry<K>> {
-    let mut entries = all();
-    entries.insert(2, closest_with_own_hasher());
-    entries
-}
+// A place of its tables takes a key and a byte.
+peer!(Dash, |it, key|
+    insert it.insert(*key),
+    contains it.contains(key),
+    remove it.remove(key).is_some(),
+    bytes (it.capacity() * 8 / 7).next_power_of_two() * (size_of::<u64>() + 1));
 
 /// All contestants; guira is the first, the closest peer the second.
 #[must_use]
-pub fn all<K: Key>() -> Vec<Entry<K>> {
-    // What most have in common.
-    const fn entry<K>(
-        name: &'static str,
-        note: &'static str,
-        make: fn(usize) -> Box<dyn Contestant<K>>,
-    ) -> Entry<K> {
-        Entry {
-            name,
-            note,
-            deletes: true,
-            copies: true,
-            large: true,
-            make,
-        }
-    }
-    const ONE_LOCK: &str = "one lock; asked for a rate of 0.023 %";
+pub fn all() -> Vec<Entry> {
+    use Can::{BeLarge, Copy, Delete, Grow, TakeRate};
+    let entry = |name, abilities, make| Entry {
+        name,
+        abilities,
+        make,
+    };
     vec![
-        entry("guira", "lock-free; 15 bits × 4", |items| {
-            Box::new(Guira::new(items, 15))
+        entry("guira", &[Delete, Copy, BeLarge, Grow, TakeRate], |room| {
+            Box::new(guira(room).expect("a rate on offer, and memory"))
+        }),
+        entry("atomic-cuckoo-filter", &[Delete, Copy, BeLarge], |room| {
+            Box::new(atomic(room.items))
+        }),
+        entry("cuckoo-clock", &[Delete, Copy], |room| {
+            Box::new(clock(room.items))
+        }),
+        entry("RwLock<cuckoofilter>", &[Delete, Copy, BeLarge], |room| {
+            Box::new(RwLock::new(Plain::with_capacity(room.items as usize)))
+        }),
+        entry("64 × Mutex<cuckoofilter>", &[Delete, Copy], |room| {
+            Box::new(Sharded::new(room.items))
         }),
         entry(
-            "atomic-cuckoo-filter",
-            "one lock for evictions and removes; 16 bits × 4",
-            |items| Box::new(atomic::<SharedHasher>(items)),
+            "RwLock<qfilter>",
+            &[Delete, Copy, BeLarge, TakeRate],
+            |room| Box::new(quotient(room)),
         ),
-        Entry {
-            large: false,
-            ..entry(
-                "cuckoo-clock",
-                "a mutex for each bucket; 16 bits × 4",
-                |items| Box::new(clock(items)),
-            )
-        },
-        entry("RwLock<cuckoofilter>", "one lock; 8 bits × 4", |items| {
-            Box::new(RwLock::new(Plain::with_capacity(items)))
+        entry(SCALABLE, &[Delete, Copy, Grow, TakeRate], |room| {
+            Box::new(scalable(room))
         }),
-        Entry {
-            large: false,
-            ..entry(
-                "64 × Mutex<cuckoofilter>",
-                "a lock for each of 64 shards; 8 bits × 4; hashes twice",
-                |items| Box::new(Sharded::new(items)),
-            )
-        },
-        entry("RwLock<qfilter>", ONE_LOCK, |items| {
-            Box::new(quotient(items, RATE))
+        entry("fastbloom (atomic)", &[BeLarge, TakeRate], |room| {
+            Box::new(bloom(room))
         }),
-        Entry {
-            large: false,
-            ..entry("RwLock<scalable_cuckoo_filter>", ONE_LOCK, |items| {
-                Box::new(scalable(items))
-            })
-        },
-        Entry {
-            deletes: false,
-            copies: false,
-            ..entry(
-                "fastbloom (atomic)",
-                "lock-free, no deletes; asked for a rate of 0.023 %",
-                |items| Box::new(bloom(items, RATE)),
-            )
-        },
-        Entry {
-            copies: false,
-            large: false,
-            ..entry(
-                "papaya::HashSet",
-                "lock-free, exact: stores the keys",
-                |items| Box::new(Papaya::with_capacity_and_hasher(items, hasher::state())),
-            )
-        },
-    ]
-}
-
-/// A peer for this number of items and this rate.
-pub type AskedFor<K> = fn(usize, f64) -> Box<dyn Contestant<K>>;
-
-/// The peers that do not grow and take a rate, with their names in [`all`].
-#[must_use]
-pub fn asked_for<K: Key>() -> [(&'static str, AskedFor<K>); 2] {
-    [
-        ("RwLock<qfilter>", |items, rate| {
-            Box::new(quotient(items, rate))
+        entry("papaya::HashSet", &[Delete, Grow], |room| {
+            let (first, state) = (room.first as usize, hasher::state());
+            Box::new(Papaya::with_capacity_and_hasher(first, state))
         }),
-        ("fastbloom (atomic)", |items, rate| {
-            Box::new(bloom(items, rate))
+        entry("dashmap::DashSet", &[Delete, Grow], |room| {
+            let (first, state) = (room.first as usize, hasher::state());
+            Box::new(Dash::with_capacity_and_hasher(first, state))
         }),
     ]
 }

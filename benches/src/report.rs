@@ -1,25 +1,28 @@
-//! The report of a machine, its plots, and the summary in `BENCHMARKS.md`.
+//! The report of a machine with its charts, and the summary in `BENCHMARKS.md`.
 
+mod charts;
 mod data;
-mod expiring;
-mod losses;
 mod machine;
-mod markdown;
 mod page;
-mod plots;
-mod space;
-mod summary;
 
-use crate::{contention, curves, effort::Effort, growth, latency, ops, snapshot};
+use crate::{
+    effort::Effort, expiring, growth, one_thread, snapshots, space, space_speed, table::Table,
+    threads,
+};
 use clap::ValueEnum;
-use data::{Contribution, Contributions, blocks};
+use data::{Data, Measured};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
-pub use machine::name as machine_name;
+/// The template of the page with every number, and that of `BENCHMARKS.md`.
+const REPORT: &str = include_str!("../pages/report.md.in");
+const SUMMARY: &str = include_str!("../pages/summary.md.in");
+
+/// The page of the summary, in the root of the repository.
+const FRONT: &str = "BENCHMARKS.md";
 
 /// What can be measured by itself. The report has the parts in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
@@ -29,9 +32,9 @@ pub enum Part {
     OneThread,
     /// Lookups by load
     Lookups,
-    /// Many threads
+    /// Many threads, all workloads
     Threads,
-    /// How long single operations take
+    /// How long single operations take beside others
     Latency,
     /// What growth costs
     Growth,
@@ -41,183 +44,117 @@ pub enum Part {
     Expiring,
     /// Memory and rates
     Space,
+    /// The same of large and of fixed filters
+    SpaceLarge,
     /// What it costs to prefer space
     SpaceSpeed,
 }
 
 impl Part {
     /// As the command line has it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::OneThread => "one-thread",
-            Self::Lookups => "lookups",
-            Self::Threads => "threads",
-            Self::Latency => "latency",
-            Self::Growth => "growth",
-            Self::Snapshots => "snapshots",
-            Self::Expiring => "expiring",
-            Self::Space => "space",
-            Self::SpaceSpeed => "space-speed",
-        }
+    fn name(self) -> String {
+        let value = self.to_possible_value().expect("no part is hidden");
+        value.get_name().to_owned()
     }
 
-    /// As the report has it.
-    fn title(self) -> &'static str {
+    fn measure(self, effort: Effort) -> Vec<Table> {
         match self {
-            Self::OneThread => "One thread",
-            Self::Lookups => "Lookups by load",
-            Self::Threads => "Many threads",
-            Self::Latency => "Latency",
-            Self::Growth => "Growth",
-            Self::Snapshots => "Snapshots",
-            Self::Expiring => "Expiring filters",
-            Self::Space => "Space",
-            Self::SpaceSpeed => "What it costs to prefer space",
+            Self::OneThread => one_thread::measure(effort),
+            Self::Lookups => one_thread::measure_loads(effort),
+            Self::Threads => threads::measure(effort),
+            Self::Latency => threads::measure_latency(effort),
+            Self::Growth => growth::measure(effort),
+            Self::Snapshots => snapshots::measure(effort),
+            Self::Expiring => expiring::measure(effort),
+            Self::Space => space::measure(effort),
+            Self::SpaceLarge => space::measure_large(effort),
+            Self::SpaceSpeed => space_speed::measure(effort),
         }
     }
 }
 
-/// Where the report is written.
-#[derive(Clone, Debug)]
+/// Measures guira and its peers side by side, and writes the data, the report and the charts of this
+/// machine. If `BENCHMARKS.md` is of this machine, it is written, too.
+#[derive(Debug, clap::Parser)]
 pub struct Report {
+    /// Takes a minute: shows that all of it works, not how fast it is.
+    #[arg(long)]
+    quick: bool,
+    /// Measures these parts only, and keeps the others.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Part>,
+    /// Measures nothing, and writes the pages again.
+    #[arg(long, conflicts_with = "only")]
+    render: bool,
     /// The root of the repository.
-    pub root: PathBuf,
-    /// The name of the machine: its pages are in `docs/bench/<machine>`.
-    pub machine: String,
-    /// The directory of the plots, relative to `root`.
-    pub plots: PathBuf,
+    #[arg(long, default_value = ".")]
+    root: PathBuf,
+    /// The directory of the report below `docs/bench` [default: the processor's name].
+    #[arg(long)]
+    machine: Option<String>,
     /// A remark on this run, in addition to what the machine reports about itself.
-    pub note: Option<String>,
-    /// How much is measured.
-    pub effort: Effort,
+    #[arg(long)]
+    note: Option<String>,
 }
 
 impl Report {
-    /// Measures these parts, and writes `data.json` and `report.md` of the machine, the plots, and
-    /// the summary in `BENCHMARKS.md`. The data of the other parts stay. Without parts nothing is
-    /// measured, and the pages are only rendered again. Passes each title to `say` before its part
-    /// begins.
+    /// Measures and writes.
     ///
     /// # Errors
     ///
-    /// If a file cannot be read or written, or the data lack a part that is not measured.
-    pub fn write(&self, parts: &[Part], say: impl Fn(&str)) -> io::Result<()> {
-        let folder = self.root.join("docs/bench").join(&self.machine);
-        let data = folder.join("data.json");
+    /// If a file cannot be read or written.
+    pub fn write(&self) -> io::Result<()> {
+        let machine = self.machine.clone().unwrap_or_else(machine::name);
+        let folder = self.root.join("docs/bench").join(&machine);
+        let file = folder.join("data.json");
         // Before anything is measured in vain.
-        let mut contributions = others(read(&data)?.as_deref(), parts)?;
+        let old = read(&file)?.map(|json| Data::read(&json)).transpose()?;
         fs::create_dir_all(&folder)?;
-        fs::create_dir_all(self.root.join(&self.plots))?;
-        let run = self.run();
-        for &part in parts {
-            let (contribution, svgs) = self.measure(part, &run, &say);
-            contributions.insert(part, contribution);
-            for (name, svg) in svgs {
-                let file = self.root.join(&self.plots).join(format!("{name}.svg"));
-                fs::write(file, svg.map_err(io::Error::other)?)?;
+        let mut data = old.unwrap_or_default();
+        let effort = [Effort::FULL, Effort::QUICK][usize::from(self.quick)];
+        for &part in match (self.render, &self.only[..]) {
+            (true, _) => &[],
+            (false, []) => Part::value_variants(),
+            (false, only) => only,
+        } {
+            let (run, tables) = (self.run(effort.rounds), part.measure(effort));
+            data.0.insert(part, Measured { run, tables });
+            // At once, so that a later part that fails loses nothing.
+            fs::write(&file, data.write()?)?;
+        }
+        let front = format!("docs/bench/{machine}/");
+        for (name, text) in pages(&data)? {
+            match name.as_str() {
+                // Of one machine only.
+                FRONT if !SUMMARY.contains(&front) => {}
+                FRONT => fs::write(self.root.join(FRONT), text)?,
+                name => fs::write(folder.join(name), text)?,
             }
         }
-        fs::write(data, data::write(&contributions)?)?;
-        fs::write(folder.join("report.md"), page::report(&contributions))?;
-        let front = self.root.join("BENCHMARKS.md");
-        match read(&front)?.and_then(|text| summary::renewed(&text, &contributions)) {
-            Some(text) => fs::write(front, text),
-            None => Ok(()),
-        }
-    }
-
-    /// The plots, as the pages of a machine link to them.
-    fn linked_plots(&self) -> PathBuf {
-        Path::new("../../..").join(&self.plots)
+        Ok(())
     }
 
     /// The facts of a run that begins now.
-    fn run(&self) -> Vec<String> {
-        let mut facts = vec![format!("{}, {}", machine::date(), rounds(self.effort))];
+    fn run(&self, rounds: usize) -> Vec<String> {
+        let rounds = match rounds {
+            1 => "one round, which shows that all of it works, and not how fast it is".into(),
+            rounds => format!("{rounds} rounds"),
+        };
+        let mut facts = vec![format!("{}, {rounds}", machine::date())];
         facts.extend(machine::describe());
         facts.extend(self.note.clone());
         facts
     }
-
-    fn measure(&self, part: Part, run: &[String], say: &impl Fn(&str)) -> (Contribution, Plots) {
-        let (effort, plots) = (self.effort, self.linked_plots());
-        let plots = plots.as_path();
-        say(part.title());
-        let (section, losses): (String, String);
-        let svgs = match part {
-            Part::OneThread => {
-                let tables = ops::measure(effort);
-                section = markdown::one_thread(&tables, plots);
-                let named = tables.iter();
-                // Tables with the peers, not guira's own.
-                losses = losses::of_tables(named.filter(|table| table.title.contains("slots, ")));
-                vec![("insert", plots::insert(&tables))]
-            }
-            Part::Lookups => {
-                let curves = curves::measure(effort);
-                section = markdown::curves(&curves, plots);
-                losses = losses::of_tables(&curves);
-                vec![("load", plots::load(&curves))]
-            }
-            Part::Threads => {
-                let contests = contention::measure(effort);
-                section = markdown::contention(&contests, effort.log_medium, plots);
-                losses = losses::of_contests(&contests);
-                vec![("contention", plots::contention(&contests))]
-            }
-            Part::Latency => {
-                let tails = contention::tails(effort);
-                section = markdown::latency(&tails, latency::clock_cost(), plots);
-                losses = String::new();
-                vec![("latency", plots::latency(&tails))]
-            }
-            Part::Growth => {
-                let growth = growth::measure(effort, say);
-                section = markdown::growth(&growth, latency::clock_cost(), plots);
-                losses = losses::of_growth(&growth);
-                vec![("growth", plots::growth(&growth.timeline))]
-            }
-            Part::Snapshots => {
-                let snapshots = snapshot::measure(effort, say);
-                section = markdown::snapshots(&snapshots);
-                losses = String::new();
-                Vec::new()
-            }
-            Part::Expiring => {
-                let expiring = crate::expiring::measure(effort, say);
-                section = expiring::section(&expiring);
-                losses = losses::of_tables([&expiring.lookups, &expiring.stream]);
-                Vec::new()
-            }
-            Part::Space => {
-                let space = crate::space::measure(effort, say);
-                section = space::section(&space, effort, plots);
-                losses = space::losses(&space);
-                vec![("space", plots::space(&space.points))]
-            }
-            Part::SpaceSpeed => {
-                let measured = crate::space_speed::measure(effort, say);
-                section = markdown::space_speed(&measured);
-                losses = String::new();
-                Vec::new()
-            }
-        };
-        let contribution = Contribution {
-            run: run.to_owned(),
-            section: blocks(&section),
-            losses: blocks(&losses),
-        };
-        (contribution, svgs)
-    }
 }
 
-type Plots = Vec<(&'static str, plots::Svg)>;
-
-fn rounds(effort: Effort) -> String {
-    match effort.rounds {
-        1 => "one round, which shows that all of it works, and not how fast it is".into(),
-        rounds => format!("{rounds} rounds"),
+/// The charts, the report and the summary of these data, with the names of their files.
+fn pages(data: &Data) -> io::Result<Vec<(String, String)>> {
+    let mut files = charts::all(data).map_err(io::Error::other)?;
+    let charts: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
+    for (name, template) in [("report.md", REPORT), (FRONT, SUMMARY)] {
+        files.push((name.to_owned(), page::render(template, data, &charts)));
     }
+    Ok(files)
 }
 
 /// A file, if it is there.
@@ -228,66 +165,25 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// The data of the parts other than these. Without data there is nothing to keep: the pages are
-/// made of these parts only.
-fn others(data: Option<&str>, parts: &[Part]) -> io::Result<Contributions> {
-    let Some(data) = data else {
-        return Ok(Contributions::new());
-    };
-    let mut all = data::read(data)?;
-    let lacks = |part: &&Part| !parts.contains(part) && !all.contains_key(part);
-    if let Some(part) = Part::value_variants().iter().find(lacks) {
-        return Err(io::Error::other(format!(
-            "the data have no part `{0}` to keep: name {0} in --only, too",
-            part.name()
-        )));
-    }
-    all.retain(|part, _| !parts.contains(part));
-    Ok(all)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_the_parts_are_those_of_the_command_line() {
-        for part in Part::value_variants() {
-            let value = part.to_possible_value().expect("no part is hidden");
-            assert_eq!(value.get_name(), part.name());
-        }
-    }
-
-    #[test]
-    fn the_data_must_have_the_parts_that_stay() {
-        assert_eq!(
-            others(None, &[Part::Growth]).ok(),
-            Some(Contributions::new())
-        );
-        let error = others(Some("{}"), &[Part::Growth]);
-        let error = error.expect_err("they have no part").to_string();
-        assert!(error.contains("`one-thread`"), "{error}");
-        assert!(others(Some("{}"), Part::value_variants()).is_ok());
-    }
-
-    #[test]
     fn the_committed_pages_are_those_of_the_data() {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-        let folders = fs::read_dir(root.join("docs/bench")).expect("a folder for each machine");
-        let mut folders: Vec<_> = folders.map(|folder| folder.unwrap().path()).collect();
-        folders.sort();
         let text = |path: &Path| read(path).unwrap().expect("it is committed");
-        let data = |folder: &PathBuf| data::read(&text(&folder.join("data.json"))).unwrap();
-        for folder in &folders {
-            let page = text(&folder.join("report.md"));
-            assert!(page == page::report(&data(folder)), "{}", folder.display());
+        let mut is_summarized = false;
+        for folder in fs::read_dir(root.join("docs/bench")).expect("a folder for each machine") {
+            let folder = folder.unwrap().path();
+            let data = Data::read(&text(&folder.join("data.json"))).unwrap();
+            for (name, expected) in pages(&data).unwrap() {
+                match name.as_str() {
+                    FRONT => is_summarized |= text(&root.join(FRONT)) == expected,
+                    name => assert!(text(&folder.join(name)) == expected, "{name}"),
+                }
+            }
         }
-        let front = text(&root.join("BENCHMARKS.md"));
-        let is_source =
-            |folder: &PathBuf| summary::renewed(&front, &data(folder)) == Some(front.clone());
-        assert!(
-            folders.iter().any(is_source),
-            "the summary is of no machine"
-        );
+        assert!(is_summarized, "the summary is of no machine");
     }
 }

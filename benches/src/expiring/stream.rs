@@ -1,66 +1,65 @@
-//! Streams of events: each key is asked for as it comes, and steps go by.
+//! Streams of events: each key is asked for as it comes, and epochs go by.
 
-use super::{
-    Facts, THREADS,
-    contestants::contestants,
-    window::{Seen, Window},
-};
+use super::windows::{Contestant, Seen, Window, contestants};
 use crate::{
-    crew::crew,
+    crew::{crew, named},
     effort::Effort,
-    keys::{ABSENT, Asked, Key, Walk},
-    measure::{items, mops, rate, size},
-    ops::Table,
+    keys::{Asked, Walk},
+    measure::{items, mops, rate, say, size},
+    table::{Table, Unit},
 };
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     thread,
 };
 
+/// Threads of the stream.
+const THREADS: [usize; 5] = [1, 2, 4, 8, 16];
+
 /// Numbers that a thread takes at once.
 const CHUNK: u64 = 64;
 
-/// A stream of new keys, from which threads take their parts. A step begins whenever the keys of a
-/// step have come: the thread that takes the first key beyond them begins it.
+/// A stream of new keys, from which threads take their parts. An epoch begins whenever the keys of
+/// one have come: the thread that takes the first key beyond them begins it.
 struct Source<'a> {
     window: &'a dyn Window,
     next: AtomicU64,
-    /// The steps that have begun, and thrown away what they had to.
-    steps: AtomicU64,
-    /// Keys of a TTL, and of a step.
+    /// The epochs that have begun, and thrown away what they had to.
+    epochs: AtomicU64,
+    /// Keys of a TTL, and of an epoch.
     items: u64,
-    step: u64,
+    epoch: u64,
 }
 
 impl<'a> Source<'a> {
-    fn new(window: &'a dyn Window, items: u64, steps: u32) -> Self {
+    fn new(window: &'a dyn Window, items: u64, epochs: u32) -> Self {
         Self {
             window,
             next: AtomicU64::new(0),
-            steps: AtomicU64::new(0),
+            epochs: AtomicU64::new(0),
             items,
-            step: items / u64::from(steps),
+            epoch: items / u64::from(epochs),
         }
     }
 
     /// The first number of the next part.
     fn take(&self) -> u64 {
         let first = self.next.fetch_add(CHUNK, Ordering::Relaxed);
-        let [before, after] = [first, first + CHUNK].map(|number| number / self.step);
+        let [before, after] = [first, first + CHUNK].map(|number| number / self.epoch);
         if before < after {
-            self.wait_until(|steps| steps == before);
-            self.window.step();
-            self.steps.store(after, Ordering::Release);
+            self.wait_until(|epochs| epochs == before);
+            self.window.begin_epoch();
+            self.epochs.store(after, Ordering::Release);
         } else {
-            // Contestants have room for what comes while a step begins, up to half a step.
-            self.wait_until(|steps| first <= steps * self.step + self.step * 3 / 2);
+            // Contestants have room for what comes while an epoch begins, up to half of one.
+            self.wait_until(|epochs| first <= epochs * self.epoch + self.epoch * 3 / 2);
         }
         first
     }
 
-    /// Waits for the threads that begin steps: what a step costs is time of the stream.
+    /// Waits for the threads that begin epochs: what one costs is time of the stream.
     fn wait_until(&self, is_enough: impl Fn(u64) -> bool) {
-        while !is_enough(self.steps.load(Ordering::Acquire)) {
+        while !is_enough(self.epochs.load(Ordering::Acquire)) {
             thread::yield_now();
         }
     }
@@ -81,34 +80,29 @@ fn count(answers: [u64; 3], seen: Seen) -> u64 {
     answers[seen as usize].count_ones().into()
 }
 
-/// Lookups of a window that is full.
+/// Lookups of windows that are full.
 pub(super) fn lookups(effort: Effort) -> Table {
     let sizes = [effort.log_medium, effort.log_large.min(23)];
-    let asked = ["hit", "miss", "half"];
-    let columns = sizes.iter().flat_map(|&log_slots| {
-        let items = size(log_slots);
-        asked.map(|asked| format!("{asked}, {items} slots"))
-    });
-    let columns: Vec<String> = columns.collect();
-    let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let mut table = Table::new("Lookups, one thread".into(), &columns);
-    table.rows_for(contestants().iter().map(|it| it.name.to_owned()));
-    for (block, log_slots) in sizes.into_iter().enumerate() {
-        let count = items(log_slots);
+    let column = |asked: Asked, log| format!("{}, {} slots", asked.name(), size(log));
+    let columns = sizes.map(|log| Asked::ALL.map(|asked| column(asked, log)));
+    let mut table = Table::new("expiring/lookups", "Lookups, one thread");
+    table = table.with(Unit::Rate, columns.concat());
+    say(&table.title);
+    for log in sizes {
+        let count = items(log);
         let filled = contestants().map(|it| {
             let window = (it.make)(count as usize);
-            Source::new(&*window, count, it.steps).run_to(3 * count / 2);
-            window
+            Source::new(&*window, count, it.epochs).run_to(3 * count / 2);
+            (it.name, window)
         });
-        // The first of the keys that all remember surely.
-        let first = 3 * count / 2 - count * 3 / 4;
-        for round in 0..effort.rounds {
-            for (column, asked) in Asked::ALL.into_iter().enumerate() {
-                for (row, window) in filled.iter().enumerate() {
-                    let walk = Walk::new(asked, count * 3 / 4, round as u64);
-                    let steps = effort.steps / 2;
-                    let look = || window.lookup(walk, first, steps);
-                    table.push(row, 3 * block + column, rate(steps, look));
+        for round in 0..effort.rounds as u64 {
+            for asked in Asked::ALL {
+                // All remember the latest three quarters surely.
+                let (part, steps) = (count * 3 / 4, effort.steps / 2);
+                let walk = Walk::new(asked, part, round).above(part);
+                for (name, window) in &filled {
+                    let rate = rate(steps, || window.lookup(walk, steps));
+                    table.push(name, &column(asked, log), rate);
                 }
             }
         }
@@ -117,51 +111,43 @@ pub(super) fn lookups(effort: Effort) -> Table {
 }
 
 /// Throughput by threads, and what the contestants are like.
-pub(super) fn measure(effort: Effort) -> (Table, Vec<Facts>) {
-    let columns = THREADS.map(|threads| format!("{threads} threads"));
-    let columns = columns.each_ref().map(String::as_str);
-    let title = "Streams: one call in four is for a key that came before".into();
-    let mut table = Table::new(title, &columns);
-    table.rows_for(contestants().iter().map(|it| it.name.to_owned()));
+pub(super) fn measure(effort: Effort) -> [Table; 2] {
+    let title = "Streams: one call in four is for a key that came before";
+    let mut rates = Table::new("expiring/stream", title).with(Unit::Rate, THREADS.map(named));
+    let counted = ["forgotten", "twice first", "refused", "of calls"];
+    let mut facts = Table::new("expiring/facts", "Memory and wrong answers")
+        .with(Unit::Number, ["bits an item"])
+        .with(Unit::Share, ["rate"])
+        .with(Unit::Count, counted);
+    say(title);
     let count = items(effort.log_medium);
-    let mut facts: Vec<Facts> = Vec::new();
     for it in contestants() {
         let window = (it.make)(count as usize);
-        Source::new(&*window, count, it.steps).run_to(3 * count / 2);
+        Source::new(&*window, count, it.epochs).run_to(3 * count / 2);
         let bits = window.bytes() as f64 * 8.0 / count as f64;
-        let walk = Walk::new(Asked::Misses, count, 0);
-        let found = window.lookup(walk, 0, 4 * effort.steps);
-        facts.push(Facts {
-            name: it.name,
-            bits,
-            lifetimes: lifetimes(effort, &it),
-            rate: found as f64 / (4 * effort.steps) as f64,
-            forgotten: 0,
-            twice: twice(effort, &it),
-            refused: 0,
-            asked: 0,
-        });
+        facts.push(it.name, "bits an item", bits);
+        let steps = 4 * effort.steps;
+        let found = window.lookup(Walk::new(Asked::Misses, count, 0), steps);
+        facts.push(it.name, "rate", found as f64 / steps as f64);
+        facts.push(it.name, "twice first", twice(effort, &it) as f64);
     }
     for _ in 0..effort.rounds {
-        for (column, threads) in THREADS.into_iter().enumerate() {
-            for (row, it) in contestants().into_iter().enumerate() {
+        for threads in THREADS {
+            for it in contestants() {
                 let window = (it.make)(count as usize);
-                let source = Source::new(&*window, count, it.steps);
-                let mut refused = source.run_to(count / 4);
+                let source = Source::new(&*window, count, it.epochs);
+                let refused = source.run_to(count / 4);
                 let (done, elapsed) = crew(threads, |_| work(&source, 5 * count / 2));
-                let [calls, forgotten, more] = done
-                    .into_iter()
-                    .reduce(|a, b| std::array::from_fn(|i| a[i] + b[i]))
-                    .unwrap_or_default();
-                refused += more;
-                table.push(row, column, mops(calls, elapsed));
-                facts[row].forgotten += forgotten;
-                facts[row].refused += refused;
-                facts[row].asked += calls;
+                let sum = |part: usize| done.iter().map(|counts| counts[part]).sum::<u64>();
+                let [calls, forgotten, more] = [0, 1, 2].map(sum);
+                rates.push(it.name, &named(threads), mops(calls, elapsed));
+                facts.push(it.name, "forgotten", forgotten as f64);
+                facts.push(it.name, "refused", (refused + more) as f64);
+                facts.push(it.name, "of calls", calls as f64);
             }
         }
     }
-    (table, facts)
+    [rates, facts]
 }
 
 /// A thread's part of the stream, up to this number: its calls, the keys that were forgotten, and
@@ -190,10 +176,10 @@ fn work(source: &Source<'_>, end: u64) -> [u64; 3] {
 }
 
 /// Of the keys that two threads ask for at once, how many both get as first.
-fn twice(effort: Effort, it: &super::Contestant) -> u64 {
+fn twice(effort: Effort, it: &Contestant) -> u64 {
     let count = items(effort.log_medium) / 4;
     let window = (it.make)(count as usize);
-    let source = Source::new(&*window, count, it.steps);
+    let source = Source::new(&*window, count, it.epochs);
     // For each key where the stream was before the call that was first, and 1.
     let room = 3 * count + 16 * CHUNK;
     let first: Vec<AtomicU64> = (0..room).map(|_| AtomicU64::new(0)).collect();
@@ -201,7 +187,7 @@ fn twice(effort: Effort, it: &super::Contestant) -> u64 {
         let mut twice = 0;
         let at = || source.next.load(Ordering::Relaxed);
         while at() < 6 * count {
-            // Each part goes to two threads. So steps are twice as far apart.
+            // Each part goes to two threads. So epochs are twice as far apart.
             let part = source.take() / CHUNK / 2 * CHUNK;
             let before = at();
             let new = window.see_all(part..part + CHUNK)[Seen::First as usize];
@@ -214,36 +200,4 @@ fn twice(effort: Effort, it: &super::Contestant) -> u64 {
         twice
     });
     twice.into_iter().sum()
-}
-
-/// How long samples are found, in TTLs.
-fn lifetimes(effort: Effort, it: &super::Contestant) -> [f64; 3] {
-    let count = items(effort.log_small);
-    let window = (it.make)(count as usize);
-    let source = Source::new(&*window, count, it.steps);
-    source.run_to(2 * count);
-    let (start, mut alive, mut lives) = (2 * count, Vec::new(), Vec::new());
-    let look = (count / 200).next_multiple_of(CHUNK);
-    while source.next.load(Ordering::Relaxed) < start + 5 * count {
-        let now = source.next.load(Ordering::Relaxed);
-        if now < start + 2 * count {
-            alive.push(ABSENT / 4 + now);
-            window.first_seen(u64::nth(ABSENT / 4 + now));
-        }
-        source.run_to(now + look);
-        let now = source.next.load(Ordering::Relaxed);
-        alive.retain(|&number| {
-            let found = window.contains(u64::nth(number));
-            if !found {
-                lives.push((now - (number - ABSENT / 4)) as f64 / count as f64);
-            }
-            found
-        });
-    }
-    lives.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let place = lives.len().saturating_sub(1) as f64 * share;
-        lives.get(place as usize).copied().unwrap_or(f64::NAN)
-    };
-    [at(0.0), at(0.5), at(1.0)]
 }
